@@ -1,11 +1,11 @@
-/* The activations artifact: what a model computed on a text, one row per token, in text order. Written by
+/* The activations artifact: hidden states that a model computed on a text, one row per token, in text order. Written by
  * geodec-export, read by geodec-cloud, geodec-bake and geodec-records.
  *
- * Row r belongs to the token /token[r] standing at /position[r] of the sequence /sequence[r]; its state is the residual
- * stream after the model has read that token, at each of the L kept layers (layer 0 = embedding, n_layer = input of the
- * final norm). /next_token is what the text itself has next (-1 at the end of a sequence), /argmax what the model would
- * have said. Rows of one sequence are contiguous and in order of position; with the attribute `positions` other than
- * "all" some are left out. /argmax and the best logits may be absent.
+ * Row r belongs to the token /token[r] at /position[r] of the sequence /sequence[r]. Its state is the residual stream
+ * after the model has read that token, at each of the L kept layers (layer 0 = embedding, n_layer = input of the final
+ * norm). /next_token is the text's next token (-1 at the end of a sequence), /argmax the model's. Rows of one sequence
+ * are contiguous and in order of position; with the attribute `positions` other than "all" some are left out. /argmax
+ * and the best logits may be absent.
  *
  * Dimensions: R rows, L kept layers, d = d_model, M kept best logits, V = n_vocab. */
 #ifndef GEODEC_CHAIN_ACTIVATIONS_H
@@ -31,8 +31,8 @@ GEODEC_API geodec_status geodec_activations_view(const geodec_artifact *a, geode
 /* Place in the file (0..L-1) of model layer `layer`; GEODEC_NOTFOUND with the list of kept layers. */
 GEODEC_API geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index,
                                                        geodec_err *err) GEODEC_MUST_USE;
-/* What held-out splits divide (base/split.h), of each row: *unit [rows] is new memory. Documents are /document where
- * there is one, else /sequence; where the attribute `separator` says window they are pieces of one text. */
+/* Units of held-out splits (base/split.h), of each row: *unit [rows] is new memory. Documents are /document where there
+ * is one, else /sequence; with the attribute `separator` = window they are pieces of one text. */
 GEODEC_API geodec_status geodec_activations_units(const geodec_artifact *a, int32_t **unit, geodec_split *split,
                                                   geodec_err *err) GEODEC_MUST_USE;
 /* States of rows row0 .. row0+n-1 at one kept layer (index 0..L-1) into state [n][d] float32.

@@ -18,7 +18,7 @@ typedef struct geodec_christoffel_options {
     geodec_deriv deriv;
     double step;     /* of central differences; 0 = the fd_step of the space: 1e-3 sigma of a field */
     int64_t control; /* points at which the two derivatives are compared, evenly spread; default 64, at least 1 */
-    /* Symbols [points][n][n][n] that exist, to be measured in place of computed ones: their residual is told, not
+    /* Given symbols [points][n][n][n], to be measured in place of computed ones; their residual is reported, not
      * refused. NULL = compute. */
     const double *table;
     const geodec_space *other; /* the control's space; NULL = the same */
@@ -46,9 +46,9 @@ typedef struct geodec_christoffel {
 /* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| for given g [n][n], dg [n][n][n], gamma [n][n][n]. */
 GEODEC_API double geodec_christoffel_residual(int64_t n, const double *g, const double *dg, const double *gamma);
 
-/* x [points][n], all points, whatever the slice. The residual is taken with the derivatives gamma was made from, so it
- * tests the algebra, and the gap to the other derivative, which shares nothing with it, the calculus. GEODEC_CHECK when
- * a residual is above 1e-10 max(|g|, |dg|); GEODEC_NUMERIC, GEODEC_RANGE. */
+/* x [points][n], all points, whatever the slice. The residual uses the derivatives that gamma was made from, so it
+ * tests the algebra; the gap to the other derivative, which is independent, tests the calculus. GEODEC_CHECK when a
+ * residual is above 1e-10 max(|g|, |dg|); GEODEC_NUMERIC, GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, const double *x,
                                                     const geodec_christoffel_options *o, geodec_pool *pool,
                                                     const geodec_hooks *hooks, geodec_christoffel *out,

@@ -26,8 +26,8 @@ typedef struct build {
     int64_t d, rows, duplicates, points;
     double *row_mean; /* [d] of all rows: origin of the moments */
     int32_t *row;     /* [points] kept rows, rising */
-    int32_t *rank;    /* [points] place in a random order: the first N/4 are the first rung, ... */
-    int64_t size[GEODEC_CLOUD_RUNGS];
+    int32_t *rank;    /* [points] place in a random order: the first N/4 are the first subset, ... */
+    int64_t size[GEODEC_CLOUD_SUBSETS];
     float *slab;
     double *wide; /* [SLAB][d] */
     void *scratch;
@@ -93,7 +93,7 @@ static int by_value(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
-/* Sets row, rank, points, duplicates and the rungs. */
+/* Sets row, rank, points, duplicates and the subsets. */
 static geodec_status select_rows(build *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -140,7 +140,7 @@ static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_
 {
     geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < m;) {
-        /* one read for rows that lie within a slab of each other: reading a few rows too many beats many reads */
+        /* one read for rows that lie within a slab of each other: a few extra rows cost less than many reads */
         const int32_t r0 = b->row[first + i];
         int64_t j = i + 1;
         while (j < m && b->row[first + j] - r0 < SLAB) j++;
@@ -155,14 +155,14 @@ done:
     return st;
 }
 
-/* The covariance is summed block by block, and the blocks in their order: it does not depend on who summed which. */
+/* The covariance is summed in blocks, in their order: it does not depend on which thread summed a block. */
 enum { BLOCKS = 16 };
 
 typedef struct covariance {
     build *b;
     double *group; /* [SLAB][d] */
-    geodec_pca_moments block[GEODEC_CLOUD_RUNGS],
-        all[GEODEC_CLOUD_RUNGS]; /* of the points a rung adds to the one before */
+    geodec_pca_moments block[GEODEC_CLOUD_SUBSETS],
+        all[GEODEC_CLOUD_SUBSETS]; /* of the points a subset adds to the one before */
 } covariance;
 
 static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
@@ -171,7 +171,7 @@ static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
     covariance *c = ctx;
     build *b = c->b;
     const int64_t d = b->d, end = b->points * (number + 1) / BLOCKS;
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         c->block[t].count = 0;
         memset(c->block[t].sum, 0, (size_t)d * sizeof *c->block[t].sum);
         memset(c->block[t].square, 0, (size_t)(d * d) * sizeof *c->block[t].square);
@@ -180,7 +180,7 @@ static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
         const int64_t n = end - first < SLAB ? end - first : SLAB;
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
         GEODEC_TRY(load(b, first, n, b->wide, err));
-        for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
             int64_t count = 0;
             for (int64_t i = 0; i < n; i++) {
                 const int64_t rank = b->rank[first + i];
@@ -198,21 +198,21 @@ static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
 {
     covariance *c = ctx;
     (void)number, (void)err;
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_pca_moments_merge(&c->all[t], &c->block[t]);
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_pca_moments_merge(&c->all[t], &c->block[t]);
     return GEODEC_OK;
 }
 
-/* Components of every rung with the covariance route; pca gets those of all points. */
-static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], geodec_err *err)
+/* Components of every subset with the covariance route; pca gets those of all points. */
+static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     covariance c = {.b = b};
-    geodec_sweep_result result[3 * GEODEC_CLOUD_RUNGS];
+    geodec_sweep_result result[3 * GEODEC_CLOUD_SUBSETS];
     double *value = NULL;
     const int64_t d = b->d, size = sizeof(double);
     GEODEC_NEW(c.group, SLAB * d);
     GEODEC_NEW(value, d);
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         GEODEC_TRY(geodec_pca_moments_init(&c.all[t], d, b->row_mean, err));
         GEODEC_TRY(geodec_pca_moments_init(&c.block[t], d, b->row_mean, err));
         result[3 * t] = (geodec_sweep_result){&c.block[t].count, 1, sizeof c.block[t].count};
@@ -220,20 +220,20 @@ static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GE
         result[3 * t + 2] = (geodec_sweep_result){c.block[t].square, 1, d * d * size};
     }
     GEODEC_TRY(geodec_sweep_fold(b->o->sweep, "covariance", BLOCKS, block_task, add_block, &c, result,
-                                 3 * GEODEC_CLOUD_RUNGS, err));
+                                 3 * GEODEC_CLOUD_SUBSETS, err));
     if (geodec_sweep_partial(b->o->sweep)) goto done;
     geodec_pca_moments *m = c.all;
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         if (t > 0) geodec_pca_moments_merge(&m[t], &m[t - 1]);
-        GEODEC_TRY(geodec_hooks_progress(b->hooks, "spectrum", t, GEODEC_CLOUD_RUNGS, err));
-        if (t == GEODEC_CLOUD_RUNGS - 1) break;
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "spectrum", t, GEODEC_CLOUD_SUBSETS, err));
+        if (t == GEODEC_CLOUD_SUBSETS - 1) break;
         GEODEC_TRY(geodec_pca_spectrum_moments(&m[t], value, err));
         k[t] = geodec_pca_pick(b->size[t] - 1 < d ? b->size[t] - 1 : d, value, b->o->variance);
     }
-    GEODEC_TRY(geodec_pca_from_moments(&m[GEODEC_CLOUD_RUNGS - 1], b->o->variance, pca, err));
-    k[GEODEC_CLOUD_RUNGS - 1] = pca->k;
+    GEODEC_TRY(geodec_pca_from_moments(&m[GEODEC_CLOUD_SUBSETS - 1], b->o->variance, pca, err));
+    k[GEODEC_CLOUD_SUBSETS - 1] = pca->k;
 done:
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         geodec_pca_moments_clear(&c.all[t]);
         geodec_pca_moments_clear(&c.block[t]);
     }
@@ -243,7 +243,7 @@ done:
 }
 
 /* The same with all rows in memory: no more than d of them. */
-static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], geodec_err *err)
+static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL, *part = NULL, *value = NULL;
@@ -253,7 +253,7 @@ static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[G
     GEODEC_NEW(value, d);
     for (int64_t first = 0; first < b->points; first += SLAB)
         GEODEC_TRY(load(b, first, b->points - first < SLAB ? b->points - first : SLAB, x + first * d, err));
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS - 1; t++) {
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS - 1; t++) {
         int64_t count = 0;
         for (int64_t i = 0; i < b->points; i++)
             if (b->rank[i] < b->size[t]) memcpy(part + count++ * d, x + i * d, (size_t)d * sizeof *x);
@@ -261,7 +261,7 @@ static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[G
         k[t] = geodec_pca_pick(count - 1, value, b->o->variance);
     }
     GEODEC_TRY(geodec_pca_from_rows(b->points, d, x, b->o->variance, b->pool, pca, err));
-    k[GEODEC_CLOUD_RUNGS - 1] = pca->k;
+    k[GEODEC_CLOUD_SUBSETS - 1] = pca->k;
 done:
     geodec_mem_free(x);
     geodec_mem_free(part);
@@ -271,20 +271,20 @@ done:
 
 enum { FIRST_WIDTH = 64, AUTO_D = 2048 };
 
-/* The same by sketches of every rung, side by side, doubled in width until all explain the share; *width is 0 when they
- * grew too wide to be worth it. */
-static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], int64_t widest,
+/* The same by sketches of all subsets at once, doubled in width until all explain the share; *width is 0 when they
+ * became too wide to pay. */
+static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t widest,
                                          int64_t *width, double *residual, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_sketch s[GEODEC_CLOUD_RUNGS] = {0};
+    geodec_sketch s[GEODEC_CLOUD_SUBSETS] = {0};
     double *group = NULL, *error = NULL;
     const int64_t d = b->d;
     GEODEC_NEW(group, SLAB * d);
     GEODEC_NEW(error, d);
     bool enough = false;
     for (int64_t w = FIRST_WIDTH; w <= widest && !enough; w *= 2) {
-        for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
             geodec_sketch_clear(&s[t]);
             GEODEC_TRY(geodec_sketch_init(&s[t], d, w, b->row_mean, b->o->seed,
                                           geodec_rng_id("cloud-sketch", (uint64_t)w), err));
@@ -295,7 +295,7 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
                 GEODEC_TRY(
                     geodec_hooks_progress(b->hooks, pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
                 GEODEC_TRY(load(b, first, n, b->wide, err));
-                for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+                for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
                     int64_t count = 0;
                     for (int64_t i = 0; i < n; i++)
                         if (b->rank[first + i] < b->size[t])
@@ -303,10 +303,10 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
                     GEODEC_TRY(geodec_sketch_add(&s[t], count, group, b->pool, err));
                 }
             }
-            for (int t = 0; t < GEODEC_CLOUD_RUNGS && pass == 0; t++) GEODEC_TRY(geodec_sketch_turn(&s[t], err));
+            for (int t = 0; t < GEODEC_CLOUD_SUBSETS && pass == 0; t++) GEODEC_TRY(geodec_sketch_turn(&s[t], err));
         }
         enough = true;
-        for (int t = 0; t < GEODEC_CLOUD_RUNGS && enough; t++) {
+        for (int t = 0; t < GEODEC_CLOUD_SUBSETS && enough; t++) {
             geodec_pca_clear(pca); /* the last one is that of all points */
             GEODEC_TRY(geodec_sketch_result(&s[t], b->o->variance, pca, error, &enough, err));
             k[t] = pca->k;
@@ -317,14 +317,14 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
     for (int64_t i = 0; enough && i < pca->k; i++) *residual = fmax(*residual, error[i] / pca->eigenvalue[0]);
     if (!enough) geodec_pca_clear(pca);
 done:
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_sketch_clear(&s[t]);
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_clear(&s[t]);
     geodec_mem_free(group);
     geodec_mem_free(error);
     return st;
 }
 
-/* By the way the options ask for. */
-static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], int64_t *width,
+/* By the method of the options. */
+static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t *width,
                                 double *residual, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -376,17 +376,17 @@ done:
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* TwoNN of the first min(points, cap) rows of x at every rung. */
-static geodec_status ladder_twonn(const build *b, int64_t k, const double *x, const char *stream,
-                                  geodec_cloud_rung *rung, geodec_err *err)
+/* TwoNN of the first min(points, cap) rows of x of every subset. */
+static geodec_status subsets_twonn(const build *b, int64_t k, const double *x, const char *stream,
+                                   geodec_cloud_subset *subset, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_twonn_options o = geodec_twonn_defaults();
     o.seed = b->o->seed;
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         const int64_t n = least(b->size[t], b->o->twonn_points);
         o.stream = geodec_rng_id(stream, (uint64_t)t);
-        GEODEC_TRY(geodec_twonn_estimate(n, k, x, &o, b->pool, b->hooks, &rung[t].twonn, err));
+        GEODEC_TRY(geodec_twonn_estimate(n, k, x, &o, b->pool, b->hooks, &subset[t].twonn, err));
     }
 done:
     return st;
@@ -400,7 +400,7 @@ static void gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t se
         for (int64_t j = 0; j < d; j++) x[i * d + j] = sqrt(eigenvalue[j]) * geodec_rng_normal(&r);
 }
 
-static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS],
+static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS],
                              geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -410,18 +410,18 @@ static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud
     while (live > 1 && !(pca->eigenvalue[live - 1] > 0)) live--;
     GEODEC_NEW(x, top * k);
     gaussian(top, k, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
-    GEODEC_TRY(ladder_twonn(b, k, x, "cloud-control-twonn", rung, err));
+    GEODEC_TRY(subsets_twonn(b, k, x, "cloud-control-twonn", subset, err));
     geodec_mem_free(x);
     x = NULL;
     const int64_t most = least(b->points, b->o->control_points);
     GEODEC_NEW(x, most * live);
     GEODEC_NEW(value, live);
     gaussian(most, live, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 1), x);
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        rung[t].points = least(b->size[t], most);
-        GEODEC_TRY(geodec_hooks_progress(b->hooks, "control", t, GEODEC_CLOUD_RUNGS, err));
-        GEODEC_TRY(geodec_pca_spectrum_rows(rung[t].points, live, x, b->pool, value, err));
-        rung[t].components = geodec_pca_pick(least(rung[t].points - 1, live), value, b->o->variance);
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        subset[t].points = least(b->size[t], most);
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "control", t, GEODEC_CLOUD_SUBSETS, err));
+        GEODEC_TRY(geodec_pca_spectrum_rows(subset[t].points, live, x, b->pool, value, err));
+        subset[t].components = geodec_pca_pick(least(subset[t].points - 1, live), value, b->o->variance);
     }
 done:
     geodec_mem_free(x);
@@ -465,7 +465,7 @@ static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_su
     c->made = *s;
     c->variance = b->o->variance;
     c->left_out = s->rows - s->duplicates - s->points;
-    /* these come before the rows in the file, whatever the table says */
+    /* these come before the rows in the file, whatever the order of the table */
     GEODEC_TRY(geodec_artifact_set_dim(out, "d", c->d, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "E", c->values, err));
     GEODEC_TRY(geodec_artifact_write(out, "/mean", c->mean, err));
@@ -489,7 +489,7 @@ static void summarise(const build *b, const geodec_pca *pca, geodec_cloud_summar
     s->total_variance = pca->total;
     s->explained = pca->explained;
     s->participation = pca->total * pca->total / squares;
-    const double fit = s->rung[GEODEC_CLOUD_RUNGS - 1].twonn.fit;
+    const double fit = s->subset[GEODEC_CLOUD_SUBSETS - 1].twonn.fit;
     int64_t k_int = b->o->k_int > 0 ? b->o->k_int : (int64_t)llround(fmin(fit, 1e6));
     if (k_int < 1) k_int = 1;
     s->k_int = least(k_int, pca->k);
@@ -505,7 +505,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     geodec_cloud cloud = {0};
     geodec_cloud_summary s = {0};
     double *sample = NULL;
-    int64_t k[GEODEC_CLOUD_RUNGS];
+    int64_t k[GEODEC_CLOUD_SUBSETS];
     if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 ||
         o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
         GEODEC_THROW(GEODEC_RANGE, "cloud options out of range");
@@ -537,11 +537,11 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     GEODEC_TRY(geodec_artifact_set_dim(out, "N", b.points, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "K", pca.k, err));
     GEODEC_TRY(project(&b, &pca, n_sample, sample, out, err));
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        s.rung[t].points = b.size[t];
-        s.rung[t].components = k[t];
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        s.subset[t].points = b.size[t];
+        s.subset[t].components = k[t];
     }
-    GEODEC_TRY(ladder_twonn(&b, pca.k, sample, "cloud-twonn", s.rung, err));
+    GEODEC_TRY(subsets_twonn(&b, pca.k, sample, "cloud-twonn", s.subset, err));
     GEODEC_TRY(control(&b, &pca, s.control, err));
     summarise(&b, &pca, &s);
     GEODEC_TRY(read_rows(&b, &cloud, err));
@@ -578,9 +578,9 @@ done:
     return st;
 }
 
-/* Points in a random order of theirs: x of the rungs in memory, and their numbers of components. */
-static geodec_status rungs_of_points(build *b, const geodec_cloud_points *p, double *shuffled,
-                                     geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], geodec_err *err)
+/* Points in a random order of their own: x of the subsets in memory, and their numbers of components. */
+static geodec_status subsets_of_points(build *b, const geodec_cloud_points *p, double *shuffled,
+                                       geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *order = NULL;
@@ -590,13 +590,13 @@ static geodec_status rungs_of_points(build *b, const geodec_cloud_points *p, dou
     shuffle(p->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
     for (int64_t i = 0; i < p->points; i++)
         memcpy(shuffled + i * p->k, p->x + order[i] * p->k, (size_t)p->k * sizeof *shuffled);
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        rung[t].points = b->size[t];
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        subset[t].points = b->size[t];
         GEODEC_TRY(geodec_pca_spectrum_rows(b->size[t], p->k, shuffled, b->pool, value, err));
-        rung[t].components = geodec_pca_pick(least(b->size[t] - 1, p->k), value, b->o->variance);
+        subset[t].components = geodec_pca_pick(least(b->size[t] - 1, p->k), value, b->o->variance);
     }
-    if (p->components > 0) rung[GEODEC_CLOUD_RUNGS - 1].components = p->components;
-    GEODEC_TRY(ladder_twonn(b, p->k, shuffled, "cloud-twonn", rung, err));
+    if (p->components > 0) subset[GEODEC_CLOUD_SUBSETS - 1].components = p->components;
+    GEODEC_TRY(subsets_twonn(b, p->k, shuffled, "cloud-twonn", subset, err));
 done:
     geodec_mem_free(order);
     geodec_mem_free(value);
@@ -626,12 +626,12 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     b.size[1] = p->points / 2;
     b.size[2] = p->points;
     GEODEC_NEW(shuffled, p->points * p->k);
-    GEODEC_TRY(rungs_of_points(&b, p, shuffled, s.rung, err));
+    GEODEC_TRY(subsets_of_points(&b, p, shuffled, s.subset, err));
     own.values = p->k;
     GEODEC_NEW(own.eigenvalue, p->k);
     GEODEC_TRY(geodec_pca_spectrum_rows(p->points, p->k, p->x, pool, own.eigenvalue, err));
     for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
-    if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points lie at one place; a cloud needs different ones");
+    if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a cloud needs different ones");
     GEODEC_TRY(control(&b, &own, s.control, err));
     said.values = p->eigenvalue ? p->values : p->k;
     said.total = p->eigenvalue ? p->total_variance : own.total;

@@ -1,12 +1,14 @@
-/* The cloud: hidden states of one layer as points in their principal coordinates, with the size of the set they fill.
+/* The cloud: hidden states of one layer as points in their principal coordinates, with estimates of their dimension.
  *
- * From the activations, streamed in slabs (memory: d^2, the spectrum, 40 bytes a row and the points TwoNN looks at):
- *   1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same state);
+ * From the activations, streamed in slabs (memory: d^2, the spectrum, 40 bytes a row and the points of TwoNN):
+ *     1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same
+ *   state);
  *   2. of the rest a seeded random subset of at most max_points is kept, in text order;
  *   3. principal components: the smallest K that explain `variance`; all K coordinates are written;
- *   4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
- * biased at small N; beside each the same figures of a Gaussian cloud with the measured spectrum: the control.
- * Coordinates carry the unit of the activations (no whitening). */
+ *     4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN
+ *   is
+ *      biased at small N; the control is the same of a Gaussian cloud with the measured spectrum.
+ * Coordinates have the unit of the activations (no whitening). */
 #ifndef GEODEC_CHAIN_CLOUD_H
 #define GEODEC_CHAIN_CLOUD_H
 
@@ -23,11 +25,11 @@
 
 GEODEC_API extern const geodec_kind geodec_cloud_kind;
 
-enum { GEODEC_CLOUD_RUNGS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
+enum { GEODEC_CLOUD_SUBSETS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
 
 /* Principal components by the whole covariance, or from two passes with a random sketch that is widened until it
- * explains the share (geometry/sketch.h); AUTO: a sketch when d >= 2048, of at most d/16, and else the covariance. No
- * more points than dimensions always go through their Gram matrix. */
+ * explains the share (geometry/sketch.h); AUTO: a sketch when d >= 2048, of at most d/16, and else the covariance. At
+ * most d points always go through their Gram matrix. */
 typedef enum geodec_cloud_pca {
     GEODEC_CLOUD_PCA_AUTO,
     GEODEC_CLOUD_PCA_EXACT,
@@ -43,23 +45,23 @@ typedef struct geodec_cloud_options {
     int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
     geodec_cloud_pca pca;
     uint64_t seed;
-    geodec_sweep *sweep; /* the covariance in 16 blocks of points; of a slice nothing more is done. NULL: at once.
-                            GEODEC_UNSUPPORTED for a slice where components come from no covariance: sketches, or no
-                            more points than dimensions */
+    geodec_sweep *sweep; /* the covariance in 16 blocks of points; a slice stops there. NULL: at once.
+                            GEODEC_UNSUPPORTED for a slice where components come from no covariance: sketches, or at
+                            most d points */
 } geodec_cloud_options;
 GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
 
-typedef struct geodec_cloud_rung {
+typedef struct geodec_cloud_subset {
     int64_t points, components; /* K at this many points */
     geodec_twonn twonn;         /* of min(points, twonn_points) of them */
-} geodec_cloud_rung;
+} geodec_cloud_subset;
 
 typedef struct geodec_cloud_summary {
     int64_t rows, duplicates, points, d, k, k_int;
     int64_t sketch_width;   /* 0: exact components */
     double sketch_residual; /* largest |C q - theta q| of the kept components over the first eigenvalue */
     double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
-    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
+    geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], control[GEODEC_CLOUD_SUBSETS];
 } geodec_cloud_summary;
 
 /* Fills a new artifact of geodec_cloud_kind from the activations; the caller commits it. summary may be NULL.
@@ -74,12 +76,12 @@ GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, co
 typedef struct geodec_cloud_points {
     int64_t points, k;
     const double *x;          /* [points][k] */
-    const double *eigenvalue; /* [values] falling, values >= k: variances the source tells; NULL = those of x */
+    const double *eigenvalue; /* [values] falling, values >= k: variances given by the source; NULL = those of x */
     int64_t values;
     double total_variance; /* with eigenvalue */
     int64_t components;    /* the source's number of components; 0 = counted in x */
     int64_t k_int;         /* integer dimension; 0 = k */
-    int64_t measured;      /* so many coordinates are measured, the rest is made-up noise; 0 = all */
+    int64_t measured;      /* so many coordinates are measured, the rest is generated noise; 0 = all */
     bool consecutive;      /* rows are consecutive states of one text; otherwise no row follows another */
     const char *source;    /* "coordinates" or "export" */
 } geodec_cloud_points;
@@ -113,8 +115,7 @@ GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_clou
  * eigenvalues stay those of the whole. */
 GEODEC_API void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
 GEODEC_API void geodec_cloud_clear(geodec_cloud *c);
-/* The dimension of later stages where none is asked for: k_int, but 2 to 12 (the cost of curvature grows as n^5), and
- * at most k. */
+/* The default dimension of later stages: k_int, limited to 2..12 (the cost of curvature grows as n^5), and to k. */
 GEODEC_API int64_t geodec_cloud_dimension(const geodec_cloud *c);
 /* The first n <= k coordinates of the points, in new memory: x [points][n]. */
 GEODEC_API geodec_status geodec_cloud_coordinates(const geodec_cloud *c, int64_t n, double **x,

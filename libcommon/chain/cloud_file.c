@@ -1,4 +1,3 @@
-/* The cloud artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -9,11 +8,11 @@
 #define AT(m) GEODEC_AT(geodec_cloud, m)
 #define IN(m) GEODEC_IN(geodec_cloud, m)
 #define WHEN(m) GEODEC_WHEN(geodec_cloud, m)
-static const geodec_rows controls = {"T", sizeof(geodec_cloud_rung), offsetof(geodec_cloud, made.control), true};
-#define RUNG(m) GEODEC_OF_ROW(geodec_cloud_rung, m)
-#define ENDS(m) GEODEC_OF_ROW_APART(geodec_cloud_rung, m, sizeof(double))
-#define CONTROL(m) GEODEC_OF_ROWS(&controls, geodec_cloud_rung, m, 0, 0)
-#define CONTROL_ENDS(m) GEODEC_OF_ROWS(&controls, geodec_cloud_rung, m, sizeof(double), 0)
+static const geodec_rows controls = {"T", sizeof(geodec_cloud_subset), offsetof(geodec_cloud, made.control), true};
+#define SUBSET(m) GEODEC_OF_ROW(geodec_cloud_subset, m)
+#define ENDS(m) GEODEC_OF_ROW_APART(geodec_cloud_subset, m, sizeof(double))
+#define CONTROL(m) GEODEC_OF_ROWS(&controls, geodec_cloud_subset, m, 0, 0)
+#define CONTROL_ENDS(m) GEODEC_OF_ROWS(&controls, geodec_cloud_subset, m, sizeof(double), 0)
 static const geodec_field fields[] = {
     {"/coordinates", GEODEC_F64, "N,K", GEODEC_FIELD_STREAM, "activation", "principal coordinates: basis (x - mean)", 0,
      AT(coordinate)},
@@ -25,15 +24,15 @@ static const geodec_field fields[] = {
     {"/basis", GEODEC_F64, "K,d", 0, "1", "principal directions, orthonormal rows", 0, AT(basis)},
     {"/eigenvalues", GEODEC_F64, "E", 0, "activation^2", "variances along all directions, falling, divisor N-1", 0,
      AT(eigenvalue)},
-    {"/ladder/points", GEODEC_I64, "T", 0, "1", "sizes of the nested random subsets: N/4, N/2, N", 0, RUNG(points)},
+    {"/ladder/points", GEODEC_I64, "T", 0, "1", "sizes of the nested random subsets: N/4, N/2, N", 0, SUBSET(points)},
     {"/ladder/components", GEODEC_I64, "T", 0, "1", "K: components that explain the share of variance", 0,
-     RUNG(components)},
-    {"/ladder/twonn_points", GEODEC_I64, "T", 0, "1", "points TwoNN looked at", 0, RUNG(twonn.points)},
+     SUBSET(components)},
+    {"/ladder/twonn_points", GEODEC_I64, "T", 0, "1", "points TwoNN looked at", 0, SUBSET(twonn.points)},
     {"/ladder/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN dimension, maximum likelihood (Facco 2017)", 0,
-     RUNG(twonn.ml)},
+     SUBSET(twonn.ml)},
     {"/ladder/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(twonn.ml_low)},
     {"/ladder/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN dimension, line fit without the largest 10 % of mu", 0,
-     RUNG(twonn.fit)},
+     SUBSET(twonn.fit)},
     {"/ladder/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(twonn.fit_low)},
     {"/control/points", GEODEC_I64, "T", 0, "1", "points of the Gaussian control's spectrum", 0, CONTROL(points)},
     {"/control/components", GEODEC_I64, "T", 0, "1", "K of a Gaussian cloud with the same spectrum", 0,
@@ -66,10 +65,10 @@ static const geodec_attr attrs[] = {
     {"n_duplicates", GEODEC_ATTR_I64, 0, "rows dropped because an earlier one has the same state", IN(made.duplicates)},
     {"n_left_out", GEODEC_ATTR_I64, 0, "rows left out by the random choice of max_points", IN(left_out)},
     {"source", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
-     "where the points are from: states (also when absent), coordinates of another program, or the paper's export",
+     "where the points are from: states (also when absent), coordinates of another program, or the published export",
      IN(source)},
     {"measured_dims", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
-     "so many coordinates are measured, the rest is made-up noise (absent: all)", IN(measured), WHEN(measured)},
+     "so many coordinates are measured, the rest is generated noise (absent: all)", IN(measured), WHEN(measured)},
     {"published_model", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "export: the model's name"},
     {"published_samples", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 1: states"},
     {"published_width", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 1: width of the states"},
@@ -95,7 +94,7 @@ static const geodec_attr attrs[] = {
 };
 
 static const geodec_extent extents[] = {
-    {"N", IN(points)}, {"K", IN(k)}, {"d", IN(d)}, {"E", IN(values)}, {"T", .plus = GEODEC_CLOUD_RUNGS}};
+    {"N", IN(points)}, {"K", IN(k)}, {"d", IN(d)}, {"E", IN(values)}, {"T", .plus = GEODEC_CLOUD_SUBSETS}};
 
 const geodec_kind geodec_cloud_kind = {
     .name = "cloud",
@@ -109,7 +108,7 @@ const geodec_kind geodec_cloud_kind = {
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
     .extents = extents,
     .n_extents = (int)(sizeof extents / sizeof *extents),
-    .rows = {"T", sizeof(geodec_cloud_rung), offsetof(geodec_cloud, made.rung), true},
+    .rows = {"T", sizeof(geodec_cloud_subset), offsetof(geodec_cloud, made.subset), true},
 };
 
 geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geodec_err *err)
@@ -135,7 +134,7 @@ void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("cloud-thin", 0));
     int64_t got = 0;
     if (count <= 0 || count >= c->points) return;
-    /* selection sampling: row i is taken with probability (still wanted) / (still there) */
+    /* selection sampling: row i is taken with probability (still needed) / (still there) */
     for (int64_t i = 0; got < count; i++) {
         if (geodec_rng_below(&r, (uint64_t)(c->points - i)) >= (uint64_t)(count - got)) continue;
         int32_t *const ids[] = {c->row, c->sequence, c->position, c->token, c->cloud_row};

@@ -39,7 +39,7 @@ double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached)
 
 /* ---- one split -------------------------------------------------------------------------------------------------- */
 
-/* What the held-out points of one split found. */
+/* Results of the held-out points of one split. */
 typedef struct found {
     int64_t queries;
     double *distance; /* [queries] to the g-nearest cached point */
@@ -92,8 +92,8 @@ typedef struct world {
     const geodec_hooks *hooks;
 } world;
 
-/* The split of the world given by order [points]: the first `cached` are the cache, the next ones are asked for. leaky:
- * the metric of every point of the world, or NULL. */
+/* The split of the points given by order [points]: the first `cached` are the cache, the next ones are queries. leaky:
+ * the metric of every point, or NULL. */
 static geodec_status run_split(const world *w, const int64_t *order, int64_t cached, const geodec_metric *leaky,
                                found *out, geodec_err *err)
 {
@@ -148,12 +148,12 @@ typedef struct splits {
     /* the leaky control: the metric of all points, fitted when the first split asks for it */
     bool leaks;
     geodec_metric leaky;
-    /* a null: x is the surrogate `drawn` */
+    /* a null: x is the surrogate `current` */
     bool null;
     geodec_surrogate kind;
     uint64_t draw; /* of surrogate 0 */
     double *x;     /* [points][n] */
-    int64_t drawn;
+    int64_t current;
 } splits;
 
 static double share_within(const found *f, double eps)
@@ -172,10 +172,10 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
     world w = *p->w;
     double *row = p->result + task * (E + 2), distance = 0, agree = 0;
     if (p->null) {
-        if (p->drawn != cloud) /* streams of a shuffle go by the column, so they stand apart by more than that */
+        if (p->current != cloud) /* streams of a shuffle are numbered by the column, so they differ by more than that */
             GEODEC_TRY(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
                                              geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
-        p->drawn = cloud;
+        p->current = cloud;
         w.x = p->x;
     }
     if (p->leaks && !p->leaky.points) {
@@ -199,8 +199,7 @@ done:
     return st;
 }
 
-/* All tasks of p, whose results the caller has reserved. The splits are run one after the other: each of them uses all
- * threads. */
+/* All tasks of p, whose results the caller has reserved. Splits run in turn: each of them uses all threads. */
 static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -267,7 +266,7 @@ done:
 
 /* ---- nulls ------------------------------------------------------------------------------------------------------- */
 
-/* Where the figures of one null for one size go. */
+/* Destination of the figures of one null for one size. */
 typedef struct null_figures {
     geodec_surrogate kind;
     const char *what;
@@ -286,7 +285,7 @@ static geodec_status run_null(const world *w, uint64_t stream, const int64_t *ca
                 .null = true,
                 .kind = to->kind,
                 .draw = stream * 4096,
-                .drawn = -1};
+                .current = -1};
     double *block = NULL, *column = NULL;
     if (B == 0) goto done;
     GEODEC_NEW(block, B * S * E + S);
@@ -315,7 +314,7 @@ done:
     return st;
 }
 
-/* Slope of ln distance over ln N for each share; sizes where the distance is zero take no part. */
+/* Slope of ln distance over ln N for each share; sizes where the distance is zero are left out. */
 static void fit_trend(const geodec_coverage *c, const double *distance, double *slope, double *se)
 {
     double x[GEODEC_COVERAGE_SIZES], y[GEODEC_COVERAGE_SIZES];

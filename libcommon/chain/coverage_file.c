@@ -1,4 +1,3 @@
-/* The coverage artifact. */
 #include "artifact/binding.h"
 #include "chain/coverage.h"
 
@@ -46,14 +45,11 @@ static const geodec_field fields[] = {
      2},
     {"/task/hit", GEODEC_F64, "S,5,7", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance", 2},
     {"/task/token", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "1",
-     "share whose next token of the model equals that of the nearest cached state; controls: of a random one, the "
-     "commonest",
-     2},
+     "share whose argmax equals that of the nearest cached state; controls: of a random one, the most frequent one", 2},
     {"/task/kl_tolerance", GEODEC_F64, "6", GEODEC_FIELD_OPTIONAL, "nat", "tolerances of the divergence", 3},
     {"/task/kl", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "nat",
-     "mean KL(p || q), p what the model says at the held-out state, q at the nearest cached one; controls: at a random "
-     "one, "
-     "the mean of the cache",
+     "mean KL(p || q), p the model's distribution at the held-out state, q at the nearest cached one; controls: at a "
+     "random one, the mean of the cache",
      3},
     {"/task/kl_hit", GEODEC_F64, "S,3,6", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance",
      3},

@@ -73,7 +73,7 @@ done:
     return st;
 }
 
-/* The commonest token of the cache, the lowest of several. */
+/* The most frequent token of the cache, the lowest of several. */
 static int32_t commonest(const int32_t *argmax, const int64_t *order, int64_t cached)
 {
     int32_t best = argmax[order[0]];
@@ -102,7 +102,7 @@ done:
     return st;
 }
 
-/* KL(p || q) from logarithms; at least 0, which rounding may miss. */
+/* KL(p || q) from logarithms; at least 0, against rounding. */
 static double divergence(int64_t n, const double *log_p, const double *log_q)
 {
     double kl = 0;
@@ -110,7 +110,7 @@ static double divergence(int64_t n, const double *log_p, const double *log_q)
     return fmax(kl, 0);
 }
 
-/* What the model says at the held-out states, against what it says at cached ones. The file is read by one thread. */
+/* The model's distributions at the held-out states, compared with those at cached ones. One thread reads the file. */
 static geodec_status divergences(const split *s, int64_t queries, const double *tolerance, split_figures *f,
                                  geodec_err *err)
 {

@@ -1,7 +1,7 @@
-/* Coverage by the task: a held-out state counts as covered when what the cache predicts for it is right.
+/* Coverage by the task: a held-out state is covered when the cache's prediction for it is right.
  *
- * Splits, metric and g-nearest cached point are those of coverage.h, over the points whose next state is known. What is
- * predicted of a held-out state x with the nearest cached y, whose next state is y':
+ * Splits, metric and g-nearest cached point are those of coverage.h, over the points whose next state is known.
+ * Predictions of the next state of a held-out x with the nearest cached y, whose next state is y':
  *
  *   transport  y' + (x - y): the cached successor moved by the difference
  *   copy       y'
@@ -9,11 +9,10 @@
  *   step       x + (r' - r) of a random cached r: what the nearest adds to any step
  *   chance     r' of a random cached r
  *
- * Errors are distances to the true next state over all coordinates, in units of the rms step. And the token the model
- * says at x is compared with the token it says at the nearest cached state, at a random cached one, and with the
- * commonest one of the cache. Where the file keeps whole rows of logits, so are the distributions: KL(p_x || q) in
- * nats, with q what the model says at the nearest cached state, at the random one, or the mean over up to 256 of the
- * cache.
+ * Errors are distances to the true next state over all coordinates, in units of the rms step. The model's argmax at x
+ * is compared with that at the nearest cached state, at a random cached one, and with the most frequent one of the
+ * cache. Where the file keeps whole rows of logits, so are the distributions: KL(p_x || q) in nats, with q the
+ * distribution at the nearest cached state, at the random one, or the mean over up to 256 of the cache.
  *
  * Dimensions: S shares, 5 predictions, T tolerances, K divergences. */
 #ifndef GEODEC_CHAIN_COVERAGE_TASK_H
@@ -31,17 +30,17 @@ typedef struct geodec_coverage_task {
     double *error;                            /* [S][5] mean, rms steps */
     double *hit;                              /* [S][5][T] share of held-out states within the tolerance */
     bool has_token;
-    double *token; /* [S][3] share of equal tokens: nearest, random, commonest */
+    double *token; /* [S][3] share of equal tokens: nearest, random, most frequent */
     bool has_kl;
     double nats[GEODEC_TASK_NATS]; /* tolerances of the divergence */
     double *kl;                    /* [S][3] mean KL(p_x || q), nats: nearest, random, mean of the cache */
     double *kl_hit;                /* [S][3][K] share of held-out states within the tolerance */
 } geodec_coverage_task;
 
-/* x [points][n]: the first coordinates, which the metric lives in; next: all coordinates [points][k] of states (state
- * [points][k]) and their successors. Of the options count shares, repeats, queries, metric, seed
- * and sweep (of a slice nothing is summed up).
- * GEODEC_SCARCE when a cache would be too small for a metric, or fewer than 8 next states are known. */
+/* x [points][n]: the first coordinates, in which the metric is given; next: all coordinates [points][k] of states
+ * (state [points][k]) and their successors. The options shares, repeats, queries, metric, seed and sweep apply (a
+ * slice is not summed up). GEODEC_SCARCE when a cache would be too small for a metric, or fewer than 8 next states
+ * are known. */
 GEODEC_API geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *x, const double *state,
                                                   const geodec_successors *next, const geodec_coverage_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks,

@@ -46,14 +46,14 @@ static int compare_keys(int64_t sequence_a, int64_t position_a, int64_t sequence
     return position_a < position_b ? -1 : position_a > position_b;
 }
 
-/* next [points]: the point that stands one position later in the same sequence, -1 when it is not in the cloud. Points
- * are in text order (the cloud keeps it), so it can only be the next one. */
+/* next [points]: the point one position later in the same sequence, -1 when it is not in the cloud. Points are in text
+ * order (the cloud keeps it), so it can only be the next one. */
 static geodec_status successors(const geodec_artifact *file, int64_t points, int32_t *next, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *sequence = NULL, *position = NULL;
     if (!geodec_artifact_has(file, "/sequence") || !geodec_artifact_has(file, "/position")) {
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s does not say where its points stand in the text; use random velocities",
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no positions of its points in the text; use random velocities",
                      geodec_artifact_path(file));
     }
     GEODEC_TRY(geodec_artifact_read(file, "/sequence", &sequence, err));
@@ -73,7 +73,7 @@ done:
     return st;
 }
 
-/* The same for starts that are given. */
+/* The same for given starts. */
 static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics_options *o, geodec_geodesics *g,
                                   int64_t *first, geodec_err *err)
 {
@@ -95,7 +95,7 @@ done:
     return st;
 }
 
-/* Which points paths begin at: g->paths, g->point, g->next; *first: number of the first path of the slice. */
+/* Points at which paths begin: g->paths, g->point, g->next; *first: number of the first path of the slice. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
                                    const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
                                    geodec_err *err)

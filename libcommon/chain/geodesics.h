@@ -1,5 +1,5 @@
-/* The geodesics artifact: geodesics of a metric that begin at points of the cloud, with the initial velocity taken
- * from the text (the step from a state to the next one of its sequence) or drawn at random.
+/* The geodesics artifact: geodesics of a metric that begin at points of the cloud, with the initial velocity taken from
+ * the text (the step from a state to the next one of its sequence) or sampled at random.
  *
  * Dimensions: P paths, S = T + 1 nodes, n coordinates. */
 #ifndef GEODEC_CHAIN_GEODESICS_H
@@ -58,7 +58,7 @@ typedef struct geodec_geodesics {
 } geodec_geodesics;
 
 /* s: the space of the metric. metric_file: the artifact the metric came from, for the place of the points in the text.
- * GEODEC_NOTFOUND when no point has its successor among the points (or the file does not say). */
+ * GEODEC_NOTFOUND when no point has its successor among the points (or the file has no positions). */
 GEODEC_API geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec_space *s,
                                                   const geodec_artifact *metric_file, const geodec_geodesics_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
@@ -72,8 +72,8 @@ GEODEC_API geodec_status geodec_geodesics_write(const geodec_geodesics *g, geode
 /* Everything back; of options: steps, dl, method, rtol, drift_max. */
 GEODEC_API geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *out,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* Internal: names of geodec_velocity and of the methods in artifacts; what every file of paths is checked for (the
- * message names `path`). */
+/* Internal: names of geodec_velocity and of the methods in artifacts; checks common to every file of paths (the message
+ * names `path`). */
 extern const char *const geodec__geodesics_velocity_names[], *const geodec__geodesics_methods[];
 geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err);
 

@@ -1,4 +1,3 @@
-/* The geodesics artifact. */
 #include "artifact/binding.h"
 #include "chain/geodesics.h"
 #include "geometry/space_closed.h"

@@ -99,7 +99,7 @@ static void find_phases(sources *s, const geodec_json *document, const char *fil
     }
 }
 
-/* Reads a file, which may be one document or several one after another. */
+/* Reads a file, which may be one document or several in sequence. */
 static geodec_status read_file(sources *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -110,7 +110,7 @@ static geodec_status read_file(sources *s, const char *path, geodec_err *err)
         while (at < n && strchr(" \t\r\n,", text[at]) && text[at]) at++;
         if (at == n) break;
         size_t length = document_length(text + at, n - at);
-        if (length == 0) length = n - at; /* the parser says what is wrong */
+        if (length == 0) length = n - at; /* the parser reports the fault */
         GEODEC_TRY(geodec_json_parse(text + at, length, path, &s->document[s->documents], err));
         find_phases(s, s->document[s->documents++], path);
         at += length;
@@ -129,14 +129,14 @@ static geodec_status add_file(geodec_import_data *e, sources *s, const char *fol
     const int need =
         folder ? snprintf(path, (size_t)room, "%s/%s", folder, name) : snprintf(path, (size_t)room, "%s", name);
     if (need < 0 || need >= room) GEODEC_THROW(GEODEC_LIMIT, "the path is too long");
-    if (folder && !is_there(path)) goto done; /* phases 2 to 4 may be missing; phase 1 is asked for later */
+    if (folder && !is_there(path)) goto done; /* phases 2 to 4 may be missing; phase 1 is checked later */
     e->n_files++;
     GEODEC_TRY(read_file(s, path, err));
 done:
     return st;
 }
 
-/* Figures of a phase; what is not there is as bad as what is of another type. */
+/* Figures of a phase; a missing one is as bad as one of another type. */
 static geodec_status get_i64(const geodec_json *v, const char *key, const char *where, int64_t *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -160,13 +160,13 @@ static geodec_status read_rows(const geodec_json *rows, const char *where, geode
     geodec_status st = GEODEC_OK;
     const int64_t n = geodec_json_length(rows);
     if (n < 1 || n > GEODEC_EXPORT_POINTS_MAX)
-        GEODEC_THROW(n > 0 ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: 'cloud' is no list of points, or too long a one",
+        GEODEC_THROW(n > 0 ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: 'cloud' is not a list of points, or is too long",
                      where);
     GEODEC_NEW(e->x, n * GEODEC_EXPORT_COORDINATES);
     for (int64_t i = 0; i < n; i++) {
         const geodec_json *row = geodec_json_at(rows, i);
         if (geodec_json_length(row) != GEODEC_EXPORT_COORDINATES)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: point %lld of 'cloud' has not %d coordinates", where, (long long)i,
+            GEODEC_THROW(GEODEC_FORMAT, "%s: point %lld of 'cloud' does not have %d coordinates", where, (long long)i,
                          GEODEC_EXPORT_COORDINATES);
         for (int64_t c = 0; c < GEODEC_EXPORT_COORDINATES; c++)
             GEODEC_TRY_MSG(
@@ -185,7 +185,7 @@ static geodec_status read_eigenvalues(const geodec_json *list, const char *where
     const int64_t n = geodec_json_length(list);
     if (n < GEODEC_EXPORT_COORDINATES || n > GEODEC_EXPORT_EIGENVALUES_MAX)
         GEODEC_THROW(n > GEODEC_EXPORT_EIGENVALUES_MAX ? GEODEC_LIMIT : GEODEC_FORMAT,
-                     "%s: 'eigenvalues' is no list of at least %d numbers, or too long a one", where,
+                     "%s: 'eigenvalues' is not a list of at least %d numbers, or is too long", where,
                      GEODEC_EXPORT_COORDINATES);
     GEODEC_NEW(e->eigenvalue, n);
     for (int64_t i = 0; i < n; i++) {
@@ -230,7 +230,7 @@ static geodec_status count_curved(const sources *s, geodec_import_data *e, geode
     const geodec_json *list = geodec_json_member(s->phase[2], "points");
     const int64_t n = geodec_json_length(list);
     if (n > GEODEC_EXPORT_POINTS_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: 'points' is too long a list", s->where[2]);
-    if (n < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: 'points' is no list", s->where[2]);
+    if (n < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: 'points' is not a list", s->where[2]);
     geodec_import_attr *a = &e->attr[e->n_attrs++];
     *a = (geodec_import_attr){.name = "published_curvature_nonzero", .whole = true};
     for (int64_t i = 0; i < n; i++) {
@@ -258,10 +258,10 @@ static geodec_status read_phase1(const sources *s, const char *path, geodec_impo
     GEODEC_TRY(get_f64(p, "explained_ratio", where, &e->explained, err));
     GEODEC_TRY(get_f64(p, "total_variance", where, &e->total_variance, err));
     if (geodec_json_get_str(p, "model_name", &name, NULL) != GEODEC_OK)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: 'model_name' is missing, or no text", where);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: 'model_name' is missing, or is not a string", where);
     if (samples != e->points)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld samples said, %lld points there", where, (long long)samples,
-                     (long long)e->points);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: the sample count is %lld, but there are %lld points", where,
+                     (long long)samples, (long long)e->points);
     if (e->components != e->values || e->intrinsic_dim < 1 || e->intrinsic_dim > e->values || e->width < e->values ||
         !(e->total_variance > 0) || !(e->explained > 0) || !(e->explained <= 1))
         GEODEC_THROW(

@@ -1,5 +1,5 @@
-/* The public exports of the paper's harness: one folder a model with phase1_manifold.json .. phase4_axioms.json, or all
- * of it in manifold_export.json. Only the first three principal coordinates of its points are there. */
+/* The public exports of the published harness: one folder a model with phase1_manifold.json .. phase4_axioms.json, or
+ * all of it in manifold_export.json. Only the first three principal coordinates of its points are there. */
 #ifndef GEODEC_CHAIN_IMPORT_H
 #define GEODEC_CHAIN_IMPORT_H
 
@@ -34,15 +34,15 @@ typedef struct geodec_import_data {
     char file[4][4096]; /* the files it was read from */
 } geodec_import_data;
 
-/* path: a folder, or one JSON file with phase 1 in it. Phases 2 to 4 may be missing. A file that is several JSON
- * documents one after another is read as such. GEODEC_NOTFOUND, GEODEC_FORMAT (what is missing or of another type, the
+/* path: a folder, or one JSON file with phase 1 in it. Phases 2 to 4 may be missing. A file may hold several JSON
+ * documents in sequence. GEODEC_NOTFOUND, GEODEC_FORMAT (what is missing or of another type, the
  * counts disagree), GEODEC_LIMIT, GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_import_clear(geodec_import_data *e);
 
-/* The measured coordinates and n - 3 made-up ones, x [points][n]: column j >= 3 is Gaussian noise of standard deviation
- * sqrt(max(eigenvalue[j], 1e-6)), which is what the paper's harness computes with (from other draws; those are in the
- * goldens). 3 <= n <= values; GEODEC_RANGE. */
+/* The measured coordinates and n - 3 generated ones, x [points][n]: column j >= 3 is Gaussian noise of standard
+ * deviation sqrt(max(eigenvalue[j], 1e-6)), as in the published harness (with other samples; those are in the goldens).
+ * 3 <= n <= values; GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* The published figures as attributes of a cloud artifact being written. */

@@ -96,7 +96,7 @@ static geodec_status fit_point(void *ctx, int64_t task, geodec_err *err)
     for (int64_t i = 0; i < n * n; i++) c[i] *= 1 - a;
     for (int64_t i = 0; i < n; i++) c[i * n + i] += a * mu + o->ridge + o->ridge_relative * mu;
     if (!(mu + o->ridge > 0)) {
-        GEODEC_THROW(GEODEC_SCARCE, "all its %lld neighbours lie at one place; a covariance needs different points",
+        GEODEC_THROW(GEODEC_SCARCE, "all its %lld neighbours are equal; a covariance needs different points",
                      (long long)k);
     }
     GEODEC_TRY(geodec_eig_sym_ws(n, c, w, v, eig, err));
@@ -122,8 +122,8 @@ done:
     return st;
 }
 
-/* Refuses what the machine cannot hold (tables; with matrices those and the field's copy of points and logarithms too),
- * rather than be killed half-way. */
+/* Refuses what exceeds the machine's memory (tables; with matrices those and the field's copy of points and logarithms
+ * too), rather than being killed half-way. */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -162,7 +162,7 @@ geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool m
     GEODEC_TRY(geodec_stats_median(points, nearest, &m->median_nn, err));
     m->sigma = m->options.sigma > 0 ? m->options.sigma : m->options.sigma_nn * m->median_nn;
     if (!(m->sigma > 0))
-        GEODEC_THROW(GEODEC_SCARCE, "half the points have a twin at the same place; a kernel needs different points");
+        GEODEC_THROW(GEODEC_SCARCE, "half the points have a duplicate; a kernel needs different points");
 done:
     geodec_mem_free(nearest);
     return st;
@@ -243,7 +243,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
     GEODEC_TRY(geodec_pca_moments_add(&moments, m->points, m->point, pool, err));
     GEODEC_TRY(geodec_pca_moments_result(&moments, NULL, cov, err));
     GEODEC_TRY(geodec_eig_sym(n, cov, w, cov, err));
-    for (int64_t p = 0; p < m->points; p++) { /* independent along the principal directions, turned back */
+    for (int64_t p = 0; p < m->points; p++) { /* independent along the principal directions, rotated back */
         for (int64_t k = 0; k < n; k++) z[k] = sqrt(fmax(0, w[k])) * geodec_rng_normal(&r);
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];

@@ -3,14 +3,15 @@
  *
  *     C_p = D^T D / (k-1),  D = neighbours minus their mean (or minus the point),
  *
- *     C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,   g_p = C'_p^-1 with eigenvalues clipped.
+ *         C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,   g_p = C'_p^-1 with eigenvalues
+ *     clipped.
  *
- * With k <= n neighbours C_p has no full rank, and what the metric says outside their span is the ridge alone: such k
- * are refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, however
- * dense the cloud is. It is no Fisher metric: no likelihood is differentiated.
+ * With k <= n neighbours C_p does not have full rank, and outside their span the metric is the ridge alone: such k are
+ * refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, at any
+ * density of the cloud. It is not a Fisher metric: no likelihood is differentiated.
  *
- * Metrics of other kinds travel in the same structure and file: their matrices at the points, and the kind, which says
- * what lies between the points (metric_space.h). */
+ * Metrics of other kinds use the same structure and file: their matrices at the points, and the kind, which defines the
+ * metric between the points (metric_space.h). */
 #ifndef GEODEC_CHAIN_METRIC_H
 #define GEODEC_CHAIN_METRIC_H
 
@@ -22,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a metric is between its points. */
+/* The metric between the points. */
 typedef enum geodec_metric_type {
     /* the log-Euclidean field through the matrices at the points */
     GEODEC_METRIC_MAHALANOBIS, /* inverse local covariances */
@@ -121,9 +122,9 @@ GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const doub
                                            const geodec_metric_options *options, geodec_pool *pool,
                                            const geodec_hooks *hooks, geodec_metric *out,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* The same where the matrices of all points are more than memory should hold: they go to the sink, slab by slab in the
- * order of the points, and out->log_g stays NULL. The bits do not depend on slabs. Memory: 32 n + 12 k + 40 bytes a
- * point (GEODEC_LIMIT when the machine has less), what geodec_knn_search takes, and one slab. */
+/* The same where the matrices of all points exceed the memory: they go to the sink, slab by slab in the order of the
+ * points, and out->log_g stays NULL. The bits do not depend on slabs. Memory: 32 n + 12 k + 40 bytes a point
+ * (GEODEC_LIMIT when the machine has less), that of geodec_knn_search, and one slab. */
 enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
 /* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that fits. */
 typedef geodec_status (*geodec_metric_sink)(void *ctx, int64_t first, int64_t count, const double *log_g,
@@ -154,9 +155,8 @@ GEODEC_API void geodec_metric_clear(geodec_metric *m);
  * new memory. GEODEC_NUMERIC when the covariance is singular. */
 GEODEC_API geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance,
                                                 geodec_pool *pool, double **g, geodec_err *err) GEODEC_MUST_USE;
-/* What the figures of a metric are worth: the same fit to a Gaussian cloud with as many points and the covariance of
- * all points together. A local covariance of k points in n dimensions is uneven by chance alone, and shrinks
- * accordingly. */
+/* The control of a metric's figures: the same fit to a Gaussian cloud with as many points and the covariance of all
+ * points together. A local covariance of k points in n dimensions varies by sampling alone, and shrinks accordingly. */
 GEODEC_API geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool,
@@ -203,7 +203,7 @@ GEODEC_API geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64
  * artifact's folder when they take more than `limit` bytes, in memory otherwise (rbf.h). */
 GEODEC_API geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
                                                   geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
-/* A quarter of the machine's memory: what fields are kept in memory up to. */
+/* A quarter of the machine's memory: the limit for fields in memory. */
 GEODEC_API int64_t geodec_metric_field_limit(void);
 /* Opens METRIC.h5 and builds the field through its matrices, whatever its kind. *file (may be NULL) gets the open
  * artifact, for provenance; the caller closes it. */

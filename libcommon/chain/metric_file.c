@@ -1,4 +1,3 @@
-/* The metric artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "chain/metric.h"
@@ -18,10 +17,10 @@ static const geodec_field fields[] = {
     {"/log_g_f32", GEODEC_F32, "N,P", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
      "the same rounded to float32, in place of /log_g (attribute log_g_rounding)", 2},
     {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0, AT(point)},
-    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud each point is", 0, LENT(source.cloud_row)},
-    {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations each point is", 0,
+    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud of each point", 0, LENT(source.cloud_row)},
+    {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations of each point", 0,
      LENT(source.activation_row)},
-    {"/sequence", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "sequence of the text each point is from", 0,
+    {"/sequence", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "sequence of the text of each point", 0,
      LENT(source.sequence)},
     {"/position", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "its position there: consecutive states are neighbours",
      0, LENT(source.position)},

@@ -1,4 +1,4 @@
-/* Internal: what every way to make a metric begins with. */
+/* Internal: the first step of every way to make a metric. */
 #ifndef GEODEC_CHAIN_METRIC_INTERNAL_H
 #define GEODEC_CHAIN_METRIC_INTERNAL_H
 

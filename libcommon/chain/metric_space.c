@@ -36,7 +36,7 @@ done:
     return st;
 }
 
-/* The matrices stored with the points must be those of the space: a file may claim anything. */
+/* The stored matrices must be those of the space, since a file may be wrong. */
 static geodec_status check_matrices(const geodec_metric *m, const geodec_space *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

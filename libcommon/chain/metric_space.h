@@ -1,4 +1,4 @@
-/* The space a metric stands for: the smooth field through its matrices, one matrix everywhere, or a space known in
+/* The space of a metric: the smooth field through its matrices, one matrix everywhere, or a space known in
  * closed form, by the metric's kind (metric.h). */
 #ifndef GEODEC_CHAIN_METRIC_SPACE_H
 #define GEODEC_CHAIN_METRIC_SPACE_H
@@ -6,7 +6,7 @@
 #include "chain/metric.h"
 #include "geometry/space_closed.h"
 
-/* Stays where it is: `space` may point into it. */
+/* Must not be moved: `space` may point into it. */
 typedef struct geodec_metric_space {
     const geodec_space *space;
     geodec_rbf *field; /* of the kinds that are fields; NULL otherwise */

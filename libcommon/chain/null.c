@@ -62,8 +62,8 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
         c.sequence[i] = (int32_t)i;
         c.position[i] = 0;
     }
-    /* the Gaussian control stands in for the ladder */
-    memcpy(c.made.rung, c.made.control, sizeof c.made.rung);
+    /* the Gaussian control replaces the figures of the subsets */
+    memcpy(c.made.subset, c.made.control, sizeof c.made.subset);
     GEODEC_TRY(geodec_artifact_save(out, &c, err));
     for (int a = 0; a < geodec_cloud_kind.n_attrs; a++)
         GEODEC_TRY(copy_attr(cloud, out, &geodec_cloud_kind.attrs[a], err));

@@ -37,7 +37,7 @@ typedef struct geodec_propagators {
     int32_t *control_path; /* [C], numbered in the whole */
     double *control_gap;   /* [C] max |Phi_T - differences| */
     double *control_step;  /* [C] where the gap is above `check`: max |differences - differences at half the step|,
-                              which says that the step is too long for the field; else 0. Not in the file */
+                              large if the step is too long for the field; else 0. Not in the file */
     /* of the file */
     bool of_flow; /* no rule */
     const char *scheme;
@@ -46,7 +46,8 @@ typedef struct geodec_propagators {
     double gap_largest, shift;
 } geodec_propagators;
 
-/* Takes the paths over on success (*paths is cleared); with a slice, failure may leave the slice alone in *paths. */
+/* Takes ownership of the paths on success (*paths is cleared); with a slice, failure may leave the slice alone in
+ * *paths. */
 GEODEC_API geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
                                                     const geodec_propagators_options *o, geodec_pool *pool,
                                                     const geodec_hooks *hooks, geodec_propagators *out,

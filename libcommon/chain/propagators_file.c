@@ -1,4 +1,3 @@
-/* The propagators artifact. */
 #include "artifact/binding.h"
 #include "artifact/merge.h"
 #include "base/mem.h"
@@ -133,7 +132,7 @@ geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artif
     geodec_status st = GEODEC_OK;
     const geodec_geodesics *g = &p->paths;
     geodec_propagators file = *p;
-    file.of_flow = !p->rule; /* another rule has no flow that could keep anything */
+    file.of_flow = !p->rule; /* another rule has no flow with invariants */
     file.scheme = p->rule ? p->rule : geodec_magnus_name(p->options.scheme);
     file.order = p->rule ? 0 : geodec_magnus_order(p->options.scheme);
     file.largest = (geodec_propagate_report){0};

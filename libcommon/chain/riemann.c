@@ -12,11 +12,6 @@
 
 enum { CONTROL_POINTS = 4 };
 
-geodec_riemann_options geodec_riemann_defaults(void)
-{
-    return (geodec_riemann_options){.samples = 512, .midpoints = 256, .seed = 1};
-}
-
 /* ---- where ------------------------------------------------------------------------------------------------------ */
 
 static void place(geodec_riemann *c, geodec_riemann_place where, int32_t index, int32_t partner, const double *a,

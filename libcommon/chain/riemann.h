@@ -29,7 +29,6 @@ typedef struct geodec_riemann_options {
     uint64_t seed;
     geodec_shard shard; /* only these of the points, and the control points among them */
 } geodec_riemann_options;
-GEODEC_API geodec_riemann_options geodec_riemann_defaults(void);
 
 typedef struct geodec_riemann {
     int64_t points, n;

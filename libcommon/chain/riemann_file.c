@@ -1,4 +1,3 @@
-/* The curvature artifact. */
 #include "artifact/binding.h"
 #include "artifact/merge.h"
 #include "base/mem.h"

@@ -1,17 +1,17 @@
-/* What follows each point of a cloud in its text: the state of the next token, in the cloud's coordinates. It need not
- * be a point of the cloud itself (duplicates and thinned points are followed too). */
+/* The successor of each point of a cloud in its text: the state of the next token, in the cloud's coordinates. It need
+ * not be a point of the cloud itself (duplicates and thinned points are followed too). */
 #ifndef GEODEC_CHAIN_SUCCESSORS_H
 #define GEODEC_CHAIN_SUCCESSORS_H
 
 #include "chain/cloud.h"
 
 typedef struct geodec_successors {
-    int64_t points, k, known; /* known: points that have one */
-    uint8_t *has;             /* [points] the text goes on and its next row was kept */
-    double *coordinate;       /* [points][k] of the next state; 0 where there is none */
-    double rms_step;          /* sqrt of the mean squared distance to the next state, over the known ones */
-    int32_t *argmax;    /* [points] what the model says next at the point itself; NULL when the file has no argmax */
-    int64_t vocabulary; /* 0 when the file does not keep whole rows of logits; else their width: */
+    int64_t points, k, known;      /* known: points that have one */
+    uint8_t *has;                  /* [points] the text continues and its next row was kept */
+    double *coordinate;            /* [points][k] of the next state; 0 where there is none */
+    double rms_step;               /* sqrt of the mean squared distance to the next state, over the known ones */
+    int32_t *argmax;               /* [points] argmax at the point itself; NULL when the file has none */
+    int64_t vocabulary;            /* 0 when the file does not keep whole rows of logits; else their width: */
     const geodec_artifact *logits; /* borrowed: the activations, with /logits, and for each point [points] its row */
     int32_t *row;
 } geodec_successors;
@@ -21,7 +21,7 @@ typedef struct geodec_successors {
 GEODEC_API geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_activations *states,
                                                 geodec_pool *pool, geodec_successors *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* log p of what the model says next at point i, p = softmax of its logits: log_p [vocabulary]; row [vocabulary] is
+/* log p of the model's distribution at point i, p = softmax of its logits: log_p [vocabulary]; row [vocabulary] is
  * scratch. From one thread at a time. GEODEC_NUMERIC when a logit is not finite. */
 GEODEC_API geodec_status geodec_successors_log_p(const geodec_successors *s, int64_t i, float *row, double *log_p,
                                                  geodec_err *err) GEODEC_MUST_USE;

@@ -44,7 +44,7 @@ geodec_status geodec_validity_direction(const geodec_space *s, const double *x, 
     GEODEC_TRY(geodec_chol_factor(n, g, err));
     for (int64_t i = 0; i < n; i++) z[i] = geodec_rng_normal(&r);
     const double length = sqrt(geodec__dot(n, z, z));
-    if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "a normal draw of length zero");
+    if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "a normal sample of length zero");
     /* L L^T u = L (z / |z|) */
     for (int64_t i = 0; i < n; i++) b[i] = geodec__dot(i + 1, g + i * n, z) / length;
     geodec_chol_solve(n, g, 1, b);

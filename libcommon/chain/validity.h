@@ -1,4 +1,4 @@
-/* How far a start may be moved before the linear map Phi no longer tells where the geodesic ends.
+/* How far a start may be moved before the linear map Phi fails to predict the end of the geodesic.
  *
  * For a start x0, velocity v0 and perturbation d, with x_T' the end of the geodesic from x0 + d (same coordinate
  * velocity),
@@ -9,8 +9,8 @@
  * over the smallest perturbations is 2. A slope near 1 means that the linear map is wrong. The radius eps*(tau) is the
  * g-length at which the mean error reaches tau.
  *
- * The denominator contains the perturbation itself, so the error saturates for large ones, and even the plain shift
- * x_T + d has a small one there. Two more figures stand beside it: the error of the shift (Phi = I), which is the
+ * The denominator contains the perturbation itself, so the error saturates for large ones, and the plain shift x_T + d
+ * also has a small error there. Two more figures are therefore given: the error of the shift (Phi = I), which is the
  * control, and the miss in units of the path's own length, which does not saturate. */
 #ifndef GEODEC_CHAIN_VALIDITY_H
 #define GEODEC_CHAIN_VALIDITY_H
@@ -34,11 +34,11 @@ typedef struct geodec_validity_options {
     int64_t bootstrap;                   /* replicates over starts for the 95 % intervals; 0 = none */
     double slope_min;                    /* a smaller slope fails the check */
     double floor;                        /* mean errors below it are rounding and take no part in the slope */
-    bool settles;                        /* the step was settled (geodec_validity_settle): said in the file */
+    bool settles;                        /* the step was settled (geodec_validity_settle): noted in the file */
     int halvings;
     double settled;      /* the last change */
-    geodec_sweep *sweep; /* starts in slices: reference paths and the grid, while the bisection needs
-                            them all; of a slice nothing is summed up. NULL: at once */
+    geodec_sweep *sweep; /* starts in slices: reference paths and the grid; the bisection needs them all, and a slice is
+                            not summed up. NULL: at once */
 } geodec_validity_options;
 /* 16 steps of 0.1, Magnus-4; 8 directions; eps .005 .01 .02 .05 .1 .2 .4 .8 1.5 3 5; tau 5, 10, 20 %; 1000 replicates;
  * slope_min 1.8; floor 1e-12. */
@@ -93,7 +93,7 @@ typedef struct geodec_validity {
     int64_t starts, n, n_eps, perturbations;
     double *x0, *v0;   /* [starts][n] */
     double *x_T, *phi; /* [starts][n], [starts][n][n] */
-    uint8_t *status;   /* [starts] geodec_path_status of the reference path; broken ones take no part */
+    uint8_t *status;   /* [starts] geodec_path_status of the reference path; broken ones are left out */
     double *error;     /* [starts][n_eps][perturbations]; -1 = the perturbed path broke down */
     double *eps;       /* [n_eps] */
     double *mean, *mean_low, *mean_high, *median, *p95; /* [n_eps] of error over unbroken paths; 0 = there is none */
@@ -140,9 +140,9 @@ GEODEC_API geodec_status geodec_validity_starts(const geodec_metric *m, const ge
                                                 uint64_t seed, double *x0, double *v0, geodec_err *err) GEODEC_MUST_USE;
 
 /* Halves the step of o->path (twice the steps, the same length) until the propagators of all starts change by at most
- * `tolerance` (largest relative Frobenius norm) when it is halved once more, or `most` times. A step that is too long
- * for a curved place leaves an error of first order in the perturbation, and the slope would blame the map. halvings:
- * how often; change: the last one seen. x0, v0 [starts][n]. */
+ * `tolerance` (largest relative Frobenius norm) when it is halved once more, or `most` times. A step too long for a
+ * curved place leaves an error of first order in the perturbation, which the slope would attribute to the map.
+ * halvings: how often; change: the last one seen. x0, v0 [starts][n]. */
 GEODEC_API geodec_status geodec_validity_settle(const geodec_space *s, geodec_validity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t starts, const double *x0,
                                                 const double *v0, double tolerance, int most, int *halvings,

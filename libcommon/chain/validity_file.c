@@ -7,7 +7,7 @@
 enum { SLOPE_PASS, SLOPE_FAIL, SLOPE_FLAT, SLOPE_UNKNOWN };
 static const char *const verdicts[] = {"pass", "fail", "flat", "unknown", NULL};
 
-/* What is saved: nothing of it is owned. */
+/* Members of the artifact; all are borrowed. */
 typedef struct all {
     geodec_validity field, sphere, control[GEODEC_VALIDITY_CASES];
     bool cases; /* the controls are there */

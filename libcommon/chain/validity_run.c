@@ -23,10 +23,10 @@ typedef struct run {
     const double *delta0; /* [starts][n_eps][perturbations][n] or NULL */
     uint64_t seed;
     double *u;                    /* [starts][perturbations][n] unit directions, without delta0 */
-    double eps;                   /* of the evaluation under way */
+    double eps;                   /* of the current evaluation */
     geodec_validity_miss *at_eps; /* [starts][perturbations] */
     geodec_validity_miss *all;    /* [starts][n_eps][perturbations] */
-    /* What the search for the radii evaluated between the lengths of the grid. */
+    /* Results of the search for the radii, between the lengths of the grid. */
     int n_nodes;
     double node_eps[NODES_MAX], *node_of_start; /* [NODES_MAX][starts], as means_of_starts */
     int64_t node_broken[NODES_MAX];
@@ -130,7 +130,7 @@ static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss 
     return count ? sum / (double)count : -1;
 }
 
-/* Evaluates one more length and keeps what came of it; *mean is infinite when a path broke. */
+/* Evaluates one more length and stores the result; *mean is infinite when a path broke. */
 static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -176,28 +176,28 @@ done:
 
 /* ---- summaries -------------------------------------------------------------------------------------------------- */
 
-/* The lengths of the grid and of the search together, rising: what radii, and their intervals, are read off. */
-typedef struct ladder {
+/* The lengths of the grid and of the search together, rising: radii and their intervals are read from them. */
+typedef struct lengths {
     int64_t n, starts;
     double *eps, *of_start; /* [n]; [starts][n] */
-    int64_t *broken, *grid; /* [n]; [n_eps] where a length of the grid stands */
-} ladder;
+    int64_t *broken, *grid; /* [n]; [n_eps] index of each length of the grid */
+} lengths;
 
-static void ladder_clear(ladder *l)
+static void lengths_clear(lengths *l)
 {
     geodec_mem_free(l->eps);
     geodec_mem_free(l->of_start);
     geodec_mem_free(l->broken);
     geodec_mem_free(l->grid);
-    *l = (ladder){0};
+    *l = (lengths){0};
 }
 
-static geodec_status ladder_make(const run *r, ladder *out, geodec_err *err)
+static geodec_status lengths_make(const run *r, lengths *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_validity *v = r->v;
     const int64_t E = v->n_eps, P = v->perturbations;
-    ladder l = {.n = E + r->n_nodes, .starts = v->starts};
+    lengths l = {.n = E + r->n_nodes, .starts = v->starts};
     bool used[NODES_MAX] = {false};
     int64_t e = 0;
     GEODEC_NEW(l.eps, l.n);
@@ -221,14 +221,14 @@ static geodec_status ladder_make(const run *r, ladder *out, geodec_err *err)
         }
     }
     *out = l;
-    l = (ladder){0};
+    l = (lengths){0};
 done:
-    ladder_clear(&l);
+    lengths_clear(&l);
     return st;
 }
 
 /* Mean over the chosen starts (index [starts], NULL = all once) at each length; 0 when there is none. */
-static void mean_curve(const ladder *l, const int64_t *index, double *curve)
+static void mean_curve(const lengths *l, const int64_t *index, double *curve)
 {
     for (int64_t k = 0; k < l->n; k++) {
         double sum = 0;
@@ -260,7 +260,7 @@ static bool slope_of(const geodec_validity *v, const double *curve, double floor
 }
 
 /* Radius on the curve: the largest eps with mean <= tau and no broken path, then straight in log-log. */
-static double radius_of(const ladder *l, const double *curve, double tau, bool interpolate, int64_t *last)
+static double radius_of(const lengths *l, const double *curve, double tau, bool interpolate, int64_t *last)
 {
     int64_t at = -1;
     for (int64_t k = 0; k < l->n; k++)
@@ -280,8 +280,8 @@ static void interval(int64_t n, double *x, double *low, double *high)
     *high = geodec_stats_percentile(n, x, 0.975);
 }
 
-/* Every interval is of the estimate itself: the same function of the same ladder, on resampled starts. */
-static geodec_status bootstrap(const run *r, const ladder *l, geodec_err *err)
+/* Every interval is of the estimate itself: the same function of the same lengths, on resampled starts. */
+static geodec_status bootstrap(const run *r, const lengths *l, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_validity *v = r->v;
@@ -344,13 +344,13 @@ done:
     return st;
 }
 
-/* The mean curve on the grid and whether the radii lie on it; the search evaluates more lengths where they do. */
+/* The mean curve on the grid, and the radii where they lie on it; otherwise the search evaluates more lengths. */
 static geodec_status curve_and_search(run *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_validity *v = r->v;
-    ladder l = {0};
-    GEODEC_TRY(ladder_make(r, &l, err));
+    lengths l = {0};
+    GEODEC_TRY(lengths_make(r, &l, err));
     mean_curve(&l, NULL, v->mean);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
         int64_t at;
@@ -364,11 +364,11 @@ static geodec_status curve_and_search(run *r, geodec_err *err)
                                                v->broken[at + 1] ? INFINITY : v->mean[at + 1], &found, err));
     }
 done:
-    ladder_clear(&l);
+    lengths_clear(&l);
     return st;
 }
 
-/* Nothing but rounding: every error is at the floor, and no path broke. */
+/* Only rounding: every error is at the floor, and no path broke. */
 static bool is_flat(const geodec_validity *v, double floor)
 {
     for (int64_t e = 0; e < v->n_eps; e++)
@@ -380,7 +380,7 @@ static geodec_status summarise(run *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_validity *v = r->v;
-    ladder l = {0};
+    lengths l = {0};
     double *curve = NULL;
     GEODEC_TRY(percentiles(r, err));
     GEODEC_TRY(curve_and_search(r, err));
@@ -391,7 +391,7 @@ static geodec_status summarise(run *r, geodec_err *err)
     if (!v->slope_known) v->slope.value = NAN;
     v->slope_ok = v->slope_known && v->slope.value >= r->o->slope_min;
     v->slope.low = v->slope.high = v->slope.value;
-    GEODEC_TRY(ladder_make(r, &l, err));
+    GEODEC_TRY(lengths_make(r, &l, err));
     GEODEC_NEW(curve, l.n);
     mean_curve(&l, NULL, curve);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
@@ -401,7 +401,7 @@ static geodec_status summarise(run *r, geodec_err *err)
     }
     GEODEC_TRY(bootstrap(r, &l, err));
 done:
-    ladder_clear(&l);
+    lengths_clear(&l);
     geodec_mem_free(curve);
     return st;
 }

@@ -7,7 +7,7 @@
 
 typedef struct settle {
     const geodec_space *s;
-    geodec_validity_options o; /* of the pass under way */
+    geodec_validity_options o; /* of the current pass */
     int64_t n;
     const double *x0, *v0;
     double *phi;  /* [starts][n][n] */

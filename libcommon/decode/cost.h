@@ -24,7 +24,7 @@ GEODEC_API geodec_cost geodec_cost_linear(double slope);
 /* v at b rows; linear beyond n. */
 GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
 
-/* Times passes of 1 .. rows tokens behind `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
+/* Times passes of 1 .. rows tokens after `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
  * interpolated) and empties the cache. clock NULL = geodec_clock_seconds. */
 GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
                                              double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;

@@ -9,7 +9,7 @@ geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows 
     return d && rows->n > 0 ? d->ops->observe(d, rows, err) : GEODEC_OK;
 }
 
-/* Tokens of one parent's drafts must differ: a walk could not tell them apart. */
+/* Tokens of one parent's drafts must differ: the verification walk could not tell them apart. */
 static bool distinct(const geodec_draft *draft, int32_t i)
 {
     for (int32_t j = draft[i].parent < 0 ? 0 : draft[i].parent + 1; j < i; j++)
@@ -52,7 +52,7 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: parent, source or confidence of draft %d is out of range",
                              d->ops->name, i);
             length[i] = out[i].parent < 0 ? 1 : length[out[i].parent] + 1;
-            if (length[i] > request->gamma) /* the text has room for no more */
+            if (length[i] > request->gamma) /* the text has no room for more */
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: a path of more than %d drafts", d->ops->name,
                              request->gamma);
             if (!distinct(out, i))

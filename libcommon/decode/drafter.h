@@ -46,7 +46,7 @@ typedef struct geodec_draft_rows {
     const float *state; /* [n][d_model] residual stream after all blocks (layer n_layer, input of the final norm);
                            NULL unless ops->wants_state */
     /* NULL and 0 unless ops->wants_top. */
-    const int32_t *top; /* [n][GEODEC_DRAFT_TOP] most probable next tokens after each row, likeliest first, guard
+    const int32_t *top; /* [n][GEODEC_DRAFT_TOP] most probable next tokens after each row, most probable first, guard
                            applied; -1 = not known (prompt rows, small vocabularies) */
     int64_t n_rejected; /* rows of drafts that were forwarded and rejected, in the order of the pass */
     const int32_t *rejected_token; /* [n_rejected] */
@@ -58,28 +58,28 @@ struct geodec_adapt; /* decode/adapt.h */
 typedef struct geodec_draft_request {
     const int32_t *context; /* [n_context] committed text, newest token last; n_context >= 1 */
     int64_t n_context;
-    int32_t gamma;             /* length of the longest draft wanted, 1 .. GEODEC_DRAFT_MAX */
+    int32_t gamma;             /* longest draft, 1 .. GEODEC_DRAFT_MAX */
     int32_t budget;            /* > 0: a tree of up to so many drafts (decode/tree.h); 0: a chain of up to gamma */
     bool sampled;              /* tokens are sampled from the distribution; false: its argmax */
     int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
-    const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
-                                  follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
+    const geodec_guard *guard; /* may be NULL. The loop cuts off a draft it forbids at index + i and all that follows; a
+                                  drafter may call geodec_guard_forbids and propose its next best instead */
     const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to sample its drafts (below) */
-    const double *least;             /* [budget or gamma] path probability below which draft i is not worth a row: what
-                                        would follow need not be made. NULL = make all. Not for sampled drafts */
-    /* For a drafter that chooses by time, when the loop adapts: what passes and asking cost, and the clock that drafts
-     * are timed by. NULL otherwise; other drafters leave both alone. */
+    const double *least;             /* [budget or gamma] path probability below which draft i is not worth a row:
+                                        drafts after it need not be made. NULL = make all. Not for sampled drafts */
+    /* For a drafter that chooses by time, when the loop adapts: costs of passes and asking, and the clock for timing
+     * drafts. NULL otherwise; other drafters ignore both. */
     const struct geodec_adapt *adapt;
     double (*clock)(void);
-    double *trial_seconds; /* where it adds the time of asks that serve to learn, not to send; NULL with adapt */
+    double *trial_seconds; /* receives the time of asks made to learn, not to send; NULL with adapt */
 } geodec_draft_request;
 
 typedef struct geodec_drafter geodec_drafter;
 typedef struct geodec_drafter_ops {
     const char *name; /* "ngram" */
     bool wants_state, wants_top;
-    bool learns; /* what it stores of the text outlives the text: it is shown every row, also when it is not asked.
-                    Others may miss rows while they are not asked: then begin, and the last few (decode/replay.h) */
+    bool learns; /* keeps what it learned of a text: it is shown every row, also when it is not asked. Others may miss
+                    rows while they are not asked; they then begin again with the last few (decode/replay.h) */
     int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
     const char *const *source_name;
     geodec_status (*begin)(geodec_drafter *d, geodec_err *err);
@@ -88,23 +88,24 @@ typedef struct geodec_drafter_ops {
     geodec_status (*propose)(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                              geodec_err *err);
     void (*destroy)(geodec_drafter *d);
-    /* For trees; NULL in a drafter of chains alone, whose chain then is the tree. root starts a tree for a request:
+    /* For trees; NULL in a drafter of chains alone, whose chain is then the tree. root starts a tree for a request:
      * node 0 is the newest token. children writes up to `most` drafts that may follow a node, of distinct tokens, by
-     * falling confidence, tokens the guard forbids left out (parent and depth are the caller's). adopt makes the next
-     * node, 1, 2, .., a child of `parent` with this token, which need not be among the children. */
+     * falling confidence, without tokens that the guard forbids (the caller sets parent and depth). adopt makes the
+     * next node, 1, 2, .., a child of `parent` with this token, which need not be among the children. */
     geodec_status (*root)(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err);
     geodec_status (*children)(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err);
     geodec_status (*adopt)(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err);
-    /* A stochastic drafter (NULL in others) can sample its drafts from a distribution of its own, and report it; output
-     * then has the distribution of plain sampling instead of its very tokens (decode/verify_stochastic.h). When the
-     * request has `sampling`, propose
-     *   - samples the children of a node one after the other, without replacement, with
-     *     geodec_verify_draft_uniform(seed, index, number of the draft), and returns every token sampled, in that
-     * order;
-     *   - makes trees by itself when there is a budget, parents set. Neither their shape nor a confidence may depend on
-     *     a token sampled at that place or later.
-     * distribution: the q [n_vocab], of sum 1, that the first child of a node of the newest proposal was sampled from;
+    /* A stochastic drafter (NULL in others) can sample its drafts from a distribution of its own, and report it; the
+     * output then has the distribution of plain sampling, not the tokens that plain sampling gives
+     * (decode/verify_stochastic.h). When the request has `sampling`, propose
+     *     - samples the children of a node in turn, without replacement, with geodec_verify_draft_uniform(seed,
+     *   index,
+     *     number of the draft), and returns every sampled token in that order;
+     *     - makes trees by itself when there is a budget, with parents set. Neither their shape nor a confidence may
+     *   depend
+     *     on a token sampled at that place or later.
+     * distribution: the q [n_vocab], of sum 1, from which the first child of a node of the newest proposal was sampled;
      * node 0 = newest token, i + 1 = draft i. */
     geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);
     bool plans; /* propose lays out trees itself: with a budget it sets the parents */
@@ -114,9 +115,8 @@ struct geodec_drafter {
 };
 
 /* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose grows the tree when
- * the request has a budget and the drafter knows children; it checks the count, the parents, the lengths of paths, the
- * siblings, the sources and the confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an
- * impossible one as wrong. */
+ * the request has a budget and the drafter knows children. It checks the count, parents, path lengths, siblings,
+ * sources and confidences (GEODEC_INTERNAL); the loop checks token ids and treats an impossible one as wrong. */
 GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
                                                 geodec_err *err) GEODEC_MUST_USE;

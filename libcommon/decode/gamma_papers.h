@@ -1,14 +1,14 @@
-/* The papers' rule for the length of drafts, kept for comparison with decode/adapt.h: every 4 rounds, of the drafts
- * that were sent in them, with the share that was accepted
+/* The published rule for the length of drafts (geodesic speculative decoding, 2026), for comparison with
+ * decode/adapt.h. Every 4 rounds it looks at the share of accepted drafts among those sent:
  *
  *     above 0.70      one draft more, up to the first length
- *     0.40 to 0.70    as many
- *     below 0.40      one draft less; none at all when none was accepted
+ *     0.40 to 0.70    the same number
+ *     below 0.40      one draft less; none when none was accepted
  *
- * Without drafts it stays so, but for a probe of one draft in every GEODEC_GAMMA_PAPERS_PROBE rounds (the papers:
- * "rarely"); a probe that is accepted begins again with one. Their batch of b is b - 1 drafts here: slot 0 of it was
- * the verifier's own argmax, which is no draft and cannot be rejected. The rule knows no costs, only outcomes, so
- * lengths are a function of the text. */
+ * Without drafts it sends a probe of one draft in every GEODEC_GAMMA_PAPERS_PROBE rounds (the manuscript: "rarely"); an
+ * accepted probe sets the length to one. A published batch of b is b - 1 drafts here: its slot 0 was the verifier's own
+ * argmax, which is no draft and cannot be rejected. The rule uses outcomes and no costs, so lengths are a function of
+ * the text. */
 #ifndef GEODEC_DECODE_GAMMA_PAPERS_H
 #define GEODEC_DECODE_GAMMA_PAPERS_H
 
@@ -27,7 +27,7 @@ typedef struct geodec_gamma_papers {
 GEODEC_API geodec_gamma_papers geodec_gamma_papers_start(int32_t most);
 /* Drafts of the next round, at most `room`. */
 GEODEC_API int32_t geodec_gamma_papers_ask(geodec_gamma_papers *g, int32_t room);
-/* The round sent so many drafts, and so many were accepted. */
+/* The round sent so many drafts, of which so many were accepted. */
 GEODEC_API void geodec_gamma_papers_settle(geodec_gamma_papers *g, int32_t sent, int32_t accepted);
 
 #endif

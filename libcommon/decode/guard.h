@@ -1,7 +1,7 @@
-/* Minimum-length guard: a mask on each logit row by its absolute output index. The row that decides output token g gets
- * its stop ids set to -inf iff g < min_tokens. Because the mask belongs to the row and not to a place in the loop,
- * plain and speculative decoding see the same masked model, so their outputs stay equal and the KV cache never
- * disagrees with the text. */
+/* Minimum-length guard: a mask on each logit row by its absolute output index. The row that decides output token g
+ * gets its stop ids set to -inf iff g < min_tokens. The mask belongs to the row, not to a place in the loop, so
+ * plain and speculative decoding see the same masked model: their outputs are equal and the KV cache always agrees
+ * with the text. */
 #ifndef GEODEC_DECODE_GUARD_H
 #define GEODEC_DECODE_GUARD_H
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Slope of v(b) where it is not measured, and by which lengths of sampled drafts are chosen: which tokens are sampled
- * depends on the lengths, so with measured times the same seed would not give the same text. A stand-in: the models of
+/* Slope of v(b) where it is not measured, and for the lengths of sampled drafts: the sampled tokens depend on the
+ * lengths, so with measured times a seed would not repeat its text. An assumed value: the models of
  * docs/results/speed.md have 0.35 to 0.45 between 1 and 9 rows. */
 static const double DEFAULT_SLOPE = 0.3;
 
@@ -45,10 +45,11 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
     if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
         GEODEC_THROW(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
     if (o->papers_rule && (o->adaptive || o->budget > 0))
-        GEODEC_THROW(GEODEC_INVAL, "the papers' rule is for chains, in the place of the adaptive length");
+        GEODEC_THROW(GEODEC_INVAL, "the published rule is for chains, in place of the adaptive length");
     if (t->max_batch < 1) GEODEC_THROW(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
-        GEODEC_THROW(GEODEC_INVAL, "drafter %s needs hidden states, the target has none to give", drafter->ops->name);
+        GEODEC_THROW(GEODEC_INVAL, "drafter %s needs hidden states, which the target does not provide",
+                     drafter->ops->name);
 done:
     return st;
 }
@@ -97,7 +98,7 @@ static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, g
     const geodec_target *t = r->target;
     const geodec_drafter_ops *ops = r->drafter ? r->drafter->ops : NULL;
     const int32_t gamma = ops ? r->opt->gamma : 0, nodes = gamma > 0 && r->opt->budget > 0 ? r->opt->budget : gamma;
-    /* Every output token but the last needs a cache row, so a request cannot outgrow the context by more than one. */
+    /* Every output token but the last needs a cache row, so a request outgrows the context by at most one. */
     const int64_t room = (int64_t)t->n_ctx + 1 - n;
     r->guard = (geodec_guard){r->opt->min_tokens, r->opt->stop, r->opt->n_stop};
     r->wants_state = ops && ops->wants_state;
@@ -115,7 +116,7 @@ done:
     return st;
 }
 
-/* Keeps rows until the drafter is asked; the most probable tokens behind them are not looked for. */
+/* Keeps rows until the drafter is asked, without their most probable tokens. */
 static geodec_status keep_rows(loop_request *r, const int32_t *token, const float *state, int32_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -127,12 +128,12 @@ done:
     return st;
 }
 
-/* Rows of the prompt from `at`; of a drafter that backed off in an earlier request the end is kept. */
+/* Rows of the prompt from `at`; of a drafter that backed off in an earlier request only the end is kept. */
 static geodec_status prefill_rows(loop_request *r, int64_t at, int32_t n, bool backed_off, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
-    const int64_t early = r->n_prompt - 1 - at - GEODEC__LOOP_RESTART; /* rows that are too early to be kept */
+    const int64_t early = r->n_prompt - 1 - at - GEODEC__LOOP_RESTART; /* rows too early to be kept */
     const int32_t skipped = !backed_off || early < 0 ? 0 : early < n ? (int32_t)early : n;
     float *state = skipped == n ? NULL : r->state;
     GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, n, NULL, state, err), "prompt");
@@ -201,7 +202,8 @@ static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec
     return d->ops->distribution(d, node, q, err);
 }
 
-/* Walks the rows of the pass; the tokens decided are the accepted drafts, then the last token unless it is the end. */
+/* Walks the rows of the pass. The decided tokens are the accepted drafts and then the last token, unless it ends the
+ * text. */
 static geodec_status verify(loop_request *r, loop_round *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -233,7 +235,7 @@ done:
     return st;
 }
 
-/* Emits token by token, left to right, as long as the caller wants them. */
+/* Emits the tokens in order while the caller wants them. */
 static void emit(loop_request *r, loop_round *x)
 {
     const int32_t n = x->verdict.tokens - x->verdict.stopped;
@@ -247,7 +249,7 @@ static void emit(loop_request *r, loop_round *x)
     }
 }
 
-/* Counts the round, and settles what it was worth. */
+/* Counts the round and updates the averages. */
 static void account(loop_request *r, const loop_round *x)
 {
     r->count.decided += x->emitted + (x->verdict.stopped && x->wanted);
@@ -258,7 +260,7 @@ static void account(loop_request *r, const loop_round *x)
     if (r->opt->papers_rule) geodec_gamma_papers_settle(&r->papers, x->sent, x->verdict.accepted);
 }
 
-/* Most probable tokens behind row `row` of the pass, into place `at`. */
+/* Most probable tokens after row `row` of the pass, into place `at`. */
 static void find_top(loop_request *r, int32_t row, int32_t at)
 {
     float value[GEODEC_DRAFT_TOP];
@@ -268,7 +270,7 @@ static void find_top(loop_request *r, int32_t row, int32_t at)
         top[n] = -1;
 }
 
-/* The first `n` rows of the walk, as the drafter is shown them: token [n], and argmax and state of the request in
+/* The first `n` rows of the walk as the drafter is shown them: token [n], with argmax and state of the request, in
  * place. path[k] >= k. */
 static void gather_rows(loop_request *r, const loop_round *x, int32_t n, int32_t *token)
 {
@@ -282,7 +284,8 @@ static void gather_rows(loop_request *r, const loop_round *x, int32_t n, int32_t
     }
 }
 
-/* Shows the drafter the first `n` rows of the walk, and if it wants most probable tokens those of the rejected rows. */
+/* Shows the drafter the first `n` rows of the walk and, if it asks for them, the most probable tokens of the rejected
+ * rows. */
 static geodec_status show_rows(loop_request *r, const loop_round *x, const int32_t *token, int32_t n, geodec_err *err)
 {
     int32_t rejected[GEODEC_DRAFT_MAX + 1], n_rejected = 0;
@@ -306,8 +309,8 @@ static geodec_status show_rows(loop_request *r, const loop_round *x, const int32
     return geodec_drafter_observe(r->drafter, &rows, err);
 }
 
-/* Leaves the rows of the newest token before the round and of what was emitted in the cache, but for a token that has
- * no row yet. The drafter is shown them, or they are kept for it. */
+/* Keeps in the cache the rows of the newest token before the round and of the emitted tokens, except a token without a
+ * row. Shows them to the drafter, or keeps them for it. */
 static geodec_status commit(loop_request *r, const loop_round *x, geodec_err *err)
 {
     const geodec_target *t = r->target;
@@ -379,8 +382,8 @@ done:
     return st;
 }
 
-/* The drafter must know the text that the cache holds, for a request that goes on with it; one that backed off begins
- * anew then, and the rows kept for it are not shown. */
+/* When a request continues a cached text, the drafter must know that text; a drafter that backed off begins again then,
+ * and the rows kept for it are not shown. */
 static geodec_status leave_drafter(loop_request *r, geodec_err *err)
 {
     geodec_adapt_end_suspension(&r->adapt);

@@ -1,8 +1,8 @@
 /* Exact speculative decoding. A round forwards the newest token and the drafts, a chain or a tree, in one pass, walks
- * the rows (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed
+ * the rows (decode/verify.h), emits the accepted drafts and one more token, and cuts the cache back to the committed
  * text. For every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL),
- * token for token. One exception, when sampling: a drafter that samples its drafts (drafter.h, `distribution`) leaves
- * the distribution of the output unchanged, not the tokens that a seed gives.
+ * token for token. One exception, when sampling: a drafter that samples its drafts (drafter.h, `distribution`) keeps
+ * the distribution of the output, not the tokens that a seed gives.
  *
  * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
  * without drafts, so its passes equal the tokens it decides. */
@@ -23,15 +23,15 @@
 typedef enum geodec_end {
     GEODEC_END_LENGTH,  /* max_tokens reached */
     GEODEC_END_STOP,    /* a stop token was decided; it is not part of the output */
-    GEODEC_END_CONTEXT, /* no cache row is left for the newest token */
+    GEODEC_END_CONTEXT, /* the newest token has no cache row left */
     GEODEC_END_CALLER,  /* emit asked to stop; the token it was shown is part of the output */
 } geodec_end;
 GEODEC_API const char *geodec_decode_end_name(geodec_end e); /* "length", ... */
 
 typedef struct geodec_decode_options {
     geodec_sampling sampling;
-    /* The first tokens of the prompt whose rows are in the target's cache and were shown to the drafter, by an earlier
-     * call with the same two: they are not forwarded again. 0 = a new text. */
+    /* The first tokens of the prompt whose rows are in the target's cache and were shown to the drafter by an earlier
+     * call with the same target and drafter: they are not forwarded again. 0 = a new text. */
     int64_t cached;
     int64_t max_tokens;  /* >= 0 */
     int64_t min_tokens;  /* guard: no stop token before this many */
@@ -41,11 +41,11 @@ typedef struct geodec_decode_options {
     int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: trees of so many drafts, no path longer than gamma;
                        the upper limit when adaptive */
     bool adaptive;  /* choose the length by geodec_adapt from `cost` */
-    bool papers_rule; /* for comparison: by the papers' rule from gamma down (gamma_papers.h); chains, not adaptive */
-    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for sampled drafts: their
-                         lengths follow geodec_cost_linear(0.3), so that the text repeats with the seed */
-    /* For adaptive: what earlier requests of the same model, drafter and lengths have learned, and where this one
-     * leaves it (zeroed in the beginning). NULL: starts anew. Not used for sampled drafts. */
+    bool papers_rule; /* for comparison: by the published rule from gamma down (gamma_papers.h); chains, not adaptive */
+    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for sampled drafts: their lengths
+                         follow geodec_cost_linear(0.3), so that a seed repeats its text */
+    /* For adaptive: state learned by earlier requests of the same model, drafter and lengths, updated by this one (all
+     * zero at first). NULL: starts anew. Not used for sampled drafts. */
     struct geodec_adapt *memory;
     double gate; /* drafts of a lower confidence end the draft; 0 = off */
     /* Shown every output token in order; non-zero = stop after it. NULL = none. */
@@ -60,9 +60,9 @@ typedef struct geodec_decode_options {
 /* Greedy, 128 tokens, no stop token, gamma 4, not adaptive. */
 GEODEC_API geodec_decode_options geodec_decode_options_default(void);
 
-/* Fate of drafts. proposed >= reached = accepted + rejected; a draft is reached when all above it were accepted and
- * the output had not ended. A draft equal to the stop token that ends the output counts as accepted; nothing after it
- * is reached. */
+/* Fate of drafts. proposed >= reached = accepted + rejected; a draft is reached when all above it were accepted and the
+ * output had not ended. A draft equal to the stop token that ends the output counts as accepted; nothing after it is
+ * reached. */
 typedef struct geodec_tally {
     int64_t proposed, reached, accepted, rejected;
 } geodec_tally;
@@ -106,7 +106,7 @@ GEODEC_API void geodec_decode_free(geodec_decoded *d);
 
 /* Empties the target's cache down to `cached` rows, prefills the rest of prompt[0..n-1), decodes. n >= 1 (a model
  * starts from at least one token: give BOS for an empty text). On return the cache holds rows of the text (prompt and
- * output), all but perhaps the newest; when the prompt was interrupted, those of its beginning. GEODEC_LIMIT: prompt
+ * output), all but possibly the newest; after an interrupted prompt, those of its beginning. GEODEC_LIMIT: prompt
  * longer than the cache; GEODEC_RANGE: a prompt id out of the vocabulary; GEODEC_INVAL: options; GEODEC_INTERRUPTED;
  * GEODEC_INTERNAL: a round that made no progress. */
 GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, int64_t n,

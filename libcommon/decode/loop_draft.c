@@ -1,7 +1,7 @@
 #include "decode/loop_internal.h"
 #include "decode/tree.h"
 
-/* Missed rows that are part of an ordinary ask: one or two remain from rounds that had no room for a draft. */
+/* Missed rows that an ordinary ask includes: one or two remain from rounds that had no room for a draft. */
 enum { ORDINARY = 2 };
 
 void geodec__loop_end_round(loop_request *r, double clock)
@@ -26,10 +26,10 @@ done:
     return st;
 }
 
-/* Tokens that the output may still have behind the one this round decides without a draft. */
+/* Tokens that the output may still have after the one this round decides without a draft. */
 static int64_t tokens_left(const loop_request *r) { return r->limit - r->n_text - 1; }
 
-/* Drafts that the pass, the cache and the output have room for. */
+/* Drafts that fit in the pass, the cache and the output. */
 static int32_t room_for_drafts(const loop_request *r)
 {
     const int64_t left = tokens_left(r), cache = (int64_t)r->target->n_ctx - r->n_text;
@@ -75,8 +75,8 @@ static geodec_draft_request request_for(const loop_request *r, int32_t most, dou
     return q;
 }
 
-/* The drafter was shown many rows between two readings of the clock, and asked. What is longer than an ordinary ask is
- * part of resuming, too: it reads up on the rows in its first ask. */
+/* The drafter was shown many rows between two readings of the clock, and asked. Time beyond an ordinary ask is part of
+ * resuming, because the first ask also processes the missed rows. */
 static void charge_resuming(loop_request *r, double begun, double shown)
 {
     const double unit = r->adapt.pace.cost.seconds;
@@ -110,7 +110,7 @@ done:
     return st;
 }
 
-/* Drops drafts of too low a confidence and all that follow them. */
+/* Drops drafts of too low a confidence, and all that follow them. */
 static void apply_gate(loop_round *x, double gate)
 {
     int32_t place[GEODEC_DRAFT_MAX], kept = 0;
@@ -125,8 +125,8 @@ static void apply_gate(loop_round *x, double gate)
     x->n = x->proposed = kept;
 }
 
-/* How many of the drafts may be sent. Sampled drafts that are not sent stay candidates (verify_stochastic.h): their
- * number is not cut here. */
+/* How many of the drafts may be sent. Sampled drafts that are not sent stay candidates (verify_stochastic.h), so they
+ * are not dropped here. */
 static int32_t choose_length(loop_request *r, loop_round *x)
 {
     const int32_t most = r->opt->adaptive ? geodec_adapt_send(&r->adapt, x->draft, x->n) : GEODEC_DRAFT_MAX;
@@ -136,8 +136,8 @@ static int32_t choose_length(loop_request *r, loop_round *x)
     return most;
 }
 
-/* Ids that cannot be output are not sent, nor what follows them; they stay proposed, and wrong. Of sampled drafts, the
- * same holds for those behind `most` and below the gate, but they may prove right (verify_stochastic.h). */
+/* Ids that cannot be output are not sent, nor the drafts after them; they stay proposed, and count as wrong. The same
+ * holds for sampled drafts beyond `most` and below the gate, except that they may be accepted (verify_stochastic.h). */
 static void choose_rows(const loop_request *r, loop_round *x, int32_t most)
 {
     int32_t depth[GEODEC_DRAFT_MAX];

@@ -1,5 +1,5 @@
-/* The parts of the decoding loop: what a request carries, what a round is made of. A round runs down loop.c; drafting
- * is in loop_draft.c, counting and learning in loop_tally.c. */
+/* Parts of the decoding loop: state of a request and of a round. loop.c runs a round; loop_draft.c drafts; loop_tally.c
+ * counts and learns. */
 #ifndef GEODEC_DECODE_LOOP_INTERNAL_H
 #define GEODEC_DECODE_LOOP_INTERNAL_H
 
@@ -8,11 +8,11 @@
 #include "decode/replay.h"
 #include "decode/verify.h"
 
-/* Rows that a drafter begins with when it missed many, and so also the tokens before its next ask at which a suspension
- * ends: they are kept for it. Chosen, not measured against other lengths. */
+/* Rows with which a drafter begins after missing many, so also the tokens before its next ask at which a suspension
+ * ends. Chosen, not measured against other lengths. */
 enum { GEODEC__LOOP_RESTART = 12 };
 
-/* Clock readings of the round under way, and what the one before it took, which is known when the next one begins. */
+/* Clock readings of the current round, and the times of the one before, which are known when the next one begins. */
 typedef struct loop_times {
     double asking;           /* time of asking in this round */
     double start;            /* of the pass; < 0: not read yet */
@@ -21,7 +21,7 @@ typedef struct loop_times {
     int32_t sent_before;     /* drafts it was of; -1 = its times do not count */
 } loop_times;
 
-/* What one request carries. */
+/* State of one request. */
 typedef struct loop_request {
     const geodec_target *target;
     geodec_drafter *drafter;
@@ -36,26 +36,26 @@ typedef struct loop_request {
     int32_t *text;       /* [n_text] prompt and output; room for `limit` */
     int64_t n_text, n_prompt, limit;
     float *logits;        /* [max rows][n_vocab] */
-    float *state;         /* [max rows][d_state], NULL unless wanted */
+    float *state;         /* [max rows][d_state], NULL unless needed */
     int32_t *argmax;      /* [max rows] */
-    int32_t *top;         /* [max rows][GEODEC_DRAFT_TOP], NULL unless wanted */
+    int32_t *top;         /* [max rows][GEODEC_DRAFT_TOP], NULL unless needed */
     int32_t rows;         /* widest pass of a round */
     geodec_replay replay; /* rows that the drafter has not been shown */
     loop_times time;
     geodec_decode_counters count;
 } loop_request;
 
-/* One round: what was drafted, what of it went into the pass, and what came of it. */
+/* One round: the drafts, the pass and the outcome. */
 typedef struct loop_round {
     geodec_draft draft[GEODEC_DRAFT_MAX];
     int32_t n;                           /* proposed, and worth sending */
-    int32_t proposed;                    /* in all: those behind n are judged by the text alone */
+    int32_t proposed;                    /* in all: those after n are compared with the text alone */
     int32_t row[GEODEC_DRAFT_MAX];       /* of each draft in the pass; 0 = it was not sent */
     int32_t token[GEODEC_DRAFT_MAX + 1]; /* of the pass: the newest token, then the drafts sent */
     int32_t parent[GEODEC_DRAFT_MAX + 1];
     int32_t sent;
     bool chain; /* each row of the pass follows the one before it */
-    /* Behind the pass. */
+    /* After the pass. */
     int32_t base;                       /* rows of the cache before it */
     int32_t path[GEODEC_DRAFT_MAX + 1]; /* rows of the walk */
     geodec_verdict verdict;
@@ -69,12 +69,12 @@ static inline double geodec__loop_now(const loop_request *r)
     return r->opt->clock ? r->opt->clock() : geodec_clock_seconds();
 }
 
-/* Tokens decided in this round that the caller has seen or would have: rows behind them were examined. */
+/* Tokens decided in this round that the caller has seen or would have seen: the rows after them were examined. */
 static inline int32_t geodec__loop_examined(const loop_round *x) { return x->wanted ? x->verdict.tokens : x->emitted; }
 
 /* loop_draft.c: asks the drafter, chooses what to send, fills in the pass. */
 geodec_status geodec__loop_draft(loop_request *r, loop_round *x, geodec_err *err) GEODEC_MUST_USE;
-/* The round before this one ends at this reading of the clock: what its parts took is known. */
+/* The round before this one ends at this reading of the clock: the times of its parts are known. */
 void geodec__loop_end_round(loop_request *r, double clock);
 /* Shows the drafter the rows it missed. */
 geodec_status geodec__loop_catch_up(loop_request *r, geodec_err *err) GEODEC_MUST_USE;

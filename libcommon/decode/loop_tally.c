@@ -19,7 +19,7 @@ static void tally_draft(geodec_decode_counters *c, const geodec_draft *d, bool r
     if (reached) c->confidence_sum[bin] += d->confidence;
 }
 
-/* The text judges what was drafted, sent or not. */
+/* Compares all drafts, sent or not, with the text. */
 static void learn_from_text(loop_request *r, const loop_round *x)
 {
     int32_t depth[GEODEC_DRAFT_MAX];
@@ -35,8 +35,8 @@ static void learn_from_text(loop_request *r, const loop_round *x)
     }
 }
 
-/* A draft is accepted when it is on the path of the walk, no deeper than the walk accepted. Sampled drafts are judged
- * by that; others by the text, which may agree with drafts that were not sent. */
+/* A draft is accepted when it is on the path of the walk, at most as deep as the walk accepted. Sampled drafts are
+ * counted by that; others by the text, which may agree with drafts that were not sent. */
 void geodec__loop_tally(loop_request *r, const loop_round *x)
 {
     int32_t depth[GEODEC_DRAFT_MAX];

@@ -2,20 +2,20 @@
 
 #include <math.h>
 
-/* Of FIRST_SHARE and FIRST_MOST the effect was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
- * against the best of its drafters"). The others are choices of which only the whole was measured
- * (docs/results/speed.md, first table); the tests `decisions` hold what follows from each. */
+/* The effect of FIRST_SHARE and FIRST_MOST was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
+ * against the best of its drafters"). The others were chosen, and measured only together (docs/results/speed.md, first
+ * table); the tests `decisions` check the effect of each. */
 static const double STEP = 0.1;      /* weight of the newest value in a moving average: about ten rounds are kept */
-static const double SLOW_STEP = 0.5; /* the same of the machine's speed, which changes at once */
-static const double OUTLIER = 3;     /* a time this many times above or below the expected one is cut to that: the
-                                        machine did something else */
+static const double SLOW_STEP = 0.5; /* the same of the machine's speed, which changes suddenly */
+static const double OUTLIER = 3;     /* a time more than this many times above or below the expected one is limited to
+                                        that: the machine was busy */
 static const double ASK_LEAST =
-    0.02; /* passes by which an ask may exceed OUTLIER times the mean: tiny means stay open */
-static const double FIRST_SHARE = 0.4, FIRST_MOST = 0.25; /* of the first ask, and passes it counts for at most: it
-                                                             finds cold caches and alone would end drafting */
-static const double WIDE_STEP = 0.5; /* all widths follow one that was met by this much of its deviation */
-static const double REST_MOST = 1;   /* passes that the first rest of a round counts for at most */
-enum { FRESH = 12 }; /* rounds for which the speed read from a one-row pass is good to judge wider passes by */
+    0.02; /* passes by which an ask may exceed OUTLIER times the mean, so that tiny means can grow */
+static const double FIRST_SHARE = 0.4, FIRST_MOST = 0.25; /* share of the first ask that counts, and its upper limit in
+                                                             passes: with cold caches it alone would end drafting */
+static const double WIDE_STEP = 0.5; /* every width follows the measured ones by this share of their deviation */
+static const double REST_MOST = 1;   /* upper limit, in passes, of the first rest of a round */
+enum { FRESH = 12 };                 /* rounds for which the speed of a one-row pass serves to correct wider passes */
 
 void geodec_pace_init(geodec_pace *p, const geodec_cost *cost)
 {
@@ -47,7 +47,7 @@ void geodec_pace_asked(geodec_pace_asking *a, double passes, double first)
 /* Weight of a deviation that was met `n` times before: the given v is the mean of a few passes, and counts as two. */
 static double weight(int64_t n) { return fmax(STEP, 1 / (2 + (double)n)); }
 
-/* slow: time of this pass over the expected one. Narrow passes tell the machine's speed, wide ones their own cost. */
+/* slow: time of this pass over the expected one. Narrow passes show the machine's speed, wide ones their own cost. */
 static void observe_pass(geodec_pace *p, int32_t sent, double slow)
 {
     if (sent == 0) {
@@ -59,7 +59,7 @@ static void observe_pass(geodec_pace *p, int32_t sent, double slow)
         if (!(*w > 0)) *w = p->wide;
         *w *= 1 + weight(p->met[sent + 1]++) * off;
         p->wide *= 1 + WIDE_STEP * weight(p->met[0]++) * off;
-    } else { /* narrow passes are rare: wide ones carry the speed on */
+    } else { /* narrow passes are rare: wide ones show the speed too */
         p->slow += STEP * (slow - p->slow);
     }
 }

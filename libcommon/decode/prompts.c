@@ -16,7 +16,7 @@ void geodec_prompts_free(geodec_prompts *p)
 
 /* ---- prompts of documents ---------------------------------------------------------------------------------------- */
 
-/* Room for more tokens behind the prompts so far. */
+/* Space for more tokens after the prompts so far. */
 static geodec_status reserve(geodec_prompts *p, int64_t *room, int64_t more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -44,7 +44,7 @@ static int64_t opening(const geodec_chat_message *message, int64_t n)
     return last;
 }
 
-/* One record as the next prompt; not taken when it is in chat format and longer than it may be. */
+/* One record as the next prompt; left out when it is in chat format and too long. */
 static geodec_status add_record(const geodec_tokenizer *t, const geodec_documents *d, const geodec_document *item,
                                 const geodec_prompts_options *o, geodec_prompts *p, int64_t *room, geodec_err *err)
 {
@@ -93,7 +93,7 @@ done:
     return st;
 }
 
-/* Pieces at even distances in the tokens of all documents, moved back where they would leave their document. */
+/* Pieces at even distances in the tokens of all documents, moved back to lie inside their document. */
 static geodec_status of_documents(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
                                   geodec_prompts *p, geodec_err *err)
 {
@@ -166,7 +166,7 @@ int64_t geodec_prompts_longest(const geodec_prompts *p)
     return longest;
 }
 
-/* Text without the bytes that are no UTF-8; returns its length. */
+/* Text without bytes that are not UTF-8; returns its length. */
 static size_t keep_valid(char *text, size_t n)
 {
     size_t kept = 0;

@@ -1,6 +1,6 @@
-/* The last rows of a text, kept for drafters that are not asked at present: before they are asked again they are shown
- * the rows they missed, or, after a long absence, the last few as a text of their own. One ring serves any number of
- * drafters; each has its place in the text. */
+/* The last rows of a text, kept for drafters that are not asked at present. Before they are asked again they are shown
+ * the rows they missed or, after a long suspension, the last few as a new text. One ring serves any number of drafters;
+ * each has its position in the text. */
 #ifndef GEODEC_DECODE_REPLAY_H
 #define GEODEC_DECODE_REPLAY_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Rows kept. Twice the widest pass: what one round commits never pushes out a row of the round before. */
+/* Rows kept: twice the widest pass, so that one round never overwrites a row of the round before. */
 enum { GEODEC_REPLAY_ROWS = 2 * (GEODEC_DRAFT_MAX + 1) };
 
 typedef struct geodec_replay {
@@ -20,7 +20,7 @@ typedef struct geodec_replay {
     float *state;    /* [GEODEC_REPLAY_ROWS][d_state], owned */
 } geodec_replay;
 
-/* A drafter's place in the text. */
+/* A drafter's position in the text. */
 typedef struct geodec_replay_place {
     int64_t shown; /* rows */
     bool stale;    /* the drafter has not begun this text */
@@ -31,12 +31,12 @@ GEODEC_API geodec_status geodec_replay_init(geodec_replay *r, int32_t d_state, g
 GEODEC_API void geodec_replay_free(geodec_replay *r); /* all zero is allowed */
 /* Forgets the rows; the next one is row 0. */
 GEODEC_API void geodec_replay_clear(geodec_replay *r);
-/* Keeps the next row, in the place of the oldest when the ring is full. state [d_state], NULL without states. */
+/* Keeps the next row, in place of the oldest when the ring is full. state [d_state], NULL without states. */
 GEODEC_API void geodec_replay_add(geodec_replay *r, int32_t token, int32_t argmax, const float *state);
-/* So many rows pass that are not kept; those before them are not, either. */
+/* So many rows pass without being kept; those before them are dropped. */
 GEODEC_API void geodec_replay_skip(geodec_replay *r, int64_t n);
-/* Shows the drafter all rows behind its place. When one of them is gone, or when it missed more than `most`, it begins
- * anew with the last `restart` of those that are kept. */
+/* Shows the drafter all rows after its position. When one of them is gone, or when it missed more than `most`, it
+ * begins again with the last `restart` of the kept rows. */
 GEODEC_API geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place *at, geodec_drafter *d,
                                                 int64_t most, int64_t restart, geodec_err *err) GEODEC_MUST_USE;
 

@@ -37,7 +37,7 @@ static geodec_status sample_one(const job *j, slot *s, int64_t text, geodec_err 
         const geodec_batch b = {.n = 1, .token = &s->token[s->n - 1]};
         int32_t next;
         GEODEC_TRY(geodec_forward(s->session, &b, s->row, NULL, err));
-        GEODEC_TRY(geodec_sampler_draw(s->sampler, s->n, s->row, &next, err));
+        GEODEC_TRY(geodec_sampler_next(s->sampler, s->n, s->row, &next, err));
         if (next == eos) break;
         s->token[s->n++] = next;
     }

@@ -92,7 +92,7 @@ static candidate pop(candidate *h, int64_t *n)
     return top;
 }
 
-/* Fills the heap with the possible tokens; *count of them. A heap and not a sort: sampling looks at few candidates. */
+/* Fills the heap with the possible tokens, *count of them. A heap, not a sort: sampling needs few candidates. */
 static geodec_status load(geodec_sampler *s, const float *row, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -120,7 +120,7 @@ static bool extend(geodec_sampler *s, int64_t *heap, int64_t *kept, float top)
 }
 
 /* Orders as few candidates as the options need. On return kept[0..*n) are ordered, the heap holds those that may
- * follow, and *total is the mass that a uniform of 1 stands for. */
+ * follow, and *total is the mass that corresponds to a uniform of 1. */
 static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t *n, double *total, float *top)
 {
     *n = 0;
@@ -128,9 +128,9 @@ static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t 
     *top = s->heap[0].logit;
     if (s->opt.top_k > 0 && s->opt.top_k < *heap) {
         while (*n < s->opt.top_k && extend(s, heap, n, *top)) *total += s->mass[*n - 1];
-        *heap = 0; /* the rest is out */
+        *heap = 0; /* the rest is excluded */
     } else {
-        for (int32_t i = 0; i < s->n_vocab; i++) /* in id order: does not depend on how far the ordering gets */
+        for (int32_t i = 0; i < s->n_vocab; i++) /* in id order, which does not depend on how far the ordering gets */
             if (row[i] != -INFINITY) *total += exp(((double)row[i] - (double)*top) / s->opt.temperature);
     }
     if (s->opt.top_p < 1) {
@@ -144,7 +144,7 @@ static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t 
     }
 }
 
-geodec_status geodec_sampler_draw(geodec_sampler *s, int64_t index, const float *row, int32_t *id, geodec_err *err)
+geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float *row, int32_t *id, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t heap = 0, n = 0;
@@ -160,13 +160,13 @@ geodec_status geodec_sampler_draw(geodec_sampler *s, int64_t index, const float 
     GEODEC_TRY(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
     const double mark = geodec_rng_uniform_at(s->opt.seed, s->stream, (uint64_t)index) * total;
-    int64_t last = 0; /* of positive mass: where rounding may leave a mark that nothing exceeds */
+    int64_t last = 0; /* of positive mass: with rounding nothing may exceed the mark */
     for (int64_t i = 0;; i++) {
         if (i == n && !extend(s, &heap, &n, top)) break;
         if (s->mass[i] > 0) last = i;
         sum += s->mass[i];
         if (sum > mark) break;
-        if (s->mass[i] <= 0) break; /* all that follow are zero as well */
+        if (s->mass[i] <= 0) break; /* all later ones are zero as well */
     }
     *id = s->kept[last].id;
 done:
@@ -181,7 +181,7 @@ geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, d
     float top = 0;
     if (s->opt.temperature <= 0) {
         int32_t best = 0;
-        GEODEC_TRY(geodec_sampler_draw(s, 0, row, &best, err));
+        GEODEC_TRY(geodec_sampler_next(s, 0, row, &best, err));
         for (int32_t i = 0; i < s->n_vocab; i++) p[i] = i == best;
         goto done;
     }

@@ -34,7 +34,7 @@ GEODEC_API const geodec_sampling *geodec_sampler_options(const geodec_sampler *s
 GEODEC_API double geodec_sampler_uniform(uint64_t seed, int64_t index);
 
 /* row [n_vocab]; -inf = never. GEODEC_NUMERIC when no candidate is left or the largest logit is not finite. */
-GEODEC_API geodec_status geodec_sampler_draw(geodec_sampler *s, int64_t index, const float *row, int32_t *id,
+GEODEC_API geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float *row, int32_t *id,
                                              geodec_err *err) GEODEC_MUST_USE;
 /* The distribution that tokens are sampled from: p [n_vocab], sum 1. */
 GEODEC_API geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, double *p,

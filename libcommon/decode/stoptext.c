@@ -48,7 +48,7 @@ bool geodec_stoptext_feed(geodec_stoptext *s, const char *bytes, size_t n, char 
     size_t k = 0;
     for (size_t i = 0; i < n && !s->done; i++) {
         while (s->matched > 0 && bytes[i] != s->needle[s->matched]) {
-            /* The front of what was held back can no longer start a match. */
+            /* The front of the held-back bytes can no longer start a match. */
             const size_t keep = s->border[s->matched];
             memcpy(out + k, s->needle, s->matched - keep);
             k += s->matched - keep;

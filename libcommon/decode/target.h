@@ -1,5 +1,5 @@
 /* The model that decides, as the decoding loop sees it: a chain or a tree of rows in, logits (and hidden states) out, a
- * cache that can be cut back. A geodec_session is one; tests use toys. */
+ * cache that can be cut back. A geodec_session is one; tests use small ones. */
 #ifndef GEODEC_DECODE_TARGET_H
 #define GEODEC_DECODE_TARGET_H
 
@@ -11,7 +11,7 @@
 typedef struct geodec_target {
     void *self;
     int32_t n_vocab;
-    int32_t d_state;   /* floats of a hidden state; 0 = none to give */
+    int32_t d_state;   /* floats of a hidden state; 0 = none */
     int32_t n_ctx;     /* cache rows */
     int32_t max_batch; /* rows of one pass */
     /* Appends rows for token[0..n) to the cache. logits [n][n_vocab] or NULL; state [n][d_state] (residual stream after
@@ -22,9 +22,9 @@ typedef struct geodec_target {
                              float *state, geodec_err *err);
     int32_t (*length)(const void *self);
     void (*truncate)(void *self, int32_t length);
-    /* After a pass that began at `base`: of its rows keeps row[0] < row[1] < .. (n of them), a path, behind `base`. */
+    /* After a pass that began at `base`: of its rows keeps row[0] < row[1] < .. (n of them), a path, after `base`. */
     void (*compact)(void *self, int32_t base, const int32_t *row, int32_t n);
-    geodec_counters (*counters)(const void *self); /* counted where the passes happen */
+    geodec_counters (*counters)(const void *self); /* counted by the target itself */
 } geodec_target;
 
 /* s is borrowed. */

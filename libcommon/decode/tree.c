@@ -9,8 +9,8 @@ typedef struct candidate {
     int32_t order; /* in which it was found */
 } candidate;
 
-/* Room for the children of every node: an entry that cannot be among the best `budget` is never needed, but keeping all
- * is simpler than finding that out. */
+/* Room for the children of every node. Entries that cannot be among the best `budget` are kept too, which is
+ * simpler. */
 enum { HEAP = (GEODEC_DRAFT_MAX + 1) * GEODEC_TREE_CHILDREN };
 
 typedef struct heap {
@@ -129,11 +129,4 @@ void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *pro
 void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth)
 {
     for (int32_t i = 0; i < n; i++) depth[i] = draft[i].parent < 0 ? 0 : depth[draft[i].parent] + 1;
-}
-
-bool geodec_tree_is_chain(const geodec_draft *draft, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++)
-        if (draft[i].parent != i - 1) return false;
-    return true;
 }

@@ -1,4 +1,4 @@
-/* Trees of drafts (SpecInfer, Medusa, EAGLE; the papers' SWARM as it should be). The best tree of B drafts for given
+/* Trees of drafts (SpecInfer, Medusa, EAGLE; SWARM of the manuscripts, corrected). The best tree of B drafts for given
  * probabilities is the one that maximises the expected accepted length, the sum over its drafts of the product of the
  * probabilities along the path; as they are at most 1, taking the most probable path next is optimal, and every prefix
  * of the order in which drafts are taken is the best tree of its size. */
@@ -17,17 +17,15 @@ GEODEC_API geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_
 /* The most probable child of each node in turn: `propose` of a drafter that has its chains from its children. */
 GEODEC_API geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
                                            int32_t *n, geodec_err *err) GEODEC_MUST_USE;
-/* Puts x among out[0 .. n), which are sorted by falling confidence (ties: the lower token first) and `most` at most;
- * the last one falls out when there is no room. Returns the new number. */
+/* Inserts x into out[0 .. n), sorted by falling confidence (ties: the lower token first), at most `most`; the last one
+ * is dropped when there is no room. Returns the new number. */
 GEODEC_API int32_t geodec_tree_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x);
 
-/* Draft i, of this path probability, is not worth a row: nor is what comes after it. */
+/* Draft i, of this path probability, is not worth a row, nor are the drafts after it. */
 GEODEC_API bool geodec_tree_enough(const geodec_draft_request *request, int32_t i, double probability);
 /* Probability of the path down to each draft: probability [n]. */
 GEODEC_API void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *probability);
 /* Number of drafts above each one: depth [n]. */
 GEODEC_API void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth);
-/* True when each draft follows the one before it. */
-GEODEC_API bool geodec_tree_is_chain(const geodec_draft *draft, int32_t n);
 
 #endif

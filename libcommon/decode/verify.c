@@ -24,7 +24,7 @@ geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, i
         float *row = logits + (int64_t)(at + 1) * n_vocab;
         const int64_t output = index + v.tokens;
         geodec_guard_mask(guard, output, row, n_vocab);
-        GEODEC_TRY_MSG(geodec_sampler_draw(s, output, row, &v.next, err), "output token %lld", (long long)output);
+        GEODEC_TRY_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
         if (argmax) argmax[at + 1] = greedy ? v.next : geodec_argmax(row, n_vocab);
         v.tokens++;
         at = child_with(token, parent, n, at, v.next);

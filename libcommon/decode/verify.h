@@ -20,7 +20,7 @@ typedef struct geodec_verdict {
     int32_t accepted; /* drafts equal to the target's own token: tokens - 1, or tokens when a drafted stop token ended
                          the walk */
     int32_t next;     /* the last token: correction, bonus, or a stop token */
-    bool stopped;     /* next is a stop token; what would follow it was not looked at */
+    bool stopped;     /* next is a stop token; nothing after it was examined */
 } geodec_verdict;
 
 /* Row 0 of logits [n+1][n_vocab] is that of the newest token and decides output token `index`; row i+1 is that of draft

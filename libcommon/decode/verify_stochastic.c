@@ -62,7 +62,7 @@ double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node)
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-/* The next candidate below `at` behind candidate `after`, -1 = none. */
+/* The next candidate below `at` after candidate `after`, -1 = none. */
 static int32_t next_child(const geodec_verify_candidates *c, int32_t at, int32_t after)
 {
     for (int32_t i = after + 1; i < c->n; i++)
@@ -88,7 +88,7 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
         geodec_guard_mask(guard, output, row, n_vocab);
         if (argmax) argmax[place] = geodec_argmax(row, n_vocab);
         if (child < 0) {
-            GEODEC_TRY_MSG(geodec_sampler_draw(s, output, row, &v.next, err), "output token %lld", (long long)output);
+            GEODEC_TRY_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
             v.stopped = geodec_guard_is_stop(guard, v.next);
             break;
         }

@@ -8,9 +8,9 @@
  *     q_{k+1} = q_k when candidates are sampled independently, q_k without x_k and renormalised when they are sampled
  *     without replacement
  *
- * and after the last rejection the token comes from the last residual. What is emitted has the distribution p, whatever
- * q and however many candidates, as long as no candidate was left out because of its value: the shape of a tree may
- * depend on tokens sampled before a candidate, never on the candidate. That is why a tree grown best first by the
+ * and after the last rejection the token comes from the last residual. The emitted token has the distribution p, for
+ * any q and any number of candidates, as long as no candidate was left out because of its value: the shape of a tree
+ * may depend on tokens sampled before a candidate, never on the candidate. That is why a tree grown best first by the
  * drafter's own probabilities must not be verified so, and why drafts that were sampled but not forwarded are examined
  * too. */
 #ifndef GEODEC_DECODE_VERIFY_STOCHASTIC_H

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TOP = GEODEC_RUNG_TOP, FIGURES = 3 /* first, among eight, claimed */ };
+enum { TOP = GEODEC_ABLATION_TOP, FIGURES = 3 /* first, among eight, claimed */ };
 
 /* ---- counts as a drafter ---------------------------------------------------------------------------------------- */
 
@@ -98,16 +98,16 @@ done:
     return st;
 }
 
-/* ---- the ladder ------------------------------------------------------------------------------------------------- */
+/* ---- the ablation ----------------------------------------------------------------------------------------------- */
 
-/* The places of one text, all rungs: adds to sum [n][FIGURES]. */
+/* The places of one text, all variants: adds to sum [n][FIGURES]. */
 static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t end, const float *state,
-                              const geodec_ablation_variant *rung, int32_t n, double *sum, geodec_err *err)
+                              const geodec_ablation_variant *variant, int32_t n, double *sum, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     for (int32_t k = 0; k < n; k++) {
-        geodec_drafter *d = rung[k].drafter;
-        GEODEC_TRY_MSG(geodec_drafter_begin(d, err), "%s", rung[k].name);
+        geodec_drafter *d = variant[k].drafter;
+        GEODEC_TRY_MSG(geodec_drafter_begin(d, err), "%s", variant[k].name);
         for (int64_t i = first + 1; i < end; i++) {
             const geodec_draft_rows before = {.n = 1,
                                               .token = r->token + i - 1,
@@ -117,9 +117,9 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
                 .context = r->token + first, .n_context = i + 1 - first, .gamma = 1, .budget = TOP};
             geodec_draft child[TOP];
             int32_t found = 0;
-            GEODEC_TRY_MSG(geodec_drafter_observe(d, &before, err), "%s", rung[k].name);
-            GEODEC_TRY_MSG(d->ops->root(d, &q, err), "%s", rung[k].name);
-            GEODEC_TRY_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", rung[k].name);
+            GEODEC_TRY_MSG(geodec_drafter_observe(d, &before, err), "%s", variant[k].name);
+            GEODEC_TRY_MSG(d->ops->root(d, &q, err), "%s", variant[k].name);
+            GEODEC_TRY_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", variant[k].name);
             for (int32_t c = 0; c < found; c++) {
                 sum[k * FIGURES] += c == 0 && child[c].token == r->argmax[i];
                 sum[k * FIGURES + 1] += child[c].token == r->argmax[i];
@@ -131,7 +131,7 @@ done:
     return st;
 }
 
-/* Figure f of rung k, less that of rung `base` unless it is -1, over texts. */
+/* Figure f of variant k, less that of variant `base` unless it is -1, over texts. */
 static geodec_status estimate(int64_t texts, int32_t n, const double *sum, const double *size, int32_t k, int32_t base,
                               int f, int64_t replicates, uint64_t seed, double *work, geodec_estimate *out,
                               geodec_err *err)
@@ -144,7 +144,7 @@ static geodec_status estimate(int64_t texts, int32_t n, const double *sum, const
 }
 
 geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed,
-                                  int64_t places, int64_t replicates, const geodec_ablation_variant *rung, int32_t n,
+                                  int64_t places, int64_t replicates, const geodec_ablation_variant *variant, int32_t n,
                                   const geodec_hooks *hooks, geodec_ablation_figures *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -152,11 +152,12 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
     double *sum = NULL, *size = NULL, *work = NULL;
     float *state = NULL;
     uint8_t *scratch = NULL;
-    if (n < 1 || n > GEODEC_RUNGS_MAX || places < 1)
-        GEODEC_THROW(GEODEC_INVAL, "%d rungs, %lld places", n, (long long)places);
+    if (n < 1 || n > GEODEC_ABLATION_MAX || places < 1)
+        GEODEC_THROW(GEODEC_INVAL, "%d variants, %lld places", n, (long long)places);
     for (int32_t k = 0; k < n; k++)
-        if (!rung[k].drafter || !rung[k].drafter->ops->children || rung[k].drafter->ops->wants_top || rung[k].base >= n)
-            GEODEC_THROW(GEODEC_INVAL, "%s cannot be a rung", rung[k].name);
+        if (!variant[k].drafter || !variant[k].drafter->ops->children || variant[k].drafter->ops->wants_top ||
+            variant[k].base >= n)
+            GEODEC_THROW(GEODEC_INVAL, "%s cannot be a variant of an ablation", variant[k].name);
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &index, err));
     for (int64_t i = 0, first = 0; i < rows->rows; i++) {
@@ -182,7 +183,7 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST && number++ % every == 0) {
             GEODEC_TRY(geodec_hooks_progress(hooks, "rungs", number, texts, err));
             GEODEC_TRY(geodec_activations_read(a, index, first, i + 1 - first, state, scratch, err));
-            GEODEC_TRY(one_text(rows, first, i + 1, state, rung, n, sum + counted * n * FIGURES, err));
+            GEODEC_TRY(one_text(rows, first, i + 1, state, variant, n, sum + counted * n * FIGURES, err));
             size[counted++] = (double)(i - first);
         }
         first = i + 1;
@@ -191,8 +192,8 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         geodec_ablation_figures f = {0};
         geodec_estimate *const to[] = {&f.top1, &f.top8, &f.claimed, &f.gain1, &f.gain8};
         for (int64_t t = 0; t < counted; t++) f.places += (int64_t)size[t];
-        for (int e = 0; e < (rung[k].base >= 0 ? 5 : 3); e++)
-            GEODEC_TRY(estimate(counted, n, sum, size, k, e < 3 ? -1 : rung[k].base, e < 3 ? e : e - 3, replicates,
+        for (int e = 0; e < (variant[k].base >= 0 ? 5 : 3); e++)
+            GEODEC_TRY(estimate(counted, n, sum, size, k, e < 3 ? -1 : variant[k].base, e < 3 ? e : e - 3, replicates,
                                 seed, work, to[e], err));
         out[k] = f;
     }

@@ -8,34 +8,34 @@
 enum {
     OFTEN = 8,
     SOMETIMES = 4
-};                                 /* asks of the arm that drafts that are timed: the first so many, and of the later
-                                      ones one of so many, for reading a clock takes its share of a small model's pass */
-static const double PRICE = 15e-6; /* seconds an ask, of an arm of which nothing is known: about that of the flow map */
-/* What the first ask counts for: a part of it, for it finds cold caches and reads up, and no more than some multiple of
- * the price given, and a little. */
+};                                 /* asks of the drafting arm that are timed: the first so many, then one of so many,
+                                      because reading a clock costs time compared with a small model's pass */
+static const double PRICE = 15e-6; /* assumed seconds an ask of an unknown arm: about that of the flow map */
+/* Limit on the value of the first ask: a part of it, since caches are cold and it processes missed rows; at most a
+ * multiple of the given price, plus a little. */
 static const double FIRST_SHARE = 0.6, FIRST_PRICES = 2, FIRST_MORE = 0.05;
 static const double SIBLINGS = 0.2; /* least probability of a second row above which trees are not asked for: siblings
                                        would hardly be worth their rows */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Must this arm see every row? Yes if it drafts, is on trial or learns, or if it reads no states, which makes a row
+/* True if this arm must see every row: it drafts, is on trial or learns, or it reads no states, so that a row is
  * cheap. */
 static bool follows(const auto_scheduler *s, const auto_arm *x)
 {
     return x == &s->arm[s->active] || x->trial > 0 || !x->drafter->ops->wants_state || x->drafter->ops->learns;
 }
 
-/* Shows an arm what it missed, or, after a long absence, the end of it as a text of its own. */
+/* Shows an arm the rows it missed or, after many, the last ones as a new text. */
 static geodec_status catch_up(auto_scheduler *s, auto_arm *x, geodec_err *err)
 {
     x->resumed = x->trial == 0 && x != &s->arm[s->active];
-    /* An arm that has only now begun to follow missed some rows: all that are kept are shown to it. */
+    /* An arm that begins in the middle of a text is shown all rows that are kept. */
     const int64_t most = follows(s, x) ? GEODEC_REPLAY_ROWS : s->restart;
     return geodec_replay_catch_up(&s->replay, &x->at, x->drafter, most, s->restart, err);
 }
 
-/* What was learned of times and arms is kept from text to text where there are times; see propose. */
+/* With times, the state learned of times and arms is kept from text to text; see propose. */
 static geodec_status auto_begin(geodec_drafter *base, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -67,7 +67,7 @@ static geodec_status auto_observe(geodec_drafter *base, const geodec_draft_rows 
         geodec_replay_add(&s->replay, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
                           r->state ? rows->state + i * r->d_state : NULL);
     }
-    for (int32_t a = 0; a < s->n; a++) { /* the prompt is no part of an ask; an arm that learns never waits for one */
+    for (int32_t a = 0; a < s->n; a++) { /* the prompt is no part of an ask; an arm that learns is always asked */
         auto_arm *x = &s->arm[a];
         if (x->drafter->ops->learns || (!s->begun && follows(s, x))) GEODEC_TRY(catch_up(s, x, err));
     }
@@ -77,7 +77,7 @@ done:
 
 /* ---- asks -------------------------------------------------------------------------------------------------------- */
 
-/* An ask of an arm took so many seconds; with catching up, `all`. */
+/* An ask of an arm took so many seconds; `all` includes the missed rows. */
 static void time_ask(const auto_scheduler *s, auto_arm *x, const geodec_draft_request *q, double seconds, double all)
 {
     const double unit = geodec_pace_seconds(geodec__auto_drafter_pace(q)), passes = seconds / unit;
@@ -116,7 +116,7 @@ done:
     return st;
 }
 
-/* Asks an arm that is not the one that drafts, and compares. *best: the better proposal of the two. */
+/* Asks an arm other than the drafting one, and compares. *best: the better proposal of the two. */
 static geodec_status try_arm(auto_scheduler *s, int32_t a, const geodec_draft_request *q, const auto_arm **best,
                              geodec_err *err)
 {
@@ -126,7 +126,7 @@ static geodec_status try_arm(auto_scheduler *s, int32_t a, const geodec_draft_re
     if (x->trial == 0) x->spent = 0;
     GEODEC_TRY(ask(s, x, q, err));
     if (x->trial == 0) x->trial = AUTO_TRIAL;
-    const double least = geodec__auto_drafter_rate(s, pace); /* both are paid for */
+    const double least = geodec__auto_drafter_rate(s, pace); /* the time of both is counted */
     if (x->tokens - least * x->time > (*best)->tokens - least * (*best)->time) *best = x;
     geodec__auto_drafter_count(x);
     geodec__auto_drafter_compare(s, a, pace);
@@ -153,7 +153,7 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
     if (other >= 0) GEODEC_TRY(try_arm(s, other, q, &best, err));
     *n = best->n;
     memcpy(out, best->draft, (size_t)best->n * sizeof *out);
-    /* a chain in the place of a tree has its parents from propose */
+    /* a chain in place of a tree has its parents from propose */
 done:
     return st;
 }
@@ -168,9 +168,8 @@ static void auto_destroy(geodec_drafter *base)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* The sources of all arms, one behind the other: the confidences of an arm are corrected source by source
- * (decode/adapt.h), as when it drafts alone. An arm whose sources find no room is one source. Returns how many there
- * are. */
+/* The sources of all arms, concatenated: confidences of an arm are corrected source by source (decode/adapt.h), as when
+ * it drafts alone. An arm whose sources do not fit is one source. Returns their number. */
 static int32_t lay_sources(auto_scheduler *s, int32_t n, geodec_drafter *const *part)
 {
     int32_t count = 0;
@@ -197,7 +196,7 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
     if (n < 1 || n > GEODEC_AUTO_MAX) GEODEC_THROW(GEODEC_INVAL, "a scheduler over %d drafters", n);
     for (int32_t a = 0; a < n; a++) {
         if (!part[a] || part[a]->ops->distribution || part[a]->ops->wants_top || trees_only[0])
-            GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot be scheduled so", geodec_drafter_name(part[a]));
+            GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot be an arm of the scheduler", geodec_drafter_name(part[a]));
         wants |= part[a]->ops->wants_state;
         learns |= part[a]->ops->learns;
     }

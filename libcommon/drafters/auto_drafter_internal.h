@@ -1,5 +1,5 @@
-/* Parts of the scheduler: draft_auto.c is the drafter (rows, asks, proposals), draft_auto_trials.c decides which arm
- * drafts and which is tried. */
+/* Parts of the scheduler: auto_drafter.c is the drafter (rows, asks, proposals), auto_drafter_trials.c decides which
+ * arm drafts and which is tried. */
 #ifndef GEODEC_DRAFTERS_AUTO_DRAFTER_INTERNAL_H
 #define GEODEC_DRAFTERS_AUTO_DRAFTER_INTERNAL_H
 
@@ -10,15 +10,15 @@
 enum { AUTO_TRIAL = 4 };      /* rounds of a trial: a standard error needs some pairs */
 enum { AUTO_NAME_ROOM = 32 }; /* of a source's name: "ngram:store-1" */
 
-/* What was learned of an arm. */
+/* State learned of an arm. */
 typedef struct auto_standing {
-    double accepted, claimed; /* decaying sums over judged drafts */
+    double accepted, claimed; /* decaying sums over drafts that the text confirmed or rejected */
     geodec_pace_asking asking;
     double tokens, time; /* expected a round, asking included: moving averages */
     double lead, spread; /* passes a round over the arm that drafts: moving average over pairs, and variance */
-    int64_t pairs;       /* rounds in which it was asked next to the arm that drafts */
+    int64_t pairs;       /* rounds in which it was asked together with the drafting arm */
     int64_t due;         /* round of the next trial */
-    double interval;     /* factor of the rounds between trials: doubles with each that it loses */
+    double interval;     /* factor of the rounds between trials: doubles with each lost one */
     double trial_cost;   /* passes that a trial takes; 0 = not known */
 } auto_standing;
 
@@ -27,20 +27,20 @@ typedef struct auto_arm {
     bool trees_only;
     int32_t source; /* of its first source among the scheduler's; `one`: all its drafts are of that one */
     bool one;
-    double price; /* seconds an ask, roughly, before it is known */
+    double price; /* approximate seconds of an ask, before it is known */
     auto_standing is;
-    int32_t trial; /* rounds left of the trial under way */
+    int32_t trial; /* rounds left of the current trial */
     double spent;  /* passes in this trial */
-    bool resumed;  /* by the ask under way: it also reads up, and its time is not that of others */
+    bool resumed;  /* by the current ask: it includes missed rows, so its time is not that of others */
     geodec_replay_place at;
-    /* The last proposal, until the text has judged it. */
+    /* The last proposal, until the text has confirmed or rejected it. */
     int64_t from; /* text length it was made at; 0 = none */
     int32_t n;
     double tokens, time; /* expected of a round that sends its best prefix; without asking */
     geodec_draft draft[GEODEC_DRAFT_MAX];
 } auto_arm;
 
-/* All that goes on from text to text. */
+/* State that continues from text to text. */
 typedef struct auto_memory {
     int32_t active;
     int64_t round;
@@ -50,46 +50,46 @@ typedef struct auto_memory {
 
 typedef struct auto_scheduler {
     geodec_drafter base;
-    geodec_drafter_ops ops; /* its own: as its arms are */
+    geodec_drafter_ops ops; /* its own, as the arms differ */
     int32_t n, active;      /* arms; the one that drafts */
     auto_arm arm[GEODEC_AUTO_MAX];
     int64_t round;
-    int64_t restart;        /* rows that an arm of states begins anew with */
+    int64_t restart;        /* rows with which an arm of states begins again */
     double budget;          /* passes that trials may take */
     int64_t paid;           /* text length up to which it was filled */
     bool begun;             /* it was asked since begin */
-    bool timed;             /* what it knows now it learned with times; */
-    auto_memory with_times; /* else this */
+    bool timed;             /* state learned with times; */
+    auto_memory with_times; /* without */
     geodec_replay replay;
     const char *source_name[GEODEC_DRAFT_SOURCES_MAX];
-    char name[GEODEC_DRAFT_SOURCES_MAX][AUTO_NAME_ROOM]; /* that they point to */
+    char name[GEODEC_DRAFT_SOURCES_MAX][AUTO_NAME_ROOM]; /* the one in use */
 } auto_scheduler;
 
-/* The loop's times, NULL = there are none. */
+/* The loop's times; NULL = none. */
 static inline const geodec_pace *geodec__auto_drafter_pace(const geodec_draft_request *q)
 {
     return q->adapt ? &q->adapt->pace : NULL;
 }
 
-/* A new scheduler's knowledge. */
+/* The state of a new scheduler. */
 void geodec__auto_drafter_forget(auto_scheduler *s);
 void geodec__auto_drafter_save(const auto_scheduler *s, auto_memory *m);
-/* The first ask of a text: without times a text's choices are its own; with times, what was learned with times goes
- * on. */
+/* The first ask of a text. Without times, the choices depend on this text alone; with times, the state learned with
+ * times continues. */
 void geodec__auto_drafter_recall(auto_scheduler *s, bool timed);
-/* Fills the budget by the tokens that came. */
+/* Adds to the budget for the emitted tokens. */
 void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q);
 /* Compares the last proposal with the text. */
 void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q);
 /* Expected tokens and time of the best prefix of the proposal. */
 void geodec__auto_drafter_foresee(auto_arm *x, const geodec_pace *pace);
-/* The round's part in the averages of an arm that was asked. */
+/* Updates the averages of an arm that was asked. */
 void geodec__auto_drafter_count(auto_arm *x);
-/* Tokens a pass that the arm that drafts gives, and plain decoding at the least: what a pass spent is worth. */
+/* Tokens a pass that the drafting arm gives, and plain decoding at the least: the value of a pass spent. */
 double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pace);
-/* The arm whose trial is under way or due, -1 = none. */
+/* The arm whose trial is current or due, -1 = none. */
 int32_t geodec__auto_drafter_on_trial(const auto_scheduler *s, const geodec_draft_request *q);
-/* After a round of both: which arm drafts from now on, and when this one is tried again. */
+/* After a round of both: decides which arm drafts, and when this one is tried again. */
 void geodec__auto_drafter_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace);
 
 #endif

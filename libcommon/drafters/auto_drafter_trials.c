@@ -3,11 +3,11 @@
 #include <math.h>
 
 /* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/results/speed.md, "The
- * scheduler against the best of its drafters"). The others are choices of which only the whole was measured there; the
- * tests `decisions` hold what follows from each. */
-enum { SOON = 16, SELDOM = 4096 };     /* rounds between trials: at least, and what their cost adds at most */
+ * scheduler against the best of its drafters"). The others were chosen, and measured only together; the tests
+ * `decisions` check the effect of each. */
+enum { SOON = 16, SELDOM = 4096 };     /* rounds between trials: the least, and the most that their cost adds */
 static const double TRIAL_MOST = 2;    /* passes that end a trial early */
-static const double FIRST_ASKS = 3;    /* ordinary asks that the first trial takes, roughly: caches are cold */
+static const double FIRST_ASKS = 3;    /* ordinary asks that the first trial costs, approximately: caches are cold */
 static const double HOPED = 0.9;       /* acceptance at which an arm must pay to be tried at all */
 static const double SHARE = 0.003;     /* of the time that trials may take, all together, */
 static const double OF_GAINS = 0.0005; /* and more for every pass that drafting is ahead (the loop's budget) */
@@ -19,12 +19,12 @@ static const double TRUST_LEAST = 0.1, TRUST_MOST = 2; /* bounds of accepted ove
 static const double STEP = 0.1;                        /* weight of the newest pair in the lead: about ten count */
 static const double SLOW_STEP = 0.05;                  /* weight of the newest round in an arm's averages */
 static const double MARGIN = 1;                        /* standard errors by which a lead must be above 0 */
-enum { PAIRS_LEAST = 4, PAIRS_MOST = 16 }; /* pairs before there is a change; that a standard error is of, at most */
-static const double ROW = 4e-6;            /* seconds that a row of state takes its reader, roughly */
-static const double RESTART_PART = 0.5;    /* of a pass that reading the rows of a new beginning may take */
-enum { RESTART = 16 };                     /* rows of one at least */
+enum { PAIRS_LEAST = 4, PAIRS_MOST = 16 };             /* pairs before a change; and at most in a standard error */
+static const double ROW = 4e-6;                        /* approximate seconds that a row of state takes its reader */
+static const double RESTART_PART = 0.5; /* share of a pass that reading the rows of a new beginning may take */
+enum { RESTART = 16 };                  /* rows of one at least */
 
-/* ---- what goes on from text to text ------------------------------------------------------------------------------ */
+/* ---- state from text to text ------------------------------------------------------------------------------------ */
 
 void geodec__auto_drafter_forget(auto_scheduler *s)
 {
@@ -71,7 +71,7 @@ void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q)
     s->restart = (int64_t)fmin(fmax(rows, RESTART), GEODEC_REPLAY_ROWS);
 }
 
-/* ---- what an arm is worth ---------------------------------------------------------------------------------------- */
+/* ---- value of an arm -------------------------------------------------------------------------------------------- */
 
 void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q)
 {
@@ -118,7 +118,7 @@ double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pac
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
-/* An arm whose asking takes so long that it could not lead if hardly a draft of it were wrong. */
+/* An arm whose asking takes so long that it could not lead even if nearly all drafts were right. */
 static bool hopeless(const auto_scheduler *s, const auto_arm *x, const geodec_draft_request *q)
 {
     const geodec_pace *pace = geodec__auto_drafter_pace(q);
@@ -162,8 +162,8 @@ static double standard_error(const auto_standing *is)
     return sqrt(is->spread / (double)(is->pairs < PAIRS_MOST ? is->pairs : PAIRS_MOST));
 }
 
-/* One more pair of rounds. Rounds of more tokens are longer: what counts is the tokens that come over those the arm
- * that drafts would give in that time. */
+/* One more pair of rounds. Rounds of more tokens are longer: counted are the tokens beyond those the drafting arm would
+ * give in that time. */
 static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *pace)
 {
     auto_standing *is = &x->is;
@@ -176,7 +176,7 @@ static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *
     is->spread = (1 - step) * (is->spread + step * off * off);
 }
 
-/* Arm a drafts from now on: leads are against it. */
+/* Arm a drafts from now on; leads are measured against it. */
 static void change_leader(auto_scheduler *s, int32_t a)
 {
     auto_standing *is = &s->arm[a].is, *was = &s->arm[s->active].is;

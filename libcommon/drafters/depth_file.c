@@ -1,4 +1,3 @@
-/* The artifact of the depth sink. */
 #include "artifact/binding.h"
 #include "drafters/depth_sink.h"
 
@@ -9,13 +8,13 @@ static const geodec_field fields[] = {
     {"/explained", GEODEC_F64, "L", 0, "1", "E_l after l = 1, 2, .. blocks: variance in the k leading components", 0,
      AT(explained)},
     {"/spectrum", GEODEC_F64, "L,w", 0, "1", "shares of the variance after l blocks, falling", 0, AT(spectrum)},
-    {"/token", GEODEC_I32, "T,n", 0, "1", "the texts, which the model wrote itself; 0 behind their end", 0,
+    {"/token", GEODEC_I32, "T,n", 0, "1", "the texts, written by the model itself; 0 after their end", 0,
      GEODEC_ARRAY(geodec_depth, token, [0][0])},
     {"/length", GEODEC_I32, "T", 0, "1", "tokens of each", 0, GEODEC_ARRAY(geodec_depth, n, [0])},
 };
 static const geodec_attr attrs[] = {
     {"sink", GEODEC_ATTR_I64, 0, "l*: the first l with E_l within 1e-3 of the largest", IN(sink.layer)},
-    {"ratio", GEODEC_ATTR_F64, 0, "l* over the number of layers (the papers: about 2/3)"},
+    {"ratio", GEODEC_ATTR_F64, 0, "l* over the number of layers (published: about 2/3)"},
     {"components", GEODEC_ATTR_I64, 0, "k: components that explain 95 % after the last block", IN(sink.components)},
     {"states", GEODEC_ATTR_I64, 0, "states of a layer", IN(sink.states)},
 };

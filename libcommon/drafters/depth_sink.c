@@ -75,7 +75,7 @@ static geodec_status spectrum(const float *x, int64_t rows, int64_t d, double *w
         mean /= (double)rows;
         for (int64_t r = 0; r < rows; r++) centred[r * d + k] = (double)x[r * d + k] - mean;
     }
-    /* Of the two Gram matrices the smaller: they share their spectrum. */
+    /* The smaller of the two Gram matrices: they share their spectrum. */
     geodec_blas_gemm(d <= rows, d > rows, n, n, d <= rows ? rows : d, 1, centred, d, centred, d, 0, gram, n);
     GEODEC_TRY(geodec_eig_values(n, gram, w, err));
     for (int64_t i = 0; i < n; i++) sum += w[i];

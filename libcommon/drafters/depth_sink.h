@@ -1,8 +1,11 @@
 /* The depth sink l* of a model, measured: the first layer at which the explained variance of the residual stream has
- * reached its plateau. The papers place it near 2/3 of the depth and name no procedure; here:
+ * reached its plateau. The manuscript (geodesic speculative decoding, 2026) places it near 2/3 of the depth and gives
+ * no procedure; here:
  *
- *     states of texts the model writes itself (GEODEC_DEPTH_TEXTS of at most GEODEC_DEPTH_LENGTH tokens, temperature 1,
- *     a fixed seed), in context, without the first position; w_1 >= w_2 >= .. the spectrum of their covariance after
+ *         states of texts the model writes itself (GEODEC_DEPTH_TEXTS of at most GEODEC_DEPTH_LENGTH tokens,
+ *     temperature 1,
+ *         a fixed seed), in context, without the first position; w_1 >= w_2 >= .. the spectrum of their covariance
+ *     after
  *     l blocks; E_l = sum_{i<=k} w_i / sum_i w_i, with the k that explains 95 % after the last block;
  *     l* = min { l >= 1 : E_l >= max_m E_m - 1e-3 }. */
 #ifndef GEODEC_DRAFTERS_DEPTH_SINK_H
@@ -14,7 +17,7 @@
 enum { GEODEC_DEPTH_TEXTS = 8, GEODEC_DEPTH_LENGTH = 64 };
 
 typedef struct geodec_depth_sink {
-    int32_t layer;      /* l*, 1 .. n_layer: blocks that lie before it */
+    int32_t layer;      /* l*, 1 .. n_layer: number of blocks before it */
     int32_t components; /* k */
     int64_t states;     /* of a layer */
 } geodec_depth_sink;
@@ -36,9 +39,9 @@ GEODEC_API geodec_status geodec_depth_measure(const geodec_model *m, geodec_dept
                                               geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_depth_clear(geodec_depth *d); /* all zero is allowed */
 
-/* The probe of 7.4: runs the stored texts through the first l* blocks of a model and gives the largest difference
- * between its spectrum there and the stored one. The same model gives 0 on the same machine, and less than
- * GEODEC_DEPTH_PROBE on others. GEODEC_FORMAT: layers, width or tokens are not those of this model. */
+/* The probe: runs the stored texts through the first l* blocks of a model and returns the largest difference between
+ * its spectrum there and the stored one. The same model gives 0 on the same machine, and less than GEODEC_DEPTH_PROBE
+ * on others. GEODEC_FORMAT: layers, width or tokens are not those of this model. */
 #define GEODEC_DEPTH_PROBE 1e-6
 GEODEC_API geodec_status geodec_depth_probe(const geodec_model *m, const geodec_depth *stored, double *difference,
                                             geodec_err *err) GEODEC_MUST_USE;

@@ -54,7 +54,7 @@ bool geodec_drafting_knows(const char *name)
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
 }
 
-/* Does a part of the name read what `which` says? */
+/* True if a part of the name reads the artifact `which`. */
 static bool reads(const char *name, bool (*which)(const geodec__drafter_row *row))
 {
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
@@ -77,7 +77,7 @@ static bool takes_file(const geodec__drafter_row *row)
 bool geodec_drafting_needs_artifacts(const char *name) { return reads(name, needs_file); }
 bool geodec_drafting_takes_artifacts(const char *name) { return reads(name, takes_file); }
 
-/* Is it one of the names, or part of one? */
+/* True if it is one of the names, or part of one. */
 static bool asked(const char *const *names, int n, const char *name)
 {
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
@@ -138,7 +138,7 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     geodec_status st = GEODEC_OK;
     enum { K = 1 + GEODEC_FLOW_CHOICES };
     int32_t *token = NULL, *sequence = NULL, *argmax = NULL, *choice = NULL;
-    uint8_t *chance = NULL;
+    uint8_t *probability = NULL;
     const int64_t positions = geodec_flowmap_positions(&d->in.map);
     GEODEC_NEW(token, positions);
     GEODEC_NEW(sequence, positions);
@@ -146,12 +146,12 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     geodec_flowmap_texts(&d->in.map, token, sequence, argmax);
     if (asked(names, n, "ngram") || asked(names, n, "auto")) {
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->in.ngram, err));
-        if (d->in.map.chance) {
+        if (d->in.map.probability) {
             GEODEC_NEW(choice, positions * K);
-            GEODEC_NEW(chance, positions * K);
-            geodec_flowmap_chances(&d->in.map, choice, chance);
-            GEODEC_TRY(geodec_ngram_learn_chances(d->in.ngram, token, sequence, positions, K, choice, chance,
-                                                  GEODEC_NGRAM_ORDER, err));
+            GEODEC_NEW(probability, positions * K);
+            geodec_flowmap_probabilities(&d->in.map, choice, probability);
+            GEODEC_TRY(geodec_ngram_learn_probabilities(d->in.ngram, token, sequence, positions, K, choice, probability,
+                                                        GEODEC_NGRAM_ORDER, err));
         }
     }
     if (asked(names, n, "bigram"))
@@ -161,7 +161,7 @@ done:
     geodec_mem_free(sequence);
     geodec_mem_free(argmax);
     geodec_mem_free(choice);
-    geodec_mem_free(chance);
+    geodec_mem_free(probability);
     return st;
 }
 
@@ -185,7 +185,7 @@ static const void *table_of(const geodec_drafting *d, const geodec__drafter_row 
     return NULL;
 }
 
-/* Reads the drafter's file from the folder, unless another drafter of it did. */
+/* Reads the drafter's file from the folder, unless another drafter has read it. */
 static geodec_status load(geodec_drafting *d, const geodec__drafter_row *row, const char *dir, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -285,7 +285,7 @@ geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int6
 {
     geodec_status st = GEODEC_OK;
     if (!d->flowmap || d->in.library)
-        GEODEC_THROW(GEODEC_INVAL, "%s: a library grows beside one flowmap drafter (--draft)", path);
+        GEODEC_THROW(GEODEC_INVAL, "%s: a library can grow with only one flowmap drafter (--draft)", path);
     GEODEC_TRY(geodec_flowmap_library_open(&d->in.map, geodec_artifact_sha256(d->map_file), path, bound, hooks,
                                            &d->in.library, err));
 done:
@@ -326,7 +326,7 @@ done:
     return st;
 }
 
-/* All there is. The first drafts until another leads. */
+/* All available drafters. The first drafts until another leads. */
 static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out, geodec_err *err)
 {
     static const char *const names[] = {"ngram", "lookup", "flowmap", "ngram+flowmap"};
@@ -334,11 +334,11 @@ static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out,
     static const double price[] = {1e-6, 1e-6, 15e-6, 20e-6};
     geodec_status st = GEODEC_OK;
     geodec_drafter *made[4] = {0};
-    /* A growing library can have one flow-map drafter: the mixture, which has its own, is left out. */
+    /* A growing library can have one flow-map drafter; the mixture, which has its own, is left out. */
     const int32_t n = !d->in.map.scan ? 2 : d->in.library ? 3 : 4;
     for (int32_t k = 0; k < n; k++) GEODEC_TRY(geodec_drafting_create(d, names[k], &made[k], err));
     st = geodec_auto_drafter_create(n, made, trees_only, price, d->in.map.scan ? (int32_t)d->in.map.d : 0, out, err);
-    memset(made, 0, sizeof made); /* the scheduler's, or gone */
+    memset(made, 0, sizeof made); /* owned by the scheduler now, or destroyed */
     GEODEC_TRY(st);
 done:
     for (int32_t k = 0; k < 4; k++) geodec_drafter_destroy(made[k]);
@@ -361,7 +361,7 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
         GEODEC_TRY(create_one(d, part[k], &made[k], err));
     }
     st = geodec_mixture_drafter_create("mixture", n, made, weight, out, err);
-    memset(made, 0, sizeof made); /* the mixture's, or gone */
+    memset(made, 0, sizeof made); /* owned by the mixture now, or destroyed */
     GEODEC_TRY(st);
 done:
     for (int32_t k = 0; k < GEODEC_MIXTURE_MAX; k++) geodec_drafter_destroy(made[k]);

@@ -9,7 +9,7 @@ typedef struct flowmap_drafter {
     geodec_drafter_ops ops;
     const geodec_flowmap *map;
     geodec_flowmap_track *track;
-    geodec_draft_request request; /* of the tree under way */
+    geodec_draft_request request; /* of the current tree */
 } flowmap_drafter;
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)

@@ -6,8 +6,8 @@
 
 enum { LENGTHS = 7, PLACES = 4, POOL = 32, LEVELS = 8 };
 static const double PRIOR = 6;     /* trials that q_0 counts for */
-static const double LEAST = 0.005; /* what is left to shorter matches and not worth asking them for */
-/* Of prose and program texts: a short match says little, a long one nearly all. */
+static const double LEAST = 0.005; /* probability left to shorter matches below which they are not asked */
+/* Of prose and program texts: short matches predict little, long ones nearly all. */
 static const double FIRST_Q[LENGTHS] = {0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
 typedef struct lookup_drafter {
@@ -15,7 +15,7 @@ typedef struct lookup_drafter {
     geodec_suffix *text;
     geodec_suffix_match now; /* longest earlier suffix of the text */
     double trials[LENGTHS][PLACES], hits[LENGTHS][PLACES];
-    /* The tree under way: node 0 is the newest token. */
+    /* The current tree: node 0 is the newest token. */
     geodec_draft_request request;
     int32_t nodes, depth[GEODEC_DRAFT_MAX + 1];
     geodec_suffix_match node[GEODEC_DRAFT_MAX + 1];
@@ -67,7 +67,7 @@ static int64_t places(const geodec_suffix *s, geodec_suffix_match m)
     return n;
 }
 
-/* Was the token among what followed the match, and, if not, a shorter one? */
+/* Counts whether the token was among the continuations of the match or, if not, of a shorter one. */
 static void score(lookup_drafter *d, int32_t token)
 {
     geodec_suffix_match m = d->now;
@@ -129,7 +129,7 @@ static bool pooled(const pool *p, int32_t n, int32_t token)
     return false;
 }
 
-/* Adds the continuations of a match that longer ones did not have. Returns what is left for shorter matches. */
+/* Adds the continuations of a match that longer ones did not have. Returns the probability left for shorter matches. */
 static double add(const lookup_drafter *d, geodec_suffix_match m, double rest, pool *p)
 {
     const int32_t before = p->n, a = length_class(m.length);

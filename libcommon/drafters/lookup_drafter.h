@@ -1,16 +1,18 @@
-/* Lookup in the text itself: what followed the longest suffix of prompt and output that occurred before (prompt lookup;
- * SuffixDecoding, Oliaro et al. 2024), found exactly by a suffix automaton (drafters/suffix.h). Needs no artifact.
+/* Lookup in the text itself: the continuations of the longest suffix of prompt and output that occurred before (prompt
+ * lookup; SuffixDecoding, Oliaro et al. 2024), found exactly by a suffix automaton (drafters/suffix.h). Needs no
+ * artifact.
  *
- * Chances are those of prediction by partial matching (Cleary and Witten 1984) with measured escapes. With m the
+ * Probabilities are those of prediction by partial matching (Cleary and Witten 1984) with measured escapes. With m the
  * length of a match, n the number of its places and S the tokens that followed there,
  *
  *     P(x) = q c(x) / sum_S c              for x in S
  *     P(x) = (1 - q) P_shorter(x)          else, P_shorter over the next shorter match without the tokens of S
- *     q    = (hits + 6 q_0) / (trials + 6)     P(the next token is in S), from what the text did so far at matches of
- *                                              this length and number of places; q_0: a prior that rises with m
+ *         q    = (hits + 6 q_0) / (trials + 6)     P(the next token is in S), counted in this text at matches of this
+ *     length
+ *                                              and number of places; q_0: a prior that rises with m
  *
- * so every chance is an estimate of the share of such drafts that are right. It reads the committed text alone and only
- * when it is asked: rows that go by while it is not asked cost nothing. */
+ * so every probability estimates the share of such drafts that are right. Only the committed text is read, and only
+ * when the drafter is asked: other rows cost nothing. */
 #ifndef GEODEC_DRAFTERS_LOOKUP_DRAFTER_H
 #define GEODEC_DRAFTERS_LOOKUP_DRAFTER_H
 

@@ -8,11 +8,11 @@
 
 enum { PARTS = GEODEC_MIXTURE_MAX, CHILDREN = GEODEC_TREE_CHILDREN, NODES = GEODEC_DRAFT_MAX + 1 };
 static const double DECAY = 0.98; /* a score's weight after one token more: about fifty count */
-/* Log odds of two parts by the difference of their scores. Small: their mean beat the better of two good parts, and a
- * part that is always wrong still loses by some 25 within a hundred tokens. */
+/* Log odds of two parts by the difference of their scores. Small: the mean of two good parts beat the better one, and a
+ * part that is always wrong still loses by about 25 within a hundred tokens. */
 static const double SCALE = 0.2;
 
-/* A node of the tree being grown, and the children each part gave it. */
+/* A node of the current tree, and the children of each part. */
 typedef struct branch {
     int32_t parent, token;
     bool asked;
@@ -22,7 +22,7 @@ typedef struct branch {
 
 typedef struct mixture {
     geodec_drafter base;
-    geodec_drafter_ops ops; /* this mixture's own: it is as its parts are */
+    geodec_drafter_ops ops; /* this mixture's own, as its parts differ */
     int32_t n;
     geodec_drafter *part[GEODEC_MIXTURE_MAX];
     double prior[GEODEC_MIXTURE_MAX], score[GEODEC_MIXTURE_MAX];

@@ -8,20 +8,20 @@
 #include <string.h>
 
 enum { NODES = GEODEC_DRAFT_MAX + 1 };
-static const double FIRST = 0.7; /* chance counted on for the first child of a node */
+static const double FIRST = 0.7; /* assumed probability of the first child of a node */
 
 typedef struct model_drafter {
     geodec_drafter base;
-    geodec_drafter_ops ops; /* this drafter's own: its name, and whether it draws */
+    geodec_drafter_ops ops; /* this drafter's own: its name, and whether it samples */
     geodec_session *session;
     int32_t n_vocab, n_ctx;
     int32_t *cached; /* [n_ctx] tokens of the rows of the cache */
     int64_t n_seen;  /* rows observed */
     float *row;      /* [n_vocab] */
-    /* The proposal under way: node 0 = newest token, i + 1 = draft i. */
+    /* The current proposal: node 0 = newest token, i + 1 = draft i. */
     geodec_draft_request request;
     int32_t n_nodes, token[NODES], parent[NODES], depth[NODES];
-    /* Of drafts that are drawn. */
+    /* For sampled drafts. */
     geodec_sampler *sampler;
     geodec_sampling sampling; /* the sampler's */
     float *rows[NODES];       /* [n_vocab] logits below a node, guard applied */
@@ -143,9 +143,9 @@ done:
     return st;
 }
 
-/* ---- drawn tokens ----------------------------------------------------------------------------------------------- */
+/* ---- sampled tokens --------------------------------------------------------------------------------------------- */
 
-static geodec_status prepare_draws(model_drafter *m, const geodec_sampling *s, geodec_err *err)
+static geodec_status prepare_sampling(model_drafter *m, const geodec_sampling *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!m->q) GEODEC_NEW(m->q, m->n_vocab);
@@ -165,14 +165,14 @@ static geodec_status distribution(geodec_drafter *d, int32_t node, double *q, ge
     geodec_status st = GEODEC_OK;
     const model_drafter *m = (const model_drafter *)d;
     if (node < 0 || node >= m->n_nodes || !m->rows[node])
-        GEODEC_THROW(GEODEC_INTERNAL, "nothing was drawn below node %d", node);
+        GEODEC_THROW(GEODEC_INTERNAL, "no token was sampled below node %d", node);
     GEODEC_TRY(geodec_sampler_distribution(m->sampler, m->rows[node], q, err));
 done:
     return st;
 }
 
-/* Draws the child of rank `rank` of a node; *token -1 when the node has no other. */
-static geodec_status draw_child(model_drafter *m, int32_t node, int32_t rank, int32_t *token, geodec_err *err)
+/* Samples the child of rank `rank` of a node; *token -1 when the node has no other. */
+static geodec_status sample_child(model_drafter *m, int32_t node, int32_t rank, int32_t *token, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     bool left = true;
@@ -192,23 +192,24 @@ done:
     return st;
 }
 
-static geodec_status draw(model_drafter *m, geodec_draft *out, int32_t *n, geodec_err *err)
+static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_draft_request *r = &m->request;
     const bool tree = r->budget > 0;
     const int32_t most = tree ? r->budget : r->gamma;
     int32_t rank[NODES] = {0};
-    double chance[NODES] = {1}, next[NODES] = {FIRST}; /* of a node's path; of its next child, given the node */
-    GEODEC_TRY(prepare_draws(m, r->sampling, err));
+    double probability[NODES] = {1}, next[NODES] = {FIRST}; /* of a node's path; of its next child, given the node */
+    GEODEC_TRY(prepare_sampling(m, r->sampling, err));
     while (m->n_nodes <= most) {
         int32_t best = tree ? -1 : m->n_nodes - 1, token;
         for (int32_t v = 0; tree && v < m->n_nodes; v++)
-            if (m->depth[v] < r->gamma && next[v] > 0 && (best < 0 || chance[v] * next[v] > chance[best] * next[best]))
+            if (m->depth[v] < r->gamma && next[v] > 0 &&
+                (best < 0 || probability[v] * next[v] > probability[best] * next[best]))
                 best = v;
         if (best < 0) break;
-        GEODEC_TRY(draw_child(m, best, rank[best], &token, err));
-        if (token < 0) { /* every token there is has been drawn, or the cache is full */
+        GEODEC_TRY(sample_child(m, best, rank[best], &token, err));
+        if (token < 0) { /* every token has been sampled, or the cache is full */
             if (!tree) break;
             next[best] = 0;
             continue;
@@ -218,7 +219,7 @@ static geodec_status draw(model_drafter *m, geodec_draft *out, int32_t *n, geode
         out[node - 1] = (geodec_draft){.token = token, .parent = best - 1, .confidence = given};
         rank[best]++;
         next[best] = given * (1 - FIRST);
-        chance[node] = chance[best] * given;
+        probability[node] = probability[best] * given;
         next[node] = FIRST;
     }
     *n = m->n_nodes - 1;
@@ -232,12 +233,12 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *requ
     geodec_status st = GEODEC_OK;
     model_drafter *m = (model_drafter *)d;
     start(m, request);
-    if (request->sampling && m->ops.distribution) return draw(m, out, n, err);
+    if (request->sampling && m->ops.distribution) return sample_tree(m, out, n, err);
     int32_t k = 0, got = 1;
-    double chance = 1;
+    double probability = 1;
     for (; k < request->gamma; k++) {
         GEODEC_TRY(children(d, k, 1, &out[k], &got, err));
-        if (got == 0 || geodec_tree_enough(request, k, chance *= out[k].confidence)) break;
+        if (got == 0 || geodec_tree_enough(request, k, probability *= out[k].confidence)) break;
         (void)add_node(m, k, out[k].token);
     }
     *n = k;

@@ -1,12 +1,12 @@
 /* A model as the drafter of another (Leviathan et al. 2023), or the first blocks of a model as its own (early exit,
- * LayerSkip: Elhoushi et al. 2024; Draft & Verify: Zhang et al. 2024; here with the final norm and head untouched, so
- * without training). It has a session and a cache of its own; after a rejection it cuts the cache back to what the
- * texts share and replays the correction with the next draft.
+ * LayerSkip: Elhoushi et al. 2024; Draft & Verify: Zhang et al. 2024; here with the final norm and head unchanged, so
+ * without training). It has a session and a cache of its own; after a rejection it cuts the cache back to the common
+ * prefix and replays the correction with the next draft.
  *
- * Chains are its most probable tokens, trees grow best first by its probabilities. The stochastic variant draws from
- * its distribution, processed as the target's is, when the output is sampled (drafter.h); its trees then have a shape
- * that is fixed before anything is drawn: the k-th child of a node is counted on with chance a (1 - a)^k, a = 0.7
- * (acceptance by rank, as in Sequoia: Chen et al. 2024). */
+ * Chains are its most probable tokens, trees grow best first by its probabilities. The stochastic variant samples from
+ * its distribution, processed as the target's is, when the output is sampled (drafter.h). Its trees then have a shape
+ * that is fixed before anything is sampled: the k-th child of a node is assumed to have the probability a (1 - a)^k, a
+ * = 0.7 (acceptance by rank, as in Sequoia: Chen et al. 2024). */
 #ifndef GEODEC_DRAFTERS_MODEL_DRAFTER_H
 #define GEODEC_DRAFTERS_MODEL_DRAFTER_H
 

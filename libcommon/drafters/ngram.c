@@ -30,7 +30,7 @@ struct geodec_ngram_table {
 
 enum { FIRST_SLOTS = 1024, LARGE = 1 << 21 };
 
-/* The places of a large table are looked up at random: in small pages each look-up would miss the page tables too. */
+/* The places of a large table are read at random: with small pages each read would also miss the TLB. */
 static slot *slots_new(int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof(slot);
@@ -137,7 +137,7 @@ static void count(geodec_ngram_table *t, int32_t m, uint64_t hash, int32_t next,
         at = (int32_t)t->n_links++;
         t->link[at] = (link){.token = next, .next = s->first, .count = 0};
         s->first = at;
-    } else if (before >= 0) { /* to the front: what is frequent is found soon */
+    } else if (before >= 0) { /* move to front: frequent continuations are found early */
         t->link[before].next = t->link[at].next;
         t->link[at].next = s->first;
         s->first = at;

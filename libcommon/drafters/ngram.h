@@ -40,7 +40,7 @@ GEODEC_API int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_
                                        uint64_t hash[GEODEC_NGRAM_ORDER + 1]);
 /* Counts of a context by its hash; total = 0 when it was never seen. */
 GEODEC_API geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash);
-/* A hash that will be looked up soon: its place begins its way to the cache. */
+/* Prefetches a hash that will be looked up soon. */
 GEODEC_API void geodec_ngram_fetch(const geodec_ngram_table *t, uint64_t hash);
 /* Walks the continuations of a hit, in no particular order but after a sort: `at` is hit.first, then the returned
  * value; -1 = end. */

@@ -7,17 +7,17 @@
 #include <string.h>
 
 enum { BINS = 10 };
-/* Observations that the shorter contexts are worth against a longer one. Larger than a best guess needs: among the
- * siblings of a tree what a longer context has seen once is no surer than what shorter ones have seen often. Trees of 8
- * to 32 drafts were best between 4 and 12 on two models. */
+/* Observations that the shorter contexts count for against a longer one. Larger than the best first guess needs: among
+ * siblings of a tree, one observation of a longer context is no more certain than many of shorter ones. Trees of 8 to
+ * 32 drafts were best between 4 and 12 on two models. */
 static const double ESCAPE = 6;
-static const double LEAST = 0.005; /* what is left to shorter contexts and not worth asking them for */
+static const double LEAST = 0.005; /* probability left to shorter contexts below which they are not asked */
 static const double PRIOR = 4.0;   /* predictions that the claim itself counts for in a cell */
 
 struct geodec_ngram {
     geodec_ngram_table *table;
     geodec_ngram_table *text; /* the same with the texts' own next tokens */
-    bool chances;             /* text has the model's chances too */
+    bool probabilities;       /* text has the model's probabilities too */
     int64_t positions;
     double agreement[GEODEC_NGRAM_ORDER + 1];
     int64_t predictions[GEODEC_NGRAM_ORDER + 1][BINS], hits[GEODEC_NGRAM_ORDER + 1][BINS];
@@ -41,14 +41,14 @@ static double calibrated(const geodec_ngram *g, int32_t m, double r)
     return ((double)g->hits[m][b] + PRIOR * r) / ((double)g->predictions[m][b] + PRIOR);
 }
 
-/* What follows position i, -1 = unknown. */
+/* The continuation of position i, -1 = unknown. */
 static int32_t label_of(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n, int64_t i)
 {
     if (argmax && argmax[i] >= 0) return argmax[i];
     return i + 1 < n && sequence[i + 1] == sequence[i] ? token[i + 1] : -1;
 }
 
-/* Predicts one position from the rest of the store: its own count is taken out. */
+/* Predicts one position from the rest of the store: its own count is subtracted. */
 static void leave_one_out(geodec_ngram *g, const int32_t *context, int64_t n, int32_t order, int32_t label)
 {
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
@@ -115,46 +115,44 @@ void geodec_ngram_destroy(geodec_ngram *store)
     geodec_mem_free(store);
 }
 
-/* Of a position's weight in the table of drawn texts. A chance kept in 1/255 counts for what it is, the token that was
- * drawn for 109: three tenths of the whole, for what the kept chances leave out. */
-enum { DRAWN_WEIGHT = 109, CHANCES_MAX = 8 };
+/* Weight of a position in the table of sampled texts. A probability kept in 1/255 counts for itself, the sampled token
+ * for 109: three tenths of the whole, for tokens whose probabilities are not kept. */
+enum { SAMPLED_WEIGHT = 109, PROBABILITIES_MAX = 8 };
 
-geodec_status geodec_ngram_learn_chances(geodec_ngram *g, const int32_t *token, const int32_t *sequence, int64_t n,
-                                         int32_t k, const int32_t *choice, const uint8_t *chance, int32_t order,
-                                         geodec_err *err)
+geodec_status geodec_ngram_learn_probabilities(geodec_ngram *g, const int32_t *token, const int32_t *sequence,
+                                               int64_t n, int32_t k, const int32_t *choice, const uint8_t *probability,
+                                               int32_t order, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_ngram_table *t = NULL;
     int64_t start = 0;
-    if (k < 0 || k > CHANCES_MAX) GEODEC_THROW(GEODEC_INVAL, "%d chances a position", k);
-    if (n > (int64_t)UINT32_MAX / (255 * k + DRAWN_WEIGHT))
+    if (k < 0 || k > PROBABILITIES_MAX) GEODEC_THROW(GEODEC_INVAL, "%d probabilities a position", k);
+    if (n > (int64_t)UINT32_MAX / (255 * k + SAMPLED_WEIGHT))
         GEODEC_THROW(GEODEC_LIMIT, "a store of %lld positions", (long long)n);
     GEODEC_TRY(geodec_ngram_table_create(order, &t, err));
     for (int64_t i = 0; i < n; i++) {
         if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
-        int32_t next[CHANCES_MAX + 1], weight[CHANCES_MAX + 1], known = 0;
+        int32_t next[PROBABILITIES_MAX + 1], weight[PROBABILITIES_MAX + 1], known = 0;
         for (int32_t c = 0; c < k; c++) {
-            if (choice[i * k + c] < 0 || chance[i * k + c] == 0) continue;
+            if (choice[i * k + c] < 0 || probability[i * k + c] == 0) continue;
             next[known] = choice[i * k + c];
-            weight[known++] = chance[i * k + c];
+            weight[known++] = probability[i * k + c];
         }
         if (i + 1 < n && sequence[i + 1] == sequence[i]) {
             next[known] = token[i + 1];
-            weight[known++] = DRAWN_WEIGHT;
+            weight[known++] = SAMPLED_WEIGHT;
         }
         GEODEC_TRY(geodec_ngram_table_weigh(t, token + start, i + 1 - start, known, next, weight, err));
     }
     geodec_ngram_table_sort(t);
     geodec_ngram_table_destroy(g->text);
     g->text = t;
-    g->chances = true;
+    g->probabilities = true;
     t = NULL;
 done:
     geodec_ngram_table_destroy(t);
     return st;
 }
-
-int64_t geodec_ngram_positions(const geodec_ngram *store) { return store->positions; }
 
 typedef struct ngram_drafter {
     geodec_drafter base;
@@ -164,7 +162,7 @@ typedef struct ngram_drafter {
     int32_t *text;             /* [n] observed */
     int64_t n, room;
     bool pending; /* what follows the last observed token is not yet counted */
-    /* The tree under way: node 0 is the newest token. */
+    /* The current tree: node 0 is the newest token. */
     geodec_draft_request request;
     int32_t nodes, parent[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1];
 } ngram_drafter;
@@ -208,7 +206,8 @@ static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_dra
     const geodec_ngram_hit t = geodec_ngram_find(d->local, hash);
     const int64_t total = s.total + t.total;
     if (total == 0) return false;
-    /* Of the tokens the text has not seen here the store's top is the best; those it has seen are few: look at each. */
+    /* Of the tokens that the text has not seen here the store's first is the best; those it has seen are few, so each
+     * is examined. */
     int64_t best = s.top_count;
     int32_t token = s.top;
     for (int64_t at = t.first; at >= 0;) {
@@ -243,21 +242,21 @@ static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_requ
     int64_t length = q->n_context < d->order ? q->n_context : d->order;
     memcpy(window, q->context + q->n_context - length, (size_t)length * sizeof *window);
     int32_t k = 0;
-    double chance = 1;
+    double probability = 1;
     for (; k < q->gamma; k++) {
         uint64_t hash[GEODEC_NGRAM_ORDER + 1];
         bool found = false;
         const int32_t top = geodec_ngram_hashes(window, length, d->order, hash);
         fetch(d, hash, top);
         for (int32_t m = top; m >= 1 && !found; m--) found = best_at(d, m, hash[m], &out[k]);
-        if (!found || geodec_tree_enough(q, k, chance *= out[k].confidence)) break;
+        if (!found || geodec_tree_enough(q, k, probability *= out[k].confidence)) break;
         window[length++] = out[k].token;
     }
     *n = k;
     return GEODEC_OK;
 }
 
-/* ---- trees: all continuations, shorter contexts behind longer ones ---------------------------------------------- */
+/* ---- trees: all continuations, shorter contexts after longer ones ---------------------------------------------- */
 
 enum { POOL = 64, WALK = 256 };
 
@@ -289,9 +288,9 @@ static void add_counts(shares *s, const geodec_ngram_table *t, const geodec_ngra
     }
 }
 
-/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are drawn, a store's c are the model's chances, where
- * they are known; else half of them are of the tokens that its texts went on with: they were drawn too, while the
- * argmax is only the likeliest draw. Returns the source of the longest match, -1 when there is none. */
+/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are sampled, a store's c are the model's probabilities,
+ * where they are known. Else half of them are counts of the texts' own next tokens, which were sampled too, while the
+ * argmax is only the most probable one. Returns the source of the longest match, -1 when there is none. */
 static int32_t distribution(const ngram_drafter *d, const int32_t *context, int64_t length, shares *s)
 {
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
@@ -308,13 +307,13 @@ static int32_t distribution(const ngram_drafter *d, const int32_t *context, int6
         if (!(total > 0)) continue;
         if (source < 0) source = stored.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
         const double k = ESCAPE;
-        const geodec_ngram_hit drawn =
+        const geodec_ngram_hit sampled =
             stored.total > 0 && d->request.sampled ? geodec_ngram_find(d->store->text, hash[m]) : none;
-        const double half = drawn.total == 0 ? 0 : d->store->chances ? 1 : 0.5;
+        const double half = sampled.total == 0 ? 0 : d->store->probabilities ? 1 : 0.5;
         if (stored.total > 0 && half < 1) add_counts(s, d->store->table, &stored, (1 - half) * rest / (total + k));
-        if (drawn.total > 0)
-            add_counts(s, d->store->text, &drawn,
-                       half * rest * (double)stored.total / (double)drawn.total / (total + k));
+        if (sampled.total > 0)
+            add_counts(s, d->store->text, &sampled,
+                       half * rest * (double)stored.total / (double)sampled.total / (total + k));
         if (local.total > 0) add_counts(s, d->local, &local, rest / (total + k));
         rest *= k / (total + k);
     }

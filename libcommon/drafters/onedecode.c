@@ -97,7 +97,7 @@ done:
     return st;
 }
 
-/* The cell behind row i that a lookup finds with the last state `ahead` + 1 rows back; -1 = a miss. */
+/* The cell after row i that a lookup finds with the last state `ahead` + 1 rows back; -1 = a miss. */
 static int64_t look(const geodec_onedecode *t, const geodec_step_rows *r, int64_t i, int64_t ahead)
 {
     float z[2][GEODEC_STEP_DIMS_MAX];
@@ -140,7 +140,7 @@ static void count_rank(geodec_table_figures *f, int64_t rank)
     f->top8 += rank >= 0 && rank < TOP;
 }
 
-/* On the test texts, beside a bigram and a unigram of the texts of the fit. */
+/* On the test texts, with a bigram and a unigram of the texts of the fit as controls. */
 static geodec_status measure(const baking *b, const geodec_onedecode *t, geodec_onedecode_summary *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,14 +1,14 @@
-/* OneDecode as it can be meant: in-context states in cells, and in each cell what the model said next.
+/* OneDecode corrected: in-context states in cells, and in each cell counts of the model's next token.
  *
- * The state after the newest token does not exist yet when drafts are wanted; its first-order estimate does
+ * When drafts are needed, the state after the newest token does not exist yet, but its first-order estimate does
  * (drafters/step.h), from the state before and the newest token. Cells are Lloyd's k-means of these estimates over
- * stored texts, so that what is asked later is what was counted; a cell keeps the counts of the labels of its places.
- * A lookup is the nearest centre, its tokens have the confidences
+ * stored texts, so that lookups use the same kind of vector as the counts; a cell keeps the counts of the labels of its
+ * places. A lookup is the nearest centre, and its tokens have the confidences
  *
  *     shrink_t count / total,
  *
- * t = 0, 1, 2, 3+ drafts behind the last state, shrink_t measured on texts the counts have not seen (at most 1). A
- * cell of less than n_min places is a miss, and so is a token the texts do not have. */
+ * t = 0, 1, 2, 3+ drafts after the last state, shrink_t measured on texts outside the counts (at most 1). A cell of
+ * less than n_min places is a miss, and so is a token that the texts do not have. */
 #ifndef GEODEC_DRAFTERS_ONEDECODE_H
 #define GEODEC_DRAFTERS_ONEDECODE_H
 

@@ -1,4 +1,3 @@
-/* The artifact of OneDecode's cells. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "drafters/onedecode.h"
@@ -14,7 +13,7 @@ static const geodec_field fields[] = {
     {"/one_decode/count", GEODEC_U32, "E", GEODEC_FIELD_COMPRESS, "1", "how often", 0, AT(counts.count)},
     {"/one_decode/total", GEODEC_U32, "C", 0, "1", "places of the cell", 0, AT(counts.total)},
     {"/one_decode/shrink", GEODEC_F32, "4", 0, "1",
-     "confidence = shrink count / total, 0, 1, 2, 3+ drafts behind the last state, from texts of their own", 0,
+     "confidence = shrink count / total, 0, 1, 2, 3+ drafts after the last state, from texts of their own", 0,
      GEODEC_ARRAY(geodec_onedecode, shrink, [0])},
 };
 
@@ -46,7 +45,7 @@ const geodec_kind geodec_onedecode_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-onedecode",
-    .purpose = "OneDecode as counts: what the model said next in cells of in-context states",
+    .purpose = "OneDecode as counts of next tokens in cells of in-context states",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,

@@ -88,7 +88,7 @@ done:
     return st;
 }
 
-/* What follows from the stored arrays. */
+/* Computed from the stored arrays. */
 static geodec_status finish(geodec_onedecode_ref *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -289,8 +289,9 @@ static const geodec_field fields[] = {
     {"/one_decode/token", GEODEC_I32, "n", 0, "1", "argmax over all tokens u of p' . p_u", 0, AT(token)},
     {"/one_decode/margin", GEODEC_F32, "n", 0, "1", "over the runner-up", 0, AT(margin)},
     {"/rates/table", GEODEC_F64, "2,4", 0, "1",
-     "self-loops, said most, ten said most (shares of entries), entropy in bits; rows: as published, Gamma = 0", 0,
-     GEODEC_ARRAY(geodec_onedecode_ref, table, [0])},
+     "self-loops, most frequent token, ten most frequent (shares of entries), entropy in bits; rows: as published, "
+     "Gamma = 0",
+     0, GEODEC_ARRAY(geodec_onedecode_ref, table, [0])},
     {"/rates/top1", GEODEC_F64, "2,2", 0, "1",
      "right on held-out texts: entry of the newest token, lookup of the last two; rows: as published, Gamma = 0", 0,
      GEODEC_ARRAY(geodec_onedecode_ref, top1, [0])},
@@ -311,7 +312,7 @@ const geodec_kind geodec_onedecode_ref_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-onedecode",
-    .purpose = "OneDecode as published: one radial step from each embedding, and what it says",
+    .purpose = "OneDecode as published: one radial step from each embedding, and its next token",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,

@@ -1,18 +1,18 @@
-/* OneDecode as the papers' program has it (section "OneDecode" of the decoding papers): a table that is baked without
- * any text.
+/* OneDecode of the published program (geodesic speculative decoding, 2026, section "OneDecode"): a table that is baked
+ * without any text.
  *
  *     p_t    principal coordinates of the input embedding of token t, at most 64
  *     v      radially outward: p_t / |p_t| times 0.08 mean eigenvalue
  *     p'_t   p_t + v - 1/2 Gamma(v, v)
- *     says   argmax over all tokens u of p'_t . p_u; the margin over the runner-up is the "confidence"
+ *     next   argmax over all tokens u of p'_t . p_u; the margin over the runner-up is the "confidence"
  *
  * Gamma is one tensor for the whole space: metric samples are the covariances (plus 1e-8) of 128 consecutive groups of
  * embeddings, the metric is their mean g, its derivatives the slopes of g_ij on each single coordinate of the groups'
  * centroids, and Gamma the Christoffel symbols of the two. Entries are tokens 0..8191 and others at a uniform stride,
  * 16384 at most. A lookup takes the entry whose endpoint p' has the largest cosine with a query; it always finds one.
- * The query along a text is p_t + (p_t - p_(t-1)) / 2, where the papers have no state.
+ * The query along a text is p_t + (p_t - p_(t-1)) / 2, where the manuscript has no state.
  *
- * No context enters and nothing of what follows t in any text, so the rates of what it says are measured (rates). */
+ * No context enters, and nothing that follows t in any text, so the rates of its tokens are measured (rates). */
 #ifndef GEODEC_DRAFTERS_ONEDECODE_REF_H
 #define GEODEC_DRAFTERS_ONEDECODE_REF_H
 
@@ -25,12 +25,12 @@ enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
 
 typedef struct geodec_onedecode_rates {
     int64_t places;                   /* of texts */
-    double self_loop;                 /* share of entries that say their own token */
-    double hub;                       /* share of entries that say the token said most */
-    double hub10;                     /* that say one of the ten said most */
-    double entropy;                   /* of what is said, bits; log2 n when all entries say something else */
-    double entry_top1, lookup_top1;   /* share of places of texts where the entry of the newest token, the lookup of the
-                                         last two, say what the model says */
+    double self_loop;                 /* share of entries whose next token is their own */
+    double hub;                       /* share of entries with the most frequent next token */
+    double hub10;                     /* with one of the ten most frequent next tokens */
+    double entropy;                   /* of the next tokens, bits; log2 n when all differ */
+    double entry_top1, lookup_top1;   /* share of places of texts where the entry of the newest token, or the lookup of
+                                         the last two, gives the model's argmax */
     double bigram_top1, unigram_top1; /* counted on the texts of the fit: the controls */
 } geodec_onedecode_rates;
 
@@ -39,11 +39,11 @@ typedef struct geodec_onedecode_ref {
     int32_t *id;     /* [n] token of an entry, rising */
     float *source;   /* [n][k] p */
     float *endpoint; /* [n][k] p' */
-    int32_t *token;  /* [n] what it says */
+    int32_t *token;  /* [n] next token */
     float *margin;   /* [n] */
     int32_t *entry;  /* [vocab] entry of a token, -1 = none; not in the file */
     float *length;   /* [n] |p'|; not in the file */
-    float right;     /* share of lookups along texts that were right: what its drafts are worth */
+    float right;     /* share of lookups along texts that were right: the confidence of its drafts */
     /* of the file: set by geodec_onedecode_ref_write */
     double table[8], top1[4];
     geodec_onedecode_rates rates;
@@ -54,7 +54,7 @@ GEODEC_API geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, con
                                                    geodec_pool *pool, geodec_onedecode_ref *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
-/* What a lookup after tokens before, newest says; -1 when one of them has no entry. */
+/* Next token of a lookup after tokens before, newest; -1 when one of them has no entry. */
 GEODEC_API int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
 
 /* rows: of geodec_step_fit; figures on the test texts of this seed. Sets t->right. */

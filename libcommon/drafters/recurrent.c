@@ -71,7 +71,7 @@ void geodec_recurrent_step(const geodec_recurrent *r, float *c, const int32_t x[
     for (int64_t i = 0; i < r->width; i++) h[i] = c[i] + (h[i] > 0 ? h[i] : 0);
 }
 
-void geodec_recurrent_chances(const geodec_recurrent *r, const float *h, float *p)
+void geodec_recurrent_probabilities(const geodec_recurrent *r, const float *h, float *p)
 {
     const geodec_recurrent_arrays w = geodec_recurrent_parts(r);
     memcpy(p, w.prior, (size_t)r->classes * sizeof *p);
@@ -86,7 +86,8 @@ void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c)
     geodec_blas_gemv_f32(r->width, r->width, h, w.carry, c);
 }
 
-/* exp(x) for x <= 0, to 2e-7: 2^i e^f with |f| <= log(2)/2. A loop over it becomes vector code, a call does not. */
+/* exp(x) for x <= 0, to 2e-7: 2^i e^f with |f| <= log(2)/2. The compiler vectorises a loop over it, but not over a
+ * call. */
 static inline float exp_of(float x)
 {
     const float y = (x > -87 ? x : -87) * 1.44269504F;

@@ -1,16 +1,18 @@
-/* A small recurrent net that says what a model says next, from the model's last state: a density where the flow map has
- * a vote (Cheng et al. 2024, Recurrent Drafter; the state's part as in EAGLE, Li et al. 2024, but without a pass).
+/* A small recurrent net that predicts a model's next token from the model's last state: a density, where the flow
+ * map has votes (Cheng et al. 2024, Recurrent Drafter; use of the state as in EAGLE, Li et al. 2024, but without a
+ * pass).
  *
- *     c_0     = b + f W                             f: the state before the newest token x_0 and its running means
+ *         c_0     = b + f W                             f: the state before the newest token x_0 and its running
+ *     means
  *     a_k     = relu(c_k + T_0[x_k] + T_1[x_(k-1)] + T_2[x_(k-2)])
  *     h_k     = a_k + relu(a_k A + e)
- *     P(x_(k+1)) = softmax(h_k U + u)               over the classes, the tokens the texts have most often
- *     c_(k+1) = h_k R                               stands for the state that no pass has computed
+ *     P(x_(k+1)) = softmax(h_k U + u)               over the classes, the most frequent tokens of the texts
+ *     c_(k+1) = h_k R                               in place of the state that no pass has computed
  *
- * k counts drafts behind the last state. f = (s, m_1, m_2), s = h / sqrt(mean h^2 + 1e-5), m <- t m + (1 - t) s with t
- * = 0.5, 0.9, started at the first s. Fitted to stored texts by Adam on the cross-entropy against the model's own
- * chances (as far as its best logits were exported; and the token that was drawn), four tokens along each text. A tenth
- * of the texts is left out for the figures.
+ * k counts drafts after the last state. f = (s, m_1, m_2), s = h / sqrt(mean h^2 + 1e-5), m <- t m + (1 - t) s with t =
+ * 0.5, 0.9, started at the first s. Fitted to stored texts by Adam on the cross-entropy against the model's own
+ * probabilities (of the exported best logits) and the sampled token, four tokens along each text. A tenth of the texts
+ * is held out for the figures.
  *
  * Everything here is arrays: no model is needed. */
 #ifndef GEODEC_DRAFTERS_RECURRENT_H
@@ -26,14 +28,14 @@
 GEODEC_API extern const geodec_kind geodec_recurrent_kind;
 
 enum {
-    GEODEC_RECURRENT_STEPS = 4, /* tokens along a text that the fit looks at */
-    GEODEC_RECURRENT_BACK = 3,  /* tokens a step looks at */
+    GEODEC_RECURRENT_STEPS = 4, /* tokens along a text in the fit */
+    GEODEC_RECURRENT_BACK = 3,  /* tokens of context of a step */
     GEODEC_RECURRENT_PARTS = 3, /* of f, each as wide as a state */
     GEODEC_RECURRENT_WIDTH_MAX = 512,
     GEODEC_RECURRENT_CLASSES_MAX = 4096,
 };
 
-/* One after the other in `weight`, row-major. */
+/* In this order in `weight`, row-major. */
 typedef struct geodec_recurrent_arrays {
     float *start;  /* [width] b */
     float *input;  /* [3 d][width] W */
@@ -66,16 +68,17 @@ typedef struct geodec_recurrent_options {
     int64_t classes; /* at most; default 2048 */
     double epochs;   /* default 5 */
     double rate;     /* Adam's, at its highest; default 0.004 */
-    double drawn;    /* share of the target that the drawn token gets; default 0.2 */
+    double sampled;  /* weight of the sampled token in the target; default 0.2 */
     uint64_t seed;
 } geodec_recurrent_options;
 GEODEC_API geodec_recurrent_options geodec_recurrent_defaults(void);
 
-/* Of the texts left out: mean of - log P(the token that was drawn), in nats, of drafts 1, 2, .. behind the last state,
- * each after the text's own tokens; the controls: bigram and unigram counts of the other texts, add-one smoothed. */
+/* Of the held-out texts: mean of - log P(sampled token), in nats, of drafts 1, 2, .. after the last state, each after
+ * the text's own tokens. Controls: bigram and unigram counts of the other texts, add-one smoothed. */
 typedef struct geodec_recurrent_summary {
     int64_t places, fitted;                     /* held out, seen */
-    double loss[GEODEC_RECURRENT_STEPS], first; /* first: share of places whose likeliest token is drawn */
+    double loss[GEODEC_RECURRENT_STEPS], first; /* first: share of places whose most probable token is the sampled
+                                                   one */
     double bigram, unigram;
 } geodec_recurrent_summary;
 
@@ -88,7 +91,7 @@ GEODEC_API geodec_status geodec_recurrent_fit(const geodec_activations *a, const
 /* Fills a new artifact of geodec_recurrent_kind; the caller commits. */
 GEODEC_API geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_recurrent_summary *s,
                                                 geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
-/* Sizes, tokens and weights are checked: a net that was read gives finite chances. */
+/* Sizes, tokens and weights are checked: a net that was read gives finite probabilities. */
 GEODEC_API geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent *out,
                                                geodec_err *err) GEODEC_MUST_USE;
 
@@ -102,7 +105,7 @@ GEODEC_API void geodec_recurrent_start(const geodec_recurrent *r, const float *f
 GEODEC_API void geodec_recurrent_step(const geodec_recurrent *r, float *c, const int32_t x[GEODEC_RECURRENT_BACK],
                                       float *h);
 /* p [classes], of sum 1. */
-GEODEC_API void geodec_recurrent_chances(const geodec_recurrent *r, const float *h, float *p);
+GEODEC_API void geodec_recurrent_probabilities(const geodec_recurrent *r, const float *h, float *p);
 /* c_(k+1) [width]. */
 GEODEC_API void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c);
 /* x [n] <- exp(x - max) / sum. */

@@ -11,11 +11,11 @@ enum { NODES = GEODEC_DRAFT_MAX + 1, BACK = GEODEC_RECURRENT_BACK, DEPTHS = 4 };
 typedef struct recurrent_drafter {
     geodec_drafter base;
     const geodec_recurrent *net;
-    bool known;     /* a state was observed */
-    float *feature; /* [3 d] */
-    float *carry;   /* [width] */
-    float *hidden;  /* [NODES][width] of the nodes that were asked about */
-    float *chance;  /* [classes] */
+    bool known;         /* a state was observed */
+    float *feature;     /* [3 d] */
+    float *carry;       /* [width] */
+    float *hidden;      /* [NODES][width] of the expanded nodes */
+    float *probability; /* [classes] */
     geodec_draft_request request;
     int32_t nodes, parent[NODES], token[NODES], depth[NODES];
 } recurrent_drafter;
@@ -60,8 +60,8 @@ static geodec_status adopt(geodec_drafter *base, int32_t parent, int32_t token, 
     return GEODEC_OK;
 }
 
-/* The parent of a node was asked about before: that is how the node came to be proposed. A mixture may adopt what this
- * drafter did not propose, but it asks every part about every node. */
+/* The parent of a node was expanded before, since that is how the node was proposed. A mixture may adopt a token that
+ * this drafter did not propose, but it expands every node in every part. */
 static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err)
 {
@@ -85,13 +85,13 @@ static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, 
     else
         geodec_recurrent_carry(r, d->hidden + d->parent[node] * r->width, d->carry);
     geodec_recurrent_step(r, d->carry, x, h);
-    geodec_recurrent_chances(r, h, d->chance);
+    geodec_recurrent_probabilities(r, h, d->probability);
     const int32_t source = d->depth[node] < DEPTHS ? d->depth[node] : DEPTHS - 1;
     for (int64_t c = 0; c < r->classes; c++) {
-        if (taken == most && !((double)d->chance[c] * r->cover > out[most - 1].confidence)) continue;
+        if (taken == most && !((double)d->probability[c] * r->cover > out[most - 1].confidence)) continue;
         if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], r->token_of[c])) continue;
         const geodec_draft draft = {
-            .token = r->token_of[c], .source = source, .confidence = fmin((double)d->chance[c] * r->cover, 1)};
+            .token = r->token_of[c], .source = source, .confidence = fmin((double)d->probability[c] * r->cover, 1)};
         taken = geodec_tree_insert(out, taken, most, &draft);
     }
     *n = taken;
@@ -104,7 +104,7 @@ static void destroy(geodec_drafter *base)
     geodec_mem_free(d->feature);
     geodec_mem_free(d->carry);
     geodec_mem_free(d->hidden);
-    geodec_mem_free(d->chance);
+    geodec_mem_free(d->probability);
     geodec_mem_free(d);
 }
 
@@ -130,7 +130,7 @@ geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geode
     GEODEC_NEW(d->feature, GEODEC_RECURRENT_PARTS * net->d);
     GEODEC_NEW(d->carry, net->width);
     GEODEC_NEW(d->hidden, NODES * net->width);
-    GEODEC_NEW(d->chance, net->classes);
+    GEODEC_NEW(d->probability, net->classes);
     *out = &d->base;
     d = NULL;
 done:

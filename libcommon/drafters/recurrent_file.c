@@ -1,4 +1,3 @@
-/* The artifact of the recurrent net. */
 #include "base/mem.h"
 #include "drafters/recurrent.h"
 
@@ -18,7 +17,7 @@ static const geodec_field fields[] = {
     {"/net/head", GEODEC_F32, "H,C", GEODEC_FIELD_COMPRESS, "1", "U of P = softmax(h U + u)", 0},
     {"/net/prior", GEODEC_F32, "C", 0, "1", "u", 0},
     {"/held_out/loss", GEODEC_F64, "4", 0, "nat",
-     "mean of - log P of the drawn token, 1, 2, 3, 4 drafts behind the last state, on texts of their own", 0},
+     "mean of - log P of the sampled token, 1, 2, 3, 4 drafts after the last state, on texts of their own", 0},
 };
 
 static const geodec_attr attrs[] = {
@@ -27,7 +26,7 @@ static const geodec_attr attrs[] = {
     {"cover", GEODEC_ATTR_F64, 0, "share of the texts' tokens that have a class"},
     {"fitted", GEODEC_ATTR_I64, 0, "places of the fit"},
     {"places", GEODEC_ATTR_I64, 0, "held-out places, for the figures"},
-    {"first", GEODEC_ATTR_F64, 0, "share of them whose likeliest token is the one drawn"},
+    {"first", GEODEC_ATTR_F64, 0, "share of them whose most probable token is the sampled one"},
     {"bigram_loss", GEODEC_ATTR_F64, 0, "control: counts by newest token, add-one smoothed, nat"},
     {"unigram_loss", GEODEC_ATTR_F64, 0, "control: counts, nat"},
 };
@@ -37,7 +36,7 @@ const geodec_kind geodec_recurrent_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-recurrent",
-    .purpose = "a recurrent net that says what a model says next, from its last state",
+    .purpose = "a recurrent net that predicts a model's next token from its last state",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
@@ -141,7 +140,7 @@ geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent 
         GEODEC_TRY(geodec_artifact_read(in, p[i].name, &array, err));
         for (int64_t k = 0; k < p[i].n; k++)
             if (!(fabsf(array[k]) <= 1e4F)) /* products of these stay finite */
-                GEODEC_THROW(GEODEC_FORMAT, "%s: %s holds a weight that is no number of use", path, p[i].name);
+                GEODEC_THROW(GEODEC_FORMAT, "%s: %s holds a weight that is not finite or too large", path, p[i].name);
         memcpy(p[i].at, array, (size_t)p[i].n * sizeof *array);
         geodec_mem_free(array);
         array = NULL;

@@ -21,13 +21,13 @@ enum {
     CHUNK = 16384, /* weights of a task of Adam */
     FIGURES = 4000,
 };
-/* Of a step's loss: about the share of drafts that get so far. */
+/* Weights of a step's loss: about the share of drafts that get so far. */
 static const float STEP_WEIGHT[STEPS] = {1, 0.7F, 0.5F, 0.35F};
 static const float BETA1 = 0.9F, BETA2 = 0.99F;
 
 geodec_recurrent_options geodec_recurrent_defaults(void)
 {
-    return (geodec_recurrent_options){.width = 256, .classes = 2048, .epochs = 5, .rate = 0.004, .drawn = 0.2};
+    return (geodec_recurrent_options){.width = 256, .classes = 2048, .epochs = 5, .rate = 0.004, .sampled = 0.2};
 }
 
 typedef struct slice {
@@ -61,13 +61,15 @@ static geodec_status check(const geodec_recurrent_options *o, geodec_err *err)
                      GEODEC_RECURRENT_WIDTH_MAX);
     if (o->classes < 1 || o->classes > GEODEC_RECURRENT_CLASSES_MAX)
         GEODEC_THROW(GEODEC_RANGE, "%lld classes (1..%d)", (long long)o->classes, GEODEC_RECURRENT_CLASSES_MAX);
-    if (!(o->epochs > 0 && o->epochs <= 1000) || !(o->rate > 0 && o->rate <= 1) || !(o->drawn >= 0 && o->drawn <= 1))
-        GEODEC_THROW(GEODEC_RANGE, "%g epochs at rate %g, share %g of the drawn token", o->epochs, o->rate, o->drawn);
+    if (!(o->epochs > 0 && o->epochs <= 1000) || !(o->rate > 0 && o->rate <= 1) ||
+        !(o->sampled >= 0 && o->sampled <= 1))
+        GEODEC_THROW(GEODEC_RANGE, "%g epochs at rate %g, share %g of the sampled token", o->epochs, o->rate,
+                     o->sampled);
 done:
     return st;
 }
 
-/* ---- what is fitted --------------------------------------------------------------------------------------------- */
+/* ---- input of the fit ------------------------------------------------------------------------------------------- */
 
 static bool begins(const fitting *t, int64_t i) { return i == 0 || t->sequence[i] != t->sequence[i - 1]; }
 
@@ -110,7 +112,7 @@ static int more_often(const void *x, const void *y)
     return a->count != b->count ? (a->count < b->count ? 1 : -1) : (a->token > b->token) - (a->token < b->token);
 }
 
-/* The tokens that the texts have most often (ties: the lower id), as classes. */
+/* The most frequent tokens of the texts (ties: the lower id), as classes. */
 static geodec_status choose_classes(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -188,7 +190,7 @@ done:
     return st;
 }
 
-/* Rows that have a state before them and as many tokens behind them as the steps need. */
+/* Rows that have a state before them and as many tokens after them as the steps need. */
 static geodec_status find_places(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -252,11 +254,11 @@ static void forward(const fitting *t, slice *s, const int64_t *place)
     }
 }
 
-/* p <- weight (q's sum p - q): the gradient by the logits, q the target after row i. */
+/* p <- weight (sum(q) p - q): the gradient by the logits, with q the target after row i. */
 static void toward(const fitting *t, int64_t i, float weight, float *p)
 {
     const geodec_recurrent *r = t->net;
-    const float drawn = t->best > 0 ? (float)t->o->drawn : 1;
+    const float sampled = t->best > 0 ? (float)t->o->sampled : 1;
     const int32_t *top = t->top + i * t->best, next = r->class_of[t->token[i + 1]];
     const float *l = t->logit + i * t->best;
     float total = 0, kept = 0;
@@ -264,12 +266,12 @@ static void toward(const fitting *t, int64_t i, float weight, float *p)
         total += expf(l[b] - l[0]);
         if (r->class_of[top[b]] < r->classes) kept += expf(l[b] - l[0]);
     }
-    const float mass = (next < r->classes ? drawn : 0) + (t->best > 0 ? (1 - drawn) * kept / total : 0);
+    const float mass = (next < r->classes ? sampled : 0) + (t->best > 0 ? (1 - sampled) * kept / total : 0);
     for (int64_t c = 0; c < r->classes; c++) p[c] *= weight * mass;
-    if (next < r->classes) p[next] -= weight * drawn;
+    if (next < r->classes) p[next] -= weight * sampled;
     for (int64_t b = 0; b < t->best; b++) {
         const int32_t class = r->class_of[top[b]];
-        if (class < r->classes) p[class] -= weight * (1 - drawn) * expf(l[b] - l[0]) / total;
+        if (class < r->classes) p[class] -= weight * (1 - sampled) * expf(l[b] - l[0]) / total;
     }
 }
 
@@ -367,7 +369,7 @@ done:
     return st;
 }
 
-static void draw(uint64_t seed, uint64_t what, double deviation, int64_t n, float *x)
+static void fill_normal(uint64_t seed, uint64_t what, double deviation, int64_t n, float *x)
 {
     geodec_rng rng = geodec_rng_stream(seed, geodec_rng_id("recurrent-start", what));
     for (int64_t i = 0; i < n; i++) x[i] = (float)(deviation * geodec_rng_normal(&rng));
@@ -379,11 +381,12 @@ static void begin(const fitting *t)
     const geodec_recurrent_arrays w = geodec_recurrent_parts(r);
     const int64_t h = r->width, features = PARTS * r->d, table = (r->classes + 1) * h;
     const double narrow = 1 / sqrt((double)h);
-    draw(t->o->seed, 0, 1 / sqrt((double)features), features * h, w.input);
-    for (int64_t b = 0; b < BACK; b++) draw(t->o->seed, (uint64_t)(1 + b), b ? 0.2 : 0.3, table, w.token + b * table);
-    draw(t->o->seed, 10, narrow, h * h, w.hidden);
-    draw(t->o->seed, 11, narrow, h * h, w.carry);
-    draw(t->o->seed, 12, 0.5 * narrow, h * r->classes, w.head);
+    fill_normal(t->o->seed, 0, 1 / sqrt((double)features), features * h, w.input);
+    for (int64_t b = 0; b < BACK; b++)
+        fill_normal(t->o->seed, (uint64_t)(1 + b), b ? 0.2 : 0.3, table, w.token + b * table);
+    fill_normal(t->o->seed, 10, narrow, h * h, w.hidden);
+    fill_normal(t->o->seed, 11, narrow, h * h, w.carry);
+    fill_normal(t->o->seed, 12, 0.5 * narrow, h * r->classes, w.head);
 }
 
 static geodec_status learn(fitting *t, geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
@@ -422,7 +425,7 @@ done:
     return st;
 }
 
-/* The standardisation goes into W and b. */
+/* The standardisation is folded into W and b. */
 static void fold(const fitting *t)
 {
     const geodec_recurrent *r = t->net;
@@ -472,7 +475,7 @@ static geodec_status measure(const fitting *t, geodec_recurrent_summary *s, geod
             int32_t x[BACK];
             for (int b = 0; b < BACK; b++) x[b] = t->position[at + k] < b ? -1 : t->token[at + k - b];
             geodec_recurrent_step(r, c, x, h);
-            geodec_recurrent_chances(r, h, p);
+            geodec_recurrent_probabilities(r, h, p);
             geodec_recurrent_carry(r, h, c);
             const int32_t next = r->class_of[t->token[at + k + 1]], a = r->class_of[x[0]];
             if (next == r->classes) continue;
@@ -548,7 +551,7 @@ geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_rec
     GEODEC_TRY(learn(&t, pool, hooks, err));
     fold(&t);
     for (int64_t i = 0; i < net.weights; i++)
-        if (!(fabsf(net.weight[i]) <= 1e4F)) GEODEC_THROW(GEODEC_NUMERIC, "the fit ran away: a smaller rate may help");
+        if (!(fabsf(net.weight[i]) <= 1e4F)) GEODEC_THROW(GEODEC_NUMERIC, "the fit diverged: a smaller rate may help");
     GEODEC_TRY(measure(&t, summary, err));
     *out = net;
     net = (geodec_recurrent){0};

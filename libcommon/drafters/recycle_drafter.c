@@ -14,7 +14,7 @@ static const double FIRST[CLASSES][RANKS] = {{0.30, 0.12, 0.06, 0.04, 0.030, 0.0
 
 typedef struct entry {
     int32_t known;      /* the row was written */
-    int32_t same;       /* times in a row that top[0] stayed */
+    int32_t same;       /* how many times in sequence top[0] stayed the same */
     int32_t top[RANKS]; /* -1 = none, at the end */
 } entry;
 
@@ -28,7 +28,7 @@ typedef struct recycle_drafter {
     int32_t newest;
     entry before;
     bool answered;
-    /* The tree under way: node 0 is the newest token. */
+    /* The current tree: node 0 is the newest token. */
     geodec_draft_request request;
     int32_t nodes, token[GEODEC_DRAFT_MAX + 1], depth[GEODEC_DRAFT_MAX + 1];
 } recycle_drafter;
@@ -55,7 +55,7 @@ static void renew(entry *e, const int32_t *top)
     memcpy(e->top, top, sizeof e->top);
 }
 
-/* The text had `next` where nobody computed candidates: it comes first, the others move on. */
+/* The text had `next` where no candidates were computed: it comes first, the others move down. */
 static void put_first(entry *e, int32_t next)
 {
     int32_t top[RANKS], n = 0;

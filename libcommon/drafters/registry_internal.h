@@ -1,5 +1,5 @@
-/* The table of drafters: one row each, from which drafting.c opens and makes them, and help texts and documents name
- * them. A new drafter is its own X_drafter.c and a row of registry.c. */
+/* The table of drafters: one row each, from which drafting.c opens and makes them, and from which help texts and
+ * documents are generated. A new drafter is its own X_drafter.c and a row of registry.c. */
 #ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 #define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 
@@ -33,7 +33,7 @@ typedef struct geodec__drafter_file {
 typedef struct geodec__drafter_row geodec__drafter_row;
 struct geodec__drafter_row {
     geodec_drafter_info info;
-    double weight;                    /* in a mixture where nothing is known yet */
+    double weight;                    /* weight in a mixture before any score */
     const geodec__drafter_file *file; /* NULL: reads none of its own */
     int variant;                      /* of drafters that share a create function */
     /* table: of its file; blocks: N of "name:N", 0 without. */

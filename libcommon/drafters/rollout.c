@@ -38,7 +38,7 @@ void geodec_rollout_clear(geodec_rollout *r)
 
 /* ---- connections ------------------------------------------------------------------------------------------------ */
 
-/* The fitted metric with a tensor of our own in the place of its connection. */
+/* The fitted metric with another tensor in place of its connection. */
 typedef struct random_space {
     geodec_space base;
     const geodec_space *fitted;
@@ -59,7 +59,7 @@ static geodec_status random_at(const geodec_space *s, const double *x, double *g
     return st;
 }
 
-/* end [dims] of the path from x with velocity v after one unit of time; false when it blew up. */
+/* end [dims] of the path from x with velocity v after one unit of time; false when it diverged. */
 static bool follow(const geodec_rollout *r, geodec_rollout_connection c, const double *x, const double *v, double *end)
 {
     geodec_geodesic_options o = geodec_geodesic_defaults();
@@ -72,7 +72,7 @@ static bool follow(const geodec_rollout *r, geodec_rollout_connection c, const d
         .tensor = r->tensor};
     o.steps = STEPS;
     o.dl = 1.0 / STEPS;
-    o.drift_max = 1e300; /* what a path is worth is measured, not judged */
+    o.drift_max = 1e300; /* paths are not refused here: their value is measured */
     const geodec_space *s = c == GEODEC_ROLLOUT_RANDOM ? &random.base : fitted;
     if (geodec_geodesic_path(s, &o, x, v, xs, vs, NULL, &report, NULL) != GEODEC_OK ||
         report.status == GEODEC_PATH_NONFINITE)
@@ -153,7 +153,7 @@ static double best_beta(const geodec_rollout *r, int64_t n, const float *logit, 
     return n > 0 ? exp((a + b) / 2) : 1;
 }
 
-/* The state behind row i that was rolled out from `ahead` + 1 rows back; the first row of its text is `start`. */
+/* The state after row i, rolled out from `ahead` + 1 rows back; the first row of its text is `start`. */
 static bool roll(const geodec_rollout *r, const geodec_step_rows *rows, geodec_rollout_velocity v,
                  geodec_rollout_connection c, int64_t start, int64_t i, int64_t ahead, float *z)
 {

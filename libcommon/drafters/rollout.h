@@ -1,15 +1,16 @@
-/* The geodesic rollout as a drafter, and what its ablations need.
+/* The geodesic rollout as a drafter, and the inputs of its ablations.
  *
  * A state z (drafters/step.h) moves with a velocity known before the next token is: that of the regression with the
  * newest token, z_n = A z_(n-1) + c_x; of the blind regression; or the last step, z_(n-1) - z_(n-2). Over one unit of
  * time it goes straight (Gamma = 0), along the geodesic of a fitted metric, or under a random symmetric tensor of the
- * same norm at every point. The metric is the log-Euclidean field through inverse local covariances (chain/metric.h)
- * at states of the fit, in the leading coordinates; the others go straight. A geodesic that blows up goes straight too.
+ * same norm at every point. The metric is the log-Euclidean field through inverse local covariances (chain/metric.h) at
+ * states of the fit, in the leading coordinates; the others go straight. A geodesic that diverges is replaced by the
+ * straight line.
  *
  * Readout: with s = mean + U^T z the final norm and the head are linear in z, logit_t = w_t . z + b_t, exact up to the
- * coordinates left out, over a shortlist of the tokens that were said most. Confidence: shrink_t softmax(beta_t
- * logits), t = 0, 1, 2, 3+ drafts behind the last state: on texts of their own beta_t is the one of least cross
- * entropy, and shrink_t (at most 1) makes the first candidates right as often as they claim. */
+ * coordinates left out, over a shortlist of the most frequent labels. Confidence: shrink_t softmax(beta_t logits), t =
+ * 0, 1, 2, 3+ drafts after the last state; on texts of their own beta_t minimises the cross-entropy, and shrink_t (at
+ * most 1) makes the first candidates right as often as they claim. */
 #ifndef GEODEC_DRAFTERS_ROLLOUT_H
 #define GEODEC_DRAFTERS_ROLLOUT_H
 
@@ -40,7 +41,7 @@ typedef struct geodec_rollout {
     int64_t words;
     int32_t *word;        /* [words] shortlist, most frequent first */
     float *weight, *bias; /* [words][k], [words] */
-    double covered;       /* share of what was said that the shortlist has */
+    double covered;       /* share of labels in the shortlist */
     int64_t sites, dims;  /* of the field: leading coordinates */
     double *site, *log_g; /* [sites][dims], [sites][dims(dims+1)/2] */
     double sigma;
@@ -73,9 +74,9 @@ GEODEC_API geodec_status geodec_rollout_bake(const geodec_activations *a, const 
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_rollout_clear(geodec_rollout *r);
 
-/* Where z [k] is after one unit of time, after [k]; before [k] is the state before z and may be NULL but for PREVIOUS.
- * 0 = a token that is not known or no state before (after is untouched), 1 = there, 2 = its geodesic blew up and it
- * went straight. */
+/* Position of z [k] after one unit of time, after [k]; before [k] is the state before z and may be NULL but for
+ * PREVIOUS. Returns 0 = an unknown token or no state before (after is unchanged), 1 = done, 2 = its geodesic diverged
+ * and the straight line was used. */
 GEODEC_API int geodec_rollout_next(const geodec_rollout *r, geodec_rollout_velocity v, geodec_rollout_connection c,
                                    const float *before, const float *z, int32_t token, float *after);
 /* Logits [words] at z. */
@@ -108,7 +109,7 @@ GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const
 #define GEODEC_ROLLOUT_ATTRS                                                                                           \
     {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field", GEODEC_IN(geodec_rollout, sigma),                       \
      .after = "/calibration/shrink"},                                                                                  \
-    {"covered", GEODEC_ATTR_F64, 0, "share of what the model said that the shortlist has",                             \
+    {"covered", GEODEC_ATTR_F64, 0, "share of labels in the shortlist",                             \
      GEODEC_IN(geodec_rollout, covered), .after = "/calibration/shrink"},                                              \
     {"tensor_seed", GEODEC_ATTR_I64, 0, "of the random tensor", GEODEC_IN(geodec_rollout, seed),                       \
      .after = "/calibration/shrink"}

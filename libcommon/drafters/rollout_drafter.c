@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NODES = GEODEC_DRAFT_MAX + 1, DIMS = GEODEC_STEP_DIMS_MAX, SPARE = 32 /* the guard may forbid some */ };
+enum { NODES = GEODEC_DRAFT_MAX + 1, DIMS = GEODEC_STEP_DIMS_MAX, RESERVE = 32 /* the guard may forbid some */ };
 
 typedef struct rollout_drafter {
     geodec_drafter base;
@@ -83,23 +83,24 @@ static geodec_status rollout_children(geodec_drafter *base, int32_t node, int32_
 {
     (void)err;
     const rollout_drafter *d = (const rollout_drafter *)base;
-    int32_t place[GEODEC_TREE_CHILDREN + SPARE], taken = 0;
-    float value[GEODEC_TREE_CHILDREN + SPARE];
+    int32_t place[GEODEC_TREE_CHILDREN + RESERVE], taken = 0;
+    float value[GEODEC_TREE_CHILDREN + RESERVE];
     *n = 0;
     if (!d->valid[node]) return GEODEC_OK;
     const int32_t depth = d->depth[node] < GEODEC_ROLLOUT_DEPTHS ? d->depth[node] : GEODEC_ROLLOUT_DEPTHS - 1;
     const double beta = (double)d->trust.beta[depth];
     geodec_rollout_logits(d->r, d->z[node], d->logit);
-    const int32_t found = geodec_largest(d->logit, (int32_t)d->r->words, most + SPARE, place, value);
+    const int32_t found = geodec_largest(d->logit, (int32_t)d->r->words, most + RESERVE, place, value);
     double total = 0;
     for (int64_t w = 0; w < d->r->words; w++) total += exp(beta * ((double)d->logit[w] - (double)value[0]));
     for (int32_t i = 0; i < found && taken < most; i++) {
         const int32_t token = d->r->word[place[i]];
-        const double chance =
+        const double probability =
             (double)d->trust.shrink[depth] * exp(beta * ((double)value[i] - (double)value[0])) / total;
         if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], token)) continue;
-        /* A state far out of the chart can make logits that are no numbers. */
-        out[taken++] = (geodec_draft){.token = token, .source = depth, .confidence = chance >= 0 ? fmin(chance, 1) : 0};
+        /* Logits of a state far outside the chart may not be finite. */
+        out[taken++] =
+            (geodec_draft){.token = token, .source = depth, .confidence = probability >= 0 ? fmin(probability, 1) : 0};
     }
     *n = taken;
     return GEODEC_OK;

@@ -7,13 +7,12 @@
 #include "decode/drafter.h"
 #include "drafters/rollout.h"
 
-/* name: a constant. trust is copied. Sources: drafts behind the last state, "1", "2", "3",
- * "4+". */
+/* name: a constant. trust is copied. Sources: drafts after the last state, "1", "2", "3", "4+". */
 GEODEC_API geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name,
                                                        geodec_rollout_velocity v, geodec_rollout_connection c,
                                                        const geodec_rollout_trust *trust, geodec_drafter **out,
                                                        geodec_err *err) GEODEC_MUST_USE;
-/* Steps taken and those whose geodesic blew up, since the drafter was made. */
+/* Steps taken and those whose geodesic diverged, since the drafter was made. */
 GEODEC_API void geodec_rollout_drafter_steps(const geodec_drafter *d, int64_t *steps, int64_t *broken);
 
 #endif

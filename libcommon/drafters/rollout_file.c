@@ -6,13 +6,13 @@
 static const geodec_field fields[] = {
     GEODEC_ROLLOUT_FIELDS,
     {"/ladder/top1", GEODEC_F64, "L,3", 0, "1",
-     "share of held-out places whose truth is the rung's first: value and 95 % bootstrap interval over texts", 0},
+     "share of held-out places whose truth is the variant's first: value and 95 % bootstrap interval over texts", 0},
     {"/ladder/top8", GEODEC_F64, "L,3", 0, "1", "the same, among the first eight", 0},
     {"/ladder/claimed", GEODEC_F64, "L,3", 0, "1", "calibrated alpha: mean confidence of the first", 0},
-    {"/ladder/gain1", GEODEC_F64, "L,3", 0, "1", "top1 less that of the base rung, paired by text", 0},
-    {"/ladder/gain8", GEODEC_F64, "L,3", 0, "1", "top8 less that of the base rung, paired by text", 0},
-    {"/ladder/base", GEODEC_I32, "L", 0, "1", "base rung, -1 = none", 0},
-    {"/ladder/broken", GEODEC_F64, "L", 0, "1", "share of steps whose geodesic blew up; they went straight", 0},
+    {"/ladder/gain1", GEODEC_F64, "L,3", 0, "1", "top1 less that of the base variant, paired by text", 0},
+    {"/ladder/gain8", GEODEC_F64, "L,3", 0, "1", "top8 less that of the base variant, paired by text", 0},
+    {"/ladder/base", GEODEC_I32, "L", 0, "1", "base variant, -1 = none", 0},
+    {"/ladder/broken", GEODEC_F64, "L", 0, "1", "share of steps whose geodesic diverged; they went straight", 0},
 };
 
 static const geodec_attr attrs[] = {
@@ -28,19 +28,19 @@ const geodec_kind geodec_rollout_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-rollout",
-    .purpose = "the geometric rollout: step, field and readout of its drafters, and the ladder of its ablations",
+    .purpose = "the geometric rollout: step, field and readout of its drafters, and their ablation",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents, /* of the geodec_rollout; the ladder is written by hand below */
+    .extents = extents, /* of the geodec_rollout; the ablation is written separately below */
     .n_extents = (int)(sizeof extents / sizeof *extents),
 };
 
 static geodec_status put_estimates(geodec_artifact *out, const char *path, const geodec_ablation_figures *f, int32_t n,
                                    geodec_estimate (*pick)(const geodec_ablation_figures *), geodec_err *err)
 {
-    double x[3 * GEODEC_RUNGS_MAX];
+    double x[3 * GEODEC_ABLATION_MAX];
     for (int32_t k = 0; k < n; k++) {
         const geodec_estimate e = pick(&f[k]);
         x[3 * k] = e.value;
@@ -56,19 +56,19 @@ static geodec_estimate claimed(const geodec_ablation_figures *f) { return f->cla
 static geodec_estimate gain1(const geodec_ablation_figures *f) { return f->gain1; }
 static geodec_estimate gain8(const geodec_ablation_figures *f) { return f->gain8; }
 
-geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geodec_ablation_variant *rung,
+geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geodec_ablation_variant *variant,
                                             const geodec_ablation_figures *f, const double *broken, int32_t n,
                                             geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char names[GEODEC_RUNGS_MAX * 64] = "";
-    int32_t base[GEODEC_RUNGS_MAX];
+    char names[GEODEC_ABLATION_MAX * 64] = "";
+    int32_t base[GEODEC_ABLATION_MAX];
     size_t used = 0;
     for (int32_t k = 0; k < n; k++) {
-        base[k] = rung[k].base;
-        const int length = snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", rung[k].name);
+        base[k] = variant[k].base;
+        const int length = snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", variant[k].name);
         if (length < 0 || (size_t)length >= sizeof names - used)
-            GEODEC_THROW(GEODEC_LIMIT, "the names of %d rungs are too long", n);
+            GEODEC_THROW(GEODEC_LIMIT, "the names of %d variants are too long", n);
         used += (size_t)length;
     }
     GEODEC_TRY(geodec_rollout_write(r, out, err));

@@ -1,14 +1,14 @@
-/* Where a state goes by a token, to first order: z = U (s - mean), s = h / sqrt(mean h^2 + 1e-5) the last residual
- * stream scaled as the final norm sees it, U the k leading principal directions; and
+/* First-order prediction of the next state from a token: z = U (s - mean), s = h / sqrt(mean h^2 + 1e-5) the last
+ * residual stream scaled as the final norm sees it, U the k leading principal directions; and
  *
  *     z_n = A z_(n-1) + c_x,    x the token read at n,
  *
  * fitted by ridge regression within tokens: A from deviations of z_n and z_(n-1) from their means over the places of
- * each token, pooled over all, c_x = mean z_n - A mean z_(n-1) over the places of x. What is known when a token is
- * drafted, the state before the newest token and the newest token, gives an estimate of the state after it, and so on
- * along drafts. Blind: one c for all tokens, so the newest token is not looked at.
+ * each token, pooled over all, c_x = mean z_n - A mean z_(n-1) over the places of x. The state before the newest token
+ * and the newest token, known when a token is drafted, give an estimate of the state after it, and so on along drafts.
+ * Blind: one c for all tokens, so the newest token is not used.
  *
- * Texts are dealt, by a seeded draw each, into those the fit sees, those for calibration and those for figures. */
+ * Each text is assigned at random, by the seed, to the fit, the calibration or the figures. */
 #ifndef GEODEC_DRAFTERS_STEP_H
 #define GEODEC_DRAFTERS_STEP_H
 
@@ -63,7 +63,8 @@ GEODEC_API geodec_status geodec_step_refit(const geodec_step *chart, const geode
 
 /* z [k] of h [d]. */
 GEODEC_API void geodec_step_state(const geodec_step *s, const float *h, float *z);
-/* after [k] = A z + c_token; false (after untouched) for a token the fit has not seen or outside the vocabulary. */
+/* after [k] = A z + c_token; false (after unchanged) for a token that the fit has not seen or outside the
+ * vocabulary. */
 GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, float *after);
 
 /* ---- in artifacts: /step/basis (k,d), mean (d), map (k,k), after (V,k), seen (V) ----------------------------------

@@ -145,8 +145,8 @@ geodec_status geodec_suffix_append(geodec_suffix *s, int32_t token, geodec_err *
     geodec_status st = GEODEC_OK;
     int32_t *edges = NULL;
     if (s->length >= TEXT_MAX) GEODEC_THROW(GEODEC_LIMIT, "a text of more than %d tokens", TEXT_MAX);
-    /* What is needed is reserved before anything changes: states without an edge for the token get one, and a state
-     * that is split passes its own on. */
+    /* Memory is reserved before anything changes: states without an edge for the token get one, and a state that is
+     * split passes its own on. */
     int32_t new_edges = 0, p = s->last, q = -1;
     for (; p >= 0 && (q = find(s, p, token)) < 0; p = s->state[p].link) new_edges++;
     const bool splits = p >= 0 && s->state[p].length + 1 != s->state[q].length;

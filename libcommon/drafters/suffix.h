@@ -1,7 +1,7 @@
-/* Suffix automaton of a growing text (Blumer et al. 1985): the smallest automaton of all its substrings. A state stands
- * for substrings that end at the same places of the text; the longest of them has `length` tokens, and `link` leads to
- * the longest suffix that also ends elsewhere. So the state behind link of the whole text is the longest suffix that
- * occurred before, exactly, however long it is, and its edges are all that ever followed it.
+/* Suffix automaton of a growing text (Blumer et al. 1985): the smallest automaton of all its substrings. A state
+ * represents the substrings that end at the same places of the text; the longest of them has `length` tokens, and
+ * `link` leads to the longest suffix that also ends elsewhere. So the state at the link of the whole text is the
+ * longest suffix that occurred before, exactly, and its edges are all tokens that ever followed it.
  *
  * A text of n tokens has at most 2 n states and 3 n edges; appending a token is O(1) amortised. */
 #ifndef GEODEC_DRAFTERS_SUFFIX_H
@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* Suffixes of a prefix whose counts are kept: those of a text that is no run of a short period are a handful. Shorter
- * suffixes of a longer run keep a lower count, and the match remains exact. */
+/* Suffixes of a prefix whose counts are kept. A text that is no run of a short period has only a few. Shorter suffixes
+ * of a longer run keep a lower count; the match remains exact. */
 enum { GEODEC_SUFFIX_COUNTED = 128 };
 
 typedef struct geodec_suffix geodec_suffix;
@@ -37,7 +37,7 @@ GEODEC_API geodec_suffix_match geodec_suffix_step(const geodec_suffix *s, geodec
 GEODEC_API geodec_suffix_match geodec_suffix_shorter(const geodec_suffix *s, geodec_suffix_match m);
 /* Number of times the token followed the string; 0 = never. */
 GEODEC_API int64_t geodec_suffix_count(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
-/* Walks what followed, what came last first: `at` is geodec_suffix_first, then the returned value; -1 = end. */
+/* Visits the continuations, latest first: `at` is geodec_suffix_first, then the returned value; -1 = end. */
 GEODEC_API int32_t geodec_suffix_first(const geodec_suffix *s, geodec_suffix_match m);
 GEODEC_API int32_t geodec_suffix_next(const geodec_suffix *s, int32_t at, int32_t *token, int64_t *count);
 

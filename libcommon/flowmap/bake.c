@@ -259,7 +259,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
         if (b->position[i] > 0) memcpy(f, f - F, (size_t)F * sizeof *f);
         geodec_flowmap_advance(w, b->z + i * w->m, b->position[i] == 0, f);
     }
-    /* moments over the rows that stand before a node, about the first of them */
+    /* moments over the rows before a node, about the first of them */
     for (int64_t i = 0; i + 1 < b->rows; i++) {
         if (b->position[i + 1] == 0) continue;
         const float *f = b->feature + i * F;
@@ -284,7 +284,7 @@ done:
 
 /* ---- successors and agreement ----------------------------------------------------------------------------------- */
 
-/* Of 16 nearest nodes of other texts, by kernel weight, the share that has the same label. */
+/* Of the 16 nearest nodes of other texts, by kernel weight, the share that has the same label. */
 static double agreement(const geodec_flowmap *w, int32_t token, int64_t node, int32_t *scratch)
 {
     geodec_flowmap_hit hit[16];
@@ -314,7 +314,7 @@ static geodec_status link_task(void *ctx, int64_t task, geodec_err *err)
         const int32_t label = w->label[node];
         int8_t key[GEODEC_FLOW_DIMS_MAX];
         geodec_flowmap_hit hit;
-        w->sure[node] = (uint8_t)lrint(255 * agreement(w, b->token[row], node, scratch));
+        w->agreement[node] = (uint8_t)lrint(255 * agreement(w, b->token[row], node, scratch));
         if (after < b->rows && b->position[after] > 0 && b->token[after] == label) {
             w->next[node] = b->node_of[after];
         } else {
@@ -354,12 +354,12 @@ static geodec_status keep_choices(baking *b, const geodec_activations *a, geodec
     GEODEC_TRY(geodec_artifact_read(a->file, "/top_index", &top, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/top_logit", &logit, err));
     GEODEC_NEW(w->choice, w->nodes * K);
-    GEODEC_NEW(w->chance, w->nodes * (K + 1));
+    GEODEC_NEW(w->probability, w->nodes * (K + 1));
     for (int64_t n = 0; n < w->nodes; n++) {
         const int32_t *id = top + b->row_of[n] * m;
         const float *l = logit + b->row_of[n] * m;
         int32_t *choice = w->choice + n * K;
-        uint8_t *chance = w->chance + n * (K + 1);
+        uint8_t *probability = w->probability + n * (K + 1);
         double largest = -INFINITY, total = 0;
         int taken = 0;
         for (int64_t k = 0; k < m; k++) {
@@ -373,10 +373,10 @@ static geodec_status keep_choices(baking *b, const geodec_activations *a, geodec
         for (int64_t k = 0; k < m; k++) {
             const uint8_t p = (uint8_t)lrint(255 * exp((double)l[k] - largest) / total);
             if (id[k] == w->label[n])
-                chance[0] = p;
+                probability[0] = p;
             else if (taken < K) {
                 choice[taken] = id[k];
-                chance[++taken] = p;
+                probability[++taken] = p;
             }
         }
     }
@@ -393,7 +393,7 @@ static geodec_status copy_fingerprints(const geodec_artifact *a, geodec_flowmap 
     GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &model, err));
     GEODEC_TRY(geodec_artifact_get_str(a, "tokenizer_fingerprint", &tokenizer, err));
     if (strlen(model) >= GEODEC_SHA256_HEX || strlen(tokenizer) >= GEODEC_SHA256_HEX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: a fingerprint is no SHA-256", geodec_artifact_path(a));
+        GEODEC_THROW(GEODEC_FORMAT, "%s: a fingerprint is not a SHA-256", geodec_artifact_path(a));
     memcpy(w->model_fingerprint, model, strlen(model) + 1);
     memcpy(w->tokenizer_fingerprint, tokenizer, strlen(tokenizer) + 1);
 done:
@@ -418,7 +418,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(make_features(&b, err));
     GEODEC_TRY(bake_charts(&b, err));
     GEODEC_NEW(map.next, map.nodes);
-    GEODEC_NEW(map.sure, map.nodes);
+    GEODEC_NEW(map.agreement, map.nodes);
     GEODEC_NEW(map.reliability, (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS);
     GEODEC_TRY(keep_choices(&b, states, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err));
@@ -428,7 +428,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(geodec__flowmap_finish(&map, "the baked flow map", err));
     for (int64_t i = 0; i + 1 < b.rows; i++)
         if (b.position[i] > 0 && b.position[i + 1] > 0 && b.token[i + 1] == b.argmax[i]) s.followed++;
-    for (int64_t n = 0; n < map.nodes; n++) s.agreement += map.sure[n] / (255.0 * (double)map.nodes);
+    for (int64_t n = 0; n < map.nodes; n++) s.agreement += map.agreement[n] / (255.0 * (double)map.nodes);
     s.nodes = map.nodes;
     s.sequences = map.sequences;
     s.charts = map.charts;

@@ -1,5 +1,5 @@
-/* Calibration: the map's own texts are predicted position by position with their own nodes left out; what share of
- * children of a raw score is right, by depth, made rising (isotonic regression by pooling adjacent violators). */
+/* Calibration: the map predicts its own texts position by position without their own nodes. The share of right children
+ * of a raw score, by depth, is made rising (isotonic regression by pooling adjacent violators). */
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "flowmap/flowmap_internal.h"
@@ -14,7 +14,7 @@ static const double PRIOR = 4; /* observations at the bin's own score */
 typedef struct tally {
     int64_t seen[DEPTHS][BINS], right[DEPTHS][BINS];
     int64_t positions, first, accepted;
-    double chance; /* sum over positions: share of the bucket, own text left out, that has the right label */
+    double probability; /* sum over positions: share of the bucket, own text left out, that has the right label */
 } tally;
 
 typedef struct calibration {
@@ -25,8 +25,8 @@ typedef struct calibration {
     tally *of;     /* [texts] */
 } calibration;
 
-/* The children of each node on the way that the model goes from position p. A child at depth i is right when it is what
- * the model says at p + i; the next node is asked only where the text goes on that way. */
+/* The children of each node along the model's path from position p. A child at depth i is right when it is the model's
+ * argmax at p + i; the next node is asked only where the text follows that path. */
 static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, const int32_t *argmax, int64_t n,
                     int64_t p, int32_t text)
 {
@@ -49,8 +49,8 @@ static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, con
     }
 }
 
-/* What the map would be right about if labels were shuffled within their token's bucket. */
-static double chance(const geodec_flowmap *map, int32_t token, int32_t argmax, int32_t text)
+/* Rate of the map if labels were permuted within their token's bucket. */
+static double probability(const geodec_flowmap *map, int32_t token, int32_t argmax, int32_t text)
 {
     int64_t all = 0, right = 0;
     for (int64_t n = map->bucket[token]; n < map->bucket[token + 1]; n++) {
@@ -75,7 +75,7 @@ static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
     GEODEC_TRY(geodec_flowmap_track_create(w, &t, err));
     for (int64_t p = 0; p < n; p++) {
         if (p > 0) predict(y, t, token, argmax, n, p, (int32_t)text);
-        if (p > 0) y->chance += chance(w, token[p], argmax[p], (int32_t)text);
+        if (p > 0) y->probability += probability(w, token[p], argmax[p], (int32_t)text);
         GEODEC_TRY(geodec_flowmap_track_push_reduced(t, token[p], argmax[p], c->z + (row + p) * w->m, err));
     }
 done:
@@ -132,7 +132,7 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
         sum.positions += c.of[t].positions;
         sum.first += c.of[t].first;
         sum.accepted += c.of[t].accepted;
-        sum.chance += c.of[t].chance;
+        sum.probability += c.of[t].probability;
     }
     for (int d = 0; d < DEPTHS; d++) {
         double value[BINS], weight[BINS];
@@ -148,7 +148,7 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
     if (sum.positions > 0) {
         summary->first = (double)sum.first / (double)sum.positions;
         summary->mean_of_4 = (double)sum.accepted / (double)sum.positions;
-        summary->shuffled = sum.chance / (double)sum.positions;
+        summary->shuffled = sum.probability / (double)sum.positions;
         map->consistency = summary->first;
         map->consistency_shuffled = summary->shuffled;
     }

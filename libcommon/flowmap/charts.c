@@ -109,7 +109,7 @@ done:
     return st;
 }
 
-/* Jacobian and covariance of one bucket, drawn to the pooled ones where nodes are few. gram may come back changed. */
+/* Jacobian and covariance of one bucket, shrunk towards the pooled ones where nodes are few. gram may change. */
 static geodec_status bucket_flow(const chart_job *j, int64_t n, const double *x, double *y, double *jacobian,
                                  double *covariance, geodec_err *err)
 {
@@ -121,7 +121,7 @@ static geodec_status bucket_flow(const chart_job *j, int64_t n, const double *x,
     geodec_blas_syrk(n, F, 1, x, F, 0, gram, F);
     for (int64_t i = 0; i < F * F; i++)
         covariance[i] = (gram[i] + POOLED_NODES * j->covariance[i]) / ((double)n + POOLED_NODES);
-    /* what the pooled flow leaves */
+    /* the residual of the pooled flow */
     geodec_blas_gemm(false, false, n, m, F, -1, x, F, j->jacobian, m, 1, y, m);
     geodec_blas_gemm(true, false, m, F, n, 1, y, m, x, F, 0, cross, F);
     for (int64_t a = 0; a < F; a++) gram[a * F + a] += j->o->ridge;

@@ -1,4 +1,3 @@
-/* The flow map's artifact. */
 #include "artifact/binding.h"
 #include "flowmap/flowmap_internal.h"
 #include "flowmap/map.h"
@@ -25,20 +24,20 @@ static const geodec_field fields[] = {
     {"/node/bucket", GEODEC_I64, "B", 0, "1", "nodes of token t: bucket[t] .. bucket[t+1]-1", 0, AT(bucket)},
     {"/node/key", GEODEC_I8, "N,r", GEODEC_FIELD_COMPRESS, "1", "state before the token in its token's chart", 0,
      AT(key)},
-    {"/node/label", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "what the model says after the token", 0, AT(label)},
+    {"/node/label", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "the model's argmax after the token", 0, AT(label)},
     {"/node/next", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "node the flow reaches by the label, -1 = none", 0,
      AT(next)},
     {"/node/sure", GEODEC_U8, "N", GEODEC_FIELD_COMPRESS, "1/255", "agreement of other texts' nearest nodes", 0,
-     AT(sure)},
+     AT(agreement)},
     {"/node/choice", GEODEC_I32, "N,3", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1",
-     "the likeliest next tokens beside the label, falling; -1 = none", 2, AT(choice)},
+     "the most probable next tokens other than the label, falling; -1 = none", 2, AT(choice)},
     {"/node/chance", GEODEC_U8, "N,4", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1/255",
-     "chances of the label and the choices: softmax over the exported logits", 2, AT(chance)},
+     "probabilities of the label and the choices: softmax over the exported logits", 2, AT(probability)},
     {"/text/order", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "nodes in text order", 0, AT(order)},
     {"/text/start", GEODEC_I64, "T", 0, "1", "first entry of /text/order of a text", 0, AT(sequence_start)},
     {"/text/first_token", GEODEC_I32, "S", 0, "1", "token at position 0 of a text, which is no node", 0,
      AT(first_token)},
-    {"/text/first_argmax", GEODEC_I32, "S", 0, "1", "what the model says after it", 0, AT(first_argmax)},
+    {"/text/first_argmax", GEODEC_I32, "S", 0, "1", "the model's argmax after it", 0, AT(first_argmax)},
     {"/calibration/reliability", GEODEC_F32, "4,16", 0, "1",
      "P(right) of a child of draft 0, 1, 2, 3+ by raw score in sixteenths, leaving its own text out", 0,
      AT(reliability)},
@@ -54,13 +53,13 @@ static const geodec_attr attrs[] = {
      IN(vote.bandwidth)},
     {"rank", GEODEC_ATTR_I64, 0, "of that neighbour", IN(vote.rank)},
     {"ridge", GEODEC_ATTR_F64, 0, "ridge of the local linear correction", IN(vote.ridge)},
-    {"chains", GEODEC_ATTR_I64, 0, "a draft with fewer voters left has its bucket asked again", IN(vote.chains)},
+    {"chains", GEODEC_ATTR_I64, 0, "a draft with fewer neighbours left has its bucket asked again", IN(vote.chains)},
     {"explained", GEODEC_ATTR_F64, 0, "share of the state's variance in z", IN(explained)},
     {"consistency", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
      "share of calibration positions whose most probable next token the map gives first, own text left out",
      IN(consistency), MEASURED},
     {"consistency_shuffled", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
-     "the same for labels shuffled within their token's bucket: the control", IN(consistency_shuffled), MEASURED},
+     "control: the same for labels permuted within their token's bucket", IN(consistency_shuffled), MEASURED},
 };
 
 static const geodec_extent extents[] = {
@@ -96,7 +95,7 @@ static geodec_status copy_fingerprint(const geodec_artifact *a, const char *attr
     const char *text;
     GEODEC_TRY(geodec_artifact_get_str(a, attr, &text, err));
     if (strlen(text) >= GEODEC_SHA256_HEX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is no SHA-256", geodec_artifact_path(a), attr);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not a SHA-256", geodec_artifact_path(a), attr);
     memcpy(out, text, strlen(text) + 1);
 done:
     return st;
@@ -108,7 +107,7 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
     geodec_flowmap map = {.consistency = NAN, .consistency_shuffled = NAN};
     int major, minor;
     GEODEC_TRY(geodec_artifact_load(in, &map, err));
-    if (!map.choice != !map.chance)
+    if (!map.choice != !map.probability)
         GEODEC_THROW(GEODEC_FORMAT, "%s: of /node/choice and /node/chance one is missing", geodec_artifact_path(in));
     GEODEC_TRY(copy_fingerprint(in, "model_fingerprint", map.model_fingerprint, err));
     GEODEC_TRY(copy_fingerprint(in, "tokenizer_fingerprint", map.tokenizer_fingerprint, err));

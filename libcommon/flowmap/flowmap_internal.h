@@ -20,7 +20,7 @@ void geodec__flowmap_state_key(const geodec_flowmap *map, const float *f, int32_
 geodec_status geodec__flowmap_charts(geodec_flowmap *map, const geodec_flowmap_options *o, const float *feature,
                                      const int64_t *feature_row, const float *state, const int64_t *state_row,
                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Predicts positions of the map's own texts, leaving each text out, and fills reliability. z [positions][m]. */
+/* Predicts positions of the map's own texts, each text left out, and fills reliability. z [positions][m]. */
 geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, const float *z,
                                         geodec_flowmap_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
                                         geodec_err *err) GEODEC_MUST_USE;

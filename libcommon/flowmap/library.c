@@ -114,7 +114,7 @@ geodec_status geodec__flowmap_library_put(geodec_flowmap_library *g, int64_t ser
     geodec__grown_place *p = &g->place[at];
     g->live += p->serial < 0;
     const int32_t last = g->last[r->token];
-    /* the token's newest may be the very one that goes */
+    /* the token's newest record may be the one to be removed */
     p->before = last >= 0 && last != at ? last : -1;
     p->serial = serial;
     p->record = *r;

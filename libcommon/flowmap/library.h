@@ -1,23 +1,24 @@
-/* A library that grows while a model decodes: what the flow map did not know, kept beside it.
+/* A library that grows while a model decodes: records of what the flow map did not predict, in addition to it.
  *
- * A record is a node of the same charts: a token x_p, its key (the features before it), a label (what the model said
- * after it), the token that followed, and where the flow goes by that token: another record, or a node of the map.
- * Records are made where the map and the library together would have said something else than the model, and of what
- * came next (a miss and its continuation; flowmap/track.h decides that, from the texts alone).
- * They form a ring of fixed size: the newest takes the place of the oldest. The same texts in the same order make the
- * same records.
+ * A record is a node of the same charts: a token x_p, its key (the features before it), a label (the model's argmax
+ * after it), the token that followed, and the flow's successor by that token: another record, or a node of the map.
+ * Records are made where the first choice of map and library differs from the model's, and of the rows after it (a miss
+ * and its continuation; flowmap/track.h decides that, from the texts alone). They form a ring of fixed size: the newest
+ * replaces the oldest. The same texts in the same order make the same records.
  *
  * File. A head (mark, version, bound, fingerprints of model, tokenizer and map, a digest), then the ring: slot i holds
  * a record whose serial number is i modulo the ring's size, and a digest of its own. Records are written in place as
- * they are made; nothing is ever moved. So a process that is killed loses nothing but records not yet made, a torn slot
- * (power failure) is one record less, and a full disk leaves what was there: the library goes on in memory, with a
- * warning. One process at a time may have the file open. Integers are little-endian:
+ * they are made and are never moved. So a killed process loses only records not yet made, a torn slot (power failure)
+ * loses one record, and a full disk loses nothing stored: the library continues in memory, with a warning. One process
+ * at a time may have the file open. Integers are little-endian:
  *
  *     head  0 "geodecFG" | 8 u32 version 1 | 12 u32 dims | 16 u64 records of the ring | 24 u64 bound in bytes |
- *          32 u32 vocabulary | 36 u32 0 | 40, 104, 168 fingerprints of model, tokenizer, map (64 hex digits each) |
+ *                   32 u32 vocabulary | 36 u32 0 | 40, 104, 168 fingerprints of model, tokenizer, map (64 hex digits
+ *          each) |
  *         232 zeros | 248 u64 first 8 bytes of the SHA-256 of bytes 0..247
- *     slot  0 u64 1 + serial | 8 i32 token | 12 i32 label | 16 i32 text | 20 i32 0 | 24 i64 next | 32 u8 context[8] |
- *          40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of what stands before, from the head's digest on;
+ *         slot  0 u64 1 + serial | 8 i32 token | 12 i32 label | 16 i32 text | 20 i32 0 | 24 i64 next | 32 u8 context[8]
+ *     |
+ *                   40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of the head's digest and the bytes before;
  *          padded to 8 */
 #ifndef GEODEC_FLOWMAP_LIBRARY_H
 #define GEODEC_FLOWMAP_LIBRARY_H
@@ -54,25 +55,25 @@ typedef struct geodec_flowmap_library_hit {
 
 typedef struct geodec_flowmap_library_report {
     int64_t records, room; /* live, and of a full ring */
-    int64_t added;         /* since it was opened */
+    int64_t added;         /* records added since it was opened */
     int64_t dropped;       /* slots of the file that were damaged */
     int64_t bytes;         /* memory held */
     bool writing;          /* false: no file, or writing has failed */
 } geodec_flowmap_library_report;
 
-/* An empty library in memory. bound: bytes that neither the memory nor the file shall exceed. GEODEC_RANGE: a bound
- * below 64 KiB and 16 bytes a token, or above GEODEC_GROWN_BYTES_MAX. The map is borrowed. */
+/* An empty library in memory. bound: upper limit of the bytes of memory, and of the file. GEODEC_RANGE: a bound below
+ * 64 KiB and 16 bytes a token, or above GEODEC_GROWN_BYTES_MAX. The map is borrowed. */
 GEODEC_API geodec_status geodec_flowmap_library_create(const geodec_flowmap *map, int64_t bound,
                                                        geodec_flowmap_library **out, geodec_err *err) GEODEC_MUST_USE;
 /* The library in a file, which is made when it is absent or empty. map_sha256: digest of the map's artifact. bound 0 =
  * the file's own, or GEODEC_GROWN_BYTES. hooks (borrowed, may be NULL) get warnings: damaged records left out, a file
- * that cannot be written any more. GEODEC_CHECKSUM: grown with another model, tokenizer or map; GEODEC_FORMAT: no such
+ * that cannot be written any more. GEODEC_CHECKSUM: grown with another model, tokenizer or map; GEODEC_FORMAT: not a
  * library, or a damaged head; GEODEC_VERSION; GEODEC_INVAL: another bound than the file's; GEODEC_EXISTS: another
  * process has it open. */
 GEODEC_API geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char *map_sha256,
                                                      const char *path, int64_t bound, const geodec_hooks *hooks,
                                                      geodec_flowmap_library **out, geodec_err *err) GEODEC_MUST_USE;
-/* Brings the file to the disk and closes it; a failure there is a warning. NULL ok. */
+/* Flushes the file to disk and closes it; a failure is a warning. NULL ok. */
 GEODEC_API void geodec_flowmap_library_close(geodec_flowmap_library *g);
 GEODEC_API geodec_flowmap_library_report geodec_flowmap_library_summary(const geodec_flowmap_library *g);
 
@@ -82,7 +83,7 @@ GEODEC_API int64_t geodec_flowmap_library_end(const geodec_flowmap_library *g);
 GEODEC_API const geodec_flowmap_library_record *geodec_flowmap_library_get(const geodec_flowmap_library *g,
                                                                            int64_t serial);
 /* Serial of the new record: geodec_flowmap_library_end before the call. GEODEC_NOMEM; GEODEC_RANGE: a token outside the
- * vocabulary. What the disk refuses is a warning. */
+ * vocabulary. A failed write is a warning. */
 GEODEC_API geodec_status geodec_flowmap_library_add(geodec_flowmap_library *g, const geodec_flowmap_library_record *r,
                                                     geodec_err *err) GEODEC_MUST_USE;
 /* The k nearest records of a token with a serial below `before`, nearest first, of equal ones the newest first; returns

@@ -135,7 +135,7 @@ void geodec__flowmap_library_write(geodec_flowmap_library *g, int64_t serial, co
     int e = write_all(g->file.fd, slot, (size_t)bytes, at);
     if (e == 0) return;
     if (fstat(g->file.fd, &sb) == 0 && sb.st_size > at && sb.st_size < at + bytes && ftruncate(g->file.fd, at) != 0)
-        e = errno; /* a part of a slot is left: it will be left out */
+        e = errno; /* a part of a slot remains: it will be left out */
     give_up(g, e);
 }
 
@@ -180,7 +180,7 @@ done:
     return st;
 }
 
-/* One slot after the other in the order of their serials: the ring may begin anywhere. */
+/* Slots in the order of their serials: the ring may begin anywhere. */
 static geodec_status load(geodec_flowmap_library *g, int64_t size, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

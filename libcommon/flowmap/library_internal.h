@@ -14,7 +14,7 @@ typedef struct geodec__grown_place {
 } geodec__grown_place;
 
 typedef struct geodec__grown_file {
-    int fd; /* -1 = none, or given up */
+    int fd; /* -1 = none, or dropped */
     char *path;
     const geodec_hooks *hooks;
     uint8_t head[GEODEC__GROWN_HEAD];
@@ -37,9 +37,9 @@ int64_t geodec__flowmap_library_room(const geodec_flowmap *map, int64_t bound);
 /* Puts a record at its place, in memory alone. Serials must come in rising order. */
 geodec_status geodec__flowmap_library_put(geodec_flowmap_library *g, int64_t serial,
                                           const geodec_flowmap_library_record *r, geodec_err *err) GEODEC_MUST_USE;
-/* NULL, or what is wrong with a record. */
+/* NULL, or the fault of a record. */
 const char *geodec__flowmap_library_fault(const geodec_flowmap *map, const geodec_flowmap_library_record *r);
-/* Writes one record; what fails is a warning and ends the writing. */
+/* Writes one record; a failure is a warning and ends the writing. */
 void geodec__flowmap_library_write(geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r);
 void geodec__flowmap_library_file_close(geodec_flowmap_library *g);
 

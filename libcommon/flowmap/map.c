@@ -67,7 +67,7 @@ static bool finite_all(const float *x, int64_t n)
     return true;
 }
 
-/* What is wrong with the map, NULL = nothing. */
+/* The fault of the map, NULL = none. */
 static const char *fault(const geodec_flowmap *w, uint8_t *seen)
 {
     const int64_t N = w->nodes, S = w->sequences, r = w->dims;
@@ -160,21 +160,21 @@ void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *se
     }
 }
 
-void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t *chance)
+void geodec_flowmap_probabilities(const geodec_flowmap *map, int32_t *choice, uint8_t *probability)
 {
     enum { K = GEODEC_FLOW_CHOICES };
     for (int64_t q = 0; q < map->sequences; q++) {
-        for (int k = 0; k <= K; k++, choice++, chance++) {
+        for (int k = 0; k <= K; k++, choice++, probability++) {
             *choice = -1;
-            *chance = 0;
+            *probability = 0;
         }
         for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
             const int64_t node = map->order[i];
             *choice++ = map->label[node];
             memcpy(choice, map->choice + node * K, K * sizeof *choice);
-            memcpy(chance, map->chance + node * (K + 1), K + 1);
+            memcpy(probability, map->probability + node * (K + 1), K + 1);
             choice += K;
-            chance += K + 1;
+            probability += K + 1;
         }
     }
 }
@@ -229,19 +229,13 @@ void geodec__flowmap_standardise(const geodec_flowmap *map, const float *f, floa
     for (int64_t i = 0; i < map->features; i++) out[i] = (f[i] - map->feature_mean[i]) * map->feature_factor[i];
 }
 
-void geodec_flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch, int8_t *key)
-{
-    geodec__flowmap_standardise(map, f, scratch);
-    geodec__flowmap_state_key(map, scratch, token, key);
-}
-
 double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, double score)
 {
     const int32_t d = depth < GEODEC_FLOW_DEPTHS ? depth : GEODEC_FLOW_DEPTHS - 1;
     const float *row = map->reliability + (int64_t)d * GEODEC_FLOW_BINS;
     /* linear between the centres of the bins, so that drafts of close scores stay ordered */
     const double x = score * GEODEC_FLOW_BINS - 0.5;
-    if (!(x > 0)) return (double)row[0] * fmax(0, 1 + 2 * x); /* down to nothing: rare children stay ordered too */
+    if (!(x > 0)) return (double)row[0] * fmax(0, 1 + 2 * x); /* scaled to zero: rare children stay ordered too */
     if (x >= GEODEC_FLOW_BINS - 1) return (double)row[GEODEC_FLOW_BINS - 1];
     const int i = (int)x;
     return (double)row[i] + (x - i) * ((double)row[i + 1] - (double)row[i]);

@@ -1,10 +1,11 @@
-/* The flow map: where a model's own trajectories go next, as a table. It drafts tokens at the cost of pointer chasing.
+/* The flow map: a table of a model's own trajectories and their continuations. It drafts tokens at the cost of pointer
+ * chasing.
  *
- * Node. A position p >= 1 of a stored text is a node: it stands in the bucket of its token x_p, its key is the state
- * BEFORE that token, its label a_p is what the model says after it (argmax), and its successor is the node the flow
- * reaches when the label is followed: position p + 1 of the same text where the text follows its label, else the
- * nearest node of the label's bucket to the (known) state at p. A query is (newest token, state before it): the nearest
- * nodes of the newest token's bucket vote on the next token, and their successors, by pointer, on the tokens after it.
+ * Node. A position p >= 1 of a stored text is a node in the bucket of its token x_p. Its key is the state BEFORE that
+ * token, its label a_p the model's argmax after it, and its successor the node reached by the label: position p + 1 of
+ * the same text where the text follows its label, else the nearest node of the label's bucket to the (known) state at
+ * p. A query is (newest token, state before it): the nearest nodes of the newest token's bucket vote on the next token,
+ * and their successors, by pointer, on the tokens after it.
  *
  * State. s = h / sqrt(mean h^2 + 1e-5), the last residual stream scaled as the final norm sees it; z = basis^T s -
  * offset (m principal coordinates); features f = (z, E exponential means of z over the text so far, e <- a e + (1 - a)
@@ -13,8 +14,8 @@
  * Charts. The flow at token x is nearly affine: z_p = J_x f_{p-1} + const. A chart of a token is the pull-back of the
  * Euclidean metric of z through that Jacobian: key = W_x f with |key - key'|^2 = |P J_x (f - f')|^2, where P keeps the
  * r principal directions of J_x f within the bucket. Distances in it measure how far two contexts will be apart AFTER
- * the token. J_x is a ridge regression, shrunk to the one pooled over all tokens, which also serves the rare tokens
- * (chart 0). Keys and charts are integers of 7 and 8 bits.
+ * the token. J_x is a ridge regression, shrunk towards the one pooled over all tokens, which also serves the rare
+ * tokens (chart 0). Keys and charts are integers of 7 and 8 bits.
  *
  * Everything here is arrays: no model is needed. */
 #ifndef GEODEC_FLOWMAP_MAP_H
@@ -37,10 +38,10 @@ enum {
     GEODEC_FLOW_DEPTHS = 4,      /* calibration: 1st, 2nd, 3rd and later drafts */
     GEODEC_FLOW_BINS = 16,       /* calibration: bins of the raw score */
     GEODEC_FLOW_NEAR_MAX = 128,  /* neighbours that vote */
-    GEODEC_FLOW_CHOICES = 3,     /* next tokens kept beside the label */
+    GEODEC_FLOW_CHOICES = 3,     /* next tokens kept besides the label */
 };
 
-/* How neighbours vote; part of the file because the calibration belongs to it. */
+/* How neighbours vote; stored in the file because the calibration depends on it. */
 typedef struct geodec_flowmap_vote {
     int64_t neighbours;  /* nearest nodes of the store; default 32 */
     int64_t own;         /* nearest earlier positions of the text being written; default 8 */
@@ -49,7 +50,7 @@ typedef struct geodec_flowmap_vote {
     double bandwidth;    /* Gaussian kernel: variance = bandwidth x squared distance of the rank-th neighbour */
     int64_t rank;
     double ridge;   /* local linear correction: weights w_i (1 + (x_i - mean)^T (S + ridge tr(S)/r I)^-1 (q - mean)) */
-    int64_t chains; /* a draft with fewer voters left has its bucket asked again; default 16 */
+    int64_t chains; /* a draft with fewer neighbours left has its bucket asked again; default 16 */
 } geodec_flowmap_vote;
 GEODEC_API geodec_flowmap_vote geodec_flowmap_vote_defaults(void);
 
@@ -65,19 +66,20 @@ typedef struct geodec_flowmap {
     float *chart_scale, *chart_offset;    /* [charts][dims]: key = round(scale (W f) - offset), cut to -64..63 */
     int64_t *bucket;                      /* [vocab+1] nodes of token t: bucket[t] .. bucket[t+1]-1, in text order */
     int8_t *key;                          /* [nodes][dims] -64..63 */
-    int32_t *label, *next;                /* [nodes]; next -1: nowhere to go */
-    uint8_t *sure;                        /* [nodes] /255: agreement of other texts' nearest nodes with the label */
-    int32_t
-        *choice; /* [nodes][CHOICES] the likeliest next tokens beside the label, falling; -1 = none. NULL: not known */
-    uint8_t *chance; /* [nodes][1 + CHOICES] /255: chances of the label and the choices. NULL with choice. When texts
-                        are drawn, a node votes with these */
-    int32_t *order;  /* [nodes] node of the i-th position >= 1 in text order */
+    int32_t *label, *next;                /* [nodes]; next -1: no successor */
+    uint8_t *agreement;                   /* [nodes] /255: agreement of the nearest nodes of other texts with the
+                                             label */
+    int32_t *choice; /* [nodes][CHOICES] the most probable next tokens other than the label, falling; -1 = none. NULL:
+                        not known */
+    uint8_t *probability; /* [nodes][1 + CHOICES] /255: probabilities of the label and the choices. NULL with choice. In
+                             sampled texts a node votes with these */
+    int32_t *order;       /* [nodes] node of the i-th position >= 1 in text order */
     int64_t *sequence_start;             /* [sequences+1] into order */
     int32_t *first_token, *first_argmax; /* [sequences] position 0 of each text */
     double explained;                    /* share of the state's variance in z */
-    /* Measured when the map was baked, and kept: share of calibration positions whose most probable next token the map
-     * gives first, their own text left out; and what labels shuffled within their token's bucket would give. NaN = not
-     * measured. Whoever uses the map again has these values, not new ones. */
+    /* Measured when the map was baked, and stored: share of calibration positions whose most probable next token the
+     * map gives first, their own text left out; and the same for labels permuted within their token's bucket. NaN = not
+     * measured. Later uses of the map report these values. */
     double consistency, consistency_shuffled;
     bool measured;      /* of the file: set by geodec_flowmap_write */
     float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
@@ -104,7 +106,7 @@ typedef struct geodec_flowmap_options {
     int64_t decays;
     double decay[GEODEC_FLOW_DECAYS_MAX]; /* default 0.5, 0.9 */
     double ridge;                         /* on standardised features of one token, in observations; default 30 */
-    int64_t chart_bytes; /* charts together take at most so many bytes a node; default 12. Rarer tokens share */
+    int64_t chart_bytes; /* upper limit of the charts, in bytes a node; default 12. Rarer tokens share */
     int64_t calibration; /* positions the calibration predicts; default 6000 */
     geodec_flowmap_vote vote;
     /* Directions that come first in the state's basis: orthonormal rows [n_directions][d] of a cloud, or NULL. */
@@ -116,9 +118,9 @@ GEODEC_API geodec_flowmap_options geodec_flowmap_defaults(void);
 typedef struct geodec_flowmap_summary {
     int64_t nodes, sequences, charts, followed; /* followed: nodes whose text follows their label */
     double explained;                           /* share of the state's variance in the m coordinates */
-    double agreement;                           /* mean of sure: a neighbour of another text has the same label */
+    double agreement;                           /* mean agreement: a neighbour of another text has the same label */
     int64_t calibrated;                         /* positions predicted, leaving their own text out */
-    double shuffled;         /* first-token acceptance of labels shuffled within their buckets: the control */
+    double shuffled;         /* control: first-token acceptance of labels permuted within their buckets */
     double first, mean_of_4; /* first-token acceptance and accepted of 4 there (drafts beyond the text do not count) */
     double bytes_per_node;   /* every array of the file */
 } geodec_flowmap_summary;
@@ -148,17 +150,15 @@ GEODEC_API geodec_status geodec_flowmap_match(const geodec_flowmap *map, const c
 /* The stored texts again: token, number of its text and argmax of each position, [geodec_flowmap_positions]. */
 GEODEC_API int64_t geodec_flowmap_positions(const geodec_flowmap *map);
 GEODEC_API void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax);
-/* What the model says after each position beside: choice, chance [geodec_flowmap_positions][1 + GEODEC_FLOW_CHOICES],
- * the argmax first; -1 and 0 where nothing is kept (the first position of a text). The map must have chances. */
-GEODEC_API void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t *chance);
+/* The model's most probable tokens after each position: choice, probability [geodec_flowmap_positions][1 +
+ * GEODEC_FLOW_CHOICES], the argmax first; -1 and 0 where nothing is kept (the first position of a text). The map must
+ * have probabilities. */
+GEODEC_API void geodec_flowmap_probabilities(const geodec_flowmap *map, int32_t *choice, uint8_t *probability);
 
 /* z [m] of one state h [d]. */
 GEODEC_API void geodec_flowmap_state(const geodec_flowmap *map, const float *h, float *z);
-/* Puts z into the running features f [features]; first = start of a text. */
+/* Updates the running features f [features] with z; first = start of a text. */
 GEODEC_API void geodec_flowmap_advance(const geodec_flowmap *map, const float *z, bool first, float *f);
-/* Key [dims] of (features before it, token). scratch: [features] floats. */
-GEODEC_API void geodec_flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch,
-                                         int8_t *key);
 
 typedef struct geodec_flowmap_hit {
     int32_t distance; /* squared, in key units */

@@ -1,5 +1,5 @@
-/* The nearest nodes of a bucket. Its nodes are cut in halves along the coordinate that varies most, down to leaves of
- * two blocks with the box that holds their keys: a leaf whose box is farther than k nodes are need not be looked at. */
+/* The nearest nodes of a bucket. Nodes are halved along the coordinate that varies most, down to leaves of two blocks
+ * with the box that holds their keys: a leaf whose box is farther than k nodes is skipped. */
 #include "base/mem.h"
 #include "flowmap/flowmap_internal.h"
 
@@ -120,7 +120,7 @@ static void lay_hops(const geodec_flowmap *map)
                                                    .along = after,
                                                    .sequence = (int32_t)q,
                                                    .token = s->hop[n].token,
-                                                   .sure = map->sure ? (float)map->sure[n] / 255 : 0};
+                                                   .agreement = map->agreement ? (float)map->agreement[n] / 255 : 0};
             memcpy(s->hop[n].key, map->key + n * map->dims, (size_t)map->dims);
         }
 }
@@ -166,8 +166,8 @@ done:
 /* Of a bucket: distances and candidates of its nodes, blocks to look at, bounds of its leaves. */
 int64_t geodec_flowmap_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) * (map->scan->widest + 1); }
 
-/* A limit with at least k distances below it, and not many more: of the minima of interleaved parts, k are below it.
- * The nearest neighbours themselves do not depend on it. */
+/* A limit with at least k distances below it, and few more: of the minima of interleaved parts, k are below it. The
+ * nearest neighbours themselves do not depend on it. */
 static int32_t limit_for(const geodec__flowmap_scan_kernels *kernels, const int32_t *low, int64_t k)
 {
     int32_t below = 0, high = GEODEC_FLOW_DIMS_MAX * 127 * 127 + 1;
@@ -223,8 +223,8 @@ static void measure(search *x, int64_t n)
     x->scan->kernels->distance(x->block, x->which, n, x->scan->groups, x->query, x->norm, x->distance, x->low);
 }
 
-/* The blocks that may hold one of the k nearest. A few leaves, those of the nearest boxes, tell how far these are at
- * the most. Returns how many. */
+/* The blocks that may hold one of the k nearest. The leaves of the nearest boxes give an upper bound of their distance.
+ * Returns how many. */
 static int64_t choose_blocks(search *x, const uint8_t *box, int64_t k)
 {
     const geodec__flowmap_scan_kernels *kernels = x->scan->kernels;
@@ -278,7 +278,7 @@ int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const i
         x.query[c] = (uint8_t)(key[c] + 64);
         x.norm += x.query[c] * x.query[c];
     }
-    /* Of a text that is left out, all its nodes may be among the nearest. */
+    /* If a text is left out, all its nodes may be among the nearest. */
     const int64_t wanted = k + (skip >= 0 ? nodes_of_text(map, first, n, skip) : 0);
     const int64_t looked = choose_blocks(&x, s->box + s->leaf[token] * BOX, wanted);
     measure(&x, looked);

@@ -10,7 +10,7 @@
 #include "flowmap/scan.inc"
 #include "flowmap/scan_box.inc"
 
-enum { AHEAD = 4 }; /* blocks fetched ahead: buckets are far from the caches when a pass has been between */
+enum { AHEAD = 4 }; /* blocks prefetched: a pass evicts the buckets from the caches */
 
 /* 2 * 127^2 fits the 16-bit sums of maddubs. */
 static inline __m256i dot4(const uint8_t *a, __m256i q, __m256i one)

@@ -53,10 +53,10 @@ const geodec__flowmap_scan_kernels *geodec__flowmap_scan_best(void);
 
 /* What a node leads to and its key, in one place: a step along the flow touches one cache line. */
 typedef struct geodec__flowmap_scan_hop {
-    int32_t label, next; /* what the model says, and where that leads */
+    int32_t label, next; /* argmax of the model, and its successor */
     int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */
     int32_t sequence, token;
-    float sure;
+    float agreement;
     int32_t unused;
     int8_t key[GEODEC_FLOW_DIMS_MAX]; /* 64 bytes: never in two lines */
 } geodec__flowmap_scan_hop;
@@ -65,7 +65,7 @@ struct geodec_flowmap_scan {
     const geodec__flowmap_scan_kernels *kernels;
     int32_t groups, stride; /* of a block, in bytes */
     int64_t *first, *leaf;  /* [vocab+1] first block and first leaf of a bucket */
-    /* In huge pages: what is looked up is far apart. */
+    /* In huge pages, because accesses are far apart. */
     uint8_t *block;                /* [first[vocab]][stride] */
     uint8_t *box;                  /* [leaf[vocab]][GEODEC__FLOW_BOX] */
     geodec__flowmap_scan_hop *hop; /* [nodes] */

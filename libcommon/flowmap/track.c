@@ -7,19 +7,19 @@
 #include <string.h>
 
 enum { MATCH_MAX = 8, NEAR = GEODEC_FLOW_NEAR_MAX, R = GEODEC_FLOW_DIMS_MAX };
-/* Asked again behind a draft. More neighbours than these gained nothing on two models, and cost. */
+/* Asked again after a draft. More neighbours gained nothing on two models, at a cost. */
 enum { AGAIN = 8, AGAIN_OWN = 4 };
-/* Records of a grown library that join the voters, and join those asked again. */
-enum { GROWN = 8, AGAIN_GROWN = 4, VOTERS = NEAR + GROWN };
-/* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that this very text comes
- * again. Of 0.1, 0.3 and 0.6 the last was best on fresh and on repeated texts. */
+/* Records of a grown library among the neighbours, and among those asked again. */
+enum { GROWN = 8, AGAIN_GROWN = 4, NEIGHBOURS = NEAR + GROWN };
+/* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that the text repeats. Of
+ * 0.1, 0.3 and 0.6 the last was best on fresh and on repeated texts. */
 static const float LIBRARY_MATCH = 0.6F;
-/* Rows behind a miss that are recorded with it, its continuation: drafts of several tokens follow records. Without
- * them repeated texts gained half as much. */
+/* Rows recorded after a miss, its continuation: drafts of several tokens follow records. Without them repeated texts
+ * gained half as much. */
 enum { CONTINUATION = 8 };
-/* Of a voter's weight when the text is drawn: its own text's next token is one draw from its distribution, its argmax
- * the draw that is likeliest. */
-static const float DRAWN = 0.5f;
+/* Share of a neighbour's weight in sampled texts: its own text's next token is one sample of its distribution, its
+ * argmax the most probable one. */
+static const float SAMPLED_SHARE = 0.5f;
 
 struct geodec_flowmap_track {
     const geodec_flowmap *map;
@@ -33,32 +33,32 @@ struct geodec_flowmap_track {
     float *standard; /* the same standardised */
     float *z;
     int32_t *scratch;
-    struct branches *branches; /* of the tree under way */
+    struct branches *branches; /* of the current tree */
     int32_t keyed;             /* token whose key behind the last row is `query`, -1 = none */
     int8_t query[R];
     geodec_flowmap_library *grown;        /* NULL = none */
     int64_t visible;                      /* its records before this one vote: those of earlier texts */
     bool open;                            /* the last row is to be recorded: */
-    geodec_flowmap_library_record record; /* of it, but for what follows */
-    int32_t run;                          /* rows behind the last miss that still belong to it */
+    geodec_flowmap_library_record record; /* of it, without the token that follows */
+    int32_t run;                          /* rows after the last miss that still belong to it */
 };
 
 /* One neighbour: a node of the map, a position of the text, or a record of the grown library (its serial). */
 typedef enum origin { STORED, OWN, OF_LIBRARY } origin;
-typedef struct voter {
+typedef struct neighbour {
     int64_t at;
     origin from;
     float weight;
-} voter;
+} neighbour;
 
-/* A tree of drafts: the voters of each node, one node after the other. */
+/* A tree of drafts: the neighbours of each node, in order of nodes. */
 typedef struct branches {
     int32_t nodes, newest, skip;
-    float drawn; /* share of a voter's weight that its own text's next token gets */
+    float sampled; /* share of a neighbour's weight that its own text's next token gets */
     int32_t parent[GEODEC_FLOW_NODES + 1], token[GEODEC_FLOW_NODES + 1], depth[GEODEC_FLOW_NODES + 1];
     int32_t first[GEODEC_FLOW_NODES + 2];
-    int64_t rows; /* of the text when the root's voters were gathered, -1 = they are gone */
-    voter voter[(GEODEC_FLOW_NODES + 1) * VOTERS];
+    int64_t rows; /* of the text when the root's neighbours were gathered, -1 = none */
+    neighbour neighbour[(GEODEC_FLOW_NODES + 1) * NEIGHBOURS];
 } branches;
 
 geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out, geodec_err *err)
@@ -161,7 +161,7 @@ geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t
     t->argmax[i] = argmax;
     t->before[i] = t->last[token];
     if (i > 0) {
-        if (token == t->keyed) /* as it was asked for */
+        if (token == t->keyed) /* in the order asked for */
             memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
         else
             geodec__flowmap_state_key(w, t->standard, token, t->key + i * w->dims);
@@ -204,20 +204,20 @@ static int32_t own_nearest(const geodec_flowmap_track *t, int32_t newest, const 
     return n;
 }
 
-static const int8_t *key_of(const geodec_flowmap_track *t, const voter *v)
+static const int8_t *key_of(const geodec_flowmap_track *t, const neighbour *v)
 {
     if (v->from == OF_LIBRARY) return geodec_flowmap_library_get(t->grown, v->at)->key;
     return v->from == OWN ? t->key + v->at * t->map->dims : t->map->scan->hop[v->at].key;
 }
 
-/* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
- * exact for votes that are linear in the key (Cleveland 1979), as far as the ridge lets them. */
-static void correct(const geodec_flowmap_track *t, const int8_t *query, int32_t n, voter *v)
+/* Local linear correction. A weighted vote is exact for votes that are constant around the query; these weights are
+ * exact for votes that are linear in the key (Cleveland 1979), up to the ridge. */
+static void correct(const geodec_flowmap_track *t, const int8_t *query, int32_t n, neighbour *v)
 {
     const geodec_flowmap *w = t->map;
     const geodec__flowmap_scan_kernels *kernels = w->scan->kernels;
     const int64_t r = w->dims;
-    float x[VOTERS * R], weight[VOTERS], mean[R], s[R * R], g[R], total = 0, trace = 0;
+    float x[NEIGHBOURS * R], weight[NEIGHBOURS], mean[R], s[R * R], g[R], total = 0, trace = 0;
     for (int32_t i = 0; i < n; i++) {
         kernels->offset(key_of(t, &v[i]), query, r, x + i * r);
         weight[i] = v[i].weight;
@@ -255,8 +255,8 @@ static int32_t context(const geodec_flowmap_track *t, int32_t node, int32_t back
     return t->n - back >= 0 ? t->token[t->n - back] : -1;
 }
 
-/* How many tokens before a voter are those before the newest; never more than MATCH_MAX. */
-static int32_t matching(const geodec_flowmap_track *t, const voter *v, const int32_t *before)
+/* Number of equal tokens before a neighbour and before the newest token; at most MATCH_MAX. */
+static int32_t matching(const geodec_flowmap_track *t, const neighbour *v, const int32_t *before)
 {
     int32_t l = 0;
     if (v->from == OWN) {
@@ -268,16 +268,16 @@ static int32_t matching(const geodec_flowmap_track *t, const voter *v, const int
     return l;
 }
 
-/* Voters of a node's bucket around a key, nearest first, with their weights. */
+/* Neighbours of a node's bucket around a key, nearest first, with their weights. */
 static int32_t gather(geodec_flowmap_track *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own,
-                      int32_t k_grown, voter *v)
+                      int32_t k_grown, neighbour *v)
 {
     const geodec_flowmap *w = t->map;
     const geodec_flowmap_vote *o = &w->vote;
     const int32_t skip = t->branches->skip, newest = context(t, node, 0);
     geodec_flowmap_hit stored[NEAR], own[NEAR];
     geodec_flowmap_library_hit grown[GROWN];
-    int32_t distance[VOTERS], n = 0, before[MATCH_MAX];
+    int32_t distance[NEIGHBOURS], n = 0, before[MATCH_MAX];
     for (int i = 0; i < MATCH_MAX; i++) before[i] = context(t, node, i + 1);
     const int32_t n_stored = geodec_flowmap_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
     const int32_t n_own = own_nearest(t, newest, query, k_own, own);
@@ -313,8 +313,8 @@ static int32_t gather(geodec_flowmap_track *t, int32_t node, const int8_t *query
     return n;
 }
 
-/* What a voter says: the model's argmax and the text's own next token (each -1 when not known). */
-static void says(const geodec_flowmap_track *t, const voter *v, int32_t *label, int32_t *text)
+/* Labels of a neighbour: the model's argmax and the text's own next token (each -1 when not known). */
+static void labels_of(const geodec_flowmap_track *t, const neighbour *v, int32_t *label, int32_t *text)
 {
     if (v->from == STORED) {
         *label = t->map->scan->hop[v->at].label;
@@ -338,62 +338,63 @@ static void says(const geodec_flowmap_track *t, const voter *v, int32_t *label, 
 }
 
 /* Sums of votes by label, in the order in which labels first occur. */
-enum { VOTES = (1 + GEODEC_FLOW_CHOICES) * VOTERS };
+enum { VOTES = (1 + GEODEC_FLOW_CHOICES) * NEIGHBOURS };
 typedef struct ballot {
     int32_t n, label[VOTES];
     float sum[VOTES];      /* of all votes; the local linear correction makes some negative */
     float positive[VOTES]; /* of the positive ones, and their parts: */
-    float sure[VOTES], own[VOTES], grown[VOTES];
+    float agreement[VOTES], own[VOTES], grown[VOTES];
 } ballot;
 
-static void cast(ballot *b, int32_t label, float weight, float sure, origin from)
+static void cast(ballot *b, int32_t label, float weight, float agreement, origin from)
 {
     int32_t k = 0;
     while (k < b->n && b->label[k] != label) k++;
     if (k == b->n) {
         b->label[k] = label;
-        b->sum[k] = b->positive[k] = b->sure[k] = b->own[k] = b->grown[k] = 0;
+        b->sum[k] = b->positive[k] = b->agreement[k] = b->own[k] = b->grown[k] = 0;
         b->n++;
     }
     b->sum[k] += weight;
     if (!(weight > 0)) return;
     b->positive[k] += weight;
-    b->sure[k] += weight * sure;
+    b->agreement[k] += weight * agreement;
     if (from == OWN) b->own[k] += weight;
     if (from == OF_LIBRARY) b->grown[k] += weight;
 }
 
-/* A node's vote when the text is drawn: its own distribution, as far as it is kept. */
-static void cast_chances(const geodec_flowmap *w, int64_t node, float weight, float sure, ballot *b)
+/* A node's vote in a sampled text: its own distribution, as far as it is kept. */
+static void cast_probabilities(const geodec_flowmap *w, int64_t node, float weight, float agreement, ballot *b)
 {
     enum { K = GEODEC_FLOW_CHOICES };
     const int32_t *choice = w->choice + node * K;
-    const uint8_t *chance = w->chance + node * (K + 1);
-    cast(b, w->scan->hop[node].label, weight * (float)chance[0] / 255, sure, STORED);
-    for (int k = 0; k < K && choice[k] >= 0; k++) cast(b, choice[k], weight * (float)chance[1 + k] / 255, sure, STORED);
+    const uint8_t *probability = w->probability + node * (K + 1);
+    cast(b, w->scan->hop[node].label, weight * (float)probability[0] / 255, agreement, STORED);
+    for (int k = 0; k < K && choice[k] >= 0; k++)
+        cast(b, choice[k], weight * (float)probability[1 + k] / 255, agreement, STORED);
 }
 
-static void count_votes(const geodec_flowmap_track *t, const voter *v, int32_t alive, ballot *b)
+static void count_votes(const geodec_flowmap_track *t, const neighbour *v, int32_t alive, ballot *b)
 {
-    const float drawn = t->branches->drawn;
+    const float sampled = t->branches->sampled;
     b->n = 0;
     for (int32_t i = 0; i < alive; i++) {
         int32_t label, text;
-        const float sure = v[i].from != STORED ? 1 : t->map->scan->hop[v[i].at].sure;
-        if (drawn > 0 && v[i].from == STORED && t->map->chance) {
-            cast_chances(t->map, v[i].at, v[i].weight, sure, b);
+        const float agreement = v[i].from != STORED ? 1 : t->map->scan->hop[v[i].at].agreement;
+        if (sampled > 0 && v[i].from == STORED && t->map->probability) {
+            cast_probabilities(t->map, v[i].at, v[i].weight, agreement, b);
             continue;
         }
-        says(t, &v[i], &label, &text);
-        if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - drawn), sure, v[i].from);
-        if (text >= 0 && drawn > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : drawn), sure, v[i].from);
+        labels_of(t, &v[i], &label, &text);
+        if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - sampled), agreement, v[i].from);
+        if (text >= 0 && sampled > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : sampled), agreement, v[i].from);
     }
 }
 
 bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled)
 {
     branches *b = t->branches;
-    b->drawn = sampled ? DRAWN : 0;
+    b->sampled = sampled ? SAMPLED_SHARE : 0;
     if (b->rows == t->n && b->newest == newest && b->skip == skip) { /* gathered for the same row before */
         b->nodes = 1;
         return b->first[1] > 0;
@@ -407,7 +408,8 @@ bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t 
     if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
     if (newest != t->keyed) geodec__flowmap_state_key(t->map, t->standard, newest, t->query);
     t->keyed = newest;
-    b->first[1] = gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, GROWN, b->voter);
+    b->first[1] =
+        gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, GROWN, b->neighbour);
     if (t->grown) b->rows = t->n;
     return b->first[1] > 0;
 }
@@ -419,23 +421,24 @@ int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int
     const geodec_flowmap *w = t->map;
     const branches *b = t->branches;
     const int32_t depth = b->depth[node];
-    const bool chances = b->drawn > 0 && w->chance; /* the votes are chances already */
+    const bool probabilities = b->sampled > 0 && w->probability; /* the votes are probabilities already */
     ballot votes;
     int32_t n = 0;
     float positive = 0;
-    count_votes(t, b->voter + b->first[node], b->first[node + 1] - b->first[node], &votes);
+    count_votes(t, b->neighbour + b->first[node], b->first[node + 1] - b->first[node], &votes);
     for (int32_t k = 0; k < votes.n; k++)
         if (votes.sum[k] > 0) positive += votes.sum[k];
     for (int32_t k = 0; k < votes.n; k++) {
         if (!(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
-        /* never above 1: the sum may hold negative weights, the mean of `sure` does not */
+        /* at most 1: the sum may hold negative weights, the mean of `agreement` does not */
         const double share = (double)(votes.sum[k] / positive);
-        const double score = chances ? share : share * sqrt((double)(votes.sure[k] / votes.positive[k]));
+        const double score = probabilities ? share : share * sqrt((double)(votes.agreement[k] / votes.positive[k]));
         const geodec_flow_draft x = {.token = votes.label[k],
                                      .own = 2 * votes.own[k] > votes.positive[k],
                                      .grown = 2 * votes.grown[k] > votes.positive[k],
                                      .score = score,
-                                     .confidence = b->drawn > 0 ? score : geodec_flowmap_reliability(w, depth, score)};
+                                     .confidence =
+                                         b->sampled > 0 ? score : geodec_flowmap_reliability(w, depth, score)};
         int32_t at = n < most ? n++ : most;
         for (; at > 0 && (out[at - 1].score < x.score || (out[at - 1].score <= x.score && out[at - 1].token > x.token));
              at--)
@@ -445,14 +448,14 @@ int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int
     return n;
 }
 
-/* A record leads where its own text went; a place that is gone, or was another token's, ends the way. */
-static bool follow_record(const geodec_flowmap_track *t, const voter *v, int32_t token, voter *to)
+/* The successor of a record is its own text's; a place that was freed, or that another token took, ends the path. */
+static bool follow_record(const geodec_flowmap_track *t, const neighbour *v, int32_t token, neighbour *to)
 {
     const geodec_flowmap_library_record *r = geodec_flowmap_library_get(t->grown, v->at), *next;
     if (r->text != token || r->next == GEODEC_GROWN_NOWHERE) return false;
     if (r->label != token) {
-        if (!(t->branches->drawn > 0)) return false;
-        to->weight *= t->branches->drawn;
+        if (!(t->branches->sampled > 0)) return false;
+        to->weight *= t->branches->sampled;
     }
     if (r->next < 0) {
         to->from = STORED;
@@ -464,12 +467,12 @@ static bool follow_record(const geodec_flowmap_track *t, const voter *v, int32_t
     return next && next->token == token && r->next < t->visible;
 }
 
-/* Where a voter goes when `token` follows it; false when it ends here, or said something else. */
-static bool follow(const geodec_flowmap_track *t, const voter *v, int32_t token, voter *to)
+/* The successor of a neighbour by `token`; false when it has none, or has another label. */
+static bool follow(const geodec_flowmap_track *t, const neighbour *v, int32_t token, neighbour *to)
 {
     const branches *b = t->branches;
     int32_t label, text;
-    says(t, v, &label, &text);
+    labels_of(t, v, &label, &text);
     *to = *v;
     if (v->from == OWN) {
         if (text != token || v->at + 1 >= t->n) return false;
@@ -478,24 +481,24 @@ static bool follow(const geodec_flowmap_track *t, const voter *v, int32_t token,
     }
     if (v->from == OF_LIBRARY) return follow_record(t, v, token, to);
     const geodec__flowmap_scan_hop *h = &t->map->scan->hop[v->at];
-    if (label == token) { /* where the text goes that way too, next is its node */
+    if (label == token) { /* where the text follows too, next is its node */
         if (h->next < 0) return false;
         to->at = h->next;
-        to->weight *= text == token ? 1 : 1 - b->drawn;
+        to->weight *= text == token ? 1 : 1 - b->sampled;
     } else {
-        if (text != token || !(b->drawn > 0)) return false;
+        if (text != token || !(b->sampled > 0)) return false;
         to->at = h->along;
-        to->weight *= b->drawn;
+        to->weight *= b->sampled;
     }
     return b->skip < 0 || t->map->scan->hop[to->at].sequence != b->skip;
 }
 
-/* Fresh neighbours around the key that the voters, weighted, arrive at. The weights are exact for what is linear in the
- * key, so this is the flow's Jacobian applied to the query, read off its neighbours. They weigh as much as those they
- * join. */
-static int32_t ask_again(geodec_flowmap_track *t, int32_t node, const float *sum, float total, voter *v, int32_t n)
+/* Fresh neighbours around the weighted mean key of the neighbours. The weights are exact for functions linear in the
+ * key, so this is the flow's Jacobian applied to the query, estimated from its neighbours. The fresh ones get the same
+ * total weight as those they join. */
+static int32_t ask_again(geodec_flowmap_track *t, int32_t node, const float *sum, float total, neighbour *v, int32_t n)
 {
-    voter fresh[VOTERS];
+    neighbour fresh[NEIGHBOURS];
     int8_t query[R];
     float old = 0, new = 0;
     for (int64_t c = 0; c < t->map->dims; c++) {
@@ -507,7 +510,7 @@ static int32_t ask_again(geodec_flowmap_track *t, int32_t node, const float *sum
     for (int32_t i = 0; i < got; i++) new += fresh[i].weight;
     if (!(new > 0)) return n;
     for (int32_t i = 0; i < n; i++) v[i].weight /= old;
-    for (int32_t i = 0; i < got && n < VOTERS; i++) {
+    for (int32_t i = 0; i < got && n < NEIGHBOURS; i++) {
         fresh[i].weight /= new;
         v[n++] = fresh[i];
     }
@@ -519,7 +522,7 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
     branches *b = t->branches;
     const geodec_flowmap *w = t->map;
     const int32_t node = b->nodes++;
-    voter *v = b->voter + b->first[node], to;
+    neighbour *v = b->neighbour + b->first[node], to;
     float sum[R] = {0}, total = 0;
     int32_t n = 0;
     b->parent[node] = parent;
@@ -527,12 +530,12 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
     b->depth[node] = b->depth[parent] + 1;
     const geodec_flowmap_scan *scan = w->scan;
     for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
-        if (!follow(t, &b->voter[i], token, &to)) continue;
+        if (!follow(t, &b->neighbour[i], token, &to)) continue;
         if (to.from == STORED)
             __builtin_prefetch(&scan->hop[to.at]); /* counted when the node's children are asked for */
         v[n++] = to;
     }
-    const int32_t followers = n; /* some of negative weight, which point the way but do not vote */
+    const int32_t followers = n; /* some of negative weight, which count for the mean key but do not vote */
     int32_t voting = 0;
     for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
     if (voting > 0 && voting < w->vote.chains) {
@@ -564,24 +567,24 @@ int32_t geodec_flowmap_track_propose(geodec_flowmap_track *t, int32_t newest, in
 
 /* ---- the library that grows -------------------------------------------------------------------------------------- */
 
-/* Of the root's voters, those of the text itself left out: the nearest that says `label`, else the nearest. */
+/* Of the root's neighbours outside the text itself: the nearest with the label `label`, else the nearest. */
 static int64_t way_on(const geodec_flowmap_track *t, int32_t label)
 {
     const branches *b = t->branches;
     int64_t any = GEODEC_GROWN_NOWHERE;
     for (int32_t i = 0; i < b->first[1]; i++) {
-        const voter *v = &b->voter[i];
+        const neighbour *v = &b->neighbour[i];
         int32_t said, text;
         if (v->from == OWN) continue;
         const int64_t place = v->from == STORED ? GEODEC_GROWN_NODE(v->at) : v->at;
-        says(t, v, &said, &text);
+        labels_of(t, v, &said, &text);
         if (said == label) return place;
         if (any == GEODEC_GROWN_NOWHERE) any = place;
     }
     return any;
 }
 
-/* Is this row to be recorded? A miss is, and so are the rows behind it that the library does not hold already. */
+/* Whether this row is recorded: a miss is, and so are the rows after it that the library does not hold yet. */
 static bool wanted(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
 {
     geodec_flow_draft first;
@@ -596,7 +599,7 @@ static bool wanted(geodec_flowmap_track *t, int32_t token, int32_t argmax, const
     return geodec_flowmap_library_nearest(t->grown, token, key, t->visible, 1, &hit) == 0 || hit.distance > 0;
 }
 
-/* A row comes: ends the record of the one before it, and opens its own. */
+/* A new row: completes the record of the row before, and begins its own. */
 static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argmax, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

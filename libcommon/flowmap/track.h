@@ -1,16 +1,16 @@
-/* Following one text on the flow map: takes the rows a model has computed, proposes the next tokens.
+/* Follows one text on the flow map: reads the rows a model has computed, proposes the next tokens.
  *
- * The text's own earlier positions are nodes too (they have keys in the same charts): names and phrases of the text at
- * hand come from there. Neighbours, own and stored, vote by weight on the next token; those that voted for a draft go
- * on to their successors and vote on what follows it. Where few are left, the bucket of the draft is asked again, at
- * the key that its voters arrive at on average (their weights make that the local linear prediction of the text's own
- * key). Raw score of a draft: weight of its votes over all positive weight, times the root of the mean of what its
- * voters are known to be worth (node `sure`); confidence: the map's reliability of it.
+ * The text's own earlier positions are nodes too, with keys in the same charts: they supply its names and phrases.
+ * Neighbours, own and stored, vote by weight on the next token; those that voted for a draft move to their successors
+ * and vote on the token after it. Where few are left, the bucket of the draft is asked again, at the weighted mean key
+ * of its neighbours (a local linear prediction of the text's own key). Raw score of a draft: weight of its votes over
+ * all positive weight, times the root of the mean agreement of its neighbours (node `agreement`); confidence: the map's
+ * reliability of that score.
  *
- * sampled: the text is drawn from the model's distribution. A stored voter then gives its weight to the chances that
- * the model had after it, and what voters are worth is not asked: the share of the weight is the confidence. Where no
- * chances are stored, and in the text at hand, half of a voter's weight goes to the token that follows it in its own
- * text, which was drawn too, and the confidence is the score. */
+ * sampled: the text is sampled from the model's distribution. A stored neighbour then distributes its weight by the
+ * probabilities that the model had after it, and agreement is not used: the share of the weight is the confidence.
+ * Where no probabilities are stored, and in the current text, half of a neighbour's weight goes to the token that
+ * follows it in its own text, which was sampled too, and the confidence is the score. */
 #ifndef GEODEC_FLOWMAP_TRACK_H
 #define GEODEC_FLOWMAP_TRACK_H
 
@@ -25,7 +25,7 @@ typedef struct geodec_flowmap_track geodec_flowmap_track;
 typedef struct geodec_flow_draft {
     int32_t token;
     bool own;          /* most of its weight comes from the text itself */
-    bool grown;        /* most of it comes from the library that grows */
+    bool grown;        /* most of it comes from the growing library */
     double score;      /* raw, 0..1 */
     double confidence; /* calibrated P(accepted | those before it were) */
 } geodec_flow_draft;
@@ -34,19 +34,18 @@ typedef struct geodec_flow_draft {
 GEODEC_API geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_flowmap_track_destroy(geodec_flowmap_track *t);
-/* Lets a library grow along the texts that are followed, and vote: its records join the voters as the text's own
- * positions do. A row whose argmax is known, and is not what map, library and text together give as the first choice,
- * is a miss; it is recorded with its continuation, the rows behind it that the library does not hold yet (up to 8). A
- * record is made when the next row comes, with the token that followed and the way on: the next row's record, else its
- * nearest node or record that says what the model said, else the nearest. Whether a row is recorded depends on the
- * texts alone, not on what was drafted. Records of the text at hand vote from the next text on. The library is borrowed
- * and must outlive t. */
+/* Lets a library grow along the followed texts, and vote: its records join the neighbours as the text's own positions
+ * do. A row whose argmax is known, and differs from the first choice of map, library and text together, is a miss. It
+ * is recorded with its continuation, the rows after it that the library does not hold yet (up to 8). A record is made
+ * when the next row comes, with the token that followed and its successor: the next row's record, else its nearest node
+ * or record with the model's argmax, else the nearest. Which rows are recorded depends on the texts alone, not on the
+ * drafts. Records of the current text vote from the next text on. The library is borrowed and must outlive t. */
 GEODEC_API void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library);
-/* Ends the text: makes the record of the last row, which has none behind it. begin does so too. */
+/* Ends the text: makes the record of the last row, without a successor. begin does so too. */
 GEODEC_API geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
 /* Starts a new text. */
 GEODEC_API geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
-/* The next row of the text: its token, what the model says after it (-1: not known; the next token stands in) and its
+/* The next row of the text: its token, the model's argmax after it (-1: not known; the next token replaces it) and its
  * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
 GEODEC_API geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax,
                                                    const float *state, geodec_err *err) GEODEC_MUST_USE;
@@ -60,9 +59,9 @@ GEODEC_API int32_t geodec_flowmap_track_propose(geodec_flowmap_track *t, int32_t
                                                 bool sampled, bool (*forbid)(void *ctx, int32_t i, int32_t token),
                                                 void *ctx, geodec_flow_draft *out);
 
-/* The same as a tree. root gathers the voters behind `newest` (node 0); false when there are none. children writes up
+/* The same as a tree. root gathers the neighbours of `newest` (node 0); false when there are none. children writes up
  * to `most` drafts after a node, by falling confidence, and returns how many; forbid's i is the depth. adopt makes the
- * next node (1, 2, .. up to GEODEC_FLOW_NODES) out of the parent's voters for `token`; it may be left without any. */
+ * next node (1, 2, .. up to GEODEC_FLOW_NODES) from the parent's neighbours for `token`; the node may have none. */
 enum { GEODEC_FLOW_NODES = 64 };
 GEODEC_API bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled);
 GEODEC_API int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int32_t most,

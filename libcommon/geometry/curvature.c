@@ -130,7 +130,7 @@ geodec_status geodec_curvature_at(const geodec_space *s, const double *x, double
     GEODEC_TRY(s->at(s, x, g, NULL, gamma, err));
     GEODEC_TRY(geodec_space_dgamma(s, x, dgamma, err));
     assemble(n, gamma, dgamma, quad, r);
-    /* Where the terms cancel to rounding the space is flat, and the ratio of two roundings says nothing. */
+    /* Where the terms cancel to rounding the space is flat, and the ratio of two roundings has no meaning. */
     const double gm = geodec__largest(n3, gamma), terms = geodec__largest(n4, dgamma) + (double)n * gm * gm;
     const bool flat = geodec__largest(n4, r) <= 1e-12 * terms;
     GEODEC_TRY(geodec_chol_factor(n, g, err));

@@ -88,7 +88,7 @@ typedef struct march {
     const geodec_space *s;
     const geodec_geodesic_options *o;
     int64_t live, path[TOGETHER]; /* number of each live path */
-    bool broken[TOGETHER];        /* in the step at hand, of the live ones */
+    bool broken[TOGETHER];        /* in the current step, of the live ones */
     double first[TOGETHER];       /* g(v0, v0), of all */
     bool outside[TOGETHER];
     double *space;             /* n^3 + n^2, of geodec_space_path */
@@ -194,6 +194,12 @@ done:
     return st;
 }
 
+/* Rows good + 1 .. last of a [last + 1][n] become copies of row good. */
+static void repeat_last(int64_t good, int64_t last, int64_t n, double *a)
+{
+    for (int64_t k = good + 1; k <= last; k++) memcpy(a + k * n, a + good * n, (size_t)n * sizeof *a);
+}
+
 /* count <= TOGETHER paths; *failed: the one of an error. */
 static geodec_status together(const geodec_space *s, const geodec_geodesic_options *o, int64_t count, const double *x0,
                               const double *v0, double *xs, double *vs, double *speed2, double *accel,
@@ -238,7 +244,7 @@ static geodec_status together(const geodec_space *s, const geodec_geodesic_optio
         for (int64_t i = 0; i < m.live; i++) {
             const int64_t p = *failed = m.path[i];
             m.broken[i] = m.broken[i] || !isfinite(q[i]);
-            if (k == 0 && m.broken[i]) { /* once more, for what it says */
+            if (k == 0 && m.broken[i]) { /* once more, for its error message */
                 GEODEC_TRY_MSG(geodec_space_path(s, 1, m.x + i * n, m.v + i * n, q, m.k2, m.space, err),
                                "at the start of the path");
                 GEODEC_THROW(GEODEC_NUMERIC, "the speed at the start of the path is not finite");
@@ -265,19 +271,15 @@ static geodec_status together(const geodec_space *s, const geodec_geodesic_optio
         }
     }
     for (int64_t p = 0; p < count; p++) {
-        geodec_path_report *r = &report[p];
-        double *x = xs + p * nodes * n, *v = vs + p * nodes * n, *q = speed2 ? speed2 + p * nodes : NULL;
-        r->good = reached[p];
-        for (int64_t k = r->good + 1; k <= o->steps; k++) {
-            memcpy(x + k * n, x + r->good * n, row);
-            memcpy(v + k * n, v + r->good * n, row);
-            if (q) q[k] = q[r->good];
-            if (accel) memcpy(accel + (p * nodes + k) * n, accel + (p * nodes + r->good) * n, row);
-        }
-        r->status = r->good < o->steps        ? GEODEC_PATH_NONFINITE
-                    : m.outside[p]            ? GEODEC_PATH_LEFT_HULL
-                    : r->drift > o->drift_max ? GEODEC_PATH_DRIFT
-                                              : GEODEC_PATH_OK;
+        repeat_last(reached[p], o->steps, n, xs + p * nodes * n);
+        repeat_last(reached[p], o->steps, n, vs + p * nodes * n);
+        if (speed2) repeat_last(reached[p], o->steps, 1, speed2 + p * nodes);
+        if (accel) repeat_last(reached[p], o->steps, n, accel + p * nodes * n);
+        report[p].good = reached[p];
+        report[p].status = reached[p] < o->steps            ? GEODEC_PATH_NONFINITE
+                           : m.outside[p]                   ? GEODEC_PATH_LEFT_HULL
+                           : report[p].drift > o->drift_max ? GEODEC_PATH_DRIFT
+                                                            : GEODEC_PATH_OK;
     }
 done:
     geodec_mem_free(block);

@@ -1,8 +1,8 @@
 /* Geodesics of a space: x''^k = -Gamma^k_ij(x) x'^i x'^j from given start points and coordinate velocities
  * (do Carmo 1992, ch. 3, eq. 1).
  *
- * A path never ends in a bare NaN: its report says how far it is good and why it stopped, and nodes after that repeat
- * the last good one. */
+ * A path never ends in NaN alone: its report gives the last valid node and the reason for the stop, and nodes after
+ * that repeat the last good one. */
 #ifndef GEODEC_GEOMETRY_GEODESIC_H
 #define GEODEC_GEOMETRY_GEODESIC_H
 
@@ -43,7 +43,7 @@ GEODEC_API geodec_status geodec_geodesic_method_find(const char *name, geodec_ge
 /* Worst first wins when several apply, in the order NONFINITE, LEFT_HULL, DRIFT. */
 typedef enum geodec_path_status {
     GEODEC_PATH_OK = 0,
-    GEODEC_PATH_NONFINITE = 1, /* blew up, left the chart, or the adaptive step shrank to nothing */
+    GEODEC_PATH_NONFINITE = 1, /* diverged, left the chart, or the adaptive step shrank to nothing */
     GEODEC_PATH_DRIFT = 2,     /* the speed g(v,v) drifted by more than drift_max: the step is too long */
     GEODEC_PATH_LEFT_HULL = 3, /* a node lies outside the region that `inside` accepts */
 } geodec_path_status;
@@ -77,7 +77,7 @@ GEODEC_API geodec_status geodec_geodesic_unit(const geodec_space *s, const doubl
                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* One path. x0, v0 [n]; xs, vs [T+1][n]; speed2 [T+1] = g(v,v), may be NULL. A path that breaks down is not an error
- * (see the report); GEODEC_NUMERIC only when x0 or v0 itself is no good. */
+ * (see the report); GEODEC_NUMERIC only when x0 or v0 itself is not valid. */
 GEODEC_API geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_options *o, const double *x0,
                                               const double *v0, double *xs, double *vs, double *speed2,
                                               geodec_path_report *report, geodec_err *err) GEODEC_MUST_USE;

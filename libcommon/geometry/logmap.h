@@ -19,8 +19,8 @@ typedef struct geodec_logmap_options {
 } geodec_logmap_options;
 GEODEC_API geodec_logmap_options geodec_logmap_defaults(void);
 
-/* x, y, w [n], n <= 64. *found = false (w is then of no use) when the iteration does not get there or a geodesic
- * breaks down on the way; that is no error. GEODEC_NUMERIC when x is no good; GEODEC_RANGE (n). */
+/* x, y, w [n], n <= 64. *found = false (w is then not valid) when the iteration does not get there or a geodesic
+ * breaks down on the way; that is no error. GEODEC_NUMERIC when x is not valid; GEODEC_RANGE (n). */
 GEODEC_API geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *o, const double *x,
                                        const double *y, double *w, bool *found, geodec_err *err) GEODEC_MUST_USE;
 

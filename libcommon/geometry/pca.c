@@ -119,7 +119,7 @@ static void fix_sign(int64_t d, double *v)
         for (int64_t i = 0; i < d; i++) v[i] = -v[i];
 }
 
-/* Eigenvalues w [n] rising (of a matrix with the spectrum wanted) to value [values] falling, negatives to zero. */
+/* Eigenvalues w [n] rising (of a matrix with the given spectrum) to value [values] falling, negatives to zero. */
 static void falling(int64_t n, const double *w, int64_t values, double *value)
 {
     for (int64_t i = 0; i < values; i++) value[i] = fmax(0, w[n - 1 - i]);

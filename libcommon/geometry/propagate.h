@@ -40,7 +40,7 @@ typedef struct geodec_propagate_report {
 /* One path: xs, vs [T+1][n] with step dl; phi [T+1][n][n], flow [T+1][2n][2n] or NULL. Row-major: phi[k][i][j] =
  * dx^i(t_k)/dx^j(0); phi[0] = I. Only nodes 0..good are used; later ones repeat the last (see geodec_path_report). A
  * flow that leaves the range of numbers is not an error but a broken path (see the report); GEODEC_NUMERIC only with
- * good = 0, where the metric at the start is no good. */
+ * good = 0, where the metric at the start is not valid. */
 GEODEC_API geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps,
                                                double dl, int64_t good, const double *xs, const double *vs, double *phi,
                                                double *flow, geodec_propagate_report *report,

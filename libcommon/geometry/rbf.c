@@ -234,7 +234,7 @@ static geodec_status rbf_dgamma(const geodec_space *space, const double *x, doub
     geodec__expdiff_first(n, s.l, s.v, n, s.log + f->packed, s.dl_eig, s.dg, s.exp1);
     geodec__expdiff_second(n, s.l, s.v, s.dl_eig, s.log + (1 + n) * f->packed, s.d2g, s.exp2);
     GEODEC_TRY(geodec_space_christoffel((int32_t)n, s.g, s.dg, gamma, err));
-    /* g^-1 from the eigenvalues at hand */
+    /* g^-1 from the known eigenvalues */
     for (int64_t i = 0; i < n; i++) s.l[i] = exp(-s.l[i]);
     geodec_eig_compose(n, s.l, s.v, inverse);
     for (int64_t a = 0, at = 0; a < n; a++)
@@ -399,9 +399,7 @@ void geodec_rbf_destroy(geodec_rbf *f)
     geodec_mem_free(f);
 }
 
-int64_t geodec_rbf_sites(const geodec_rbf *f) { return f->n_sites; }
 int64_t geodec_rbf_dim(const geodec_rbf *f) { return f->n; }
-double geodec_rbf_sigma(const geodec_rbf *f) { return f->sigma; }
 const double *geodec_rbf_site(const geodec_rbf *f, int64_t p) { return f->site + (f->place ? f->place[p] : p) * f->n; }
 const geodec_space *geodec_rbf_space(const geodec_rbf *f) { return &f->space; }
 

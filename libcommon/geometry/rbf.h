@@ -59,9 +59,7 @@ GEODEC_API geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, cons
                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_rbf_destroy(geodec_rbf *f); /* NULL ok */
 
-GEODEC_API int64_t geodec_rbf_sites(const geodec_rbf *f);
 GEODEC_API int64_t geodec_rbf_dim(const geodec_rbf *f);
-GEODEC_API double geodec_rbf_sigma(const geodec_rbf *f);
 GEODEC_API const double *geodec_rbf_site(const geodec_rbf *f, int64_t p); /* [n] */
 
 /* The field as a space: `at` and an analytic `dgamma`; fd_step = sigma 1e-3. Owned by f. */

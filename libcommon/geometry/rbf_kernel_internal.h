@@ -1,6 +1,6 @@
 /* Internal: the log-Euclidean field at one point, in few operations. All works in the frame of the eigenvectors of
  * L(x), where g is diagonal and derivatives of exp are products by divided differences; a linear change of coordinates
- * at one point, so tensors found there are only turned back. Contractions come first: what a geodesic or its variation
+ * at one point, so tensors found there are only rotated back. Contractions come first: what a geodesic or its variation
  * needs of the second derivatives of L is got without ever forming them.
  *
  * One source (rbf_kernel.inc), compiled for each instruction set. Results of two sets differ by rounding; on one set

@@ -59,7 +59,7 @@ done:
 }
 
 /* x, v [points][n] (v NULL for a task without); first, second: stride1, stride2 doubles from a point's result to the
- * next, NULL = not wanted. *done_here false: a point is one for the blocked sums of rbf.c, and nothing was written.
+ * next, NULL = not computed. *done_here false: a point is one for the blocked sums of rbf.c, and nothing was written.
  * Fails with the first point that does. */
 static geodec_status run(const geodec_rbf *f, geodec__rbf_task task, int64_t points, const double *x, const double *v,
                          double *first, int64_t stride1, double *second, int64_t stride2, bool *done_here,

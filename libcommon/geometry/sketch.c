@@ -165,18 +165,18 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     GEODEC_TRY(geodec_eig_sym(w, ritz, value, ritz, err));
     geodec_blas_gemm(false, false, w, d, w, 1, ritz, w, s->probe, d, 0, vector, d);
     if (residual) {
-        double *turned = NULL;
-        GEODEC_NEW(turned, w * d);
-        geodec_blas_gemm(false, false, w, d, w, 1, ritz, w, image, d, 0, turned, d);
+        double *rotated = NULL;
+        GEODEC_NEW(rotated, w * d);
+        geodec_blas_gemm(false, false, w, d, w, 1, ritz, w, image, d, 0, rotated, d);
         for (int64_t i = 0; i < w; i++) {
             double ss = 0;
             for (int64_t c = 0; c < d; c++) {
-                const double r = turned[i * d + c] - value[i] * vector[i * d + c];
+                const double r = rotated[i * d + c] - value[i] * vector[i * d + c];
                 ss += r * r;
             }
             residual[w - 1 - i] = sqrt(ss);
         }
-        geodec_mem_free(turned);
+        geodec_mem_free(rotated);
     }
     GEODEC_NEW(p.eigenvalue, p.values);
     p.total = (s->square - geodec_blas_dot(d, s->sum, s->sum) / n) / (n - 1);

@@ -22,7 +22,7 @@ typedef struct geodec_sketch {
     double *image;  /* [width][d] sum of probe (x - origin) times x - origin */
 } geodec_sketch;
 
-/* Components beyond those wanted; the last Ritz values are the least exact. */
+/* Components beyond those needed; the last Ritz values are the least exact. */
 enum { GEODEC_SKETCH_OVERSAMPLE = 10 };
 
 /* width in 1..d; origin [d] is copied, NULL = zero. GEODEC_RANGE. */

@@ -22,8 +22,8 @@ struct geodec_space {
     int32_t n;        /* dimension */
     const char *name; /* for messages */
     /* All thread-safe for concurrent calls on one space; x [n]. GEODEC_NUMERIC outside the chart or on a metric that is
-     * not positive definite. Any output pointer may be NULL = not wanted. at: g [n][n], dg [n][n][n] (dg[a][i][j] = d_a
-     * g_ij), gamma [n][n][n]. */
+     * not positive definite. Any output pointer may be NULL = not computed. at: g [n][n], dg [n][n][n] (dg[a][i][j] =
+     * d_a g_ij), gamma [n][n][n]. */
     geodec_status (*at)(const geodec_space *s, const double *x, double *g, double *dg, double *gamma, geodec_err *err);
     /* dgamma [n][n][n][n]; NULL member = central differences of `at` with step fd_step (geodec_space_dgamma does it).
      */

@@ -1,12 +1,15 @@
 /* Measures drafters against plain decoding: exactness, acceptance, tokens a pass (reproducible: geodec_bench_count),
- * and speed beside the closed form (geodec_bench_speed).
+ * and speed compared with the closed form (geodec_bench_speed).
  *
- * A row is one drafter, one draft length, greedy or sampled, in one of two settings:
- *   loop            decoding as it happens: a draft starts where the last one ended, often behind a surprise
+ * A row is one drafter, one draft length, greedy or sampled, in one of three settings:
+ *   loop            decoding itself: a draft starts where the last one ended, often after an unexpected token
  *   tree            the same with trees of so many drafts
- *   every position  the drafter is asked at each position of plain decoding and compared with what follows: the figure
- *                   that does not depend on where rounds start. Sampled: with the texts that were drawn (the mean over
- *                   draws is the sum of the model's chances of the paths); not of drafters that draw themselves
+ *     every position  the drafter is asked at each position of plain decoding and compared with its continuation:
+ *   this
+ *                                     figure does not depend on where rounds start. Sampled: compared with the sampled
+ *                   texts (the mean over
+ *                                     samples is the sum of the model's probabilities of the paths); not of drafters
+ *                   that sample themselves
  * Intervals are 95 % percentile bootstraps over prompts. */
 #ifndef GEODEC_MEASURE_BENCH_H
 #define GEODEC_MEASURE_BENCH_H
@@ -25,8 +28,8 @@ enum { GEODEC_BENCH_GAMMA = 16, GEODEC_BENCH_DRAFTERS = 16, GEODEC_BENCH_GAMMAS 
 
 typedef struct geodec_bench_drafter {
     const char *name;
-    /* A fresh drafter; called once a worker. NULL = oracle replay: proposes the plain output itself, the ceiling of any
-     * drafter. With 0 < alpha < 1 (0 = 1) each draft is right with probability alpha, by its text and place; of the
+    /* A fresh drafter; called once a worker. NULL = oracle replay: proposes the plain output itself, an upper bound for
+     * any drafter. With 0 < alpha < 1 (0 = 1) each draft is right with probability alpha, by its text and place; of the
      * children of a tree's node the k-th is right with probability alpha (1 - alpha)^k. */
     geodec_status (*create)(void *ctx, geodec_drafter **out, geodec_err *err);
     void *ctx;
@@ -62,8 +65,8 @@ typedef struct geodec_bench_row {
     int32_t drafter, gamma; /* gamma: longest path */
     int32_t budget;         /* drafts of a tree; 0 = chains */
     bool sampled, every_position;
-    int64_t compared, mismatches; /* output tokens of rounds with drafts held against plain (rows of every position send
-                                     none: 0); mismatches must be 0 */
+    int64_t compared, mismatches; /* output tokens of rounds with drafts compared with plain decoding (rows of every
+                                     position send none: 0); mismatches must be 0 */
     int64_t decided, passes, prompt_passes, rounds;
     geodec_tally position[GEODEC_BENCH_GAMMA];
     geodec_interval
@@ -86,8 +89,8 @@ typedef struct geodec_bench_counts {
 } geodec_bench_counts;
 GEODEC_API void geodec_bench_counts_free(geodec_bench_counts *c);
 
-/* Prompts are shared out over n_targets workers (targets of one and the same model, one a worker of the pool); results
- * do not depend on their number. */
+/* Prompts are divided among n_targets workers (targets of the same model, one a worker of the pool); results do not
+ * depend on their number. */
 GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_target *target,
                                             int32_t n_targets, geodec_pool *pool, geodec_bench_counts *out,
                                             geodec_err *err) GEODEC_MUST_USE;
@@ -95,7 +98,7 @@ GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const
 /* Greedy. The rows of a drafter: every draft length, every tree, then the adaptive chain (gamma = largest of the plan)
  * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice. Predictions are forecasts
  * by two folds (even and odd prompts): costs, pass lengths and acceptance come from the prompts of one fold, and the
- * speed-ups that they are compared with from the other. What an adaptive row learns of a text it keeps for the next. */
+ * speed-ups that they are compared with from the other. An adaptive row keeps its learned state from text to text. */
 typedef struct geodec_bench_timing_row {
     int32_t drafter, gamma;
     int32_t budget; /* drafts of a tree; 0 = chains */
@@ -123,8 +126,8 @@ typedef struct geodec_bench_timing {
 } geodec_bench_timing;
 GEODEC_API void geodec_bench_timing_free(geodec_bench_timing *s);
 
-/* Plain, drafter, plain, drafter, .. on the first n_prompts prompts; one target, the rest of the machine idle for a
- * fair figure. Not reproducible by nature. */
+/* Plain, drafter, plain, drafter, .. on the first n_prompts prompts; one target. For a fair figure the machine must be
+ * idle otherwise. Not reproducible. */
 GEODEC_API geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts,
                                             const geodec_target *target, geodec_bench_timing *out,
                                             geodec_err *err) GEODEC_MUST_USE;

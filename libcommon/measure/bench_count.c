@@ -28,7 +28,7 @@ geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err
         if (plan->budget[i] < 1 || plan->budget[i] > GEODEC_DRAFT_MAX ||
             (i > 0 && plan->budget[i] <= plan->budget[i - 1]))
             GEODEC_THROW(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
-    if (!plan->greedy && !plan->sampled) GEODEC_THROW(GEODEC_INVAL, "neither greedy nor sampled rows are wanted");
+    if (!plan->greedy && !plan->sampled) GEODEC_THROW(GEODEC_INVAL, "neither greedy nor sampled rows are asked for");
     if (plan->sampled && plan->n_seeds < 1) GEODEC_THROW(GEODEC_INVAL, "%d seeds", plan->n_seeds);
     if (plan->resamples < 1) GEODEC_THROW(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
 done:
@@ -153,7 +153,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
         o.budget = row->budget;
         GEODEC_TRY(geodec_decode(&w->verifier, ids, n, drafter, &o, &got, err));
-        /* What is drawn by a stochastic drafter follows the same distribution with other tokens. */
+        /* A stochastic drafter samples other tokens of the same distribution. */
         if (!sampled || !drafter->ops->distribution) compare(&c[r], &got, plain);
         cell_add(&c[r], &got.counters, row->gamma);
         geodec_decode_free(&got);
@@ -178,7 +178,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
             memset(tree.confidence_sum, 0, sizeof tree.confidence_sum);
             geodec__bench_probe_tally_tree(w->probe, &got, row->budget, &tree);
         }
-        cell whole = {0}; /* nothing was sent, so equality is no evidence; a difference is one all the same */
+        cell whole = {0}; /* nothing was sent, so equality is no evidence; a difference still counts */
         compare(&whole, &got, plain);
         c[r].mismatches += whole.mismatches;
         cell_add(&c[r], &tree, row->gamma);
@@ -238,7 +238,7 @@ geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *
                 rt += top[index[i]];
                 rb += bottom[index[i]];
             }
-            if (rb > 0) value[used++] = (double)rt / (double)rb; /* a resample without a trial says nothing */
+            if (rb > 0) value[used++] = (double)rt / (double)rb; /* a resample without a trial gives no value */
         }
         v.value = (double)t / (double)b;
         geodec_stats_sort(used, value);

@@ -39,8 +39,8 @@ typedef struct oracle {
     geodec_drafter base;
     const geodec_decoded *plain;
     double alpha;
-    uint64_t seed; /* of the text: what is right does not depend on who asks */
-    /* Of the tree under way. */
+    uint64_t seed; /* of the text: the right drafts do not depend on the worker */
+    /* Of the current tree. */
     int64_t index;
     int32_t n, depth[GEODEC_DRAFT_MAX + 1];
     bool right[GEODEC_DRAFT_MAX + 1]; /* the path down to a node is the plain output */
@@ -61,7 +61,7 @@ static geodec_status oracle_observe(geodec_drafter *d, const geodec_draft_rows *
     return GEODEC_OK;
 }
 
-/* The plain output's token at a place, the stop token behind its end, -1 behind that. */
+/* The plain output's token at a place, the stop token after its end, -1 after that. */
 static int32_t truth_at(const oracle *o, int64_t at)
 {
     if (at < o->plain->n) return o->plain->token[at];
@@ -98,11 +98,11 @@ static geodec_status oracle_children(geodec_drafter *d, int32_t node, int32_t mo
     const int64_t at = o->index + o->depth[node];
     const int32_t truth = truth_at(o, at);
     const double rank = o->right[node] ? rank_at(o, at) : INFINITY;
-    double chance = o->alpha;
+    double probability = o->alpha;
     *n = 0;
-    for (int32_t k = 0; truth >= 0 && k < most && chance > 0; k++, chance *= 1 - o->alpha)
+    for (int32_t k = 0; truth >= 0 && k < most && probability > 0; k++, probability *= 1 - o->alpha)
         out[(*n)++] =
-            (geodec_draft){.token = rank <= k && rank > k - 1 ? truth : wrong(truth, k), .confidence = chance};
+            (geodec_draft){.token = rank <= k && rank > k - 1 ? truth : wrong(truth, k), .confidence = probability};
     return GEODEC_OK;
 }
 
@@ -269,7 +269,7 @@ static void fate(geodec_tally *t, bool reached, bool accepted)
 void geodec__bench_probe_tally(const geodec_drafter *d, const geodec_decoded *plain, geodec_decode_counters *c)
 {
     const probe *p = (const probe *)d;
-    /* Only positions behind which a whole draft's worth of truth is known. */
+    /* Only positions after which a whole draft's length of truth is known. */
     const int64_t known = plain->n + (plain->stop >= 0);
     for (int64_t at = 0; at + p->gamma <= known && at < p->room; at++) {
         if (p->count[at] < 0) continue; /* not asked */
@@ -301,7 +301,7 @@ void geodec__bench_probe_tally_tree(const geodec_drafter *d, const geodec_decode
         const int32_t n = p->nodes[at] < budget ? p->nodes[at] : budget; /* a prefix is the best tree of its size */
         int32_t depth[GEODEC_DRAFT_MAX], length = 0, last = -1;
         geodec_tree_depths(tree, n, depth);
-        for (int32_t i = 0; i < n; i++) { /* parents stand before children */
+        for (int32_t i = 0; i < n; i++) { /* parents come before children */
             const int64_t then = at + depth[i];
             if (tree[i].parent != last || depth[i] != length) continue;
             if (tree[i].token != (then < plain->n ? plain->token[then] : plain->stop)) continue;

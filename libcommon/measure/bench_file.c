@@ -23,7 +23,7 @@ typedef struct counts_file {
 #define TALLY(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_tally))
 #define RANGE(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_interval))
 
-/* C rows, G = largest draft length of the plan, B confidence bins. Counts say where a ratio had nothing to divide. */
+/* C rows, G = largest draft length of the plan, B confidence bins. Counts show where a ratio has no denominator. */
 static const geodec_field count_fields[] = {
     {"/drafter", GEODEC_I32, "C", 0, "1", "index into the attribute drafters", 0, OF(drafter)},
     {"/gamma", GEODEC_I32, "C", 0, "1", "draft length; of a tree the longest path", 0, OF(gamma)},
@@ -33,7 +33,7 @@ static const geodec_field count_fields[] = {
      "0: drafts as they occur in the decoding loop; 1: one draft asked for at each position of plain decoding", 0,
      OF(every_position)},
     {"/compared", GEODEC_I64, "C", 0, "1",
-     "output tokens held against plain decoding; 0 of every position, where no draft is sent", 0, OF(compared)},
+     "output tokens compared with plain decoding; 0 of every position, where no draft is sent", 0, OF(compared)},
     {"/mismatches", GEODEC_I64, "C", 0, "1", "different ones (exact decoding: 0)", 0, OF(mismatches)},
     {"/decided", GEODEC_I64, "C", 0, "1", "tokens decided, the stop token included", 0, OF(decided)},
     {"/target_passes", GEODEC_I64, "C", 0, "1", "forward passes of the model, counted by the model, without the prompt",
@@ -213,7 +213,7 @@ const geodec_kind geodec_bench_speed_kind = {
     .major = 1,
     .minor = 4,
     .tool = "geodec-bench-decode",
-    .purpose = "decoding speed beside the closed form (timings: not reproducible)",
+    .purpose = "decoding speed compared with the closed form (timings: not reproducible)",
     GEODEC_TABLES(speed_fields, speed_attrs, speed_extents),
     .rows = {"C", sizeof(geodec_bench_timing_row), offsetof(speed_file, row), false},
     .attrs_first = true};

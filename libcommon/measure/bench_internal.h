@@ -17,17 +17,17 @@ typedef struct bench_drafters {
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err);
 void geodec__bench_drafters_close(bench_drafters *b);
 
-/* Replays what plain decoding gave: an upper bound, never a drafter. */
+/* Replays the output of plain decoding: an upper bound, not a drafter. */
 geodec_status geodec__bench_oracle_create(double alpha, geodec_drafter **out, geodec_err *err);
 bool geodec__bench_oracle_is(const geodec_drafter *d);
 /* plain is borrowed; its stop token follows its output. */
 void geodec__bench_oracle_set(geodec_drafter *d, const geodec_decoded *plain);
 
-/* Asks `inner` at every position and sends nothing; compared afterwards with what was decided. */
+/* Asks `inner` at every position and sends nothing; the drafts are compared afterwards with the decided tokens. */
 geodec_status geodec__bench_probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
                                          geodec_err *err);
 void geodec__bench_probe_set(geodec_drafter *probe, geodec_drafter *inner);
-/* Adds the fate of the drafts of every position that has `gamma` decided tokens behind it to c->position, total,
+/* Adds the fate of the drafts of every position that has `gamma` decided tokens after it to c->position, total,
  * confidence; c->rounds gets the number of positions. */
 void geodec__bench_probe_tally(const geodec_drafter *probe, const geodec_decoded *plain, geodec_decode_counters *c);
 
@@ -35,7 +35,7 @@ void geodec__bench_probe_tally(const geodec_drafter *probe, const geodec_decoded
 geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *top, const int64_t *bottom, int64_t n,
                                   geodec_interval *out, geodec_err *err);
 
-/* The same of the trees: path lengths of the first `budget` drafts. Positions behind which a longest path of truth is
+/* The same of the trees: path lengths of the first `budget` drafts. Positions after which a longest path of truth is
  * known. */
 void geodec__bench_probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
                                     geodec_decode_counters *c);
@@ -60,7 +60,7 @@ typedef struct geodec__about {
     {                                                                                                                  \
         "documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents of that text", GEODEC_AT(S, about.documents)   \
     }
-/* out stays where it is: it points into itself. GEODEC_LIMIT: names that are too long. */
+/* out must not be moved: it points into itself. GEODEC_LIMIT: names that are too long. */
 geodec_status geodec__bench_about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out,
                                        geodec_err *err);
 

@@ -41,7 +41,7 @@ done:
 
 static double decode_seconds(const geodec_decode_counters *c) { return c->total_seconds - c->prompt_seconds; }
 
-/* Of a round, what neither drafts nor passes took. */
+/* Time of a round outside drafting and passes. */
 static double other_seconds(const geodec_decode_counters *c)
 {
     return c->rounds > 0 ? (decode_seconds(c) - c->draft_seconds - c->verify_seconds) / (double)c->rounds : 0;
@@ -70,14 +70,14 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_timing_row *row
     return n;
 }
 
-/* What the closed form of one row takes from a prompt: counts, no times. */
+/* Input of the closed form of one row from a prompt: counts, no times. */
 typedef struct outcome {
     double tokens; /* a round, from the acceptance of each position */
     double asks;   /* a round */
     int64_t length[GEODEC_DRAFT_MAX + 1];
 } outcome;
 
-/* Position i follows when i drafts were accepted; a draft that was not there counts as one that failed. */
+/* Position i follows when i drafts were accepted; a missing draft counts as rejected. */
 static outcome outcome_of(const geodec_bench_timing_row *row, const geodec_decode_counters *c)
 {
     double beta[GEODEC_BENCH_GAMMA] = {0};
@@ -92,8 +92,8 @@ static outcome outcome_of(const geodec_bench_timing_row *row, const geodec_decod
     return x;
 }
 
-/* v(b) as the loop met it: the mean of all passes of that width, chains (or trees) of all rows; where there were few,
- * the quiet one times their common ratio. */
+/* v(b) as measured in the loop: the mean of all passes of that width, chains (or trees) of all rows; where there are
+ * few, the idle one times their common ratio. */
 static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_bench_timing *s, const geodec_decode_counters *sum,
                              bool trees)
 {
@@ -152,8 +152,8 @@ void geodec_bench_timing_free(geodec_bench_timing *s)
     *s = (geodec_bench_timing){0};
 }
 
-/* Prompts are dealt to two folds in turn. What is forecast for the prompts of one fold comes from the other one alone:
- * costs, pass lengths, acceptance. */
+/* Prompts alternate between two folds. The forecast for the prompts of one fold uses the other one alone: costs, pass
+ * lengths, acceptance. */
 enum { FOLDS = 2, RUNS = 2 };
 typedef struct fold {
     geodec_decode_counters *sum, plain; /* sum [rows]; of all runs of the fold's prompts */
@@ -210,7 +210,7 @@ done:
     return st;
 }
 
-/* The one-row pass as plain decoding met it; pass_cost keeps the ratios of the quiet measurement. */
+/* The one-row pass of plain decoding; pass_cost keeps the ratios of the separate measurement. */
 static void cost_in_the_loop(geodec_cost *cost, const geodec_decode_counters *plain)
 {
     cost->seconds = plain->verify_seconds / (double)plain->target_passes;
@@ -331,7 +331,7 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     GEODEC_NEW(costs, s.prompts);
     for (int64_t i = 0; i < s.prompts; i++) {
         GEODEC_TRY(geodec_hooks_progress(plan->hooks, "timing", i, s.prompts, err));
-        /* Beside every prompt: what else the machine does changes v(b) as well. */
+        /* Next to every prompt, since the load of the machine changes v(b) as well. */
         GEODEC_TRY(geodec_cost_measure(target, (int32_t)(plan->max_tokens / 2), rows, COST_REPEATS,
                                        geodec_clock_thread_seconds, &costs[i], err));
         s.cost = costs[i];

@@ -13,7 +13,7 @@ geodec_status geodec_compat_replay(const geodec_target *t, const int32_t *prompt
     float *row = NULL;
     geodec_compat_counters c = {0};
     if (n < 1 || n_tokens < 1)
-        GEODEC_THROW(GEODEC_INVAL, "%lld tokens behind a prompt of %lld", (long long)n_tokens, (long long)n);
+        GEODEC_THROW(GEODEC_INVAL, "%lld tokens after a prompt of %lld", (long long)n_tokens, (long long)n);
     if (n + n_tokens > t->n_ctx)
         GEODEC_THROW(GEODEC_SCARCE, "a context of %d tokens; the replay needs at least %lld", t->n_ctx,
                      (long long)(n + n_tokens));

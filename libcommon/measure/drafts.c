@@ -20,8 +20,7 @@ static geodec_status check(const geodec_bench_plan *plan, geodec_err *err)
         GEODEC_THROW(GEODEC_INVAL, "%lld tokens a prompt: a drafter alone writes at most %d",
                      (long long)plan->max_tokens, GEODEC_DRAFT_MAX);
     for (int32_t d = 0; d < plan->n_drafters; d++)
-        if (!plan->drafter[d].create)
-            GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot be taken apart", plan->drafter[d].name);
+        if (!plan->drafter[d].create) GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot run alone", plan->drafter[d].name);
 done:
     return st;
 }
@@ -151,7 +150,7 @@ static geodec_status time_run(const geodec_bench_plan *plan, const geodec_target
     else
         GEODEC_TRY(geodec_decode(target, ids, n, drafter, &o, &got, err));
     *tokens += (double)got.counters.decided;
-    /* Of the drafter alone its drafting; the model has only read the prompt. */
+    /* Of the drafter alone the drafting time; the model has only read the prompt. */
     *seconds += run % 2 == 1 ? got.counters.draft_seconds : got.counters.total_seconds - got.counters.prompt_seconds;
     geodec_decode_counters_add(sum, &got.counters);
 done:

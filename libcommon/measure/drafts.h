@@ -1,6 +1,6 @@
-/* Drafting taken apart, on many prompts, greedy: what rejections are (measure/rejections.h), what a confidence gate
- * does at each draft length, and verifier alone, drafter alone and both. Counts are reproducible (geodec_drafts_count),
- * speeds are not (geodec_drafts_time). */
+/* Parts of drafting, measured on many prompts, greedy: kinds of rejections (measure/rejections.h), the effect of a
+ * confidence gate at each draft length, and verifier alone, drafter alone and both. Counts are reproducible
+ * (geodec_drafts_count), speeds are not (geodec_drafts_time). */
 #ifndef GEODEC_MEASURE_DRAFTS_H
 #define GEODEC_MEASURE_DRAFTS_H
 
@@ -34,7 +34,7 @@ typedef struct geodec_drafts {
     int64_t first_stop_chat;
     char chat[32];
     bool chat_own;
-    char attnres[GEODEC_ATTNRES_TEXT]; /* of the model that decided (model/attnres.h); "" = not said */
+    char attnres[GEODEC_ATTNRES_TEXT]; /* of the model that decided (model/attnres.h); "" = not known */
 } geodec_drafts;
 
 /* plan: prompts, tokens (at most GEODEC_DRAFT_MAX), stop tokens, drafters (no oracle), draft lengths, hooks.
@@ -42,9 +42,9 @@ typedef struct geodec_drafts {
 GEODEC_API geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_target *target,
                                              const uint8_t *class, geodec_drafts *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* Prompts whose first plain greedy token is one of the stop tokens: a model that ends before it begins is what a
- * minimum of tokens (decode/guard.h) was made for. Without a chat format, in one, on a changed model: the caller's
- * prompts and target say which. */
+/* Prompts whose first plain greedy token is one of the stop tokens: the reason for a minimum of tokens
+ * (decode/guard.h). The caller's prompts and target determine whether this is without a chat format, in one, or on a
+ * changed model. */
 GEODEC_API geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts,
                                                    const int32_t *stop, int32_t n_stop, int64_t *count,
                                                    geodec_err *err) GEODEC_MUST_USE;

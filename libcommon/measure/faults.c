@@ -67,7 +67,7 @@ static int32_t length(const void *self)
     return f->inner->length(f->inner->self);
 }
 
-/* The last of the `kept` rows of the pass becomes that of the draft behind it. */
+/* The last of the `kept` rows of the pass becomes that of the draft after it. */
 static void keep_stale(geodec_faulty *f, int32_t kept)
 {
     const geodec_target *t = f->inner;

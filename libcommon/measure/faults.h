@@ -1,12 +1,12 @@
-/* CONTROLS, never a way to decode: verifiers with a planted fault. Exactness is compared token by token, and these show
- * that the comparison sees what it is there to see: with each of them the output differs from plain decoding.
+/* CONTROLS, never a way to decode: verifiers with a planted fault. Exactness is compared token by token; these show
+ * that the comparison can fail: with each of them the output differs from plain decoding.
  *
- *   margin    a draft is accepted when logit(draft) >= largest logit - margin: the papers' rule
- *   stale     where a draft was rejected the last row of the cache stays that of the first draft left out
- *   sibling   of a tree's path the cache keeps another row of the pass in the place of the last
- *   rounding  the logits of a pass of several rows have 8 bits of mantissa: rows that depend on the batch
+ *   margin    a draft is accepted when logit(draft) >= largest logit - margin: the published rule
+ *   stale     after a rejection the last row of the cache stays that of the first draft left out
+ *   sibling   of a tree's path the cache keeps another row of the pass in place of the last
+ *   rounding  the logits of a pass of several rows have 8 bits of mantissa: rows depend on the batch
  *
- * Passes of one row are as ever, so plain decoding by the same target is not touched. */
+ * Passes of one row are unchanged, so plain decoding by the same target is exact. */
 #ifndef GEODEC_MEASURE_FAULTS_H
 #define GEODEC_MEASURE_FAULTS_H
 
@@ -34,7 +34,7 @@ typedef struct geodec_faulty {
     /* The last pass. */
     int32_t base, n;
     int32_t token[GEODEC_DRAFT_MAX + 1];
-    geodec_err err; /* of a row put into the cache behind its back; the next pass returns it */
+    geodec_err err; /* of a row put into the cache without its knowledge; the next pass returns it */
     geodec_status status;
 } geodec_faulty;
 

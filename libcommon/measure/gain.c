@@ -105,7 +105,7 @@ static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geo
         x[n] = tokens(a, ra, index, a->prompts);
         y[n] = tokens(b, rb, index, a->prompts);
         d[n] = x[n] - y[n];
-        n += isfinite(d[n]); /* a resample of texts too short to ask about says nothing */
+        n += isfinite(d[n]); /* resamples of texts too short to be asked give no value */
     }
     *out = (geodec_gain){.gamma = a->row[ra].gamma,
                          .budget = a->row[ra].budget,

@@ -1,9 +1,9 @@
-/* What one drafter gains on another, paired by text: both were measured on the same prompts (geodec_bench_count), in
- * one run or in two, so that texts which are easy for both do not widen the interval of the difference.
+/* Gain of one drafter on another, paired by text: both were measured on the same prompts (geodec_bench_count), in one
+ * run or in two, so that texts which are easy for both do not widen the interval of the difference.
  *
- * The figure is tokens a pass: in the loop decided / target passes; at every position 1 + accepted / positions, what a
- * pass would bring there. Intervals are 95 % percentile bootstraps over texts, the same resamples for both drafters and
- * their difference. */
+ * The figure is tokens a pass: in the loop decided / target passes; at every position 1 + accepted / positions, the
+ * tokens that a pass would give there. Intervals are 95 % percentile bootstraps over texts, with the same resamples for
+ * both drafters and their difference. */
 #ifndef GEODEC_MEASURE_GAIN_H
 #define GEODEC_MEASURE_GAIN_H
 

@@ -27,7 +27,7 @@ done:
     return st;
 }
 
-/* -sum log p of what was decided, under the model alone, and how much of it is not its argmax. */
+/* -sum log p of the decided tokens, under the model alone, and how many of them are not its argmax. */
 static geodec_status judge(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_decoded *got,
                            float *logits, double *nll, int64_t *departed, geodec_err *err)
 {

@@ -1,10 +1,11 @@
-/* EXPERIMENT, never a way to decode: the acceptance rule behind the papers' published numbers. A draft d is kept when
- * logit(d) >= largest logit - margin, at their margin of 2.8 when p(d) >= 0.061 p(top). Its output is neither the
- * greedy text nor a draw from the model; this measures what it costs: the model's own perplexity on what was written
- * and the tokens that are not those of greedy decoding. Margin 0 is exact greedy decoding, the control.
+/* EXPERIMENT, never a way to decode: the acceptance rule of the published numbers (geodesic speculative decoding,
+ * 2026). A draft d is kept when logit(d) >= largest logit - margin; at their margin of 2.8, when p(d) >= 0.061
+ * p(top). Its output is neither the greedy text nor a sample from the model. This measures the cost: the model's own
+ * perplexity on the output, and the tokens that are not those of greedy decoding. Margin 0 is exact greedy decoding,
+ * the control.
  *
- * How: a target that hands over its logits with the kept draft's raised above the largest; the loop (decode/loop.h)
- * stays the exact one. Chains only. */
+ * How: a target that returns its logits with the kept draft's raised above the largest; the loop (decode/loop.h) stays
+ * the exact one. Chains only. */
 #ifndef GEODEC_MEASURE_MARGIN_H
 #define GEODEC_MEASURE_MARGIN_H
 
@@ -17,8 +18,9 @@ GEODEC_API extern const double geodec_margin_all[GEODEC_MARGINS]; /* 0, .5, 1, 2
 /* One drafter and one margin over all prompts. */
 typedef struct geodec_margin_row {
     int64_t written, decided, passes; /* decided: written, and the stop tokens */
-    int64_t different;                /* places whose token is not greedy's, the shorter text's missing ones included */
-    int64_t departed;                 /* decided tokens that are not the model's argmax behind what was written */
+    int64_t different;                /* places whose token is not greedy's, including missing ones of the shorter
+                                         text */
+    int64_t departed;                 /* decided tokens that are not the model's argmax at their place */
     geodec_estimate perplexity;       /* of the decided tokens under the model, bootstrap over prompts */
 } geodec_margin_row;
 

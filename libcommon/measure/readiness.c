@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 2 }; /* 1 had the flow map's consistency as axiom */
+enum { SCHEMA_VERSION = 2 }; /* version 1 had the flow map's consistency as axiom */
 
 const char *geodec_readiness_name(geodec_readiness_status s)
 {
@@ -40,7 +40,7 @@ geodec_readiness geodec_readiness_none(void)
                               .flow_consistency_control = NAN};
 }
 
-/* Comparisons with NaN are false, so what was not measured does not pass. */
+/* Comparisons with NaN are false, so a number that was not measured does not pass. */
 geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r)
 {
     return (geodec_readiness_gate){
@@ -71,7 +71,7 @@ static void put_interval(geodec_json_writer *w, const char *name, const char *ci
     geodec_json_end(w);
 }
 
-/* damp and depth_attn by the papers' names; in full under a name of ours. */
+/* damp and depth_attn by the published names; in full under a name of Geodec. */
 static void put_attnres(geodec_json_writer *w, const geodec_attnres *a)
 {
     char text[GEODEC_ATTNRES_TEXT];
@@ -108,9 +108,9 @@ static void put_configuration(geodec_json_writer *w, const geodec_readiness *r)
 
 static double share(int64_t a, int64_t b) { return b > 0 ? (double)a / (double)b : (double)NAN; }
 
-/* ---- the papers' modes ------------------------------------------------------------------------------------------ */
+/* ---- the published modes ---------------------------------------------------------------------------------------- */
 
-/* Is `name` one of the drafters of a mixture ("ngram+flowmap"; "oracle:0.5" is oracle)? */
+/* True if `name` is one of the drafters of a mixture ("ngram+flowmap"; "oracle:0.5" is oracle). */
 static bool drafts_with(const char *mixture, const char *name)
 {
     const size_t n = strlen(name);
@@ -137,8 +137,8 @@ geodec_ott_modes geodec_readiness_modes(const geodec_readiness *r)
     };
 }
 
-/* What the papers' report is made of, by their names and with counts that mean what they say: a runtime token is a
- * draft that the model accepted, a local token one that it decided itself. */
+/* The members of the published report, by their names and with correct counts: a runtime token is a draft that the
+ * model accepted, a local token one that it decided itself. */
 static void put_papers(geodec_json_writer *w, const geodec_readiness *r, geodec_readiness_status status, bool exact)
 {
     const int64_t rejects = r->reached - r->accepted, local = r->decided - r->accepted;
@@ -255,7 +255,7 @@ static const geodec_bench_timing_row *best_speed(const geodec_bench_timing *s, i
     return best;
 }
 
-/* Prompts resampled from one prompt are that prompt again: an interval of no width, which would pass any gate. */
+/* Resamples of one prompt are that prompt again: an interval of width zero, which would pass any gate. */
 static geodec_interval interval_of(geodec_interval v, int64_t prompts)
 {
     if (prompts < 2) v.low = v.high = (double)NAN;
@@ -293,7 +293,7 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
         if (c->row[i].drafter != d) continue;
         r.n_compared += c->row[i].compared;
         r.n_different += c->row[i].mismatches;
-        if (c->row[i].compared == 0) continue; /* drawn by the drafter: other tokens of the same distribution */
+        if (c->row[i].compared == 0) continue; /* sampled by the drafter: other tokens of the same distribution */
         greedy = greedy || !c->row[i].sampled;
         sampled = sampled || c->row[i].sampled;
     }

@@ -1,17 +1,20 @@
-/* The readiness report: what a decoder may claim, under the papers' field names, with a gate that can fail.
+/* The readiness report: which properties a decoder has, under the published field names, with a gate that can fail.
  *
- * The papers' runtime called itself geodesic_ready when runtime_share >= 0.08 and a consistency it had set itself was
- * >= 0.85; as the verifier's own argmax counted as a draft, both held by construction. The thresholds here are others:
+ * The published runtime (geodesic speculative decoding, 2026) called itself geodesic_ready when runtime_share >= 0.08
+ * and a consistency that it had set itself was >= 0.85; as the verifier's own argmax counted as a draft, both held by
+ * construction. The conditions here are:
  *
  *   geodesic_ready      the artifacts' fingerprints equal those of the model, the output was compared with plain
- *                       decoding and is equal, the lower end of the acceptance interval lies above the acceptance of
- *                       the bigram control, tokens_per_pass > 1, and the lower end of the speed-up interval is above 1
+ *                                             decoding and is equal, the lower end of the acceptance interval lies
+ *                       above the acceptance of
+ *                                             the bigram control, tokens_per_pass > 1, and the lower end of the
+ *                       speed-up interval is above 1
  *   hybrid_ready        exact and tokens_per_pass > 1
  *   degraded_geodesic   exact only
  *   not_ready           otherwise: a difference, or nothing was compared
  *
  * A number that was not measured is NaN, written as null, and fails every condition on it; so does the interval of a
- * single prompt, which says nothing about others. */
+ * single prompt, which does not generalise. */
 #ifndef GEODEC_MEASURE_READINESS_H
 #define GEODEC_MEASURE_READINESS_H
 
@@ -35,7 +38,7 @@ typedef struct geodec_readiness {
     int32_t gamma;
     bool adaptive;
     geodec_attnres attnres; /* of the model that decided; "attnres" is damp, "depth_attention" depth_attn */
-    /* exactness: output tokens held against plain decoding and how many differ */
+    /* exactness: output tokens compared with plain decoding, and how many differ */
     const char *exactness_mode; /* "greedy", "sampled", "greedy and sampled" */
     int64_t n_compared, n_different;
     /* counted */
@@ -50,7 +53,7 @@ typedef struct geodec_readiness {
     double projected_speedup; /* closed form (decode/predict.h) */
     /* of the artifacts; NaN where they hold none. The report's "axiom" is of the metric (lab/consistency/correct.h):
      * the cloud's integer dimension, the share of held-out states that the metric of other texts is right about, and
-     * the same with its matrices dealt out anew; "flow_map" is of the flow map (flowmap/map.h). */
+     * the same with its matrices permuted; "flow_map" is of the flow map (flowmap/map.h). */
     double intrinsic_dim, consistency, consistency_control;
     double flow_consistency, flow_consistency_control;
 } geodec_readiness;
@@ -61,15 +64,16 @@ GEODEC_API geodec_readiness geodec_readiness_none(void);
 typedef struct geodec_readiness_gate {
     bool fingerprints_equal, exact, above_control, fewer_passes, faster;
 } geodec_readiness_gate;
-/* The conditions one by one, and the rung they give. */
+/* The conditions one by one, and the level they give. */
 GEODEC_API geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
 GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
 
-/* Was this run in a mode of the papers' runtime, by what the mode does?
+/* Whether this run was in a mode of the published runtime, by what the mode does:
  *   full     --ott-full: a geometric drafter (flowmap or rollout) and onedecode, attnres damp:0.35
  *   theorem  --ott-theorem: attnres damp:0.45 and depth_attn of any strength
- *   perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle). Its
- *            acceptance is 1 by construction: true says that the run is a ceiling, not a drafter. */
+ *     perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle).
+ *   Its
+ *            acceptance is 1 by construction: true means that the run is an upper bound, not a drafter. */
 typedef struct geodec_ott_modes {
     bool full, theorem, perfect;
 } geodec_ott_modes;

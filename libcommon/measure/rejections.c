@@ -16,7 +16,7 @@ void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class)
         const char *s = geodec_tokenizer_piece(t, id, &n);
         class[id] = OTHER;
         if (geodec_tokenizer_is_control(t, id) || n == 0 || (n == 6 && memcmp(s, "<0x", 3) == 0)) continue;
-        /* Blanks are written as a sign of their own by both kinds of vocabulary. */
+        /* Both kinds of vocabulary write blanks as a special character. */
         size_t at = 0;
         for (;;) {
             if (at + 3 <= n && memcmp(s + at, metaspace, 3) == 0)
@@ -101,7 +101,7 @@ static void tally(recorder *r, int32_t i, bool rejected)
     s->stop[geodec_guard_is_stop(&guard, x->token) ? 1 : geodec_guard_is_stop(&guard, own) ? 2 : 0]++;
 }
 
-/* Walks the drafts of a round down to the first that is not the model's own choice or to a stop token. */
+/* Follows the drafts of a round down to the first that is not the model's argmax, or to a stop token. */
 static void close_round(recorder *r)
 {
     const geodec_guard guard = {0, r->opt->stop, r->opt->n_stop};

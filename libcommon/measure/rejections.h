@@ -1,8 +1,8 @@
-/* What the rejected drafts were: of each round's first rejection the draft's rank and probability under the model, the
- * stop tokens, what kind of token it was, where in the draft it stood and which part of the drafter proposed it. Beside
- * each share of rejections stands that of all reached drafts: a class is worse than others only where the two differ.
+/* Kinds of rejected drafts. Of each round's first rejection: the draft's rank and probability under the model, the stop
+ * tokens, the class of token, the place in the draft and the part of the drafter that proposed it. Each share of
+ * rejections is reported with that of all reached drafts: a class is worse than others only where the two differ.
  *
- * Greedy chains. The target and the drafter are wrapped; the decoding loop and its output are what they were. */
+ * Greedy chains. The target and the drafter are wrapped; the decoding loop and its output are unchanged. */
 #ifndef GEODEC_MEASURE_REJECTIONS_H
 #define GEODEC_MEASURE_REJECTIONS_H
 
@@ -26,7 +26,7 @@ typedef struct geodec_rejections {
     int64_t rank[GEODEC_REJECT_RANKS], probability[GEODEC_REJECT_PROBABILITIES], stop[GEODEC_REJECT_STOPS];
     /* [0] rejected, [1] reached */
     int64_t class[2][GEODEC_TOKEN_CLASSES], position[2][GEODEC_DRAFT_MAX], source[2][GEODEC_DRAFT_SOURCES_MAX],
-        warm_up[2][2]; /* [behind the warm-up, within it] */
+        warm_up[2][2]; /* [after the warm-up, within it] */
 } geodec_rejections;
 
 /* class [vocab size of t], owned by the caller: the class of every token, by its piece. */

@@ -53,8 +53,8 @@ void geodec_compress_factors_expand(int64_t n, int32_t rank, bool full, const fl
 }
 
 /* U S V^T of m [n][n] by the eigenvectors of m^T m: s_k = |m v_k| falls, u_k = m v_k / s_k. A cut to rank r is m V_r
- * V_r^T, whose error is the tail of s whatever the accuracy of V; only directions within 1e-8 of the largest s may
- * change places with better ones. scratch: 2 n^2 + n + geodec_eig_sym_scratch(n). u and vt may be NULL. */
+ * V_r^T, whose error is the tail of s whatever the accuracy of V; only directions within 1e-8 of the largest s may be
+ * interchanged. scratch: 2 n^2 + n + geodec_eig_sym_scratch(n). u and vt may be NULL. */
 static geodec_status factorise(int64_t n, const double *m, double *u, double *s, double *vt, double *scratch,
                                geodec_err *err)
 {
@@ -124,7 +124,7 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
     GEODEC_NEW(split, count);
     double *u = block, *vt = u + count * nn, *s = vt + count * nn, *m = s + count * n, *back = m + nn,
            *plain = back + nn, *scratch = plain + n;
-    /* From the last matrix, which strays farthest from I: one that needs the full form ends the search for a rank, and
+    /* From the last matrix, which differs most from I. A matrix that needs the full form ends the search for a rank;
      * one within the tolerance of I needs no decomposition. */
     for (int64_t i = count - 1; i >= 0 && 2 * n * f.rank < nn; i--) {
         const double limit = tolerance * frobenius(nn, phi + i * nn);

@@ -1,7 +1,7 @@
 /* Compression of one record: a path by few waypoints, its propagators by the low-rank part of Phi - I.
  *
- * Phi itself is close to I and has no small singular values, so cutting Phi to rank r throws most of it away (relative
- * error sqrt((n - r) / n)); what a path adds to a shift is Phi - I, and that does have a small rank. */
+ * Phi itself is close to I and has no small singular values, so a cut of Phi to rank r has a relative error of sqrt((n
+ * - r) / n). Phi - I, the difference from a plain shift, does have a small rank. */
 #ifndef GEODEC_RECORDS_COMPRESS_H
 #define GEODEC_RECORDS_COMPRESS_H
 

@@ -47,12 +47,12 @@ void geodec_lookup_destroy(geodec_lookup *l)
 
 /* ---- searches --------------------------------------------------------------------------------------------------- */
 
-/* Says what is wrong with a search that found nothing. */
+/* Reports the fault of a search that found nothing. */
 static geodec_status refuse(const geodec_lookup *l, const double *q, const double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = l->n;
-    if (!g && !l->g) GEODEC_THROW(GEODEC_INVAL, "neither the query nor the records bring a metric");
+    if (!g && !l->g) GEODEC_THROW(GEODEC_INVAL, "neither the query nor the records have a metric");
     if (!geodec__finite(n, q)) GEODEC_THROW(GEODEC_NUMERIC, "the query is not finite");
     if (g) {
         if (!geodec__finite(n * n, g)) GEODEC_THROW(GEODEC_NUMERIC, "the metric at the query is not finite");

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { LANES_F = GEODEC__LOOKUP_LANES };
-/* Records times tr(g) tr(g^-1) / n^2 from which it pays to compute more a box to open fewer of them. */
+/* Records times tr(g) tr(g^-1) / n^2 above which it pays to compute tighter bounds and open fewer boxes. */
 #define SKEWED 3e5
 
 /* ---- distances in float64 ---------------------------------------------------------------------------------------- */
@@ -71,11 +71,11 @@ INLINE bool pivots(int64_t n, const double *g, double *u, double *d, double *r)
     return good;
 }
 
-static void set_loose(int64_t n, double trace, double trace_inverse, geodec__lookup_bounds *b)
+static void set_slack(int64_t n, double trace, double trace_inverse, geodec__lookup_bounds *b)
 {
     b->norm = sqrt(trace);
     b->skew = trace * trace_inverse / (double)(n * n);
-    b->loose = 1 + 256 * (double)(n * n) * DBL_EPSILON * trace * trace_inverse;
+    b->slack = 1 + 256 * (double)(n * n) * DBL_EPSILON * trace * trace_inverse;
 }
 
 INLINE bool bounds_n(int64_t n, const double *g, geodec__lookup_bounds *b)
@@ -113,7 +113,7 @@ INLINE bool bounds_n(int64_t n, const double *g, geodec__lookup_bounds *b)
         b->v[i] = (float)(1 / row[i]);
         trace_inverse += diagonal[i];
     }
-    set_loose(n, trace, trace_inverse, b);
+    set_slack(n, trace, trace_inverse, b);
     return true;
 }
 
@@ -156,7 +156,7 @@ static bool bounds_8(const double *g, geodec__lookup_bounds *b)
     v_store(out, v_div(v_set1(1), row));
     for (int i = 0; i < 8; i++) b->v[i] = (float)out[i];
     trace_inverse = v_sum(diagonal);
-    set_loose(8, trace, trace_inverse, b);
+    set_slack(8, trace, trace_inverse, b);
     return true;
 }
 
@@ -192,9 +192,9 @@ static float panel_limit(const search *s, double norm)
     return (float)(r * r * (1 + 4 * (double)FLT_EPSILON)) + FLT_MIN;
 }
 
-static void set_limits(search *s, double loose)
+static void set_limits(search *s, double slack)
 {
-    const double n = (double)s->l->n, t = fmax(s->best2, 0) * loose;
+    const double n = (double)s->l->n, t = fmax(s->best2, 0) * slack;
     s->reach = sqrt(t) * (1 + (n + 8) * (double)FLT_EPSILON);
     s->box_limit = (float)(t * (1 + (n + 8) * (double)FLT_EPSILON)) + FLT_MIN;
     if (s->g) s->limit = panel_limit(s, s->b.norm);
@@ -220,7 +220,7 @@ INLINE void refine(search *s, int64_t n, int64_t p, fvec sum, unsigned mask)
 {
     const geodec_lookup *l = s->l;
     const int32_t *index = l->index + p * LANES_F;
-    const double loose = s->g ? s->b.loose : l->loose;
+    const double slack = s->g ? s->b.slack : l->slack;
     float d2[LANES_F];
     f_store(d2, sum);
     while (mask) {
@@ -233,15 +233,15 @@ INLINE void refine(search *s, int64_t n, int64_t p, fvec sum, unsigned mask)
         const double before = s->best2;
         evaluate(s, n, index[k]);
         if (s->best2 < before) {
-            set_limits(s, loose);
+            set_limits(s, slack);
             mask &= f_not_above(sum, s->g ? s->limit : panel_limit(s, (double)l->norm[p]));
         }
     }
 }
 
-/* P panels at once, which share the entries of F, row by row until the sum says enough. The last k rows alone give the
- * length with the other coordinates chosen as well as can be; the first weigh the stiff directions (row 1 is
- * g e_1 / sqrt(g_11)), and where the condition is bad two of them are mostly enough. */
+/* P panels at once, which share the entries of F, row by row until the sum is large enough. The last k rows alone give
+ * the length with the other coordinates chosen best; the first weigh the stiff directions (row 1 is g e_1 /
+ * sqrt(g_11)), and with a bad condition two of them are mostly enough. */
 INLINE void panels(const int P, const int stiff_first, search *s, int64_t n, const int64_t *p)
 {
     const float *f = s->b.factor;
@@ -300,7 +300,7 @@ INLINE void panel_own(search *s, int64_t n, int64_t p)
     if (mask) refine(s, n, p, sum, mask);
 }
 
-/* The panels of a group in `mask` whose boxes are `bound` away, the nearest first, the rest in their order. */
+/* The panels of a group in `mask` whose boxes are at distance `bound`: the nearest first, the rest in their order. */
 INLINE void leaves(search *s, int64_t n, int64_t group, fvec bound, unsigned mask)
 {
     int k = __builtin_ctz(mask);
@@ -350,8 +350,8 @@ INLINE fvec boxes(const search *s, int64_t n, const geodec__lookup_level *at, in
     return f_max(top, sum);
 }
 
-/* The same by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2, and each term is at least the square of what
- * the box keeps from zero, |f_k (q - m)| - |f_k| h with m its middle and h half its sides. */
+/* The same by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2, and each term is at least the square of the
+ * distance of the box from zero, |f_k (q - m)| - |f_k| h with m its middle and h half its sides. */
 INLINE fvec slabs(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group, fvec bound)
 {
     const float *lo = at->lo + group * n * LANES_F, *hi = at->hi + group * n * LANES_F, *f = s->b.factor;
@@ -434,10 +434,10 @@ static bool prepare(search *s)
         for (int64_t k = 0; k < n; k++)
             for (int64_t j = k; j < n; j++) s->wide[k * n + j] = fabsf(s->b.factor[k * n + j]);
     }
-    const double norm = s->g ? s->b.norm : l->stiff, loose = s->g ? s->b.loose : l->loose;
+    const double norm = s->g ? s->b.norm : l->stiff, slack = s->g ? s->b.slack : l->slack;
     s->limit = s->box_limit = INFINITY;
     s->reach = INFINITY;
-    return far * fmax(norm, 1) < GEODEC__LOOKUP_FAR && loose < GEODEC__LOOKUP_LOOSE;
+    return far * fmax(norm, 1) < GEODEC__LOOKUP_FAR && slack < GEODEC__LOOKUP_SLACK;
 }
 
 /* ---- few records: float64 throughout ----------------------------------------------------------------------------- */

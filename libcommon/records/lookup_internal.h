@@ -1,5 +1,5 @@
 /* Internal: the packed anchors of a lookup, and its kernels, one variant for each instruction set. All give the same
- * bits: every sum has one order and fused multiply-adds where the text says fma, lane by lane.
+ * bits: every sum has one order and fused multiply-adds where the code has fma, lane by lane.
  *
  * The anchors lie in the order of a k-d tree, sixteen to a panel, float32, relative to the centre, a row of sixteen for
  * each coordinate. Sixteen panels share a group of boxes, sixteen groups one of the next level, and so on. */
@@ -34,28 +34,29 @@ struct geodec_lookup {
     float *anchor;  /* [panels][n][16] */
     float *factor;  /* [panels][n(n+1)/2][16] or NULL: of the records' metrics, rows of F, the last row first */
     float *norm; /* [panels] largest |F|_F; a metric too badly conditioned for bounds counts as zero: always computed */
-    double loose, stiff; /* largest of the records' `loose` and `norm`: geodec__lookup_bounds */
+    double slack, stiff; /* largest of the records' `slack` and `norm`: geodec__lookup_bounds */
     int levels;
     geodec__lookup_level level[GEODEC__LOOKUP_LEVELS];
     double *minus; /* [ceil(R / 8)][n][8] -q, the last repeated; up to GEODEC__LOOKUP_SMALL records, else NULL */
 };
 
-/* What a metric gives to search with: g = F^T F with F upper triangular, (factor [n][n], what lies below the diagonal
- * is not set), and weights of two lower bounds that hold for every x, x^T g x >= max_i w_i x_i^2,  w_i = 1 / (g^-1)_ii
- * (the box around the ellipsoid), x^T g x >= sum_i v_i x_i^2,  v_i = 1 / sum_j |(g^-1)_ij|   (Gershgorin: g^-1 <=
- * diag(sum_j |(g^-1)_ij|)). loose: factor on squared lengths that covers the rounding of all of these and of distances
- * computed in float64. Each is exact for a metric that differs from g by at most c n^2 eps tr(g), c a few (backward
- * error of the factorisation, of the triangular inverse, of a quadratic form), which is that times tr(g^-1) relative to
- * x^T g x: 256 n^2 eps tr(g) tr(g^-1). */
+/* Search data of a metric: g = F^T F with F upper triangular (factor [n][n]; entries below the diagonal are not set),
+ * and weights of two lower bounds that hold for every x:
+ *     x^T g x >= max_i w_i x_i^2,  w_i = 1 / (g^-1)_ii              (the box around the ellipsoid)
+ *     x^T g x >= sum_i v_i x_i^2,  v_i = 1 / sum_j |(g^-1)_ij|      (Gershgorin: g^-1 <= diag(sum_j |(g^-1)_ij|))
+ * slack: factor on squared lengths that covers the rounding of all of these and of distances computed in float64. Each
+ * is exact for a metric that differs from g by at most c n^2 eps tr(g), c a few (backward error of the factorisation,
+ * of the triangular inverse, of a quadratic form), which is that times tr(g^-1) relative to x^T g x: 256 n^2 eps tr(g)
+ * tr(g^-1). */
 typedef struct geodec__lookup_bounds {
-    double norm, loose;
+    double norm, slack;
     double skew; /* tr(g) tr(g^-1) / n^2, at least 1 */
     float w[GEODEC_RBF_MAX_N], v[GEODEC_RBF_MAX_N], factor[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];
 } geodec__lookup_bounds;
 
-/* The largest length and `loose` at which the bounds are used; beyond them every record is computed in float64. */
+/* The largest length and `slack` at which the bounds are used; beyond them every record is computed in float64. */
 #define GEODEC__LOOKUP_FAR 1e18
-#define GEODEC__LOOKUP_LOOSE 1.5
+#define GEODEC__LOOKUP_SLACK 1.5
 
 typedef struct geodec__lookup_kernels {
     const char *name;
@@ -65,7 +66,7 @@ typedef struct geodec__lookup_kernels {
     double (*distance_own)(int64_t n, const double *q, const double *c, const float *g);
     /* False when g [n][n] has no Cholesky factor or is not finite. */
     bool (*bounds)(int64_t n, const double *g, geodec__lookup_bounds *out);
-    /* hit->index is -1 when the query or the metric is no good. */
+    /* hit->index is -1 when the query or the metric is not valid. */
     void (*nearest)(const struct geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit);
     /* Eight queries q [8][n] with metrics g [8][n][n], at most GEODEC__LOOKUP_SMALL records. */
     void (*eight)(const struct geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit);

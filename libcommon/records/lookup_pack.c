@@ -144,7 +144,7 @@ static geodec_status take_metrics(geodec_lookup *l, float *w, float *v, geodec_e
     GEODEC_NEW(b, 1);
     GEODEC_NEW(l->factor, l->panels * packed * LANES);
     GEODEC_NEW(l->norm, l->panels);
-    l->loose = 1;
+    l->slack = 1;
     for (int64_t s = 0; s < l->panels * LANES; s++) {
         const int32_t r = l->index[s];
         if (r < 0) {
@@ -156,14 +156,14 @@ static geodec_status take_metrics(geodec_lookup *l, float *w, float *v, geodec_e
         geodec_sym_unpack(n, row, g);
         if (!l->kernels->bounds(n, g, b))
             GEODEC_THROW(GEODEC_NUMERIC, "the metric of record %d is not positive definite or not finite", (int)r);
-        if (!(b->loose < GEODEC__LOOKUP_LOOSE && b->norm < GEODEC__LOOKUP_FAR)) continue; /* zero bounds */
+        if (!(b->slack < GEODEC__LOOKUP_SLACK && b->norm < GEODEC__LOOKUP_FAR)) continue; /* zero bounds */
         memcpy(w + s * n, b->w, (size_t)n * sizeof *w);
         memcpy(v + s * n, b->v, (size_t)n * sizeof *v);
         float *to = l->factor + s / LANES * packed * LANES + s % LANES;
         for (int64_t k = n - 1; k >= 0; k--)
             for (int64_t j = k; j < n; j++, to += LANES) *to = b->factor[k * n + j];
         if (b->norm > (double)l->norm[s / LANES]) l->norm[s / LANES] = nextafterf((float)b->norm, INFINITY);
-        l->loose = fmax(l->loose, b->loose);
+        l->slack = fmax(l->slack, b->slack);
         l->stiff = fmax(l->stiff, b->norm);
     }
 done:

@@ -197,7 +197,7 @@ done:
     return st;
 }
 
-/* rho of the exact propagator, and the mean error of what is stored at that distance. */
+/* rho of the exact propagator, and the mean error of the stored one at that distance. */
 static geodec_status radius_task(void *ctx, int64_t i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

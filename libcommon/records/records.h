@@ -1,4 +1,4 @@
-/* The record store: compressed trajectories with everything a lookup needs, in contiguous arrays.
+/* The record store: compressed trajectories with all data for a lookup, in contiguous arrays.
  *
  * A record is a path that begins at an anchor q of the cloud: waypoints, propagators, the radius rho within which the
  * propagator predicts the end of a moved path, the metric at the anchor, and the model's best logits at the state the
@@ -84,14 +84,14 @@ GEODEC_API void geodec_records_clear(geodec_records *r);
 GEODEC_API void geodec_records_phi(const geodec_records *r, int64_t i, int64_t w, double *phi);
 /* Position of record i at parameter t: x [n]. */
 GEODEC_API void geodec_records_x(const geodec_records *r, int64_t i, double t, double *x);
-/* Where a path from q + d ends to first order: x [n] = x_T + Phi_T d. */
+/* End of a path from q + d to first order: x [n] = x_T + Phi_T d. */
 GEODEC_API void geodec_records_predict(const geodec_records *r, int64_t i, const double *d, double *x);
 
 /* Bytes of the store's arrays, and of the same content uncompressed: every node, x, v and Phi in float32. */
 GEODEC_API int64_t geodec_records_bytes(const geodec_records *r);
 GEODEC_API int64_t geodec_records_bytes_plain(const geodec_records *r);
 
-/* What a run of lookups over the store showed (lookup.h), kept with the artifact. */
+/* Figures of a run of lookups over the store (lookup.h), saved with the artifact. */
 
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_trial *trial,

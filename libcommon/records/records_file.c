@@ -1,4 +1,3 @@
-/* The records artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "linalg/stats.h"
@@ -148,7 +147,7 @@ geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_
 {
     geodec_status st = GEODEC_OK;
     geodec_records file = *r;
-    if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* of no use alone */
+    if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* not valid without its partner */
     file.packed = r->n * (r->n + 1) / 2;
     file.factors = r->offset[r->records];
     file.trial = *trial;

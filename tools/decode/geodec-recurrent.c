@@ -4,7 +4,7 @@
 
 static const char *output = "recurrent.h5";
 static int64_t width = 256, classes = 2048;
-static double epochs = 5, rate = 0.004, drawn = 0.2;
+static double epochs = 5, rate = 0.004, sampled = 0.2;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "recurrent.h5"),
@@ -13,7 +13,7 @@ static const cli_option options[] = {
             "tokens it knows at most, the most frequent ones"),
     OPT_F64("epochs", 0, &epochs, 0.01, 1000, "X", "of the fit"),
     OPT_F64("rate", 0, &rate, 1e-9, 1, "X", "of Adam, at its highest"),
-    OPT_F64("drawn", 0, &drawn, 0, 1, "X",
+    OPT_F64("drawn", 0, &sampled, 0, 1, "X",
             "share of the target that the drawn token gets; the rest is the model's best logits"),
 };
 
@@ -45,7 +45,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.classes = classes;
     o.epochs = epochs;
     o.rate = rate;
-    o.drawn = drawn;
+    o.sampled = sampled;
     o.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));

@@ -63,13 +63,13 @@ typedef struct ladder {
     geodec_onedecode cells;
     geodec_ngram *store;
     int32_t n;
-    geodec_ablation_variant rung[GEODEC_RUNGS_MAX];
-    bool rolls[GEODEC_RUNGS_MAX];
+    geodec_ablation_variant variant[GEODEC_ABLATION_MAX];
+    bool rolls[GEODEC_ABLATION_MAX];
 } ladder;
 
 static int32_t add(ladder *l, const char *name, geodec_drafter *d, int32_t base)
 {
-    l->rung[l->n] = (geodec_ablation_variant){.name = name, .drafter = d, .base = base};
+    l->variant[l->n] = (geodec_ablation_variant){.name = name, .drafter = d, .base = base};
     return l->n++;
 }
 
@@ -146,7 +146,7 @@ done:
 
 static void clear(ladder *l)
 {
-    for (int32_t k = 0; k < l->n; k++) geodec_drafter_destroy(l->rung[k].drafter);
+    for (int32_t k = 0; k < l->n; k++) geodec_drafter_destroy(l->variant[k].drafter);
     geodec_counts_clear(&l->unigram);
     geodec_counts_clear(&l->bigram);
     geodec_onedecode_clear(&l->cells);
@@ -161,13 +161,13 @@ static void print(const ladder *l, const geodec_ablation_figures *f, const doubl
     printf("rung\ttop1\ttop1_low\ttop1_high\ttop8\ttop8_low\ttop8_high\tclaimed\tclaimed_low\tclaimed_high\tbase\t"
            "gain1\tgain1_low\tgain1_high\tgain8\tgain8_low\tgain8_high\tbroken\n");
     for (int32_t k = 0; k < l->n; k++) {
-        printf("%s", l->rung[k].name);
+        printf("%s", l->variant[k].name);
         print_estimate(f[k].top1);
         print_estimate(f[k].top8);
         print_estimate(f[k].claimed);
-        printf("\t%s", l->rung[k].base < 0 ? "-" : l->rung[l->rung[k].base].name);
-        print_estimate(l->rung[k].base < 0 ? none : f[k].gain1);
-        print_estimate(l->rung[k].base < 0 ? none : f[k].gain8);
+        printf("\t%s", l->variant[k].base < 0 ? "-" : l->variant[l->variant[k].base].name);
+        print_estimate(l->variant[k].base < 0 ? none : f[k].gain1);
+        print_estimate(l->variant[k].base < 0 ? none : f[k].gain8);
         printf("\t%.4f\n", broken[k]);
     }
 }
@@ -182,8 +182,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_rollout r = {0};
     geodec_step_rows rows = {0};
     geodec_rollout_options o = geodec_rollout_defaults();
-    geodec_ablation_figures f[GEODEC_RUNGS_MAX];
-    double broken[GEODEC_RUNGS_MAX] = {0};
+    geodec_ablation_figures f[GEODEC_ABLATION_MAX];
+    double broken[GEODEC_ABLATION_MAX] = {0};
     ladder l = {.n = 0};
     o.step.k = dims;
     o.step.ridge = ridge;
@@ -202,14 +202,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_rollout_bake(&a, &o, head_rows, m, c->pool, &c->hooks, &r, &rows, err));
     GEODEC_TRY(add_tables(&l, &a, &rows, c, err));
     GEODEC_TRY(add_rollouts(&l, &r, &rows, &o, err));
-    GEODEC_TRY(geodec_ablation_run(&a, &rows, c->seed, places, resamples, l.rung, l.n, &c->hooks, f, err));
+    GEODEC_TRY(geodec_ablation_run(&a, &rows, c->seed, places, resamples, l.variant, l.n, &c->hooks, f, err));
     for (int32_t k = 0; k < l.n; k++) {
         int64_t steps, failed;
         if (!l.rolls[k]) continue;
-        geodec_rollout_drafter_steps(l.rung[k].drafter, &steps, &failed);
+        geodec_rollout_drafter_steps(l.variant[k].drafter, &steps, &failed);
         broken[k] = steps > 0 ? (double)failed / (double)steps : 0;
     }
-    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.rung, f, broken, l.n, stage.out, err));
+    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.variant, f, broken, l.n, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     print(&l, f, broken);
     cli_say(c, "%lld places of held-out texts; the shortlist has %.2f %% of what the model says",

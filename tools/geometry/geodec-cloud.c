@@ -111,7 +111,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (s.sketch_width > 0)
         cli_say(c, "components from a sketch of width %lld: residual %.1e of the first eigenvalue",
                 (long long)s.sketch_width, s.sketch_residual);
-    const geodec_cloud_rung *r = &s.rung[GEODEC_CLOUD_RUNGS - 1], *g = &s.control[GEODEC_CLOUD_RUNGS - 1];
+    const geodec_cloud_subset *r = &s.subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s.control[GEODEC_CLOUD_SUBSETS - 1];
     cli_say(c, "layer %lld: %lld points (%lld duplicates dropped), d %lld, K %lld for %.1f %% (Gaussian control %lld)",
             (long long)o.layer, (long long)s.points, (long long)s.duplicates, (long long)s.d, (long long)s.k,
             100 * s.explained, (long long)g->components);

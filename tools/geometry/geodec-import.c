@@ -170,7 +170,7 @@ static geodec_status write_cloud(cli_stage *stage, int64_t rows, int64_t n, cons
     GEODEC_TRY(stage_create(stage, &geodec_cloud_kind, err));
     GEODEC_TRY_MSG(geodec_cloud_from_points(&points, &o, stage->out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
     GEODEC_TRY(stage_commit(stage, err));
-    const geodec_cloud_rung *r = &s.rung[GEODEC_CLOUD_RUNGS - 1], *g = &s.control[GEODEC_CLOUD_RUNGS - 1];
+    const geodec_cloud_subset *r = &s.subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s.control[GEODEC_CLOUD_SUBSETS - 1];
     cli_say(c, "%lld points of %lld coordinates; TwoNN %.2f (Gaussian control %.2f)", (long long)rows, (long long)n,
             r->twonn.fit, g->twonn.fit);
 done:

@@ -52,7 +52,7 @@ static void summarise(const cli *c, const geodec_library_sweep *s)
                 "error of such a hit's next state in rms steps: %.2f, moved by the difference %.2f; state itself %.2f, "
                 "random record %.2f",
                 s->target_quality[GEODEC_LIBRARY_COPY], s->target_quality[GEODEC_LIBRARY_TRANSPORT],
-                s->target_quality[GEODEC_LIBRARY_IDENTITY], s->target_quality[GEODEC_LIBRARY_CHANCE]);
+                s->target_quality[GEODEC_LIBRARY_IDENTITY], s->target_quality[GEODEC_LIBRARY_RANDOM]);
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -96,7 +96,7 @@ static void summarise(const state *s)
                 "above %g %.0f %%",
                 geodec_velocity_initial_name((geodec_velocity_initial_surrogate)p), v->cosine[p][0].value,
                 v->cosine[p][0].low, v->cosine[p][0].high, v->cosine[p][1].value, (long long)v->counted[p][1],
-                v->chance[p].value, v->leak[p].value, s->o.close, 100 * v->close[p].value);
+                v->unrelated[p].value, v->leak[p].value, s->o.close, 100 * v->close[p].value);
         }
     }
 }

@@ -1,18 +1,19 @@
-/* Can block summaries of one text be had from those of others? Real states x_0, x_1, .. x_B of texts, `stride` tokens
- * apart, stand for the blocks; those of a held-out text are predicted from its first two, x_0 and x_1 (where the query
- * is and where it is going), and from the blocks of anchors of other texts: with a the nearest anchor in the metric at
+/* Predicts block summaries of one text from those of others. Real states x_0, x_1, .. x_B of texts, `stride` tokens
+ * apart, represent the blocks. Those of a held-out text are predicted from its first two, x_0 and x_1 (position and
+ * direction of the query), and from the blocks of anchors of other texts: with a the nearest anchor in the metric at
  * x_0
  *
  *     persistence   x_0                                     control: error 1 by definition
- *     mean          x_0 + mean over all anchors of (a_b - a_0)   control: what the position alone tells
- *     centre        mean over all anchors of a_b             control: what no state of the query tells
+ *     mean          x_0 + mean over all anchors of (a_b - a_0)   control: the position alone
+ *     centre        mean over all anchors of a_b             control: no state of the query
  *     shuffled      x_0 + (s_b - s_0), s any anchor          control
  *     nearest       a_b + (x_0 - a_0)
  *     jacobi        a_b + Phi_b (x_0 - a_0)                  Phi of the geodesic from a_0 with velocity a_1 - a_0
- *     softmax       sum_i w_i (i_b + x_0 - i_0), w ~ exp(-d_i^2 / 2 tau), over the `top` nearest; tau the median of d^2
+ *         softmax       sum_i w_i (i_b + x_0 - i_0), w ~ exp(-d_i^2 / 2 tau), over the `top` nearest; tau the median of
+ *     d^2
  *     simplex       the same with weights that fit x_0 best: least squares over the simplex (linalg/simplex_ls.h)
- *     oracle        weights that fit x_b itself: no weights of the simplex do better; uses the answer, as the paper
- * does
+ *         oracle        weights that fit x_b itself: the best weights of the simplex; uses the answer, as the
+ *     manuscript does
  *
  * Errors are |prediction - x_b| in the metric at x_b over the same length of x_b - x_0, sums over queries; intervals by
  * bootstrap over texts. */

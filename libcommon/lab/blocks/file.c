@@ -1,4 +1,3 @@
-/* The blocks artifact. */
 #include "artifact/binding.h"
 #include "lab/blocks/correct.h"
 

@@ -45,7 +45,7 @@ static geodec_status anchor_task(void *ctx, int64_t a, geodec_err *err)
     GEODEC_TRY(geodec_harness_unit(j->m, q, v, err));
     geodec_harness_geodesic(j->m, q, v, STEPS, DL, xs, vs);
     if (!geodec__finite((STEPS + 1) * n, xs))
-        GEODEC_THROW(GEODEC_NUMERIC, "the path of anchor %lld blows up", (long long)a);
+        GEODEC_THROW(GEODEC_NUMERIC, "the path of anchor %lld diverges", (long long)a);
     GEODEC_TRY(geodec_harness_propagator(j->m, xs, vs, STEPS, DL, j->phi + a * (STEPS + 1) * n * n, err));
 done:
     geodec_mem_free(vs);
@@ -118,7 +118,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
     j->unlike[q] = (double)different / TOP;
     geodec_harness_geodesic(j->m, x, j->velocity + top[0] * n, STEPS, DL, xs, NULL);
     if (!geodec__finite((STEPS + 1) * n, xs))
-        GEODEC_THROW(GEODEC_NUMERIC, "the path of query %lld blows up", (long long)q);
+        GEODEC_THROW(GEODEC_NUMERIC, "the path of query %lld diverges", (long long)q);
     for (int64_t b = 0; b <= B; b++) {
         const double *truth = xs + b * PER * n;
         double length, d[3];
@@ -175,7 +175,7 @@ geodec_status geodec_blocks_published_run(int64_t points, int64_t n, const doubl
     for (int64_t i = 0; i < anchors + queries; i++) {
         const int64_t p = i < anchors ? anchor[i] : query[i - anchors];
         if (p < 0 || p >= points)
-            GEODEC_THROW(GEODEC_RANGE, "point %lld is none of %lld", (long long)p, (long long)points);
+            GEODEC_THROW(GEODEC_RANGE, "point %lld is not one of %lld", (long long)p, (long long)points);
     }
     GEODEC_NEW(block, anchors * (n + (STEPS + 1) * (n + n * n)) + queries * (6 * (B + 1) + 3));
     job j = {.m = &m, .point = point, .anchors = anchors, .anchor = anchor, .query = query, .velocity = block};
@@ -245,7 +245,7 @@ static const geodec_field fields[] = {
 static const geodec_attr attrs[] = {
     {"anchors", GEODEC_ATTR_I64, 0, "anchors", IN(b.anchors)},
     {"queries", GEODEC_ATTR_I64, 0, "queries", IN(b.queries)},
-    {"given_draws", GEODEC_ATTR_I64, 0, "1 = anchors, velocities and queries were given; 0 = drawn from our seed",
+    {"given_draws", GEODEC_ATTR_I64, 0, "1 = anchors, velocities and queries were given; 0 = sampled from our seed",
      IN(given)},
     {"nearest_mean", GEODEC_ATTR_F64, 0, "mean g-distance of the nearest anchor", IN(b.nearest[0])},
     {"nearest_p50", GEODEC_ATTR_F64, 0, "median", IN(b.nearest[1])},

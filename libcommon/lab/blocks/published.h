@@ -1,7 +1,7 @@
 /* The harness's block summaries: geodesics of the sampled manifold cut into blocks, their points "transported" to a
- * query by the propagator of the nearest anchor, or by a blend of the four nearest with weights fitted to the very
- * answer (least squares, negative weights cut off, divided by their sum). Errors are divided by the length of the
- * answer's own coordinates from the origin of the chart, not by what the path moved.
+ * query by the propagator of the nearest anchor, or by a blend of the four nearest with weights fitted to the answer
+ * itself (least squares, negative weights cut off, divided by their sum). Errors are divided by the length of the
+ * answer's coordinates from the origin of the chart, not by the distance that the path moved.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_BLOCKS_PUBLISHED_H
@@ -23,7 +23,7 @@ typedef struct geodec_blocks_published {
     int64_t anchors, queries;
     geodec_published_block block[GEODEC_PUBLISHED_BLOCKS + 1];
     double nearest[3];  /* g-distance of the nearest anchor: mean, median, 95th percentile */
-    double distinct[2]; /* share of different indices among the four nearest: mean, least; 1 whatever happens */
+    double distinct[2]; /* share of different indices among the four nearest: mean, least; 1 by construction */
 } geodec_blocks_published;
 
 /* point [points][n]; anchor [anchors] at least 4 of them, velocity [anchors][n] of any length (scaled to unit speed),
@@ -37,7 +37,7 @@ GEODEC_API geodec_status geodec_blocks_published_run(int64_t points, int64_t n, 
                                                      geodec_err *err) GEODEC_MUST_USE;
 
 GEODEC_API extern const geodec_kind geodec_blocks_published_kind;
-/* b with the metric of the nearest sample, today with the accessor; given: the draws were given. */
+/* b with the metric of the nearest sample, today with the accessor; given: the samples were given. */
 GEODEC_API geodec_status geodec_blocks_published_write(const geodec_blocks_published *b,
                                                        const geodec_blocks_published *today, bool given,
                                                        geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;

@@ -1,20 +1,20 @@
-/* Consistency of a metric: does what one half of the texts says about lengths hold for the states of the other half?
- * (It stands in the place of the papers' "axiom" phase, whose score lay in (0.55, 0.99] whatever the geometry.)
+/* Consistency of a metric: whether lengths measured on one half of the texts hold for the states of the other half. (It
+ * replaces the "axiom" phase of the manuscript, whose score lies in (0.55, 0.99] for any geometry.)
  *
  * Texts are divided into two halves (base/split.h). The metric of the first half is the log-Euclidean field through the
- * inverse local covariances of its states (metric.h, rbf.h). For each state x of the second half two things are
- * predicted by the field at x, and compared with g, the inverse local covariance of x's own k nearest neighbours among
- * the states of the second half. No state is on both sides, and both halves are about equally dense.
+ * inverse local covariances of its states (metric.h, rbf.h). For each state x of the second half two predictions of the
+ * field at x are compared with g, the inverse local covariance of x's own k nearest neighbours among the states of the
+ * second half. No state is on both sides, and both halves are about equally dense.
  *
- *   order  of the k (k - 1) / 2 pairs of neighbours, at most a share tau stand in another order of length
- *          |y - x|_field than of |y - x|_g
+ *   order  of the k (k - 1) / 2 pairs of neighbours, at most a share tau is ordered differently by the length
+ *          |y - x|_field than by |y - x|_g
  *   step   the length of the step v to the next state of x's text: | |v|_field / |v|_g - 1 | <= tau
  *
- * consistency = the share of the states of the second half for which both hold; of states that have no next one, order.
- * Controls, in the place of the field: the same matrices dealt out anew among the states of the first half (shuffled),
- * each turned at random with its spectrum kept (random), and one matrix for all, their log-Euclidean mean (constant).
- * What is above `shuffled` is knowledge of the place; what is above `random`, of directions. 95 % intervals by
- * bootstrap over the second half's texts. */
+ * consistency = the share of the states of the second half for which both hold; of states without a next one, order
+ * alone. Controls, in place of the field: the same matrices permuted among the states of the first half (shuffled),
+ * each rotated at random with its spectrum kept (random), and one matrix for all, their log-Euclidean mean (constant).
+ * A value above `shuffled` shows knowledge of the place; above `random`, of directions. 95 % intervals by bootstrap
+ * over the second half's texts. */
 #ifndef GEODEC_LAB_CONSISTENCY_CORRECT_H
 #define GEODEC_LAB_CONSISTENCY_CORRECT_H
 
@@ -61,8 +61,8 @@ typedef struct geodec_consistency {
     geodec_estimate gain[GEODEC_CONSISTENT_METRICS];  /* score of the fitted metric less this one's, paired by text */
 } geodec_consistency;
 
-/* x [points][n], states of a text behind each other; unit [points]: what the halves are made of (base/split.h), rows of
- * GEODEC_SPLIT_NONE are left out; the state behind a state is the next row of the same text [points]. 1 <= n <= 64.
+/* x [points][n], states of a text in order; unit [points]: units of the halves (base/split.h), rows of
+ * GEODEC_SPLIT_NONE are left out; the state after a state is the next row of the same text [points]. 1 <= n <= 64.
  * GEODEC_SCARCE (too few states or texts in a half), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. Bytes do not
  * depend on threads. */
 GEODEC_API geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x, const int32_t *text,

@@ -1,4 +1,3 @@
-/* The consistency artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "lab/consistency/correct.h"
@@ -14,9 +13,9 @@ typedef struct report {
 #define BY_METRIC(m) GEODEC_ARRAY(report, c.m, [0].value)
 
 static const geodec_field fields[] = {
-    {"/cloud_row", GEODEC_I32, "H", 0, "1", "row of the cloud each held-out state is", 0, AT(row)},
+    {"/cloud_row", GEODEC_I32, "H", 0, "1", "row of the cloud of each held-out state", 0, AT(row)},
     {"/discordance", GEODEC_F64, "K,H", 0, "1",
-     "share of the pairs of its neighbours that stand in another order of length than by its own neighbours' metric", 0,
+     "share of the pairs of its neighbours whose order of length differs from that by its own neighbours' metric", 0,
      AT(c.discordance)},
     {"/step_ratio", GEODEC_F64, "K,H", 0, "1",
      "length of the step to the next state over that by its own neighbours' metric; 0 = there is no next state", 0,
@@ -35,7 +34,7 @@ static const geodec_attr attrs[] = {
      GEODEC_LIST(geodec_consistency_names)},
     {"tau", GEODEC_ATTR_F64, 0, "tolerance of order and step", IN(c.tau)},
     {"consistency", GEODEC_ATTR_F64, 0, "of the fitted metric", IN(c.score[GEODEC_CONSISTENT_FITTED].value)},
-    {"consistency_shuffled", GEODEC_ATTR_F64, 0, "control: with its matrices dealt out anew",
+    {"consistency_shuffled", GEODEC_ATTR_F64, 0, "control: with its matrices permuted",
      IN(c.score[GEODEC_CONSISTENT_SHUFFLED].value)},
     {"layer", GEODEC_ATTR_I64, 0, "of the states", IN(layer)},
     {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(c.n)},
@@ -45,7 +44,7 @@ static const geodec_attr attrs[] = {
     {"held_out", GEODEC_ATTR_I64, 0, "states of the second half", IN(c.held_out)},
     {"steps", GEODEC_ATTR_I64, 0, "of these, with a next state", IN(c.steps)},
     {"units", GEODEC_ATTR_I64, 0, "texts or blocks of the second half", IN(c.units)},
-    {"split", GEODEC_ATTR_STR, 0, "what the halves are made of: document or block", IN(split)},
+    {"split", GEODEC_ATTR_STR, 0, "units of the halves: document or block", IN(split)},
 };
 
 static const geodec_extent extents[] = {{"H", IN(c.held_out)}, {"K", .plus = GEODEC_CONSISTENT_METRICS}};

@@ -34,7 +34,7 @@ done:
     return st;
 }
 
-/* g [V][N][n][n] at the points x [N][n]; variants beyond `wanted` are left alone. */
+/* g [V][N][n][n] at the points x [N][n]; variants beyond `wanted` are unchanged. */
 static geodec_status metrics(const geodec_coverage_published_splits *s, const double *x,
                              const geodec_harness_options *o, int wanted, geodec_pool *pool, const geodec_hooks *hooks,
                              double *g, geodec_err *err)
@@ -132,7 +132,7 @@ static geodec_status splits_ok(const geodec_coverage_published_splits *s, geodec
         for (int64_t p = 0; p < s->points; p++) {
             const int64_t at = s->permutation[i * s->points + p];
             if (at < 0 || at >= s->points || seen[at])
-                GEODEC_THROW(GEODEC_RANGE, "split %lld is no permutation of the points", (long long)i);
+                GEODEC_THROW(GEODEC_RANGE, "split %lld is not a permutation of the points", (long long)i);
             seen[at] = 1;
         }
     }

@@ -1,11 +1,10 @@
 /* The published coverage: how often a held-out point lies within g-distance eps of the Euclid-nearest cached point, the
  * metric taken at the held-out point, where it was fitted on that point, the cached and all other held-out ones.
  *
- * With k neighbours the metric is (k - 1) times the inverse scatter of these neighbours, so that each of them lies
- * within sqrt(k - 1) of the point whatever the data are (2.6458 for k = 8). "Within 3.0" means "the nearest cached
- * point is one of my 8 nearest neighbours", and its chance is 1 - C(N-1-k,c) / C(N-1,c). Beside every figure stand that
- * closed form and the same count on clouds of normal noise of the same covariance. chain/coverage.h has the
- * experiment done right.
+ * With k neighbours the metric is (k - 1) times the inverse scatter of these neighbours, so each of them lies within
+ * sqrt(k - 1) of the point for any data (2.6458 for k = 8). "Within 3.0" means "the nearest cached point is one of my 8
+ * nearest neighbours", and its probability is 1 - C(N-1-k,c) / C(N-1,c). The controls are that closed form and the same
+ * count on clouds of normal noise of the same covariance. chain/coverage.h has the corrected experiment.
  *
  * Dimensions: V = 3 variants of the metric (as fitted, smoothed once, smoothed twice: what versions of the harness
  * printed), S cache sizes, E eps, N points, n, R splits.
@@ -26,7 +25,7 @@ typedef enum geodec_published_smoothing {
     GEODEC_PUBLISHED_VARIANTS,
 } geodec_published_smoothing;
 
-/* What the harness drew and asked for. */
+/* Splits and radii of the harness. */
 typedef struct geodec_coverage_published_splits {
     int64_t points, n;
     const double *point;        /* [N][n] */

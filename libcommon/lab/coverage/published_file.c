@@ -1,4 +1,3 @@
-/* The coverage artifact of the published mode. */
 #include "artifact/binding.h"
 #include "lab/coverage/published.h"
 
@@ -19,7 +18,7 @@ static const geodec_field fields[] = {
     {"/eps", GEODEC_F64, "E", 0, "1", "g-distances", 0, AT(eps)},
     VARIANT("raw", GEODEC_PUBLISHED_RAW, "as fitted"),
     VARIANT("once", GEODEC_PUBLISHED_ONCE, "smoothed once (the published tables)"),
-    VARIANT("twice", GEODEC_PUBLISHED_TWICE, "smoothed twice (the harness as it stands)"),
+    VARIANT("twice", GEODEC_PUBLISHED_TWICE, "smoothed twice (the present harness)"),
     {"/closed_form", GEODEC_F64, "S", 0, "1", "control: 1 - C(N-1-k,c) / C(N-1,c), no data enters", 0, AT(closed_form)},
     {"/null_mean", GEODEC_F64, "S,E", 0, "1",
      "control: hits on normal noise of the same covariance, same splits, metric smoothed once", 0, AT(null_mean)},
@@ -41,7 +40,7 @@ const geodec_kind geodec_coverage_published_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-coverage --mode ref",
-    .purpose = "coverage as the published harness counts it, beside the closed form that it repeats",
+    .purpose = "coverage as the published harness counts it, with the closed form that it repeats",
     GEODEC_TABLES(fields, attrs, extents),
 };
 

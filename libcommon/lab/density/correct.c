@@ -82,7 +82,7 @@ static geodec_status split(int64_t points, const int32_t *sequence, const geodec
         if (i == 0 || sequence[index[i]] != sequence[index[i - 1]]) t->count++;
         t->of[index[i]] = t->count - 1;
     }
-    if (t->count < 4) { /* one long text: pieces of it stand for texts */
+    if (t->count < 4) { /* one long text: pieces of it serve as texts */
         t->count = PIECES;
         for (int64_t i = 0; i < points; i++) t->of[index[i]] = i * PIECES / points;
     }

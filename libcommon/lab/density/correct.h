@@ -37,7 +37,7 @@ typedef struct geodec_density_options {
     geodec_surrogate surrogate;             /* default shuffle */
     int64_t replicates;                     /* bootstrap; default 1000 */
     uint64_t seed;
-    geodec_sweep *sweep; /* states in slices, of which nothing is summed up; NULL: at once */
+    geodec_sweep *sweep; /* states in slices, which are not summed up; NULL: at once */
 } geodec_density_options;
 GEODEC_API geodec_density_options geodec_density_defaults(void);
 

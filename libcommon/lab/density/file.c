@@ -1,4 +1,3 @@
-/* The density artifact. */
 #include "artifact/binding.h"
 #include "lab/density/correct.h"
 

@@ -113,7 +113,7 @@ static const geodec_attr attrs[] = {
     {"nearest_p50", GEODEC_ATTR_F64, 0, "median", IN(nearest.p50)},
     {"nearest_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(nearest.p90)},
     {"nearest_max", GEODEC_ATTR_F64, 0, "largest", IN(nearest.max)},
-    {"radius", GEODEC_ATTR_F64, 0, "radius it is set against, in whatever metric it is; 0 = none", IN(radius)},
+    {"radius", GEODEC_ATTR_F64, 0, "radius it is compared with, in any metric; 0 = none", IN(radius)},
     {"ratio", GEODEC_ATTR_F64, 0, "nearest_p90 / radius", IN(ratio)},
     {"enrichment", GEODEC_ATTR_I64, 0, "ceil(ratio^2) where the ratio exceeds 1.5; else 0", IN(enrichment)},
 };
@@ -125,7 +125,7 @@ const geodec_kind geodec_density_published_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-density --mode ref",
-    .purpose = "distances of an online trajectory as the published harness sets them against a radius",
+    .purpose = "distances of an online trajectory as the published harness compares them with a radius",
     GEODEC_TABLES(fields, attrs, extents),
 };
 

@@ -1,11 +1,11 @@
 /* The published density of an online cloud: distances between consecutive states of one generation and from each state
- * to its nearest other one, by cosine or Euclid, against a radius.
+ * to its nearest other one, by cosine or Euclid, compared with a radius.
  *
  *     ratio = (90th percentile of nearest distances) / radius;   ratio > 1.5: "enrichment" = ceil(ratio^2)
  *
- * Nothing of it is a density: the nearest other state of a trajectory is its neighbour in time, a cosine distance is
- * set against a radius in another metric, and where it is not, the number of points needed grows as ratio^n, not
- * ratio^2. lab/density/correct.h does it right.
+ * None of it is a density. The nearest other state of a trajectory is its neighbour in time, a cosine distance is
+ * compared with a radius in another metric, and otherwise the number of points needed grows as ratio^n, not ratio^2.
+ * lab/density/correct.h has the corrected measure.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_DENSITY_PUBLISHED_H
@@ -19,9 +19,9 @@
 
 GEODEC_API extern const geodec_kind geodec_density_published_kind;
 
-/* The runtime's telemetry: lines "step TAB source TAB token TAB x_1 TAB .. x_d"; lines that begin with '#' are
- * remarks, of which "dim=D" fixes d; lines with fewer than four cells or with cells that are no numbers are left out
- * and counted, as the harness leaves them out. */
+/* The runtime's telemetry: lines "step TAB source TAB token TAB x_1 TAB .. x_d". Lines that begin with '#' are
+ * comments, of which "dim=D" sets d. Lines with fewer than four cells or with cells that are not numbers are left out
+ * and counted, as in the harness. */
 typedef struct geodec_telemetry {
     int64_t states, d, left_out;
     double *state; /* [states][d] */

@@ -87,7 +87,7 @@ static geodec_status remark(reader *r, geodec_err *err)
         char *end;
         const long long d = strtoll(at + 4, &end, 10);
         if (end == at + 4 || (*end && *end != '\t' && *end != '\r') || d < 1 || d > GEODEC_TELEMETRY_DIM)
-            GEODEC_THROW(GEODEC_LIMIT, "line %lld: '%.40s' is no width", (long long)r->number, at);
+            GEODEC_THROW(GEODEC_LIMIT, "line %lld: '%.40s' is not a width", (long long)r->number, at);
         if (r->t.d && r->t.d != d)
             GEODEC_THROW(GEODEC_FORMAT, "line %lld: states of width %lld after %lld", (long long)r->number, d,
                          (long long)r->t.d);
@@ -159,7 +159,7 @@ geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *
     struct stat s;
     bool more = true, good = false;
     if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file", path);
-    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is no regular file", path);
+    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
     r.file = fopen(path, "rb");
     if (!r.file) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     GEODEC_NEW(r.line, r.room);

@@ -54,8 +54,8 @@ const geodec_kind geodec_divergence_kind = {
 typedef struct draws {
     int64_t pairs, groups;
     int64_t *first; /* [groups + 1] of the pairs */
-    int64_t *group; /* [groups] drawn */
-    int64_t *index; /* [capacity] pairs drawn */
+    int64_t *group; /* [groups] sampled */
+    int64_t *index; /* [capacity] pairs sampled */
     double *a, *b;  /* [capacity] */
     int64_t capacity;
 } draws;
@@ -68,7 +68,7 @@ static geodec_status redraw(draws *d, uint64_t seed, int64_t replicate, int64_t 
     for (int64_t g = 0; g < d->groups; g++)
         for (int64_t i = d->first[d->group[g]]; i < d->first[d->group[g] + 1]; i++) {
             if (*count == d->capacity)
-                GEODEC_THROW(GEODEC_INTERNAL, "a draw of more than %lld pairs", (long long)*count);
+                GEODEC_THROW(GEODEC_INTERNAL, "a sample of more than %lld pairs", (long long)*count);
             d->index[(*count)++] = i;
         }
 done:

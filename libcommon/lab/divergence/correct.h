@@ -1,10 +1,10 @@
-/* What a metric on hidden states is worth as a measure of what the model says: how well lengths d^T g d / 2 between
+/* Value of a metric on hidden states as a measure of the model's output: how well lengths d^T g d / 2 between
  * neighbouring states order the true divergences KL(p || q) of their next-token distributions (Spearman's rank
  * correlation).
  *
- * Two truths: KL when the state is moved within the chart alone, which is what a metric in the chart can know, and when
- * it is replaced by the neighbour itself, which differs outside the chart too. Every metric stands beside the same
- * figure for plain lengths and for the Fisher metric without its directions (tr G / n times the length). */
+ * Two truths: KL when the state is moved within the chart alone, which a metric in the chart can know, and when it is
+ * replaced by the neighbour itself, which differs outside the chart too. Controls of every metric: the same figure for
+ * plain lengths and for the Fisher metric without its directions (tr G / n times the length). */
 #ifndef GEODEC_LAB_DIVERGENCE_CORRECT_H
 #define GEODEC_LAB_DIVERGENCE_CORRECT_H
 
@@ -20,12 +20,12 @@ typedef struct geodec_divergence {
     const double *kl;                                       /* [2][pairs]: within the chart, whole state; borrowed */
     const double *predicted;                                /* [kinds][2][pairs], same unit; borrowed */
     geodec_estimate rank[GEODEC_DIVERGENCE_KINDS][2];       /* rank correlation */
-    geodec_estimate difference[GEODEC_DIVERGENCE_KINDS][2]; /* to the control kind's, same draws */
+    geodec_estimate difference[GEODEC_DIVERGENCE_KINDS][2]; /* to the control kind's, same resamples */
     double ratio[GEODEC_DIVERGENCE_KINDS][2];               /* median of kl / predicted; 0 where predicted is */
 } geodec_divergence;
 
-/* Fills the three last members. group [pairs]: texts, which the bootstrap draws whole; pairs of a group follow each
- * other. GEODEC_SCARCE (pairs < 3), GEODEC_RANGE (kinds), GEODEC_NUMERIC (not finite, constant). */
+/* Fills the three last members. group [pairs]: texts, which the bootstrap samples whole; pairs of a group are
+ * contiguous. GEODEC_SCARCE (pairs < 3), GEODEC_RANGE (kinds), GEODEC_NUMERIC (not finite, constant). */
 GEODEC_API geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *group, int64_t replicates,
                                                    uint64_t seed, geodec_err *err) GEODEC_MUST_USE;
 

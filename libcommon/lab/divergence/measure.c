@@ -9,7 +9,7 @@
 enum { EXTRA = 6 }; /* kinds that are no metric of a file */
 
 /* Pairs: seeded points in their order, each with one of its neighbours. */
-static geodec_status draw_pairs(geodec_divergence_work *w, geodec_err *err)
+static geodec_status sample_pairs(geodec_divergence_work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_metric *m = w->metric;
@@ -66,7 +66,7 @@ done:
     return st;
 }
 
-/* d^T g d / 2 for g [pairs][n][n]; the same for both truths, for a chart sees no more. */
+/* d^T g d / 2 for g [pairs][n][n]; the same for both truths, since a chart has no other part. */
 static void lengths(const geodec_divergence_work *w, const double *g, const double *delta, double *out)
 {
     for (int64_t j = 0; j < w->pairs; j++)
@@ -127,7 +127,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     const geodec_model_states *s = w->states;
     double *delta = NULL;
     int32_t *own = NULL, *next = NULL, *text = NULL;
-    GEODEC_TRY(draw_pairs(w, err));
+    GEODEC_TRY(sample_pairs(w, err));
     GEODEC_NEW(own, w->pairs);
     GEODEC_NEW(next, w->pairs);
     GEODEC_NEW(text, w->pairs);

@@ -28,9 +28,10 @@ typedef struct geodec_divergence_work {
     geodec_divergence result;           /* borrows from the above */
 } geodec_divergence_work;
 
-/* Samples the pairs and fills what is found. Kinds: the Fisher metric at the points, its trace alone (the control of
- * the differences), plain length, the Fisher metric of a shuffled head, that of another point, the whole stream's, and
- * every metric given but Fisher metrics. GEODEC_CHECKSUM is the caller's: the states must be those of the metrics. */
+/* Samples the pairs and fills the results. Kinds: the Fisher metric at the points, its trace alone (the control of the
+ * differences), plain length, the Fisher metric of a shuffled head, that of another point, the whole stream's, and
+ * every given metric that is not a Fisher metric. The caller checks that the states are those of the metrics
+ * (GEODEC_CHECKSUM). */
 GEODEC_API geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_divergence_work_clear(geodec_divergence_work *w);
 

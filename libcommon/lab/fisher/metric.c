@@ -4,7 +4,7 @@
 #include "linalg/expm.h"
 #include "linalg/stats.h"
 
-/* Every point of the cloud is the row that it says. */
+/* Checks that every point of the cloud is the row it names. */
 static geodec_status check_rows(const geodec_model_states *s, const geodec_cloud *cloud, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

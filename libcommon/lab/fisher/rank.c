@@ -21,8 +21,9 @@ static double participation(int64_t d, const double *a)
     return trace * trace / square;
 }
 
-/* One draw: G0 = sum_i p_i j_i j_i^T - m m^T with m = sum_i p_i j_i. rows [STRIP][d], mean [d] are scratch. */
-static double control_draw(int64_t d, int64_t v, const double *p, geodec_rng rng, double *g, double *rows, double *mean)
+/* One sample: G0 = sum_i p_i j_i j_i^T - m m^T with m = sum_i p_i j_i. rows [STRIP][d], mean [d] are scratch. */
+static double control_sample(int64_t d, int64_t v, const double *p, geodec_rng rng, double *g, double *rows,
+                             double *mean)
 {
     memset(g, 0, (size_t)(d * d) * sizeof *g);
     memset(mean, 0, (size_t)d * sizeof *mean);
@@ -54,7 +55,7 @@ geodec_status geodec_fisher_control(int64_t d_model, int64_t n_vocab, const doub
     GEODEC_NEW(mean, d_model);
     for (int i = 0; i < draws; i++) {
         const uint64_t id = geodec_rng_id("fisher control", stream * (uint64_t)draws + (uint64_t)i);
-        sum += control_draw(d_model, n_vocab, p, geodec_rng_stream(seed, id), g, rows, mean);
+        sum += control_sample(d_model, n_vocab, p, geodec_rng_stream(seed, id), g, rows, mean);
     }
     *rank = sum / draws;
 done:
@@ -77,7 +78,7 @@ static geodec_status check_metric(const geodec_reference *r, int32_t from, int64
     GEODEC_NEW(u, d);
     GEODEC_NEW(at, n * d);
     GEODEC_NEW(y, v);
-    for (int64_t j = 0; j < d; j++) { /* u = G w, w random: where G feels nothing there is nothing to compare */
+    for (int64_t j = 0; j < d; j++) { /* u = G w, w random: in the null space of G there is nothing to compare */
         const double w = geodec_rng_normal(&rng);
         for (int64_t i = 0; i < d; i++) u[i] += w * g[j * d + i];
     }

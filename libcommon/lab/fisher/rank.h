@@ -1,12 +1,12 @@
-/* How many directions of the residual stream the next-token distribution feels.
+/* The number of directions of the residual stream that change the next-token distribution.
  *
  * With G the Fisher metric of p = softmax(logits of the last row) on that row's stream (geodec_reference_fisher), its
- * effective rank is the participation ratio (tr G)^2 / tr(G^2), 1 .. d_model. A concentrated p alone makes it small,
- * whatever the model does, so it stands beside a control: the same number for G0 = J0^T (diag p - p p^T) J0 with the
- * same p and J0 [n_vocab][d_model] of independent standard normals (the scale cancels). Only a difference from the
- * control says something about the model's Jacobian.
+ * effective rank is the participation ratio (tr G)^2 / tr(G^2), 1 .. d_model. A concentrated p alone makes it small for
+ * any model. The control is therefore the same number for G0 = J0^T (diag p - p p^T) J0 with the same p and J0
+ * [n_vocab][d_model] of independent standard normals (the scale cancels). Only a difference from the control is a
+ * property of the model's Jacobian.
  *
- * And a check: the second difference of KL(p(x) || p(x + u)) along a random u in the range of G against u^T G u. */
+ * A check: the second difference of KL(p(x) || p(x + u)) along a random u in the range of G against u^T G u. */
 #ifndef GEODEC_LAB_FISHER_RANK_H
 #define GEODEC_LAB_FISHER_RANK_H
 
@@ -27,7 +27,7 @@ GEODEC_API geodec_status geodec_fisher_at(const geodec_reference *r, int32_t fro
                                           uint64_t seed, uint64_t stream, geodec_fisher_figures *out,
                                           double *probability, geodec_err *err) GEODEC_MUST_USE;
 /* The control of a distribution p [n_vocab] at width d_model: mean over `draws` (>= 1) matrices J0, functions of (seed,
- * stream). Time n_vocab d_model^2 a draw. */
+ * stream). Time n_vocab d_model^2 a matrix. */
 GEODEC_API geodec_status geodec_fisher_control(int64_t d_model, int64_t n_vocab, const double *p, int draws,
                                                uint64_t seed, uint64_t stream, double *rank,
                                                geodec_err *err) GEODEC_MUST_USE;

@@ -16,18 +16,13 @@
 #include <string.h>
 
 enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, NORMS = 2, SUBSTEPS_MAX = 64 };
-/* Planted steps are shorter than true ones: at the lengths of these, which are those of the metric's own variation, two
- * states often have several geodesics between them, and none can be told from its ends. */
+/* Planted steps are shorter than true ones: at the length of true ones, which is that of the metric's own variation,
+ * two states often have several geodesics between them, and the ends do not identify one. */
 static const double planted_share = 0.25;
 
 const char *const geodec_geodesicity_predictor_names[] = {
     "stay",   "line",         "linear_x",    "linear_xv",       "geodesic", "shuffled",
     "random", "geodesic_log", "line_fitted", "geodesic_fitted", NULL};
-
-const char *geodec_geodesicity_predictor_name(geodec_geodesicity_predictor p)
-{
-    return (int)p >= 0 && p < GEODEC_PREDICTORS ? geodec_geodesicity_predictor_names[p] : "?";
-}
 
 geodec_geodesicity_options geodec_geodesicity_defaults(void)
 {
@@ -94,7 +89,7 @@ done:
     return st;
 }
 
-/* Nodes at m = 1..ahead of the geodesic from (x, v) into xs [ahead + 1][n]; *good of them stand. */
+/* Nodes at m = 1..ahead of the geodesic from (x, v) into xs [ahead + 1][n]; the first *good of them are valid. */
 static geodec_status shoot(const place *p, const geodec_space *space, const double *x, const double *v, int64_t ahead,
                            double *xs, int64_t *good, geodec_err *err)
 {
@@ -187,7 +182,8 @@ done:
     return st;
 }
 
-/* The same start on a planted geodesic: from = exp_x(-v), targets exp_x(m v); then v is forgotten. */
+/* The same start on a planted geodesic: from = exp_x(-v), targets exp_x(m v); v itself is not given to the
+ * predictors. */
 static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -296,7 +292,7 @@ static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err
             for (int64_t i = 0; i < p->starts; i++) {
                 a[i] = p->planted[(i * PLANTED + which) * AHEAD + m];
                 b[i] = 1;
-                /* the same starts for all three: those where the velocity was found again */
+                /* the same starts for all three: those whose velocity was recovered */
                 use[i] = p->planted[(i * PLANTED + PLANTED - 1) * AHEAD + m] >= 0 && a[i] >= 0;
                 counted += use[i];
             }

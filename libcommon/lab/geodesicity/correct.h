@@ -1,28 +1,30 @@
-/* Are trajectories of the residual stream geodesics of a metric? The next states of real trajectories, token by token
- * at one layer or layer by layer at one token, are predicted from a state x = s_k and its last step v = s_k - s_(k-1)
+/* Tests whether trajectories of the residual stream are geodesics of a metric. The next states of real trajectories,
+ * token by token at one layer or layer by layer at one token, are predicted from a state x = s_k and its last step v =
+ * s_k - s_(k-1)
  *
  *     stay             x
  *     line             x + m v                      the geodesic of the flat metric
  *     linear_x         x + A_m (1, x)               ridge regression on the training texts
  *     linear_xv        x + B_m (1, x, v)            the same
  *     geodesic         exp_x(m v)                   of the metric
- *     shuffled         exp_x(m v)                   control: the metric's matrices dealt out anew among its points
- *     random           exp_x(m v)                   control: each matrix turned at random, its spectrum kept
- *     geodesic_log     exp_x(m w), exp_x(-w) = s_(k-1)  with the velocity the geodesic through both states has at x
+ *     shuffled         exp_x(m v)                   control: the metric's matrices permuted among its points
+ *     random           exp_x(m v)                   control: each matrix rotated at random, its spectrum kept
+ *         geodesic_log     exp_x(m w), exp_x(-w) = s_(k-1)  with the velocity the geodesic through both states has
+ *     at x
  *     line_fitted      x + m (B_1 (1, x, v))        the straight line along the regression's step
- *     geodesic_fitted  exp_x(m (B_1 (1, x, v)))     does curvature improve the best step there is?
+ *     geodesic_fitted  exp_x(m (B_1 (1, x, v)))     whether curvature improves the best straight step
  *
  * for m = 1 .. ahead. Errors are measured in the chart and in the metric at the true state, in mean lengths of a true
- * step; intervals come from a bootstrap over texts. Texts are divided by a seeded draw each: the regressions and the
- * metric's points are from the one part, all figures from the other.
+ * step; intervals come from a bootstrap over texts. Each text is assigned by the seed to one of two parts: regressions
+ * and points of the metric use the one, all figures the other.
  *
  * A geodesic that breaks down (integration, or the speed drifts by more than drift_max; for geodesic_log also: no w
  * found) is counted and left out, and so is its partner in the paired difference: line, and line_fitted for
  * geodesic_fitted.
  *
  * Planted control: the first starts once more with targets that are geodesic (s_(k-1) = exp_x(-u), s_(k+m) = exp_x(m u)
- * of the same metric; u = v / 4, for at the length of v there are often several geodesics between two states). There
- * geodesic_log must be exact and better than the line. */
+ * of the same metric; u = v / 4, because at the length of v there are often several geodesics between two states).
+ * There geodesic_log must be exact and better than the line. */
 #ifndef GEODEC_LAB_GEODESICITY_CORRECT_H
 #define GEODEC_LAB_GEODESICITY_CORRECT_H
 
@@ -47,7 +49,6 @@ typedef enum geodec_geodesicity_predictor {
 } geodec_geodesicity_predictor;
 /* "stay", .. as above; "?" otherwise. Static storage. */
 GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_geodesicity_predictor_name(geodec_geodesicity_predictor p);
 
 typedef struct geodec_geodesicity_options {
     int64_t starts;     /* at most so many of each place, a seeded choice; default 100 */
@@ -83,7 +84,7 @@ GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, co
                                                 const geodec_geodesicity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* ---- the artifact: places of several metrics, one after the other ------------------------------------------------ */
+/* ---- the artifact: places of several metrics in sequence -------------------------------------------------------- */
 GEODEC_API extern const geodec_kind geodec_geodesicity_kind;
 typedef struct geodec_geodesicity_case {
     const char *along;  /* "tokens" or "layers" */

@@ -1,4 +1,3 @@
-/* The geodesicity artifact. */
 #include "artifact/binding.h"
 #include "lab/geodesicity/correct.h"
 #include "lab/harness/names.h"
@@ -65,7 +64,7 @@ const geodec_kind geodec_geodesicity_kind = {
     .major = 1,
     .minor = 1,
     .tool = "geodec-geodesicity",
-    .purpose = "how well geodesics predict real trajectories, beside lines, regressions and shuffled metrics",
+    .purpose = "how well geodesics predict real trajectories, compared with lines, regressions and shuffled metrics",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_geodesicity_case), offsetof(report, c), false},
     .first = "/layer,/place,/starts,/texts,/training,/planted",

@@ -68,8 +68,8 @@ void geodec_harness_field_clear(geodec_harness_field *f)
     *f = (geodec_harness_field){0};
 }
 
-/* Which of two samples is nearer to the middle of their edge is decided by rounding, and the goldens ask: so the sum is
- * taken in the harness's order, two lanes, each block of eight from its end. */
+/* Rounding decides which of two samples is nearer to the middle of their edge, and the goldens depend on it: so the sum
+ * uses the harness's order, two lanes, each block of eight from its end. */
 static double distance2(int64_t n, const double *a, const double *b)
 {
     double lane[2] = {0, 0};
@@ -111,7 +111,7 @@ geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const do
         kernels->distances(f->padded, first, last, n, f->site_t, x, d2);
         for (int64_t p = first; p < last && p < f->sites; p++) {
             const double exponent = -d2[p - first] / (2 * f->sigma * f->sigma);
-            if (exponent < -100) continue; /* 4e-44: no sum that counts sees it */
+            if (exponent < -100) continue; /* 4e-44: too small to change a sum */
             const double weight = exp(exponent);
             total += weight;
             if (!(weight >= least_weight)) continue;

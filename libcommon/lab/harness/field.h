@@ -1,12 +1,12 @@
-/* The metric field of the published harness: what `--mode ref` computes with.
+/* The metric field of the published harness, which `--mode ref` computes with.
  *
  *     g(x) = exp( sum_p w_p log(g_p + 1e-9 I) / sum_p w_p ),   w_p = exp(-|x - s_p|^2 / 2 sigma^2)
  *
  * with its details: eigenvalues are floored at 1e-12 before the logarithm, weights below 1e-12 are left out of the
  * upper sum but not of the lower, and where all weights together are below 1e-12 the field jumps: to the identity while
  * a manifold is fitted, to the matrix of the nearest site in the sampled manifold. At sigma = 0.6 and points 2 to 6
- * apart the field is constant in cells with steep walls between them. geometry/rbf.h is the field that has none of
- * this.
+ * apart the field is constant in cells with steep walls between them. geometry/rbf.h is the field without these
+ * defects.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_HARNESS_FIELD_H
@@ -46,7 +46,7 @@ GEODEC_API geodec_status geodec_harness_field_at(const geodec_harness_field *f, 
                                                  double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 /* The same as eigenvalues d [n] of g, rising, and eigenvectors, rows of v [n][n]; *far = there is no weight (the
- * fallback applies; d and v are untouched). */
+ * fallback applies; d and v are unchanged). */
 GEODEC_API geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d,
                                                     double *v, bool *far, double *scratch,
                                                     geodec_err *err) GEODEC_MUST_USE;

@@ -13,7 +13,7 @@
 static const double eigenvalue_floor = 1e-12;
 static const int64_t batch_values = 8 << 20; /* logits and their tangents of a batch: 64 MiB */
 
-/* Rows of the stream that are worked on together: at the last boundary any states, elsewhere the text up to one. */
+/* Rows of the stream that are processed together: at the last boundary any states, elsewhere the text up to one. */
 typedef struct batch {
     int64_t rows;    /* states of the batch */
     int64_t length;  /* rows of x */
@@ -25,7 +25,7 @@ typedef struct work {
     const geodec_fisher_states *s;
     int64_t d, v;
     int32_t head; /* boundary of the logits */
-    bool last;    /* rows do not see each other */
+    bool last;    /* rows are independent */
     int64_t open; /* state whose text is in `text`; -1 */
     double *text; /* [most positions + 1][d]: the text of state `open` at the boundary */
     int64_t most; /* largest position + 1 */
@@ -52,7 +52,7 @@ static geodec_status check_states(work *w, geodec_err *err)
         GEODEC_THROW(GEODEC_RANGE, "boundary %d of %d needs the tokens before each state", s->layer, c->n_layer);
     for (int64_t i = 0; i < s->count; i++) {
         if (s->first[i] < 0 || s->position[i] < 0 || s->first[i] + s->position[i] >= s->tokens)
-            GEODEC_THROW(GEODEC_RANGE, "state %lld stands at position %d of a text that begins at token %lld of %lld",
+            GEODEC_THROW(GEODEC_RANGE, "state %lld has position %d of a text that begins at token %lld of %lld",
                          (long long)i, s->position[i], (long long)s->first[i], (long long)s->tokens);
         if (s->position[i] + 1 > w->most) w->most = s->position[i] + 1;
     }
@@ -68,8 +68,8 @@ static void clear_work(work *w)
     geodec_mem_free(w->copy);
 }
 
-/* The text of state i at its boundary, its own row replaced by x [d]. Texts are carried to the boundary once: a text's
- * states come one after the other, and a longer prefix serves the shorter ones. */
+/* The text of state i at its boundary, its own row replaced by x [d]. Each text is computed up to the boundary once: a
+ * text's states are contiguous, and a longer prefix serves the shorter ones. */
 static geodec_status open_text(work *w, int64_t i, const double *x, batch *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -5,19 +5,19 @@
  * of the Fisher information of p to the coordinates y of the chart x = x_0 + B^T y, B [n][d_model] with orthonormal
  * rows. The state is one row of the residual stream at a boundary; rows before it are held fixed. Moving it by B^T dy
  * changes the next-token distribution by KL = dy^T G dy / 2 + O(dy^3), so the unit of G is nat / (unit of x)^2 (Amari
- * 1998). What G is in directions the head cannot see is zero: a Riemannian metric needs a ridge there.
+ * 1998). G is zero in directions that the head ignores: a Riemannian metric needs a ridge there.
  *
- * Each state costs n forward tangents of one row. At the last boundary rows do not see each other, so states need no
- * text and run in batches: final norm and head alone, 2 n d_model n_vocab multiplications and additions a state. Before
- * it a state at position t costs two passes over the t + 1 tokens up to it besides. (With n directions asked for, n
- * tangents are exact; pulling back single outputs instead would take as many as carry the probability.) */
+ * Each state costs n forward tangents of one row. At the last boundary rows are independent, so states need no text and
+ * run in batches: final norm and head alone, 2 n d_model n_vocab multiplications and additions a state. Before it, a
+ * state at position t also costs two passes over the t + 1 tokens up to it. (n tangents are exact for n directions;
+ * pulling back single outputs instead would take as many as carry the probability.) */
 #ifndef GEODEC_LAB_HARNESS_FISHER_METRIC_H
 #define GEODEC_LAB_HARNESS_FISHER_METRIC_H
 
 #include "base/hooks.h"
 #include "reference/reference.h"
 
-/* States on which the network is asked. */
+/* States at which the network is evaluated. */
 typedef struct geodec_fisher_states {
     int32_t layer;       /* boundary */
     int64_t count;       /* states */
@@ -30,18 +30,17 @@ typedef struct geodec_fisher_states {
     const int32_t *position; /* [count] */
 } geodec_fisher_states;
 
-/* basis [n][d_model]; g [count][n][n], symmetric and positive semidefinite; entropy [count] of p in nats, or NULL.
- * swap [n_vocab] is a permutation of the vocabulary: control [count][n][n] is then the same with the rows of J in
- * another order, dlogits_v read from row swap[v]: a head that has nothing to do with p. Both or neither NULL.
- * Time and bytes as above; memory about 64 MiB and the logits. The pool is the reference's.
- * Errors: GEODEC_RANGE (layer, n, tokens that are not there), GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED, those of
- * reference.h. */
+/* basis [n][d_model]; g [count][n][n], symmetric and positive semidefinite; entropy [count] of p in nats, or NULL. swap
+ * [n_vocab] is a permutation of the vocabulary: control [count][n][n] is then the same with the rows of J in another
+ * order, dlogits_v read from row swap[v]: a head unrelated to p. Both or neither NULL. Time and bytes as above; memory
+ * about 64 MiB and the logits. The pool is the reference's. Errors: GEODEC_RANGE (layer, n, missing tokens),
+ * GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED, those of reference.h. */
 GEODEC_API geodec_status geodec_fisher_metric(const geodec_reference *r, const geodec_fisher_states *s, int64_t n,
                                               const double *basis, const int32_t *swap, const geodec_hooks *hooks,
                                               double *g, double *control, double *entropy,
                                               geodec_err *err) GEODEC_MUST_USE;
 
-/* A permutation of 0..n-1, a function of the seed: what `swap` wants. */
+/* A permutation of 0..n-1 for `swap`, a function of the seed. */
 GEODEC_API void geodec_fisher_swap(int64_t n, uint64_t seed, int32_t *swap);
 
 /* g' = g + (ridge tr(g) / n) I for each of count matrices [n][n], in place; eigenvalues below 1e-12 of the median
@@ -51,10 +50,10 @@ GEODEC_API void geodec_fisher_swap(int64_t n, uint64_t seed, int32_t *swap);
 GEODEC_API geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, double *g, double *trace,
                                                   double *condition, int32_t *floored, geodec_err *err) GEODEC_MUST_USE;
 
-/* The truth the metric is an approximation of: kl[j] = KL(p(x_i) || p(y_j)) in nats, and form[j] = u^T G u / 2 with
- * the metric of the whole stream (u = y_j - x_i, no chart), for pairs j = 0 .. pairs-1: state i = of[j] of s is
- * replaced by moved[j] (moved [pairs][d_model]), everything before it kept. form may be NULL. Pairs of one state
- * should follow each other. Errors as geodec_fisher_metric. */
+/* The truth that the metric approximates: kl[j] = KL(p(x_i) || p(y_j)) in nats, and form[j] = u^T G u / 2 with the
+ * metric of the whole stream (u = y_j - x_i, no chart), for pairs j = 0 .. pairs-1: state i = of[j] of s is replaced by
+ * moved[j] (moved [pairs][d_model]), everything before it kept. form may be NULL. Pairs of one state should be
+ * contiguous. Errors as geodec_fisher_metric. */
 GEODEC_API geodec_status geodec_fisher_divergence(const geodec_reference *r, const geodec_fisher_states *s,
                                                   int64_t pairs, const int64_t *of, const double *moved,
                                                   const geodec_hooks *hooks, double *kl, double *form,

@@ -1,5 +1,5 @@
 /* The published harness's sampled manifold: a metric and Christoffel symbols at sample points, looked up at the nearest
- * sample. Goldens fix its every figure; nothing here is how geometry should be computed (geometry/ is).
+ * sample. Goldens fix every figure; geometry/ has the correct computation.
  *
  * Built in three steps: a metric at each point, the inverse of
  *     C = D^T D / (k - 1) + ridge I,   D = the k nearest neighbours minus the point,
@@ -7,9 +7,9 @@
  * its finite-difference Christoffel symbols at the points. The accessor then smooths the already smoothed samples
  * again.
  *
- * What follows from the nearest-sample symbols: within a cell a geodesic solves an equation with constant coefficients
- * (which blows up in finite time), and the derivative of the symbols is zero, so that the "Riemann tensor" is the
- * quadratic part alone and no tensor, and the propagator made of it is not the derivative of the flow.
+ * Consequences of the nearest-sample symbols: within a cell a geodesic solves an equation with constant coefficients
+ * (which diverges in finite time), and the derivative of the symbols is zero, so the "Riemann tensor" is the quadratic
+ * part alone and not a tensor, and the propagator made of it is not the derivative of the flow.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_HARNESS_MANIFOLD_H
@@ -49,12 +49,12 @@ typedef struct geodec_harness_manifold {
     geodec_harness_field accessor; /* through g; empty when sigma is 0 */
 } geodec_harness_manifold;
 
-/* All three steps. The manifold stays where it is: it is its own space's context. */
+/* All three steps. The manifold must not be moved: it is its own space's context. */
 GEODEC_API geodec_status geodec_harness_manifold_fit(int64_t points, int64_t n, const double *point,
                                                      const geodec_harness_options *o, geodec_pool *pool,
                                                      const geodec_hooks *hooks, geodec_harness_manifold *m,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* From tables that exist; copied. */
+/* From existing tables, which are copied. */
 GEODEC_API geodec_status geodec_harness_manifold_table(int64_t samples, int64_t n, const double *point, const double *g,
                                                        const double *gamma, double sigma, geodec_harness_manifold *m,
                                                        geodec_err *err) GEODEC_MUST_USE;
@@ -85,11 +85,10 @@ GEODEC_API geodec_status geodec_harness_g_at(const geodec_harness_manifold *m, c
                                              geodec_err *err) GEODEC_MUST_USE;
 /* Gamma [n][n][n] of the sample nearest to x; inside the manifold. */
 GEODEC_API const double *geodec_harness_gamma_at(const geodec_harness_manifold *m, const double *x);
-/* v [n] to unit speed at x; left alone when its squared length is below 1e-12. */
+/* v [n] to unit speed at x; unchanged when its squared length is below 1e-12. */
 GEODEC_API geodec_status geodec_harness_unit(const geodec_harness_manifold *m, const double *x, double *v,
                                              geodec_err *err) GEODEC_MUST_USE;
-/* Classical Runge-Kutta: xs, vs [steps + 1][n] (vs may be NULL). Values that overflow stay as they come: NaN included.
- */
+/* Classical Runge-Kutta: xs, vs [steps + 1][n] (vs may be NULL). Values that overflow are kept, NaN included. */
 GEODEC_API void geodec_harness_geodesic(const geodec_harness_manifold *m, const double *x0, const double *v0,
                                         int64_t steps, double dl, double *xs, double *vs);
 /* riem [n][n][n][n] at x with differences of step h (5e-3 in the harness) of the nearest sample's symbols.
@@ -104,7 +103,8 @@ GEODEC_API geodec_status geodec_harness_propagator(const geodec_harness_manifold
 /* The same as a rule of geodec_propagators_options; ctx: the manifold. */
 GEODEC_API geodec_status geodec_harness_rule(const void *ctx, int64_t steps, double dl, const double *xs,
                                              const double *vs, double *phi, geodec_err *err) GEODEC_MUST_USE;
-/* The same rule with any other tensor: riem [n]^4 at x (a space's true one: what is left is the fault of the rule). */
+/* The same rule with any other tensor: riem [n]^4 at x (with a space's true one, the remaining error is that of the
+ * rule). */
 typedef geodec_status (*geodec_harness_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);
 GEODEC_API geodec_status geodec_harness_propagator_with(int64_t n, geodec_harness_riemann_fn tensor, const void *ctx,
                                                         const double *xs, const double *vs, int64_t steps, double dl,

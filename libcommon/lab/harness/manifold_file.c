@@ -1,5 +1,5 @@
-/* The published manifold in a metric artifact: its tables as they are, so that later stages compute with the same bits.
- * By hand: the kind is the metric's (geometry/), which these optional members are added to. */
+/* The published manifold in a metric artifact: its tables unchanged, so that later stages compute with the same bits.
+ * Not bound by the table of the kind, which is the metric's: these are optional additions. */
 #include "base/mem.h"
 #include "lab/harness/manifold.h"
 

@@ -1,4 +1,4 @@
-/* A model and the activations of its states: what experiments that ask the model about its states begin with. */
+/* A model and the activations of its states: the input of experiments that evaluate the model at its states. */
 #ifndef GEODEC_LAB_HARNESS_MODEL_STATES_H
 #define GEODEC_LAB_HARNESS_MODEL_STATES_H
 
@@ -15,7 +15,7 @@ typedef struct geodec_model_states {
     geodec_model *owned; /* the model where it was opened here */
 } geodec_model_states;
 
-/* Reads what the activations say of their rows; they must outlive *out. Nothing is left open on failure. */
+/* Reads the rows' attributes of the activations; they must outlive *out. Nothing is left open on failure. */
 GEODEC_API geodec_status geodec_model_states_read(const geodec_artifact *activations, geodec_model_states *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 /* m is borrowed. GEODEC_CHECKSUM, which names the model, when the states are another one's. */
@@ -27,7 +27,7 @@ GEODEC_API geodec_status geodec_model_states_open(const char *path, const geodec
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_model_states_close(geodec_model_states *s); /* all zero is allowed */
 
-/* States of `count` rows of the activations at a layer of the model, with what the library asks for. */
+/* States of `count` rows of the activations at a layer of the model, in the form the library needs. */
 typedef struct geodec_model_states_rows {
     geodec_fisher_states s;
     double *state;     /* [count][d] */

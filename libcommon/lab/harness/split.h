@@ -1,4 +1,4 @@
-/* What experiments on trajectories share: the trajectories, the points of the metric, and which texts are held out. */
+/* Common to experiments on trajectories: the trajectories, the points of the metric, and the held-out texts. */
 #ifndef GEODEC_LAB_HARNESS_SPLIT_H
 #define GEODEC_LAB_HARNESS_SPLIT_H
 
@@ -14,7 +14,7 @@ typedef struct geodec_trajectories {
 } geodec_trajectories;
 
 /* The metric: the log-Euclidean field (rbf.h) through log_g at the sites. With `space`, that space instead; its
- * controls then are the fields through its matrices at the sites, dealt out anew and turned. */
+ * controls are then the fields through its matrices at the sites, permuted and rotated. */
 typedef struct geodec_harness_sites {
     int64_t sites;
     const double *site;  /* [sites][n] */
@@ -22,7 +22,7 @@ typedef struct geodec_harness_sites {
     const int32_t *text; /* [sites] as in trajectories, or NULL: then all sites make the field */
     double sigma;
     const geodec_space *space; /* NULL = the field */
-    bool whole;                /* all sites count, whatever the options say */
+    bool whole;                /* all sites count, whatever the options */
 } geodec_harness_sites;
 
 typedef struct geodec_harness_split {

@@ -12,7 +12,7 @@
 enum { MAX_N = GEODEC_RBF_MAX_N };
 
 /* The first `count` of a random order of 0..n-1, into order [n]. */
-static void draw_order(int64_t n, int64_t count, geodec_rng r, int64_t *order)
+static void random_order(int64_t n, int64_t count, geodec_rng r, int64_t *order)
 {
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = 0; i < count && i < n; i++) {
@@ -22,8 +22,8 @@ static void draw_order(int64_t n, int64_t count, geodec_rng r, int64_t *order)
     }
 }
 
-/* q [n][n]: rows orthonormal, uniform over rotations and reflections (normal draws, orthogonalised twice). */
-static void draw_turn(int64_t n, geodec_rng *r, double *q)
+/* q [n][n]: rows orthonormal, uniform over rotations and reflections (normal samples, orthogonalised twice). */
+static void random_rotation(int64_t n, geodec_rng *r, double *q)
 {
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; k < n; k++) q[i * n + k] = geodec_rng_normal(r);
@@ -63,7 +63,7 @@ geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n
     if (count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points of the metric are from training texts; at least 2 are needed",
                      (long long)count);
-    draw_order(count, count, geodec_rng_stream(o->seed, geodec_rng_id("sites", 0)), order);
+    random_order(count, count, geodec_rng_stream(o->seed, geodec_rng_id("sites", 0)), order);
     const int64_t sites = f->whole || count < o->sites ? count : o->sites;
     GEODEC_NEW(site, sites * n);
     GEODEC_NEW(log_g, sites * packed);
@@ -74,13 +74,13 @@ geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n
         memcpy(log_g + i * packed, f->log_g + p * packed, (size_t)packed * sizeof *log_g);
     }
     if (!f->space) GEODEC_TRY(geodec_rbf_create(sites, n, site, log_g, f->sigma, &out->field[0], err));
-    draw_order(sites, sites, geodec_rng_stream(o->seed, geodec_rng_id("shuffled metric", 0)), order);
+    random_order(sites, sites, geodec_rng_stream(o->seed, geodec_rng_id("shuffled metric", 0)), order);
     for (int64_t i = 0; i < sites; i++)
         memcpy(other + i * packed, log_g + order[i] * packed, (size_t)packed * sizeof *log_g);
     GEODEC_TRY(geodec_rbf_create(sites, n, site, other, f->sigma, &out->field[1], err));
     for (int64_t i = 0; i < sites; i++) {
         geodec_rng r = geodec_rng_stream(o->seed, geodec_rng_id("turned metric", (uint64_t)i));
-        draw_turn(n, &r, q);
+        random_rotation(n, &r, q);
         turn(n, q, log_g + i * packed);
     }
     GEODEC_TRY(geodec_rbf_create(sites, n, site, log_g, f->sigma, &out->field[2], err));

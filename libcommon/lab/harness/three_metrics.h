@@ -1,4 +1,4 @@
-/* A metric and its two controls: the same matrices dealt out anew among the points, and each matrix turned at random,
+/* A metric and its two controls: the same matrices permuted among the points, and each matrix rotated at random with
  * its spectrum kept. Points of held-out texts are left out of all three. */
 #ifndef GEODEC_LAB_HARNESS_THREE_METRICS_H
 #define GEODEC_LAB_HARNESS_THREE_METRICS_H

@@ -14,11 +14,11 @@ geodec_harness_chart_options geodec_harness_chart_defaults(void)
     return (geodec_harness_chart_options){.n = 8, .points = 800, .paths = 4000};
 }
 
-/* What is known of the rows without their states. */
+/* Data of the rows without their states. */
 typedef struct rows {
     const geodec_activations *a;
     const geodec_harness_chart_options *o;
-    int64_t first, last; /* kept layers looked at: first .. last */
+    int64_t first, last; /* kept layers read: first .. last */
     int32_t *text, *sequence, *position;
     bool *training; /* neither held out nor in a gap */
 } rows;
@@ -26,10 +26,10 @@ typedef struct rows {
 typedef geodec_status (*slab_fn)(void *ctx, int64_t layer, int64_t row0, int64_t count, const double *x,
                                  geodec_err *err);
 
-/* A training state. The first state of a text is the same in every text: it would stand on both sides. */
+/* True for a training state. The first state of a text is the same in every text, so it would be on both sides. */
 static bool usable(const rows *r, int64_t row) { return r->training[row] && r->position[row] > 0; }
 
-/* Calls fn on slabs of rows of each layer looked at, as float64. */
+/* Calls fn on slabs of rows of each layer read, as float64. */
 static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const char *what, slab_fn fn, void *ctx,
                                geodec_err *err)
 {
@@ -157,7 +157,7 @@ done:
 static void thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r)
 {
     if (keep <= 0 || keep >= *count) return;
-    int64_t out = 0; /* selection sampling: each of the rest is taken with the chance that is left */
+    int64_t out = 0; /* selection sampling: each of the rest is taken with the remaining probability */
     for (int64_t i = 0; i < *count && out < keep; i++)
         if (geodec_rng_uniform(&r) * (double)(*count - i) < (double)(keep - out)) list[out++] = list[i];
     *count = out;

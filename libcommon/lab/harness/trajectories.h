@@ -1,8 +1,8 @@
-/* Trajectories of a text in a chart, with points for a metric: what geodesicity.h needs, from an activations file.
+/* Trajectories of a text in a chart, with points for a metric: the input of geodesicity.h, from an activations file.
  *
- * Two ways to go along a text: token by token at one layer, or layer by layer at one token (all kept layers, in one
- * chart). The chart is the first n principal directions of the states of training texts, and the metric's points are
- * among them too; nothing of a held-out text enters either. A chart that is given may have seen them. */
+ * Two kinds of path: token by token at one layer, or layer by layer at one token (all kept layers, in one chart). The
+ * chart is the first n principal directions of the states of training texts, and the metric's points are among them
+ * too; nothing of a held-out text enters either. A given chart may have seen held-out texts. */
 #ifndef GEODEC_LAB_HARNESS_TRAJECTORIES_H
 #define GEODEC_LAB_HARNESS_TRAJECTORIES_H
 
@@ -19,7 +19,7 @@ typedef struct geodec_harness_chart_options {
 } geodec_harness_chart_options;
 GEODEC_API geodec_harness_chart_options geodec_harness_chart_defaults(void);
 
-/* Everything owned; geodec_harness_charted_clear frees it. */
+/* All owned; geodec_harness_charted_clear frees it. */
 typedef struct geodec_harness_charted {
     int64_t n, d;
     geodec_split split;    /* what texts are: documents or blocks */

@@ -86,7 +86,7 @@ static geodec_estimate root(geodec_estimate e)
     return (geodec_estimate){.value = sqrt(e.value), .low = sqrt(e.low), .high = sqrt(e.high)};
 }
 
-/* 1 - e, or nothing where nothing was to be explained. */
+/* 1 - e, or nothing where there was nothing to explain. */
 static geodec_estimate explained(geodec_estimate e, double of)
 {
     if (!(of > 0)) return (geodec_estimate){0};
@@ -170,7 +170,7 @@ geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double
     double x[GEODEC_HJB_STEPS], y[GEODEC_HJB_STEPS];
     for (int c = 0; c < GEODEC_HJB_CLASSES; c++) {
         if (c <= GEODEC_HJB_STRAIGHT)
-            GEODEC_TRY(geodec_hjb_draw(s, (geodec_hjb_class)c, points, point, o, o->dl, o->nodes, &p, err));
+            GEODEC_TRY(geodec_hjb_sample(s, (geodec_hjb_class)c, points, point, o, o->dl, o->nodes, &p, err));
         else if (v)
             GEODEC_TRY(geodec_hjb_read(v, (geodec_hjb_class)c, layer, s->n, basis, mean, o, &p, err));
         else
@@ -184,7 +184,7 @@ geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double
         const int64_t parts = (int64_t)1 << k;
         h.dl[k] = o->dl / (double)parts;
         GEODEC_TRY(
-            geodec_hjb_draw(s, GEODEC_HJB_GEODESIC, points, point, o, h.dl[k], (o->nodes - 1) * parts + 1, &p, err));
+            geodec_hjb_sample(s, GEODEC_HJB_GEODESIC, points, point, o, h.dl[k], (o->nodes - 1) * parts + 1, &p, err));
         GEODEC_TRY(geodec_hjb_measure(s, &p, o, pool, hooks, &row, err));
         geodec_hjb_paths_clear(&p);
         h.refined[k] = sqrt(row.total);

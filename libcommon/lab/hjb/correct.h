@@ -1,17 +1,18 @@
-/* Do trajectories satisfy the geodesic equation? The residuals of lab/harness/residual.h over classes of trajectories:
+/* Residuals of the geodesic equation (lab/harness/residual.h) over classes of trajectories:
  *
- *     geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: what zero looks like,
+ *         geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: the value of
+ *     zero,
  *                with its order in the step (4) by halving it
- *     walk       over the four nearest neighbours: what moves within the cloud look like
+ *     walk       over the four nearest neighbours: moves within the cloud
  *     straight   lines of the chart between two points: no second difference, all of the residual is connection
- *     text       consecutive states of one sequence: the real thing
+ *     text       consecutive states of one sequence: the measurement
  *     shuffled   the same windows with their states in random order: the control of `text`
  *     layers     the states of one token layer by layer, where activations hold at least three
  *
  * For each class: mean squares per node, in the chart's units; turn = sqrt(sum |r|_g^2 / sum |Dc s|_g^2), free of the
- * steps' length; explained = 1 - sum |r|_g^2 / sum |D2 s|_g^2, what the connection explains of the second differences
- * (1 for a geodesic, 0 or below where it explains nothing); and the same ratio for the Jacobi equation of neighbouring
- * trajectories. A null cloud is another metric. Trajectories are drawn by number from the seed. */
+ * steps' length; explained = 1 - sum |r|_g^2 / sum |D2 s|_g^2, the share of the second differences that the connection
+ * explains (1 for a geodesic, 0 or below where it explains nothing); and the same ratio for the Jacobi equation of
+ * neighbouring trajectories. A null cloud is another metric. Trajectories are sampled by number from the seed. */
 #ifndef GEODEC_LAB_HJB_CORRECT_H
 #define GEODEC_LAB_HJB_CORRECT_H
 
@@ -41,7 +42,7 @@ typedef struct geodec_hjb_options {
     double shift;      /* distance of a geodesic's neighbour at the start, in arc lengths of a step; default 0.1 */
     int64_t bootstrap; /* replicates over paths; default 1000 */
     uint64_t seed;
-    geodec_sweep *sweep; /* paths in slices, of which nothing is summed up; NULL: at once */
+    geodec_sweep *sweep; /* paths in slices, which are not summed up; NULL: at once */
 } geodec_hjb_options;
 GEODEC_API geodec_hjb_options geodec_hjb_defaults(void);
 
@@ -54,9 +55,9 @@ GEODEC_API void geodec_hjb_paths_clear(geodec_hjb_paths *p);
 
 /* GEODESIC, WALK or STRAIGHT of points point [points][n] in s. Geodesics that break down are not among them.
  * GEODEC_SCARCE (fewer than 6 points), GEODEC_RANGE (another class). */
-GEODEC_API geodec_status geodec_hjb_draw(const geodec_space *s, geodec_hjb_class kind, int64_t points,
-                                         const double *point, const geodec_hjb_options *o, double dl, int64_t nodes,
-                                         geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_hjb_sample(const geodec_space *s, geodec_hjb_class kind, int64_t points,
+                                           const double *point, const geodec_hjb_options *o, double dl, int64_t nodes,
+                                           geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;
 /* TEXT, SHUFFLED or LAYERS from activations: coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model
  * for the first two. paths = 0 where there is nothing (no sequence that long; fewer than three layers). */
 GEODEC_API geodec_status geodec_hjb_read(const geodec_activations *v, geodec_hjb_class kind, int64_t layer, int64_t n,

@@ -1,4 +1,3 @@
-/* The artifact of the residuals. */
 #include "artifact/binding.h"
 #include "lab/hjb/correct.h"
 

@@ -80,7 +80,7 @@ static geodec_status geodesics(const geodec_space *s, int64_t points, const doub
         }
         if (geodec_geodesic_unit(s, point + q * n, v, NULL) != GEODEC_OK) continue;
         if (geodec_geodesic_unit(s, point + q * n, u, NULL) != GEODEC_OK) continue;
-        /* one shift whatever the step is, so that a refinement compares the same curves */
+        /* one shift for all steps, so that a refinement compares the same curves */
         for (int64_t a = 0; a < n; a++) x[a] = point[q * n + a] + o->shift * o->dl * u[a];
         const geodec_status first = geodec_geodesic_path(s, &g, point + q * n, v, p->xs + got * nodes * n, vs, NULL,
                                                          &report[0], NULL),
@@ -97,9 +97,9 @@ done:
     return st;
 }
 
-geodec_status geodec_hjb_draw(const geodec_space *s, geodec_hjb_class kind, int64_t points, const double *point,
-                              const geodec_hjb_options *o, double dl, int64_t nodes, geodec_hjb_paths *out,
-                              geodec_err *err)
+geodec_status geodec_hjb_sample(const geodec_space *s, geodec_hjb_class kind, int64_t points, const double *point,
+                                const geodec_hjb_options *o, double dl, int64_t nodes, geodec_hjb_paths *out,
+                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_hjb_paths p = {0};

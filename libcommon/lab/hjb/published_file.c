@@ -1,4 +1,4 @@
-/* The published residuals of the three classes, with the residual of the geodesic equation beside them. */
+/* The published residuals of the three classes, with the residual of the geodesic equation as the control. */
 #include "artifact/binding.h"
 #include "lab/hjb/published.h"
 
@@ -13,7 +13,7 @@ typedef struct report {
 /* clang-format off */
 static const geodec_field fields[] = {
     {"/kinetic", GEODEC_F64, "C", 0, "activation^2", "mean |D2 s|^2 of a node", 0, OF(kinetic)},
-    {"/curvature", GEODEC_F64, "C", 0, "activation^2", "mean |R(D s) D s|^2: zero for every metric, what stands here is rounding", 0, OF(curvature)},
+    {"/curvature", GEODEC_F64, "C", 0, "activation^2", "mean |R(D s) D s|^2: zero for every metric; the value is rounding", 0, OF(curvature)},
     {"/total", GEODEC_F64, "C", 0, "activation^2", "mean |J|^2", 0, OF(total)},
     {"/covariant", GEODEC_F64, "C", 0, "activation^2", "control: mean |D2 s + Gamma(Dc s, Dc s)|^2 in the smooth field of width sigma", 0, OF(covariant)},
     {"/connection", GEODEC_F64, "C", 0, "activation^2", "mean |Gamma(Dc s, Dc s)|^2 there", 0, OF(connection)},

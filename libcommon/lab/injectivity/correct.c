@@ -72,7 +72,7 @@ static geodec_status ray_shoot(const geodec_space *s, const double *x0, const do
     const geodec_propagate_options p = geodec_propagate_defaults();
     geodec_propagate_report report;
     GEODEC_TRY(geodec_geodesic_path(s, &o, x0, v0, r->xs, r->vs, NULL, &r->report, err));
-    /* a path that runs to the chart's point at infinity has no propagator there: back to where it has one */
+    /* a path towards the chart's point at infinity has no propagator there: back to the last node with one */
     for (;;) {
         GEODEC_TRY(
             geodec_propagate_path(s, &p, steps, o.dl, r->report.good, r->xs, r->vs, r->phi, r->flow, &report, err));
@@ -85,9 +85,7 @@ done:
     return st;
 }
 
-/* ---- conjugate points
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- conjugate points ------------------------------------------------------------------------------------------- */
 
 /* L of g = L L^T at x */
 static geodec_status frame(const geodec_space *s, const double *x, double *l, geodec_err *err)
@@ -151,9 +149,7 @@ done:
     return st;
 }
 
-/* ---- other geodesics to the same point
- * --------------------------------------------------------------------------------
- */
+/* ---- other geodesics to the same point -------------------------------------------------------------------------- */
 
 static double g_length(const geodec_space *s, const double *x, const double *v)
 {
@@ -162,7 +158,7 @@ static double g_length(const geodec_space *s, const double *x, const double *v)
 }
 
 /* Solves exp_p(w) = q from the given w by Levenberg's damping of Newton's method. *solved: |exp_p(w) - q| below 1e-7 of
- * |w| in g. Breakdowns are no errors. Few steps are enough: another solution is told by 1 %, not by 1e-7. */
+ * |w| in g. Breakdowns are no errors. Few steps are enough: other solutions differ by 1 %, not by 1e-7. */
 static void connect(const geodec_space *s, const double *p, const double *q, ray *r, double *w, bool *solved)
 {
     const int64_t n = s->n, steps = CONNECT_STEPS;
@@ -280,9 +276,7 @@ static void loops(const geodec_space *s, const double *p, const double *period, 
     }
 }
 
-/* ---- sectional curvature
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- sectional curvature ---------------------------------------------------------------------------------------- */
 
 /* B_bd = R(u, b, u, d), whose largest eigenvalue over vectors normal to u is the largest curvature of a plane with u.
  */
@@ -329,7 +323,7 @@ geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *
         for (int64_t i = 0; i < n; i++) u[i] /= size;
         for (int k = 0; k < ROUNDS; k++) {
             with_vector(n, r, u, b);
-            /* u itself has the value 0; where all planes with u are negative, it must not win */
+            /* u itself has the value 0, which must not be the largest where all planes with u are negative */
             const double away = 2 * geodec__largest(n2, b) * (double)n;
             for (int64_t i = 0; i < n; i++)
                 for (int64_t j = 0; j < n; j++) b[i * n + j] -= away * u[i] * u[j];
@@ -352,9 +346,7 @@ done:
     return st;
 }
 
-/* ---- the heat-kernel estimate
- * -------------------------------------------------------------------------------------------
- */
+/* ---- the heat-kernel estimate ----------------------------------------------------------------------------------- */
 
 static double kernel_at(const geodec_space *s, const double *x, const double *y, double tau)
 {
@@ -487,9 +479,7 @@ done:
     geodec_mem_free(held);
 }
 
-/* ---- one anchor
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- one anchor ------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     const geodec_space *s;
@@ -565,9 +555,7 @@ done:
     return st;
 }
 
-/* ---- controls
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- controls --------------------------------------------------------------------------------------------------- */
 
 static geodec_status controls(int32_t n, geodec_injectivity *r, geodec_err *err)
 {
@@ -658,7 +646,7 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     r.reach = o->reach > 0 ? o->reach : 4 * nearest;
     r.kernel = o->kernel > 0 ? o->kernel : nearest * nearest / 8;
     if (!(r.reach > 0))
-        GEODEC_THROW(GEODEC_SCARCE, "most anchors have a point at their place; a distance needs different points");
+        GEODEC_THROW(GEODEC_SCARCE, "most anchors coincide with another point; a distance needs different points");
     job j = {s, o, point, period, points, r.reach, r.kernel, r.anchor};
     const geodec_sweep_result result = {r.anchor, 1, sizeof *r.anchor};
     GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "anchors", r.anchors, 1, anchor_task, &j, &result, 1, err));

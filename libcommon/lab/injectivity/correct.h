@@ -1,13 +1,13 @@
-/* Injectivity radius: how far the exponential map of a point stays one to one. What limits it is a conjugate point (exp
- * stops being an immersion: the propagator dx(t)/dv0 loses rank), or a second geodesic that is no longer to the same
- * point, or a geodesic loop of twice the length (Klingenberg: inj >= min(pi / sqrt(K_max), half the shortest loop); do
- * Carmo 1992, ch. 13). All three are searched along seeded directions, so the result is an upper bound; where nothing
- * is found up to the reach, it is censored there.
+/* Injectivity radius: the distance up to which the exponential map of a point is one to one. It is limited by a
+ * conjugate point (exp stops being an immersion: the propagator dx(t)/dv0 loses rank), by a second geodesic to the same
+ * point that is not longer, or by a geodesic loop of twice the length (Klingenberg: inj >= min(pi / sqrt(K_max), half
+ * the shortest loop); do Carmo 1992, ch. 13). All three are searched along seeded directions, so the result is an upper
+ * bound; where nothing is found up to the reach, it is censored there.
  *
- * Beside it stand the paper's estimate from a heat kernel (lab/injectivity/published.h: the raw value, here with the
- * given metric), calibrated on all anchors but the one that is predicted, and what it is to predict: the validity
- * radius of the propagator and the injectivity radius. Controls: a constant (the mean of the other anchors), permuted
- * anchors, and a sphere (pi), hyperbolic space (none) and a flat torus (half its shortest side). */
+ * Also measured: the manuscript's estimate from a heat kernel (lab/injectivity/published.h: the raw value, here with
+ * the given metric), calibrated on all anchors but the predicted one, and its targets: the validity radius of the
+ * propagator and the injectivity radius. Controls: a constant (the mean of the other anchors), permuted anchors, and a
+ * sphere (pi), hyperbolic space (none) and a flat torus (half its shortest side). */
 #ifndef GEODEC_LAB_INJECTIVITY_CORRECT_H
 #define GEODEC_LAB_INJECTIVITY_CORRECT_H
 
@@ -28,7 +28,7 @@ typedef struct geodec_injectivity_options {
     double kernel;      /* tau of the heat kernel; 0 = the square of the median g-distance to the nearest point / 8, so
                            that a typical neighbour has A = e^-2, as the published 0.5 has at a distance of 2 */
     uint64_t seed;
-    geodec_sweep *sweep; /* anchors in slices, of which nothing is summed up; NULL: at once */
+    geodec_sweep *sweep; /* anchors in slices, which are not summed up; NULL: at once */
 } geodec_injectivity_options;
 GEODEC_API geodec_injectivity_options geodec_injectivity_defaults(void);
 
@@ -94,9 +94,9 @@ GEODEC_API geodec_status geodec_injectivity_sectional(const geodec_space *s, con
                                                       geodec_err *err) GEODEC_MUST_USE;
 
 GEODEC_API extern const geodec_kind geodec_injectivity_kind;
-/* Fills a new artifact; the caller commits. universal, nn: of the paper's calibration-free radius (see the attributes);
- * nn [4]: universal, mean nearest distance, its closed form for a normal cloud of the same covariance, the same
- * measured on such a cloud. */
+/* Fills a new artifact; the caller commits. universal, nn: of the published calibration-free radius (see the
+ * attributes); nn [4]: universal, mean nearest distance, its closed form for a normal cloud of the same covariance, the
+ * same measured on such a cloud. */
 GEODEC_API geodec_status geodec_injectivity_write(const geodec_injectivity *r, const double nn[4], geodec_artifact *a,
                                                   geodec_err *err) GEODEC_MUST_USE;
 /* Those four, Euclidean, for point [points][n], points > 21. sigma of the universal formula: root mean eigenvalue of

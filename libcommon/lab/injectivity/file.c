@@ -1,4 +1,3 @@
-/* The injectivity artifact. */
 #include "artifact/binding.h"
 #include "lab/injectivity/correct.h"
 
@@ -51,7 +50,7 @@ static const geodec_attr attrs[] = {
     {"radius_mape_in", GEODEC_ATTR_F64, 0, "mean |error| / radius, in sample", IN(r.on_radius.mape_in)},
     {"radius_mape_out", GEODEC_ATTR_F64, 0, "held out", IN(r.on_radius.mape_out)},
     {"radius_mape_constant", GEODEC_ATTR_F64, 0, "control: the mean of the others", IN(r.on_radius.mape_constant)},
-    {"universal", GEODEC_ATTR_F64, 0, "Gamma(1/n)/sqrt(pi) (V_n/N)^(1/n) sigma, said to be the nearest distance",
+    {"universal", GEODEC_ATTR_F64, 0, "Gamma(1/n)/sqrt(pi) (V_n/N)^(1/n) sigma, claimed to be the nearest distance",
      IN(nn[0])},
     {"nearest", GEODEC_ATTR_F64, 0, "mean Euclidean distance of a point to its nearest", IN(nn[1])},
     {"nearest_closed_form", GEODEC_ATTR_F64, 0, "control: that of a normal cloud, closed form for many points",
@@ -77,7 +76,7 @@ const geodec_kind geodec_injectivity_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-injectivity",
-    .purpose = "injectivity radius, its bounds, and an estimate from a heat kernel held against both",
+    .purpose = "injectivity radius, its bounds, and an estimate from a heat kernel compared with both",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"A", sizeof(geodec_injectivity_anchor), offsetof(report, r.anchor), false},
     .first = "/point,/censored,/validity_censored",

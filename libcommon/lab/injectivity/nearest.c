@@ -1,4 +1,4 @@
-/* The paper's calibration-free radius beside the distance it is said to be. */
+/* The manuscript's calibration-free radius, and the distance it is claimed to be. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/injectivity/correct.h"

@@ -87,7 +87,7 @@ geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manif
     double *d = NULL, *grad = NULL, cov[MAX_N * MAX_N], w[MAX_N], mean[MAX_N] = {0};
     int64_t *order = NULL, near = 0, first = 0;
     if (anchor < 0 || anchor >= points || points < 3)
-        GEODEC_THROW(GEODEC_RANGE, "anchor %lld is none of %lld points", (long long)anchor, (long long)points);
+        GEODEC_THROW(GEODEC_RANGE, "anchor %lld is not one of %lld points", (long long)anchor, (long long)points);
     GEODEC_NEW(d, points);
     GEODEC_NEW(order, points);
     GEODEC_NEW(grad, o->most * n);
@@ -234,7 +234,7 @@ geodec_status geodec_injectivity_published_velocity_proxy(const geodec_harness_m
     double *d = NULL, *paths = NULL, g[MAX_N * MAX_N], l[MAX_N * MAX_N], v[3][MAX_N], diff[MAX_N], w[MAX_N];
     int64_t *order = NULL;
     if (query < 0 || query >= points || points < 2)
-        GEODEC_THROW(GEODEC_RANGE, "query %lld is none of %lld points", (long long)query, (long long)points);
+        GEODEC_THROW(GEODEC_RANGE, "query %lld is not one of %lld points", (long long)query, (long long)points);
     GEODEC_NEW(d, points);
     GEODEC_NEW(order, points);
     GEODEC_NEW(paths, 3 * (T + 1) * n);

@@ -1,11 +1,11 @@
-/* The harness's "spectral injectivity radius" and initial velocities, and the paper's calibration-free radius.
+/* The harness's "spectral injectivity radius" and initial velocities, and the manuscript's calibration-free radius.
  *
  *     rho_raw = pi / ( sqrt(lambda_max(Cov(grad_x A))) |A| ),   A_y = exp(-d_g(x,y)^2 / 4 tau)
  *
  * over up to 12 neighbours y, with d_g by the metric at the middle of x and y and the gradient by central differences.
- * What it is calibrated against, rho_hat = C rho_raw by least squares through the origin on the "unsaturated" anchors,
- * is no injectivity radius but the largest of eight perturbations at which the harness's propagator errs by no more
- * than 1e-9: inside a cell of constant symbols that is the distance to the cell's wall.
+ * Its calibration target, rho_hat = C rho_raw by least squares through the origin on the "unsaturated" anchors, is not
+ * an injectivity radius but the largest of eight perturbations at which the harness's propagator errs by at most 1e-9:
+ * inside a cell of constant symbols that is the distance to the cell's wall.
  *
  * The initial velocity -grad_x(-log A) (a covector used as a vector) is compared with the direction y - x; its second
  * form g^-1 g (y - x) is y - x again, and agrees with itself.
@@ -72,9 +72,9 @@ GEODEC_API double geodec_injectivity_published_universal(int64_t k, int64_t poin
 
 /* ---- the whole experiment ---------------------------------------------------------------------------------------- */
 
-/* The published run: its anchors with the radii it measured there (both numpy's draws, printed in its result file), and
- * its queries. Beside it the same on every point, radii measured with our own directions: what the calibration is worth
- * when the anchors are not ten. */
+/* The published run: its anchors with the radii it measured there (both numpy's samples, printed in its result file),
+ * and its queries. The control is the same on every point, with radii measured along our own directions: the
+ * calibration with more than ten anchors. */
 typedef struct geodec_injectivity_published {
     int64_t anchors, queries, points;
     int64_t *anchor, *query;             /* [anchors], [queries] */
@@ -85,7 +85,7 @@ typedef struct geodec_injectivity_published {
     double cosine, error, local_cosine, local_error; /* means over the queries */
 } geodec_injectivity_published;
 GEODEC_API void geodec_injectivity_published_clear(geodec_injectivity_published *r);
-/* measured [anchors], or NULL: by our own draws. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
+/* measured [anchors], or NULL: by our own samples. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const double *point,
                                                           int64_t anchors, const int64_t *anchor,
                                                           const double *measured, int64_t queries, const int64_t *query,

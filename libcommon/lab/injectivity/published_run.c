@@ -70,7 +70,7 @@ geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const 
     for (int64_t i = 0; i < anchors + queries; i++) {
         const int64_t p = i < anchors ? anchor[i] : query[i - anchors];
         if (p < 0 || p >= points)
-            GEODEC_THROW(GEODEC_RANGE, "point %lld is none of %lld", (long long)p, (long long)points);
+            GEODEC_THROW(GEODEC_RANGE, "point %lld is not one of %lld", (long long)p, (long long)points);
     }
     GEODEC_NEW(r.anchor, anchors);
     GEODEC_NEW(r.query, queries);
@@ -117,7 +117,7 @@ static const geodec_field fields[] = {
     {"/anchor", GEODEC_I64, "A", 0, "1", "points of the published run", 0, AT(anchor)},
     {"/raw", GEODEC_F64, "A", 0, "1", "rho_raw there", 0, AT(raw)},
     {"/measured", GEODEC_F64, "A", 0, "activation", "radius measured there (given)", 0, AT(measured)},
-    {"/query", GEODEC_I64, "Q", 0, "1", "points the initial velocity was tried at", 0, AT(query)},
+    {"/query", GEODEC_I64, "Q", 0, "1", "points at which the initial velocity was evaluated", 0, AT(query)},
     {"/cosine", GEODEC_F64, "Q", 0, "1", "of -grad(-log A) and the direction to the nearest point", 0,
      GEODEC_OF_ROW(geodec_published_velocity, cosine)},
     {"/all_raw", GEODEC_F64, "P", 0, "1", "rho_raw at every point", 0, AT(all_raw)},
@@ -157,7 +157,7 @@ const geodec_kind geodec_injectivity_published_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-injectivity --mode ref",
-    .purpose = "the published radius estimate and initial velocities, beside every point as an anchor",
+    .purpose = "the published radius estimate and initial velocities, and the same with every point as an anchor",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"Q", sizeof(geodec_published_velocity), offsetof(report, r.velocity), false},
 };

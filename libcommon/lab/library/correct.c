@@ -44,7 +44,7 @@ static void judge(const sweep *w, const uint8_t *hit, const int64_t *assigned, c
     for (int64_t q = 0; q < w->points; q++) {
         const int64_t r = hit[q] ? first[assigned[q]] : -1;
         if (r < 0 || !w->next->has[q] || !w->next->has[r]) continue;
-        /* a record that was there, with a next state: tried a few times, then the hit's own */
+        /* an existing record with a next state: a few attempts, then the hit's own */
         int64_t c = r;
         for (int t = 0; t < 16; t++) {
             const double u = geodec_rng_uniform_at(w->o->seed, stream, (uint64_t)(q * 16 + t));
@@ -70,7 +70,7 @@ static void judge(const sweep *w, const uint8_t *hit, const int64_t *assigned, c
     *judged = count;
 }
 
-/* One stream at one radius (in units); quality of the text stream where wanted. */
+/* One stream at one radius (in units); optionally the quality of the text stream. */
 static geodec_status run_one(const sweep *w, int stream, double radius, geodec_library_summary *summary,
                              double quality[P], int64_t *judged, geodec_err *err)
 {
@@ -104,8 +104,8 @@ static geodec_status radius_task(void *ctx, int64_t task, geodec_err *err)
                    err);
 }
 
-/* The radius of the target by bisection: hits do not quite rise with the radius (a larger one stores other records), so
- * what is found is one crossing. */
+/* The radius of the target by bisection. The share of hits does not quite rise with the radius (a larger one stores
+ * other records), so the result is one crossing. */
 static geodec_status target_task(void *ctx, int64_t stream, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -118,7 +118,7 @@ static geodec_status target_task(void *ctx, int64_t stream, geodec_err *err)
         if (got.hit_rate >= w->o->target) break;
         low = high;
     }
-    if (got.hit_rate < w->o->target) goto done; /* cannot be had: too few points */
+    if (got.hit_rate < w->o->target) goto done; /* not reached: too few points */
     while (high > 1.01 * low && high > 1e-6) {
         const double mid = low > 0 ? sqrt(low * high) : high / 2;
         GEODEC_TRY(run_one(w, (int)stream, mid, &got, NULL, NULL, err));

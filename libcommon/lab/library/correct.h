@@ -1,18 +1,20 @@
-/* Convergence of a library on real streams, over radii, beside its nulls.
+/* Convergence of a library on real streams, over radii, compared with its nulls.
  *
  * The stream is the points of a cloud in text order; radii are multiples of the median distance to the nearest
- * neighbour. Every share of hits can be had by a radius, so a published pair "92 % hits, 7.8 % stored" is one number
- * and no finding; what can be wrong or right is how it compares with streams in which there is nothing to find, and
- * what a hit is worth:
+ * neighbour. Some radius gives any share of hits, so a published pair "92 % hits, 7.8 % stored" is one number and no
+ * finding. Findings are the differences from streams without structure, and the value of a hit:
  *
  *   streams   text      the points in text order
- *             shuffled  the same points in random order: what the order of the text adds
- *             gaussian  normal draws with the same covariance: what the density's shape adds
+ *             shuffled  the same points in random order: the effect of the order of the text
+ *             gaussian  normal samples with the same covariance: the effect of the density's shape
  *             surrogate random Fourier phases along the text, or each coordinate shuffled (linalg/surrogate.h)
  *
- *   quality   error of the predicted next state of a hit, in units of the rms step, where next states are known: the
- *             record's own next state (copy), the same moved by the difference of the two states (transport), the state
- *             itself (identity, the control that needs no library), and the next state of a random record (chance)
+ *     quality   error of the predicted next state of a hit, in units of the rms step, where next states are known:
+ *   the
+ *                         record's own next state (copy), the same moved by the difference of the two states
+ *             (transport), the state
+ *                         itself (identity, the control that needs no library), and the next state of a random record
+ *             (chance)
  *
  * Dimensions: W = 4 streams, R radii. */
 #ifndef GEODEC_LAB_LIBRARY_CORRECT_H
@@ -38,7 +40,7 @@ typedef enum geodec_library_prediction {
     GEODEC_LIBRARY_COPY,
     GEODEC_LIBRARY_TRANSPORT,
     GEODEC_LIBRARY_IDENTITY,
-    GEODEC_LIBRARY_CHANCE,
+    GEODEC_LIBRARY_RANDOM,
     GEODEC_LIBRARY_PREDICTIONS,
 } geodec_library_prediction;
 

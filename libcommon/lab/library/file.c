@@ -1,4 +1,3 @@
-/* The library artifact. */
 #include "artifact/binding.h"
 #include "lab/library/correct.h"
 
@@ -38,7 +37,7 @@ static const geodec_attr attrs[] = {
     {"points", GEODEC_ATTR_I64, 0, "length of the streams", IN(points)},
     {"n", GEODEC_ATTR_I64, 0, "dimension: first principal coordinates", IN(n)},
     {"unit", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour", IN(unit)},
-    {"rms_spacing", GEODEC_ATTR_F64, 0, "rms distance of a point to the mean: what a hit by chance would have"},
+    {"rms_spacing", GEODEC_ATTR_F64, 0, "rms distance of a point to the mean: that of a random hit"},
     {"target", GEODEC_ATTR_F64, 0, "share of hits whose radius was looked for", IN(target)},
     {"surrogate", GEODEC_ATTR_STR, 0,
      "fourth stream: phase (random Fourier phases along the text) or shuffle (each coordinate permuted)",
@@ -47,7 +46,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"W", .plus = GEODEC_LIBRARY_STREAMS}, {"R", IN(n_radii)}};
 
-/* What is not there without next states, and a number of the first row. */
+/* Fields that are absent without next states, and a number of the first row. */
 static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
 {
     const geodec_library_sweep *s = object;
@@ -60,7 +59,7 @@ const geodec_kind geodec_library_kind = {
     .major = 1,
     .minor = 0,
     .tool = "geodec-library",
-    .purpose = "growth of a library that stores what it misses, beside its nulls, and what its hits are worth",
+    .purpose = "growth of a library that stores what it misses, compared with its nulls, and the value of its hits",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"W,R", sizeof(geodec_library_summary), offsetof(geodec_library_sweep, summary), false},
     .put = put,

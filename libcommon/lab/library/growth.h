@@ -1,8 +1,9 @@
-/* Convergence of a library: a stream of queries, each of which finds a stored one within `radius` (a hit) or is stored.
+/* Convergence of a library: a stream of queries, each of which finds a stored one within `radius` (a hit) or is
+ * stored.
  *
- * Since every miss is stored, hits and stored add up to the queries: one number, not two. What tells a converging
- * library from a growing one is the hit rate of the second half and the exponent of growth,
- * ln(stored) = a + exponent ln(seen), 1 for a library that never repeats and 0 for a finished one. */
+ * Since every miss is stored, hits and stored add up to the queries: one number, not two. A converging library differs
+ * from a growing one by the hit rate of the second half and the exponent of growth, ln(stored) = a + exponent ln(seen),
+ * 1 for a library that never repeats and 0 for a finished one. */
 #ifndef GEODEC_LAB_LIBRARY_GROWTH_H
 #define GEODEC_LAB_LIBRARY_GROWTH_H
 
@@ -15,8 +16,8 @@ typedef struct geodec_library_summary {
     int64_t queries, stored;
     double hit_rate, second_half; /* shares of hits */
     double exponent;              /* of growth, fitted to seen = 1, 2, 4, .. and all; 0 below 4 queries */
-    double distance, rms_spacing; /* mean distance of a hit to its record; rms distance of a query to the mean: what a
-                                     hit by chance would have */
+    double distance, rms_spacing; /* mean distance of a hit to its record; rms distance of a query to the mean: that of
+                                     a random hit */
 } geodec_library_summary;
 
 /* query [queries][n], in their order; hit [queries] 1 or 0 and assigned [queries] (number of the record, its own new

@@ -1,8 +1,9 @@
-/* Speed of the nearest-record search against the number of records, beside exhaustive search and a plain screen.
+/* Speed of the nearest-record search against the number of records, compared with exhaustive search and a plain
+ * screen.
  *
  * Anchors are standard normal in n dimensions. near: queries are anchors moved by 0.05 in each coordinate; fresh:
  * queries are standard normal themselves; both with a metric of their own each, random axes, eigenvalues spread evenly
- * in the logarithm up to `condition`. own: fresh queries in each record's own metric of that kind. Times are of the
+ * in the logarithm up to `condition`. own: fresh queries in each record's own metric of that kind. Times depend on the
  * machine; the rest is deterministic. */
 #ifndef GEODEC_LAB_LOOKUP_CORRECT_H
 #define GEODEC_LAB_LOOKUP_CORRECT_H

@@ -47,7 +47,8 @@ typedef struct geodec_records_published {
     double *distance;              /* [Q] */
     double round_trip;             /* what is printed as the error of rank r: 0 */
     double hit, hit_exact, recall; /* over A anchors: two stages, exact search, agreement of the two */
-    double closed_form;            /* control: chance that the query's point or one of its 8 neighbours is cached */
+    double closed_form;            /* control: probability that the query's point or one of its 8 neighbours is
+                                      cached */
     double bytes, bytes_full;      /* a record's payload as stored, and with Phi itself in place of U, V */
 } geodec_records_published;
 

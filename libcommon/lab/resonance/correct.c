@@ -113,7 +113,7 @@ static void set_floor(geodec_resonance *r)
     }
 }
 
-/* ---- worth ------------------------------------------------------------------------------------------------------- */
+/* ---- accuracy --------------------------------------------------------------------------------------------------- */
 
 typedef struct ends {
     const geodec_space *s;
@@ -213,8 +213,7 @@ geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, 
     GEODEC_TRY(geodec_geodesic_path(s, &o->path, x0, v0, xs, vs, NULL, &report, err));
     if (report.status == GEODEC_PATH_NONFINITE) GEODEC_THROW(GEODEC_NUMERIC, "the path breaks down");
     GEODEC_TRY(geodec_propagate_path(s, &po, T, o->path.dl, T, xs, vs, phi, flow, &quality, err));
-    if (quality.broken)
-        GEODEC_THROW(GEODEC_SCARCE, "the path's flow leaves the range of numbers: the field is too rough for it");
+    if (quality.broken) GEODEC_THROW(GEODEC_SCARCE, "the path's flow overflows: the field is too rough for it");
     const ends e = {s, o, x0, v0, xs + T * n, vs + T * n, xs2, vs2};
     const double *last[GEODEC_RESONANCE_SIZES] = {phi + T * n * n, flow + T * m * m};
     for (int size = 0; size < GEODEC_RESONANCE_SIZES; size++) {
@@ -241,7 +240,7 @@ geodec_status geodec_resonance_published(int64_t n, const double *phi, const geo
     double *both = NULL;
     GEODEC_TRY(check(n, o, err));
     GEODEC_NEW(both, 4 * n * n);
-    for (int64_t i = 0; i < 2 * n; i++) /* the harness knows no flow: Phi twice on the diagonal */
+    for (int64_t i = 0; i < 2 * n; i++) /* the harness has no flow: Phi twice on the diagonal */
         for (int64_t j = 0; j < n; j++) both[i * 2 * n + j + i / n * n] = phi[i % n * n + j];
     GEODEC_TRY(costs(0, n, phi, o, &r, err));
     GEODEC_TRY(costs(1, 2 * n, both, o, &r, err));
@@ -269,7 +268,7 @@ typedef struct report {
 
 static const geodec_field fields[] = {
     {"/batch", GEODEC_I64, "B", 0, "1", "queries at once", 0, AT(batch)},
-    {"/loop_us", GEODEC_F64, "Z,B", 0, "us", "a query by dgemv, one after another (sizes n, 2n)", 0, TWO(r.loop_us)},
+    {"/loop_us", GEODEC_F64, "Z,B", 0, "us", "a query by dgemv, in turn (sizes n, 2n)", 0, TWO(r.loop_us)},
     {"/gemm_us", GEODEC_F64, "Z,B", 0, "us", "a query in one dgemm", 0, TWO(r.gemm_us)},
     {"/kernel_us", GEODEC_F64, "Z,B", 0, "us", "a query by the small-matrix kernel", 0, TWO(r.kernel_us)},
     {"/floor_us", GEODEC_F64, "Z", 0, "us", "2 n^2 flops at the peak of the core in this run", 0, ONE(r.floor_us)},

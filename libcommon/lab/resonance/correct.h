@@ -1,9 +1,9 @@
-/* What a correction by a stored propagator costs and what it is worth.
+/* Cost and accuracy of a correction by a stored propagator.
  *
  * Cost: Phi [n][n] and the whole flow F [2n][2n] applied to B queries by a loop of dgemv, by one dgemm and by the
- * kernel of linalg/apply.h, beside the floor 2 n^2 flops over the core's own peak, all measured in one run. Worth: the
- * same kernel's results against true trajectories, i.e. against geodesics from the moved starts, beside the shift left
- * as it is. Times are of the machine and no two runs agree in them; everything else is deterministic.
+ * kernel of linalg/apply.h, compared with the floor 2 n^2 flops over the core's own peak, all measured in one run.
+ * Accuracy: the same kernel's results against true trajectories, i.e. geodesics from the moved starts; the control is
+ * the unchanged shift. Times depend on the machine and differ from run to run; the rest is deterministic.
  *
  * Dimensions: Z = 2 sizes (n, 2n), B batches, E moves. */
 #ifndef GEODEC_LAB_RESONANCE_CORRECT_H

@@ -1,10 +1,11 @@
-/* The published "resonance" of batches: the times the harness itself recorded for Phi applied to B queries one by one
- * and in one product, and what they consist of.
+/* The published "resonance" of batches: the times that the harness recorded for Phi applied to B queries one by one and
+ * in one product, and their components.
  *
- * One query in the loop costs the interpreter 1.1 us whatever B is; the product costs a call of about 1 us and next to
- * nothing a query. Their ratio says how slow the loop is, not that batches resonate: it is 14.6 at B = 1, where both do
- * the same single product. The row of B = 10 (41 us a query, every other row 1.1) is an interruption: with the loop's
- * steady time it says 2.6 where 97.9 is printed. Its "reconstruction error" compares two orders of the same product.
+ * One query in the loop costs the interpreter 1.1 us for any B; the product costs a call of about 1 us and next to
+ * nothing a query. Their ratio measures the slowness of the loop, not a resonance of batches: it is 14.6 at B = 1,
+ * where both do the same single product. The row of B = 10 (41 us a query, every other row 1.1) is an interruption:
+ * with the loop's steady time the ratio is 2.6 where 97.9 is printed. Its "reconstruction error" compares two orders of
+ * the same product.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_RESONANCE_PUBLISHED_H

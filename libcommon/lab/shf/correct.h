@@ -1,4 +1,4 @@
-/* A penalty that asks residual streams to be geodesics, for training (the papers' SHF loss, corrected).
+/* A penalty for training that makes residual streams geodesics (the SHF loss of the manuscripts, corrected).
  *
  * The path of a token is its residual stream after each block, s_1 .. s_L, in a chart of n principal directions. With
  * the residual r_l = D2 s_l + Gamma(s_l)(Dc s_l, Dc s_l) of the geodesic equation (lab/harness/residual.h) the penalty
@@ -6,12 +6,11 @@
  *
  *     P = sum_l |r_l|^2 / sum_l |Dc s_l|^2,
  *
- * which is free of unit and cannot be had by shorter steps; the derivative is that of the ratio. The papers write a
- * curvature operator in the place of the connection, which is zero on every manifold by the antisymmetry of the tensor.
- * Chart and metric are fitted to probe states and held fixed until the next refresh; what the penalty does to real
- * residuals is measured with other means afterwards. The flat kind (Gamma = 0) is the control: a penalty on second
- * differences, which needs no metric.
- */
+ * which is free of unit and cannot be lowered by shorter steps; the derivative is that of the ratio. The manuscripts
+ * write a curvature operator in place of the connection, which is zero on every manifold by the antisymmetry of the
+ * tensor. Chart and metric are fitted to probe states and held fixed until the next refresh; other measurements show
+ * the effect of the penalty on real residuals. The flat kind (Gamma = 0) is the control: a penalty on second
+ * differences, which needs no metric. */
 #ifndef GEODEC_LAB_SHF_CORRECT_H
 #define GEODEC_LAB_SHF_CORRECT_H
 
@@ -24,7 +23,7 @@
 typedef struct geodec_shf_options {
     int64_t n;      /* dimension of the chart; default 4 */
     int64_t sites;  /* of the metric field; default 192 */
-    int64_t stride; /* one token in so many is penalised, the value stands for all; default 8 */
+    int64_t stride; /* one token in so many is penalised, and its value counts for all; default 8 */
     bool flat;      /* Gamma = 0 */
     uint64_t seed;  /* of the choice of sites */
 } geodec_shf_options;

@@ -15,7 +15,7 @@
 
 enum { MAX_N = GEODEC_RBF_MAX_N, STEPS = 8 };
 
-static const double stretch_max = 100; /* |Phi|_F beyond which a linear propagator says nothing about a neighbour */
+static const double phi_norm_max = 100; /* |Phi|_F above which a linear propagator cannot predict a neighbour */
 
 const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
 
@@ -57,7 +57,7 @@ static int64_t nearest(int64_t count, int64_t n, const double *rows, const doubl
     return which;
 }
 
-/* Phi [n][n] along the geodesic from record r to its successor's side; *good = it stands. */
+/* Phi [n][n] along the geodesic from record r to its successor's side; *good = it is valid. */
 static geodec_status propagator(const work *w, int64_t r, double *phi, bool *good, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -83,7 +83,7 @@ static geodec_status propagator(const work *w, int64_t r, double *phi, bool *goo
     *good = !checks.broken;
     if (!*good) goto done;
     memcpy(phi, all + STEPS * n * n, (size_t)(n * n) * sizeof *phi);
-    *good = geodec__finite(n * n, phi) && geodec__dot(n * n, phi, phi) <= stretch_max * stretch_max;
+    *good = geodec__finite(n * n, phi) && geodec__dot(n * n, phi, phi) <= phi_norm_max * phi_norm_max;
 done:
     geodec_mem_free(nodes);
     geodec_mem_free(all);
@@ -291,7 +291,7 @@ static const geodec_field fields[] = {
      "sum |predicted - true next state| / sum |step|: value and 95 % bootstrap interval over texts", 0,
      GEODEC_ARRAY(report, s.error, [0][0].value)},
     {"/agree", GEODEC_F64, "K,S,3", 0, "1",
-     "share of queries where the head says the same token of the prediction as of the true next state", 0,
+     "share of queries where the head's argmax of the prediction equals that of the true next state", 0,
      GEODEC_ARRAY(report, s.agree, [0][0].value)},
     {"/speedup", GEODEC_F64, "S", 0, "1",
      "full / (share (lookup + head) + (1 - share)(lookup + full)) of measured times; the tokens are only as right as "
@@ -306,7 +306,7 @@ static const geodec_attr attrs[] = {
     {"records", GEODEC_ATTR_I64, 0, "pairs of consecutive states, of training texts", IN(s.records)},
     {"queries", GEODEC_ATTR_I64, 0, "states of held-out texts", IN(s.queries)},
     {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(s.n)},
-    {"broken", GEODEC_ATTR_I64, 0, "queries whose record's propagator broke down (copy stands in)", IN(s.broken)},
+    {"broken", GEODEC_ATTR_I64, 0, "queries whose record's propagator broke down (copy is used instead)", IN(s.broken)},
     {"full_us", GEODEC_ATTR_F64, 0, "measured: one decoding step of the model, microseconds", IN(s.full_us)},
     {"head_us", GEODEC_ATTR_F64, 0, "measured: its output matrix alone, which a substituted state needs too",
      IN(s.head_us)},
@@ -322,7 +322,7 @@ const geodec_kind geodec_substitution_kind = {
     .major = 1,
     .minor = 1,
     .tool = "geodec-substitution",
-    .purpose = "next hidden states from records of earlier steps, beside predictors that need no record",
+    .purpose = "next hidden states from records of earlier steps, compared with predictors that need no record",
     GEODEC_TABLES(fields, attrs, extents),
 };
 

@@ -10,11 +10,11 @@
  *     copy_whole  r' of the Euclid-nearest     of the whole stream
  *     shift       r' + (x - r)                 of the g-nearest
  *     propagator  r' + Phi (x - r) in the chart, Phi = dx(1)/dx(0) along the geodesic from r with velocity r' - r
- *     other       r' of a record drawn at random: the control
+ *     other       r' of a record sampled at random: the control
  *
- * and measured by |prediction - x'| in mean lengths of a step, and by whether the model's head says the same token of
- * the prediction as of x'. Figures are also given for the queries nearest to their record alone, by share: what a
- * cache with a radius would answer. */
+ * and measured by |prediction - x'| in mean lengths of a step, and by whether the head's argmax of the prediction
+ * equals that of x'. Figures are also given for the queries nearest to their record alone, by share: what a cache with
+ * a radius would answer. */
 #ifndef GEODEC_LAB_SUBSTITUTION_CORRECT_H
 #define GEODEC_LAB_SUBSTITUTION_CORRECT_H
 
@@ -68,8 +68,9 @@ typedef struct geodec_substitution {
     geodec_estimate error[GEODEC_SUBSTITUTES][GEODEC_SUBSTITUTION_SHARES]; /* sum |error| / sum |step| */
     geodec_estimate agree[GEODEC_SUBSTITUTES][GEODEC_SUBSTITUTION_SHARES]; /* share of queries with the true token */
     /* CPU times of one query on one thread, microseconds; 0 = not measured. speedup: of a decoder that substitutes the
-     * share: full / (lookup + head where it does, lookup + full where not); beside it stands the published assumption,
-     * half of full for a hit. A substituted token is wrong with chance 1 - agree, and every later state with it. */
+     * share: full / (lookup + head where it does, lookup + full where not); compared with the published assumption,
+     * half of full for a hit. A substituted token is wrong with probability 1 - agree, and every later state with it.
+     */
     double full_us, head_us, lookup_us;
 } geodec_substitution;
 /* token [GEODEC_SUBSTITUTES][queries] of the predictions, wanted [queries] of the true states; text [queries], queries

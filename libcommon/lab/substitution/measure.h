@@ -1,5 +1,5 @@
-/* The states and times that geodec_substitution compares: pairs of consecutive states, what the model's head says of
- * predicted ones, and the times of a step, its head and a lookup. */
+/* The states and times that geodec_substitution compares: pairs of consecutive states, the head's argmax of predicted
+ * ones, and the times of a step, its head and a lookup. */
 #ifndef GEODEC_LAB_SUBSTITUTION_MEASURE_H
 #define GEODEC_LAB_SUBSTITUTION_MEASURE_H
 

@@ -5,9 +5,10 @@
  *
  *     eps*(tau) = the largest eps of the grid whose mean error is at most tau, 0 where there is none.
  *
- * On the sphere its mean error is of first order (slope 0.8 to 1.1), the mark of a wrong linear map, which the paper
- * took for the second order of the right one; where the symbols of a cell are of order 1e-4 the errors are small
- * because nothing is curved there, and eps* is the end of the grid. chain/validity.h has the experiment done right.
+ * On the sphere its mean error is of first order (slope 0.8 to 1.1), the sign of a wrong linear map, which the
+ * manuscript took for the second order of the right one; where the symbols of a cell are of order 1e-4 the errors are
+ * small because nothing is curved there, and eps* is the end of the grid. chain/validity.h has the experiment done
+ * right.
  *
  * Two controls. The shift x_T + d (Phi = I) tells what the propagator adds at all. In a space known in closed form the
  * same rule is run with exact geodesics and the true curvature: what is left of first order is the rule's own fault.
@@ -36,7 +37,7 @@ typedef struct geodec_published_perturbations {
     const double *tau;     /* [n_tau] */
 } geodec_published_perturbations;
 
-/* The draws of a published file with the manifold they lie on: of a cloud's own table in /validity, or of the sphere's
+/* The samples of a published file with their manifold: of a cloud's own table in /validity, or of the sphere's
  * at the root. p points to the rest. */
 typedef struct geodec_validity_published_draws {
     const char *path; /* borrowed */
@@ -77,14 +78,14 @@ GEODEC_API geodec_status geodec_validity_published_control(const geodec_space *s
 GEODEC_API void geodec_validity_published_clear(geodec_validity_published *v);
 
 /* Fills a new artifact of geodec_validity_published_kind; the caller commits. control: the published rule with exact
- * geometry; correct: the right linear map on the same draws (geodec_validity_run); both or neither (NULL). */
+ * geometry; correct: the right linear map on the same samples (geodec_validity_run); both or neither (NULL). */
 GEODEC_API geodec_status geodec_validity_published_write(const geodec_validity_published *v,
                                                          const geodec_validity_published *control,
                                                          const geodec_validity *correct, geodec_artifact *a,
                                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* On the unit sphere: the published rule with exact geometry (geodec_validity_published_control), and the right map
- * (geodec_validity_run), from the velocities of the draws, which become unit vectors. `bootstrap` replicates.
+ * (geodec_validity_run), from the velocities of the samples, which become unit vectors. `bootstrap` replicates.
  * GEODEC_NUMERIC (a velocity is zero), GEODEC_LIMIT (more lengths or tolerances than geodec_validity has). */
 GEODEC_API geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *d, int64_t bootstrap,
                                                           uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,

@@ -1,4 +1,3 @@
-/* The validity artifact of the published mode. */
 #include "artifact/binding.h"
 #include "lab/validity/published.h"
 
@@ -29,7 +28,7 @@ static const geodec_field fields[] = {
     {"/control/mean", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1",
      "control: mean error of the published rule with exact geodesics and true curvature", 0, AT(control_mean)},
     {"/control/correct", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1",
-     "control: mean error of the right linear map on the same draws", 0, AT(correct_mean)},
+     "control: mean error of the right linear map on the same samples", 0, AT(correct_mean)},
     {"/control/correct_radius", GEODEC_F64, "3", GEODEC_FIELD_OPTIONAL, "1", "control: its radii on the grid", 0,
      GEODEC_OF_ROWS(&radii, geodec_validity_estimate, value, 0, 0)},
 };

@@ -33,7 +33,7 @@ static int64_t visible(const geodec_varadhan_source *s, int32_t layer, int64_t r
     return row - first;
 }
 
-/* The text up to the row stands in the file without gaps. */
+/* The text up to the row is in the file without gaps. */
 static bool whole(const geodec_varadhan_source *s, int64_t row)
 {
     const int32_t *position = s->states->position, *sequence = s->states->sequence;

@@ -24,11 +24,6 @@ const char *const geodec_varadhan_names[] = {"log",          "chord",  "euclid",
                                              "shuffled",     "random", "wrong_log", "wrong_euclid",
                                              "wrong_stream", "noise",  NULL};
 
-const char *geodec_varadhan_name(geodec_varadhan_direction d)
-{
-    return (int)d >= 0 && (int)d < DIRECTIONS ? geodec_varadhan_names[d] : "?";
-}
-
 geodec_varadhan_options geodec_varadhan_defaults(void)
 {
     return (geodec_varadhan_options){.planted = 8, .rtol = 1e-3, .drift_max = 1e-2, .replicates = 400};

@@ -8,17 +8,17 @@
  * what the softmax divides by is gone and the expected direction is log_x(a) - log_x(b)) with
  *
  *     log            log_x(a), in g(x)
- *     chord          a - x, in g(x): the metric taken as constant, as the paper's closed form does
+ *     chord          a - x, in g(x): the metric taken as constant, as the published closed form does
  *     euclid         a - x, Euclidean
  *     stream         a - x in the whole stream, no chart
- *     shuffled       log_x(a) of the metric with its matrices dealt out anew, in that metric     controls of the metric
- *     random         the same with each matrix turned at random, its spectrum kept
+ *     shuffled       log_x(a) of the metric with its matrices permuted, in that metric     controls of the metric
+ *     random         the same with each matrix rotated at random, its spectrum kept
  *     wrong_log, wrong_euclid, wrong_stream    towards another key c of the same row             controls of the key
  *     noise          a random direction, isotropic in g(x)                                       what 0 looks like
  *
  * The gradient is a covector w: its cosine with a direction v in a metric g is w(v) / sqrt(w g^-1 w  v g v).
  *
- * Means and their 95 % intervals are over queries (and heads), the bootstrap draws texts. A direction that cannot be
+ * Means and their 95 % intervals are over queries (and heads), the bootstrap samples texts. A direction that cannot be
  * had (no logarithm is found) is counted and left out, and so is its partner in the paired difference. Planted control:
  * the covector is the derivative of -d(x, a)^2 / 2 by differences of the distance, which for the right log_x(a) has the
  * cosine 1 (first variation of arc length). */
@@ -46,9 +46,8 @@ typedef enum geodec_varadhan_direction {
 } geodec_varadhan_direction;
 /* "log", ..; "?" otherwise. Static storage. */
 GEODEC_API extern const char *const geodec_varadhan_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_varadhan_name(geodec_varadhan_direction d);
 
-/* Queries in a chart, those of a text one after the other. columns: the heads, and last all heads together. */
+/* Queries in a chart, those of a text contiguous. columns: the heads, and last all heads together. */
 typedef struct geodec_varadhan_queries {
     int64_t queries, n, columns;
     const int32_t *text;    /* [queries] */

@@ -1,4 +1,3 @@
-/* The varadhan artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "lab/harness/names.h"
@@ -17,7 +16,7 @@ typedef struct report {
 #define OF(m) GEODEC_OF_ROW(geodec_varadhan_case, m)
 
 static const geodec_field fields[] = {
-    {"/layer", GEODEC_I32, "C", 0, "1", "layer of the states: input of the block whose attention is looked at", 0,
+    {"/layer", GEODEC_I32, "C", 0, "1", "layer of the states: input of the block whose attention is examined", 0,
      OF(layer)},
     {"/queries", GEODEC_I64, "C", 0, "1", "rows of held-out texts whose gradients are taken", 0, OF(figures.queries)},
     {"/texts", GEODEC_I64, "C", 0, "1", "texts they are from: the groups of the bootstrap", 0, OF(figures.texts)},
@@ -62,7 +61,7 @@ const geodec_kind geodec_varadhan_kind = {
     .major = 1,
     .minor = 1,
     .tool = "geodec-varadhan",
-    .purpose = "gradients of attention weights beside logarithm maps towards the keys, with controls",
+    .purpose = "gradients of attention weights compared with logarithm maps towards the keys, with controls",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_varadhan_case), offsetof(report, c), false},
     .first = "/layer,/queries,/texts,/planted",

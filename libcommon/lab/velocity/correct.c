@@ -17,7 +17,7 @@ enum {
     SURROGATES = GEODEC_INITIAL_SURROGATES,
     NORMS = 2,
     FIGURES = 4 /* of a start */,
-    DEALS = 16
+    PERMUTATIONS = 16
 };
 static const double none = 4; /* no cosine */
 
@@ -81,9 +81,9 @@ typedef struct work {
     const geodec_space *metric;
     int64_t n, starts, training;
     geodec__starts_row *start, *trained;
-    int64_t *other;                                 /* [starts] whose future stands in for the own */
-    double *mean, *centre, *map_x, *map_xv, *dealt; /* step, regressions */
-    double *figure; /* [starts][SURROGATES][FIGURES] cosines: chart, metric, other future, chance */
+    int64_t *other;                                    /* [starts] whose future replaces the own */
+    double *mean, *centre, *map_x, *map_xv, *permuted; /* step, regressions */
+    double *figure; /* [starts][SURROGATES][FIGURES] cosines: chart, metric, other future, unrelated */
 } work;
 
 static bool from_caller(int s)
@@ -119,7 +119,7 @@ static void neighbour(const work *w, const double *x, double *step)
 }
 
 /* The step a surrogate predicts at start i when the future is that of start `future`; false = none. */
-static bool predict(const work *w, int which, int64_t i, int64_t future, int deal, double *step)
+static bool predict(const work *w, int which, int64_t i, int64_t future, int permutation, double *step)
 {
     const int64_t n = w->n;
     const double *x = w->t->x + w->start[i].row * n, *next = w->t->x + (w->start[future].row + 1) * n;
@@ -153,7 +153,7 @@ static bool predict(const work *w, int which, int64_t i, int64_t future, int dea
         geodec_regression_at(2 * n, n, w->map_xv, z, step);
         break;
     case GEODEC_INITIAL_RIDGE_SHUFFLED:
-        geodec_regression_at(2 * n, n, w->dealt + deal * (2 * n + 1) * n, z, step);
+        geodec_regression_at(2 * n, n, w->permuted + permutation * (2 * n + 1) * n, z, step);
         break;
     case GEODEC_INITIAL_RANDOM:
         for (int64_t k = 0; k < n; k++) step[k] = geodec_rng_normal(&r);
@@ -185,14 +185,14 @@ static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
     const work *w = ctx;
     const int64_t n = w->n, j = w->other[i];
     const double *x = w->t->x + w->start[i].row * n, *theirs = w->t->x + w->start[j].row * n;
-    double g[MAX_N * MAX_N], step[MAX_N], truth[MAX_N], chance[MAX_N], log[MAX_N], own[MAX_N], end[MAX_N];
+    double g[MAX_N * MAX_N], step[MAX_N], truth[MAX_N], unrelated[MAX_N], log[MAX_N], own[MAX_N], end[MAX_N];
     geodec_logmap_options o = geodec_logmap_defaults();
     bool known, found;
     o.rtol = w->o->rtol;
     o.drift_max = w->o->drift_max;
     for (int64_t k = 0; k < n; k++) {
         truth[k] = x[n + k] - x[k];
-        chance[k] = theirs[n + k] - theirs[k];
+        unrelated[k] = theirs[n + k] - theirs[k];
     }
     GEODEC_TRY(w->metric->at(w->metric, x, g, NULL, NULL, err));
     GEODEC_TRY(geodec_logmap(w->metric, &o, x, x + n, log, &known, err));
@@ -201,7 +201,7 @@ static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
         for (int k = 0; k < FIGURES; k++) f[k] = none;
         if (!predict(w, which, i, i, 0, step)) continue;
         f[0] = cosine(n, NULL, step, truth);
-        f[3] = cosine(n, NULL, step, chance);
+        f[3] = cosine(n, NULL, step, unrelated);
         if (known && which != GEODEC_INITIAL_RIDGE_SHUFFLED) {
             for (int64_t k = 0; k < n; k++) end[k] = x[k] + step[k];
             GEODEC_TRY(geodec_logmap(w->metric, &o, x, end, own, &found, err));
@@ -210,10 +210,10 @@ static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
         if (predict(w, which, i, j, 0, step)) f[2] = cosine(n, NULL, step, truth);
         if (which != GEODEC_INITIAL_RIDGE_SHUFFLED) continue;
         f[0] = f[3] = 0;
-        for (int deal = 0; deal < DEALS; deal++) {
-            (void)predict(w, which, i, i, deal, step);
-            f[0] += cosine(n, NULL, step, truth) / DEALS;
-            f[3] += cosine(n, NULL, step, chance) / DEALS;
+        for (int permutation = 0; permutation < PERMUTATIONS; permutation++) {
+            (void)predict(w, which, i, i, permutation, step);
+            f[0] += cosine(n, NULL, step, truth) / PERMUTATIONS;
+            f[3] += cosine(n, NULL, step, unrelated) / PERMUTATIONS;
         }
         f[2] = f[0];
     }
@@ -238,7 +238,7 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
     GEODEC_NEW(w->map_x, (n + 1) * n);
     GEODEC_NEW(w->map_xv, (2 * n + 1) * n);
     GEODEC_NEW(w->centre, n);
-    GEODEC_NEW(w->dealt, DEALS * (2 * n + 1) * n);
+    GEODEC_NEW(w->permuted, PERMUTATIONS * (2 * n + 1) * n);
     for (int64_t i = 0; i < N; i++) {
         const double *s = w->t->x + w->trained[i].row * n;
         features(n, s, z + i * 2 * n);
@@ -251,8 +251,8 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
     }
     GEODEC_TRY(geodec_regression_fit(N, n, n, x, y, w->o->ridge, w->map_x, err));
     GEODEC_TRY(geodec_regression_fit(N, 2 * n, n, z, y, w->o->ridge, w->map_xv, err));
-    for (int deal = 0; deal < DEALS; deal++) {
-        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("velocity dealt", (uint64_t)deal));
+    for (int permutation = 0; permutation < PERMUTATIONS; permutation++) {
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("velocity dealt", (uint64_t)permutation));
         for (int64_t i = 0; i < N; i++) order[i] = i;
         for (int64_t i = N; i-- > 1;) {
             const int64_t j = (int64_t)geodec_rng_below(&r, (uint64_t)i + 1), t = order[i];
@@ -260,7 +260,8 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
             order[j] = t;
         }
         for (int64_t i = 0; i < N; i++) memcpy(mixed + i * n, y + order[i] * n, (size_t)n * sizeof *y);
-        GEODEC_TRY(geodec_regression_fit(N, 2 * n, n, z, mixed, w->o->ridge, w->dealt + deal * (2 * n + 1) * n, err));
+        GEODEC_TRY(geodec_regression_fit(N, 2 * n, n, z, mixed, w->o->ridge,
+                                         w->permuted + permutation * (2 * n + 1) * n, err));
     }
 done:
     geodec_mem_free(z);
@@ -288,7 +289,7 @@ done:
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-typedef enum quantity { COSINE, GAIN, LEAK, CHANCE, CLOSE } quantity;
+typedef enum quantity { COSINE, GAIN, LEAK, UNRELATED, CLOSE } quantity;
 
 static double value_of(const work *w, const double *start, int which, quantity q, int norm)
 {
@@ -301,7 +302,7 @@ static double value_of(const work *w, const double *start, int which, quantity q
         return f[norm] == none || centre == none ? none : f[norm] - centre;
     case LEAK:
         return f[0] == none || f[2] == none ? none : f[0] - f[2];
-    case CHANCE:
+    case UNRELATED:
         return f[3];
     default:
         return f[0] == none ? none : f[0] > w->o->close;
@@ -347,7 +348,7 @@ static geodec_status figures(const work *w, geodec_velocity_initial *v, geodec_e
             GEODEC_TRY(average(w, s, GAIN, norm, &v->gain[s][norm], &unused, err));
         }
         GEODEC_TRY(average(w, s, LEAK, 0, &v->leak[s], &unused, err));
-        GEODEC_TRY(average(w, s, CHANCE, 0, &v->chance[s], &unused, err));
+        GEODEC_TRY(average(w, s, UNRELATED, 0, &v->unrelated[s], &unused, err));
         GEODEC_TRY(average(w, s, CLOSE, 0, &v->close[s], &unused, err));
     }
 done:
@@ -383,7 +384,7 @@ geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const ge
     *out = v;
 done:
     geodec_three_metrics_clear(&three);
-    void *const all[] = {w.start, w.trained, w.other, w.mean, w.centre, w.map_x, w.map_xv, w.dealt, w.figure};
+    void *const all[] = {w.start, w.trained, w.other, w.mean, w.centre, w.map_x, w.map_xv, w.permuted, w.figure};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     return st;
 }

@@ -1,32 +1,33 @@
-/* Surrogates of the initial velocity: what can be known of the next step of a residual stream before it is taken?
+/* Surrogates of the initial velocity: predictions of the next step of a residual stream before it is taken.
  *
  * The true velocity at a state x = s_k of a text is the step s_(k+1) - x, or in a metric log_x(s_(k+1)), the velocity
- * of the geodesic to the next state (geometry/logmap.h). Each surrogate predicts the next state y from what is known at
- * x; measured is the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm of the next state.
+ * of the geodesic to the next state (geometry/logmap.h). Each surrogate predicts the next state y from data known at x.
+ * Measured are the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm of the next state.
  *
  *     mean            the mean step of training texts
- *     centre          towards the mean state of training texts: what any direction towards some state has for nothing
- *     previous        x - s_(k-1): the paper's token delta
- *     neighbour       the step that the nearest state of the training texts took: what a record of it stores
- *     ridge_x         ridge regression on x; the paper's learned predictor
+ *     centre          towards the mean state of training texts: the cosine of any direction towards some state
+ *     previous        x - s_(k-1): the token delta of the manuscript
+ *     neighbour       the step from the nearest state of the training texts: the content of a record of it
+ *     ridge_x         ridge regression on x; the learned predictor of the manuscript
  *     ridge_xv        ridge regression on x and x - s_(k-1)
- *     layer_delta     what the last layer added to x
- *     depth           state at the depth sink minus embedding, at x: the paper's prior for first tokens
- *     embedding       towards the embedding of the model's most probable next token: the paper's runtime
+ *     layer_delta     the change of x by the last layer
+ *     depth           state at the depth sink minus embedding, at x: the manuscript's prior for first tokens
+ *     embedding       towards the embedding of the model's most probable next token: the published runtime
  *     centroid        towards the mean embedding of the 32 most probable, by probability: the same
  *     token_mean      towards the mean training state of the most probable next token
- *     random          a random direction                                    what 0 looks like
- *     ridge_shuffled  ridge_xv fitted to steps dealt anew among its states, mean of 16 deals (in the chart)
- *     next_token      towards the mean training state of the token that does come next    both look at the future:
- *     target          towards the next state itself; the paper's "task-conditioned" v0     the control of the leak test
+ *     random          a random direction                                    control: 0
+ *     ridge_shuffled  ridge_xv fitted to permuted steps, mean of 16 permutations (in the chart)
+ *     next_token      towards the mean training state of the true next token    both use the future:
+ *         target          towards the next state itself; the manuscript's "task-conditioned" v0     controls of the
+ *     leak test
  *
- * Leak test. Every surrogate is evaluated once more with the future of another start in the place of its own (its next
- * state, its next token). What is known at x cannot change by that: the loss of cosine must be 0, bit for bit. A
- * surrogate that owes its cosine to the future loses it. Beside it, chance: the cosine of the prediction with another
+ * Leak test. Every surrogate is evaluated once more with the future of another start in place of its own (its next
+ * state, its next token). Data known at x do not change by that: the loss of cosine must be 0, bit for bit. A surrogate
+ * whose cosine comes from the future loses it. The control `chance` is the cosine of the prediction with another
  * start's true step.
  *
- * Texts are divided as in geodesicity.h; what is fitted is fitted to the training texts, figures are from the others,
- * intervals a bootstrap over texts. A surrogate, or a logarithm, that is not there is counted and left out. */
+ * Texts are divided as in geodesicity.h; fits use the training texts, figures the others, intervals a bootstrap over
+ * texts. A surrogate, or a logarithm, that does not exist is counted and left out. */
 #ifndef GEODEC_LAB_VELOCITY_CORRECT_H
 #define GEODEC_LAB_VELOCITY_CORRECT_H
 
@@ -59,7 +60,7 @@ GEODEC_API const char *geodec_velocity_initial_name(geodec_velocity_initial_surr
 typedef struct geodec_velocity_initial_options {
     int64_t starts;     /* at most so many, a seeded choice; default 100 */
     double ridge;       /* of the regressions, in mean variances of the predictors; default 1e-3 */
-    double close;       /* cosine above which a prediction counts as close; default 0.82, the paper's */
+    double close;       /* cosine above which a prediction counts as close; default 0.82, as published */
     double rtol;        /* of the geodesics; default 1e-3 */
     double drift_max;   /* default 1e-2 */
     int64_t replicates; /* of the bootstrap; default 400 */
@@ -84,10 +85,10 @@ typedef struct geodec_velocity_initial {
     int64_t starts, training, texts;
     int64_t counted[GEODEC_INITIAL_SURROGATES][2];
     geodec_estimate cosine[GEODEC_INITIAL_SURROGATES][2];
-    geodec_estimate gain[GEODEC_INITIAL_SURROGATES][2]; /* cosine minus that of `centre`, starts that have both */
-    geodec_estimate leak[GEODEC_INITIAL_SURROGATES];    /* chart: cosine minus the one with another's future */
-    geodec_estimate chance[GEODEC_INITIAL_SURROGATES];  /* chart: cosine with another start's step */
-    geodec_estimate close[GEODEC_INITIAL_SURROGATES];   /* chart: share of cosines above o->close */
+    geodec_estimate gain[GEODEC_INITIAL_SURROGATES][2];   /* cosine minus that of `centre`, starts that have both */
+    geodec_estimate leak[GEODEC_INITIAL_SURROGATES];      /* chart: cosine minus the one with another's future */
+    geodec_estimate unrelated[GEODEC_INITIAL_SURROGATES]; /* chart: cosine with another start's step */
+    geodec_estimate close[GEODEC_INITIAL_SURROGATES];     /* chart: share of cosines above o->close */
 } geodec_velocity_initial;
 
 /* t: token by token (no places). Bytes do not depend on threads. GEODEC_RANGE, GEODEC_NUMERIC (not finite),

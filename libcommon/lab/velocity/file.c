@@ -1,4 +1,3 @@
-/* The velocity artifact. */
 #include "artifact/binding.h"
 #include "lab/harness/names.h"
 #include "lab/velocity/correct.h"
@@ -29,11 +28,11 @@ static const geodec_field fields[] = {
     {"/gain", GEODEC_F64, "C,S,2,3", 0, "1",
      "the same less that of the direction to the mean state, where both are there", 0, OF(figures.gain[0][0].value)},
     {"/leak", GEODEC_F64, "C,S,3", 0, "1",
-     "leak test: loss of cosine (chart) when another start's future stands in for the own; 0 for what does not look at "
-     "it",
+     "leak test: loss of cosine (chart) when another start's future replaces the own; 0 for predictions that do not "
+     "use it",
      0, OF(figures.leak[0].value)},
     {"/chance", GEODEC_F64, "C,S,3", 0, "1", "control: cosine (chart) with the true step of another text's start", 0,
-     OF(figures.chance[0].value)},
+     OF(figures.unrelated[0].value)},
     {"/close", GEODEC_F64, "C,S,3", 0, "1", "share of starts whose cosine (chart) is above the attribute close", 0,
      OF(figures.close[0].value)},
 };

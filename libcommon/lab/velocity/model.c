@@ -114,7 +114,7 @@ static int64_t most_probable(int64_t vocab, const double *logit, int32_t *token,
     return count;
 }
 
-/* What the model itself says comes next, from the last layer's state at the row: nothing after it. */
+/* The model's own prediction of the next token, from the last layer's state at the row: nothing after it. */
 static geodec_status add_of_model(const geodec_initial_source *s, const geodec_harness_charted *c, int64_t count,
                                   const int64_t *row, geodec_velocity_initial_predictions *e, geodec_err *err)
 {

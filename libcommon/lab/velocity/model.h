@@ -25,8 +25,8 @@ typedef struct geodec_velocity_initial_predictions {
 
 /* Predictions at `count` rows of states of `layer` in the chart c, from nothing after the row: the difference to the
  * layer before, the difference of the sink layer (2/3 of the depth) to the embedding, and, where the last layer is kept
- * and there is a model, what its most probable next tokens say (their embedding, the centroid of 32, the mean training
- * state of the best) with the true next token's mean as the bound. Fills *out, which is all zero before. */
+ * and there is a model, directions by its most probable next tokens (their embedding, the centroid of 32, the mean
+ * training state of the best) with the true next token's mean as the bound. Fills *out, which is all zero before. */
 GEODEC_API geodec_status geodec_velocity_initial_predict(const geodec_initial_source *s,
                                                          const geodec_harness_charted *c, int32_t layer, int64_t count,
                                                          const int64_t *row, geodec_velocity_initial_predictions *out,

@@ -111,7 +111,7 @@ done:
     return st;
 }
 
-/* A field with no symmetry of its own, so that no two orders of indices look alike. */
+/* A field without symmetry of its own, so that all orders of indices differ. */
 static geodec_status generic_field(uint64_t seed, geodec_rbf **out, double *x, geodec_err *err)
 {
     enum { PACKED = FAULT_N * (FAULT_N + 1) / 2 };
@@ -124,7 +124,7 @@ static geodec_status generic_field(uint64_t seed, geodec_rbf **out, double *x, g
 }
 
 static const struct {
-    const char *name, *key; /* what the note must say */
+    const char *name, *key; /* required content of the note */
 } faults[GEODEC_VERIFY_FAULTS] = {
     {"Gamma with its upper index first", "upper index first?"},
     {"Gamma without the factor 1/2", "factor 1/2 missing"},

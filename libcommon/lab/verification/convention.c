@@ -16,7 +16,7 @@
 enum { PROBES_MAX = 4 };
 
 typedef struct reading {
-    int axis[4]; /* axis t of the given array carries index axis[t] of the wanted one */
+    int axis[4]; /* axis t of the given array carries index axis[t] of the required one */
     double factor;
     bool lowered; /* the upper index is down in the given array */
     const char *text;
@@ -285,7 +285,7 @@ static geodec_status diagnose_riemann(search *s, const double *curvature, geodec
         if (symmetries_fit(s, riemann_readings, curvature)) break; /* as given: the fault is elsewhere */
         if (!symmetries_fit(s, &riemann_readings[r], curvature)) continue;
         note(v, "%s when read as %s%s", curvature ? "the tensor fits the closed form" : "its symmetries hold",
-             riemann_readings[r].text, curvature ? "" : " (symmetries alone cannot tell its sign)");
+             riemann_readings[r].text, curvature ? "" : " (symmetries alone do not determine its sign)");
         goto done;
     }
     if (!curvature && !symmetries_fit(s, riemann_readings, NULL))
@@ -298,8 +298,8 @@ done:
     return st;
 }
 
-/* The point at which the tensor (or Gamma, or dg) is largest, after the one given: where it is small there is nothing
- * to tell readings apart by. */
+/* The point at which the tensor (or Gamma, or dg) is largest, after the one given: where it is small the readings do
+ * not differ. */
 static int64_t probe_after(const geodec_verification_field *f, int64_t last)
 {
     const double *of = f->riem ? f->riem : f->gamma ? f->gamma : f->dg ? f->dg : f->g;
@@ -350,7 +350,7 @@ geodec_status geodec__verification_diagnose(const geodec_verification_field *f, 
         else
             geodec_chol_inverse(n, s.tmp, s.inverse + q * n2);
     }
-    if (singular) goto done; /* without an inverse nothing can be raised, and the notes above say what is wrong */
+    if (singular) goto done; /* without an inverse no index can be raised; the notes above give the reason */
     if (f->gamma) diagnose_gamma(&s, v);
     if (f->riem) GEODEC_TRY(diagnose_riemann(&s, curvature, v, err));
     double worst = 0;

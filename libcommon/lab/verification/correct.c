@@ -168,7 +168,7 @@ static void contractions(const local *p, const double *low, double scale, double
         }
     }
     memcpy(l, p->g, (size_t)n2 * sizeof *l);
-    if (geodec_chol_factor(n, l, NULL) != GEODEC_OK) return; /* no frame: the signature check has said so */
+    if (geodec_chol_factor(n, l, NULL) != GEODEC_OK) return; /* no frame: the signature check has reported it */
     geodec_chol_inverse(n, l, inverse);
     const double unit = scale * geodec__largest(n2, inverse); /* of R_abcd with an index raised */
     double worst = 0, trace = 0, sections = 0;

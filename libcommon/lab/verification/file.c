@@ -1,4 +1,3 @@
-/* The verification artifact. */
 #include "artifact/binding.h"
 #include "lab/verification/correct.h"
 

@@ -105,7 +105,7 @@ done:
 }
 
 /* The velocity that leads to the target: v turned by `angle` in the plane of v and a random other point's direction. */
-static geodec_status turned(const run *r, int64_t q, const double *v, geodec_rng *rng, double *u, geodec_err *err)
+static geodec_status rotated(const run *r, int64_t q, const double *v, geodec_rng *rng, double *u, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = r->n;
@@ -202,7 +202,7 @@ static geodec_status fact_task(void *ctx, int64_t f, geodec_err *err)
     const int64_t q = w->query[f], to = nearest(r, q);
     if (to < 0) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a warp needs different ones");
     GEODEC_TRY(aim(r, q, to, v, err));
-    GEODEC_TRY(turned(r, q, v, &rng, u, err));
+    GEODEC_TRY(rotated(r, q, v, &rng, u, err));
     GEODEC_TRY(shoot(r, r->s, r->point + q * n, u, w->target + f * n, &fine, xs, err));
     if (fine) GEODEC_TRY(shoot(r, r->s, r->point + q * n, v, end, &fine, xs, err));
     if (fine) GEODEC_TRY(distance(r->s, end, w->target + f * n, &w->before[f], &fine, err));

@@ -1,22 +1,22 @@
-/* The curvature warp done right: can a local change of the metric make a geodesic go where it is wanted, and what does
- * it do to geodesics elsewhere?
+/* The curvature warp, corrected: whether a local change of the metric redirects a geodesic to a target, and its effect
+ * on geodesics elsewhere.
  *
  * A fact is a point q, the g-unit direction u from q to its nearest neighbour, along which a geodesic of length
- * `length` is shot, and a target t at that very length: t = exp_q(length (cos(angle) u + sin(angle) e)), e orthogonal
- * to u in g(q), in the plane of u and the direction to another point. So t can be reached by a path of the length and
- * speed used, and its distance is a matter of the redirection alone. The warp is the space of geometry/space_warped.h
- * around q ("query") or around t ("target"), along the Euclidean direction from q to t, its width a multiple of the
- * path's extent in the chart. The path is shot again from q with the same velocity.
+ * `length` is shot, and a target t at the same length: t = exp_q(length (cos(angle) u + sin(angle) e)), e orthogonal to
+ * u in g(q), in the plane of u and the direction to another point. So t can be reached by a path of that length and
+ * speed, and its distance measures the redirection alone. The warp is the space of geometry/space_warped.h around q
+ * ("query") or around t ("target"), along the Euclidean direction from q to t, its width a multiple of the path's
+ * extent in the chart. The path is shot again from q with the same velocity.
  *
  * Distances are taken in the metric before the warp, before and after, at the middle of the two points; the figures in
- * the warped metric stand beside them. Holdouts are other points with a path towards their own nearest neighbour, of
- * the same length; their spillover is |e_after - e_before| / e_before for the distance e of the path's end to that
+ * the warped metric are given too. Holdouts are other points with a path towards their own nearest neighbour, of the
+ * same length; their spillover is |e_after - e_before| / e_before for the distance e of the path's end to that
  * neighbour, and their shift the distance of the two ends over `length`. They count when they lie farther from the
  * centre of the warp than a number of widths.
  *
- * Controls: alpha = 0 is part of every run and must give exactly no change; a null cloud is
- * another metric; the unit sphere and flat space, where targets are known in closed form, are run with the same options
- * by the tool. A path that breaks down is counted, left out, and makes its cell "diverged". */
+ * Controls: alpha = 0 is part of every run and must give exactly no change; a null cloud is another metric; the unit
+ * sphere and flat space, where targets are known in closed form, are run with the same options by the tool. A path that
+ * breaks down is counted, left out, and makes its cell "diverged". */
 #ifndef GEODEC_LAB_WARP_CORRECT_H
 #define GEODEC_LAB_WARP_CORRECT_H
 
@@ -43,7 +43,7 @@ typedef struct geodec_warp_options {
     double radius[GEODEC_WARP_RADII];    /* holdouts beyond so many sigma count; default 0, 1, 2, 3 */
     int64_t bootstrap;                   /* replicates over facts; default 1000 */
     uint64_t seed;
-    geodec_sweep *sweep; /* facts in slices, of which nothing is summed up; NULL: at once */
+    geodec_sweep *sweep; /* facts in slices, which are not summed up; NULL: at once */
 } geodec_warp_options;
 GEODEC_API geodec_warp_options geodec_warp_defaults(void);
 
@@ -70,7 +70,7 @@ typedef struct geodec_warp {
     int64_t passes, zero_failures; /* cells that pass; values of cells with alpha 0 that are not exactly 0 */
 } geodec_warp;
 
-/* point [points][n], points >= 3. Facts are tasks; a fact's draws depend on the seed and its number alone.
+/* point [points][n], points >= 3. Facts are tasks; a fact's random numbers depend on the seed and its number alone.
  * GEODEC_RANGE, GEODEC_SCARCE (fewer than 3 points or 2 dimensions, all points on a line, every fact breaks down
  * unwarped), GEODEC_NUMERIC (points outside the chart), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const double *point,

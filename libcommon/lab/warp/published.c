@@ -159,7 +159,7 @@ typedef struct fact {
     uint8_t *known;       /* [samples] 1: metric of the sample there, 2: symbols too */
     double *g;            /* [samples][n][n] */
     double *gamma;        /* [samples][packed] */
-    double *at, *scratch; /* [stencil][n][n]; whatever is needed */
+    double *at, *scratch; /* [stencil][n][n]; as needed */
 } fact;
 
 /* Lowest eigenvalue of V^T (diag(d) - c z z^T) V, which is below `floor` <= d[0]: from the right, where 1 / S is

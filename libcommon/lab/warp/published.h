@@ -61,12 +61,7 @@ typedef struct geodec_warp_published_outcome {
 } geodec_warp_published_outcome;
 GEODEC_API void geodec_warp_published_clear(geodec_warp_published_outcome *o);
 
-/* ---- fast: what the facts of a manifold share is computed once ---------------------------------------------------
- *
- * The field at every sample's stencil with its eigenvalues; the symbols of the table that is not warped; the samples'
- * cells. A warp then costs only at samples that a path visits, and v1 no eigenproblem: a downdate of rank one moves at
- * most one eigenvalue below 1e-3, whose place is the root of the secular equation
- * 1 = c sum_i z_i^2 / (d_i - lambda) (Golub 1973), as long as no eigenvalue of g itself lies below. */
+/* ---- fast: computes once what the facts of a manifold share ----------------------------------------------------- */
 typedef struct geodec_warp_published geodec_warp_published;
 /* m stays the caller's and must outlive it. GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
@@ -74,7 +69,7 @@ GEODEC_API geodec_status geodec_warp_published_create(const geodec_harness_manif
                                                       geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_warp_published_destroy(geodec_warp_published *w); /* NULL ok */
 
-/* Paths before any warp, for one set of draws and one path length: shared by all configurations of a sweep. Draws are
+/* Paths before any warp, for one set of samples and one path length: shared by all configurations of a sweep. Draws are
  * kept by reference. GEODEC_RANGE (an index outside the samples, fewer than 4 samples). */
 typedef struct geodec_warp_published_before geodec_warp_published_before;
 GEODEC_API geodec_status geodec_warp_published_prepare(const geodec_warp_published *w,
@@ -125,8 +120,7 @@ GEODEC_API geodec_status geodec_warp_published_write(const geodec_warp_published
                                                      int64_t samples, int64_t n, geodec_artifact *a,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- plain: the harness's steps in its order, the whole table for every fact: what the fast one is tested against --
- */
+/* ---- plain: the harness's steps in its order, the whole table for every fact; the reference for the fast one ---- */
 GEODEC_API geodec_status geodec_warp_published_plain(const geodec_harness_manifold *m,
                                                      const geodec_warp_published_draws *draws,
                                                      const geodec_warp_published_config *c,

@@ -143,7 +143,7 @@ geodec_status geodec__warp_summary(geodec_warp_published_outcome *o, geodec_err 
     s.spill_mean_finite = finite > 0 ? geodec_stats_mean(finite, all) : 0;
     geodec_stats_sort(finite, all);
     s.spill_p95_finite = finite > 0 ? geodec_stats_percentile(finite, all, 0.95) : 0;
-    for (int64_t i = finite; i < s.spills; i++) all[i] = INFINITY; /* in order: behind the finite ones */
+    for (int64_t i = finite; i < s.spills; i++) all[i] = INFINITY; /* in order: after the finite ones */
     s.spill_p95 = nan ? NAN : (s.spills > 0 ? geodec_stats_percentile(s.spills, all, 0.95) : 0);
     s.target_halved = s.post_mean < 0.5 * s.pre_mean;
     s.spill_small = s.spill_mean < 0.05;

@@ -90,7 +90,7 @@ Test(geometry, principal_components_refuse_bad_input)
     cr_assert_eq(geodec_pca_pick(5, w, 1), 4);
 }
 
-/* mu drawn from its own distribution F = 1 - mu^-D: both estimates find D, and the intervals have the right width. */
+/* mu sampled from its own distribution F = 1 - mu^-D: both estimates find D, and the intervals have the right width. */
 Test(geometry, twonn_recovers_the_dimension_of_its_distribution)
 {
     enum { N = 20000 };
@@ -102,7 +102,7 @@ Test(geometry, twonn_recovers_the_dimension_of_its_distribution)
             d2[2 * i] = 1 + geodec_rng_uniform(&r);
             d2[2 * i + 1] = d2[2 * i] * pow(1 - geodec_rng_uniform(&r), -2 / dims[t]);
         }
-        d2[0] = 0;     /* a twin: dropped */
+        d2[0] = 0;     /* a duplicate: dropped */
         d2[3] = d2[2]; /* mu = 1: dropped */
         const geodec_twonn_options o = geodec_twonn_defaults();
         geodec_twonn w;
@@ -243,17 +243,17 @@ static void check_cloud(int64_t n, int64_t d, bool half)
         if (r % 40 == 39) r++;
         cr_assert(c.row[i] == r && c.token[i] == r && c.sequence[i] == r && c.position[i] == r);
     }
-    /* The data are Gaussian: the control must say the same as the cloud, within the intervals. */
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        cr_assert(labs((long)(s.rung[t].components - s.control[t].components)) <= 1);
-        cr_assert(s.rung[t].twonn.ml_low < s.control[t].twonn.ml_high &&
-                  s.rung[t].twonn.ml_high > s.control[t].twonn.ml_low);
-        cr_assert_eq(s.rung[t].points, kept >> (2 - t));
+    /* The data are Gaussian: the control must equal the cloud, within the intervals. */
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        cr_assert(labs((long)(s.subset[t].components - s.control[t].components)) <= 1);
+        cr_assert(s.subset[t].twonn.ml_low < s.control[t].twonn.ml_high &&
+                  s.subset[t].twonn.ml_high > s.control[t].twonn.ml_low);
+        cr_assert_eq(s.subset[t].points, kept >> (2 - t));
     }
     geodec_twonn w;
     geodec_twonn_options to_ = geodec_twonn_defaults();
     test_ok(geodec_twonn_estimate(kept, p.k, z, &to_, NULL, NULL, &w, &err), &err);
-    cr_assert_lt(fabs(w.fit - s.rung[2].twonn.fit), 1e-6 * w.fit); /* the order of points does not matter */
+    cr_assert_lt(fabs(w.fit - s.subset[2].twonn.fit), 1e-6 * w.fit); /* the order of points does not matter */
     cr_assert_eq(s.k_int, (int64_t)llround(w.fit) < p.k ? (int64_t)llround(w.fit) : p.k);
     /* thinning keeps whole rows, in order */
     const int64_t some = kept / 3;
@@ -340,8 +340,8 @@ Test(geometry, cloud_file_is_the_same_with_any_number_of_threads)
     geodec_mem_free(x);
 }
 
-/* The same cloud through a sketch: components that explain the share, said to be randomised, the same bytes on threads.
- */
+/* The same cloud through a sketch: components that explain the share, marked as randomised, the same bytes on
+ * threads. */
 Test(geometry, cloud_through_randomised_components)
 {
     geodec_io_init();
@@ -370,9 +370,9 @@ Test(geometry, cloud_through_randomised_components)
     cr_assert_float_eq(s.total_variance, exact.total_variance, 1e-9 * exact.total_variance);
     cr_assert_float_eq(s.explained, exact.explained, 1e-6);
     cr_assert_float_eq(s.participation, exact.participation, 1e-4 * exact.participation);
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        cr_assert_eq(s.rung[t].components, exact.rung[t].components);
-        cr_assert_float_eq(s.rung[t].twonn.fit, exact.rung[t].twonn.fit, 1e-3 * exact.rung[t].twonn.fit);
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        cr_assert_eq(s.subset[t].components, exact.subset[t].components);
+        cr_assert_float_eq(s.subset[t].twonn.fit, exact.subset[t].twonn.fit, 1e-3 * exact.subset[t].twonn.fit);
     }
     o.layer = 1; /* a plane curve: rank 2, less than the sketch is wide */
     test_ok(build(from, one, &o, NULL, &s, &err), &err);
@@ -410,7 +410,7 @@ Test(geometry, null_cloud_keeps_the_spectrum_and_nothing_else)
             variance += g.coordinate[i * g.k + j] * g.coordinate[i * g.k + j] / n;
             cross += g.coordinate[i * g.k + j] * c.coordinate[i * g.k + j] / n;
         }
-        /* Five standard errors of a variance of n normal draws, and of a product with the cloud it came from. */
+        /* Five standard errors of a variance of n normal samples, and of a product with the cloud it came from. */
         cr_assert_lt(fabs(variance / g.eigenvalue[j] - 1), 5 * sqrt(2 / n));
         cr_assert_lt(fabs(cross / g.eigenvalue[j]), 5 / sqrt(n));
     }

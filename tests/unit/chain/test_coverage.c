@@ -77,7 +77,7 @@ Test(coverage, leaky_design_repeats_the_closed_form)
     geodec_mem_free(x);
 }
 
-/* On a Gaussian cloud the measured figures are draws from the null; hits grow with eps. */
+/* On a Gaussian cloud the measured figures are samples of the null; hits grow with eps. */
 Test(coverage, a_gaussian_cloud_is_its_own_null)
 {
     double *x = gaussian_cloud(240, 3, 5);
@@ -168,7 +168,7 @@ Test(coverage, one_and_three_threads_agree_bit_for_bit)
     geodec_mem_free(x);
 }
 
-/* Whichever allocation fails, the call says so; the sanitizer build looks for leaks. */
+/* Whichever allocation fails, the call returns an error; the sanitizer build looks for leaks. */
 Test(coverage, every_failing_allocation_is_reported)
 {
     double *x = gaussian_cloud(60, 2, 2);

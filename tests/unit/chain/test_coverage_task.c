@@ -77,9 +77,9 @@ Test(coverage_task, refusals)
 }
 
 /* Two tokens, of which a state is for one by 2 nats, by the side it lies on: q at the nearest cached state is p but
- * near the border; the mean of the cache is even, so its divergence is ln 2 - H(p); that of a random state is 0 or
- * 2 tanh(1), each with an even chance. */
-Test(coverage_task, divergence_of_what_the_model_says)
+ * near the border; the mean of the cache is even, so its divergence is ln 2 - H(p); that of a random state is 0 or 2
+ * tanh(1), each with probability 1/2. */
+Test(coverage_task, divergence_of_next_token_distributions)
 {
     static const geodec_field fields[] = {{"/logits", GEODEC_F32, "R,V", 0, "nat", "logits", 0}};
     static const geodec_kind kind = {

@@ -1,4 +1,4 @@
-/* Every allocation of the geometry calls fails once: the call must say so, leave nothing behind and write nothing. */
+/* Every allocation of the geometry calls fails once: the call must return an error, leak nothing and write nothing. */
 #include "base/mem.h"
 #include "chain/christoffel.h"
 #include "chain/cloud.h"

@@ -61,8 +61,8 @@ static void golden(const char *path)
 
 Test(geometry, golden_metrics) { goldens_each(golden); }
 
-/* The control of a Gaussian cloud is the cloud itself, up to chance; a flat ribbon stands out from its own. */
-Test(geometry, metric_control_tells_structure_from_chance)
+/* The control of a Gaussian cloud is the cloud itself, up to sampling error; a flat ribbon differs from its own. */
+Test(geometry, metric_control_tells_structure_from_noise)
 {
     enum { M = 1500, N = 4 };
     double *x = cloud(M, N, 11);
@@ -287,7 +287,7 @@ Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
     cr_assert_eq(memcmp(slabs.condition, whole.condition, sizeof(double) * M), 0);
     cr_assert_eq(memcmp(slabs.knn_index, whole.knn_index, sizeof(int32_t) * M * 21), 0);
 
-    /* and in a file, rounded to float32 by no more than it says */
+    /* and in a file, rounded to float32 by at most the stated error */
     const char *path = test_tmp("metric-f32.h5");
     const geodec_provenance p = {.tool = "test", .command_line = "test"};
     geodec_metric_writer w = {.n = N, .f32 = true};
@@ -311,7 +311,7 @@ Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
     cr_assert(stated >= largest && stated < 40 * largest && largest > 0, "%g %g", stated, largest);
     cr_assert_eq(memcmp(tables.point, x, sizeof(double) * M * N), 0);
 
-    /* a field in a mapped file has the values of one in memory, and leaves nothing behind */
+    /* a field in a mapped file has the values of one in memory, and leaves no file */
     geodec_rbf *memory, *mapped;
     double g[2][N * N], dg[2][N * N * N];
     test_ok(geodec_metric_field_from(w.file, &tables, INT64_MAX, &memory, &err), &err);

@@ -1,4 +1,4 @@
-/* Metrics of every kind: written, read back, and opened as the space they stand for. */
+/* Metrics of every kind: written, read back, and opened as their space. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec_internal.h"

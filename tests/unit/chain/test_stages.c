@@ -129,7 +129,7 @@ Test(stages, a_metric_without_its_place_in_the_text_needs_random_velocities)
     release(&s);
 }
 
-/* A tiny hull: every path leaves it, and says so. */
+/* A tiny hull: every path leaves it, and reports it. */
 Test(stages, paths_that_leave_the_hull_are_marked)
 {
     stage s = make(true);
@@ -227,7 +227,7 @@ Test(stages, propagators_with_their_control)
     release(&s);
 }
 
-Test(stages, validity_of_the_field_beside_the_sphere)
+Test(stages, validity_of_the_field_and_the_sphere)
 {
     enum { STARTS = 4 };
     stage s = make(true);
@@ -266,7 +266,7 @@ Test(stages, validity_of_the_field_beside_the_sphere)
     release(&s);
 }
 
-/* Whichever allocation fails in the three stages, the call says so; the sanitizer build looks for leaks. */
+/* Whichever allocation fails in the three stages, the call returns an error; the sanitizer build looks for leaks. */
 Test(stages, every_failing_allocation_is_reported)
 {
     stage s = make(true);

@@ -185,7 +185,7 @@ Test(validity, an_unknown_slope_does_not_pass)
     geodec_validity_clear(&v);
 }
 
-/* In flat space nothing is measurable: the check says so instead of fitting a slope to rounding. */
+/* In flat space nothing is measurable: the check reports it and fits no slope to rounding. */
 Test(validity, flat_space_has_no_slope)
 {
     geodec_space_torus torus;

@@ -109,7 +109,7 @@ Test(decode, output_equals_plain_for_every_tree)
     cr_assert_gt(wider, 100, "trees with siblings: %lld", (long long)wider);
 }
 
-/* A target that says it passed twice for every call: figures of passes are its own, not the loop's. */
+/* A target that counts two passes for every call: figures of passes are its own, not the loop's. */
 static geodec_status (*once)(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                              float *state, geodec_err *err);
 static geodec_status twice(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
@@ -196,7 +196,7 @@ typedef struct suspended {
     const toy *toy;
     int32_t token[4096];
     float state[4096][TOY_STATE];
-    int64_t n, whole, pieces; /* rows shown since begin; requests behind all of the text, behind a piece of it */
+    int64_t n, whole, pieces; /* rows shown since begin; requests after all of the text, after a piece of it */
 } suspended;
 static geodec_status suspended_begin(geodec_drafter *d, geodec_err *err)
 {
@@ -246,7 +246,8 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
                                     .destroy = forget};
     const int32_t prompt[20] = {1, 2};
     s.base.ops = &ops;
-    static const double cost[] = {0, 0.4, 0.66, 0.9, 1.06}; /* what a round costs: the higher, the longer the sleep */
+    static const double cost[] = {0, 0.4, 0.66, 0.9,
+                                  1.06}; /* what a round costs: the higher, the longer the back-off */
     for (size_t k = 0; k < sizeof cost / sizeof *cost; k++) {
         toy t;
         geodec_err err = {0};
@@ -506,7 +507,7 @@ Test(guard, stop_inside_an_accepted_path_of_a_tree)
                     o.gamma = 10;
                     const geodec_decode_counters c =
                         run_case(TOY_HISTORY, seed, 100, prompt, 3, &o, HOSTILE_ORACLE, "stop in path");
-                    /* a mask moves draws before the stop as well */
+                    /* a mask changes samples before the stop as well */
                     if (min < 8 && mode == 0) cr_assert_eq(c.emitted, 7);
                     cr_assert_geq(c.emitted, min);
                     found += c.total.accepted > c.emitted - c.rounds; /* the stop itself was an accepted draft */
@@ -517,7 +518,7 @@ Test(guard, stop_inside_an_accepted_path_of_a_tree)
     cr_assert_gt(found, 100, "%d of %d", found, cases);
 }
 
-/* Turn after turn behind a cache that stays: the replies are those of a new text of the same tokens. */
+/* Turn after turn after a cache that is kept: the replies are those of a new text of the same tokens. */
 Test(decode, a_kept_cache_gives_what_a_new_text_gives)
 {
     for (int foe = -1; foe < HOSTILE_KINDS; foe++)
@@ -729,8 +730,8 @@ static geodec_status planted_root(geodec_drafter *d, const geodec_draft_request 
     ((planted *)d)->nodes = 1;
     return GEODEC_OK;
 }
-/* Three children of probabilities that depend on the path: .6 .3 .1 behind token 0, .5 .25 .125 behind 1, .9 .05 .01
- * behind 2. */
+/* Three children of probabilities that depend on the path: .6 .3 .1 after token 0, .5 .25 .125 after 1, .9 .05 .01
+ * after 2. */
 static geodec_status planted_children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                       geodec_err *err)
 {

@@ -125,7 +125,7 @@ Test(adapt, finds_what_pays)
 }
 
 /* How long a suspension lasts is known beforehand, and paying for its end is part of it. */
-Test(adapt, suspensions_end_when_they_say)
+Test(adapt, suspensions_end_on_time)
 {
     for (int k = 0; k < 20; k++) {
         geodec_adapt g;

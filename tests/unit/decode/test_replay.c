@@ -52,7 +52,7 @@ static void add(geodec_replay *r, int64_t n)
     }
 }
 
-/* After `missed` rows, with `most` and `restart`: either all of them, or the last `restart` behind a begin. */
+/* After `missed` rows, with `most` and `restart`: either all of them, or the last `restart` after a begin. */
 static void absence(int64_t before, int64_t missed, int64_t most, int64_t restart, bool states)
 {
     geodec_err err = {0};
@@ -88,7 +88,7 @@ Test(replay, shows_what_was_missed_or_the_end_of_it)
             }
 }
 
-/* Rows that pass unkept are gone, and those before them with them: only what came behind is shown. */
+/* Rows that are not kept are dropped, with those before them: only later ones are shown. */
 Test(replay, what_is_skipped_is_not_shown)
 {
     geodec_err err = {0};

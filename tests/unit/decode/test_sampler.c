@@ -56,7 +56,7 @@ Test(sampler, a_mass_that_is_reached_exactly_is_enough)
     cr_assert(p[0] == 0.5 && p[1] == 0.5 && p[2] == 0 && p[3] == 0, "%g %g %g %g", p[0], p[1], p[2], p[3]);
     for (int64_t i = 0; i < 200; i++) {
         int32_t id = -1;
-        test_ok(geodec_sampler_draw(s, i, row, &id, &err), &err);
+        test_ok(geodec_sampler_next(s, i, row, &id, &err), &err);
         cr_assert(id == 0 || id == 1);
     }
     geodec_sampler_destroy(s);
@@ -98,8 +98,8 @@ Test(sampler, equals_full_enumeration)
                         if (want < 0 && sum > u) want = id[i];
                     }
                     int32_t sampled = -1, again = -2;
-                    test_ok(geodec_sampler_draw(s, (int64_t)trial, row, &sampled, &err), &err);
-                    test_ok(geodec_sampler_draw(s, (int64_t)trial, row, &again, &err), &err);
+                    test_ok(geodec_sampler_next(s, (int64_t)trial, row, &sampled, &err), &err);
+                    test_ok(geodec_sampler_next(s, (int64_t)trial, row, &again, &err), &err);
                     cr_assert_eq(sampled, again);
                     cr_assert(close || sampled == want);
                 }
@@ -122,7 +122,7 @@ Test(sampler, frequencies_follow_the_distribution)
     test_ok(geodec_sampler_distribution(s, row, p, &err), &err);
     for (int64_t i = 0; i < n; i++) {
         int32_t id;
-        test_ok(geodec_sampler_draw(s, i, row, &id, &err), &err);
+        test_ok(geodec_sampler_next(s, i, row, &id, &err), &err);
         seen[id]++;
     }
     for (int i = 0; i < V; i++) {
@@ -153,7 +153,7 @@ Test(sampler, limits_meet_greedy)
             random_row(21, trial, row);
             const int32_t best = geodec_argmax(row, V);
             if (k == 3) row[best] += 0.25f; /* ties are shared at any temperature above 0 */
-            test_ok(geodec_sampler_draw(s, (int64_t)trial, row, &id, &err), &err);
+            test_ok(geodec_sampler_next(s, (int64_t)trial, row, &id, &err), &err);
             cr_assert_eq(id, best);
         }
         geodec_sampler_destroy(s);
@@ -176,21 +176,21 @@ Test(sampler, refuses_what_cannot_be_sampled)
         int32_t id = 77;
         test_ok(geodec_sampler_create(&o, V, &s, &err), &err);
         for (int i = 0; i < V; i++) row[i] = -INFINITY;
-        cr_assert_eq(geodec_sampler_draw(s, 0, row, &id, &err), GEODEC_NUMERIC);
+        cr_assert_eq(geodec_sampler_next(s, 0, row, &id, &err), GEODEC_NUMERIC);
         row[0] = NAN;
-        cr_assert_eq(geodec_sampler_draw(s, 0, row, &id, &err), GEODEC_NUMERIC);
+        cr_assert_eq(geodec_sampler_next(s, 0, row, &id, &err), GEODEC_NUMERIC);
         row[0] = INFINITY;
-        cr_assert_eq(geodec_sampler_draw(s, 0, row, &id, &err), GEODEC_NUMERIC);
+        cr_assert_eq(geodec_sampler_next(s, 0, row, &id, &err), GEODEC_NUMERIC);
         cr_assert_eq(id, 77);
         geodec_sampler_destroy(s);
         s = NULL;
     }
 }
 
-/* The rule for a point-mass draft over every cell of the uniform and every draft, counted in integers: the first token
- * that comes out has exactly the target's weights, and the draft is accepted with exactly its own. Each of the W equal
- * cells of the uniform is stood for by an output index whose number lies well inside it; weights are fractions over W.
- */
+/* The rule for a point-mass draft over every cell of the uniform and every draft, counted in integers: the first
+ * token that comes out has exactly the target's weights, and the draft is accepted with exactly its own. Each of the
+ * W equal cells of the uniform is represented by an output index whose number lies well inside it; weights are
+ * fractions over W. */
 Test(verify, deterministic_draft_rule_returns_the_target)
 {
     enum { N = 6, W = 64 };
@@ -223,7 +223,7 @@ Test(verify, deterministic_draft_rule_returns_the_target)
             cr_assert_eq(accepted, p[draft]);
             for (int y = 0; y < N; y++) {
                 cr_assert_eq(count[y], p[y]);
-                /* Accept x with p(x), else draw from p without x: the same fractions, over W (W - p(x)). */
+                /* Accept x with p(x), else sample from p without x: the same fractions, over W (W - p(x)). */
                 const int rest = W - p[draft];
                 cr_assert_eq(y == draft ? p[draft] * rest : rest * p[y], count[y] * rest);
             }
@@ -231,8 +231,8 @@ Test(verify, deterministic_draft_rule_returns_the_target)
     geodec_sampler_destroy(s);
 }
 
-/* The walk itself: whatever the drafts, the tokens are the plain draws, and the walk goes on exactly while they agree.
- */
+/* The walk itself: whatever the drafts, the tokens are the plain samples, and the walk goes on exactly while they
+ * agree. */
 Test(verify, walk_follows_the_plain_draws)
 {
     enum { G = 5 };
@@ -252,7 +252,7 @@ Test(verify, walk_follows_the_plain_draws)
                 random_row(trial + 1000, (uint64_t)i, logits + i * V);
                 memcpy(copy, logits + i * V, sizeof copy);
                 if (index + i < guard.min_tokens) copy[4] = copy[9] = -INFINITY;
-                test_ok(geodec_sampler_draw(s, index + i, copy, &plain[i], &err), &err);
+                test_ok(geodec_sampler_next(s, index + i, copy, &plain[i], &err), &err);
             }
             for (int i = 0; i < G; i++)
                 draft[i] = geodec_rng_below(&r, 4) ? plain[i] : (int32_t)geodec_rng_below(&r, V);

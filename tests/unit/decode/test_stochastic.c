@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the rule, every draw and every decision weighted with its probability -------------------------------------- */
+/* ---- the rule, every sample and every decision weighted with its probability --------------------------------------
+ */
 
 enum { N = 6, PAIRS = 200 };
 
@@ -130,7 +131,7 @@ typedef struct gambler {
     geodec_drafter base;
     const toy *target;
     toy other;
-    bool liar; /* tells another distribution than it draws from */
+    bool wrong_drafter; /* reports another distribution than it samples from */
     geodec_sampler *sampler;
     geodec_draft draft[GEODEC_DRAFT_MAX];
     int32_t history[64];
@@ -169,7 +170,7 @@ static geodec_status true_distribution(gambler *g, int32_t node, double *q, geod
 static geodec_status told_distribution(geodec_drafter *d, int32_t node, double *q, geodec_err *err)
 {
     gambler *g = (gambler *)d;
-    if (!g->liar) return true_distribution(g, node, q, err);
+    if (!g->wrong_drafter) return true_distribution(g, node, q, err);
     for (int i = 0; i < TOY_VOCAB; i++) q[i] = 1.0 / TOY_VOCAB;
     return GEODEC_OK;
 }
@@ -202,7 +203,7 @@ static geodec_status gamble(geodec_drafter *d, const geodec_draft_request *r, ge
 
 static void leave(geodec_drafter *d) { (void)d; }
 
-static geodec_drafter *gambler_make(gambler *g, const toy *target, geodec_sampler *sampler, bool liar)
+static geodec_drafter *gambler_make(gambler *g, const toy *target, geodec_sampler *sampler, bool wrong_drafter)
 {
     static const char *const sources[] = {"dice"};
     static const geodec_drafter_ops ops = {.name = "gambler",
@@ -218,7 +219,7 @@ static geodec_drafter *gambler_make(gambler *g, const toy *target, geodec_sample
     g->target = target;
     (void)toy_target(&g->other, TOY_HISTORY, 77, 64);
     g->sampler = sampler;
-    g->liar = liar;
+    g->wrong_drafter = wrong_drafter;
     return &g->base;
 }
 
@@ -243,7 +244,7 @@ typedef struct outcome {
 /* 22 degrees of freedom: a larger value has probability 0.01. */
 static const double CRITICAL = 40.289;
 
-static outcome play(geodec_decode_options o, bool liar)
+static outcome play(geodec_decode_options o, bool wrong_drafter)
 {
     static const int32_t prompt[PROMPT] = {4, 9, 2};
     geodec_err err = {0};
@@ -257,7 +258,7 @@ static outcome play(geodec_decode_options o, bool liar)
     o.sampling.top_p = 1;
     o.max_tokens = 4;
     test_ok(geodec_sampler_create(&o.sampling, TOY_VOCAB, &s, &err), &err);
-    geodec_drafter *d = gambler_make(&g, &t, s, liar);
+    geodec_drafter *d = gambler_make(&g, &t, s, wrong_drafter);
     for (int64_t k = 0; k < DRAWS; k++) {
         geodec_decoded out = {0};
         o.sampling.seed = 1000 + (uint64_t)k;
@@ -337,8 +338,8 @@ Test(stochastic, trees_keep_the_distribution, .timeout = 120)
     cr_assert_gt(all.per_round, two.per_round);
 }
 
-/* Drafts that were sampled and not sent: by the gate, which does not look at them, and by the guard, which does: to
- * leave those out would be to choose among draws by their value. */
+/* Drafts that were sampled and not sent: by the gate, which does not look at them, and by the guard, which does:
+ * leaving those out would select samples by their value. */
 Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
 {
     static const int32_t stop[] = {1, 6};
@@ -361,7 +362,7 @@ Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
 }
 
 /* The test itself: a distribution that is not the one sampled from shows. */
-Test(stochastic, a_lie_about_the_distribution_shows, .timeout = 120)
+Test(stochastic, a_wrong_distribution_is_detected, .timeout = 120)
 {
     geodec_decode_options o = geodec_decode_options_default();
     o.gamma = 3;

@@ -107,7 +107,7 @@ int64_t toy_plain(const toy *t, const int32_t *prompt, int64_t n, const geodec_d
         for (int32_t i = 0; i < o->n_stop; i++)
             if (k < o->min_tokens) row[o->stop[i]] = -INFINITY;
         int32_t id;
-        cr_assert_eq(geodec_sampler_draw(s, k, row, &id, &err), GEODEC_OK);
+        cr_assert_eq(geodec_sampler_next(s, k, row, &id, &err), GEODEC_OK);
         bool stop = false;
         for (int32_t i = 0; i < o->n_stop; i++) stop = stop || id == o->stop[i];
         if (stop) {

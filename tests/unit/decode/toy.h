@@ -17,7 +17,7 @@ typedef struct toy {
     toy_kind kind;
     uint64_t seed;
     int32_t n_ctx, max_batch, length;
-    bool broken; /* not batch invariant: rows behind the first of a pass are off */
+    bool broken; /* not batch invariant: rows after the first of a pass are wrong */
     int32_t token[4096];
     geodec_counters count;
 } toy;
@@ -54,7 +54,7 @@ typedef struct hostile {
     const int32_t *plain; /* [n_plain] what plain decoding gives */
     int64_t n_plain, n_prompt;
     int32_t stop;                     /* decided after the plain output, -1 = none */
-    const geodec_decode_options *opt; /* of the request: then what is said after a row is checked too. NULL = not */
+    const geodec_decode_options *opt; /* of the request: then the argmax shown of a row is checked too. NULL = not */
     /* What the interface promises, checked at every call. */
     int32_t seen[4096];
     int64_t n_seen;

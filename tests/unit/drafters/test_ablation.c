@@ -1,4 +1,4 @@
-/* The ladder: what rungs are shown, and figures against a count by hand. */
+/* The ablation: the rows its variants are shown, and figures against a separate count. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "drafters/ablation.h"
@@ -110,7 +110,7 @@ static geodec_status watch_children(geodec_drafter *d, int32_t node, int32_t mos
 {
     (void)err;
     const watcher *w = (const watcher *)d;
-    cr_assert(node == 0 && most == GEODEC_RUNG_TOP);
+    cr_assert(node == 0 && most == GEODEC_ABLATION_TOP);
     const int32_t truth = truth_of(w->text, w->seen);
     const bool first = w->seen % 2 == 0, second = w->seen % 4 == 1;
     out[0] = (geodec_draft){.token = first ? truth : (truth + 1) % VOCAB, .confidence = 0.25};
@@ -129,7 +129,7 @@ static geodec_status no_propose(geodec_drafter *d, const geodec_draft_request *q
     return GEODEC_OK;
 }
 
-Test(rungs, show_the_past_and_count_what_is_said)
+Test(ablation, show_the_past_and_count_the_answers)
 {
     static const char *const sources[] = {"watch"};
     static const geodec_drafter_ops ops = {.name = "watch",
@@ -154,9 +154,9 @@ Test(rungs, show_the_past_and_count_what_is_said)
     test_ok(geodec_step_fit(&v, &o, NULL, &step, &rows, &err), &err);
     test_ok(geodec_counts_make(VOCAB, rows.rows, rows.token, rows.argmax, &counts, &err), &err);
     test_ok(geodec_ablation_counts_drafter(&counts, "bigram", true, &bigram, &err), &err);
-    const geodec_ablation_variant rung[] = {{"bigram", bigram, -1}, {"watch", &w.base, 0}};
+    const geodec_ablation_variant variant[] = {{"bigram", bigram, -1}, {"watch", &w.base, 0}};
     geodec_ablation_figures f[2], few[2];
-    test_ok(geodec_ablation_run(&v, &rows, SEED, 1 << 20, 200, rung, 2, NULL, f, &err), &err);
+    test_ok(geodec_ablation_run(&v, &rows, SEED, 1 << 20, 200, variant, 2, NULL, f, &err), &err);
     double places = 0, right = 0, eight = 0, claimed = 0;
     for (int64_t t = 0; t < TEXTS; t++) {
         if (geodec_step_part_of(SEED, (int32_t)t) != GEODEC_STEP_TEST) continue;
@@ -185,7 +185,7 @@ Test(rungs, show_the_past_and_count_what_is_said)
     cr_assert_float_eq(f[1].gain8.value, more - eight / places, 1e-12);
     cr_assert(f[1].gain1.low <= f[1].gain1.value && f[1].gain1.value <= f[1].gain1.high &&
               f[1].gain1.low < f[1].gain1.high);
-    test_ok(geodec_ablation_run(&v, &rows, SEED, 3 * LENGTH, 10, rung, 2, NULL, few, &err), &err);
+    test_ok(geodec_ablation_run(&v, &rows, SEED, 3 * LENGTH, 10, variant, 2, NULL, few, &err), &err);
     cr_assert(few[0].places >= LENGTH - 1 && few[0].places <= 4 * LENGTH);
     /* Who asks for candidates gets none here. */
     test_ok(geodec_recycle_drafter_create(VOCAB, &recycle, &err), &err);

@@ -13,7 +13,7 @@
 static double ticks;
 static double tick(void) { return ticks += 1e-9; }
 
-/* A part of known worth: right `percent` of the time, wrong else, at a price an ask. */
+/* A part of known acceptance: right `percent` of the time, wrong else, at a price an ask. */
 typedef struct fake {
     geodec_drafter base;
     const int32_t *truth; /* [n] of the whole text */
@@ -52,7 +52,7 @@ static geodec_status fake_propose(geodec_drafter *d, const geodec_draft_request 
         geodec_rng r = geodec_rng_stream((uint64_t)f->percent, (uint64_t)i);
         const bool right = (int32_t)geodec_rng_below(&r, 100) < f->percent;
         out[(*n)++] =
-            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = 0.5}; /* whatever it is worth */
+            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = 0.5}; /* whatever its value */
     }
     return GEODEC_OK;
 }
@@ -93,7 +93,7 @@ static void set_up(trial *x, uint64_t seed, double slope)
     cr_assert_eq(toy_plain(&x->t, x->text, PROMPT, &x->o, x->text + PROMPT, &x->end), LENGTH);
 }
 
-/* A pass takes what the cost model says. */
+/* A pass takes the time of the cost model. */
 static geodec_target inner;
 static double slope_of;
 static int64_t with_states; /* passes that gave them */

@@ -163,7 +163,7 @@ static geodec_status fake_distribution(geodec_drafter *d, int32_t node, double *
 
 static void fake_destroy(geodec_drafter *d) { (void)d; }
 
-/* A run: requests one after the other with drafters that keep their memory. */
+/* A run: requests in turn with drafters that keep their state. */
 typedef struct script {
     int arms; /* 0: the first drafter without the scheduler */
     double right[ARMS][PHASES], price[ARMS], slope, row;
@@ -352,7 +352,7 @@ static geodec_decode_options options_of(const script *s, geodec_adapt *memory)
     return o;
 }
 
-/* One request; with turns, half of the text first and the rest behind what is cached. */
+/* One request; with turns, half of the text first and the rest after the cached rows. */
 static void request(const script *s, const geodec_target *target, geodec_drafter *d, int32_t *text, bool turns,
                     geodec_adapt *memory)
 {

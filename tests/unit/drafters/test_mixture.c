@@ -10,7 +10,7 @@
 
 enum { PROMPT = 3, LENGTH = 200, NOISE = 3 };
 
-/* Knows the output, or names NOISE tokens at random, as sure of itself as the other. */
+/* Knows the output, or names NOISE tokens at random, with the same confidence as the other. */
 typedef struct scripted {
     geodec_drafter base;
     const int32_t *plain;

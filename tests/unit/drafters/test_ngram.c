@@ -44,7 +44,7 @@ static void count_matches(const int32_t *token, const int32_t *sequence, const i
     }
 }
 
-/* Brute force: scan store and text at every order, longest first. context points behind its last token. */
+/* Brute force: scan store and text at every order, longest first. context points past its last token. */
 static bool reference(const corpus *c, const int32_t *text, const int32_t *text_argmax, int64_t n_text,
                       const int32_t *context, int64_t n_context, int32_t order, geodec_draft *out, int64_t *best_count,
                       int64_t *total)
@@ -257,8 +257,8 @@ Test(ngram, weights_are_counts)
     geodec_ngram_table_destroy(added);
 }
 
-/* Of a store that knows the model's chances a tree for drawn texts has these, by their contexts. */
-Test(ngram, drawn_texts_have_the_chances_of_the_store)
+/* With a store of the model's probabilities, a tree for sampled texts has these, by their contexts. */
+Test(ngram, sampled_texts_have_the_probabilities_of_the_store)
 {
     enum { ESCAPE = 6, DRAWN = 109, K = 2 };
     geodec_err err = {0};
@@ -266,7 +266,7 @@ Test(ngram, drawn_texts_have_the_chances_of_the_store)
     geodec_drafter *d = NULL;
     corpus c;
     int32_t choice[N * K], n, newest = 3;
-    uint8_t chance[N * K];
+    uint8_t probability[N * K];
     geodec_draft out[ALPHABET];
     double weight[ALPHABET] = {0}, total = 0;
     int64_t places = 0;
@@ -274,17 +274,17 @@ Test(ngram, drawn_texts_have_the_chances_of_the_store)
     for (int i = 0; i < N; i++) {
         choice[i * K] = (int32_t)(geodec_rng_at(1, 5, (uint64_t)i) % ALPHABET);
         choice[i * K + 1] = i % 4 == 0 ? -1 : (choice[i * K] + 1) % ALPHABET;
-        chance[i * K] = (uint8_t)(100 + i % 100);
-        chance[i * K + 1] = (uint8_t)(i % 50);
+        probability[i * K] = (uint8_t)(100 + i % 100);
+        probability[i * K + 1] = (uint8_t)(i % 50);
         if (c.token[i] != newest) continue;
         for (int k = 0; k < K; k++)
-            if (choice[i * K + k] >= 0) weight[choice[i * K + k]] += chance[i * K + k];
+            if (choice[i * K + k] >= 0) weight[choice[i * K + k]] += probability[i * K + k];
         if (i + 1 < N && c.sequence[i + 1] == c.sequence[i]) weight[c.token[i + 1]] += DRAWN;
         places += label(c.token, c.sequence, c.argmax, N, i) >= 0;
     }
     for (int t = 0; t < ALPHABET; t++) total += weight[t];
     test_ok(geodec_ngram_create(c.token, c.sequence, c.argmax, N, 1, &store, &err), &err);
-    test_ok(geodec_ngram_learn_chances(store, c.token, c.sequence, N, K, choice, chance, 1, &err), &err);
+    test_ok(geodec_ngram_learn_probabilities(store, c.token, c.sequence, N, K, choice, probability, 1, &err), &err);
     test_ok(geodec_ngram_drafter_create(store, 1, &d, &err), &err);
     test_ok(geodec_drafter_begin(d, &err), &err);
     const geodec_draft_request q = {
@@ -295,7 +295,8 @@ Test(ngram, drawn_texts_have_the_chances_of_the_store)
         cr_assert_float_eq(out[i].confidence, weight[out[i].token] / total * (double)places / (double)(places + ESCAPE),
                            1e-9);
     geodec_drafter_destroy(d);
-    cr_assert_eq(geodec_ngram_learn_chances(store, c.token, c.sequence, N, 9, choice, chance, 1, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_ngram_learn_probabilities(store, c.token, c.sequence, N, 9, choice, probability, 1, &err),
+                 GEODEC_INVAL);
     geodec_ngram_destroy(store);
 }
 

@@ -1,4 +1,4 @@
-/* OneDecode's drafters never change what is written, whatever their tables say. */
+/* OneDecode's drafters never change the output, whatever their artifacts. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"

@@ -110,7 +110,7 @@ Test(step, predicts_states_of_new_texts)
 }
 
 /* The fit's own equation: residuals within a token are orthogonal to the states before, as far as the ridge goes. */
-Test(step, is_the_regression_it_says)
+Test(step, is_the_stated_regression)
 {
     geodec_err err = {0};
     geodec_activations v;
@@ -185,7 +185,7 @@ Test(onedecode, knows_more_than_a_bigram_and_how_much)
     cr_assert(nx == ny && memcmp(x, y, nx) == 0, "the bytes depend on the threads");
     test_ok(geodec_artifact_open(&geodec_onedecode_kind, one, &in, &err), &err);
     test_ok(geodec_onedecode_read(in, &t, &err), &err);
-    for (int64_t c = 0; c < t.counts.cells; c++) /* every centre is its own nearest, or stands on another's place */
+    for (int64_t c = 0; c < t.counts.cells; c++) /* every centre is its own nearest, or equals another */
         cr_assert_leq(geodec_onedecode_cell(&t, t.centroid + c * t.step.k), c);
     geodec_onedecode_clear(&t);
     geodec_artifact_close(in);
@@ -197,7 +197,7 @@ Test(onedecode, knows_more_than_a_bigram_and_how_much)
 
 /* ---- as published ----------------------------------------------------------------------------------------------- */
 
-Test(onedecode_ref, says_what_the_formula_says)
+Test(onedecode_ref, equals_the_formula)
 {
     enum { V = 300, D = 9 };
     geodec_err err = {0};

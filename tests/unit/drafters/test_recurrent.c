@@ -1,5 +1,4 @@
-/* The recurrent net's drafter never changes what is written, whatever its weights say, and asks for what was written.
- */
+/* The recurrent net's drafter never changes the output, whatever its weights, and reads the committed text. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
@@ -46,8 +45,8 @@ Test(recurrent, output_equals_plain)
     geodec_recurrent_clear(&r);
 }
 
-/* Every node's children are the net's chances behind the path to it, whoever proposed the tokens on the path. */
-Test(recurrent, children_are_the_chances_of_their_path)
+/* Every node's children have the net's probabilities after the path to it, whoever proposed the tokens on the path. */
+Test(recurrent, children_have_the_probabilities_of_their_path)
 {
     geodec_err err = {0};
     geodec_recurrent r = nonsense();
@@ -72,7 +71,7 @@ Test(recurrent, children_are_the_chances_of_their_path)
     for (int32_t k = 0; k < DEEP; k++) {
         const int32_t x[3] = {path[SEEN + k], path[SEEN + k - 1], path[SEEN + k - 2]};
         geodec_recurrent_step(&r, c, x, h);
-        geodec_recurrent_chances(&r, h, p);
+        geodec_recurrent_probabilities(&r, h, p);
         geodec_recurrent_carry(&r, h, c);
         test_ok(d->ops->children(d, k, MOST, out, &n, &err), &err);
         cr_assert_eq(n, MOST);

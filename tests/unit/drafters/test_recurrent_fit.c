@@ -1,4 +1,4 @@
-/* The recurrent net: its equations, its fit on a world with a known flow, and files that lie. */
+/* The recurrent net: its equations, its fit on a world with a known flow, and files with mutations. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "drafters/recurrent.h"
@@ -90,7 +90,7 @@ Test(recurrent, is_the_net_of_its_header)
             for (int q = 0; q < WIDTH; q++) at[i] += up[q] * (double)w.carry[q * WIDTH + i];
         }
         geodec_recurrent_step(&r, c, x[k], h);
-        geodec_recurrent_chances(&r, h, p);
+        geodec_recurrent_probabilities(&r, h, p);
         for (int v = 0; v < CLASSES; v++) cr_assert_float_eq((double)p[v], exp(logit[v]) / sum, 1e-4);
         geodec_recurrent_carry(&r, h, c);
     }
@@ -130,7 +130,7 @@ static void fit_to(const char *path, int threads, geodec_recurrent_summary *s)
     geodec_io_init();
     o.width = 32;
     o.epochs = 6;
-    o.drawn = 1; /* the world's logits are not those that its texts are drawn from */
+    o.sampled = 1; /* the world's logits are not those that its texts are sampled from */
     test_ok(
         geodec_artifact_open(&geodec_activations_kind, world_file("recurrent-world.h5", 5, TEXTS, LENGTH), &a, &err),
         &err);
@@ -195,7 +195,7 @@ Test(recurrent, refuses_what_it_cannot_fit)
 }
 
 /* Files that were written by another hand. */
-static void lies(int how, geodec_status want)
+static void mutations(int how, geodec_status want)
 {
     geodec_err err = {0};
     geodec_artifact *out = NULL, *in = NULL;
@@ -225,8 +225,8 @@ static void lies(int how, geodec_status want)
     geodec_recurrent_clear(&r);
 }
 
-Test(recurrent, files_that_lie_are_refused)
+Test(recurrent, inconsistent_files_are_refused)
 {
-    lies(0, GEODEC_OK);
-    for (int how = 1; how <= 6; how++) lies(how, GEODEC_FORMAT);
+    mutations(0, GEODEC_OK);
+    for (int how = 1; how <= 6; how++) mutations(how, GEODEC_FORMAT);
 }

@@ -242,7 +242,7 @@ Test(recycle, follows_what_passes_computed)
     geodec_drafter_destroy(d);
 }
 
-/* The chances of the ranks become those of the text, whatever they were held for at first. */
+/* The probabilities of the ranks become those of the text, whatever the prior. */
 Test(recycle, confidence_is_calibrated)
 {
     enum { N = 20000, V = 30 };

@@ -1,4 +1,5 @@
-/* The geometric rollout: its connections, its readout, its drafters, its ladder, and the leak test on a real model. */
+/* The geometric rollout: its connections, its readout, its drafters, its ablation, and the leak test on a real model.
+ */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/tiny.h"
@@ -62,7 +63,7 @@ static void make(geodec_rollout *r, int64_t d, int64_t vocab)
 
 /* Straight is the regression; the fitted one is the geodesic of its metric in the leading coordinates and straight in
  * the others; the random one neither. */
-Test(rollout, goes_where_it_says)
+Test(rollout, follows_its_velocity)
 {
     geodec_err err = {0};
     geodec_rollout r;
@@ -93,7 +94,7 @@ Test(rollout, goes_where_it_says)
         for (int i = 0; i < K; i++) cr_assert_float_eq(straight[i], 2 * z[i] - before[i], 1e-6F);
         cr_assert_eq(geodec_rollout_next(&r, GEODEC_ROLLOUT_PREVIOUS, GEODEC_ROLLOUT_FLAT, NULL, z, token, straight),
                      0);
-        /* Blind: no token is told from another. */
+        /* Blind: all tokens give the same. */
         cr_assert_eq(geodec_rollout_next(&r, GEODEC_ROLLOUT_BLIND, GEODEC_ROLLOUT_FLAT, NULL, z, token, want), 1);
         cr_assert_eq(geodec_rollout_next(&r, GEODEC_ROLLOUT_BLIND, GEODEC_ROLLOUT_FLAT, NULL, z, 7, straight), 1);
         cr_assert_eq(memcmp(want, straight, sizeof want), 0);
@@ -150,7 +151,7 @@ Test(rollout, output_equals_plain)
 }
 
 /* The whole state in the chart: the readout is the model's head, so logits differ by nothing but rounding. */
-Test(rollout, reads_out_what_the_head_says)
+Test(rollout, readout_equals_the_head)
 {
     geodec_err err = {0};
     geodec_model *m = NULL;
@@ -258,12 +259,12 @@ static geodec_status write_to(const char *path, const geodec_rollout *r, geodec_
     geodec_artifact *a = NULL;
     const geodec_provenance p = {
         .tool = "t", .command_line = "t", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
-    const geodec_ablation_variant rung[] = {{"one", NULL, -1}, {"two", NULL, 0}};
+    const geodec_ablation_variant variant[] = {{"one", NULL, -1}, {"two", NULL, 0}};
     const geodec_ablation_figures f[2] = {{.places = 7}, {.places = 7}};
     const double broken[2] = {0, 0.5};
     geodec_io_init();
     GEODEC_TRY(geodec_artifact_create(&geodec_rollout_kind, path, &p, &a, err));
-    GEODEC_TRY(geodec_rollout_ablation_write(r, rung, f, broken, 2, a, err));
+    GEODEC_TRY(geodec_rollout_ablation_write(r, variant, f, broken, 2, a, err));
     st = geodec_artifact_commit(a, err);
     a = NULL;
 done:

@@ -82,7 +82,7 @@ static int64_t plain_decode(geodec_session *s, const int32_t *prompt, int64_t n,
     test_ok(geodec_sampler_create(o, v, &sampler, &err), &err);
     test_ok(geodec_forward_prefill(s, prompt, n, row, &err), &err);
     for (int64_t k = 0; k < max; k++) {
-        test_ok(geodec_sampler_draw(sampler, k, row, &out[k], &err), &err);
+        test_ok(geodec_sampler_next(sampler, k, row, &out[k], &err), &err);
         const geodec_batch b = {.n = 1, .token = &out[k]};
         if (k + 1 < max) test_ok(geodec_forward(s, &b, row, NULL, &err), &err);
     }

@@ -1,5 +1,5 @@
-/* A world whose flow is known: a point turns on a circle by an angle that its kind decides. Tokens are sectors, so the
- * newest token alone does not say what comes next, but token and state do. */
+/* A world whose flow is known: a point turns on a circle by an angle that its kind decides. Tokens are sectors, so
+ * the newest token alone does not determine the next one, but token and state do. */
 #ifndef GEODEC_TESTS_FLOW_WORLD_H
 #define GEODEC_TESTS_FLOW_WORLD_H
 
@@ -20,7 +20,7 @@ void world_free(world_text *t);
 
 /* The k-th best logit of every row of the file below, of token (argmax + k) mod vocabulary. */
 float world_logit(int32_t k);
-/* An activations file of `texts` texts of n positions (layer 3 of 3 beside another one); returns its path. */
+/* An activations file of `texts` texts of n positions (layer 3 of 3, and another one); returns its path. */
 const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n);
 
 #endif

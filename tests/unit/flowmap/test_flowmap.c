@@ -293,7 +293,7 @@ static outcome follow(const geodec_flowmap *map, uint64_t seed, int64_t texts)
     return o;
 }
 
-Test(flowmap, a_known_flow_is_followed_where_the_token_alone_says_little)
+Test(flowmap, a_known_flow_is_followed_beyond_the_token)
 {
     geodec_flowmap_summary s;
     geodec_flowmap map = baked("known.h5", &s);
@@ -394,7 +394,7 @@ Test(flowmap, consistency_is_that_of_the_bake_and_above_shuffled_labels)
     geodec_flowmap_clear(&map);
 }
 
-Test(flowmap, the_text_at_hand_teaches)
+Test(flowmap, the_current_text_is_learned)
 {
     geodec_err err = {0};
     geodec_flowmap_summary s;
@@ -403,7 +403,7 @@ Test(flowmap, the_text_at_hand_teaches)
     geodec_flow_draft d[8];
     test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
     cr_assert_eq(geodec_flowmap_track_propose(t, 5, 4, -1, false, NULL, NULL, d), 0); /* no state yet */
-    /* a phrase the store does not know (token 2 is in no text), said twice */
+    /* a phrase that is not in the store (token 2 is in no text), twice */
     const int32_t phrase[] = {1, 2, 5, 2, 9, 2, 7, 2, 5, 2, 9};
     float state[WORLD_D];
     for (size_t p = 0; p < sizeof phrase / sizeof *phrase; p++) {
@@ -537,9 +537,9 @@ Test(flowmap, indices_that_lead_astray_are_refused)
     geodec_flowmap_clear(&map);
 }
 
-/* What the model would say, beside its argmax: kept with the exported logits' softmax, and voted with when the text is
- * drawn. */
-Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
+/* The model's most probable tokens after its argmax: kept with the softmax of the exported logits, and used in votes
+ * in sampled texts. */
+Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_sampled)
 {
     geodec_err err = {0};
     geodec_flowmap_summary s;
@@ -550,14 +550,14 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
     for (int k = 0; k < WORLD_TOP; k++) total += exp((double)world_logit(k));
     for (int k = 0; k < WORLD_TOP; k++) p[k] = exp((double)world_logit(k)) / total;
     for (int64_t n = 0; n < map.nodes; n++) {
-        cr_assert_float_eq(map.chance[4 * n] / 255.0, p[0], 0.5 / 255 + 1e-9);
+        cr_assert_float_eq(map.probability[4 * n] / 255.0, p[0], 0.5 / 255 + 1e-9);
         for (int k = 0; k < GEODEC_FLOW_CHOICES; k++) {
             cr_assert_eq(map.choice[n * GEODEC_FLOW_CHOICES + k], (map.label[n] + 1 + k) % WORLD_VOCAB);
-            cr_assert_float_eq(map.chance[4 * n + 1 + k] / 255.0, p[k + 1], 0.5 / 255 + 1e-9);
+            cr_assert_float_eq(map.probability[4 * n + 1 + k] / 255.0, p[k + 1], 0.5 / 255 + 1e-9);
         }
     }
-    /* A text the map has not seen: its children are about the distribution of what the model says; neighbours across
-     * the border of a sector say the next one's. */
+    /* A text the map has not seen: its children have about the model's distribution; neighbours across the border of a
+     * sector vote for the next one's. */
     world_text x = world_write(77, 0, 12, 0);
     test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
     test_ok(geodec_flowmap_track_begin(t, &err), &err);
@@ -579,11 +579,11 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
     cr_assert_eq(draft[0].token, x.argmax[11]);
     geodec_flowmap_track_destroy(t);
     world_free(&x);
-    /* A map without them still drafts for drawn texts. */
+    /* A map without them still drafts for sampled texts. */
     geodec_mem_free(map.choice);
-    geodec_mem_free(map.chance);
+    geodec_mem_free(map.probability);
     map.choice = NULL;
-    map.chance = NULL;
+    map.probability = NULL;
     geodec_artifact *a = NULL;
     const geodec_provenance provenance = {
         .tool = "test", .command_line = "test", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
@@ -594,7 +594,7 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
     geodec_flowmap_clear(&map);
     test_ok(geodec_artifact_open(&geodec_flowmap_kind, path, &a, &err), &err);
     test_ok(geodec_flowmap_read(a, &map, &err), &err);
-    cr_assert(map.choice == NULL && map.chance == NULL);
+    cr_assert(map.choice == NULL && map.probability == NULL);
     geodec_artifact_close(a);
     geodec_flowmap_clear(&map);
 }
@@ -620,7 +620,7 @@ Test(flowmap, bad_requests_are_named)
     cr_assert_eq(bake_with(from, NULL, &o, 1, &s, &err), GEODEC_RANGE);
     cr_assert_eq(bake_with(world_file("few.h5", 7, 2, 5), NULL, &good, 1, &s, &err), GEODEC_SCARCE);
     o = good;
-    o.calibration = 0; /* none: the raw score stands for itself */
+    o.calibration = 0; /* none: the raw score is used */
     test_ok(bake_with(from, NULL, &o, 1, &s, &err), &err);
     cr_assert_eq(s.calibrated, 0);
 }

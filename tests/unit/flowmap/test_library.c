@@ -1,4 +1,4 @@
-/* The library that grows beside a flow map: its ring against a plain list, its file against cuts, flips and other
+/* The library that grows with a flow map: its ring against a plain list, its file against cuts, flips and other
  * models, and what it learns. */
 #include "base/mem.h"
 #include "base/rng.h"

@@ -70,7 +70,7 @@ Test(geometry, twonn_counts_equal_points_once)
     x[3] = 0;
     const geodec_twonn t = estimate(N, x);
     int64_t rows = 0;
-    for (int i = 0; i < N; i++) /* the first occurrences in order, repetitions anywhere behind them */
+    for (int i = 0; i < N; i++) /* the first occurrences in order, repetitions anywhere after them */
         for (int c = 0; c <= i % 4; c++) {
             const int from = c == 0 ? i : (i * 7 + c) % (i + 1);
             memcpy(y + rows++ * AMBIENT, x + from * AMBIENT, AMBIENT * sizeof *y);

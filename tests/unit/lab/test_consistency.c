@@ -90,7 +90,7 @@ static double nearest_variance(const int64_t *row, int64_t count, int64_t i, int
 }
 
 /* On a line g is one over the neighbours' variance: orders are those of distance, ratios known in closed form. */
-Test(consistency, on_a_line_is_what_the_variances_say)
+Test(consistency, on_a_line_equals_the_variances)
 {
     geodec_err err = {0};
     geodec_rng r = geodec_rng_stream(5, 5);

@@ -106,7 +106,7 @@ Test(hjb, order_on_the_sphere)
         still[k] = sqrt(j2[t]) / eps;
     }
     cr_assert_lt(fabs(log2(worst[0] / worst[1]) - 4), 0.1, "order %g", log2(worst[0] / worst[1]));
-    cr_assert_gt(log2(jacobi[0] / jacobi[1]), 3); /* 4, and eps beside it */
+    cr_assert_gt(log2(jacobi[0] / jacobi[1]), 3); /* 4, and eps next to it */
     cr_assert_lt(fabs(log2(still[0] / still[1]) - 2), 0.3);
     cr_assert_lt(jacobi[1], 0.01 * still[1]);
 }

@@ -68,8 +68,8 @@ Test(library, exponent_of_growth)
     cr_assert_eq(geodec_library_run(0, 1, query, 0.5, NULL, NULL, NULL, &out, &err), GEODEC_RANGE);
 }
 
-/* A stream that walks round a ring many times: hits come from the second round on, next states are predictable, and the
- * controls say how much of that is the ring's doing. */
+/* A stream that walks round a ring many times: hits come from the second round on, next states are predictable, and
+ * the controls show how much of that is due to the ring. */
 Test(library, sweep_of_a_repeating_stream)
 {
     enum { Q = 600, ROUND = 50 };
@@ -102,7 +102,7 @@ Test(library, sweep_of_a_repeating_stream)
     cr_assert_lt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_COPY], 0.1);
     cr_assert_lt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_TRANSPORT], 0.1);
     cr_assert_float_eq(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_IDENTITY], 1, 0.01);
-    cr_assert_gt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_CHANCE], 5);
+    cr_assert_gt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_RANDOM], 5);
     /* noise of the same covariance is nowhere near: its target needs a much larger radius */
     cr_assert_gt(s.target_radius[GEODEC_LIBRARY_GAUSSIAN], 5 * s.target_radius[GEODEC_LIBRARY_TEXT]);
     for (int w = 0; w < GEODEC_LIBRARY_STREAMS; w++) cr_assert(s.target_summary[w].hit_rate >= 0.9);

@@ -55,8 +55,8 @@ static void coverage(const char *path)
 }
 Test(published_coverage, goldens) { goldens_each(coverage); }
 
-/* On normal noise the published count repeats the closed form above sqrt(k - 1) and finds nothing well below, and the
- * null says so. */
+/* On normal noise the published count repeats the closed form above sqrt(k - 1) and finds nothing well below, as
+ * does the null. */
 Test(published_coverage, noise_gives_the_closed_form)
 {
     enum { N = 64, D = 8, R = 16 };

@@ -84,7 +84,7 @@ Test(density, hostile_telemetry)
     test_ok(geodec_density_telemetry_read(file(odd, sizeof odd - 1), &t, &err), &err);
     cr_assert(t.states == 2 && t.left_out == 1 && t.state[3] == 4);
     geodec_density_telemetry_clear(&t);
-    /* wide rows and long files grow the buffers; whichever allocation fails, the reader says so */
+    /* wide rows and long files grow the buffers; whichever allocation fails, the reader returns an error */
     char *wide = geodec_mem_new(3000 * 8 + 64, 1);
     size_t n = 0;
     for (int row = 0; row < 2; row++) {

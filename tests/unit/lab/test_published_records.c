@@ -82,8 +82,8 @@ static void store(const char *path)
     /* A float16 may round the other way where the paths differ in their last bits. */
     for (int64_t i = 0; i < count * n; i++)
         cr_assert_float_eq((double)geodec_f16_to_f32(r.xs[i]), xs[i], fabs(xs[i]) * 0x1p-10 + 1e-7);
-    /* Rank n loses nothing, either way of cutting loses less with every rank, and the factors are larger than what they
-     * stand for. */
+    /* Rank n loses nothing, either way of cutting loses less with every rank, and the factors are larger than the
+     * matrices they replace. */
     for (int64_t i = 0; i < r.records; i++) {
         cr_assert_lt(r.rank_error[i * n + n - 1], 1e-12);
         cr_assert_lt(r.shift_error[i * n + n - 1], 1e-12);

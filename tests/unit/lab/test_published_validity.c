@@ -103,8 +103,8 @@ static void clouds(const char *path)
 }
 Test(published_validity, clouds) { goldens_each(clouds); }
 
-/* The sampled sphere as published; its first order is the rule's own fault, for exact geodesics and the true curvature
- * leave it (slope 1), and the right map has slope 2 on the same draws. */
+/* The sampled sphere as published; its first order is the rule's own fault, for exact geodesics and the true
+ * curvature leave it (slope 1), and the right map has slope 2 on the same samples. */
 Test(published_validity, sphere)
 {
     const char *path = test_shared("golden/ott/sphere_n4.h5");

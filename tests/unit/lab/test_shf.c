@@ -101,7 +101,7 @@ Test(shf, straight_streams_cost_nothing_where_space_is_flat)
     geodec_shf_destroy(bent);
 }
 
-/* One token in four stands for all: only those rows are moved, with four times the weight. */
+/* One token in four counts for all: only those rows are moved, with four times the weight. */
 Test(shf, stride)
 {
     static streams s;

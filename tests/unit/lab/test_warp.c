@@ -51,8 +51,8 @@ Test(warp, targets_on_the_sphere_and_in_flat_space)
     }
 }
 
-/* Strength 0 is exact; a warp that lengthens in front of the path turns it towards the target, one that shortens away;
- * holdouts far from it are left alone; the same draws with any number of threads. */
+/* Strength 0 is exact; a warp that lengthens in front of the path turns it towards the target, one that shortens,
+ * away; holdouts far from it are unchanged; the same results with any number of threads. */
 Test(warp, effects)
 {
     geodec_err err = {0};

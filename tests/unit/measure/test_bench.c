@@ -83,7 +83,7 @@ static void every_position(const toy *t, int32_t order, int32_t gamma, int64_t a
             int32_t k;
             if (at + 1 == n) continue; /* the last token is never drafted */
             int32_t label[LENGTH + TOKENS];
-            /* Prompt rows have no label of their own; later ones are what greedy decoding said. */
+            /* Prompt rows have no label of their own; later ones are those of greedy decoding. */
             for (int64_t i = 0; i < LENGTH + at - 1; i++) label[i] = i < LENGTH - 1 ? -1 : text[i + 1];
             const geodec_draft_rows rows = {.n = LENGTH + at - 1, .token = text, .argmax = label};
             test_ok(geodec_drafter_begin(d, &err), &err);
@@ -156,7 +156,7 @@ Test(bench, counts_are_exact_and_independent_of_threads)
         cr_assert_eq(rounds, one.row[i].rounds);
         cr_assert_eq(decided, one.row[i].decided);
         cr_assert_eq(passes, one.row[i].passes);
-        /* Positions with a longest draft of tokens behind them, of one greedy text and of two drawn ones. */
+        /* Positions with a longest draft of tokens after them, of one greedy text and of two sampled ones. */
         if (one.row[i].every_position) cr_assert_eq(rounds, PROMPTS * (TOKENS - 5) * (one.row[i].sampled ? 2 : 1));
     }
     geodec_bench_counts_free(&one);
@@ -206,8 +206,8 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
     geodec_bench_counts_free(&c);
 }
 
-/* A drafter whose surest first token is wrong and is followed by what would come second: of its tree the first token
- * alone, behind the wrong one, is right. */
+/* A drafter whose most probable first token is wrong and is followed by what would come second: of its tree the
+ * first token alone, after the wrong one, is right. */
 typedef struct astray {
     geodec_drafter base;
     const toy *toy;

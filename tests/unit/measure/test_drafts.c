@@ -198,7 +198,7 @@ Test(alone, writes_without_the_model)
 }
 
 /* One that lets the model write for it. */
-static const geodec_target *lent;
+static const geodec_target *shared;
 static geodec_status borrow(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                             geodec_err *err)
 {
@@ -206,7 +206,7 @@ static geodec_status borrow(geodec_drafter *d, const geodec_draft_request *q, ge
     (void)d;
     *n = 1;
     out[0] = (geodec_draft){.token = 1};
-    return lent->forward(lent->self, &q->context[q->n_context - 1], NULL, 1, row, NULL, err);
+    return shared->forward(shared->self, &q->context[q->n_context - 1], NULL, 1, row, NULL, err);
 }
 
 Test(alone, a_drafter_that_asks_the_model_is_not_alone)
@@ -223,7 +223,7 @@ Test(alone, a_drafter_that_asks_the_model_is_not_alone)
     geodec_drafter_ops ops = *d->ops;
     ops.propose = borrow;
     d->ops = &ops;
-    lent = &target;
+    shared = &target;
     cr_assert_eq(geodec_draft_alone(&target, prompt, 3, d, &o, &got, &err), GEODEC_INTERNAL);
 }
 

@@ -171,7 +171,7 @@ static geodec_status make_drafter(void *ctx, geodec_drafter **out, geodec_err *e
 }
 
 /* A fifth of the store of the full measurement (tests/bench/flowmap.sh), on a model trained on stories. The n-gram
- * drafter draws from the same store and from the text at hand, as the flow map does. */
+ * drafter reads the same store and the current text, as the flow map does. */
 Test(flowmap, drafts_better_than_n_grams_on_a_trained_model)
 {
     const char *path = test_shared("models/stories260K-f32.gguf"), *text_path = test_shared("text/tinystories-a.txt");

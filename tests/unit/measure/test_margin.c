@@ -1,4 +1,4 @@
-/* The experiment with the papers' acceptance rule, against the rule written out by itself. */
+/* The experiment with the published acceptance rule, against the rule written out separately. */
 #include "base/mem.h"
 #include "decode/toy.h"
 #include "drafters/ngram_drafter.h"

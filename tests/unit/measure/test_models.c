@@ -84,7 +84,9 @@ Test(models, output_is_that_of_plain_decoding)
             for (int k = 0; k < 8; k++) {
                 geodec_decode_options o = geodec_decode_options_default();
                 o.max_tokens = 50;
-                o.gate = k < 4 ? 0 : 0.08; /* the model then says what its drafter has forwarded and did not send */
+                o.gate =
+                    k < 4 ? 0
+                          : 0.08; /* the model then chooses a token that its drafter has forwarded and did not send */
                 o.stop = stop;
                 o.n_stop = 1;
                 o.min_tokens = 20;
@@ -148,8 +150,8 @@ static void next_two(rig *r, geodec_sampler *s, double p[2][TINY_VOCAB])
     }
 }
 
-/* Standard normal score of the chi-square of n draws against p; cells of fewer than 10 are pooled. Wilson and Hilferty:
- * the cube root of chi-square over its degrees of freedom is nearly normal. */
+/* Standard normal score of the chi-square of n samples against p; cells of fewer than 10 are pooled. Wilson and
+ * Hilferty: the cube root of chi-square over its degrees of freedom is nearly normal. */
 static double chi_score(const int64_t *seen, const double *p, double n)
 {
     double chi = 0, rest = 0;
@@ -174,8 +176,8 @@ static double chi_score(const int64_t *seen, const double *p, double n)
     return (cbrt(chi / f) - (1 - 2 / (9 * f))) / sqrt(2 / (9 * f));
 }
 
-/* A second model in chains, first blocks in trees: siblings, and drafts behind drafts. */
-Test(models, drawn_drafts_keep_the_distribution, .timeout = 300)
+/* A second model in chains, first blocks in trees: siblings, and drafts after drafts. */
+Test(models, sampled_drafts_keep_the_distribution, .timeout = 300)
 {
     enum { DRAWS = 20000 };
     rig r = rig_open();

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the papers' counting --------------------------------------------------------------------------------------- */
+/* ---- the published counts --------------------------------------------------------------------------------------- */
 
 /* Any model, any prompt: 30/64 = 46.9 % and 5/13 = 38.5 %, a pass a token. */
 Test(compat, rates_of_the_papers_follow_from_the_number_of_tokens)
@@ -51,7 +51,7 @@ Test(compat, refuses_what_does_not_fit)
     cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 3, &c, &err), GEODEC_RANGE);
 }
 
-/* ---- the ladder ------------------------------------------------------------------------------------------------- */
+/* ---- the levels ------------------------------------------------------------------------------------------------- */
 
 static geodec_readiness everything_holds(void)
 {
@@ -73,63 +73,63 @@ static geodec_readiness everything_holds(void)
     return r;
 }
 
-#define RUNG(r, want)                                                                                                  \
+#define LEVEL(r, want)                                                                                                 \
     cr_assert_eq(geodec_readiness_judge(&(r)), want, "%s", geodec_readiness_name(geodec_readiness_judge(&(r))))
 
-Test(readiness, top_rung_needs_each_condition)
+Test(readiness, top_level_needs_each_condition)
 {
     geodec_readiness r = everything_holds();
-    RUNG(r, GEODEC_GEODESIC_READY);
+    LEVEL(r, GEODEC_GEODESIC_READY);
     r.artifact_model_sha256 = "ac";
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.artifact_model_sha256 = ""; /* no artifact at all */
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r.model_sha256 = ""; /* two unknown fingerprints are not equal ones */
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.acceptance.low = 0.5; /* not above the control */
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.control = NULL;
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.speedup.low = 1;
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
 }
 
-Test(readiness, lower_rungs)
+Test(readiness, lower_levels)
 {
     geodec_readiness r = everything_holds();
     r.tokens_per_pass = 1; /* exact, and nothing gained */
-    RUNG(r, GEODEC_DEGRADED_GEODESIC);
+    LEVEL(r, GEODEC_DEGRADED_GEODESIC);
     r = everything_holds();
     r.n_different = 1;
-    RUNG(r, GEODEC_NOT_READY);
+    LEVEL(r, GEODEC_NOT_READY);
     r = everything_holds();
     r.n_compared = 0; /* not compared is not exact */
-    RUNG(r, GEODEC_NOT_READY);
+    LEVEL(r, GEODEC_NOT_READY);
     r = geodec_readiness_none();
-    RUNG(r, GEODEC_NOT_READY);
+    LEVEL(r, GEODEC_NOT_READY);
 }
 
 Test(readiness, what_was_not_measured_does_not_pass)
 {
     geodec_readiness r = everything_holds();
     r.speedup.low = NAN;
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.acceptance.low = NAN;
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.control_acceptance.value = NAN;
-    RUNG(r, GEODEC_HYBRID_READY);
+    LEVEL(r, GEODEC_HYBRID_READY);
     r = everything_holds();
     r.tokens_per_pass = NAN;
-    RUNG(r, GEODEC_DEGRADED_GEODESIC);
+    LEVEL(r, GEODEC_DEGRADED_GEODESIC);
 }
 
-/* By the papers' rule (share >= 0.08, consistency >= 0.85) the replayed counters would be ready. */
+/* By the published rule (share >= 0.08, consistency >= 0.85) the replayed counters would be ready. */
 Test(readiness, the_papers_counters_do_not_pass)
 {
     geodec_readiness r = everything_holds();
@@ -137,7 +137,7 @@ Test(readiness, the_papers_counters_do_not_pass)
     r.decided = r.tokens = r.target_passes = 64;
     r.tokens_per_pass = 1;
     r.consistency = 1;
-    RUNG(r, GEODEC_DEGRADED_GEODESIC);
+    LEVEL(r, GEODEC_DEGRADED_GEODESIC);
 }
 
 Test(readiness, modes_of_the_papers_are_what_ran)
@@ -176,7 +176,7 @@ Test(readiness, modes_of_the_papers_are_what_ran)
         const geodec_ott_modes m = geodec_readiness_modes(&r);
         cr_assert(m.full == list[i].full && m.theorem == list[i].theorem && m.perfect == list[i].perfect,
                   "%zu: %s, %s: %d %d %d", i, list[i].drafter, list[i].attnres, m.full, m.theorem, m.perfect);
-        /* and the file says the same */
+        /* and the file has the same */
         const char *path = test_tmp("modes.json");
         geodec_json *root = NULL;
         bool full, theorem, perfect;
@@ -294,7 +294,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert(isnan(r.speedup.low) && r.n_different == 0);
     cr_assert_eq(r.n_compared, 3 * 4 * 60, "every row that sent drafts, and no other");
     cr_assert_str_eq(r.exactness_mode, "greedy");
-    geodec_bench_row *other = &c.row[c.n - 1]; /* as of a drafter that draws: not compared */
+    geodec_bench_row *other = &c.row[c.n - 1]; /* as of a drafter that samples: not compared */
     other->sampled = true;
     other->compared = 0;
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);

@@ -202,7 +202,7 @@ Test(lookup, badly_conditioned_metrics_are_searched_exactly)
             geodec_lookup_destroy(l);
         }
     geodec_mem_free(q);
-    cr_assert_lt((double)evaluations / (4 * QUERIES), 100); /* and the bounds do spare most */
+    cr_assert_lt((double)evaluations / (4 * QUERIES), 100); /* and the bounds exclude most */
 }
 
 /* A metric of a given condition: random axes, eigenvalues spread evenly in the logarithm. */

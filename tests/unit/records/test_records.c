@@ -53,7 +53,7 @@ static double relative(const double *a, const double *b)
     return sqrt(e / s);
 }
 
-Test(records, records_hold_what_they_say)
+Test(records, records_hold_paths_and_propagators)
 {
     geodec_space_conformal sphere;
     geodec_records r;
@@ -214,7 +214,7 @@ Test(records, one_and_three_threads_agree_bit_for_bit)
     geodec_propagators_clear(&p);
 }
 
-/* Whichever allocation fails, the call says so; the sanitizer build looks for leaks. */
+/* Whichever allocation fails, the call returns an error; the sanitizer build looks for leaks. */
 Test(records, every_failing_allocation_is_reported)
 {
     geodec_space_conformal sphere;
