@@ -3,24 +3,19 @@ TOOL_SRCS := $(wildcard tools/*/geodec-*.c)
 TOOLS := $(sort $(patsubst geodec-%.c,%,$(notdir $(TOOL_SRCS))))
 CLI_SRCS := \
   bench_plan.c \
-  bench_table.c \
   charts.c \
   cli.c \
   cloud.c \
   decode_report.c \
   describe.c \
-  dialogue.c \
   drafters.c \
   evaluation.c \
   guard.c \
   kinds.c \
-  layers.c \
   mode.c \
   pages.c \
   presets.c \
-  printer.c \
   report.c \
-  schema.c \
   space.c \
   stage.c \
   stage_model.c \

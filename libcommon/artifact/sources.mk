@@ -7,9 +7,11 @@ artifact_SRCS := \
   merge.c \
   provenance.c \
   read.c \
+  schema.c \
   select.c \
   select_eval.c \
   select_parse.c \
+  select_report.c \
   select_source.c \
   sweep.c \
   write.c

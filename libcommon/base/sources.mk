@@ -8,6 +8,7 @@ base_SRCS := \
   hooks.c \
   mapped.c \
   mem.c \
+  numbers.c \
   pool.c \
   rng.c \
   sha256.c \

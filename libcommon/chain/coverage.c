@@ -464,3 +464,17 @@ done:
     geodec_coverage_clear(&c);
     return st;
 }
+
+/* A quarter, half and all of the points; where the smallest cache of a quarter could not carry a metric, from the
+ * smallest number that can, evenly in the logarithm. */
+void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count, int64_t n)
+{
+    const double need = (double)((o->metric.k > 0 ? o->metric.k : n + 1) + 2) / o->share[0];
+    const double least = fmax((double)count / 4, ceil(need));
+    o->n_sizes = 0;
+    for (int i = 0; sweep && i < 2; i++) {
+        const int64_t size = (int64_t)floor(least * pow((double)count / least, 0.5 * i) + 0.5);
+        if (size < count && (o->n_sizes == 0 || size > o->size[o->n_sizes - 1])) o->size[o->n_sizes++] = size;
+    }
+    o->size[o->n_sizes++] = count;
+}

@@ -26,6 +26,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"
+#include "base/hooks.h"
 #include "chain/metric.h"
 #include "linalg/surrogate.h"
 
@@ -82,5 +83,12 @@ GEODEC_API geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_
 
 /* 1 - C(N-1-k, c) / C(N-1, c), as a product of c ratios; 1 when c > N - 1 - k. 0 <= k < N, 0 <= c <= N - 1. */
 GEODEC_API double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached);
+
+/* Sizes of `count` points: all, and with `sweep` a quarter and half of them too; where the smallest cache of a quarter
+ * could not carry a metric in n dimensions, from the smallest number that can, evenly in the logarithm. */
+GEODEC_API void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count, int64_t n);
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v);
 
 #endif

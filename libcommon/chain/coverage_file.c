@@ -91,3 +91,31 @@ void geodec_coverage_clear(geodec_coverage *c)
     geodec_artifact_clear(&geodec_coverage_kind, c);
     *c = (geodec_coverage){0};
 }
+
+void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v)
+{
+    const int64_t l = v->sizes - 1, S = v->shares, E = v->n_eps;
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO, "%lld points, dimension %lld, %lld neighbours, %lld splits, %lld clouds of each null",
+        (long long)v->size[l], (long long)v->n, (long long)v->k, (long long)v->repeats, (long long)v->nulls);
+    for (int64_t s = 0; s < S; s++) {
+        /* the eps where the measured share is nearest to one half says most */
+        int64_t at = 0;
+        for (int64_t e = 1; e < E; e++) {
+            const double *h = v->hit + (l * S + s) * E;
+            const double d = h[e] - 0.5, best = h[at] - 0.5;
+            if (d * d < best * best) at = e;
+        }
+        const int64_t i = (l * S + s) * E + at;
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, z %.1f; "
+            "%s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%)",
+            100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at], 100 * v->hit[i],
+            100 * v->null_mean[i], v->z[i], geodec_surrogate_name(v->second), 100 * v->second_mean[i], v->second_z[i],
+            100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+        if (v->sizes > 1)
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO, "             distance = a N^%.3f (Gaussian N^%.3f)", v->trend[s],
+                             v->null_trend[s]);
+    }
+}

@@ -1,4 +1,5 @@
 #include "chain/coverage_task.h"
+#include "chain/activations.h"
 
 #include "base/choose.h"
 #include "base/mem.h"
@@ -320,4 +321,41 @@ geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_a
     }
 done:
     return st;
+}
+
+geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,
+                                          const geodec_artifact *states, const geodec_coverage_options *o,
+                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage_task *t,
+                                          geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_activations view;
+    geodec_successors next = {0};
+    GEODEC_TRY(geodec_activations_view(states, &view, err));
+    GEODEC_TRY(geodec_successors_read(cloud, &view, pool, &next, err));
+    GEODEC_TRY(geodec_coverage_task_run(cloud->points, n, x, cloud->coordinate, &next, o, pool, hooks, t, err));
+done:
+    geodec_successors_clear(&next);
+    return st;
+}
+
+void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_task *t)
+{
+    for (int64_t s = 0; s < t->shares; s++) {
+        const double *e = t->error + s * GEODEC_TASK_PREDICTIONS, *token = t->token + s * GEODEC_TASK_TOKENS;
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%2.0f %% cached: next state misses by %.2f rms steps (copied %.2f; state itself %.2f, random step %.2f, "
+            "random successor %.2f); token equal %.1f %% (random %.1f %%, commonest %.1f %%)",
+            100 * t->share[s], e[0], e[1], e[2], e[3], e[4], 100 * token[0], 100 * token[1], 100 * token[2]);
+        const double *kl = t->kl + s * GEODEC_TASK_TOKENS, *hit = t->kl_hit + s * GEODEC_TASK_TOKENS * GEODEC_TASK_NATS;
+        const int at = GEODEC_TASK_NATS - 3; /* 0.3 nats */
+        if (t->has_kl)
+            geodec_hooks_log(
+                hooks, GEODEC_LOG_INFO,
+                "             KL of the next token: %.3g nats (random %.3g, mean of the cache %.3g); within %g: %.1f "
+                "%% (%.1f %%, %.1f %%)",
+                kl[0], kl[1], kl[2], t->nats[at], 100 * hit[at], 100 * hit[GEODEC_TASK_NATS + at],
+                100 * hit[2 * GEODEC_TASK_NATS + at]);
+    }
 }

@@ -18,6 +18,8 @@
 #ifndef GEODEC_CHAIN_COVERAGE_TASK_H
 #define GEODEC_CHAIN_COVERAGE_TASK_H
 
+#include "base/hooks.h"
+#include "chain/cloud.h"
 #include "chain/coverage.h"
 #include "chain/successors.h"
 
@@ -49,5 +51,14 @@ GEODEC_API void geodec_coverage_task_clear(geodec_coverage_task *t);
 /* Adds its fields to a coverage artifact with the same shares, after geodec_coverage_write. */
 GEODEC_API geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
+
+/* The same from the activations that the cloud was made from. */
+GEODEC_API geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,
+                                                     const geodec_artifact *states, const geodec_coverage_options *o,
+                                                     geodec_pool *pool, const geodec_hooks *hooks,
+                                                     geodec_coverage_task *t, geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_task *t);
 
 #endif

@@ -6,6 +6,7 @@
 #define GEODEC_CHAIN_GEODESICS_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "base/shard.h"
 #include "chain/metric.h"
 #include "geometry/geodesic.h"
@@ -76,5 +77,8 @@ GEODEC_API geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_
  * names `path`). */
 extern const char *const geodec__geodesics_velocity_names[], *const geodec__geodesics_methods[];
 geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err);
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g);
 
 #endif

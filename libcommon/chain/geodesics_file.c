@@ -109,3 +109,20 @@ done:
     geodec_geodesics_clear(&g);
     return st;
 }
+
+void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g)
+{
+    int64_t count[4] = {0};
+    double drift = 0;
+    for (int64_t p = 0; p < g->paths; p++) {
+        count[g->status[p] & 3]++;
+        drift = g->drift[p] > drift ? g->drift[p] : drift;
+    }
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift at most "
+        "%.1e; %lld again at rtol 1e-9 agree within %.1e",
+        (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)count[GEODEC_PATH_OK],
+        (long long)count[GEODEC_PATH_NONFINITE], (long long)count[GEODEC_PATH_DRIFT],
+        (long long)count[GEODEC_PATH_LEFT_HULL], drift, (long long)g->control_paths, g->refinement_error);
+}

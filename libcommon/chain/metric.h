@@ -210,4 +210,8 @@ GEODEC_API int64_t geodec_metric_field_limit(void);
 GEODEC_API geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
+/* Logs the medians in words, and those of the control where the metric has one. */
+GEODEC_API void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
+                                  const geodec_metric_medians *control);
+
 #endif

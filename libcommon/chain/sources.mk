@@ -9,6 +9,7 @@ chain_SRCS := \
   geodesics.c \
   geodesics_file.c \
   import.c \
+  import_matrix.c \
   metric.c \
   metric_constant.c \
   metric_file.c \

@@ -17,6 +17,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/sweep.h"
+#include "base/hooks.h"
 #include "chain/metric.h"
 #include "geometry/propagate.h"
 
@@ -156,5 +157,8 @@ GEODEC_API extern const geodec_kind geodec_validity_kind;
 GEODEC_API geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
                                                const geodec_validity *cases, const geodec_validity_options *o,
                                                geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words; what: the name of the space. */
+GEODEC_API void geodec_validity_say(const geodec_hooks *hooks, const char *what, const geodec_validity *v);
 
 #endif

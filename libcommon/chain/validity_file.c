@@ -159,3 +159,27 @@ geodec_status geodec_validity_write(const geodec_validity *field, const geodec_v
 done:
     return st;
 }
+
+static const char *mark(geodec_censored c)
+{
+    return c == GEODEC_CENSORED_ABOVE ? ">= " : c == GEODEC_CENSORED_BELOW ? "< " : "";
+}
+
+void geodec_validity_say(const geodec_hooks *hooks, const char *what, const geodec_validity *v)
+{
+    const int64_t e = v->n_eps / 2;
+    if (!v->slope_known) {
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO, "%-15s %lld starts x %lld directions: no slope, %s (%.2g at eps %.2g)",
+                         what, (long long)v->starts, (long long)v->perturbations,
+                         v->flat ? "the errors are rounding" : "fewer than three mean errors lie above rounding",
+                         v->mean[e], v->eps[e]);
+        return;
+    }
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%-15s %lld starts x %lld directions: slope %.2f [%.2f, %.2f]; eps* at 5/10/20 %%: %s%.3g, %s%.3g, %s%.3g; "
+        "at eps %.2g error %.2g, plain shift %.2g",
+        what, (long long)v->starts, (long long)v->perturbations, v->slope.value, v->slope.low, v->slope.high,
+        mark(v->censored[0]), v->radius[0].value, mark(v->censored[1]), v->radius[1].value, mark(v->censored[2]),
+        v->radius[2].value, v->eps[e], v->mean[e], v->shift[e]);
+}

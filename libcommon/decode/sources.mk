@@ -2,6 +2,7 @@ decode_SRCS := \
   adapt.c \
   cost.c \
   counters.c \
+  dialogue.c \
   drafter.c \
   gamma_papers.c \
   guard.c \
@@ -10,6 +11,7 @@ decode_SRCS := \
   loop_tally.c \
   pace.c \
   predict.c \
+  printer.c \
   prompts.c \
   replay.c \
   sample.c \

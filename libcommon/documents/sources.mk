@@ -2,4 +2,5 @@ documents_SRCS := \
   cut.c \
   documents.c \
   jsonl.c \
-  plan.c
+  plan.c \
+  tokenize.c

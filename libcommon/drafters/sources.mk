@@ -24,5 +24,6 @@ drafters_SRCS := \
   rollout.c \
   rollout_drafter.c \
   rollout_file.c \
+  rollout_ladder.c \
   step.c \
   suffix.c

@@ -125,4 +125,8 @@ GEODEC_API geodec_status geodec_export_token_source_create(const char *name, con
 GEODEC_API geodec_export_source geodec_export_token_source_get(geodec_export_token_source *s);
 GEODEC_API void geodec_export_token_source_destroy(geodec_export_token_source *s);
 
+/* Rows to keep: all, last, every:K or FROM:TO. GEODEC_INVAL names the option. */
+GEODEC_API geodec_status geodec_export_parse_positions(const char *positions, geodec_export_options *o,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+
 #endif

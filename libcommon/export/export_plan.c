@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "export/export_internal.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -102,6 +104,35 @@ geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int
     while (got && p->n < max_windows && (p->n == 0 || max_tokens - p->n_token >= p->o->window)) {
         const int64_t left = p->o->max_tokens ? p->o->max_tokens - p->tokens : p->o->window;
         GEODEC_TRY(cut(p, smaller(left, p->o->window), &got, err));
+    }
+done:
+    return st;
+}
+
+/* A number that ends at `end`; -1 when it is none. */
+static int64_t number(const char *text, char end, const char **next)
+{
+    char *stop = NULL;
+    const long long v = *text >= '0' && *text <= '9' ? strtoll(text, &stop, 10) : -1;
+    if (v < 0 || *stop != end) return -1;
+    *next = stop + 1;
+    return v;
+}
+
+geodec_status geodec_export_parse_positions(const char *positions, geodec_export_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *rest = positions;
+    if (strcmp(positions, "all") == 0) {
+        o->positions = GEODEC_EXPORT_ALL;
+    } else if (strcmp(positions, "last") == 0) {
+        o->positions = GEODEC_EXPORT_LAST;
+    } else if (strncmp(positions, "every:", 6) == 0 && (o->every = number(positions + 6, '\0', &rest)) > 0) {
+        o->positions = GEODEC_EXPORT_EVERY;
+    } else if ((o->from = number(positions, ':', &rest)) >= 0 && (o->to = number(rest, '\0', &rest)) > o->from) {
+        o->positions = GEODEC_EXPORT_RANGE;
+    } else {
+        GEODEC_THROW(GEODEC_INVAL, "--positions: '%s' is none of all, last, every:K, FROM:TO", positions);
     }
 done:
     return st;

@@ -25,6 +25,7 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/activations.h"
+#include "chain/cloud.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,6 +115,14 @@ typedef struct geodec_flowmap_options {
     int64_t n_directions;
 } geodec_flowmap_options;
 GEODEC_API geodec_flowmap_options geodec_flowmap_defaults(void);
+/* decays: numbers from 0 to below 1, separated by commas; charts: learned, euclidean, features or random. GEODEC_INVAL
+ * names the option. */
+GEODEC_API geodec_status geodec_flowmap_words(const char *decays, const char *charts, geodec_flowmap_options *o,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* The directions of a cloud of the same model's last layer, which *cloud then owns. GEODEC_CHECKSUM, GEODEC_INVAL. */
+GEODEC_API geodec_status geodec_flowmap_directions(const char *path, const geodec_activations *states,
+                                                   geodec_provenance *p, geodec_cloud *cloud, geodec_flowmap_options *o,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_flowmap_summary {
     int64_t nodes, sequences, charts, followed; /* followed: nodes whose text follows their label */

@@ -11,4 +11,5 @@ flowmap_SRCS := \
   scan_avx2.c \
   scan_avx512.c \
   scan_vnni.c \
-  track.c
+  track.c \
+  words.c

@@ -7,6 +7,7 @@ gguf_SRCS := \
   encode_ternary.c \
   quantize.c \
   quantize_recipe.c \
+  quantize_report.c \
   reader.c \
   types.c \
   types_float.c \

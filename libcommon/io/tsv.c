@@ -54,6 +54,19 @@ done:
     return st;
 }
 
+geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int n = 1;
+    for (const char *p = names; *p; p++) n += *p == ' ';
+    GEODEC_TRY(geodec_tsv_width(t, n, err));
+    for (const char *p = names; *p; p++) (void)fputc(*p == ' ' ? '\t' : *p, t->stream);
+    (void)fputc('\n', t->stream);
+    if (ferror(t->stream)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
+done:
+    return st;
+}
+
 geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -40,4 +40,7 @@ GEODEC_API geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEOD
 /* NULL ok. */
 GEODEC_API void geodec_tsv_abandon(geodec_tsv *t);
 
+/* The same from one text, the names parted by blanks. */
+GEODEC_API geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err) GEODEC_MUST_USE;
+
 #endif

@@ -396,3 +396,26 @@ done:
     geodec_projection_clear(&p);
     return st;
 }
+
+/* Means over the layers of each slot. */
+void geodec_projection_say(const geodec_hooks *hooks, const geodec_projection *p)
+{
+    for (int k = 0; k < GEODEC_SLOTS; k++) {
+        double error = 0, best = 0, output_error = 0, n = 0, kept = 0, width = 0;
+        for (int64_t i = 0; i < p->parts; i++) {
+            const geodec_projection_part *t = &p->part[i];
+            if ((int)t->slot != k) continue;
+            error += t->error;
+            best += t->best;
+            output_error += t->output_error;
+            kept += (double)t->k;
+            width = (double)t->cols;
+            n++;
+        }
+        if (n > 0)
+            geodec_hooks_log(
+                hooks, GEODEC_LOG_INFO,
+                "%-4s mean rank %.1f of %.0f: relative squared error %.4f (best possible %.4f), of outputs %.4f",
+                geodec_factors_slot_name((geodec_slot)k), kept / n, width, error / n, best / n, output_error / n);
+    }
+}

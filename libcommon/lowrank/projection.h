@@ -19,6 +19,7 @@
 #define GEODEC_LOWRANK_PROJECTION_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "lowrank/input_moments.h"
 
 typedef enum geodec_projection_basis {
@@ -116,5 +117,8 @@ GEODEC_API geodec_status geodec_projection_read(const geodec_artifact *a, const 
                                                 geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies. */
 GEODEC_API geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the means over the layers of each slot. */
+GEODEC_API void geodec_projection_say(const geodec_hooks *hooks, const geodec_projection *p);
 
 #endif

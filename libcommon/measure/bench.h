@@ -19,10 +19,12 @@
 #include "base/pool.h"
 #include "decode/loop.h"
 #include "decode/prompts.h"
+#include "drafters/drafting.h"
 #include "measure/faults.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { GEODEC_BENCH_GAMMA = 16, GEODEC_BENCH_DRAFTERS = 16, GEODEC_BENCH_GAMMAS = 16 };
 
@@ -131,5 +133,21 @@ GEODEC_API void geodec_bench_timing_free(geodec_bench_timing *s);
 GEODEC_API geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts,
                                             const geodec_target *target, geodec_bench_timing *out,
                                             geodec_err *err) GEODEC_MUST_USE;
+
+/* A table, a row a line, timings next to the greedy rows they belong to; "nan" where nothing was measured. */
+GEODEC_API geodec_status geodec_bench_table(FILE *out, const geodec_bench_plan *plan, const geodec_bench_counts *c,
+                                            const geodec_bench_timing *s, geodec_err *err) GEODEC_MUST_USE;
+/* What a plan's drafter is made from. */
+typedef struct geodec_bench_request {
+    const geodec_drafting *drafting;
+    char name[GEODEC_DRAFTER_NAME_MAX];
+} geodec_bench_request;
+/* Drafters, draft lengths, sizes of trees (NULL: none) and modes (greedy, sampled) of a plan, from lists separated by
+ * commas. The plan borrows
+ * requests [GEODEC_BENCH_DRAFTERS], whose drafting is set before it runs. GEODEC_INVAL names the option and the word.
+ */
+GEODEC_API geodec_status geodec_bench_lists(geodec_bench_plan *plan, geodec_bench_request *requests,
+                                            const char *drafters, const char *gammas, const char *trees,
+                                            const char *modes, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io/tsv.h"
 #include "linalg/stats.h"
 #include "measure/bench_file.h"
 #include "measure/bench_internal.h"
@@ -165,5 +166,38 @@ done:
     geodec_mem_free(gain);
     clear(&a);
     clear(&b);
+    return st;
+}
+
+static void put_interval(geodec_tsv *t, geodec_interval v)
+{
+    geodec_tsv_f64(t, v.value);
+    geodec_tsv_f64(t, v.low);
+    geodec_tsv_f64(t, v.high);
+}
+
+geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_on(out, &t, err));
+    GEODEC_TRY(geodec_tsv_names(
+        t, "mode setting drafts tokens tokens_low tokens_high control control_low control_high gain gain_low gain_high",
+        err));
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_gain *g = &gain[i];
+        geodec_tsv_str(t, g->sampled ? "sampled" : "greedy");
+        geodec_tsv_str(t, g->every_position ? g->budget > 0 ? "tree-every-position" : "every-position"
+                          : g->budget > 0   ? "tree"
+                                            : "loop");
+        geodec_tsv_i64(t, g->budget > 0 ? g->budget : g->gamma);
+        put_interval(t, g->tokens);
+        put_interval(t, g->control);
+        put_interval(t, g->difference);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
     return st;
 }

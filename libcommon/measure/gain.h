@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "measure/bench.h"
 
+#include <stdio.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,5 +28,9 @@ typedef struct geodec_gain {
 GEODEC_API geodec_status geodec_gain_measure(const char *path, const char *name, const char *control_path,
                                              const char *control, uint64_t seed, int32_t resamples, geodec_gain **out,
                                              int64_t *n, geodec_err *err) GEODEC_MUST_USE;
+
+/* A table, a row a setting. */
+GEODEC_API geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

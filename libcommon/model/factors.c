@@ -1,5 +1,7 @@
 #include "model/factors.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "model/loose_internal.h"
 #include "model/model_internal.h"
@@ -166,4 +168,40 @@ int64_t geodec_model_pass_bytes(const geodec_model *m)
         for (int k = 0; k < GEODEC_SLOTS; k++) sum += geodec_model_slot_bytes(m, i, (geodec_slot)k);
     }
     return sum;
+}
+
+geodec_status geodec_factors_slots(const char *slots, const geodec_model_config *c, unsigned *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *out = 0;
+    if (strcmp(slots, "all") == 0) {
+        for (int k = 0; k < GEODEC_SLOTS; k++)
+            if (geodec_factors_slot_single(c, (geodec_slot)k)) *out |= 1u << k;
+        goto done;
+    }
+    for (const char *at = slots; *at;) {
+        const size_t n = strcspn(at, ",");
+        int k = 0;
+        while (k < GEODEC_SLOTS && (strlen(geodec_factors_slot_name((geodec_slot)k)) != n ||
+                                    strncmp(at, geodec_factors_slot_name((geodec_slot)k), n) != 0))
+            k++;
+        if (k == GEODEC_SLOTS) GEODEC_THROW(GEODEC_INVAL, "--slots: '%.*s' is no slot", (int)(n < 40 ? n : 40), at);
+        *out |= 1u << k;
+        at += n + (at[n] == ',');
+    }
+done:
+    return st;
+}
+
+bool geodec_factors_half(const geodec_model *m, unsigned set)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    for (int k = 0; k < GEODEC_SLOTS; k++) {
+        int64_t rows, cols;
+        if (!(set >> k & 1)) continue;
+        geodec_factors_slot_shape(c, (geodec_slot)k, &rows, &cols);
+        for (int32_t l = 0; l < c->n_layer; l++)
+            if (geodec_model_slot_bytes(m, l, (geodec_slot)k) < 4 * rows * cols) return true;
+    }
+    return false;
 }

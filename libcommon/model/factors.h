@@ -39,4 +39,11 @@ GEODEC_API int64_t geodec_model_pass_bytes(const geodec_model *m);
 /* The same for one layer's slot; a shared basis counts with the first slot that has it. */
 GEODEC_API int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slot slot);
 
+/* The set (bit s = slot s) that a list of slots separated by commas names, or "all" that the model has singly.
+ * GEODEC_INVAL. */
+GEODEC_API geodec_status geodec_factors_slots(const char *slots, const geodec_model_config *c, unsigned *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* Whether factors of the set are kept in binary16: unless all its weights are float32 in the file. */
+GEODEC_API bool geodec_factors_half(const geodec_model *m, unsigned set);
+
 #endif

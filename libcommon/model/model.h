@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef enum geodec_rope_pairs {
     GEODEC_ROPE_ADJACENT,
@@ -177,5 +178,9 @@ GEODEC_API geodec_status geodec_session_watch_updates(geodec_session *s, geodec_
 GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);
 /* The m largest of x [n], descending, the lowest index first on ties: id [m], value [m]. Returns min(m, n). */
 GEODEC_API int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
+
+/* Configuration, types of tensors and fingerprints, a name, a tab and a value a line; `tensors`: a line for each too.
+ */
+GEODEC_API void geodec_model_print(FILE *out, const geodec_model *m, bool tensors);
 
 #endif

@@ -10,11 +10,13 @@ model_SRCS := \
   factors.c \
   forward.c \
   jobs.c \
+  layer_list.c \
   loose.c \
   lowkv.c \
   matrices.c \
   merge.c \
   model.c \
+  model_print.c \
   prepare.c \
   rope.c \
   rows.c \

@@ -253,3 +253,30 @@ done:
     geodec_lookup_destroy(l);
     return st;
 }
+
+void geodec_records_say(const geodec_hooks *hooks, const geodec_records *r, const geodec_lookup_trial *t,
+                        double seconds)
+{
+    double rank = 0, rho = 0;
+    int64_t full = 0, censored = 0;
+    const double each = 1 / (double)r->records;
+    for (int64_t i = 0; i < r->records; i++) {
+        rank += r->rank[i] * each;
+        rho += (double)r->rho[i] * each;
+        full += r->full[i];
+        censored += r->rho_censored[i] != GEODEC_CENSORED_NONE;
+    }
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%lld records: %.0f bytes each (%.0f uncompressed), every %lld nodes a waypoint, mean rank %.1f, %lld in "
+        "full; mean rho %.3g "
+        "(%lld at the end of the range)",
+        (long long)r->records, (double)geodec_records_bytes(r) * each, (double)geodec_records_bytes_plain(r) * each,
+        (long long)r->stride, rank, (long long)full, rho, (long long)censored);
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%lld lookups: recall %.3f (screen of 8: %.3f), %.1f exact distances each, %.1f %% inside rho; %.1f us "
+        "each, control included",
+        (long long)t->queries, t->recall, t->recall_screen, t->evaluations, 100 * t->inside,
+        t->queries ? 1e6 * seconds / (double)t->queries : 0);
+}

@@ -13,6 +13,7 @@
 #ifndef GEODEC_RECORDS_LOOKUP_H
 #define GEODEC_RECORDS_LOOKUP_H
 
+#include "base/hooks.h"
 #include "chain/metric.h"
 #include "records/records.h"
 
@@ -58,5 +59,9 @@ GEODEC_API geodec_status geodec_lookup_choose(const geodec_metric *m, const geod
 GEODEC_API geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, int64_t count,
                                            const double *queries, geodec_pool *pool, const geodec_hooks *hooks,
                                            geodec_lookup_trial *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_records_say(const geodec_hooks *hooks, const geodec_records *r, const geodec_lookup_trial *t,
+                                   double seconds);
 
 #endif

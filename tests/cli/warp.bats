@@ -97,7 +97,7 @@ attr() {
 @test "refusals" {
     for t in warp hjb; do
         run --separate-stderr "$bin/geodec-$t" -o "$dir/no.h5"
-        [ "$status" -eq 2 ] && [[ "$stderr" == *"a metric file is missing"* ]]
+        [ "$status" -eq 2 ] && [[ "$stderr" == *"METRIC.h5 is missing"* ]]
         run --separate-stderr "$bin/geodec-$t" --mode ref -o "$dir/no.h5"
         [ "$status" -eq 2 ] && [[ "$stderr" == *"go together"* ]]
         run --separate-stderr "$bin/geodec-$t" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"

@@ -14,10 +14,9 @@ static const cli_tool tool = {
     .purpose = "checks artifacts: header, digest, schema version, every field of the kind's table, and all data",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "A good file makes no output. A bad one makes one line that names the file, the member and the tool that "
-        "makes\n"
-        "it again, with status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite number).\n"
-        "All files are checked; the status is that of the first bad one.",
+        "A good file makes no output. A bad one makes one line that names the file, the member and the tool that\n"
+        "makes it again, with status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite\n"
+        "number). All files are checked; the status is that of the first bad one.",
     .examples = "  geodec-check results/*.h5\n  geodec-check --kind cloud cloud.h5",
     CLI_TAKES(options, 1, -1),
 };

@@ -23,10 +23,9 @@ static const cli_tool tool = {
     .purpose = "compares two artifacts of one kind, field by field",
     .usage = "[OPTIONS] A B",
     .description =
-        "Values are the same when |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the same. Status 4: a table of "
-        "the\n"
-        "members that differ on standard output: largest absolute and relative difference, number of values beyond\n"
-        "the tolerance, and place (C order, from 0) and values of the first of them.",
+        "Values are the same when |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the same. Status 4: a table\n"
+        "of the members that differ on standard output: largest absolute and relative difference, number of values\n"
+        "beyond the tolerance, and place (C order, from 0) and values of the first of them.",
     .examples = "  geodec-diff one/cloud.h5 two/cloud.h5\n  geodec-diff --rtol 1e-12 --atol 1e-15 a.h5 b.h5",
     CLI_TAKES(options, 2, 2),
 };

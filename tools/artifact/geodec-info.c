@@ -1,10 +1,10 @@
 /* geodec-info: what is in an artifact, and the schema page of each kind. */
+#include "artifact/schema.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
 #include "cli/drafters.h"
 #include "cli/kinds.h"
 #include "cli/pages.h"
-#include "cli/schema.h"
 #include "io/json.h"
 
 #include <stdio.h>
@@ -59,8 +59,8 @@ static geodec_status print_schemas(const cli *c, geodec_err *err)
         if (!cli_kind_find(c->args[i]))
             GEODEC_THROW(GEODEC_INVAL, "there is no kind '%s'; --kinds names them", c->args[i]);
     for (int i = 0; i < cli_n_kinds; i++) GEODEC_TRY(geodec_kind_check(cli_kinds[i], err));
-    for (int i = 0; i < c->n_args; i++) schema_print(stdout, cli_kind_find(c->args[i]));
-    for (int i = 0; !c->n_args && i < cli_n_kinds; i++) schema_print(stdout, cli_kinds[i]);
+    for (int i = 0; i < c->n_args; i++) geodec_schema_print(stdout, cli_kind_find(c->args[i]));
+    for (int i = 0; !c->n_args && i < cli_n_kinds; i++) geodec_schema_print(stdout, cli_kinds[i]);
 done:
     return st;
 }

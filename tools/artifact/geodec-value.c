@@ -23,12 +23,10 @@ static const cli_tool tool = {
         "A reference is FILE#NAME, NAME an attribute or a field, with an index for each of the field's axes:\n"
         "FILE#NAME[2][0]; [-1] is the last, [eps=0.01] the place where the field eps has that value. FILE#NAME|WORD\n"
         "sums a field up: max, max_finite, min, sum, count, nonfinite, nonzero, abs_median, abs_median_low,\n"
-        "abs_median_high; {place=0} before it takes some rows only. In a table (FILE.tsv, a header and rows) NAME is "
-        "a\n"
-        "column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the one row with these words, gamma~4 the "
-        "nearest\n"
-        "there is, FILE.tsv#NAME[3] the fourth row's cell. Where FILE.not-measured stands there is no value. Without\n"
-        "references on the command line they are read from standard input, one a line.",
+        "abs_median_high; {place=0} before it takes some rows only. In a table (FILE.tsv, a header and rows) NAME is\n"
+        "a column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the one row with these words, gamma~4 the\n"
+        "nearest there is, FILE.tsv#NAME[3] the fourth row's cell. Where FILE.not-measured stands there is no value.\n"
+        "Without references on the command line they are read from standard input, one a line.",
     .examples = "  geodec-value riemann.h5#median_abs_scalar_samples 'coverage.h5#hit[0][1][4]'\n"
                 "  geodec-value 'benchdecode.tsv#speedup{drafter=flowmap,gamma=4,mode=greedy,setting=loop}'",
     CLI_TAKES(options, 0, -1),

@@ -26,9 +26,8 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] RULES.tsv...",
     .description =
         "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered conditions.\n"
-        "A row is \"not measured\", with the reason, while a value is missing, empty, no number or infinite; then its "
-        "rule\n"
-        "says holds, mixed or fails, or nothing where nothing is claimed. The table written has the columns key,\n"
+        "A row is \"not measured\", with the reason, while a value is missing, empty, no number or infinite; then its\n"
+        "rule says holds, mixed or fails, or nothing where nothing is claimed. The table written has the columns key,\n"
         "quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",

@@ -1,10 +1,9 @@
-/* Lists of words on geodec-bench-decode's command line. */
+/* Prompts and outputs of geodec-bench-decode and geodec-drafts. */
 #ifndef GEODEC_TOOLS_CLI_BENCH_PLAN_H
 #define GEODEC_TOOLS_CLI_BENCH_PLAN_H
 
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "drafters/drafting.h"
 #include "measure/bench.h"
 
 /* Where prompts come from, how they are cut, and the lengths of drafts. */
@@ -16,23 +15,17 @@
         OPT_I64("n-prompts", 0, &(count_), 1, 100000, "N", "prompts")
 #define CLI_GAMMAS_OPTION(list_) OPT_STR("gammas", 0, &(list_), "LIST", "draft lengths, rising, 1 to 16")
 
-/* What a plan's drafter is made from; drafting is set by the tool before the plan runs. */
-typedef struct bench_request {
-    const geodec_drafting *drafting;
-    char name[GEODEC_DRAFTER_NAME_MAX];
-} bench_request;
-
-/* Fills drafters (in terms of requests, which the plan borrows), gammas, trees (may be NULL) and modes of a plan.
- * GEODEC_INVAL names the word. */
-geodec_status bench_plan_lists(geodec_bench_plan *plan, bench_request requests[GEODEC_BENCH_DRAFTERS],
-                               const char *drafters, const char *gammas, const char *trees, const char *modes,
-                               geodec_err *err) GEODEC_MUST_USE;
-
 /* Prompts of the file at path: `count` of `length` tokens where it has as many; conversations in the model's own chat
  * format, so that max_tokens fit behind them into its context. lines: every line is one. Says what was read, and where
  * there are fewer or shorter ones. separator: CLI_SEPARATOR_OPTION. */
 geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *path, const char *separator, bool lines,
                             int64_t count, int64_t length, int64_t max_tokens, geodec_prompts *out,
+                            geodec_err *err) GEODEC_MUST_USE;
+
+/* Path of `name` in the folder of `path`; caller frees. */
+geodec_status bench_beside(const char *path, const char *name, char **out, geodec_err *err) GEODEC_MUST_USE;
+/* A line on stderr; GEODEC_CHECK when a token differs from plain decoding. */
+geodec_status bench_verdict(const cli *c, const geodec_bench_plan *plan, const geodec_bench_counts *counts,
                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -151,6 +151,13 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 
 /* Parses, runs, reports, closes stdout; returns the exit code. */
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
+/* A main that first sets the options to the library's defaults, which no initialiser can call. */
+#define CLI_MAIN(defaults_)                                                                                            \
+    int main(int argc, char **argv)                                                                                    \
+    {                                                                                                                  \
+        defaults_;                                                                                                     \
+        return cli_main(argc, argv, &tool, run);                                                                       \
+    }
 
 /* In run(), after a choice left to the tool was put in the place of an option's word (auto): the canonical command line
  * names it from now on. */

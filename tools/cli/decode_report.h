@@ -47,18 +47,4 @@ geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_er
 geodec_status decode_consistency(const char *folder, const geodec_model *m, geodec_readiness *r,
                                  geodec_err *err) GEODEC_MUST_USE;
 
-typedef struct decode_report {
-    const cli *cli;
-    const geodec_session *session;
-    const geodec_drafter *drafter;                      /* NULL = none */
-    const char *folder;                                 /* of the artifacts, NULL = none */
-    double flow_consistency, flow_consistency_shuffled; /* geodec_drafting_consistency */
-    const char *artifact_model_sha256;                  /* of the artifact the drafter was made from, "" = none */
-    const geodec_decode_options *options;
-    int64_t n_prompt;
-    const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
-} decode_report;
-/* The readiness report (measure/readiness.h) of this one decoding, and its counters. */
-geodec_status decode_report_write(const char *path, const decode_report *r, geodec_err *err) GEODEC_MUST_USE;
-
 #endif

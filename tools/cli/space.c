@@ -1,58 +1,10 @@
 #include "cli/space.h"
 
-#include <string.h>
-
-geodec_status space_open(const char *path, space_handle *out, geodec_err *err)
+geodec_status stage_space(cli_stage *stage, const char *path, geodec_harness_space *in, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    memset(out, 0, sizeof *out);
-    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &out->file, err));
-    GEODEC_TRY(geodec_metric_read_tables(out->file, &out->metric, err));
-    if (out->metric.kind == GEODEC_METRIC_PUBLISHED) {
-        GEODEC_TRY(geodec_metric_read_matrices(out->file, &out->metric, err));
-        GEODEC_TRY(geodec_harness_manifold_read(out->file, &out->metric, &out->manifold, err));
-        out->published = &out->manifold;
-        out->space = &out->manifold.space;
-    } else {
-        GEODEC_TRY_MSG(
-            geodec_metric_space_from(out->file, &out->metric, geodec_metric_field_limit(), &out->smooth, err), "%s",
-            path);
-        out->space = out->smooth.space;
-        out->field = out->smooth.field;
-    }
-done:
-    if (st != GEODEC_OK) space_close(out);
-    return st;
-}
-
-geodec_status stage_space(cli_stage *stage, const char *path, space_handle *in, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(space_open(path, in, err));
+    GEODEC_TRY(geodec_harness_space_open(path, in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&stage->p, in->file, err));
 done:
     return st;
-}
-
-geodec_status space_mode(const space_handle *s, const char *mode, bool *ref, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const bool asked = strcmp(mode, "ref") == 0;
-    const char *path = geodec_artifact_path(s->file);
-    if (asked && !s->published)
-        GEODEC_THROW(GEODEC_INVAL, "--mode ref: %s is of kind %s; geodec-metric --mode ref makes the published one",
-                     path, geodec_metric_type_name(s->metric.kind));
-    if (!asked && s->published) GEODEC_THROW(GEODEC_INVAL, "%s is the published manifold: use --mode ref", path);
-    *ref = asked;
-done:
-    return st;
-}
-
-void space_close(space_handle *s)
-{
-    geodec_metric_space_clear(&s->smooth);
-    if (s->published) geodec_harness_manifold_clear(&s->manifold);
-    geodec_metric_clear(&s->metric);
-    geodec_artifact_close(s->file);
-    memset(s, 0, sizeof *s);
 }

@@ -2,7 +2,6 @@
  * form. */
 #include "base/mem.h"
 #include "cli/bench_plan.h"
-#include "cli/bench_table.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
@@ -83,21 +82,18 @@ static const cli_tool tool = {
     .purpose = "measure drafters: exactness, acceptance by position, tokens per pass, speed",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =
-        "Counts are reproducible and go to the output; timings change from run to run and go to a file of their\n"
-        "own. Both are printed as one table. Times are CPU time of the one thread that decodes.\n"
-        "Status 4 when an output differs from plain decoding.\n"
+        "Counts are reproducible and go to the output; timings change from run to run and go to a file of their own.\n"
+        "Both are printed as one table. Times are CPU time of the one thread that decodes. Status 4 when an output\n"
+        "differs from plain decoding.\n"
         "\n"
         "Columns: setting loop (drafts as decoding meets them) or every-position (one draft at each position of the\n"
-        "plain text, not timed), tree- for trees, gamma then the number of drafts; compared, mismatches: output "
-        "tokens\n"
-        "held against plain decoding; first_acceptance: share of first drafts accepted; mean_accepted: drafts "
-        "accepted\n"
-        "a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: what acceptance "
-        "alone\n"
-        "predicts of it, from one rate or one a position; speedup: over plain decoding of the same prompts,\n"
-        "interleaved; predicted: a forecast from costs and pass lengths of other\n"
-        "prompts (two folds), forecast_error: how far it was off; predicted_textbook: were drafts and rows free;\n"
-        "_low, _high: 95 % bootstrap over prompts; nan: not measured in this row.",
+        "plain text, not timed), tree- for trees, gamma then the number of drafts; compared, mismatches: output\n"
+        "tokens held against plain decoding; first_acceptance: share of first drafts accepted; mean_accepted: drafts\n"
+        "accepted a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: what\n"
+        "acceptance alone predicts of it, from one rate or one a position; speedup: over plain decoding of the same\n"
+        "prompts, interleaved; predicted: a forecast from costs and pass lengths of other prompts (two folds),\n"
+        "forecast_error: how far it was off; predicted_textbook: were drafts and rows free; _low, _high: 95 %\n"
+        "bootstrap over prompts; nan: not measured in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     CLI_TAKES(options, 0, 0),
     .preset = &preset,
@@ -154,7 +150,7 @@ typedef struct work {
     geodec_session **sessions;
     geodec_target *targets;
     geodec_bench_plan plan;
-    bench_request requests[GEODEC_BENCH_DRAFTERS];
+    geodec_bench_request requests[GEODEC_BENCH_DRAFTERS];
     int32_t stop[GEODEC_STOP_TOKENS];
     int32_t about; /* drafter of the readiness report */
     geodec_bench_counts counts;
@@ -171,7 +167,7 @@ static geodec_status check_options(work *w, geodec_err *err)
     w->plan.fault = geodec_faults_named(fault);
     if (w->plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
     if (w->plan.fault != GEODEC_FAULT_NONE) timed = 0;
-    if (drafters) GEODEC_TRY(bench_plan_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
+    if (drafters) GEODEC_TRY(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
 done:
     return st;
 }
@@ -189,7 +185,7 @@ static geodec_status open_model(work *w, geodec_err *err)
     if (w->found.found) artifacts = w->found.folder;
     if (!drafters) {
         drafters = w->found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
-        GEODEC_TRY(bench_plan_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
+        GEODEC_TRY(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
     }
     cli_settled(c);
     if (w->found.found) tables_say(c, &w->found, drafters, words.arithmetic);
@@ -254,7 +250,7 @@ static geodec_status write_results(const work *w, geodec_err *err)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &stage.p, &w->plan, &w->speed,
                                             geodec_kernels_isa_name(geodec_session_isa(w->sessions[0])), err));
     if (readiness_path) GEODEC_TRY(write_readiness(w, err));
-    GEODEC_TRY(bench_table(&w->plan, &w->counts, &w->speed, err));
+    GEODEC_TRY(geodec_bench_table(stdout, &w->plan, &w->counts, &w->speed, err));
     GEODEC_TRY(bench_verdict(w->c, &w->plan, &w->counts, err));
 done:
     return st;

@@ -2,23 +2,25 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
-#include "cli/dialogue.h"
 #include "cli/drafters.h"
 #include "cli/evaluation.h"
 #include "cli/presets.h"
-#include "cli/printer.h"
 #include "cli/report.h"
 #include "cli/tables.h"
+#include "decode/dialogue.h"
 #include "decode/loop.h"
+#include "decode/printer.h"
 #include "drafters/drafting.h"
 #include "io/file.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 #include "measure/compat_counters.h"
+#include "measure/decode_report.h"
 #include "measure/draft_alone.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
@@ -91,8 +93,8 @@ static const cli_tool tool = {
     .purpose = "write text with a model; a drafter makes it faster and leaves it unchanged",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "The text goes to standard output as it is made. Verification is exact: for every drafter and draft\n"
-        "length the tokens are those of plain decoding, greedy or sampled with the same --seed.",
+        "The text goes to standard output as it is made. Verification is exact: for every drafter and draft length\n"
+        "the tokens are those of plain decoding, greedy or sampled with the same --seed.",
     .examples =
         "geodec-decode --model model.gguf --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time' -v\n"
@@ -213,16 +215,24 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
         GEODEC_TRY(decode_session(m, target->n_ctx, &words, c->pool, &second, err));
         plain = geodec_target_session(second, DECODE_BATCH);
     }
-    const dialogue d = {.cli = c,
-                        .tokenizer = geodec_model_tokenizer(m),
-                        .target = target,
-                        .plain = check_plain ? &plain : NULL,
-                        .drafter = drafter,
-                        .options = o,
-                        .chat = chat,
-                        .system = system_text,
-                        .stop_text = stop_text};
-    GEODEC_TRY(dialogue_run(&d, err));
+    const bool terminal = isatty(STDIN_FILENO) != 0;
+    if (terminal) report_turns();
+    const geodec_dialogue d = {.in = stdin,
+                               .out = stdout,
+                               .notes = stderr,
+                               .terminal = terminal,
+                               .turn_stopped = report_turn_stopped,
+                               .stop_asked = report_stop_asked,
+                               .hooks = &c->hooks,
+                               .tokenizer = geodec_model_tokenizer(m),
+                               .target = target,
+                               .plain = check_plain ? &plain : NULL,
+                               .drafter = drafter,
+                               .options = o,
+                               .chat = chat,
+                               .system = system_text,
+                               .stop_text = stop_text};
+    GEODEC_TRY(geodec_dialogue_run(&d, err));
 done:
     geodec_session_destroy(second);
     return st;
@@ -263,7 +273,7 @@ typedef struct work {
     int32_t *prompt, stop[GEODEC_STOP_TOKENS];
     int64_t n; /* tokens of the prompt */
     geodec_decode_options o;
-    printer *printer;
+    geodec_printer *printer;
     geodec_decoded got, plain;
 } work;
 
@@ -314,8 +324,8 @@ static geodec_status fill_options(work *w, geodec_err *err)
     o->stop = w->stop;
     o->n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
     o->gate = gate;
-    o->emit = printer_emit;
-    o->round_end = printer_flush;
+    o->emit = geodec_printer_emit;
+    o->round_end = geodec_printer_flush;
     o->hooks = &w->hooks;
     if (w->drafter && o->adaptive)
         GEODEC_TRY(geodec_cost_measure(&w->target, (int32_t)w->n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
@@ -327,15 +337,16 @@ done:
 static geodec_status write_text(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, &w->printer, err));
+    GEODEC_TRY(
+        geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, stdout, &w->printer, err));
     w->o.ctx = w->printer;
     if (no_verifier) {
         GEODEC_TRY(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
         for (int64_t i = 0; i < w->got.n; i++)
-            if (printer_emit(w->printer, w->got.token[i]) != 0) break;
+            if (geodec_printer_emit(w->printer, w->got.token[i]) != 0) break;
     } else
         GEODEC_TRY(geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
-    printer_end(w->printer);
+    geodec_printer_end(w->printer);
     say_drafts(w->c, &w->got);
     if (check_plain) {
         /* A stop text ends the output where it ended: the plain run goes exactly as far. */
@@ -354,24 +365,29 @@ static geodec_status write_report(const work *w, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_provenance made_for = {0};
     GEODEC_TRY(geodec_drafting_provenance(w->drafting, &made_for, err));
-    decode_report r = {.cli = w->c,
-                       .session = w->s,
-                       .drafter = w->drafter,
-                       .folder = w->found.folder,
-                       .artifact_model_sha256 = made_for.inherited_model,
-                       .options = &w->o,
-                       .n_prompt = w->n,
-                       .got = &w->got,
-                       .plain = check_plain ? &w->plain : NULL};
+    geodec_readiness ready;
+    geodec_decode_report r = {.tool = w->c->tool->name,
+                              .command_line = w->c->command_line,
+                              .seed = w->c->seed,
+                              .threads = w->c->threads,
+                              .session = w->s,
+                              .drafter = w->drafter,
+                              .artifact_model_sha256 = made_for.inherited_model,
+                              .options = &w->o,
+                              .n_prompt = w->n,
+                              .got = &w->got,
+                              .plain = check_plain ? &w->plain : NULL};
     geodec_drafting_consistency(w->drafting, &r.flow_consistency, &r.flow_consistency_shuffled);
-    GEODEC_TRY(decode_report_write(report, &r, err));
+    ready = geodec_decode_report_readiness(&r);
+    GEODEC_TRY(decode_consistency(w->found.folder, w->m, &ready, err));
+    GEODEC_TRY(geodec_decode_report_write(report, &r, &ready, err));
 done:
     return st;
 }
 
 static void close_all(work *w, bool succeeded)
 {
-    printer_close(w->printer);
+    geodec_printer_close(w->printer);
     geodec_decode_free(&w->got);
     geodec_decode_free(&w->plain);
     geodec_drafter_destroy(w->drafter);

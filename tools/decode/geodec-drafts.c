@@ -79,7 +79,7 @@ typedef struct work {
     geodec_prompts prompts, in_chat;
     const geodec_chat_template *chat;
     bool chat_own;
-    bench_request requests[GEODEC_BENCH_DRAFTERS];
+    geodec_bench_request requests[GEODEC_BENCH_DRAFTERS];
     int32_t stop[GEODEC_STOP_TOKENS];
     geodec_bench_plan plan;
     geodec_drafts *d;
@@ -181,7 +181,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                  .seed = c->seed,
                                  .resamples = RESAMPLES,
                                  .hooks = &c->hooks};
-    GEODEC_TRY(bench_plan_lists(&w.plan, w.requests, drafters, gammas, NULL, "greedy", err));
+    GEODEC_TRY(geodec_bench_lists(&w.plan, w.requests, drafters, gammas, NULL, "greedy", err));
     GEODEC_TRY(cli_may_write(c, output, err));
     if (times) GEODEC_TRY(cli_may_write(c, times, err));
     GEODEC_TRY(open_all(&w, err));

@@ -9,16 +9,17 @@
 #include <string.h>
 
 static const char *output = "onedecode.h5", *mode = "correct", *model_path, *labels = "argmax";
-static int64_t cells = 4096, rounds = 8, n_min = 4, dims = 32;
+static int64_t cells = 4096, dims = 32;
 static double ridge = 10;
+static geodec_onedecode_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "onedecode.h5"),
     OPT_CHOICE("mode", 0, &mode, "correct|ref", "MODE", "ref: the published table, from the embeddings of --model"),
     OPT_FILE("model", 'm', &model_path, "FILE", "model as GGUF, for --mode ref"),
     OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of states"),
-    OPT_I64("rounds", 0, &rounds, 0, 1000, "N", "of k-means"),
-    OPT_I64("n-min", 0, &n_min, 1, 1e9, "N", "a cell of fewer places is a miss"),
+    OPT_I64("rounds", 0, &opt.rounds, 0, 1000, "N", "of k-means"),
+    OPT_I64("n-min", 0, &opt.n_min, 1, 1e9, "N", "a cell of fewer places is a miss"),
     OPT_I64("dims", 'k', &dims, 1, GEODEC_STEP_DIMS_MAX, "K", "principal coordinates of a state"),
     OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the map from a state to the next, in observations"),
     OPT_CHOICE("labels", 0, &labels, "argmax|text", "KIND",
@@ -31,14 +32,12 @@ static const cli_tool tool = {
     .purpose = "count what a model says next in cells of its in-context states; or the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "States before the newest token and the newest token give an estimate of the state after it; estimates fall "
-        "into\n"
-        "cells (k-means), and a cell keeps the counts of what the model said there. A tenth of the texts calibrates "
-        "the\n"
-        "confidences, a tenth gives the figures, beside a bigram and a unigram of the others. --mode ref with "
-        "--model:\n"
-        "the published table instead, a radial step from each embedding under one global tensor (onedecode-ref.h5 is\n"
-        "the name its drafter looks for), with the rates that show what it says and a control without the tensor.",
+        "States before the newest token and the newest token give an estimate of the state after it; estimates fall\n"
+        "into cells (k-means), and a cell keeps the counts of what the model said there. A tenth of the texts\n"
+        "calibrates the confidences, a tenth gives the figures, beside a bigram and a unigram of the others. --mode\n"
+        "ref with --model: the published table instead, a radial step from each embedding under one global tensor\n"
+        "(onedecode-ref.h5 is the name its drafter looks for), with the rates that show what it says and a control\n"
+        "without the tensor.",
     .examples = "geodec-onedecode -o results/onedecode.h5 store.h5\n"
                 "geodec-onedecode --mode ref --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft onedecode --prompt \"Once\"",
@@ -51,16 +50,13 @@ static geodec_status bake(cli_stage *stage, const geodec_activations *a, geodec_
     const cli *c = stage->c;
     geodec_onedecode t = {0};
     geodec_onedecode_summary s;
-    geodec_onedecode_options o = geodec_onedecode_defaults();
-    o.cells = cells;
-    o.rounds = rounds;
-    o.n_min = n_min;
-    o.step.k = dims;
-    o.step.ridge = ridge;
-    o.step.seed = c->seed;
-    o.text = strcmp(labels, "text") == 0;
+    opt.cells = cells;
+    opt.step.k = dims;
+    opt.step.ridge = ridge;
+    opt.step.seed = c->seed;
+    opt.text = strcmp(labels, "text") == 0;
     GEODEC_TRY(stage_create(stage, &geodec_onedecode_kind, err));
-    GEODEC_TRY(geodec_onedecode_bake(a, &o, &t, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(geodec_onedecode_bake(a, &opt, &t, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_onedecode_write(&t, &s, stage->out, err));
     GEODEC_TRY(stage_commit(stage, err));
     cli_say(c,
@@ -140,4 +136,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_onedecode_defaults())

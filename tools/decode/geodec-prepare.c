@@ -50,9 +50,9 @@ static const cli_tool tool = {
     .description =
         "The model writes texts, or reads those of --text; their states become a flow map, whose texts are the n-gram\n"
         "counts as well; then the drafters are tried on texts the map has not seen, and the fastest is noted, or none\n"
-        "where none pays. geodec-decode and geodec-bench-decode find the result without being told.\n"
-        "The time is divided so: 70 % for texts (at most 196608 tokens), the rest for the map and the trial.\n"
-        "It lies in MODEL.gguf.geodec beside the model or, where that folder cannot be written or with --cache, in\n"
+        "where none pays. geodec-decode and geodec-bench-decode find the result without being told. The time is\n"
+        "divided so: 70 % for texts (at most 196608 tokens), the rest for the map and the trial. It lies in\n"
+        "MODEL.gguf.geodec beside the model or, where that folder cannot be written or with --cache, in\n"
         "$XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the texts sampled so far:\n"
         "the same command goes on behind them.",
     .examples = "geodec-prepare model.gguf\n"

@@ -3,17 +3,17 @@
 #include "drafters/recurrent.h"
 
 static const char *output = "recurrent.h5";
-static int64_t width = 256, classes = 2048;
-static double epochs = 5, rate = 0.004, sampled = 0.2;
+static double drawn = 0.2;
+static geodec_recurrent_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "recurrent.h5"),
-    OPT_I64("width", 0, &width, 16, GEODEC_RECURRENT_WIDTH_MAX, "N", "of the net, a multiple of 16"),
-    OPT_I64("classes", 0, &classes, 1, GEODEC_RECURRENT_CLASSES_MAX, "N",
+    OPT_I64("width", 0, &opt.width, 16, GEODEC_RECURRENT_WIDTH_MAX, "N", "of the net, a multiple of 16"),
+    OPT_I64("classes", 0, &opt.classes, 1, GEODEC_RECURRENT_CLASSES_MAX, "N",
             "tokens it knows at most, the most frequent ones"),
-    OPT_F64("epochs", 0, &epochs, 0.01, 1000, "X", "of the fit"),
-    OPT_F64("rate", 0, &rate, 1e-9, 1, "X", "of Adam, at its highest"),
-    OPT_F64("drawn", 0, &sampled, 0, 1, "X",
+    OPT_F64("epochs", 0, &opt.epochs, 0.01, 1000, "X", "of the fit"),
+    OPT_F64("rate", 0, &opt.rate, 1e-9, 1, "X", "of Adam, at its highest"),
+    OPT_F64("drawn", 0, &drawn, 0, 1, "X",
             "share of the target that the drawn token gets; the rest is the model's best logits"),
 };
 
@@ -40,18 +40,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_recurrent net = {0};
     geodec_recurrent_summary s;
     cli_stage stage = {0};
-    geodec_recurrent_options o = geodec_recurrent_defaults();
-    o.width = width;
-    o.classes = classes;
-    o.epochs = epochs;
-    o.rate = rate;
-    o.sampled = sampled;
-    o.seed = c->seed;
+    opt.sampled = drawn;
+    opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
     GEODEC_TRY(stage_create(&stage, &geodec_recurrent_kind, err));
-    GEODEC_TRY(geodec_recurrent_fit(&a, &o, &net, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(geodec_recurrent_fit(&a, &opt, &net, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_recurrent_write(&net, &s, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     cli_say(c,
@@ -66,4 +61,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_recurrent_defaults())

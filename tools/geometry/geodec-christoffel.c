@@ -30,9 +30,9 @@ static const cli_tool tool = {
     .purpose = "Christoffel symbols of a metric field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
-        "Ends with code 4 when the symbols are not those of the metric (compatibility residual). A field whose sigma "
-        "is far\n"
-        "below the distance of neighbours is flat at its samples and steep between them: compare --at midpoints.",
+        "Ends with code 4 when the symbols are not those of the metric (compatibility residual). A field whose sigma\n"
+        "is far below the distance of neighbours is flat at its samples and steep between them: compare --at\n"
+        "midpoints.",
     .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
                 "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
@@ -57,7 +57,7 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_christoffel g = {0};
     geodec_christoffel_options o = geodec_christoffel_defaults();
     cli_stage stage = {0};
@@ -73,7 +73,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
-    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (ref) { /* the table of the file; the control is the exact derivative of the field without the harness's anchors
                 */
         if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols at samples alone");
@@ -95,7 +95,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_rbf_destroy(smooth);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_christoffel_clear(&g);
     geodec_mem_free(x);
     return st;

@@ -7,19 +7,18 @@
 #include <string.h>
 
 static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *shard, *joined;
-static double variance = 0.95;
-static int64_t max_points, twonn_points = 20000;
+static geodec_cloud_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5"),
     OPT_STR("layer", 'l', &layer, "L",
             "layer to take: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"),
-    OPT_F64("variance", 0, &variance, 1e-6, 1, "SHARE", "share of variance the components explain"),
-    OPT_I64("max-points", 'n', &max_points, 0, 1e9, "N", "keep a random choice of N different states (0: all)"),
+    OPT_F64("variance", 0, &opt.variance, 1e-6, 1, "SHARE", "share of variance the components explain"),
+    OPT_I64("max-points", 'n', &opt.max_points, 0, 1e9, "N", "keep a random choice of N different states (0: all)"),
     OPT_STR("pca", 0, &pca, "HOW",
             "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of many "
             "dimensions)"),
-    OPT_I64("twonn-points", 0, &twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
+    OPT_I64("twonn-points", 0, &opt.twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
             "at most N points in the TwoNN estimates, whose cost is quadratic"),
     OPT_STR("k-int", 'k', &k_int, "N",
             "integer intrinsic dimension for the later stages, or auto: the TwoNN fit, rounded"),
@@ -33,11 +32,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "States that repeat an earlier one bit for bit are dropped and counted. All K coordinates that explain the\n"
-        "share of variance are written, with K and the TwoNN dimension (maximum likelihood, and a line fit without "
-        "the\n"
-        "largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control beside them is a Gaussian "
-        "cloud\n"
-        "with the same spectrum.",
+        "share of variance are written, with K and the TwoNN dimension (maximum likelihood, and a line fit without\n"
+        "the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control beside them is a Gaussian\n"
+        "cloud with the same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),
@@ -80,31 +77,27 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL;
     geodec_activations states;
-    geodec_cloud_options o = geodec_cloud_defaults();
     geodec_cloud_summary s;
     cli_stage stage = {0};
     bool part;
-    o.variance = variance;
-    o.max_points = max_points;
-    o.twonn_points = twonn_points;
-    o.seed = c->seed;
+    opt.seed = c->seed;
     if (strcmp(pca, "exact") == 0)
-        o.pca = GEODEC_CLOUD_PCA_EXACT;
+        opt.pca = GEODEC_CLOUD_PCA_EXACT;
     else if (strcmp(pca, "randomized") == 0)
-        o.pca = GEODEC_CLOUD_PCA_RANDOMIZED;
+        opt.pca = GEODEC_CLOUD_PCA_RANDOMIZED;
     else if (strcmp(pca, "auto") != 0)
         GEODEC_THROW(GEODEC_INVAL, "--pca: '%s' is none of exact, randomized and auto", pca);
     if (strcmp(k_int, "auto") != 0) {
-        GEODEC_TRY(number("k-int", k_int, &o.k_int, err));
-        if (o.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
+        GEODEC_TRY(number("k-int", k_int, &opt.k_int, err));
+        if (opt.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
     }
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
-    GEODEC_TRY(choose_layer(in, states.layers, &o.layer, err));
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
+    GEODEC_TRY(choose_layer(in, states.layers, &opt.layer, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     if (!shard) GEODEC_TRY(stage_create(&stage, &geodec_cloud_kind, err));
-    GEODEC_TRY(geodec_cloud_build(&states, &o, stage.out, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(geodec_cloud_build(&states, &opt, stage.out, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     GEODEC_TRY(stage_commit(&stage, err));
@@ -113,7 +106,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 (long long)s.sketch_width, s.sketch_residual);
     const geodec_cloud_subset *r = &s.subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s.control[GEODEC_CLOUD_SUBSETS - 1];
     cli_say(c, "layer %lld: %lld points (%lld duplicates dropped), d %lld, K %lld for %.1f %% (Gaussian control %lld)",
-            (long long)o.layer, (long long)s.points, (long long)s.duplicates, (long long)s.d, (long long)s.k,
+            (long long)opt.layer, (long long)s.points, (long long)s.duplicates, (long long)s.d, (long long)s.k,
             100 * s.explained, (long long)g->components);
     cli_say(c,
             "TwoNN %.2f [%.2f, %.2f] maximum likelihood, %.2f [%.2f, %.2f] trimmed fit (Gaussian control %.2f, %.2f); "
@@ -125,4 +118,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_cloud_defaults())

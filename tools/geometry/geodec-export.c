@@ -2,13 +2,12 @@
 #include "base/mem.h"
 #include "chain/activations.h"
 #include "cli/evaluation.h"
-#include "cli/layers.h"
 #include "cli/stage.h"
 #include "cli/text.h"
 #include "export/export.h"
 #include "io/file.h"
+#include "model/layer_list.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,46 +51,17 @@ static const cli_tool tool = {
     .purpose = "hidden states, argmax and best logits of a model on a text",
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =
-        "One row a token. How a text becomes documents: --separator, and geodec-plan(1). A document longer than the "
-        "window is cut into windows, each of which begins with the\n"
-        "model's BOS token. Rows are streamed: memory does not grow with the text, but with its longest document.\n"
-        "A run that was stopped goes on where it was when the same command is given again, and the result is the same\n"
-        "bytes: every --shard-tokens tokens are a file of their own, in the folder of --format safetensors, or in\n"
-        "OUTPUT.parts until the artifact is whole (texts of fewer bytes than that are done in one go).",
+        "One row a token. How a text becomes documents: --separator, and geodec-plan(1). A document longer than the\n"
+        "window is cut into windows, each of which begins with the model's BOS token. Rows are streamed: memory does\n"
+        "not grow with the text, but with its longest document. A run that was stopped goes on where it was when the\n"
+        "same command is given again, and the result is the same bytes: every --shard-tokens tokens are a file of\n"
+        "their own, in the folder of --format safetensors, or in OUTPUT.parts until the artifact is whole (texts of\n"
+        "fewer bytes than that are done in one go).",
     .examples =
         "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
         "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",
     CLI_TAKES(options, 0, 0),
 };
-
-/* A number that ends at `end`; -1 when it is none. */
-static int64_t number(const char *text, char end, const char **next)
-{
-    char *stop = NULL;
-    const long long v = *text >= '0' && *text <= '9' ? strtoll(text, &stop, 10) : -1;
-    if (v < 0 || *stop != end) return -1;
-    *next = stop + 1;
-    return v;
-}
-
-static geodec_status parse_positions(geodec_export_options *o, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const char *rest = positions;
-    if (strcmp(positions, "all") == 0) {
-        o->positions = GEODEC_EXPORT_ALL;
-    } else if (strcmp(positions, "last") == 0) {
-        o->positions = GEODEC_EXPORT_LAST;
-    } else if (strncmp(positions, "every:", 6) == 0 && (o->every = number(positions + 6, '\0', &rest)) > 0) {
-        o->positions = GEODEC_EXPORT_EVERY;
-    } else if ((o->from = number(positions, ':', &rest)) >= 0 && (o->to = number(rest, '\0', &rest)) > o->from) {
-        o->positions = GEODEC_EXPORT_RANGE;
-    } else {
-        GEODEC_THROW(GEODEC_INVAL, "--positions: '%s' is none of all, last, every:K, FROM:TO", positions);
-    }
-done:
-    return st;
-}
 
 static const char *input_path(void) { return text_path ? text_path : tokens_path; }
 
@@ -190,7 +160,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     char *index = NULL;
     input in = {.text = NULL};
     geodec_export_summary s = {0};
-    int32_t list[MAX_LAYERS];
+    int32_t list[GEODEC_LAYERS_MAX];
     const bool shards = strcmp(format, "safetensors") == 0;
     if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give one of --text and --tokens");
     if (!output) output = shards ? "activations" : "activations.h5";
@@ -211,8 +181,8 @@ static geodec_status run(const cli *c, geodec_err *err)
                                .arithmetic = arithmetic_of(arithmetic),
                                .kv = kv_of(kv),
                                .isa = isa_of(isa)};
-    GEODEC_TRY(parse_layers(layers, mc->n_layer, list, &o.n_layers, err));
-    GEODEC_TRY(parse_positions(&o, err));
+    GEODEC_TRY(geodec_layer_list_parse(layers, mc->n_layer, list, &o.n_layers, err));
+    GEODEC_TRY(geodec_export_parse_positions(positions, &o, err));
     GEODEC_TRY(open_input(m, &in, &o.separator, err));
     GEODEC_TRY(stage_model(&stage, model_path, m, err));
     GEODEC_TRY(stage_file(&stage, input_path(), err));

@@ -46,25 +46,9 @@ static const cli_tool tool = {
     CLI_TAKES(options, 1, 1),
 };
 
-static void summarise(const cli *c, const geodec_geodesics *g)
-{
-    int64_t count[4] = {0};
-    double drift = 0;
-    for (int64_t p = 0; p < g->paths; p++) {
-        count[g->status[p] & 3]++;
-        drift = g->drift[p] > drift ? g->drift[p] : drift;
-    }
-    cli_say(c,
-            "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift at most "
-            "%.1e; %lld again at rtol 1e-9 agree within %.1e",
-            (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)count[GEODEC_PATH_OK],
-            (long long)count[GEODEC_PATH_NONFINITE], (long long)count[GEODEC_PATH_DRIFT],
-            (long long)count[GEODEC_PATH_LEFT_HULL], drift, (long long)g->control_paths, g->refinement_error);
-}
-
 /* Starts [count][n] and velocities from FILE, unit in g but in --mode ref. */
-static geodec_status read_draws(const space_handle *in, bool ref, geodec_geodesics_options *o, double **x0, double **v0,
-                                geodec_err *err)
+static geodec_status read_draws(const geodec_harness_space *in, bool ref, geodec_geodesics_options *o, double **x0,
+                                double **v0, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = in->metric.n;
@@ -84,7 +68,7 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_geodesics g = {0};
     geodec_geodesics_options o = geodec_geodesics_defaults();
     cli_stage stage = {0};
@@ -102,8 +86,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
-    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (ref) o.hull_radius = -1; /* the harness lets paths go anywhere */
     if (draws) {
         GEODEC_TRY(read_draws(&in, ref, &o, &x0, &v0, err));
@@ -112,10 +96,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&stage.p, in.file, err));
     STAGE_WRITE(&stage, &geodec_geodesics_kind, geodec_geodesics_write(&g, stage.out, err));
-    summarise(c, &g);
+    geodec_geodesics_say(&c->hooks, &g);
 done:
     stage_end(&stage);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_geodesics_clear(&g);
     geodec_mem_free(x0);
     geodec_mem_free(v0);

@@ -4,11 +4,8 @@
 #include "chain/cloud.h"
 #include "chain/import.h"
 #include "cli/stage.h"
-#include "io/foreign.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *output, *dataset = "", *format = "auto", *lift = "none";
 static int64_t dim, k_int;
@@ -49,37 +46,6 @@ static const cli_tool tool = {
                 "geodec-import --states -o activations.h5 states.npy && geodec-cloud -o cloud.h5 activations.h5",
     CLI_TAKES(options, 1, 1),
 };
-
-/* What --format auto makes of the input. */
-static geodec_status look(const char *path, const char **found, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    struct stat s;
-    FILE *f = NULL;
-    unsigned char head[8] = {0};
-    if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file or folder", path);
-    if (S_ISDIR(s.st_mode)) {
-        *found = "export";
-        goto done;
-    }
-    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is no regular file", path);
-    f = fopen(path, "rb");
-    if (!f) GEODEC_THROW(GEODEC_IO, "%s cannot be read", path);
-    const size_t n = fread(head, 1, sizeof head, f);
-    size_t at = 0;
-    while (at < n && strchr(" \t\r\n", head[at]) && head[at]) at++;
-    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
-        *found = "npy";
-    else if ((n >= 4 && memcmp(head, "\x89HDF", 4) == 0) || dataset[0]) /* a user block may come first */
-        *found = "hdf5";
-    else
-        *found = at < n && head[at] == '{' ? "export" : "text";
-done:
-    if (f) (void)fclose(f);
-    return st;
-}
-
-/* ---- exports ---------------------------------------------------------------------------------------------------- */
 
 static geodec_status import_export(cli_stage *stage, geodec_err *err)
 {
@@ -130,27 +96,6 @@ done:
     return st;
 }
 
-/* ---- matrices --------------------------------------------------------------------------------------------------- */
-
-static geodec_status read_matrix(const char *path, const char *sort, int64_t *rows, int64_t *cols, double **x,
-                                 geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    if (strcmp(sort, "npy") == 0) {
-        GEODEC_TRY(geodec_foreign_npy(path, rows, cols, x, err));
-    } else if (strcmp(sort, "text") == 0) {
-        GEODEC_TRY(geodec_foreign_text(path, rows, cols, x, err));
-    } else {
-        if (!dataset[0]) GEODEC_THROW(GEODEC_INVAL, "an HDF5 file needs --dataset");
-        GEODEC_TRY(geodec_foreign_read(path, dataset, 2, shape, NULL, x, err));
-        *rows = shape[0];
-        *cols = shape[1];
-    }
-done:
-    return st;
-}
-
 /* The first n of cols columns, in place. */
 static void keep_columns(int64_t rows, int64_t cols, int64_t n, double *x)
 {
@@ -196,7 +141,7 @@ static geodec_status import_matrix(cli_stage *stage, const char *sort, geodec_er
     int64_t rows = 0, cols = 0;
     if (coordinates == states) GEODEC_THROW(GEODEC_INVAL, "say what a row is: --coordinates or --states");
     if (strcmp(lift, "none") != 0) GEODEC_THROW(GEODEC_INVAL, "--lift is for exports");
-    GEODEC_TRY(read_matrix(c->args[0], sort, &rows, &cols, &x, err));
+    GEODEC_TRY(geodec_import_matrix(c->args[0], sort, dataset, &rows, &cols, &x, err));
     if (dim > cols)
         GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld columns, not %lld", c->args[0], (long long)cols, (long long)dim);
     const int64_t n = dim > 0 ? dim : cols;
@@ -215,7 +160,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     const char *sort = format;
     if (!output) output = states ? "activations.h5" : "cloud.h5";
     GEODEC_TRY(stage_begin(&stage, c, output, err));
-    if (strcmp(sort, "auto") == 0) GEODEC_TRY(look(c->args[0], &sort, err));
+    if (strcmp(sort, "auto") == 0) GEODEC_TRY(geodec_import_format(c->args[0], dataset, &sort, err));
     GEODEC_TRY(strcmp(sort, "export") == 0 ? import_export(&stage, err) : import_matrix(&stage, sort, err));
 done:
     stage_end(&stage);

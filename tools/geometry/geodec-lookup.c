@@ -20,10 +20,9 @@ static const cli_tool tool = {
     .purpose = "speed and recall of the nearest-record search",
     .usage = "[OPTIONS]",
     .description =
-        "Searches made-up records: queries next to an anchor and anywhere, each with its own metric, and in the "
-        "records'\n"
-        "own metrics; beside exhaustive search, whose result is the same bit for bit, and the plain screen of the 8\n"
-        "nearest by Euclid, whose result is not. The times, and so the file, differ from run to run.",
+        "Searches made-up records: queries next to an anchor and anywhere, each with its own metric, and in the\n"
+        "records' own metrics; beside exhaustive search, whose result is the same bit for bit, and the plain screen\n"
+        "of the 8 nearest by Euclid, whose result is not. The times, and so the file, differ from run to run.",
     .examples = "geodec-lookup --records 10000 -o speed-lookup.h5",
     CLI_TAKES(options, 0, 0),
 };

@@ -67,15 +67,13 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "fit a Riemannian metric to a cloud: inverse local covariances, smoothed in the logarithm",
     .usage = "[OPTIONS] [CLOUD.h5]",
-    .description = "The metric at a point is the inverse covariance of its nearest neighbours; between points "
-                   "logarithms are averaged\n"
-                   "with Gaussian weights of width sigma. It is blind to density: neighbours lie at a g-distance of "
-                   "about the root of\n"
-                   "the dimension, however many points there are. --kind fisher asks the model instead: at each point "
-                   "the\n"
-                   "Fisher information of the next token's distribution p, pulled back to the coordinates, so that "
-                   "KL(p(y) || p(y + d))\n"
-                   "= d^T g d / 2 to second order, in nats. Directions the output does not feel get the ridge alone.",
+    .description =
+        "The metric at a point is the inverse covariance of its nearest neighbours; between points logarithms are\n"
+        "averaged with Gaussian weights of width sigma. It is blind to density: neighbours lie at a g-distance of\n"
+        "about the root of the dimension, however many points there are. --kind fisher asks the model instead: at\n"
+        "each point the Fisher information of the next token's distribution p, pulled back to the coordinates, so\n"
+        "that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. Directions the output does not feel get\n"
+        "the ridge alone.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
                 "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"
@@ -131,22 +129,6 @@ static geodec_harness_options published_options(void)
     if (sigma > 0) o.sigma = sigma;
     if (step > 0) o.h = step;
     return o;
-}
-
-static void summarise(const cli *c, const geodec_metric *m, const geodec_metric_medians *own,
-                      const geodec_metric_medians *control)
-{
-    cli_say(c, "%s: %lld points, dimension %lld, %lld neighbours; sigma %.4g", geodec_metric_type_name(m->kind),
-            (long long)m->points, (long long)m->n, (long long)m->k, m->sigma);
-    if (m->kind == GEODEC_METRIC_MAHALANOBIS)
-        cli_say(
-            c,
-            "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest neighbour at "
-            "%.4g (%.4g)",
-            own->condition, control->condition, own->shrinkage, control->shrinkage, own->nn_distance,
-            control->nn_distance);
-    else
-        cli_say(c, "medians: condition %.3g, nearest neighbour at %.4g", own->condition, own->nn_distance);
 }
 
 /* Fisher matrices of the cloud's points, [points][n][n] in new memory; with --kind blend mixed with those of m. */
@@ -261,7 +243,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     if (m.kind == GEODEC_METRIC_PUBLISHED)
         GEODEC_TRY(geodec_harness_manifold_write(&manifold, published_options().h, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
-    summarise(c, &m, &own, &control);
+    geodec_metric_say(&c->hooks, &m, &own, &control);
     if (fisher.trace > 0)
         cli_say(c,
                 "Fisher information: median tr/n %.4g nat per squared unit, condition %.3g with a ridge of %g, "
@@ -294,7 +276,7 @@ static geodec_status test_space(const cli *c, geodec_err *err)
                                         &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
     STAGE_WRITE(&stage, &geodec_metric_kind, geodec_metric_write(&m, NULL, stage.out, err));
-    summarise(c, &m, &own, &own);
+    geodec_metric_say(&c->hooks, &m, &own, &own);
 done:
     stage_end(&stage);
     geodec_metric_clear(&m);

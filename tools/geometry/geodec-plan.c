@@ -54,10 +54,9 @@ static const cli_tool tool = {
 static geodec_status write_plan(const geodec_plan *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const char *const columns[] = {"name", "value", "reason"};
     geodec_tsv *t = NULL;
     GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, 3, columns, err));
+    GEODEC_TRY(geodec_tsv_names(t, "name value reason", err));
     for (int i = 0; i < GEODEC_PLAN_ROWS; i++) {
         geodec_tsv_str(t, p->row[i].name);
         geodec_tsv_str(t, p->row[i].value);

@@ -43,7 +43,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *path_file = NULL;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_geodesics paths = {0};
     geodec_propagators r = {0};
     geodec_propagators_options o = geodec_propagators_defaults();
@@ -60,7 +60,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (ref) {
         o.rule = geodec_harness_rule;
         o.rule_ctx = in.published;
@@ -97,7 +97,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 symplectic);
 done:
     stage_end(&stage);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_propagators_clear(&r);
     return st;

@@ -9,19 +9,20 @@
 #include "records/records.h"
 
 static const char *output = "records.h5", *mode = "correct", *draws;
-static int64_t directions = 4, logits = 8, queries = 512;
-static double phi_tolerance = 1e-2, x_tolerance = 2e-3, tau = 0.1;
+static int64_t queries = 512;
+static geodec_records_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "records.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_F64("tolerance", 'e', &phi_tolerance, 0, 1, "X",
+    OPT_F64("tolerance", 'e', &opt.phi_tolerance, 0, 1, "X",
             "relative error of a propagator allowed in the choice of its rank"),
-    OPT_F64("x-tolerance", 0, &x_tolerance, 0, 1e9, "X", "g-length by which interpolated waypoints may miss a path"),
-    OPT_F64("tau", 0, &tau, 1e-9, 1e3, "X", "mean relative error that defines a record's radius rho"),
-    OPT_I64("directions", 0, &directions, 1, 4096, "N", "directions in which rho is measured"),
-    OPT_I64("logits", 'm', &logits, 0, 1e6, "N", "best logits kept with a record, when ACTIVATIONS.h5 is given"),
+    OPT_F64("x-tolerance", 0, &opt.x_tolerance, 0, 1e9, "X",
+            "g-length by which interpolated waypoints may miss a path"),
+    OPT_F64("tau", 0, &opt.tau, 1e-9, 1e3, "X", "mean relative error that defines a record's radius rho"),
+    OPT_I64("directions", 0, &opt.directions, 1, 4096, "N", "directions in which rho is measured"),
+    OPT_I64("logits", 'm', &opt.logits, 0, 1e6, "N", "best logits kept with a record, when ACTIVATIONS.h5 is given"),
     OPT_I64("queries", 0, &queries, 1, 1e7, "N", "points of the cloud looked up in a trial of the store"),
 };
 
@@ -32,62 +33,17 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] PROPAGATORS.h5 METRIC.h5 [ACTIVATIONS.h5]\n       geodec-records --mode ref --draws FILE.h5 "
              "[OPTIONS]",
     .description =
-        "Keeps the paths with status ok: few waypoints (float16, cubic Hermite), Phi - I by the smallest rank that "
-        "meets\n"
-        "the tolerance or in full where that is smaller, the radius rho measured for each record, and with "
-        "ACTIVATIONS.h5\n"
-        "the best logits at the state the path aims at. Then looks up points of the cloud and reports recall. --mode "
-        "ref\n"
-        "makes the published store (Phi cut to rank 5 at every node) and says what its figures hide.",
+        "Keeps the paths with status ok: few waypoints (float16, cubic Hermite), Phi - I by the smallest rank that\n"
+        "meets the tolerance or in full where that is smaller, the radius rho measured for each record, and with\n"
+        "ACTIVATIONS.h5 the best logits at the state the path aims at. Then looks up points of the cloud and reports\n"
+        "recall. --mode ref makes the published store (Phi cut to rank 5 at every node) and says what its figures\n"
+        "hide.",
     .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5\n"
                 "  geodec-records --mode ref --draws smollm2-135m_n8.h5 -o records-ref.h5",
     CLI_TAKES(options, 0, 3),
 };
 
-static void summarise(const cli *c, const geodec_records *r, const geodec_lookup_trial *t, double seconds)
-{
-    double rank = 0, rho = 0;
-    int64_t full = 0, censored = 0;
-    const double each = 1 / (double)r->records;
-    for (int64_t i = 0; i < r->records; i++) {
-        rank += r->rank[i] * each;
-        rho += (double)r->rho[i] * each;
-        full += r->full[i];
-        censored += r->rho_censored[i] != GEODEC_CENSORED_NONE;
-    }
-    cli_say(c,
-            "%lld records: %.0f bytes each (%.0f uncompressed), every %lld nodes a waypoint, mean rank %.1f, %lld in "
-            "full; mean rho %.3g "
-            "(%lld at the end of the range)",
-            (long long)r->records, (double)geodec_records_bytes(r) * each, (double)geodec_records_bytes_plain(r) * each,
-            (long long)r->stride, rank, (long long)full, rho, (long long)censored);
-    cli_say(c,
-            "%lld lookups: recall %.3f (screen of 8: %.3f), %.1f exact distances each, %.1f %% inside rho; %.1f us "
-            "each, control included",
-            (long long)t->queries, t->recall, t->recall_screen, t->evaluations, 100 * t->inside,
-            t->queries ? 1e6 * seconds / (double)t->queries : 0);
-}
-
 enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3 };
-
-static void summarise_ref(const cli *c, const geodec_records_published *r)
-{
-    double kept = 0, shift = 0;
-    for (int64_t i = 0; i < r->records; i++) {
-        kept += r->rank_error[i * r->n + r->rank - 1] / (double)r->records;
-        shift += r->shift_error[i * r->n + r->rank - 1] / (double)r->records;
-    }
-    cli_say(c,
-            "%lld records of %.0f bytes (%.0f with Phi itself); error of rank %lld: %g as published (factors against "
-            "themselves), %.3g in truth (mean; %.2g had Phi - I been cut)",
-            (long long)r->records, r->bytes, r->bytes_full, (long long)r->rank, r->round_trip, kept, shift);
-    cli_say(
-        c,
-        "%lld queries, %lld anchors: %.1f %% nearer than %d (exact search %.1f %%; closed form of a cached neighbour "
-        "%.1f %%), recall of the two stages %.3f",
-        (long long)r->queries, (long long)r->anchors, 100 * r->hit, PUBLISHED_EPS, 100 * r->hit_exact,
-        100 * r->closed_form, r->recall);
-}
 
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
@@ -118,7 +74,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_records_published_compute(&d, &o, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(&stage, &geodec_records_published_kind, geodec_records_published_write(&r, stage.out, err));
-    summarise_ref(c, &r);
+    geodec_records_published_say(&c->hooks, &r, PUBLISHED_EPS);
 done:
     stage_end(&stage);
     geodec_records_published_clear(&r);
@@ -132,20 +88,14 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *activations = NULL;
-    space_handle metric = {0};
+    geodec_harness_space metric = {0};
     geodec_propagators g = {0};
     geodec_records r = {0};
-    geodec_records_options o = geodec_records_defaults();
     geodec_lookup_trial trial = {0};
     cli_stage stage = {0};
     double *x = NULL;
     int64_t count = 0;
-    o.phi_tolerance = phi_tolerance;
-    o.x_tolerance = x_tolerance;
-    o.tau = tau;
-    o.directions = directions;
-    o.logits = logits;
-    o.seed = c->seed;
+    opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_propagators_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_propagators_read(in, &g, err));
@@ -154,24 +104,24 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[2], &activations, err));
     }
     const geodec_space *s = metric.space;
-    GEODEC_TRY(geodec_records_compute(&g, s, activations, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_records_compute(&g, s, activations, &opt, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_lookup_choose(&metric.metric, &g, queries, c->seed, &x, &count, err));
     const double begin = geodec_clock_seconds();
     GEODEC_TRY(geodec_lookup_try(&r, s, count, x, c->pool, &c->hooks, &trial, err));
     const double seconds = geodec_clock_seconds() - begin;
     STAGE_WRITE(&stage, &geodec_records_kind, geodec_records_write(&r, &trial, stage.out, err));
-    summarise(c, &r, &trial, seconds);
+    geodec_records_say(&c->hooks, &r, &trial, seconds);
 done:
     stage_end(&stage);
-    space_close(&metric);
+    geodec_harness_space_close(&metric);
     geodec_propagators_clear(&g);
     geodec_records_clear(&r);
     geodec_mem_free(x);
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 2, "propagators and a metric are wanted", "artifacts"};
+static const cli_modes modes = {run_published, run_correct, 2, "PROPAGATORS.h5 and METRIC.h5 are missing", "artifacts"};
 
 static geodec_status run(const cli *c, geodec_err *err) { return cli_run_mode(c, &modes, mode, draws, false, err); }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_records_defaults())

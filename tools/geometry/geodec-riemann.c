@@ -30,10 +30,9 @@ static const cli_tool tool = {
     .purpose = "Riemann, Ricci and scalar curvature of the smooth field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
-        "The derivative of Gamma is analytic; pair symmetries and the first Bianchi identity are tested at every "
-        "point\n"
-        "and stored. A field whose sigma is far below the distance of neighbours is flat at its samples and curved\n"
-        "between them: compare samples with midpoints.",
+        "The derivative of Gamma is analytic; pair symmetries and the first Bianchi identity are tested at every\n"
+        "point and stored. A field whose sigma is far below the distance of neighbours is flat at its samples and\n"
+        "curved between them: compare samples with midpoints.",
     .examples = "geodec-riemann --geodesics geodesics.h5 -o riemann.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
 };
@@ -42,7 +41,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *path_file = NULL;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_geodesics paths = {0};
     geodec_riemann r = {0};
     geodec_riemann_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
@@ -52,7 +51,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (draws) {
         int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
         GEODEC_TRY(geodec_foreign_read(draws, "/riemann/points", 2, shape, NULL, &x, err));
@@ -85,7 +84,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             r.median_abs_scalar[GEODEC_PLACE_PATH], pairs, w->bianchi, r.sphere_error, r.differences_gap);
 done:
     stage_end(&stage);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_riemann_clear(&r);
     geodec_mem_free(x);

@@ -1,13 +1,14 @@
 /* geodec-validity: how far a start may be moved before the linear propagator fails. */
 #include "base/mem.h"
+#include "base/numbers.h"
 #include "chain/validity.h"
 #include "cli/mode.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
 #include "lab/validity/published.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws, *eps_list, *shard, *joined;
 static int64_t starts = 12, perturbations = 6, steps = 16, bootstrap = 1000, sphere_starts = 16;
@@ -46,66 +47,20 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T d.\n"
-        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. Beside "
-        "it\n"
-        "stands the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors are\n"
-        "rounding) and among normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged "
-        "as\n"
-        "censored when they lie outside the range. --mode ref measures as the published harness does, on its own "
-        "draws;\n"
-        "for the sampled sphere the same rule with exact geometry and the right map stand beside it.",
+        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. Beside\n"
+        "it stands the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors are\n"
+        "rounding) and among normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged\n"
+        "as censored when they lie outside the range. --mode ref measures as the published harness does, on its own\n"
+        "draws; for the sampled sphere the same rule with exact geometry and the right map stand beside it.",
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
     CLI_TAKES(options, 0, 1),
 };
 
-static const char *mark(geodec_censored c)
-{
-    return c == GEODEC_CENSORED_ABOVE ? ">= " : c == GEODEC_CENSORED_BELOW ? "< " : "";
-}
-
-static void summarise(const cli *c, const char *what, const geodec_validity *v)
-{
-    const int64_t e = v->n_eps / 2;
-    if (!v->slope_known) {
-        cli_say(c, "%-15s %lld starts x %lld directions: no slope, %s (%.2g at eps %.2g)", what, (long long)v->starts,
-                (long long)v->perturbations,
-                v->flat ? "the errors are rounding" : "fewer than three mean errors lie above rounding", v->mean[e],
-                v->eps[e]);
-        return;
-    }
-    cli_say(c,
-            "%-15s %lld starts x %lld directions: slope %.2f [%.2f, %.2f]; eps* at 5/10/20 %%: %s%.3g, %s%.3g, %s%.3g; "
-            "at eps %.2g error %.2g, plain shift %.2g",
-            what, (long long)v->starts, (long long)v->perturbations, v->slope.value, v->slope.low, v->slope.high,
-            mark(v->censored[0]), v->radius[0].value, mark(v->censored[1]), v->radius[1].value, mark(v->censored[2]),
-            v->radius[2].value, v->eps[e], v->mean[e], v->shift[e]);
-}
-
-/* --eps into the options. */
-static geodec_status read_eps(geodec_validity_options *o, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    o->n_eps = 0;
-    for (const char *at = eps_list;;) {
-        char *end;
-        const double x = strtod(at, &end);
-        if (end == at || (*end && *end != ',') || !isfinite(x))
-            GEODEC_THROW(GEODEC_INVAL, "--eps: no length at '%.40s'", at);
-        if (o->n_eps == GEODEC_VALIDITY_EPS_MAX)
-            GEODEC_THROW(GEODEC_RANGE, "--eps: more than %d lengths", GEODEC_VALIDITY_EPS_MAX);
-        o->eps[o->n_eps++] = x;
-        if (!*end) break;
-        at = end + 1;
-    }
-done:
-    return st;
-}
-
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_validity v = {0}, sphere = {0}, cases[GEODEC_VALIDITY_CASES] = {{0}};
     geodec_validity_options o = geodec_validity_defaults();
     cli_stage stage = {0};
@@ -119,7 +74,9 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.bootstrap = bootstrap;
     o.slope_min = slope_min;
     geodec_validity_grid(&o, 11, eps_min, eps_max);
-    if (eps_list) GEODEC_TRY(read_eps(&o, err));
+    if (eps_list)
+        GEODEC_TRY(
+            geodec_numbers_parse(eps_list, "--eps", -DBL_MAX, DBL_MAX, GEODEC_VALIDITY_EPS_MAX, o.eps, &o.n_eps, err));
     if (geodec_magnus_order(o.propagate.scheme) > 4) o.propagate.dense = GEODEC_DENSE_INTEGRATE;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
@@ -164,13 +121,13 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.settled = settled;
     GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
-    summarise(c, "field", &v);
-    summarise(c, "sphere", &sphere);
+    geodec_validity_say(&c->hooks, "field", &v);
+    geodec_validity_say(&c->hooks, "sphere", &sphere);
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
-        summarise(c, geodec_metric_type_name(geodec_validity_case_kind(w)), &cases[w]);
+        geodec_validity_say(&c->hooks, geodec_metric_type_name(geodec_validity_case_kind(w)), &cases[w]);
 done:
     stage_end(&stage);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_validity_clear(&v);
     geodec_validity_clear(&sphere);
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) geodec_validity_clear(&cases[w]);
@@ -178,8 +135,6 @@ done:
     geodec_mem_free(v0);
     return st;
 }
-
-/* ---- the published measurement ---------------------------------------------------------------------------------- */
 
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
@@ -213,7 +168,7 @@ done:
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+static const cli_modes modes = {run_published, run_correct, 1, "METRIC.h5 is missing", "metric"};
 
 static geodec_status run(const cli *c, geodec_err *err)
 {

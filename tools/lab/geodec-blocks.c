@@ -1,6 +1,5 @@
 /* geodec-blocks: block summaries of one text from those of others. */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "chain/metric.h"
 #include "cli/charts.h"
 #include "cli/mode.h"
@@ -10,13 +9,12 @@
 #include "lab/blocks/published.h"
 #include "lab/harness/trajectories.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *output = "blocks.h5", *mode = "correct", *draws, *anchor_file, *query_list;
-static int64_t dim = 6, points = 300, stride = 4, anchors = 400, queries = 400, top = 8;
+static int64_t dim = 6, points = 300;
+static geodec_blocks_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "blocks.h5"),
@@ -25,10 +23,10 @@ static const cli_option options[] = {
     OPT_I64("dim", 'n', &dim, 1, GEODEC_RBF_MAX_N, "N",
             "dimension of the chart: principal directions of the last kept layer"),
     OPT_I64("metric-points", 0, &points, 32, 1e6, "N", "states of training texts the metric is fitted at"),
-    OPT_I64("stride", 0, &stride, 1, 1e6, "T", "tokens of a block"),
-    OPT_I64("anchors", 'a', &anchors, 2, 1e6, "N", "windows of training texts"),
-    OPT_I64("queries", 0, &queries, 2, 1e6, "N", "windows of held-out texts"),
-    OPT_I64("top", 0, &top, 1, 64, "K", "anchors that are blended"),
+    OPT_I64("stride", 0, &opt.stride, 1, 1e6, "T", "tokens of a block"),
+    OPT_I64("anchors", 'a', &opt.anchors, 2, 1e6, "N", "windows of training texts"),
+    OPT_I64("queries", 0, &opt.queries, 2, 1e6, "N", "windows of held-out texts"),
+    OPT_I64("top", 0, &opt.top, 1, 64, "K", "anchors that are blended"),
     OPT_FILE("velocities", 0, &anchor_file, "FILE",
              "--mode ref: the anchors' numbers and velocities, a row each (default: 16 from the seed)"),
     OPT_STR("points", 0, &query_list, "LIST",
@@ -41,87 +39,14 @@ static const cli_tool tool = {
     .purpose = "block summaries of held-out texts from those of other texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Real states some tokens apart are the blocks. Those of a held-out text are predicted from the nearest "
-        "anchor,\n"
-        "with and without the propagator of its geodesic, and from blends of the nearest with softmax weights and "
-        "with\n"
-        "weights by least squares over the simplex; persistence, the mean anchor and a shuffled anchor are the "
-        "controls,\n"
-        "and weights fitted to the answer itself the limit of all blends. --mode ref is the published prototype, at\n"
-        "/cloud/points of --draws.",
+        "Real states some tokens apart are the blocks. Those of a held-out text are predicted from the nearest\n"
+        "anchor, with and without the propagator of its geodesic, and from blends of the nearest with softmax weights\n"
+        "and with weights by least squares over the simplex; persistence, the mean anchor and a shuffled anchor are\n"
+        "the controls, and weights fitted to the answer itself the limit of all blends. --mode ref is the published\n"
+        "prototype, at /cloud/points of --draws.",
     .examples = "  geodec-blocks -o blocks.h5 activations.h5",
     CLI_TAKES(options, 0, 1),
 };
-
-/* ---- published -----------------------------------------------------------------------------------------------------
- */
-
-enum { ANCHORS = 16, QUERIES = 24, LIST_MAX = 4096 };
-
-/* Anchors and velocities from the file, or from the seed. */
-static geodec_status pick_anchors(const cli *c, int64_t count, int64_t n, int64_t *anchor, double *velocity,
-                                  int64_t *found, uint8_t *taken, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *table = NULL;
-    if (anchor_file) {
-        int64_t rows = 0, cols = 0;
-        GEODEC_TRY(geodec_foreign_text(anchor_file, &rows, &cols, &table, err));
-        if (cols != n + 1 || rows < 1 || rows > LIST_MAX)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: %lld rows of %lld numbers; 1 + %lld a row are wanted", anchor_file,
-                         (long long)rows, (long long)cols, (long long)n);
-        for (int64_t i = 0; i < rows; i++) {
-            const double p = table[i * cols];
-            if (!(p >= 0 && p < (double)count && p == floor(p)) || taken[(int64_t)p])
-                GEODEC_THROW(GEODEC_RANGE, "%s: row %lld: %g is no point, or there twice", anchor_file, (long long)i,
-                             p);
-            anchor[i] = (int64_t)p;
-            taken[anchor[i]] = 1;
-            memcpy(velocity + i * n, table + i * cols + 1, (size_t)n * sizeof *velocity);
-        }
-        *found = rows;
-        goto done;
-    }
-    geodec_rng r = geodec_rng_stream(c->seed, geodec_rng_id("published-blocks", 0));
-    for (*found = 0; *found < ANCHORS && *found < count / 2; ++*found) {
-        int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)count);
-        while (taken[p]) p = (p + 1) % count;
-        taken[p] = 1;
-        anchor[*found] = p;
-        for (int64_t k = 0; k < n; k++) velocity[*found * n + k] = geodec_rng_normal(&r);
-    }
-done:
-    geodec_mem_free(table);
-    return st;
-}
-
-static geodec_status pick_queries(const cli *c, int64_t count, int64_t *query, int64_t *found, uint8_t *taken,
-                                  geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    *found = 0;
-    for (const char *at = query_list; at; at = *at ? at + 1 : NULL) {
-        char *end = NULL;
-        const double p = strtod(at, &end);
-        if (end == at || (*end && *end != ',') || !(p >= 0 && p < (double)count && p == floor(p)) || *found == LIST_MAX)
-            GEODEC_THROW(GEODEC_INVAL, "--points: '%.40s' is no list of points", at);
-        query[(*found)++] = (int64_t)p;
-        at = end;
-        if (!*at) break;
-    }
-    if (query_list) goto done;
-    geodec_rng r = geodec_rng_stream(c->seed, geodec_rng_id("published-blocks", 1));
-    int64_t left = 0;
-    for (int64_t p = 0; p < count; p++) left += !taken[p];
-    for (; *found < QUERIES && left > 0; left--) {
-        int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)count);
-        while (taken[p]) p = (p + 1) % count;
-        taken[p] = 1;
-        query[(*found)++] = p;
-    }
-done:
-    return st;
-}
 
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
@@ -134,14 +59,15 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     const int64_t count = shape[0], n = shape[1];
-    if (count < 9 || count > LIST_MAX || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
+    if (count < 9 || count > GEODEC_PUBLISHED_BLOCKS_LIST || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
         GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)count, (long long)n);
-    GEODEC_NEW(velocity, LIST_MAX * n);
-    GEODEC_NEW(anchor, LIST_MAX);
-    GEODEC_NEW(query, LIST_MAX);
+    GEODEC_NEW(velocity, GEODEC_PUBLISHED_BLOCKS_LIST * n);
+    GEODEC_NEW(anchor, GEODEC_PUBLISHED_BLOCKS_LIST);
+    GEODEC_NEW(query, GEODEC_PUBLISHED_BLOCKS_LIST);
     GEODEC_NEW(taken, count);
-    GEODEC_TRY(pick_anchors(c, count, n, anchor, velocity, &n_anchor, taken, err));
-    GEODEC_TRY(pick_queries(c, count, query, &n_query, taken, err));
+    GEODEC_TRY(
+        geodec_blocks_published_anchors(anchor_file, c->seed, count, n, anchor, velocity, &n_anchor, taken, err));
+    GEODEC_TRY(geodec_blocks_published_queries(query_list, c->seed, count, query, &n_query, taken, err));
     GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, true, c->pool,
                                            &c->hooks, &r, err));
     GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, false, c->pool,
@@ -167,9 +93,6 @@ done:
     return st;
 }
 
-/* ---- correct -------------------------------------------------------------------------------------------------------
- */
-
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -183,12 +106,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_harness_split split = geodec_harness_split_defaults();
     geodec_harness_chart_options co = geodec_harness_chart_defaults();
     const geodec_metric_options mo = geodec_metric_defaults();
-    geodec_blocks_options o = geodec_blocks_defaults();
-    split.seed = o.seed = c->seed;
-    o.stride = stride;
-    o.anchors = anchors;
-    o.queries = queries;
-    o.top = top;
+    split.seed = opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &view, err));
@@ -197,18 +115,18 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     co.index = view.layers - 1;
     co.split = &split;
     GEODEC_TRY(geodec_harness_charted_make(&view, &co, c->pool, &c->hooks, &chart, err));
-    say_split(c, &chart.split);
+    geodec_harness_charts_say_split(&c->hooks, &chart.split);
     GEODEC_TRY(geodec_metric_fit(chart.points, dim, chart.point, &mo, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_field(&m, &field, err));
-    GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &opt, c->pool, &c->hooks, &r, err));
     STAGE_WRITE(&stage, &geodec_blocks_kind,
-                geodec_blocks_write(&r, &o, geodec_split_name(chart.split.by_document), stage.out, err));
+                geodec_blocks_write(&r, &opt, geodec_split_name(chart.split.by_document), stage.out, err));
     char line[512] = "";
     for (int k = 0; k < GEODEC_BLOCKS_PREDICTORS; k++) {
         const size_t used = strlen(line);
         (void)snprintf(line + used, sizeof line - used, "%s%s %.2f / %.2f", k ? ", " : "",
                        geodec_blocks_predictor_name((geodec_blocks_predictor)k), r.error[k][0].value,
-                       r.error[k][o.blocks - 1].value);
+                       r.error[k][opt.blocks - 1].value);
     }
     cli_say(c, "%lld anchors, %lld queries of %lld texts; error over displacement, first / last block: %s",
             (long long)r.anchors, (long long)r.queries, (long long)r.texts, line);
@@ -220,8 +138,8 @@ done:
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 1, "activations are wanted", "activations"};
+static const cli_modes modes = {run_published, run_correct, 1, "ACTIVATIONS.h5 is missing", "activations"};
 
 static geodec_status run(const cli *c, geodec_err *err) { return cli_run_mode(c, &modes, mode, draws, false, err); }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_blocks_defaults())

@@ -8,16 +8,16 @@
 #include <string.h>
 
 static const char *output = "consistency.h5";
-static int64_t dim, bootstrap = 1000;
-static double tau = 0.25;
+static int64_t dim;
+static geodec_consistency_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "consistency.h5"),
     OPT_I64("dim", 'n', &dim, 0, GEODEC_RBF_MAX_N, "N",
             "use the first N principal coordinates (0: the cloud's integer dimension)"),
-    OPT_F64("tau", 0, &tau, 0.001, 0.999, "X",
+    OPT_F64("tau", 0, &opt.tau, 0.001, 0.999, "X",
             "tolerance: share of pairs of neighbours in another order, and relative error of a step's length"),
-    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over texts for the 95 % intervals"),
+    OPT_I64("bootstrap", 0, &opt.replicates, 0, 1e6, "N", "replicates over texts for the 95 % intervals"),
 };
 
 static const cli_tool tool = {
@@ -35,18 +35,6 @@ static const cli_tool tool = {
     CLI_TAKES(options, 2, 2),
 };
 
-static void say(const cli *c, const geodec_consistency *r)
-{
-    for (int m = 0; m < GEODEC_CONSISTENT_METRICS; m++) {
-        const geodec_estimate *s = &r->score[m], *g = &r->gain[m];
-        cli_say(c, "%-8s consistency %.3f [%.3f, %.3f]: order %.3f, step %.3f; fitted less this %.3f [%.3f, %.3f]",
-                geodec_consistency_name((geodec_consistency_metric)m), s->value, s->low, s->high, r->order[m].value,
-                r->step[m].value, g->value, g->low, g->high);
-    }
-    cli_say(c, "%lld held-out states, %lld steps, %lld neighbours in %lld dimensions; the field from %lld states",
-            (long long)r->held_out, (long long)r->steps, (long long)r->k, (long long)r->n, (long long)r->fitted);
-}
-
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -55,21 +43,18 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_cloud cloud = {0};
     geodec_split split;
     geodec_consistency r = {0};
-    geodec_consistency_options o = geodec_consistency_defaults();
     cli_stage stage = {0};
     double *x = NULL;
     int64_t n;
     int32_t *unit_of_row = NULL, *unit = NULL;
-    o.tau = tau;
-    o.replicates = bootstrap;
-    o.seed = c->seed;
+    opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[1], &states, err));
     GEODEC_TRY(geodec_activations_view(states, &v, err));
     GEODEC_TRY(geodec_activations_units(states, &unit_of_row, &split, err));
-    say_split(c, &split);
+    geodec_harness_charts_say_split(&c->hooks, &split);
     GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k_int, &n, err));
     GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
     GEODEC_NEW(unit, cloud.points);
@@ -78,9 +63,9 @@ static geodec_status run(const cli *c, geodec_err *err)
             GEODEC_THROW(GEODEC_FORMAT, "%s is not of %s: there is no row %d", c->args[0], c->args[1], cloud.row[i]);
         unit[i] = unit_of_row[cloud.row[i]];
     }
-    GEODEC_TRY(geodec_consistency_run(cloud.points, n, x, cloud.sequence, unit, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_consistency_run(cloud.points, n, x, cloud.sequence, unit, &opt, c->pool, &c->hooks, &r, err));
     STAGE_WRITE(&stage, &geodec_consistency_kind, geodec_consistency_write(&r, &cloud, &split, stage.out, err));
-    say(c, &r);
+    geodec_consistency_say(&c->hooks, &r);
 done:
     stage_end(&stage);
     geodec_cloud_clear(&cloud);
@@ -91,4 +76,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_consistency_defaults())

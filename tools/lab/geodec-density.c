@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const char *output = "density.h5", *mode = "correct", *telemetry, *metric = "cosine", *shard, *joined;
-static int64_t dim, nulls = 6;
-static double held_out = 0.3, radius;
+static int64_t dim;
+static double radius;
+static geodec_density_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "density.h5"),
@@ -21,8 +22,8 @@ static const cli_option options[] = {
     OPT_F64("radius", 0, &radius, 0, 1e300, "X",
             "radius that --mode ref sets its distances against, in whatever metric it is (0: none)"),
     OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
-    OPT_F64("held-out", 0, &held_out, 0.01, 0.99, "X", "share of the texts that are no part of the library"),
-    OPT_I64("nulls", 0, &nulls, 0, 1000, "N", "surrogate clouds, the control"),
+    OPT_F64("held-out", 0, &opt.held_out, 0.01, 0.99, "X", "share of the texts that are no part of the library"),
+    OPT_I64("nulls", 0, &opt.nulls, 0, 1000, "N", "surrogate clouds, the control"),
     CLI_SWEEP_OPTIONS(shard, joined, "states"),
 };
 
@@ -33,10 +34,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-density --mode ref --telemetry FILE.tsv [OPTIONS]",
     .description =
         "Texts are split into a library and held-out ones. Distances of held-out states to the library are compared\n"
-        "with those of library states to each other from text to text, in one metric; the number of states needed "
-        "grows\n"
-        "with the intrinsic dimension, ratio^n. Within a text, states near in time are left out in steps. Surrogates\n"
-        "are the control. --mode ref prints what the published harness makes of one generation.",
+        "with those of library states to each other from text to text, in one metric; the number of states needed\n"
+        "grows with the intrinsic dimension, ratio^n. Within a text, states near in time are left out in steps.\n"
+        "Surrogates are the control. --mode ref prints what the published harness makes of one generation.",
     .examples = "  geodec-density -o density.h5 cloud.h5\n"
                 "  geodec-density --mode ref --telemetry live.tsv --radius 3 -o density-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -48,7 +48,6 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_artifact *in = NULL;
     geodec_cloud cloud = {0};
     geodec_density d = {0};
-    geodec_density_options o = geodec_density_defaults();
     cli_stage stage = {0};
     bool part;
     int64_t n;
@@ -58,12 +57,11 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k, &n, err));
     GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
-    o.held_out = held_out;
-    o.nulls = nulls;
-    o.seed = c->seed;
-    o.surrogate = geodec_surrogate_for(cloud.points, cloud.sequence);
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
-    GEODEC_TRY(geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &o, c->pool, &c->hooks, &d, err));
+    opt.seed = c->seed;
+    opt.surrogate = geodec_surrogate_for(cloud.points, cloud.sequence);
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
+    GEODEC_TRY(
+        geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &opt, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     STAGE_WRITE(&stage, &geodec_density_kind, geodec_density_write(&d, stage.out, err));
@@ -114,11 +112,11 @@ done:
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 1, "a cloud is wanted", "cloud", "telemetry"};
+static const cli_modes modes = {run_published, run_correct, 1, "CLOUD.h5 is missing", "cloud", "telemetry"};
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     return cli_run_mode(c, &modes, mode, telemetry, shard || joined, err);
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_density_defaults())

@@ -11,17 +11,17 @@
 #include <string.h>
 
 static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
-static int64_t paths = 12, nodes = 33, bootstrap = 1000;
-static double dl = 0.05;
+static int64_t paths = 12;
+static geodec_hjb_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "hjb.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
     OPT_I64("paths", 0, &paths, 1, 1e6, "N", "trajectories of a class"),
-    OPT_I64("nodes", 0, &nodes, 3, 1e5, "N", "nodes of a trajectory"),
-    OPT_F64("dl", 0, &dl, 1e-9, 1e9, "X", "arc length of a geodesic's step"),
-    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over trajectories for the 95 % intervals"),
+    OPT_I64("nodes", 0, &opt.nodes, 3, 1e5, "N", "nodes of a trajectory"),
+    OPT_F64("dl", 0, &opt.dl, 1e-9, 1e9, "X", "arc length of a geodesic's step"),
+    OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over trajectories for the 95 % intervals"),
     CLI_SWEEP_OPTIONS(shard, joined, "paths"),
 };
 
@@ -31,10 +31,9 @@ static const cli_tool tool = {
     .purpose = "residuals of the geodesic equation along trajectories",
     .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines; "
-        "with\n"
-        "the activations the metric was made from also along the text and, as its control, along the same states in\n"
-        "random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
+        "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines;\n"
+        "with the activations the metric was made from also along the text and, as its control, along the same states\n"
+        "in random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
     .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
                 "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
     CLI_TAKES(options, 0, 2),
@@ -43,20 +42,16 @@ static const cli_tool tool = {
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_artifact *states = NULL;
     geodec_activations v = {0};
     geodec_hjb h = {0};
-    geodec_hjb_options o = geodec_hjb_defaults();
     cli_stage stage = {0};
     bool part;
     double *basis = NULL, *mean = NULL;
     int64_t layer = 0, d = 0, n = 0;
-    o.paths = paths;
-    o.nodes = nodes;
-    o.dl = dl;
-    o.bootstrap = bootstrap;
-    o.seed = c->seed;
+    opt.paths = paths;
+    opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     if (c->n_args == 2) {
@@ -71,8 +66,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_artifact_read(in.file, "/basis", &basis, err));
         GEODEC_TRY(geodec_artifact_read(in.file, "/mean", &mean, err));
     }
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
-    GEODEC_TRY(geodec_hjb_run(in.space, in.metric.points, in.metric.point, states ? &v : NULL, layer, basis, mean, &o,
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
+    GEODEC_TRY(geodec_hjb_run(in.space, in.metric.points, in.metric.point, states ? &v : NULL, layer, basis, mean, &opt,
                               c->pool, &c->hooks, &h, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
@@ -89,44 +84,9 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);
 done:
     stage_end(&stage);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_mem_free(basis);
     geodec_mem_free(mean);
-    return st;
-}
-
-/* Means of one published class. */
-static geodec_status published_class(const char *name, const geodec_harness_manifold *m, const geodec_space *smooth,
-                                     geodec_hjb_published_means *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_hjb_published_means r = {0};
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, m->n};
-    double *xs = NULL, *part = NULL;
-    GEODEC_TRY(geodec_foreign_read(draws, name, 3, shape, NULL, &xs, err));
-    const int64_t inner = shape[1] - 2;
-    if (inner < 1 || shape[0] < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: %s has no paths", draws, name);
-    GEODEC_NEW(part, 5 * inner);
-    for (int64_t p = 0; p < shape[0]; p++) {
-        const double *x = xs + p * shape[1] * m->n;
-        const geodec_residual_parts parts = {.total = part + 3 * inner, .connection = part + 4 * inner};
-        GEODEC_TRY(geodec_hjb_published(m, shape[1], x, part, part + inner, part + 2 * inner, err));
-        GEODEC_TRY(geodec_residual_path(smooth, shape[1], x, &parts, err));
-        for (int64_t l = 0; l < inner; l++) {
-            r.total += part[l];
-            r.kinetic += part[inner + l];
-            r.curvature += part[2 * inner + l];
-            r.covariant += part[3 * inner + l];
-            r.connection += part[4 * inner + l];
-        }
-    }
-    double *const all[] = {&r.total, &r.kinetic, &r.curvature, &r.covariant, &r.connection};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] /= (double)(inner * shape[0]);
-    r.paths = shape[0];
-    *out = r;
-done:
-    geodec_mem_free(xs);
-    geodec_mem_free(part);
     return st;
 }
 
@@ -151,7 +111,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                                            c->pool, &c->hooks, &metric, err));
     GEODEC_TRY(geodec_metric_field(&metric, &field, err));
     for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
-        GEODEC_TRY(published_class(names[k], &m, geodec_rbf_space(field), &row[k], err));
+        GEODEC_TRY(geodec_hjb_published_class(draws, names[k], &m, geodec_rbf_space(field), &row[k], err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(&stage, &geodec_hjb_published_kind,
                 geodec_hjb_published_write(row, shape[0], shape[1], metric.sigma, stage.out, err));
@@ -167,11 +127,11 @@ done:
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+static const cli_modes modes = {run_published, run_correct, 1, "METRIC.h5 is missing", "metric"};
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_hjb_defaults())

@@ -7,26 +7,22 @@
 #include "lab/injectivity/correct.h"
 #include "lab/injectivity/published.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list,
                   *shard, *joined;
-static int64_t anchors = 16, directions = 3, steps = 32;
-static double reach, tau = 0.05;
+static geodec_injectivity_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "injectivity.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("anchors", 'a', &anchors, 1, 1e6, "N", "points, evenly spread"),
-    OPT_I64("directions", 0, &directions, 1, 1e4, "N", "geodesics from each"),
-    OPT_I64("steps", 0, &steps, 8, 1e5, "T", "of each"),
-    OPT_F64("reach", 0, &reach, 0, 1e9, "L",
+    OPT_I64("anchors", 'a', &opt.anchors, 1, 1e6, "N", "points, evenly spread"),
+    OPT_I64("directions", 0, &opt.directions, 1, 1e4, "N", "geodesics from each"),
+    OPT_I64("steps", 0, &opt.steps, 8, 1e5, "T", "of each"),
+    OPT_F64("reach", 0, &opt.reach, 0, 1e9, "L",
             "length of each in g (0: 4 times the median distance of an anchor to its nearest point)"),
-    OPT_F64("tau", 0, &tau, 1e-9, 1, "X", "tolerated error of the propagator, for the validity radius"),
+    OPT_F64("tau", 0, &opt.tau, 1e-9, 1, "X", "tolerated error of the propagator, for the validity radius"),
     OPT_STR("points", 0, &anchor_list, "LIST",
             "--mode ref: anchors of the published run, separated by commas (default: 10, evenly spread)"),
     OPT_STR("measured", 0, &measured_list, "LIST",
@@ -43,61 +39,13 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5\n       geodec-injectivity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "From every anchor geodesics are followed to their first conjugate point, to the first point that a shorter\n"
-        "geodesic reaches, and back to the anchor; pi / sqrt(K_max) stands beside them. The estimate from a heat "
-        "kernel\n"
-        "is calibrated on all anchors but the one it predicts. Sphere, hyperbolic space and flat torus, permuted "
-        "anchors\n"
-        "and a constant prediction are the controls. --mode ref computes what the published harness does, at\n"
-        "/cloud/points of --draws.",
+        "geodesic reaches, and back to the anchor; pi / sqrt(K_max) stands beside them. The estimate from a heat\n"
+        "kernel is calibrated on all anchors but the one it predicts. Sphere, hyperbolic space and flat torus,\n"
+        "permuted anchors and a constant prediction are the controls. --mode ref computes what the published harness\n"
+        "does, at /cloud/points of --draws.",
     .examples = "  geodec-injectivity -o injectivity.h5 metric.h5",
     CLI_TAKES(options, 0, 1),
 };
-
-/* ---- published -----------------------------------------------------------------------------------------------------
- */
-
-/* Numbers separated by commas; NULL text: `count` numbers 0, points/count, .. */
-static geodec_status list(const char *text, const char *option, int64_t points, int64_t count, double **out,
-                          int64_t *n_out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *x = NULL;
-    int64_t n = 1;
-    if (!text) n = count < points ? count : points;
-    for (const char *p = text; p && *p; p++) n += *p == ',';
-    GEODEC_NEW(x, n);
-    for (int64_t i = 0; i < n; i++) {
-        char *end = NULL;
-        x[i] = text ? strtod(text, &end) : (double)(i * points / n);
-        if (text && (end == text || !isfinite(x[i]) || *end != (i + 1 < n ? ',' : '\0')))
-            GEODEC_THROW(GEODEC_INVAL, "%s: '%.60s' is no number", option, text);
-        if (text) text = end + 1;
-    }
-    *out = x;
-    *n_out = n;
-    x = NULL;
-done:
-    geodec_mem_free(x);
-    return st;
-}
-
-static geodec_status whole(const double *x, int64_t n, int64_t points, const char *option, int64_t **out,
-                           geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t *y = NULL;
-    GEODEC_NEW(y, n);
-    for (int64_t i = 0; i < n; i++) {
-        if (x[i] < 0 || x[i] >= (double)points || x[i] != floor(x[i]))
-            GEODEC_THROW(GEODEC_INVAL, "%s: %g is none of %lld points", option, x[i], (long long)points);
-        y[i] = (int64_t)x[i];
-    }
-    *out = y;
-    y = NULL;
-done:
-    geodec_mem_free(y);
-    return st;
-}
 
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
@@ -112,14 +60,16 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     const int64_t points = shape[0], n = shape[1];
     if (points < 22 || points > 4096 || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
         GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)points, (long long)n);
-    GEODEC_TRY(list(anchor_list, "--points", points, 10, &lists[0], &count[0], err));
-    GEODEC_TRY(list(query_list, "--queries", points, 20, &lists[1], &count[1], err));
-    if (measured_list) GEODEC_TRY(list(measured_list, "--measured", points, 0, &lists[2], &count[2], err));
+    GEODEC_TRY(geodec_injectivity_published_list(anchor_list, "--points", points, 10, &lists[0], &count[0], err));
+    GEODEC_TRY(geodec_injectivity_published_list(query_list, "--queries", points, 20, &lists[1], &count[1], err));
+    if (measured_list)
+        GEODEC_TRY(
+            geodec_injectivity_published_list(measured_list, "--measured", points, 0, &lists[2], &count[2], err));
     if (measured_list && (count[2] != count[0] || !anchor_list))
         GEODEC_THROW(GEODEC_INVAL, "--measured has %lld numbers, --points %lld", (long long)count[2],
                      (long long)(anchor_list ? count[0] : 0));
-    GEODEC_TRY(whole(lists[0], count[0], points, "--points", &index[0], err));
-    GEODEC_TRY(whole(lists[1], count[1], points, "--queries", &index[1], err));
+    GEODEC_TRY(geodec_injectivity_published_points(lists[0], count[0], points, "--points", &index[0], err));
+    GEODEC_TRY(geodec_injectivity_published_points(lists[1], count[1], points, "--queries", &index[1], err));
     GEODEC_TRY(geodec_injectivity_published_run(points, n, point, count[0], index[0], lists[2], count[1], index[1],
                                                 c->seed, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_injectivity_nearest(points, n, point, c->seed, c->pool, nn, err));
@@ -144,32 +94,23 @@ done:
     return st;
 }
 
-/* ---- correct -------------------------------------------------------------------------------------------------------
- */
-
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     cli_stage stage = {0};
     bool part;
-    space_handle s = {0};
+    geodec_harness_space s = {0};
     geodec_injectivity r = {0};
     double nn[4] = {0}, period[64];
-    geodec_injectivity_options o = geodec_injectivity_defaults();
-    o.anchors = anchors;
-    o.directions = directions;
-    o.steps = steps;
-    o.reach = reach;
-    o.tau = tau;
-    o.seed = c->seed;
+    opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &s, err));
     if (s.metric.kind == GEODEC_METRIC_PUBLISHED)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivatives: use --mode ref");
     for (int i = 0; i < 64; i++) period[i] = 1;
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     GEODEC_TRY(geodec_injectivity_run(s.space, s.metric.points, s.metric.point,
-                                      s.metric.kind == GEODEC_METRIC_FLAT ? period : NULL, &o, c->pool, &c->hooks, &r,
+                                      s.metric.kind == GEODEC_METRIC_FLAT ? period : NULL, &opt, c->pool, &c->hooks, &r,
                                       err));
     if (s.metric.points >= 22)
         GEODEC_TRY(geodec_injectivity_nearest(s.metric.points, s.metric.n, s.metric.point, c->seed, c->pool, nn, err));
@@ -186,16 +127,16 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         r.torus);
 done:
     stage_end(&stage);
-    space_close(&s);
+    geodec_harness_space_close(&s);
     geodec_injectivity_clear(&r);
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+static const cli_modes modes = {run_published, run_correct, 1, "METRIC.h5 is missing", "metric"};
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_injectivity_defaults())

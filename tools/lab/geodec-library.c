@@ -25,35 +25,13 @@ static const cli_tool tool = {
     .purpose = "convergence of a library of states, and what its hits are worth",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
-        "The points come in text order; one that lies within the radius of a stored one is a hit, any other is "
-        "stored.\n"
-        "Since hits and stored add up to all, a share of both is one number, and a radius gives any. Beside it stand "
-        "the\n"
-        "same points in random order, Gaussian noise and a surrogate; with --activations the next state that a hit\n"
-        "predicts is compared with the true one, beside the state itself and a random record.",
+        "The points come in text order; one that lies within the radius of a stored one is a hit, any other is\n"
+        "stored. Since hits and stored add up to all, a share of both is one number, and a radius gives any. Beside\n"
+        "it stand the same points in random order, Gaussian noise and a surrogate; with --activations the next state\n"
+        "that a hit predicts is compared with the true one, beside the state itself and a random record.",
     .examples = "geodec-library --activations activations.h5 -o library.h5 cloud.h5",
     CLI_TAKES(options, 1, 1),
 };
-
-static void summarise(const cli *c, const geodec_library_sweep *s)
-{
-    static const char *const streams[GEODEC_LIBRARY_STREAMS] = {"text", "shuffled", "gaussian", NULL};
-    for (int w = 0; w < GEODEC_LIBRARY_STREAMS; w++) {
-        const geodec_library_summary *t = &s->target_summary[w];
-        const char *name = streams[w] ? streams[w] : geodec_surrogate_name(s->surrogate);
-        if (s->target_radius[w] > 0)
-            cli_say(c, "%-8s %.1f %% hits at %.3g median distances: second half %.1f %%, stored ~ seen^%.2f", name,
-                    100 * t->hit_rate, s->target_radius[w], 100 * t->second_half, t->exponent);
-        else
-            cli_say(c, "%-8s never reaches %.1f %% hits", name, 100 * s->target);
-    }
-    if (s->has_quality)
-        cli_say(c,
-                "error of such a hit's next state in rms steps: %.2f, moved by the difference %.2f; state itself %.2f, "
-                "random record %.2f",
-                s->target_quality[GEODEC_LIBRARY_COPY], s->target_quality[GEODEC_LIBRARY_TRANSPORT],
-                s->target_quality[GEODEC_LIBRARY_IDENTITY], s->target_quality[GEODEC_LIBRARY_RANDOM]);
-}
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
@@ -85,7 +63,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(
         geodec_library_sweep_run(cloud.points, n, x, activations ? &next : NULL, &o, c->pool, &c->hooks, &s, err));
     STAGE_WRITE(&stage, &geodec_library_kind, geodec_library_sweep_write(&s, stage.out, err));
-    summarise(c, &s);
+    geodec_library_say(&c->hooks, &s);
 done:
     stage_end(&stage);
     geodec_cloud_clear(&cloud);

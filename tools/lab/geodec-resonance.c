@@ -9,15 +9,16 @@
 #include <string.h>
 
 static const char *output = "speed-resonance.h5", *mode = "correct", *draws;
-static int64_t path = 0, directions = 24, repeats = 7;
+static int64_t path = 0;
+static geodec_resonance_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-resonance.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
     OPT_I64("path", 0, &path, 0, 1e9, "N", "which of the sound paths of GEODESICS.h5, from 0"),
-    OPT_I64("directions", 0, &directions, 1, 1e6, "N", "true trajectories for each length of the move"),
-    OPT_I64("repeats", 0, &repeats, 7, 1e6, "N", "of a time, of which the fastest counts"),
+    OPT_I64("directions", 0, &opt.directions, 1, 1e6, "N", "true trajectories for each length of the move"),
+    OPT_I64("repeats", 0, &opt.repeats, 7, 1e6, "N", "of a time, of which the fastest counts"),
 };
 
 static const cli_tool tool = {
@@ -26,32 +27,12 @@ static const cli_tool tool = {
     .purpose = "cost of corrections by propagators, in batches and one by one",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries: a loop of dgemv, "
-        "one\n"
-        "dgemm, and the library's kernel, beside the floor set by the core's peak in the same run. Then compares what\n"
-        "they predict with true geodesics from moved starts. The times, and so the file, differ from run to run.",
+        "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries: a loop of dgemv,\n"
+        "one dgemm, and the library's kernel, beside the floor set by the core's peak in the same run. Then compares\n"
+        "what they predict with true geodesics from moved starts. The times, and so the file, differ from run to run.",
     .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 0, 2),
 };
-
-static void summarise(const cli *c, const geodec_resonance *r)
-{
-    const geodec_resonance_published_row p = geodec_resonance_published_explain();
-    cli_say(c, "one core: %.1f GFLOP/s; floor of %lld x %lld: %.4f us, of %lld x %lld: %.4f us", 1e-9 * r->peak,
-            (long long)r->n, (long long)r->n, r->floor_us[0], (long long)(2 * r->n), (long long)(2 * r->n),
-            r->floor_us[1]);
-    for (int b = 0; b < GEODEC_RESONANCE_BATCHES; b++)
-        cli_say(
-            c,
-            "%5lld queries: us each, n: loop %.4f, one product %.4f, kernel %.4f; 2n: %.4f, %.4f, %.4f (%.2f of the "
-            "floor); published ratio %.1f, with a steady loop %.1f, compiled %.1f",
-            (long long)geodec_resonance_batch[b], r->loop_us[0][b], r->gemm_us[0][b], r->kernel_us[0][b],
-            r->loop_us[1][b], r->gemm_us[1][b], r->kernel_us[1][b], r->kernel_us[1][b] / r->floor_us[1], p.speedup[b],
-            p.steady[b], r->loop_us[0][b] / r->gemm_us[0][b]);
-    if (r->move[0] > 0)
-        cli_say(c, "against true paths, moved by %.0e: error %.1e (unmoved %.1e), order %.2f; flow %.1e, order %.2f",
-                r->move[2], r->error[0][2], r->control[0][2], r->slope[0], r->error[1][2], r->slope[1]);
-}
 
 static geodec_status run_published(cli_stage *stage, const geodec_resonance_options *o, geodec_resonance *r,
                                    geodec_err *err)
@@ -75,7 +56,7 @@ static geodec_status run_correct(cli_stage *stage, geodec_resonance_options *o, 
     geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
     geodec_artifact *in = NULL;
-    space_handle s = {0};
+    geodec_harness_space s = {0};
     geodec_geodesics g = {0};
     GEODEC_TRY(stage_space(stage, c->args[0], &s, err));
     GEODEC_TRY(stage_hold(stage, &geodec_geodesics_kind, c->args[1], &in, err));
@@ -95,29 +76,27 @@ static geodec_status run_correct(cli_stage *stage, geodec_resonance_options *o, 
     GEODEC_TRY(stage_add(stage, in, err));
 done:
     geodec_geodesics_clear(&g);
-    space_close(&s);
+    geodec_harness_space_close(&s);
     return st;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const cli_modes modes = {.least = 2, .missing = "a metric and geodesics are wanted", .inputs = "artifacts"};
+    static const cli_modes modes = {
+        .least = 2, .missing = "METRIC.h5 and GEODESICS.h5 are missing", .inputs = "artifacts"};
     bool published;
     cli_stage stage = {0};
-    geodec_resonance_options o = geodec_resonance_defaults();
     geodec_resonance r;
-    o.directions = directions;
-    o.repeats = repeats;
-    o.seed = c->seed;
+    opt.seed = c->seed;
     GEODEC_TRY(cli_check_mode(c, &modes, mode, draws, false, &published, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(published ? run_published(&stage, &o, &r, err) : run_correct(&stage, &o, &r, err));
+    GEODEC_TRY(published ? run_published(&stage, &opt, &r, err) : run_correct(&stage, &opt, &r, err));
     STAGE_WRITE(&stage, &geodec_resonance_kind, geodec_resonance_write(&r, stage.out, err));
-    summarise(c, &r);
+    geodec_resonance_say(&c->hooks, &r);
 done:
     stage_end(&stage);
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_resonance_defaults())

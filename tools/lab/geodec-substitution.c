@@ -37,22 +37,15 @@ static const cli_tool tool = {
     .purpose = "next hidden states from records of earlier steps, compared with predictors that need no record",
     .usage = "--model FILE [OPTIONS] ACTIVATIONS.h5\n       geodec-substitution --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Records are pairs of consecutive states at the last layer, from one half of the texts; for states of the "
-        "other "
-        "half\n"
-        "the next state is predicted by the nearest record's successor, shifted, or moved by the record's propagator, "
-        "by a\n"
-        "linear map without records, by staying, and by a record drawn at random. Errors in lengths of a step, and "
-        "whether the\n"
-        "model's head says the same token as of the true next state. --mode ref repeats the published counts, in which "
-        "no next\n"
-        "state is predicted.",
+        "Records are pairs of consecutive states at the last layer, from one half of the texts; for states of the\n"
+        "other half the next state is predicted by the nearest record's successor, shifted, or moved by the record's\n"
+        "propagator, by a linear map without records, by staying, and by a record drawn at random. Errors in lengths\n"
+        "of a step, and whether the model's head says the same token as of the true next state. --mode ref repeats\n"
+        "the published counts, in which no next state is predicted.",
     .examples = "geodec-substitution -m model.gguf --time -o substitution.h5 activations.h5\n"
                 "geodec-substitution --mode ref --draws smollm2-135m_n8.h5 -o substitution-ref.h5",
     CLI_TAKES(options, 0, 1),
 };
-
-/* ---- as published ------------------------------------------------------------------------------------------------ */
 
 static geodec_status run_ref(const cli *c, geodec_err *err)
 {
@@ -93,26 +86,6 @@ done:
     return st;
 }
 
-/* ---- done right -------------------------------------------------------------------------------------------------- */
-
-static void summarise(const cli *c, const geodec_substitution *s)
-{
-    enum { ALL = GEODEC_SUBSTITUTION_SHARES - 1 };
-    cli_say(c, "%lld records, %lld queries, chart of %lld dimensions; %lld propagators broke down",
-            (long long)s->records, (long long)s->queries, (long long)s->n, (long long)s->broken);
-    for (int k = 0; k < GEODEC_SUBSTITUTES; k++)
-        cli_say(c,
-                "%-10s error %.3f [%.3f, %.3f] steps, same token %4.1f %% [%.1f, %.1f]; of the nearest 10 %%: %.3f, "
-                "%4.1f %%",
-                geodec_substitution_method_name((geodec_substitution_method)k), s->error[k][ALL].value,
-                s->error[k][ALL].low, s->error[k][ALL].high, 100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low,
-                100 * s->agree[k][ALL].high, s->error[k][1].value, 100 * s->agree[k][1].value);
-    if (s->full_us > 0)
-        cli_say(c, "a step %.0f us, its head %.0f us, a lookup %.1f us: substituting all %.1f x, a tenth %.2f x",
-                s->full_us, s->head_us, s->lookup_us, geodec_substitution_speedup(s, 1),
-                geodec_substitution_speedup(s, 0.1));
-}
-
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -135,11 +108,11 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_model_states_open(model_path, in, c->pool, &states, err));
-    say_split(c, &states.units);
+    geodec_harness_charts_say_split(&c->hooks, &states.units);
     GEODEC_TRY(geodec_substitution_measure(&w, &s, err));
     STAGE_WRITE(&stage, &geodec_substitution_kind,
                 geodec_substitution_write(&s, geodec_split_name(states.units.by_document), stage.out, err));
-    summarise(c, &s);
+    geodec_substitution_say(&c->hooks, &s);
 done:
     stage_end(&stage);
     geodec_substitution_work_clear(&w);

@@ -12,19 +12,20 @@
 #include <string.h>
 
 static const char *output = "warp.h5", *mode = "correct", *draws, *variant = "sweep", *shard, *joined;
-static int64_t facts = 12, holdouts = 4, steps, bootstrap = 1000;
-static double length = 1.6, angle = 30, alpha = 0.7, extent = 1.2, dl = 0.1;
+static int64_t steps;
+static double angle = 30, alpha = 0.7, extent = 1.2, dl = 0.1;
+static geodec_warp_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "warp.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("facts", 0, &facts, 1, 1e6, "N", "paths that are to be redirected"),
-    OPT_I64("holdouts", 0, &holdouts, 0, 1e6, "N", "other paths of each fact, that are to stay"),
+    OPT_I64("facts", 0, &opt.facts, 1, 1e6, "N", "paths that are to be redirected"),
+    OPT_I64("holdouts", 0, &opt.holdouts, 0, 1e6, "N", "other paths of each fact, that are to stay"),
     OPT_I64("steps", 'T', &steps, 0, 1e5, "N", "steps of a path; 0: 8, or 16 with --mode ref"),
-    OPT_F64("length", 0, &length, 1e-9, 1e9, "X", "g-length of a path, and of the geodesic to its target"),
+    OPT_F64("length", 0, &opt.length, 1e-9, 1e9, "X", "g-length of a path, and of the geodesic to its target"),
     OPT_F64("angle", 0, &angle, 0.1, 179, "DEGREES", "between a path and the geodesic to its target"),
-    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over facts for the 95 % intervals"),
+    OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over facts for the 95 % intervals"),
     OPT_CHOICE("variant", 0, &variant, "sweep|v1|v2", "NAME",
                "with --mode ref: all published sweeps, or one configuration of a protocol"),
     OPT_F64("alpha", 0, &alpha, -100, 100, "X", "with --variant v1 or v2: strength"),
@@ -39,72 +40,45 @@ static const cli_tool tool = {
     .purpose = "whether a local warp of the metric redirects a geodesic, and what it does to others",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-warp --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or "
-        "at\n"
-        "the target, shoots again. Strengths 0, 0.7, 1.4 and -1.4, -2.1, widths 1/4, 1/2, 1 of the path; strength 0 "
-        "must "
-        "change\n"
-        "nothing (code 4 otherwise). The same on the unit sphere and in flat space stands beside it. --mode ref is "
-        "the\n"
-        "published experiment with its defects: the cross-model sweep, its zero-strength control, both grids of 32.",
+        "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or\n"
+        "at the target, shoots again. Strengths 0, 0.7, 1.4 and -1.4, -2.1, widths 1/4, 1/2, 1 of the path; strength\n"
+        "0 must change nothing (code 4 otherwise). The same on the unit sphere and in flat space stands beside it.\n"
+        "--mode ref is the published experiment with its defects: the cross-model sweep, its zero-strength control,\n"
+        "both grids of 32.",
     .examples = "  geodec-warp -o warp.h5 metric.h5\n"
                 "  geodec-warp --mode ref --draws smollm2-135m_n8.h5 -o warp-ref.h5",
     CLI_TAKES(options, 0, 1),
 };
 
-static double largest(const geodec_warp *w, const geodec_warp_options *o)
-{
-    double best = -INFINITY;
-    for (int64_t c = 0; c < w->cells; c++)
-        if (o->alpha[c / 2 / o->widths] != 0) best = fmax(best, w->cell[c].reduction.value);
-    return best;
-}
-
-static void summarise(const cli *c, const char *what, const geodec_warp *w, const geodec_warp_options *o)
-{
-    int64_t broken = 0;
-    for (int64_t i = 0; i < w->cells; i++) broken += w->cell[i].broken > 0 ? 1 : 0;
-    cli_say(c,
-            "%-6s %lld facts, targets %.3g [%.3g, %.3g] off: best reduction %.1f %%, %lld of %lld cells pass, %lld "
-            "diverged",
-            what, (long long)w->facts, w->before_mean.value, w->before_mean.low, w->before_mean.high,
-            100 * largest(w, o), (long long)w->passes, (long long)(w->cells - 2 * o->widths), (long long)broken);
-}
-
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    space_handle in = {0};
+    geodec_harness_space in = {0};
     geodec_warp field = {0}, sphere = {0}, flat = {0};
-    geodec_warp_options o = geodec_warp_defaults();
     cli_stage stage = {0};
     bool part;
-    o.facts = facts;
-    o.holdouts = holdouts;
-    if (steps > 0) o.steps = steps;
-    o.length = length;
-    o.angle = angle * M_PI / 180;
-    o.bootstrap = bootstrap;
-    o.seed = c->seed;
+    if (steps > 0) opt.steps = steps;
+    opt.angle = angle * M_PI / 180;
+    opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
-    GEODEC_TRY(geodec_warp_run(in.space, in.metric.points, in.metric.point, &o, c->pool, &c->hooks, &field, err));
-    GEODEC_TRY(geodec_warp_exact(in.space->n, 1, &o, c->pool, &c->hooks, &sphere, err));
-    GEODEC_TRY(geodec_warp_exact(in.space->n, 0, &o, c->pool, &c->hooks, &flat, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
+    GEODEC_TRY(geodec_warp_run(in.space, in.metric.points, in.metric.point, &opt, c->pool, &c->hooks, &field, err));
+    GEODEC_TRY(geodec_warp_exact(in.space->n, 1, &opt, c->pool, &c->hooks, &sphere, err));
+    GEODEC_TRY(geodec_warp_exact(in.space->n, 0, &opt, c->pool, &c->hooks, &flat, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     if (field.zero_failures + sphere.zero_failures + flat.zero_failures > 0)
         GEODEC_THROW(GEODEC_CHECK, "a warp of strength 0 changed %lld values",
                      (long long)(field.zero_failures + sphere.zero_failures + flat.zero_failures));
-    STAGE_WRITE(&stage, &geodec_warp_kind, geodec_warp_write(&field, &sphere, &flat, &o, stage.out, err));
-    summarise(c, "field", &field, &o);
-    summarise(c, "sphere", &sphere, &o);
-    summarise(c, "flat", &flat, &o);
+    STAGE_WRITE(&stage, &geodec_warp_kind, geodec_warp_write(&field, &sphere, &flat, &opt, stage.out, err));
+    geodec_warp_say(&c->hooks, "field", &field, &opt);
+    geodec_warp_say(&c->hooks, "sphere", &sphere, &opt);
+    geodec_warp_say(&c->hooks, "flat", &flat, &opt);
     cli_say(c, "zero strength: nothing changed");
 done:
     stage_end(&stage);
-    space_close(&in);
+    geodec_harness_space_close(&in);
     geodec_warp_clear(&field);
     geodec_warp_clear(&sphere);
     geodec_warp_clear(&flat);
@@ -162,11 +136,11 @@ done:
     return st;
 }
 
-static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+static const cli_modes modes = {run_published, run_correct, 1, "METRIC.h5 is missing", "metric"};
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_warp_defaults())

@@ -19,9 +19,9 @@ static const cli_tool tool = {
     .purpose = "measure the depth sink: the first layer at which the explained variance reaches its plateau",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "States of texts the model writes itself. The table on standard output has a row a layer: E, the share of\n"
-        "the variance in as many leading components as explain 95 % after the last block, and whether it is\n"
-        "within 1e-3 of the largest. The first such layer is l*; the papers place it at about 2/3.",
+        "States of texts the model writes itself. The table on standard output has a row a layer: E, the share of the\n"
+        "variance in as many leading components as explain 95 % after the last block, and whether it is within 1e-3\n"
+        "of the largest. The first such layer is l*; the papers place it at about 2/3.",
     .examples = "geodec-depth --model model.gguf\n  geodec-depth --model model.gguf --probe depth.h5",
     CLI_TAKES(options, 0, 0),
 };

@@ -1,11 +1,10 @@
 /* geodec-needle: does a model find a sentence again, by depth? */
-#include "evaluate/needle.h"
+#include "evaluate/needle_report.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
 #include "io/file.h"
-#include "io/tsv.h"
 #include "lowrank/kv_projection.h"
 
 static const char *model_path, *kv = "f32", *isa = "auto", *separator = "auto", *kv_projection;
@@ -32,48 +31,13 @@ static const cli_tool tool = {
     .purpose = "retrieval by depth: is a sentence that stood in the text before gone on with?",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "A needle, a piece of the text from elsewhere, is put into a slice of it, and its first tokens stand once more "
-        "at\n"
-        "the end; hits are tokens of its rest that are the model's best guess. One TSV row a depth (0: the beginning "
-        "of\n"
-        "the window, 1: just before the end) and one over all, with 95 % bootstrap intervals over trials and, as the\n"
-        "control, the hits without the needle. The same --seed gives the same trials with any cache.",
+        "A needle, a piece of the text from elsewhere, is put into a slice of it, and its first tokens stand once\n"
+        "more at the end; hits are tokens of its rest that are the model's best guess. One TSV row a depth (0: the\n"
+        "beginning of the window, 1: just before the end) and one over all, with 95 % bootstrap intervals over trials\n"
+        "and, as the control, the hits without the needle. The same --seed gives the same trials with any cache.",
     .examples = "  geodec-needle --model model.gguf --kv q8_0 book.txt",
     CLI_TAKES(options, 1, 1),
 };
-
-static geodec_status put_row(geodec_tsv *t, const char *depth, const geodec_estimate *hits,
-                             const geodec_estimate *control, geodec_err *err)
-{
-    geodec_tsv_str(t, depth);
-    geodec_tsv_f64(t, hits->value);
-    geodec_tsv_f64(t, hits->low);
-    geodec_tsv_f64(t, hits->high);
-    geodec_tsv_f64(t, control->value);
-    geodec_tsv_f64(t, control->low);
-    geodec_tsv_f64(t, control->high);
-    return geodec_tsv_end_row(t, err);
-}
-
-static geodec_status write_table(const geodec_needle_result *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_tsv *t = NULL;
-    static const char *const columns[] = {"depth",   "hits",        "hits_low",    "hits_high",
-                                          "control", "control_low", "control_high"};
-    GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
-    for (int32_t d = 0; d < r->depths; d++) {
-        char depth[32];
-        (void)snprintf(depth, sizeof depth, "%.3g", r->depth[d].depth);
-        GEODEC_TRY(put_row(t, depth, &r->depth[d].hits, &r->depth[d].control, err));
-    }
-    GEODEC_TRY(put_row(t, "all", &r->hits, &r->control, err));
-    GEODEC_TRY(geodec_tsv_finish(&t, err));
-done:
-    geodec_tsv_abandon(t);
-    return st;
-}
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
@@ -95,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_needle_run(&e, &o, file.run, file.n_run, &c->hooks, &r, err), "%s", c->args[0]);
-    GEODEC_TRY(write_table(&r, err));
+    GEODEC_TRY(geodec_needle_report_table(stdout, &r, err));
 done:
     geodec_needle_free(&r);
     text_close(&file);

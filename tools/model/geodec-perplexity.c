@@ -1,13 +1,10 @@
 /* geodec-perplexity: perplexity of texts under a model, and its distance to a second model or arithmetic. */
-#include "evaluate/perplexity.h"
+#include "evaluate/perplexity_report.h"
 
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
 #include "io/file.h"
-#include "io/json.h"
-#include "io/tsv.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 
@@ -63,168 +60,30 @@ static const cli_tool tool = {
     .description =
         "A text is tokenized once. Without --stride, windows do not overlap: each is BOS and the next N - 1 tokens,\n"
         "and every token after BOS is scored. With --stride S, the text's one sequence is read in windows whose\n"
-        "beginnings are S tokens apart; the first scores all its tokens after BOS, each later one its last S.\n"
-        "One TSV row a text on standard output: negative log-likelihood (nats a token), perplexity, bits a byte of\n"
-        "text, and two controls: the perplexity of a uniform guess, and of the token frequencies of these very "
-        "tokens.\n"
-        "Standard errors (_se) take blocks as independent: a window, or with --stride as many as make up one.\n"
-        "With P the model and Q the second one: difference = nll of Q - nll of P (paired), kl = mean KL(P || Q),\n"
-        "agreement = share of tokens with the same best token, max_delta = largest |log p - log q| of a scored token.",
+        "beginnings are S tokens apart; the first scores all its tokens after BOS, each later one its last S. One TSV\n"
+        "row a text on standard output: negative log-likelihood (nats a token), perplexity, bits a byte of text, and\n"
+        "two controls: the perplexity of a uniform guess, and of the token frequencies of these very tokens. Standard\n"
+        "errors (_se) take blocks as independent: a window, or with --stride as many as make up one. With P the model\n"
+        "and Q the second one: difference = nll of Q - nll of P (paired), kl = mean KL(P || Q), agreement = share of\n"
+        "tokens with the same best token, max_delta = largest |log p - log q| of a scored token.",
     .examples = "geodec-perplexity --model model.gguf --window 256 --windows 40 book.txt\n"
                 "geodec-perplexity --model model-f16.gguf --against model-q8_0.gguf --stride 128 --window 512 book.txt",
     CLI_TAKES(options, 1, -1),
 };
 
-typedef struct state {
-    geodec_scorer_evaluation p, q;
-    bool compared;
-    geodec_perplexity_options o;
-    geodec_tsv *table;
-    geodec_json_writer *json;
-} state;
-
-/* ---- output ----------------------------------------------------------------------------------------------------- */
-
-typedef struct figure {
-    const char *name;
-    double value;
-} figure;
-
-enum { COUNTS = 5, FIGURES = 8, COMPARED = 11 };
-
-static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COMPARED])
-{
-    const figure all[FIGURES + COMPARED] = {
-        {"nll", r->nll.mean},
-        {"nll_se", r->nll.se},
-        {"perplexity", r->perplexity},
-        {"perplexity_se", r->perplexity * r->nll.se}, /* to first order */
-        {"bits_per_byte", r->bits_per_byte},
-        {"uniform_perplexity", r->uniform_perplexity},
-        {"unigram_perplexity", r->unigram_perplexity},
-        {"merged", r->merged},
-        {"against_nll", r->against_nll.mean},
-        {"against_nll_se", r->against_nll.se},
-        {"against_perplexity", r->against_perplexity},
-        {"difference", r->difference.mean},
-        {"difference_se", r->difference.se},
-        {"kl", r->kl.mean},
-        {"kl_se", r->kl.se},
-        {"agreement", r->agreement.mean},
-        {"agreement_se", r->agreement.se},
-        {"max_delta", r->max_delta},
-        {"against_merged", r->against_merged},
-    };
-    memcpy(f, all, sizeof all);
-}
-
-static geodec_status begin_table(state *s, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_perplexity_result none = {0};
-    const char *columns[COUNTS + FIGURES + COMPARED] = {"text", "windows", "blocks", "tokens", "bytes"};
-    figure f[FIGURES + COMPARED];
-    const int n = s->compared ? FIGURES + COMPARED : FIGURES;
-    figures_of(&none, f);
-    for (int i = 0; i < n; i++) columns[COUNTS + i] = f[i].name;
-    GEODEC_TRY(geodec_tsv_on(stdout, &s->table, err));
-    GEODEC_TRY(geodec_tsv_columns(s->table, COUNTS + n, columns, err));
-done:
-    return st;
-}
-
-static geodec_status table_row(state *s, const char *text, const geodec_perplexity_result *r, geodec_err *err)
-{
-    figure f[FIGURES + COMPARED];
-    figures_of(r, f);
-    geodec_tsv_str(s->table, text);
-    geodec_tsv_i64(s->table, r->windows);
-    geodec_tsv_i64(s->table, r->blocks);
-    geodec_tsv_i64(s->table, r->tokens);
-    geodec_tsv_i64(s->table, r->bytes);
-    for (int i = 0; i < (s->compared ? FIGURES + COMPARED : FIGURES); i++) geodec_tsv_f64(s->table, f[i].value);
-    return geodec_tsv_end_row(s->table, err);
-}
-
-static void json_model(geodec_json_writer *w, const char *key, const geodec_scorer_evaluation *e)
-{
-    char text[GEODEC_ATTNRES_TEXT];
-    geodec_json_begin_object(w, key);
-    geodec_json_put_str(w, "name", geodec_model_name(e->model));
-    geodec_json_put_str(w, "fingerprint", geodec_model_fingerprint(e->model));
-    geodec_json_put_str(w, "arithmetic", geodec_scorer_evaluation_arithmetic(e));
-    geodec_json_put_str(w, "kv", geodec_scorer_evaluation_kv(e));
-    geodec_attnres_text(&e->attnres, text);
-    geodec_json_put_str(w, "attnres", text);
-    geodec_json_end(w);
-}
-
-static geodec_status begin_json(state *s, const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_json_create(json_path, &s->json, err));
-    geodec_json_put_str(s->json, "command_line", c->command_line);
-    json_model(s->json, "model", &s->p);
-    if (s->compared) json_model(s->json, "against", &s->q);
-    geodec_json_put_i64(s->json, "window", s->o.window);
-    geodec_json_put_i64(s->json, "stride", s->o.stride);
-    geodec_json_begin_array(s->json, "texts");
-done:
-    return st;
-}
-
-static void json_text(state *s, const char *text, const char *sha256, const geodec_documents *d,
-                      const geodec_perplexity_result *r)
-{
-    geodec_json_writer *w = s->json;
-    figure f[FIGURES + COMPARED];
-    figures_of(r, f);
-    geodec_json_begin_object(w, NULL);
-    geodec_json_put_str(w, "text", text);
-    geodec_json_put_str(w, "sha256", sha256);
-    geodec_json_put_str(w, "separator", geodec_documents_separator_name(d->rule));
-    geodec_json_put_i64(w, "documents", d->n);
-    geodec_json_put_i64(w, "windows", r->windows);
-    geodec_json_put_i64(w, "blocks", r->blocks);
-    geodec_json_put_i64(w, "tokens", r->tokens);
-    geodec_json_put_i64(w, "bytes", r->bytes);
-    for (int i = 0; i < (s->compared ? FIGURES + COMPARED : FIGURES); i++)
-        geodec_json_put_f64(w, f[i].name, f[i].value);
-    geodec_json_begin_array(w, "window");
-    for (int64_t i = 0; i < r->windows; i++) {
-        const geodec_perplexity_window *one = &r->window[i];
-        geodec_json_begin_object(w, NULL);
-        geodec_json_put_i64(w, "tokens", one->tokens);
-        geodec_json_put_f64(w, "nll_sum", one->nll);
-        if (s->compared) {
-            geodec_json_put_f64(w, "against_nll_sum", one->against_nll);
-            geodec_json_put_f64(w, "kl_sum", one->kl);
-            geodec_json_put_i64(w, "agree", (int64_t)one->agree);
-            geodec_json_put_f64(w, "max_delta", one->max_delta);
-        }
-        geodec_json_end(w);
-    }
-    geodec_json_end(w);
-    geodec_json_end(w);
-}
-
-/* ---- texts ------------------------------------------------------------------------------------------------------ */
-
-static geodec_status one_text(const cli *c, state *s, const char *path, geodec_err *err)
+static geodec_status one_text(const cli *c, geodec_perplexity_report *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     text_file file = {.run = NULL};
     geodec_perplexity_result r = {0};
     char hex[GEODEC_SHA256_HEX];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p.model), true, &file, err));
-    GEODEC_TRY_MSG(geodec_perplexity_text(&s->p, s->compared ? &s->q : NULL, &s->o, file.run, file.n_run, &r, c->pool,
-                                          &c->hooks, err),
-                   "%s", path);
-    if (!s->table) GEODEC_TRY(begin_table(s, err));
-    GEODEC_TRY(table_row(s, name, &r, err));
+    GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p->model), true, &file, err));
+    GEODEC_TRY_MSG(geodec_perplexity_text(s->p, s->q, s->o, file.run, file.n_run, &r, c->pool, &c->hooks, err), "%s",
+                   path);
     geodec_sha256_of(file.map.data, file.map.size, hex);
-    if (s->json) json_text(s, name, hex, &file.documents, &r);
+    GEODEC_TRY(geodec_perplexity_report_add(s, name, hex, geodec_documents_separator_name(file.documents.rule),
+                                            file.documents.n, &r, err));
     if (file.documents.rule != GEODEC_SEPARATOR_NONE)
         cli_say(c, "%s: %lld documents by the rule '%s', read as one text", name, (long long)file.documents.n,
                 geodec_documents_separator_name(file.documents.rule));
@@ -246,40 +105,35 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    state s = {.compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                           against_kv_projection || against_kv_merge > 0};
+    geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows};
+    geodec_scorer_evaluation p, q;
+    geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
+    const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
+                          against_kv_projection || against_kv_merge > 0;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection || against_kv_projection)
         GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
-    settle(c, m, other ? other : m, s.compared);
+    settle(c, m, other ? other : m, compared);
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     if (against_projection) GEODEC_TRY(geodec_projection_load(against_projection, other, err));
     if (against_kv_projection) GEODEC_TRY(geodec_kv_projection_load(against_kv_projection, other, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    s.o.window = (int32_t)(window ? window : n_ctx < DEFAULT_WINDOW ? n_ctx : DEFAULT_WINDOW);
-    s.o.stride = (int32_t)stride;
-    s.o.max_windows = windows;
-    s.p = evaluation_of(m, arithmetic, kv, isa);
-    s.q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
-                        against_kv ? against_kv : kv, isa);
-    s.p.kv_merge = kv_merge;
-    s.q.kv_merge = against_kv_merge;
-    GEODEC_TRY(geodec_attnres_parse(attnres, &s.p.attnres, err));
-    GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &s.q.attnres, err));
-    if (json_path) GEODEC_TRY(begin_json(&s, c, err));
+    o.window = (int32_t)(window ? window : n_ctx < DEFAULT_WINDOW ? n_ctx : DEFAULT_WINDOW);
+    p = evaluation_of(m, arithmetic, kv, isa);
+    q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
+                      against_kv ? against_kv : kv, isa);
+    p.kv_merge = kv_merge;
+    q.kv_merge = against_kv_merge;
+    GEODEC_TRY(geodec_attnres_parse(attnres, &p.attnres, err));
+    GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &q.attnres, err));
+    if (compared) s.q = &q;
+    if (json_path) GEODEC_TRY(geodec_perplexity_report_begin_json(&s, json_path, c->command_line, err));
     for (int i = 0; i < c->n_args; i++) GEODEC_TRY(one_text(c, &s, c->args[i], err));
-    GEODEC_TRY(geodec_tsv_finish(&s.table, err));
-    if (s.json) {
-        geodec_json_end(s.json);
-        geodec_json_writer *json = s.json;
-        s.json = NULL;
-        GEODEC_TRY(geodec_json_commit(json, err));
-    }
+    GEODEC_TRY(geodec_perplexity_report_end(&s, err));
 done:
-    geodec_tsv_abandon(s.table);
-    geodec_json_abandon(s.json);
+    geodec_perplexity_report_abandon(&s);
     geodec_model_close(m);
     geodec_model_close(other);
     return st;

@@ -39,9 +39,8 @@ static const cli_tool tool = {
     .purpose = "bases for a key and value cache of low rank",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "The stacked key matrices of a group of heads become two, W ~ B A, and the cache keeps A x; keys are rebuilt "
-        "and\n"
-        "rotated when they are read, values are mixed as coefficients, with B folded into the output matrix.\n"
+        "The stacked key matrices of a group of heads become two, W ~ B A, and the cache keeps A x; keys are rebuilt\n"
+        "and rotated when they are read, values are mixed as coefficients, with B folded into the output matrix.\n"
         "geodec-perplexity, -decode and -bench-decode take the result with --kv-projection; it combines with --kv.",
     .examples = "  geodec-project-kv --model model.gguf --text book.txt --keys 0.5 --values 0.75 -o kvprojection.h5",
     CLI_TAKES(options, 0, 0),
@@ -85,7 +84,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_kv_projection p = {0};
     cli_stage stage = {0};
     GEODEC_TRY(stage_begin(&stage, c, output, err));
-    if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened wants --text");
+    if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened needs --text");
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (text) GEODEC_TRY(run_text(c, m, &moments, err));
     geodec_kv_projection_options o = {.group = (int32_t)group,

@@ -5,15 +5,13 @@
 #include "io/file.h"
 #include "lowrank/projection.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *model_path, *output = "projection.h5", *slots = "q,k,v", *basis = "weights", *rule = "share";
 static const char *storage = "auto", *text, *separator = "auto";
 static bool own;
 static int64_t rank, tokens = 16384, window = 256;
-static double share = 0.5, least = 0.0, ridge = 1e-6;
+static geodec_projection_options opt;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
@@ -22,12 +20,13 @@ static const cli_option options[] = {
     OPT_CHOICE("basis", 'b', &basis, "weights|whitened|random|coordinates", "NAME",
                "eigenvectors of the weights' Gram matrix, the same weighted by activations, or a control"),
     OPT_FLAG("own", 0, &own, "a basis for each slot (its truncated SVD), not one for those that read the same input"),
-    OPT_F64("share", 's', &share, 0, 1, "X",
+    OPT_F64("share", 's', &opt.share, 0, 1, "X",
             "rank as a share of the input's width; with --rule energy the share of the trace to keep"),
     OPT_I64("rank", 'k', &rank, 0, 1 << 20, "K", "this rank in place of --share (0: none)"),
     OPT_CHOICE("rule", 0, &rule, "share|energy|layers", "NAME",
                "rank by layer: the same for all, by energy, or in proportion to the layer's effective rank"),
-    OPT_F64("floor", 0, &least, 0, 1, "X", "least rank of --rule layers, as a share of the width (the papers: 0.55)"),
+    OPT_F64("floor", 0, &opt.floor, 0, 1, "X",
+            "least rank of --rule layers, as a share of the width (the papers: 0.55)"),
     OPT_CHOICE("storage", 0, &storage, "auto|f32|f16", "TYPE",
                "of the factors at run time (auto: f32 where all weights of the slots are, else f16)"),
     OPT_FILE("text", 0, &text, "FILE",
@@ -35,7 +34,7 @@ static const cli_option options[] = {
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens of it, from the beginning"),
     OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),
-    OPT_F64("ridge", 0, &ridge, 0, 1, "X", "share of the mean variance added to all directions before whitening"),
+    OPT_F64("ridge", 0, &opt.ridge, 0, 1, "X", "share of the mean variance added to all directions before whitening"),
 };
 
 static const cli_tool tool = {
@@ -45,54 +44,15 @@ static const cli_tool tool = {
     .usage = "--model FILE [OPTIONS]",
     .description =
         "A matrix W [rows][cols] becomes two, [rows][k] and [k][cols]. By default q, k and v share the leading\n"
-        "eigenvectors of the sum of their W^T W, at half the width; --own gives each its truncated SVD, --basis "
-        "whitened\n"
-        "minimises the error of the outputs over the activations of --text. random and coordinates are controls of the "
-        "same\n"
-        "rank. Bytes are those that a pass of one token reads of the weights, from their actual storage: rho = 1 -\n"
-        "projected / full. geodec-perplexity, -decode and -bench-decode take the result with --projection.",
+        "eigenvectors of the sum of their W^T W, at half the width; --own gives each its truncated SVD, --basis\n"
+        "whitened minimises the error of the outputs over the activations of --text. random and coordinates are\n"
+        "controls of the same rank. Bytes are those that a pass of one token reads of the weights, from their actual\n"
+        "storage: rho = 1 - projected / full. geodec-perplexity, -decode and -bench-decode take the result with\n"
+        "--projection.",
     .examples = "  geodec-project --model model.gguf --share 0.65 -o projection.h5\n"
                 "  geodec-project --model model.gguf --slots all --basis whitened --text book.txt -o projection.h5",
     CLI_TAKES(options, 0, 0),
 };
-
-static geodec_status parse_slots(const geodec_model_config *c, unsigned *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    *out = 0;
-    if (strcmp(slots, "all") == 0) {
-        for (int k = 0; k < GEODEC_SLOTS; k++)
-            if (geodec_factors_slot_single(c, (geodec_slot)k)) *out |= 1u << k;
-        goto done;
-    }
-    for (const char *at = slots; *at;) {
-        const size_t n = strcspn(at, ",");
-        int k = 0;
-        while (k < GEODEC_SLOTS && (strlen(geodec_factors_slot_name((geodec_slot)k)) != n ||
-                                    strncmp(at, geodec_factors_slot_name((geodec_slot)k), n) != 0))
-            k++;
-        if (k == GEODEC_SLOTS) GEODEC_THROW(GEODEC_INVAL, "--slots: '%.*s' is no slot", (int)(n < 40 ? n : 40), at);
-        *out |= 1u << k;
-        at += n + (at[n] == ',');
-    }
-done:
-    return st;
-}
-
-/* Factors in binary16, unless the slots' weights are float32 in the file. */
-static bool half_of(const geodec_model *m, unsigned set)
-{
-    const geodec_model_config *c = geodec_model_configuration(m);
-    if (strcmp(storage, "auto") != 0) return strcmp(storage, "f16") == 0;
-    for (int k = 0; k < GEODEC_SLOTS; k++) {
-        int64_t rows, cols;
-        if (!(set >> k & 1)) continue;
-        geodec_factors_slot_shape(c, (geodec_slot)k, &rows, &cols);
-        for (int32_t l = 0; l < c->n_layer; l++)
-            if (geodec_model_slot_bytes(m, l, (geodec_slot)k) < 4 * rows * cols) return true;
-    }
-    return false;
-}
 
 static geodec_status run_text(const cli *c, const geodec_model *m, unsigned set, geodec_input_moments *out,
                               geodec_err *err)
@@ -111,27 +71,6 @@ done:
     return st;
 }
 
-/* Means over the layers of each slot. */
-static void say_slots(const cli *c, const geodec_projection *p)
-{
-    for (int k = 0; k < GEODEC_SLOTS; k++) {
-        double error = 0, best = 0, output_error = 0, n = 0, kept = 0, width = 0;
-        for (int64_t i = 0; i < p->parts; i++) {
-            const geodec_projection_part *t = &p->part[i];
-            if ((int)t->slot != k) continue;
-            error += t->error;
-            best += t->best;
-            output_error += t->output_error;
-            kept += (double)t->k;
-            width = (double)t->cols;
-            n++;
-        }
-        if (n > 0)
-            cli_say(c, "%-4s mean rank %.1f of %.0f: relative squared error %.4f (best possible %.4f), of outputs %.4f",
-                    geodec_factors_slot_name((geodec_slot)k), kept / n, width, error / n, best / n, output_error / n);
-    }
-}
-
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -139,34 +78,30 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_input_moments moments = {0};
     geodec_projection p = {0};
     cli_stage stage = {0};
-    geodec_projection_options o = geodec_projection_defaults();
     unsigned set;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    GEODEC_TRY(parse_slots(geodec_model_configuration(m), &set, err));
-    if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened wants --text");
+    GEODEC_TRY(geodec_factors_slots(slots, geodec_model_configuration(m), &set, err));
+    if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened needs --text");
     if (text) GEODEC_TRY(run_text(c, m, set, &moments, err));
-    o.slots = set;
-    o.shared = !own;
-    while (strcmp(basis, geodec_projection_basis_name(o.basis)) != 0) o.basis++;
-    o.rule = strcmp(rule, "energy") == 0   ? GEODEC_RANK_ENERGY
-             : strcmp(rule, "layers") == 0 ? GEODEC_RANK_LAYERS
-                                           : GEODEC_RANK_SHARE;
-    o.k = rank;
-    o.share = share;
-    o.floor = least;
-    o.ridge = ridge;
-    o.half = half_of(m, set);
-    o.seed = c->seed;
-    o.moments = text ? &moments : NULL;
-    o.pool = c->pool;
-    o.hooks = &c->hooks;
-    GEODEC_TRY_MSG(geodec_projection_fit(m, &o, &p, err), "%s", model_path);
+    opt.slots = set;
+    opt.shared = !own;
+    while (strcmp(basis, geodec_projection_basis_name(opt.basis)) != 0) opt.basis++;
+    opt.rule = strcmp(rule, "energy") == 0   ? GEODEC_RANK_ENERGY
+               : strcmp(rule, "layers") == 0 ? GEODEC_RANK_LAYERS
+                                             : GEODEC_RANK_SHARE;
+    opt.k = rank;
+    opt.half = strcmp(storage, "auto") == 0 ? geodec_factors_half(m, set) : strcmp(storage, "f16") == 0;
+    opt.seed = c->seed;
+    opt.moments = text ? &moments : NULL;
+    opt.pool = c->pool;
+    opt.hooks = &c->hooks;
+    GEODEC_TRY_MSG(geodec_projection_fit(m, &opt, &p, err), "%s", model_path);
     stage.p.model_fingerprint = geodec_model_fingerprint(m);
     GEODEC_TRY(stage_file(&stage, model_path, err));
     if (text) GEODEC_TRY(stage_file(&stage, text, err));
     STAGE_WRITE(&stage, &geodec_projection_kind, geodec_projection_write(&p, stage.out, err));
-    say_slots(c, &p);
+    geodec_projection_say(&c->hooks, &p);
     cli_say(c, "bytes a token: %lld in place of %lld, rho %.4f; the slots alone %lld of %lld, break-even at k/d = %.3f",
             (long long)p.bytes_projected, (long long)p.bytes_full, p.rho, (long long)p.slots_projected,
             (long long)p.slots_full, p.break_even);
@@ -178,4 +113,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_projection_defaults())

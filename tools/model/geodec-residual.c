@@ -1,15 +1,11 @@
 /* geodec-residual: the residual stream's length by depth. */
-#include "evaluate/residual.h"
+#include "evaluate/residual_report.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
 #include "io/file.h"
-#include "io/tsv.h"
 #include "lowrank/projection.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { DEFAULT_WINDOW = 256, REPLICATES = 1000 };
 
@@ -43,56 +39,6 @@ static const cli_tool tool = {
     CLI_TAKES(options, 1, 1),
 };
 
-static geodec_status write_layers(const geodec_model *m, const geodec_residual_profile *p, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_tsv *t = NULL;
-    static const char *const columns[] = {"model",        "layer", "state",   "state_se", "attention",
-                                          "attention_se", "feed",  "feed_se", "rms",      "independent"};
-    GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), (const char **)(uintptr_t)columns, err));
-    for (int32_t l = 0; l <= p->n_layer; l++) {
-        const geodec_residual_layer *y = &p->layer[l];
-        geodec_tsv_str(t, geodec_model_name(m));
-        geodec_tsv_i64(t, l);
-        for (int w = 0; w < GEODEC_RESIDUALS; w++) {
-            geodec_tsv_f64(t, y->mean[w]);
-            geodec_tsv_f64(t, y->se[w]);
-        }
-        geodec_tsv_f64(t, y->rms);
-        geodec_tsv_f64(t, y->independent);
-        GEODEC_TRY(geodec_tsv_end_row(t, err));
-    }
-    GEODEC_TRY(geodec_tsv_finish(&t, err));
-done:
-    geodec_tsv_abandon(t);
-    return st;
-}
-
-static geodec_status write_fits(const geodec_model *m, const geodec_residual_profile *p, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_tsv *t = NULL;
-    static const char *const columns[] = {"model", "what", "exponent", "low", "high", "scatter_se", "r2"};
-    GEODEC_TRY(geodec_tsv_create(fit_path, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), (const char **)(uintptr_t)columns, err));
-    for (int w = 0; w < GEODEC_RESIDUALS; w++) {
-        const geodec_residual_fit *f = &p->fit[w];
-        geodec_tsv_str(t, geodec_model_name(m));
-        geodec_tsv_str(t, geodec_residual_name((geodec_residual_what)w));
-        geodec_tsv_f64(t, f->exponent.value);
-        geodec_tsv_f64(t, f->exponent.low);
-        geodec_tsv_f64(t, f->exponent.high);
-        geodec_tsv_f64(t, f->scatter_se);
-        geodec_tsv_f64(t, f->r2);
-        GEODEC_TRY(geodec_tsv_end_row(t, err));
-    }
-    GEODEC_TRY(geodec_tsv_finish(&t, err));
-done:
-    geodec_tsv_abandon(t);
-    return st;
-}
-
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -113,8 +59,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);
-    GEODEC_TRY(write_layers(m, &p, err));
-    if (fit_path) GEODEC_TRY(write_fits(m, &p, err));
+    GEODEC_TRY(geodec_residual_report_layers(stdout, m, &p, err));
+    if (fit_path) GEODEC_TRY(geodec_residual_report_fits(fit_path, m, &p, err));
     for (int w = 0; w < GEODEC_RESIDUALS; w++)
         cli_say(c, "%-9s ~ l^%.3f [%.3f, %.3f], scatter %.3f", geodec_residual_name((geodec_residual_what)w),
                 p.fit[w].exponent.value, p.fit[w].exponent.low, p.fit[w].exponent.high, p.fit[w].scatter_se);

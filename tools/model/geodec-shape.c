@@ -19,9 +19,9 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_MODELS,
     .purpose = "write a model of a public shape with random weights",
     .usage = "[OPTIONS] " GEODEC_SHAPE_CHOICES,
-    .description = "The file has the sizes of the named model, random weights and a made-up vocabulary. It serves\n"
-                   "measurements of speed and memory, and nothing else; its name and its metadata say so. The same\n"
-                   "seed gives the same file.",
+    .description =
+        "The file has the sizes of the named model, random weights and a made-up vocabulary. It serves measurements\n"
+        "of speed and memory, and nothing else; its name and its metadata say so. The same seed gives the same file.",
     .examples = "geodec-shape --type q8_0 smollm2-135m && geodec-bench smollm2-135m-random-q8_0.gguf",
     CLI_TAKES(options, 1, 1),
     .args_are_text = true,

@@ -42,4 +42,16 @@ GEODEC_API geodec_status geodec_blocks_published_write(const geodec_blocks_publi
                                                        const geodec_blocks_published *today, bool given,
                                                        geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
+enum { GEODEC_PUBLISHED_BLOCKS_LIST = 4096 }; /* anchors, queries or points at most */
+/* Anchors and velocities [*found][n]: the rows (number of the point, velocity) of the text table at `path`, or, where
+ * that is NULL, at random. taken [count]: points that are in use, 0 or 1. GEODEC_FORMAT, GEODEC_RANGE. */
+GEODEC_API geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, int64_t count, int64_t n,
+                                                         int64_t *anchor, double *velocity, int64_t *found,
+                                                         uint8_t *taken, geodec_err *err) GEODEC_MUST_USE;
+/* Queries: numbers separated by commas, or, where the list is NULL, at random among the points that are not taken.
+ * GEODEC_INVAL. */
+GEODEC_API geodec_status geodec_blocks_published_queries(const char *list, uint64_t seed, int64_t count, int64_t *query,
+                                                         int64_t *found, uint8_t *taken,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+
 #endif

@@ -1,4 +1,5 @@
 lab/blocks_SRCS := \
   correct.c \
   file.c \
-  published.c
+  published.c \
+  published_points.c

@@ -77,4 +77,7 @@ GEODEC_API geodec_status geodec_consistency_write(const geodec_consistency *c, c
                                                   const geodec_split *split, geodec_artifact *a,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
+/* Logs the figures in words. */
+GEODEC_API void geodec_consistency_say(const geodec_hooks *hooks, const geodec_consistency *r);
+
 #endif

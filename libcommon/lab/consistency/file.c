@@ -70,3 +70,19 @@ done:
     geodec_mem_free(r.row);
     return st;
 }
+
+void geodec_consistency_say(const geodec_hooks *hooks, const geodec_consistency *r)
+{
+    for (int m = 0; m < GEODEC_CONSISTENT_METRICS; m++) {
+        const geodec_estimate *s = &r->score[m], *g = &r->gain[m];
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%-8s consistency %.3f [%.3f, %.3f]: order %.3f, step %.3f; fitted less this %.3f [%.3f, %.3f]",
+            geodec_consistency_name((geodec_consistency_metric)m), s->value, s->low, s->high, r->order[m].value,
+            r->step[m].value, g->value, g->low, g->high);
+    }
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld held-out states, %lld steps, %lld neighbours in %lld dimensions; the field from %lld states",
+                     (long long)r->held_out, (long long)r->steps, (long long)r->k, (long long)r->n,
+                     (long long)r->fitted);
+}

@@ -14,6 +14,7 @@
 #define GEODEC_LAB_COVERAGE_PUBLISHED_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "lab/harness/manifold.h"
 
 GEODEC_API extern const geodec_kind geodec_coverage_published_kind;
@@ -58,5 +59,14 @@ GEODEC_API void geodec_coverage_published_clear(geodec_coverage_published *c);
 /* Fills a new artifact of geodec_coverage_published_kind; the caller commits. */
 GEODEC_API geodec_status geodec_coverage_published_write(const geodec_coverage_published *c, geodec_artifact *a,
                                                          geodec_err *err) GEODEC_MUST_USE;
+
+/* The points, permutations, sizes of caches and distances of a file of draws; *s is all zero before and is cleared on
+ * failure too. The errors of geodec_foreign_read. */
+GEODEC_API geodec_status geodec_coverage_published_draws(const char *draws, geodec_coverage_published_splits *s,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_coverage_published_draws_clear(geodec_coverage_published_splits *s);
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_coverage_published_say(const geodec_hooks *hooks, const geodec_coverage_published *v);
 
 #endif

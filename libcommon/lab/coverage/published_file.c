@@ -54,3 +54,19 @@ void geodec_coverage_published_clear(geodec_coverage_published *c)
     geodec_artifact_clear(&geodec_coverage_published_kind, c);
     *c = (geodec_coverage_published){0};
 }
+
+void geodec_coverage_published_say(const geodec_hooks *hooks, const geodec_coverage_published *v)
+{
+    for (int64_t s = 0; s < v->shares; s++)
+        for (int64_t e = 0; e < v->n_eps; e++)
+            if (v->eps[e] == 3)
+                geodec_hooks_log(
+                    hooks, GEODEC_LOG_INFO,
+                    "%2lld of %lld cached, within 3: %.1f %% (raw %.1f %%, smoothed twice %.1f %%); closed form "
+                    "%.1f %%, Gaussian noise %.1f %% (sd %.1f), z %.1f",
+                    (long long)v->cached[s], (long long)v->points,
+                    100 * v->hit[GEODEC_PUBLISHED_ONCE][s * v->n_eps + e],
+                    100 * v->hit[GEODEC_PUBLISHED_RAW][s * v->n_eps + e],
+                    100 * v->hit[GEODEC_PUBLISHED_TWICE][s * v->n_eps + e], 100 * v->closed_form[s],
+                    100 * v->null_mean[s * v->n_eps + e], 100 * v->null_sd[s * v->n_eps + e], v->z[s * v->n_eps + e]);
+}

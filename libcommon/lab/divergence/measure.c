@@ -166,3 +166,55 @@ void geodec_divergence_work_clear(geodec_divergence_work *w)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     memset(w, 0, sizeof *w);
 }
+
+geodec_status geodec_divergence_measure_metrics(geodec_divergence_work *w, int n, char *const *paths,
+                                                geodec_provenance *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    double *basis = NULL;
+    for (w->metrics = 0; w->metrics < n; w->metrics++) {
+        const char *path = paths[w->metrics];
+        geodec_metric *m = w->metric + w->metrics;
+        GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &a, err));
+        GEODEC_TRY(geodec_metric_read(a, m, err));
+        int64_t d;
+        GEODEC_TRY(geodec_artifact_dim(a, "d", &d, err));
+        GEODEC_TRY(geodec_artifact_read(a, "/basis", &basis, err));
+        if (w->metrics == 0) {
+            w->n = m->n;
+            w->d = d;
+            w->basis = basis;
+            basis = NULL;
+            GEODEC_TRY(geodec_artifact_read(a, "/activation_row", &w->row, err));
+            GEODEC_TRY(geodec_artifact_get_i64(a, "layer", &w->layer, err));
+        } else if (m->n != w->n || m->points != w->metric[0].points || d != w->d ||
+                   memcmp(basis, w->basis, (size_t)(d * w->n) * sizeof *basis) != 0 ||
+                   memcmp(m->point, w->metric[0].point, (size_t)(m->points * m->n) * sizeof(double)) != 0)
+            GEODEC_THROW(GEODEC_CHECKSUM, "%s is of another chart or other points than %s", path, paths[0]);
+        geodec_mem_free(basis);
+        basis = NULL;
+        GEODEC_TRY(geodec_provenance_add_artifact(p, a, err));
+        geodec_artifact_close(a);
+        a = NULL;
+    }
+done:
+    geodec_mem_free(basis);
+    geodec_artifact_close(a);
+    return st;
+}
+
+void geodec_divergence_measure_say(const geodec_hooks *hooks, const geodec_divergence_work *w)
+{
+    const geodec_divergence *d = &w->result;
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "layer %lld, chart of %lld dimensions, %lld pairs; the chart holds %.1f %% of the squared step",
+                     (long long)w->layer, (long long)w->n, (long long)d->pairs, 100 * w->explained);
+    for (int64_t k = 0; k < d->kinds; k++)
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%-13s rank correlation with KL: in the chart %.3f [%.3f, %.3f], whole state %.3f [%.3f, %.3f]; median "
+            "KL / length %.3g",
+            d->name[k], d->rank[k][0].value, d->rank[k][0].low, d->rank[k][0].high, d->rank[k][1].value,
+            d->rank[k][1].low, d->rank[k][1].high, d->ratio[k][0]);
+}

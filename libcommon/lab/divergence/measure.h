@@ -3,6 +3,7 @@
 #ifndef GEODEC_LAB_DIVERGENCE_MEASURE_H
 #define GEODEC_LAB_DIVERGENCE_MEASURE_H
 
+#include "base/hooks.h"
 #include "chain/metric.h"
 #include "lab/divergence/correct.h"
 #include "lab/harness/model_states.h"
@@ -34,5 +35,12 @@ typedef struct geodec_divergence_work {
  * (GEODEC_CHECKSUM). */
 GEODEC_API geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_divergence_work_clear(geodec_divergence_work *w);
+
+/* Reads the metrics of n files and adds them to *p. GEODEC_CHECKSUM: they are of different charts or points. */
+GEODEC_API geodec_status geodec_divergence_measure_metrics(geodec_divergence_work *w, int n, char *const *paths,
+                                                           geodec_provenance *p, geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_divergence_measure_say(const geodec_hooks *hooks, const geodec_divergence_work *w);
 
 #endif

@@ -1,3 +1,4 @@
 lab/fisher_SRCS := \
   metric.c \
-  rank.c
+  rank.c \
+  windows.c

@@ -1,3 +1,4 @@
 lab/geodesicity_SRCS := \
+  cases.c \
   correct.c \
   file.c

@@ -1,4 +1,5 @@
 lab/harness_SRCS := \
+  charts.c \
   field.c \
   fisher_metric.c \
   kernels_avx2.c \
@@ -10,6 +11,7 @@ lab/harness_SRCS := \
   names.c \
   path.c \
   residual.c \
+  space.c \
   split.c \
   starts.c \
   three_metrics.c \

@@ -29,4 +29,10 @@ GEODEC_API extern const geodec_kind geodec_hjb_published_kind;
 GEODEC_API geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, int64_t points, int64_t n,
                                                     double sigma, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
+/* Means of one class of paths: the dataset `name` [paths][nodes][n] of the file of draws. GEODEC_FORMAT; the errors of
+ * geodec_foreign_read. */
+GEODEC_API geodec_status geodec_hjb_published_class(const char *draws, const char *name,
+                                                    const geodec_harness_manifold *m, const geodec_space *smooth,
+                                                    geodec_hjb_published_means *out, geodec_err *err) GEODEC_MUST_USE;
+
 #endif

@@ -1,5 +1,8 @@
 /* The published residuals of the three classes, with the residual of the geodesic equation as the control. */
 #include "artifact/binding.h"
+#include "base/mem.h"
+#include "io/foreign.h"
+#include "lab/harness/residual.h"
 #include "lab/hjb/published.h"
 
 typedef struct report {
@@ -45,4 +48,39 @@ geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, 
 {
     const report r = {row, n, 2 * n * n * n * n * points + n * n * n * n * n, sigma};
     return geodec_artifact_save(a, &r, err);
+}
+
+/* Means of one published class. */
+geodec_status geodec_hjb_published_class(const char *draws, const char *name, const geodec_harness_manifold *m,
+                                         const geodec_space *smooth, geodec_hjb_published_means *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_hjb_published_means r = {0};
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, m->n};
+    double *xs = NULL, *part = NULL;
+    GEODEC_TRY(geodec_foreign_read(draws, name, 3, shape, NULL, &xs, err));
+    const int64_t inner = shape[1] - 2;
+    if (inner < 1 || shape[0] < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: %s has no paths", draws, name);
+    GEODEC_NEW(part, 5 * inner);
+    for (int64_t p = 0; p < shape[0]; p++) {
+        const double *x = xs + p * shape[1] * m->n;
+        const geodec_residual_parts parts = {.total = part + 3 * inner, .connection = part + 4 * inner};
+        GEODEC_TRY(geodec_hjb_published(m, shape[1], x, part, part + inner, part + 2 * inner, err));
+        GEODEC_TRY(geodec_residual_path(smooth, shape[1], x, &parts, err));
+        for (int64_t l = 0; l < inner; l++) {
+            r.total += part[l];
+            r.kinetic += part[inner + l];
+            r.curvature += part[2 * inner + l];
+            r.covariant += part[3 * inner + l];
+            r.connection += part[4 * inner + l];
+        }
+    }
+    double *const all[] = {&r.total, &r.kinetic, &r.curvature, &r.covariant, &r.connection};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] /= (double)(inner * shape[0]);
+    r.paths = shape[0];
+    *out = r;
+done:
+    geodec_mem_free(xs);
+    geodec_mem_free(part);
+    return st;
 }

@@ -100,4 +100,14 @@ GEODEC_API geodec_status geodec_injectivity_published_write(const geodec_injecti
                                                             const double held_out[3], geodec_artifact *a,
                                                             geodec_err *err) GEODEC_MUST_USE;
 
+/* The numbers of a list separated by commas; where text is NULL, `count` of `points` places, evenly spread. In new
+ * memory. GEODEC_INVAL names the option. */
+GEODEC_API geodec_status geodec_injectivity_published_list(const char *text, const char *option, int64_t points,
+                                                           int64_t count, double **out, int64_t *n_out,
+                                                           geodec_err *err) GEODEC_MUST_USE;
+/* The same as numbers of points. GEODEC_INVAL: not whole, or not below `points`. */
+GEODEC_API geodec_status geodec_injectivity_published_points(const double *x, int64_t n, int64_t points,
+                                                             const char *option, int64_t **out,
+                                                             geodec_err *err) GEODEC_MUST_USE;
+
 #endif

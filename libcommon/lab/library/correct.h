@@ -21,6 +21,7 @@
 #define GEODEC_LAB_LIBRARY_CORRECT_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/successors.h"
 #include "lab/library/growth.h"
@@ -80,5 +81,8 @@ GEODEC_API void geodec_library_sweep_clear(geodec_library_sweep *s);
 /* Fills a new artifact of geodec_library_kind; the caller commits. */
 GEODEC_API geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_library_say(const geodec_hooks *hooks, const geodec_library_sweep *s);
 
 #endif

@@ -81,3 +81,25 @@ void geodec_library_sweep_clear(geodec_library_sweep *s)
     geodec_artifact_clear(&geodec_library_kind, s);
     *s = (geodec_library_sweep){0};
 }
+
+void geodec_library_say(const geodec_hooks *hooks, const geodec_library_sweep *s)
+{
+    static const char *const streams[GEODEC_LIBRARY_STREAMS] = {"text", "shuffled", "gaussian", NULL};
+    for (int w = 0; w < GEODEC_LIBRARY_STREAMS; w++) {
+        const geodec_library_summary *t = &s->target_summary[w];
+        const char *name = streams[w] ? streams[w] : geodec_surrogate_name(s->surrogate);
+        if (s->target_radius[w] > 0)
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                             "%-8s %.1f %% hits at %.3g median distances: second half %.1f %%, stored ~ seen^%.2f",
+                             name, 100 * t->hit_rate, s->target_radius[w], 100 * t->second_half, t->exponent);
+        else
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO, "%-8s never reaches %.1f %% hits", name, 100 * s->target);
+    }
+    if (s->has_quality)
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "error of such a hit's next state in rms steps: %.2f, moved by the difference %.2f; state itself %.2f, "
+            "random record %.2f",
+            s->target_quality[GEODEC_LIBRARY_COPY], s->target_quality[GEODEC_LIBRARY_TRANSPORT],
+            s->target_quality[GEODEC_LIBRARY_IDENTITY], s->target_quality[GEODEC_LIBRARY_RANDOM]);
+}

@@ -268,3 +268,23 @@ geodec_status geodec_records_published_write(const geodec_records_published *r, 
 {
     return geodec_artifact_save(a, r, err);
 }
+
+void geodec_records_published_say(const geodec_hooks *hooks, const geodec_records_published *r, double eps)
+{
+    double kept = 0, shift = 0;
+    for (int64_t i = 0; i < r->records; i++) {
+        kept += r->rank_error[i * r->n + r->rank - 1] / (double)r->records;
+        shift += r->shift_error[i * r->n + r->rank - 1] / (double)r->records;
+    }
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%lld records of %.0f bytes (%.0f with Phi itself); error of rank %lld: %g as published (factors against "
+        "themselves), %.3g in truth (mean; %.2g had Phi - I been cut)",
+        (long long)r->records, r->bytes, r->bytes_full, (long long)r->rank, r->round_trip, kept, shift);
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%lld queries, %lld anchors: %.1f %% nearer than %g (exact search %.1f %%; closed form of a cached neighbour "
+        "%.1f %%), recall of the two stages %.3f",
+        (long long)r->queries, (long long)r->anchors, 100 * r->hit, eps, 100 * r->hit_exact, 100 * r->closed_form,
+        r->recall);
+}

@@ -15,6 +15,7 @@
 #define GEODEC_LAB_RECORDS_PUBLISHED_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "lab/harness/manifold.h"
 
 GEODEC_API extern const geodec_kind geodec_records_published_kind;
@@ -61,5 +62,8 @@ GEODEC_API void geodec_records_published_clear(geodec_records_published *r);
 /* Fills a new artifact of geodec_records_published_kind; the caller commits. */
 GEODEC_API geodec_status geodec_records_published_write(const geodec_records_published *r, geodec_artifact *a,
                                                         geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words; eps: that of the draws. */
+GEODEC_API void geodec_records_published_say(const geodec_hooks *hooks, const geodec_records_published *r, double eps);
 
 #endif

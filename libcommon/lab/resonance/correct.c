@@ -1,4 +1,5 @@
 #include "lab/resonance/correct.h"
+#include "lab/resonance/published.h"
 
 #include "artifact/binding.h"
 #include "base/clock.h"
@@ -333,4 +334,26 @@ geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact 
         all.slope_flow = &r->slope[1];
     }
     return geodec_artifact_save(a, &all, err);
+}
+
+void geodec_resonance_say(const geodec_hooks *hooks, const geodec_resonance *r)
+{
+    const geodec_resonance_published_row p = geodec_resonance_published_explain();
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "one core: %.1f GFLOP/s; floor of %lld x %lld: %.4f us, of %lld x %lld: %.4f us", 1e-9 * r->peak,
+                     (long long)r->n, (long long)r->n, r->floor_us[0], (long long)(2 * r->n), (long long)(2 * r->n),
+                     r->floor_us[1]);
+    for (int b = 0; b < GEODEC_RESONANCE_BATCHES; b++)
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%5lld queries: us each, n: loop %.4f, one product %.4f, kernel %.4f; 2n: %.4f, %.4f, %.4f (%.2f of the "
+            "floor); published ratio %.1f, with a steady loop %.1f, compiled %.1f",
+            (long long)geodec_resonance_batch[b], r->loop_us[0][b], r->gemm_us[0][b], r->kernel_us[0][b],
+            r->loop_us[1][b], r->gemm_us[1][b], r->kernel_us[1][b], r->kernel_us[1][b] / r->floor_us[1], p.speedup[b],
+            p.steady[b], r->loop_us[0][b] / r->gemm_us[0][b]);
+    if (r->move[0] > 0)
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "against true paths, moved by %.0e: error %.1e (unmoved %.1e), order %.2f; flow %.1e, order %.2f",
+            r->move[2], r->error[0][2], r->control[0][2], r->slope[0], r->error[1][2], r->slope[1]);
 }

@@ -10,6 +10,7 @@
 #define GEODEC_LAB_RESONANCE_CORRECT_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "geometry/propagate.h"
 #include "lab/resonance/published.h"
 
@@ -55,5 +56,8 @@ GEODEC_API geodec_status geodec_resonance_published(int64_t n, const double *phi
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_resonance_say(const geodec_hooks *hooks, const geodec_resonance *r);
 
 #endif

@@ -337,3 +337,24 @@ geodec_status geodec_substitution_write(const geodec_substitution *s, const char
     }
     return geodec_artifact_save(a, &r, err);
 }
+
+void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitution *s)
+{
+    enum { ALL = GEODEC_SUBSTITUTION_SHARES - 1 };
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld records, %lld queries, chart of %lld dimensions; %lld propagators broke down",
+                     (long long)s->records, (long long)s->queries, (long long)s->n, (long long)s->broken);
+    for (int k = 0; k < GEODEC_SUBSTITUTES; k++)
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%-10s error %.3f [%.3f, %.3f] steps, same token %4.1f %% [%.1f, %.1f]; of the nearest 10 %%: %.3f, "
+            "%4.1f %%",
+            geodec_substitution_method_name((geodec_substitution_method)k), s->error[k][ALL].value,
+            s->error[k][ALL].low, s->error[k][ALL].high, 100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low,
+            100 * s->agree[k][ALL].high, s->error[k][1].value, 100 * s->agree[k][1].value);
+    if (s->full_us > 0)
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                         "a step %.0f us, its head %.0f us, a lookup %.1f us: substituting all %.1f x, a tenth %.2f x",
+                         s->full_us, s->head_us, s->lookup_us, geodec_substitution_speedup(s, 1),
+                         geodec_substitution_speedup(s, 0.1));
+}

@@ -19,6 +19,7 @@
 #define GEODEC_LAB_SUBSTITUTION_CORRECT_H
 
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 #include "geometry/rbf.h"
 #include "linalg/stats.h"
 
@@ -86,5 +87,8 @@ GEODEC_API extern const geodec_kind geodec_substitution_kind;
 /* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
 GEODEC_API geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitution *s);
 
 #endif

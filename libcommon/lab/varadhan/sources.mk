@@ -1,5 +1,6 @@
 lab/varadhan_SRCS := \
   ask.c \
   attention_gradient.c \
+  cases.c \
   correct.c \
   file.c

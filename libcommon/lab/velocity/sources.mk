@@ -1,4 +1,5 @@
 lab/velocity_SRCS := \
+  cases.c \
   correct.c \
   file.c \
   model.c

@@ -2,4 +2,6 @@ lab/verification_SRCS := \
   control.c \
   convention.c \
   correct.c \
-  file.c
+  file.c \
+  input.c \
+  report.c

@@ -89,4 +89,8 @@ GEODEC_API geodec_status geodec_warp_write(const geodec_warp *field, const geode
                                            const geodec_warp_options *o, geodec_artifact *a,
                                            geodec_err *err) GEODEC_MUST_USE;
 
+/* Logs the figures in words; what: the name of the space. */
+GEODEC_API void geodec_warp_say(const geodec_hooks *hooks, const char *what, const geodec_warp *w,
+                                const geodec_warp_options *o);
+
 #endif

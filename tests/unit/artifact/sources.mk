@@ -5,4 +5,5 @@ artifact_TESTS := \
   test_binding_rows.c \
   test_compare.c \
   test_select.c \
+  test_select_report.c \
   test_sweep.c

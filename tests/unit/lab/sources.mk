@@ -16,6 +16,7 @@ lab_TESTS := \
   test_published_density.c \
   test_published_hjb.c \
   test_published_manifold.c \
+  test_published_points.c \
   test_published_records.c \
   test_published_substitution.c \
   test_published_validity.c \

@@ -1,5 +1,6 @@
 measure_TESTS := \
   test_bench.c \
+  test_bench_lists.c \
   test_drafts.c \
   test_faults.c \
   test_flowmap.c \

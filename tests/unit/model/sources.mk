@@ -7,6 +7,7 @@ model_TESTS := \
   test_forward.c \
   test_golden.c \
   test_kernels.c \
+  test_layer_list.c \
   test_lowkv.c \
   test_memory.c \
   test_products.c \

@@ -1,27 +1,27 @@
-#include "cli/printer.h"
+#include "decode/printer.h"
 
 #include "base/mem.h"
 #include "decode/stoptext.h"
 
-#include <stdio.h>
 #include <string.h>
 
-struct printer {
+struct geodec_printer {
     geodec_detok detok;
     geodec_stoptext *stop; /* NULL = none */
     char *piece, *out;
     char last; /* byte written last */
     bool ended;
+    FILE *to;
 };
 
-static void put(printer *p, const char *bytes, size_t n)
+static void put(geodec_printer *p, const char *bytes, size_t n)
 {
     if (n == 0) return;
     p->last = bytes[n - 1];
-    if (fwrite(bytes, 1, n, stdout) != n) p->ended = true; /* reported when stdout is closed */
+    if (fwrite(bytes, 1, n, p->to) != n) p->ended = true; /* reported when it is closed */
 }
 
-static void put_piece(printer *p, size_t n)
+static void put_piece(geodec_printer *p, size_t n)
 {
     if (!p->stop) {
         put(p, p->piece, n);
@@ -32,14 +32,15 @@ static void put_piece(printer *p, size_t n)
     put(p, p->out, n_out);
 }
 
-geodec_status printer_open(const geodec_tokenizer *t, const int32_t *prompt, int64_t n, bool echo,
-                           const char *stop_text, printer **out, geodec_err *err)
+geodec_status geodec_printer_open(const geodec_tokenizer *t, const int32_t *prompt, int64_t n, bool echo,
+                                  const char *stop_text, FILE *to, geodec_printer **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    printer *p = NULL;
+    geodec_printer *p = NULL;
     const int64_t room = (int64_t)geodec_decode_room(t);
     GEODEC_NEW(p, 1);
     p->last = '\n';
+    p->to = to;
     GEODEC_NEW(p->piece, room);
     GEODEC_NEW(p->out, room + (stop_text ? (int64_t)strlen(stop_text) : 0));
     if (stop_text) GEODEC_TRY(geodec_stoptext_create(stop_text, &p->stop, err));
@@ -51,32 +52,32 @@ geodec_status printer_open(const geodec_tokenizer *t, const int32_t *prompt, int
     *out = p;
     p = NULL;
 done:
-    printer_close(p);
+    geodec_printer_close(p);
     return st;
 }
 
-int printer_emit(void *ctx, int32_t token)
+int geodec_printer_emit(void *ctx, int32_t token)
 {
-    printer *p = ctx;
+    geodec_printer *p = ctx;
     put_piece(p, geodec_decode_feed(&p->detok, token, p->piece));
     return p->ended;
 }
 
-void printer_flush(void *ctx)
+void geodec_printer_flush(void *ctx)
 {
-    printer *p = ctx;
-    if (fflush(stdout) != 0) p->ended = true;
+    geodec_printer *p = ctx;
+    if (fflush(p->to) != 0) p->ended = true;
 }
 
-void printer_end(printer *p)
+void geodec_printer_end(geodec_printer *p)
 {
     put_piece(p, geodec_decode_flush(&p->detok, p->piece));
     if (p->stop) put(p, p->out, geodec_stoptext_flush(p->stop, p->out));
     if (p->last != '\n') put(p, "\n", 1);
-    printer_flush(p);
+    geodec_printer_flush(p);
 }
 
-void printer_close(printer *p)
+void geodec_printer_close(geodec_printer *p)
 {
     if (!p) return;
     geodec_stoptext_destroy(p->stop);

@@ -1,4 +1,4 @@
-#include "cli/schema.h"
+#include "artifact/schema.h"
 
 #include <ctype.h>
 
@@ -19,7 +19,7 @@ static void storage(FILE *out, const geodec_field *f)
     (void)fprintf(out, " %d |\n", f->since_minor);
 }
 
-void schema_print(FILE *out, const geodec_kind *kind)
+void geodec_schema_print(FILE *out, const geodec_kind *kind)
 {
     static const char *const attr_types[] = {"i64", "f64", "text"};
     (void)fprintf(out, "# Artifact kind `%s`, schema version %d.%d\n\n", kind->name, kind->major, kind->minor);

@@ -1,4 +1,4 @@
-#include "cli/layers.h"
+#include "model/layer_list.h"
 
 #include "base/mem.h"
 
@@ -29,17 +29,19 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-geodec_status parse_layers(const char *text, int32_t n_layer, int32_t list[MAX_LAYERS], int32_t *n, geodec_err *err)
+geodec_status geodec_layer_list_parse(const char *text, int32_t n_layer, int32_t list[GEODEC_LAYERS_MAX], int32_t *n,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *copy = geodec_mem_strdup(text), *rest = NULL;
     int32_t count = 0, kept = 0;
     if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for the list of layers");
     if (strcmp(copy, "all") == 0) {
-        for (; count <= n_layer && count < MAX_LAYERS; count++) list[count] = count;
+        for (; count <= n_layer && count < GEODEC_LAYERS_MAX; count++) list[count] = count;
     } else {
         for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-            if (count == MAX_LAYERS) GEODEC_THROW(GEODEC_INVAL, "--layers: more than %d layers", MAX_LAYERS);
+            if (count == GEODEC_LAYERS_MAX)
+                GEODEC_THROW(GEODEC_INVAL, "--layers: more than %d layers", GEODEC_LAYERS_MAX);
             GEODEC_TRY(one_layer(word, n_layer, &list[count++], err));
         }
     }

@@ -1,33 +1,28 @@
-#include "cli/dialogue.h"
+#include "decode/dialogue.h"
 
 #include "base/mem.h"
-#include "cli/printer.h"
-#include "cli/report.h"
+#include "decode/printer.h"
 #include "io/file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LINE_MAX = 16 << 20 };
 
 typedef struct talk {
-    const dialogue *d;
+    const geodec_dialogue *d;
     int32_t *token; /* [n] of the conversation */
     int64_t n, room, turns;
     int64_t cached; /* of them, rows in the cache */
-    bool terminal, stopped;
-    printer *printer;
+    bool stopped;
+    geodec_printer *printer;
 } talk;
-
-/* ---- input ------------------------------------------------------------------------------------------------------ */
 
 static void ask(const talk *t)
 {
-    if (!t->terminal) return;
-    fputs("> ", stderr);
-    fflush(stderr);
+    if (!t->d->terminal) return;
+    (void)fputs("> ", t->d->notes);
+    (void)fflush(t->d->notes);
 }
 
 /* One line without its end, zero-terminated; *line NULL at the end of the input. */
@@ -38,18 +33,18 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
     size_t room = 0, length = 0;
     ask(t);
     for (;;) {
-        const int c = getc(stdin);
-        if (c == EOF && ferror(stdin) && errno == EINTR) {
-            clearerr(stdin);
-            if (report_stop_asked()) GEODEC_THROW(GEODEC_INTERRUPTED, "interrupted");
-            if (report_turn_stopped()) {
-                fputs("\n(/quit or the end of the input ends)\n", stderr);
+        const int c = getc(t->d->in);
+        if (c == EOF && ferror(t->d->in) && errno == EINTR) {
+            clearerr(t->d->in);
+            if (t->d->stop_asked()) GEODEC_THROW(GEODEC_INTERRUPTED, "interrupted");
+            if (t->d->turn_stopped()) {
+                (void)fputs("\n(/quit or the end of the input ends)\n", t->d->notes);
                 length = 0;
                 ask(t);
             }
             continue;
         }
-        if (c == EOF && ferror(stdin)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
+        if (c == EOF && ferror(t->d->in)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
         if (c == EOF && length == 0) goto done; /* text, if any, is freed there */
         if (length + 1 >= room) {
             if (room >= LINE_MAX) GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
@@ -71,13 +66,11 @@ done:
     return st;
 }
 
-/* ---- a turn ----------------------------------------------------------------------------------------------------- */
-
 /* The new tokens of a message. */
 static geodec_status encode(const talk *t, const char *line, size_t n, int32_t **ids, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const dialogue *d = t->d;
+    const geodec_dialogue *d = t->d;
     char *text = NULL;
     int32_t *id = NULL;
     const geodec_chat_message user = {GEODEC_CHAT_USER, line, n};
@@ -122,12 +115,12 @@ done:
 static int on_token(void *ctx, int32_t token)
 {
     talk *t = ctx;
-    const int ended = printer_emit(t->printer, token);
-    if (report_turn_stopped()) t->stopped = true;
+    const int ended = geodec_printer_emit(t->printer, token);
+    if (t->d->turn_stopped()) t->stopped = true;
     return ended || t->stopped;
 }
 
-static void on_round(void *ctx) { printer_flush(((talk *)ctx)->printer); }
+static void on_round(void *ctx) { geodec_printer_flush(((talk *)ctx)->printer); }
 
 static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
 {
@@ -135,8 +128,8 @@ static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
     (void)done;
     (void)total;
     /* A turn that is stopped in its reply keeps it: on_token ends that. */
-    if (strcmp(what, "prompt") == 0 && report_turn_stopped()) t->stopped = true;
-    return report_stop_asked() || (t->stopped && strcmp(what, "prompt") == 0);
+    if (strcmp(what, "prompt") == 0 && t->d->turn_stopped()) t->stopped = true;
+    return t->d->stop_asked() || (t->stopped && strcmp(what, "prompt") == 0);
 }
 
 static geodec_status compare(const talk *t, int64_t n_prompt, const geodec_decode_options *o, const geodec_decoded *got,
@@ -161,7 +154,7 @@ done:
 static geodec_status reply(talk *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const dialogue *d = t->d;
+    const geodec_dialogue *d = t->d;
     const int64_t n_prompt = t->n, cached = t->cached;
     geodec_decoded got = {0};
     geodec_decode_options o = *d->options;
@@ -171,28 +164,27 @@ static geodec_status reply(talk *t, geodec_err *err)
     o.round_end = on_round;
     o.ctx = t;
     o.hooks = &hooks;
-    GEODEC_TRY(printer_open(d->tokenizer, t->token, t->n, false, d->stop_text, &t->printer, err));
+    GEODEC_TRY(geodec_printer_open(d->tokenizer, t->token, t->n, false, d->stop_text, t->d->out, &t->printer, err));
     st = geodec_decode(d->target, t->token, n_prompt, d->drafter, &o, &got, err);
-    printer_end(t->printer);
+    geodec_printer_end(t->printer);
     t->cached = d->target->length(d->target->self);
-    if (st == GEODEC_INTERRUPTED && t->stopped && !report_stop_asked()) {
+    if (st == GEODEC_INTERRUPTED && t->stopped && !t->d->stop_asked()) {
         geodec_err_clear(err);
         st = GEODEC_OK;
-        fputs("(stopped)\n", stderr);
+        (void)fputs("(stopped)\n", t->d->notes);
         goto done;
     }
     GEODEC_TRY(st);
     GEODEC_TRY(append(t, got.token, got.n, err));
     if (got.end == GEODEC_END_CONTEXT)
-        fprintf(stderr, "(the context of %d tokens is full: /reset begins anew)\n", d->target->n_ctx);
-    if (d->cli->verbose > 0)
-        cli_say(d->cli,
-                "turn %lld: %lld rows of the prompt, %lld tokens in %lld passes, %lld of %d rows of the context",
-                (long long)t->turns, (long long)got.counters.prompt_rows, (long long)got.n,
-                (long long)got.counters.target_passes, (long long)t->cached, d->target->n_ctx);
+        (void)fprintf(t->d->notes, "(the context of %d tokens is full: /reset begins anew)\n", d->target->n_ctx);
+    geodec_hooks_log(d->hooks, GEODEC_LOG_DEBUG,
+                     "turn %lld: %lld rows of the prompt, %lld tokens in %lld passes, %lld of %d rows of the context",
+                     (long long)t->turns, (long long)got.counters.prompt_rows, (long long)got.n,
+                     (long long)got.counters.target_passes, (long long)t->cached, d->target->n_ctx);
     if (d->plain) GEODEC_TRY(compare(t, n_prompt, &o, &got, err));
 done:
-    printer_close(t->printer);
+    geodec_printer_close(t->printer);
     t->printer = NULL;
     geodec_decode_free(&got);
     return st;
@@ -205,13 +197,13 @@ static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *
     int64_t count = 0;
     const int64_t bad = geodec_file_utf8_check(line, n);
     if (bad >= 0) {
-        fprintf(stderr, "(not UTF-8 at byte %lld: the line is not taken)\n", (long long)bad);
+        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld: the line is not taken)\n", (long long)bad);
         goto done;
     }
     GEODEC_TRY(encode(t, line, n, &ids, &count, err));
     if (t->n + count > t->d->target->n_ctx) {
-        fprintf(
-            stderr,
+        (void)fprintf(
+            t->d->notes,
             "(no room in the context: %lld tokens and %lld more, of %d; the line is not taken, /reset begins anew)\n",
             (long long)t->n, (long long)count, t->d->target->n_ctx);
         goto done;
@@ -226,16 +218,13 @@ done:
     return st;
 }
 
-geodec_status dialogue_run(const dialogue *d, geodec_err *err)
+geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    talk t = {.d = d, .terminal = isatty(STDIN_FILENO) != 0};
+    talk t = {.d = d};
     char *line = NULL;
     size_t n = 0;
-    if (t.terminal) {
-        report_turns();
-        fputs("/reset begins anew, /quit ends; an interrupt (Ctrl-C) ends a reply\n", stderr);
-    }
+    if (d->terminal) (void)fputs("/reset begins anew, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
     for (;;) {
         geodec_mem_free(line);
         line = NULL;
@@ -245,7 +234,7 @@ geodec_status dialogue_run(const dialogue *d, geodec_err *err)
         if (strcmp(line, "/reset") == 0)
             t.n = t.cached = 0;
         else if (line[0] == '/' && line[1] != '/')
-            fputs("(commands: /reset, /quit; // begins a line that begins with /)\n", stderr);
+            (void)fputs("(commands: /reset, /quit; // begins a line that begins with /)\n", d->notes);
         else
             GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
     }

@@ -1,0 +1,29 @@
+/* Opens METRIC.h5 of any kind: what every stage that takes a metric begins with. */
+#ifndef GEODEC_LAB_HARNESS_SPACE_H
+#define GEODEC_LAB_HARNESS_SPACE_H
+
+#include "chain/metric_space.h"
+#include "lab/harness/manifold.h"
+
+/* Zero before geodec_harness_space_open; stays where it is, for `space` may point into it. */
+typedef struct geodec_harness_space {
+    const geodec_space *space; /* the metric, whatever its kind */
+    geodec_artifact *file;     /* open, for provenance and the fields of the source */
+    geodec_metric metric; /* kind, points, neighbours, matrices (NULL: those of a large field, which stay in a file) */
+    const geodec_rbf *field;                  /* of the kinds that are fields; NULL otherwise */
+    const geodec_harness_manifold *published; /* of the kind `published`; NULL otherwise */
+    geodec_metric_space smooth;               /* owner of space and field but for the kind `published` */
+    geodec_harness_manifold manifold;         /* owner for the kind `published` */
+} geodec_harness_space;
+
+/* The errors of geodec_artifact_open, geodec_metric_read, geodec_metric_space_init and geodec_harness_manifold_read.
+ * Nothing is left open on failure. */
+GEODEC_API geodec_status geodec_harness_space_open(const char *path, geodec_harness_space *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+/* --mode correct|ref of a tool against the metric it was given: *ref. GEODEC_INVAL when they do not go together: ref
+ * needs the published manifold (geodec-metric --mode ref), which nothing else should be computed on. */
+GEODEC_API geodec_status geodec_harness_space_mode(const geodec_harness_space *s, const char *mode, bool *ref,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_harness_space_close(geodec_harness_space *s); /* all zero is allowed */
+
+#endif

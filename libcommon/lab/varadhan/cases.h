@@ -1,0 +1,28 @@
+/* The cases of an experiment: a metric, a layer and a kind of keys each. */
+#ifndef GEODEC_LAB_VARADHAN_CASES_H
+#define GEODEC_LAB_VARADHAN_CASES_H
+
+#include "base/hooks.h"
+#include "lab/harness/charts.h"
+#include "lab/varadhan/ask.h"
+
+enum { GEODEC_VARADHAN_CASES = 256 };
+
+typedef struct geodec_varadhan_cases {
+    geodec_harness_charts charts;
+    geodec_harness_split split;
+    geodec_varadhan_options o;
+    geodec_varadhan_case cases[GEODEC_VARADHAN_CASES];
+    int64_t n_cases, columns, n_queries;
+    bool any, near; /* kinds of keys */
+} geodec_varadhan_cases;
+
+/* For geodec_harness_charts_fitted and its like, ctx: the cases. GEODEC_LIMIT: too many. */
+GEODEC_API geodec_status geodec_varadhan_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
+                                                   const geodec_harness_sites *f, const char *metric,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_varadhan_cases_say(const geodec_hooks *hooks, const geodec_varadhan_cases *s);
+
+#endif

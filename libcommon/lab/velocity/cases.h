@@ -1,0 +1,27 @@
+/* The cases of an experiment: a metric and a layer each. */
+#ifndef GEODEC_LAB_VELOCITY_CASES_H
+#define GEODEC_LAB_VELOCITY_CASES_H
+
+#include "base/hooks.h"
+#include "lab/harness/charts.h"
+#include "lab/velocity/model.h"
+
+enum { GEODEC_VELOCITY_CASES = 256 };
+
+typedef struct geodec_velocity_cases {
+    geodec_harness_charts charts;
+    geodec_harness_split split;
+    geodec_velocity_initial_options o;
+    geodec_velocity_initial_case cases[GEODEC_VELOCITY_CASES];
+    int64_t n_cases;
+} geodec_velocity_cases;
+
+/* For geodec_harness_charts_fitted and its like, ctx: the cases. GEODEC_LIMIT: too many. */
+GEODEC_API geodec_status geodec_velocity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
+                                                   const geodec_harness_sites *f, const char *metric,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* Logs the figures in words. */
+GEODEC_API void geodec_velocity_cases_say(const geodec_hooks *hooks, const geodec_velocity_cases *s);
+
+#endif

@@ -1,0 +1,110 @@
+#include "drafters/drafting.h"
+#include "measure/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lists {
+    geodec_bench_plan *plan;
+    geodec_bench_request *requests;
+} lists;
+
+/* Calls take(ctx, word) for every word of a list separated by commas. */
+static geodec_status each(const char *what, const char *list,
+                          geodec_status (*take)(lists *, const char *, geodec_err *), lists *l, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char word[32];
+    for (const char *at = list; at;) {
+        const char *end = strchr(at, ',');
+        const size_t n = end ? (size_t)(end - at) : strlen(at);
+        if (n == 0 || n >= sizeof word) GEODEC_THROW(GEODEC_INVAL, "--%s %s: an empty or overlong word", what, list);
+        memcpy(word, at, n);
+        word[n] = '\0';
+        GEODEC_TRY_MSG(take(l, word, err), "--%s", what);
+        at = end ? end + 1 : NULL;
+    }
+done:
+    return st;
+}
+
+static geodec_status create(void *ctx, geodec_drafter **out, geodec_err *err)
+{
+    const geodec_bench_request *r = ctx;
+    return geodec_drafting_create(r->drafting, r->name, out, err);
+}
+
+static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (strcmp(word, "none") == 0) goto done; /* plain decoding is measured in any case */
+    bool oracle = strcmp(word, "oracle") == 0;
+    double alpha = 1;
+    if (strncmp(word, "oracle:", 7) == 0) {
+        char *end;
+        alpha = strtod(word + 7, &end);
+        if (end == word + 7 || *end != '\0' || !(alpha > 0 && alpha <= 1))
+            GEODEC_THROW(GEODEC_INVAL, "'%s': the share of right drafts lies above 0 and up to 1", word);
+        oracle = true;
+    }
+    if (!oracle && !geodec_drafting_knows(word)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", word);
+    if (l->plan->n_drafters == GEODEC_BENCH_DRAFTERS)
+        GEODEC_THROW(GEODEC_INVAL, "more than %d drafters", GEODEC_BENCH_DRAFTERS);
+    const int32_t i = l->plan->n_drafters++;
+    (void)snprintf(l->requests[i].name, sizeof l->requests[i].name, "%s", word);
+    l->plan->drafter[i] = (geodec_bench_drafter){l->requests[i].name, oracle ? NULL : create, &l->requests[i], alpha};
+done:
+    return st;
+}
+
+/* Rising numbers of 1 to most. */
+static geodec_status take_number(const char *word, const char *what, int32_t most, int32_t *n, int32_t *list,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *end;
+    const long v = strtol(word, &end, 10);
+    if (*end != '\0' || v < 1 || v > most || *n == GEODEC_BENCH_GAMMAS)
+        GEODEC_THROW(GEODEC_INVAL, "'%s' is no %s of 1 to %d", word, what, most);
+    if (*n > 0 && v <= list[*n - 1]) GEODEC_THROW(GEODEC_INVAL, "%ss must rise: %s", what, word);
+    list[(*n)++] = (int32_t)v;
+done:
+    return st;
+}
+
+static geodec_status take_gamma(lists *l, const char *word, geodec_err *err)
+{
+    return take_number(word, "draft length", GEODEC_BENCH_GAMMA, &l->plan->n_gammas, l->plan->gamma, err);
+}
+
+static geodec_status take_budget(lists *l, const char *word, geodec_err *err)
+{
+    return take_number(word, "tree size", GEODEC_DRAFT_MAX, &l->plan->n_budgets, l->plan->budget, err);
+}
+
+static geodec_status take_mode(lists *l, const char *word, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (strcmp(word, "greedy") == 0)
+        l->plan->greedy = true;
+    else if (strcmp(word, "sampled") == 0)
+        l->plan->sampled = true;
+    else
+        GEODEC_THROW(GEODEC_INVAL, "unknown mode '%s'", word);
+done:
+    return st;
+}
+
+geodec_status geodec_bench_lists(geodec_bench_plan *plan, geodec_bench_request *requests, const char *drafters,
+                                 const char *gammas, const char *trees, const char *modes, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    lists l = {plan, requests};
+    memset(requests, 0, GEODEC_BENCH_DRAFTERS * sizeof *requests);
+    GEODEC_TRY(each("drafters", drafters, take_drafter, &l, err));
+    GEODEC_TRY(each("gammas", gammas, take_gamma, &l, err));
+    if (trees) GEODEC_TRY(each("trees", trees, take_budget, &l, err));
+    GEODEC_TRY(each("modes", modes, take_mode, &l, err));
+done:
+    return st;
+}

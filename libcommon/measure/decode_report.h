@@ -1,0 +1,27 @@
+/* The JSON report of one decoding. */
+#ifndef GEODEC_MEASURE_DECODE_REPORT_H
+#define GEODEC_MEASURE_DECODE_REPORT_H
+
+#include "decode/loop.h"
+#include "measure/readiness.h"
+
+typedef struct geodec_decode_report {
+    const char *tool, *command_line;
+    uint64_t seed;
+    int64_t threads;
+    const geodec_session *session;
+    const geodec_drafter *drafter;                      /* NULL = none */
+    double flow_consistency, flow_consistency_shuffled; /* geodec_drafting_consistency */
+    const char *artifact_model_sha256;                  /* of the artifact the drafter was made from, "" = none */
+    const geodec_decode_options *options;
+    int64_t n_prompt;
+    const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
+} geodec_decode_report;
+
+/* What one decoding can say for the readiness report: no interval, so never geodesic_ready. */
+GEODEC_API geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r);
+/* The readiness report (measure/readiness.h) of this one decoding, and its counters. */
+GEODEC_API geodec_status geodec_decode_report_write(const char *path, const geodec_decode_report *r,
+                                                    const geodec_readiness *ready, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
