@@ -11,7 +11,7 @@ geodec_status geodec_numbers_parse(const char *list, const char *option, double 
     for (*n = 0;; at = end + 1) {
         const double v = strtod(at, &end);
         if (end == at || (*end && *end != ',') || !(v >= low && v <= high) || *n == room)
-            GEODEC_THROW(GEODEC_INVAL, "%s: '%.80s' is no list of up to %lld numbers from %g to %g", option, list,
+            GEODEC_THROW(GEODEC_INVAL, "%s: '%.80s' is not a list of up to %lld numbers from %g to %g", option, list,
                          (long long)room, low, high);
         out[(*n)++] = v;
         if (!*end) break;

@@ -16,7 +16,7 @@ geodec_status geodec_import_format(const char *path, const char *dataset, const 
         *found = "export";
         goto done;
     }
-    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is no regular file", path);
+    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
     f = fopen(path, "rb");
     if (!f) GEODEC_THROW(GEODEC_IO, "%s cannot be read", path);
     const size_t n = fread(head, 1, sizeof head, f);

@@ -148,7 +148,7 @@ refused() {
         sed -i "$2" "$dir/bad/$file"
         refused 3 "$1" "$dir/bad"
     }
-    damaged "samples" 's/"n_samples": 40/"n_samples": 41/'
+    damaged "sample count" 's/"n_samples": 40/"n_samples": 41/'
     damaged "coordinates" '5s/, [-0-9.]*\],$/],/'
     damaged "not a number" '0,/^\[\([-0-9.]*\)/s//["\1"/'
     damaged "n_samples" 's/"n_samples": 40/"n_samples": 40.5/'
@@ -180,7 +180,7 @@ refused() {
     printf '1\t2\n3\n' > "$dir/ragged.tsv"
     refused 3 "ragged.tsv:2" --coordinates "$dir/ragged.tsv"
     head -c 3000 "$dir/cloud.h5" > "$dir/cut.h5"
-    refused 3 "no HDF5 file" --coordinates --dataset coordinates "$dir/cut.h5"
+    refused 3 "not an HDF5 file" --coordinates --dataset coordinates "$dir/cut.h5"
     refused 1 "no dataset" --coordinates --dataset nowhere "$dir/cloud.h5"
     refused 3 "rank 1" --coordinates --dataset row "$dir/cloud.h5"
     head -20 "$dir/points.tsv" > "$dir/few.tsv"

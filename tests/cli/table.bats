@@ -68,7 +68,7 @@ refused() {
     refused 2 "next to a sum" g.tsv 'y=sum(x) + x'
     refused 2 "a sum within a sum" g.tsv 'y=sum(mean(x))'
     refused 2 "single rows" --where 'sum(x) > 1' g.tsv x
-    refused 2 "no share" g.tsv 'q=quantile(x, 2)'
+    refused 2 "is not between 0 and 1" g.tsv 'q=quantile(x, 2)'
     # as many groups as rows: the same sums as awk's
     awk 'BEGIN {print "k\tv"; for (i = 0; i < 20000; i++) print i % 7919 "\t" i}' > many.tsv
     cmp <("$table" --no-header many.tsv k 's=sum(v)') <(awk 'NR > 1 {s[$1] += $2} END {for (i = 0; i < 7919; i++) print i "\t" s[i]}' many.tsv)

@@ -27,7 +27,7 @@ static const cli_option options[] = {
     OPT_I64("neighbours", 'k', &neighbours, 1, GEODEC_FLOW_NEAR_MAX, "K", "nearest nodes that vote when drafting"),
     OPT_I64("own", 0, &own, 0, GEODEC_FLOW_NEAR_MAX, "K", "nearest earlier positions of the text at hand that vote"),
     OPT_I64("chains", 0, &chains, 1, GEODEC_FLOW_NEAR_MAX, "K",
-            "a draft with fewer voters left has its bucket asked again"),
+            "a draft with fewer neighbours left has its bucket asked again"),
     OPT_I64("calibration", 0, &opt.calibration, 0, 1e9, "N",
             "positions predicted for the calibration, each with its own text left out"),
 };

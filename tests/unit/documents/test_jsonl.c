@@ -73,8 +73,8 @@ Test(jsonl, what_does_not_fit_is_named_or_is_text)
 {
     static char deep[512];
     bad("{\"text\": \"a\"}\n\n{\"text\": }\n", GEODEC_FORMAT, "my.jsonl:3", "unexpected");
-    bad("{\"text\": \"a\"}\nplain\n", GEODEC_FORMAT, "my.jsonl:2", "no JSON object");
-    bad("[1]\n", GEODEC_FORMAT, "my.jsonl:1", "no JSON object");
+    bad("{\"text\": \"a\"}\nplain\n", GEODEC_FORMAT, "my.jsonl:2", "not a JSON object");
+    bad("[1]\n", GEODEC_FORMAT, "my.jsonl:1", "not a JSON object");
     bad("{\"text\": 5}\n", GEODEC_FORMAT, "my.jsonl:1", "not text");
     bad("{\"words\": \"a\"}\n", GEODEC_FORMAT, "my.jsonl:1", "without \"text\"");
     bad("{\"messages\": {}}\n", GEODEC_FORMAT, "my.jsonl:1", "no list");
