@@ -122,7 +122,7 @@ refused() {
 
 @test "wrong kind: says what it is, what is wanted and which tool makes it" {
     for kind in $("$bin/geodec-info" --kinds | grep -v '^activations$'); do
-        says "$dir/good.h5" 3 "kind 'activations'; kind '$kind', made by geodec-" "$bin/geodec-check" --kind "$kind"
+        says "$dir/good.h5" 3 "is of kind 'activations', not '$kind' (made by geodec-" "$bin/geodec-check" --kind "$kind"
     done
 }
 

@@ -64,8 +64,8 @@ refused() {
 		no-merges key 'tokenizer.ggml.merges' is missing
 		no-tokens key 'tokenizer.ggml.tokens' is missing
 		number-merges tokenizer.ggml.merges
-		bare-merge merge 1 is no pair
-		empty-merge merge 2 is no pair
+		bare-merge merge 1 is not a pair
+		empty-merge merge 2 is not a pair
 		long-merge merge 0 has 5000 bytes
 		twin-piece tokens 256 and 257 are the same piece
 		bos-outside 'tokenizer.ggml.bos_token_id': 262

@@ -1,4 +1,4 @@
-/* geodec-recurrent: the recurrent net of a model's states, a drafter of texts that are drawn. */
+/* geodec-recurrent: the recurrent net of a model's states, a drafter for sampled texts. */
 #include "cli/stage.h"
 #include "drafters/recurrent.h"
 
@@ -14,7 +14,7 @@ static const cli_option options[] = {
     OPT_F64("epochs", 0, &opt.epochs, 0.01, 1000, "X", "of the fit"),
     OPT_F64("rate", 0, &opt.rate, 1e-9, 1, "X", "of Adam, at its highest"),
     OPT_F64("drawn", 0, &drawn, 0, 1, "X",
-            "share of the target that the drawn token gets; the rest is the model's best logits"),
+            "share of the target for the sampled token; the rest is the model's best logits"),
 };
 
 static const cli_tool tool = {
@@ -23,9 +23,10 @@ static const cli_tool tool = {
     .purpose = "fit a small recurrent net to what a model says next, from its last state",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "A drafter: chances of the next tokens from the state before the newest token, its running means and the last\n"
-        "three tokens, carried on along drafts. Fitted to the model's own chances in stored texts (export them with\n"
-        "their best logits); a tenth of the texts gives the figures, beside a bigram and a unigram of the others.",
+        "A drafter: probabilities of the next tokens from the state before the newest token, its running means\n"
+        "and the last three tokens, advanced along drafts. Fitted to the probabilities of the model in stored texts\n"
+        "(export them with their best logits); a tenth of the texts gives the figures, beside a bigram and a unigram "
+        "of the others.",
     .examples = "geodec-recurrent -o results/recurrent.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft recurrent --tree 16 --temperature 1 "
                 "--prompt \"Once\"",

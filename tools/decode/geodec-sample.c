@@ -1,4 +1,4 @@
-/* geodec-sample: texts drawn from a model, as token ids (for geodec-export --tokens) or as text. */
+/* geodec-sample: texts sampled from a model, as token ids (for geodec-export --tokens) or as text. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
@@ -31,7 +31,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-sample",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "texts drawn from a model",
+    .purpose = "texts sampled from a model",
     .usage = "--model FILE [OPTIONS]",
     .description =
         "One text a line as token ids, BOS first; with --text the texts themselves, separated by lines <|endoftext|>.\n"

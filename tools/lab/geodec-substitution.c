@@ -39,7 +39,7 @@ static const cli_tool tool = {
     .description =
         "Records are pairs of consecutive states at the last layer, from one half of the texts; for states of the\n"
         "other half the next state is predicted by the nearest record's successor, shifted, or moved by the record's\n"
-        "propagator, by a linear map without records, by staying, and by a record drawn at random. Errors in lengths\n"
+        "propagator, by a linear map without records, by staying, and by a random record. Errors in lengths\n"
         "of a step, and whether the model's head says the same token as of the true next state. --mode ref repeats\n"
         "the published counts, in which no next state is predicted.",
     .examples = "geodec-substitution -m model.gguf --time -o substitution.h5 activations.h5\n"

@@ -14,7 +14,7 @@
  *                         record's own next state (copy), the same moved by the difference of the two states
  *             (transport), the state
  *                         itself (identity, the control that needs no library), and the next state of a random record
- *             (chance)
+ *             (random)
  *
  * Dimensions: W = 4 streams, R radii. */
 #ifndef GEODEC_LAB_LIBRARY_CORRECT_H

@@ -132,7 +132,7 @@ done:
 
 /* A query is a point moved a little: the point is cached, or (k neighbours within sqrt(k - 1) < 3) one of its k
  * neighbours is. */
-static double chance(int64_t points, int64_t anchors, int64_t k)
+static double closed_form(int64_t points, int64_t anchors, int64_t k)
 {
     double none = (double)(points - anchors) / (double)points;
     for (int64_t i = 0; i < k; i++) none *= fmax(0, (double)(points - 1 - anchors - i)) / (double)(points - 1 - i);
@@ -180,7 +180,7 @@ geodec_status geodec_records_published_compute(const geodec_records_published_dr
     GEODEC_TRY(reserve(&r, err));
     GEODEC_TRY(make(d, &m, &r, err));
     GEODEC_TRY(look_up(d, &m, &r, err));
-    r.closed_form = chance(d->points, d->anchors, o->k);
+    r.closed_form = closed_form(d->points, d->anchors, o->k);
     const double fixed = (double)(2 * r.n * 4 + r.nodes * r.n * 2 + 4 + r.n * r.n * 4);
     r.bytes = fixed + (double)(2 * r.nodes * r.n * r.rank * 4);
     r.bytes_full = fixed + (double)(r.nodes * r.n * r.n * 4);

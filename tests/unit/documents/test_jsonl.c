@@ -77,7 +77,7 @@ Test(jsonl, what_does_not_fit_is_named_or_is_text)
     bad("[1]\n", GEODEC_FORMAT, "my.jsonl:1", "not a JSON object");
     bad("{\"text\": 5}\n", GEODEC_FORMAT, "my.jsonl:1", "not text");
     bad("{\"words\": \"a\"}\n", GEODEC_FORMAT, "my.jsonl:1", "without \"text\"");
-    bad("{\"messages\": {}}\n", GEODEC_FORMAT, "my.jsonl:1", "no list");
+    bad("{\"messages\": {}}\n", GEODEC_FORMAT, "my.jsonl:1", "not a list");
     bad("{\"messages\": [{\"role\": \"user\"}]}\n", GEODEC_FORMAT, "my.jsonl:1: message 1", "'content' is missing");
     bad("{\"messages\": [{\"role\": \"king\", \"content\": \"a\"}]}\n", GEODEC_FORMAT, "my.jsonl:1", "king");
     bad("{\"turns\": [\"a\", 5]}\n", GEODEC_FORMAT, "my.jsonl:1: turn 2", "not text");
