@@ -222,6 +222,25 @@ void geodec_coverage_task_clear(geodec_coverage_task *t)
     *t = (geodec_coverage_task){0};
 }
 
+/* The mean over the splits of each share. */
+static void mean_of_splits(const split_figures *figures, int64_t repeats, geodec_coverage_task *t)
+{
+    const double one = 1 / (double)repeats;
+    for (int64_t i = 0; i < t->shares * repeats; i++) {
+        const split_figures *g = &figures[i];
+        const int64_t f = i / repeats;
+        for (int p = 0; p < P; p++) {
+            t->error[f * P + p] += g->error[p] * one;
+            for (int k = 0; k < T; k++) t->hit[(f * P + p) * T + k] += g->hit[p][k] * one;
+        }
+        for (int q = 0; q < Q; q++) {
+            t->token[f * Q + q] += g->token[q] * one;
+            t->kl[f * Q + q] += g->kl[q] * one;
+            for (int k = 0; k < K; k++) t->kl_hit[(f * Q + q) * K + k] += g->kl_hit[q][k] * one;
+        }
+    }
+}
+
 geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *x, const double *state,
                                        const geodec_successors *next, const geodec_coverage_options *o,
                                        geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage_task *out,
@@ -278,20 +297,7 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
     const geodec_sweep_result result = {e.figures, 1, (int64_t)sizeof *e.figures};
     GEODEC_TRY(geodec_sweep_run(o->sweep, NULL, hooks, "coverage by the task", t.shares * o->repeats, 1, split_task, &e,
                                 &result, 1, err));
-    for (int64_t i = 0; i < t.shares * o->repeats && !geodec_sweep_partial(o->sweep); i++) {
-        const split_figures *g = &e.figures[i];
-        const int64_t f = i / o->repeats;
-        const double one = 1 / (double)o->repeats;
-        for (int p = 0; p < P; p++) {
-            t.error[f * P + p] += g->error[p] * one;
-            for (int k = 0; k < T; k++) t.hit[(f * P + p) * T + k] += g->hit[p][k] * one;
-        }
-        for (int q = 0; q < Q; q++) {
-            t.token[f * Q + q] += g->token[q] * one;
-            t.kl[f * Q + q] += g->kl[q] * one;
-            for (int k = 0; k < K; k++) t.kl_hit[(f * Q + q) * K + k] += g->kl_hit[q][k] * one;
-        }
-    }
+    if (!geodec_sweep_partial(o->sweep)) mean_of_splits(e.figures, o->repeats, &t);
     *out = t;
     t = (geodec_coverage_task){0};
 done:
