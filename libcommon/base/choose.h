@@ -1,4 +1,4 @@
-/* Internal: seeded subsets and permutations. */
+/* Seeded subsets and permutations. */
 #ifndef GEODEC_BASE_CHOOSE_H
 #define GEODEC_BASE_CHOOSE_H
 

@@ -1,4 +1,4 @@
-/* Internal: fallible tasks over a pool. */
+/* Fallible tasks over a pool. */
 #ifndef GEODEC_BASE_TASKS_H
 #define GEODEC_BASE_TASKS_H
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define AT(m) GEODEC_AT(geodec_metric, m)
-#define LENT(m) GEODEC_BORROWED(geodec_metric, m)
+#define BORROWED(m) GEODEC_BORROWED(geodec_metric, m)
 #define IN(m) GEODEC_IN(geodec_metric, m)
 #define WHEN(m) GEODEC_WHEN(geodec_metric, m)
 static const geodec_field fields[] = {
@@ -17,17 +17,17 @@ static const geodec_field fields[] = {
     {"/log_g_f32", GEODEC_F32, "N,P", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
      "the same rounded to float32, in place of /log_g (attribute log_g_rounding)", 2},
     {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0, AT(point)},
-    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud of each point", 0, LENT(source.cloud_row)},
+    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud of each point", 0, BORROWED(source.cloud_row)},
     {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations of each point", 0,
-     LENT(source.activation_row)},
+     BORROWED(source.activation_row)},
     {"/sequence", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "sequence of the text of each point", 0,
-     LENT(source.sequence)},
+     BORROWED(source.sequence)},
     {"/position", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "its position there: consecutive states are neighbours",
-     0, LENT(source.position)},
+     0, BORROWED(source.position)},
     {"/basis", GEODEC_F64, "n,d", 0, "1", "principal directions the coordinates belong to, orthonormal rows", 0,
-     LENT(source.basis)},
+     BORROWED(source.basis)},
     {"/mean", GEODEC_F64, "d", 0, "activation", "mean state: coordinates of x are basis (x - mean)", 0,
-     LENT(source.mean)},
+     BORROWED(source.mean)},
     {"/knn_index", GEODEC_I32, "N,k", 0, "1", "k nearest points, nearest first, ties by index", 0, AT(knn_index)},
     {"/knn_distance", GEODEC_F64, "N,k", 0, "activation", "their Euclidean distances", 0, AT(knn_distance)},
     {"/condition", GEODEC_F64, "N", 0, "1", "condition number of the local metric", 0, AT(condition)},

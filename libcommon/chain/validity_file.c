@@ -20,25 +20,25 @@ typedef struct all {
 } all;
 
 /* clang-format off */
-#define LENT(m) GEODEC_BORROWED(all, m)
+#define BORROWED(m) GEODEC_BORROWED(all, m)
 #define IN(m) GEODEC_IN(all, m)
 #define RADIUS(v, end) GEODEC_ARRAY_APART(all, v.radius, [0].end, sizeof(geodec_validity_estimate))
 #define ONE(path_, type_, dims_, text_, at_) {path_, type_, dims_, 0, "1", text_, 0, at_}
 #define EXPERIMENT(at, v, dim)                                                                                         \
-    {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0, LENT(v.x0)},                                        \
-    {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0, LENT(v.v0)},                    \
+    {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0, BORROWED(v.x0)},                                        \
+    {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0, BORROWED(v.v0)},                    \
     ONE(at "/status", GEODEC_U8, dim, "reference path: 0 ok, 1 non-finite (takes no part), 2 drift, 3 left hull",      \
-        LENT(v.status)),                                                                                               \
+        BORROWED(v.status)),                                                                                               \
     ONE(at "/error", GEODEC_F64, dim ",E,U",                                                                           \
-        "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down", LENT(v.error)),       \
-    ONE(at "/mean", GEODEC_F64, "E", "mean error", LENT(v.mean)),                                                      \
-    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", LENT(v.mean_low)),    \
-    ONE(at "/mean_high", GEODEC_F64, "E", "upper end", LENT(v.mean_high)),                                             \
-    ONE(at "/median", GEODEC_F64, "E", "median error", LENT(v.median)),                                                \
-    ONE(at "/p95", GEODEC_F64, "E", "95th percentile", LENT(v.p95)),                                                   \
-    ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)", LENT(v.shift)),      \
-    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long", LENT(v.miss)), \
-    ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down", LENT(v.broken)),                             \
+        "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down", BORROWED(v.error)),       \
+    ONE(at "/mean", GEODEC_F64, "E", "mean error", BORROWED(v.mean)),                                                      \
+    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", BORROWED(v.mean_low)),    \
+    ONE(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                             \
+    ONE(at "/median", GEODEC_F64, "E", "median error", BORROWED(v.median)),                                                \
+    ONE(at "/p95", GEODEC_F64, "E", "95th percentile", BORROWED(v.p95)),                                                   \
+    ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)", BORROWED(v.shift)),      \
+    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long", BORROWED(v.miss)), \
+    ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down", BORROWED(v.broken)),                             \
     ONE(at "/radius", GEODEC_F64, "3", "eps*: g-length at which the mean error reaches tau", RADIUS(v, value)),        \
     ONE(at "/radius_low", GEODEC_F64, "3", "lower end of its 95 % bootstrap interval", RADIUS(v, low)),                \
     ONE(at "/radius_high", GEODEC_F64, "3", "upper end", RADIUS(v, high)),                                             \
@@ -47,18 +47,18 @@ typedef struct all {
 #define LATER(path_, type_, dims_, text_, at_)                                                                         \
     {path_, type_, dims_, GEODEC_FIELD_OPTIONAL, "1", text_, 1, at_, GEODEC_WHEN(all, cases)}
 #define CASE(at, v, what)                                                                                              \
-    LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what, LENT(v.mean)),                                     \
-    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", LENT(v.mean_low)),  \
-    LATER(at "/mean_high", GEODEC_F64, "E", "upper end", LENT(v.mean_high)),                                           \
-    LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift", LENT(v.shift)),                               \
-    LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart", LENT(v.broken)),                       \
+    LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what, BORROWED(v.mean)),                                     \
+    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", BORROWED(v.mean_low)),  \
+    LATER(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                           \
+    LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift", BORROWED(v.shift)),                               \
+    LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart", BORROWED(v.broken)),                       \
     LATER(at "/radius", GEODEC_F64, "3", "eps*", RADIUS(v, value)),                                                    \
     LATER(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps",                \
           GEODEC_ARRAY(all, v.censored, [0]))
 /* clang-format on */
 
 static const geodec_field fields[] = {
-    {"/eps", GEODEC_F64, "E", 0, "1", "g-lengths of the perturbations", 0, LENT(field.eps)},
+    {"/eps", GEODEC_F64, "E", 0, "1", "g-lengths of the perturbations", 0, BORROWED(field.eps)},
     {"/tau", GEODEC_F64, "3", 0, "1", "tolerances of the radii", 0, GEODEC_ARRAY(all, field.tau, [0])},
     EXPERIMENT("/field", field, "A"),
     EXPERIMENT("/sphere", sphere, "B"),

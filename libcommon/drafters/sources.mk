@@ -22,8 +22,8 @@ drafters_SRCS := \
   recycle_drafter.c \
   registry.c \
   rollout.c \
+  rollout_ablation.c \
   rollout_drafter.c \
   rollout_file.c \
-  rollout_ladder.c \
   step.c \
   suffix.c

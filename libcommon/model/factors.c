@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/loose_internal.h"
 #include "model/model_internal.h"
+#include "model/owned_internal.h"
 
 const char *geodec_factors_slot_name(geodec_slot slot)
 {
@@ -95,7 +95,7 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     GEODEC_TRY(check_factors(m, n, f, seen, err));
     for (int64_t i = 0; i < n; i++) {
         geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
-        bytes += geodec__loose_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__loose_room(f[i].k, cols, half));
+        bytes += geodec__owned_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__owned_room(f[i].k, cols, half));
         if (f[i].k > widest) widest = f[i].k;
     }
     GEODEC_NEW(made, 2 * n);
@@ -106,9 +106,9 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
         if (shares(f, i))
             made[2 * i] = made[2 * (i - 1)];
         else
-            GEODEC_TRY_MSG(geodec__loose_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
+            GEODEC_TRY_MSG(geodec__owned_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
                            "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
-        GEODEC_TRY_MSG(geodec__loose_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
+        GEODEC_TRY_MSG(geodec__owned_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
                        "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
     }
     for (int64_t i = 0; i < n; i++) {

@@ -11,12 +11,12 @@ model_SRCS := \
   forward.c \
   jobs.c \
   layer_list.c \
-  loose.c \
   lowkv.c \
   matrices.c \
   merge.c \
   model.c \
   model_print.c \
+  owned.c \
   prepare.c \
   rope.c \
   rows.c \

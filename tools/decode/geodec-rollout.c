@@ -1,7 +1,7 @@
 /* geodec-rollout: the geometric rollout as a drafter, and the ladder of its ablations. */
 #include "cli/stage.h"
+#include "drafters/rollout_ablation.h"
 #include "drafters/rollout_file.h"
-#include "drafters/rollout_ladder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_step_rows rows = {0};
     geodec_ablation_figures f[GEODEC_ABLATION_MAX];
     double broken[GEODEC_ABLATION_MAX] = {0};
-    geodec_rollout_ladder l = {.n = 0};
+    geodec_rollout_ablation l = {.n = 0};
     opt.step.k = dims;
     opt.step.ridge = ridge;
     opt.step.seed = c->seed;
@@ -66,18 +66,18 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(in)->model_fingerprint) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[0], model_path);
     GEODEC_TRY(stage_create(&stage, &geodec_rollout_kind, err));
-    GEODEC_TRY(geodec_rollout_bake(&a, &opt, geodec_rollout_ladder_readout, m, c->pool, &c->hooks, &r, &rows, err));
-    const geodec_rollout_ladder_options q = {cells, opt.step.ridge, c->seed};
-    GEODEC_TRY(geodec_rollout_ladder_fill(&l, &a, &r, &rows, &opt, &q, c->pool, &c->hooks, err));
-    GEODEC_TRY(geodec_ablation_run(&a, &rows, c->seed, places, resamples, l.rung, l.n, &c->hooks, f, err));
-    geodec_rollout_ladder_broken(&l, broken);
-    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.rung, f, broken, l.n, stage.out, err));
+    GEODEC_TRY(geodec_rollout_bake(&a, &opt, geodec_rollout_ablation_readout, m, c->pool, &c->hooks, &r, &rows, err));
+    const geodec_rollout_ablation_options q = {cells, opt.step.ridge, c->seed};
+    GEODEC_TRY(geodec_rollout_ablation_fill(&l, &a, &r, &rows, &opt, &q, c->pool, &c->hooks, err));
+    GEODEC_TRY(geodec_ablation_run(&a, &rows, c->seed, places, resamples, l.variant, l.n, &c->hooks, f, err));
+    geodec_rollout_ablation_broken(&l, broken);
+    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.variant, f, broken, l.n, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
-    geodec_rollout_ladder_print(stdout, &l, f, broken);
+    geodec_rollout_ablation_print(stdout, &l, f, broken);
     cli_say(c, "%lld places of held-out texts; the shortlist has %.2f %% of what the model says",
             (long long)f[0].places, 100 * r.covered);
 done:
-    geodec_rollout_ladder_clear(&l);
+    geodec_rollout_ablation_clear(&l);
     geodec_rollout_clear(&r);
     geodec_step_rows_clear(&rows);
     stage_end(&stage);

@@ -1,4 +1,4 @@
-/* Internal: starts of predictions along trajectories: states with one before and at least one after. */
+/* Starts of predictions along trajectories: states with one before and at least one after. */
 #ifndef GEODEC_LAB_HARNESS_STARTS_H
 #define GEODEC_LAB_HARNESS_STARTS_H
 

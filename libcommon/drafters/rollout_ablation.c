@@ -1,4 +1,4 @@
-#include "drafters/rollout_ladder.h"
+#include "drafters/rollout_ablation.h"
 
 #include "base/mem.h"
 #include "drafters/ngram_drafter.h"
@@ -8,20 +8,20 @@
 
 #include <math.h>
 
-geodec_status geodec_rollout_ladder_readout(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err)
+geodec_status geodec_rollout_ablation_readout(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err)
 {
     return geodec_model_readout(ctx, first, count, w, err);
 }
 
-static int32_t add(geodec_rollout_ladder *l, const char *name, geodec_drafter *d, int32_t base)
+static int32_t add(geodec_rollout_ablation *l, const char *name, geodec_drafter *d, int32_t base)
 {
-    l->rung[l->n] = (geodec_ablation_variant){.name = name, .drafter = d, .base = base};
+    l->variant[l->n] = (geodec_ablation_variant){.name = name, .drafter = d, .base = base};
     return l->n++;
 }
 
 /* Tables of the texts of the fit. */
-static geodec_status add_tables(geodec_rollout_ladder *l, const geodec_activations *a, const geodec_step_rows *r,
-                                const geodec_rollout_ladder_options *q, geodec_pool *pool, const geodec_hooks *hooks,
+static geodec_status add_tables(geodec_rollout_ablation *l, const geodec_activations *a, const geodec_step_rows *r,
+                                const geodec_rollout_ablation_options *q, geodec_pool *pool, const geodec_hooks *hooks,
                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -63,8 +63,8 @@ done:
     return st;
 }
 
-/* Three velocities, three connections each; every rung calibrated by itself. */
-static geodec_status add_rollouts(geodec_rollout_ladder *l, const geodec_rollout *r, const geodec_step_rows *rows,
+/* Three velocities, three connections each; every variant calibrated by itself. */
+static geodec_status add_rollouts(geodec_rollout_ablation *l, const geodec_rollout *r, const geodec_step_rows *rows,
                                   const geodec_rollout_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -91,9 +91,9 @@ done:
     return st;
 }
 
-void geodec_rollout_ladder_clear(geodec_rollout_ladder *l)
+void geodec_rollout_ablation_clear(geodec_rollout_ablation *l)
 {
-    for (int32_t k = 0; k < l->n; k++) geodec_drafter_destroy(l->rung[k].drafter);
+    for (int32_t k = 0; k < l->n; k++) geodec_drafter_destroy(l->variant[k].drafter);
     geodec_counts_clear(&l->unigram);
     geodec_counts_clear(&l->bigram);
     geodec_onedecode_clear(&l->cells);
@@ -105,29 +105,29 @@ static void print_estimate(FILE *out, geodec_estimate e)
     (void)fprintf(out, "\t%.4f\t%.4f\t%.4f", e.value, e.low, e.high);
 }
 
-void geodec_rollout_ladder_print(FILE *out, const geodec_rollout_ladder *l, const geodec_ablation_figures *f,
-                                 const double *broken)
+void geodec_rollout_ablation_print(FILE *out, const geodec_rollout_ablation *l, const geodec_ablation_figures *f,
+                                   const double *broken)
 {
     static const geodec_estimate none = {NAN, NAN, NAN};
     (void)fprintf(
         out, "rung\ttop1\ttop1_low\ttop1_high\ttop8\ttop8_low\ttop8_high\tclaimed\tclaimed_low\tclaimed_high\tbase\t"
              "gain1\tgain1_low\tgain1_high\tgain8\tgain8_low\tgain8_high\tbroken\n");
     for (int32_t k = 0; k < l->n; k++) {
-        (void)fprintf(out, "%s", l->rung[k].name);
+        (void)fprintf(out, "%s", l->variant[k].name);
         print_estimate(out, f[k].top1);
         print_estimate(out, f[k].top8);
         print_estimate(out, f[k].claimed);
-        (void)fprintf(out, "\t%s", l->rung[k].base < 0 ? "-" : l->rung[l->rung[k].base].name);
-        print_estimate(out, l->rung[k].base < 0 ? none : f[k].gain1);
-        print_estimate(out, l->rung[k].base < 0 ? none : f[k].gain8);
+        (void)fprintf(out, "\t%s", l->variant[k].base < 0 ? "-" : l->variant[l->variant[k].base].name);
+        print_estimate(out, l->variant[k].base < 0 ? none : f[k].gain1);
+        print_estimate(out, l->variant[k].base < 0 ? none : f[k].gain8);
         (void)fprintf(out, "\t%.4f\n", broken[k]);
     }
 }
 
-geodec_status geodec_rollout_ladder_fill(geodec_rollout_ladder *l, const geodec_activations *a, const geodec_rollout *r,
-                                         const geodec_step_rows *rows, const geodec_rollout_options *o,
-                                         const geodec_rollout_ladder_options *q, geodec_pool *pool,
-                                         const geodec_hooks *hooks, geodec_err *err)
+geodec_status geodec_rollout_ablation_fill(geodec_rollout_ablation *l, const geodec_activations *a,
+                                           const geodec_rollout *r, const geodec_step_rows *rows,
+                                           const geodec_rollout_options *o, const geodec_rollout_ablation_options *q,
+                                           geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(add_tables(l, a, rows, q, pool, hooks, err));
@@ -136,11 +136,11 @@ done:
     return st;
 }
 
-void geodec_rollout_ladder_broken(const geodec_rollout_ladder *l, double *broken)
+void geodec_rollout_ablation_broken(const geodec_rollout_ablation *l, double *broken)
 {
     for (int32_t k = 0; k < l->n; k++) {
         int64_t steps = 0, failed = 0;
-        if (l->rolls[k]) geodec_rollout_drafter_steps(l->rung[k].drafter, &steps, &failed);
+        if (l->rolls[k]) geodec_rollout_drafter_steps(l->variant[k].drafter, &steps, &failed);
         broken[k] = steps > 0 ? (double)failed / (double)steps : 0;
     }
 }

@@ -1,16 +1,16 @@
-#include "model/loose_internal.h"
+#include "model/owned_internal.h"
 
 #include "base/f16.h"
 
 #include <math.h>
 #include <string.h>
 
-int64_t geodec__loose_room(int64_t rows, int64_t cols, bool half)
+int64_t geodec__owned_room(int64_t rows, int64_t cols, bool half)
 {
     return (rows * cols * (half ? 2 : 4) + 63) / 64 * 64;
 }
 
-geodec_status geodec__loose_put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
+geodec_status geodec__owned_put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
                                 geodec__matrix *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -27,7 +27,7 @@ geodec_status geodec__loose_put(const float *x, int64_t rows, int64_t cols, bool
         geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
     else
         memcpy(*at, x, (size_t)(rows * cols) * sizeof *x);
-    *at += geodec__loose_room(rows, cols, half);
+    *at += geodec__owned_room(rows, cols, half);
 done:
     return st;
 }

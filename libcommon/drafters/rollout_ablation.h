@@ -1,0 +1,44 @@
+/* The variants of the rollout ablation, from the same texts: unigram, bigram, counts in nearest cells, n-gram, and
+ * three velocities with three connections each. */
+#ifndef GEODEC_DRAFTERS_ROLLOUT_ABLATION_H
+#define GEODEC_DRAFTERS_ROLLOUT_ABLATION_H
+
+#include "drafters/ablation.h"
+#include "drafters/ngram_drafter.h"
+#include "drafters/onedecode.h"
+#include "drafters/rollout.h"
+
+#include <stdio.h>
+
+typedef struct geodec_rollout_ablation {
+    geodec_counts unigram, bigram;
+    geodec_onedecode cells;
+    geodec_ngram *store;
+    int32_t n;
+    geodec_ablation_variant variant[GEODEC_ABLATION_MAX];
+    bool rolls[GEODEC_ABLATION_MAX];
+} geodec_rollout_ablation;
+
+typedef struct geodec_rollout_ablation_options {
+    int64_t cells; /* of the variant of nearest cells */
+    double ridge;  /* of its regression, in observations */
+    uint64_t seed;
+} geodec_rollout_ablation_options;
+
+/* Rows of a model's readout, for geodec_rollout_bake; ctx: the geodec_model. */
+GEODEC_API geodec_status geodec_rollout_ablation_readout(void *ctx, int64_t first, int64_t count, float *w,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+/* Makes the drafters of *l, all zero before; the caller clears it on failure too. They borrow r. */
+GEODEC_API geodec_status geodec_rollout_ablation_fill(geodec_rollout_ablation *l, const geodec_activations *a,
+                                                      const geodec_rollout *r, const geodec_step_rows *rows,
+                                                      const geodec_rollout_options *o,
+                                                      const geodec_rollout_ablation_options *q, geodec_pool *pool,
+                                                      const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* Share of the steps so far that went straight because the geodesic diverged: broken [l->n]. */
+GEODEC_API void geodec_rollout_ablation_broken(const geodec_rollout_ablation *l, double *broken);
+/* A table of the figures [l->n]. */
+GEODEC_API void geodec_rollout_ablation_print(FILE *out, const geodec_rollout_ablation *l,
+                                              const geodec_ablation_figures *f, const double *broken);
+GEODEC_API void geodec_rollout_ablation_clear(geodec_rollout_ablation *l); /* all zero is allowed */
+
+#endif
