@@ -24,8 +24,7 @@ endif
 
 # The list of objects, written when it changes: an archive is made again when a source has gone.
 $(B)/objects.txt: FORCE
-	@mkdir -p $(@D)
-	$(file >$@.tmp,$(ALL_OBJS))
+	$(shell mkdir -p $(@D))$(file >$@.tmp,$(ALL_OBJS))
 	$(Q)if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
 .PHONY: FORCE
 FORCE:
