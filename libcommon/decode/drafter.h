@@ -41,10 +41,11 @@ typedef struct geodec_draft {
 typedef struct geodec_draft_rows {
     int64_t n;
     const int32_t *token; /* [n] */
-    const int32_t
-        *argmax;        /* [n] most probable next token after each row, guard applied; -1 = not known (prompt rows) */
-    const float *state; /* [n][d_model] residual stream after all blocks (layer n_layer, input of the final norm);
-                           NULL unless ops->wants_state */
+    /* [n] most probable next token after each row, guard applied; -1 = not known (prompt rows). */
+    const int32_t *argmax;
+    /* [n][d_model] residual stream after all blocks (layer n_layer, input of the final norm); NULL unless
+     * ops->wants_state. */
+    const float *state;
     /* NULL and 0 unless ops->wants_top. */
     const int32_t *top; /* [n][GEODEC_DRAFT_TOP] most probable next tokens after each row, most probable first, guard
                            applied; -1 = not known (prompt rows, small vocabularies) */
@@ -99,12 +100,10 @@ typedef struct geodec_drafter_ops {
     /* A stochastic drafter (NULL in others) can sample its drafts from a distribution of its own, and report it; the
      * output then has the distribution of plain sampling, not the tokens that plain sampling gives
      * (decode/verify_stochastic.h). When the request has `sampling`, propose
-     *     - samples the children of a node in turn, without replacement, with geodec_verify_draft_uniform(seed,
-     *   index,
+     *   - samples the children of a node in turn, without replacement, with geodec_verify_draft_uniform(seed, index,
      *     number of the draft), and returns every sampled token in that order;
-     *     - makes trees by itself when there is a budget, with parents set. Neither their shape nor a confidence may
-     *   depend
-     *     on a token sampled at that place or later.
+     *   - makes trees by itself when there is a budget, with parents set. Neither their shape nor a confidence may
+     *     depend on a token sampled at that place or later.
      * distribution: the q [n_vocab], of sum 1, from which the first child of a node of the newest proposal was sampled;
      * node 0 = newest token, i + 1 = draft i. */
     geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);

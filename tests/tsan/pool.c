@@ -1,5 +1,5 @@
 /* The pool under the thread sanitizer, where Criterion does not start: tasks write plain memory that the caller reads
- * afterwards, in short runs of both kinds, with pauses in which helpers fall asleep. Exit status 1 on a wrong count;
+ * afterwards, in short runs of both kinds, with pauses in which helpers sleep. Exit status 1 on a wrong count;
  * the sanitizer has its own. */
 #include "base/pool.h"
 #include "base/rng.h"

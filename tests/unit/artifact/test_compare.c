@@ -16,7 +16,7 @@ static void setup(void) { geodec_io_init(); }
 TestSuite(compare, .init = setup);
 
 #define NAN_OK GEODEC_FIELD_NONFINITE
-static const geodec_field loose_fields[] = {
+static const geodec_field partial_fields[] = {
     {"/x", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL | NAN_OK, "1", "x", 0},
     {"/k", GEODEC_I64, "N", GEODEC_FIELD_OPTIONAL, "1", "k", 0},
     {"/s", GEODEC_F32, "", GEODEC_FIELD_OPTIONAL | NAN_OK, "1", "s", 0},
@@ -25,7 +25,7 @@ static const geodec_field strict_fields[] = {
     {"/x", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "x", 0},
     {"/s", GEODEC_F32, "", GEODEC_FIELD_OPTIONAL, "1", "s", 0},
 };
-static const geodec_attr loose_attrs[] = {
+static const geodec_attr partial_attrs[] = {
     {"v", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | NAN_OK, "v"},
     {"i", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "i"},
     {"t", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "t"},
@@ -34,9 +34,9 @@ static const geodec_attr strict_attrs[] = {{"v", GEODEC_ATTR_F64, GEODEC_FIELD_O
 static const geodec_kind kind_c = {.name = "c",
                                    .tool = "t",
                                    .purpose = "p",
-                                   .fields = loose_fields,
+                                   .fields = partial_fields,
                                    .n_fields = 3,
-                                   .attrs = loose_attrs,
+                                   .attrs = partial_attrs,
                                    .n_attrs = 3};
 static const geodec_kind strict = {.name = "c",
                                    .tool = "t",
