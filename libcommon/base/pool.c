@@ -262,10 +262,7 @@ void geodec_pool_destroy(geodec_pool *p)
     pthread_cond_destroy(&p->left);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->mutex);
-    geodec_mem_free(p->cpu);
-    geodec_mem_free(p->slot);
-    geodec_mem_free(p->helper);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->cpu, p->slot, p->helper, p);
 }
 
 int geodec_pool_threads(const geodec_pool *p) { return p ? p->threads : 1; }

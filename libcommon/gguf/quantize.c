@@ -206,16 +206,11 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
     GEODEC_TRY(geodec_gguf_writer_commit(finished, err));
 done:
     geodec_gguf_writer_abandon(w);
-    for (int64_t i = 0; s && s->worker && i < threads; i++) {
-        geodec_mem_free(s->worker[i].x);
-        geodec_mem_free(s->worker[i].y);
-        geodec_mem_free(s->worker[i].packed);
-    }
+    for (int64_t i = 0; s && s->worker && i < threads; i++)
+        GEODEC_FREE(s->worker[i].x, s->worker[i].y, s->worker[i].packed);
     if (s) {
-        geodec_mem_free(s->worker);
-        geodec_mem_free(s->dst);
+        GEODEC_FREE(s->worker, s->dst);
     }
-    geodec_mem_free(s);
-    geodec_mem_free(type);
+    GEODEC_FREE(s, type);
     return st;
 }

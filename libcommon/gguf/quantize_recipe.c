@@ -177,7 +177,6 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
     for (int64_t k = 0; k < n_rules; k++)
         if (!rules[k].used) GEODEC_THROW(GEODEC_INVAL, "override '%.60s' matches no tensor", rules[k].pattern);
 done:
-    geodec_mem_free(rules);
-    geodec_mem_free(text);
+    GEODEC_FREE(rules, text);
     return st;
 }

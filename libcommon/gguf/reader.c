@@ -347,11 +347,7 @@ done:
 void geodec_gguf_close(geodec_gguf *g)
 {
     if (!g) return;
-    for (int64_t i = 0; i < g->n_keys; i++) {
-        geodec_mem_free(g->key[i].name);
-        geodec_mem_free(g->key[i].text);
-        geodec_mem_free(g->key[i].at);
-    }
+    for (int64_t i = 0; i < g->n_keys; i++) GEODEC_FREE(g->key[i].name, g->key[i].text, g->key[i].at);
     for (int64_t i = 0; i < g->n_tensors; i++) {
         union { /* names are allocated here, and const elsewhere */
             const char *name;
@@ -359,11 +355,7 @@ void geodec_gguf_close(geodec_gguf *g)
         } u = {.name = g->tensor[i].name};
         geodec_mem_free(u.owned);
     }
-    geodec_mem_free(g->key);
-    geodec_mem_free(g->key_order);
-    geodec_mem_free(g->tensor);
-    geodec_mem_free(g->tensor_order);
-    geodec_mem_free(g->path);
+    GEODEC_FREE(g->key, g->key_order, g->tensor, g->tensor_order, g->path);
     if (!g->borrowed) geodec_file_map_close(&g->map);
     geodec_mem_free(g);
 }

@@ -110,14 +110,10 @@ void geodec_gguf_writer_abandon(geodec_gguf_writer *w)
 {
     if (!w) return;
     geodec_atomic_abandon(w->file);
-    geodec_mem_free(w->keys.data);
-    geodec_mem_free(w->entries.data);
-    geodec_mem_free(w->data.data);
+    GEODEC_FREE(w->keys.data, w->entries.data, w->data.data);
     free_names(&w->key_names);
     free_names(&w->tensor_names);
-    geodec_mem_free(w->size);
-    geodec_mem_free(w->path);
-    geodec_mem_free(w);
+    GEODEC_FREE(w->size, w->path, w);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */

@@ -416,10 +416,7 @@ done:
 
 void geodec__attention_destroy(geodec_session *s)
 {
-    for (int i = 0; i < s->n_workers; i++) {
-        geodec_mem_free(s->worker[i].attend.data);
-        geodec_mem_free(s->worker[i].attend.query);
-        geodec_mem_free(s->worker[i].attend.list);
-    }
+    for (int i = 0; i < s->n_workers; i++)
+        GEODEC_FREE(s->worker[i].attend.data, s->worker[i].attend.query, s->worker[i].attend.list);
     geodec_mem_free(s->partial);
 }

@@ -170,8 +170,7 @@ done:
 void geodec__attnres_destroy(geodec__attnres *a)
 {
     if (!a) return;
-    geodec_mem_free(a->data);
-    geodec_mem_free(a);
+    GEODEC_FREE(a->data, a);
 }
 
 const geodec_attnres *geodec__attnres_how(const geodec__attnres *a)

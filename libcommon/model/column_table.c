@@ -112,8 +112,7 @@ void geodec__column_table_free(geodec__column_table *t)
 {
     if (!t) return;
     geodec_mem_unmap(t->data, t->bytes);
-    geodec_mem_free(t->entry);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->entry, t);
 }
 
 geodec__columns geodec__column_table_find(const geodec__column_table *t, const geodec__matrix *w)

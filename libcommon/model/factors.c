@@ -120,9 +120,7 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     m->factor_rank = widest;
     data = NULL;
 done:
-    geodec_mem_free(seen);
-    geodec_mem_free(made);
-    geodec_mem_free(data);
+    GEODEC_FREE(seen, made, data);
     return st;
 }
 

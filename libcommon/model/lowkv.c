@@ -61,9 +61,7 @@ static void fold(const geodec_model_config *c, const float *o, const float *b, i
 void geodec__lowkv_free(geodec__low *low)
 {
     if (!low) return;
-    geodec_mem_free(low->k_out);
-    geodec_mem_free(low->data);
-    geodec_mem_free(low);
+    GEODEC_FREE(low->k_out, low->data, low);
 }
 
 /* The matrices of each layer: keys, values, output. */
@@ -104,8 +102,7 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
         GEODEC_TRY_MSG(geodec__owned_put(folded, d, o_cols, half, &at, &made[l].o, err), "cache");
     }
 done:
-    geodec_mem_free(o);
-    geodec_mem_free(folded);
+    GEODEC_FREE(o, folded);
     return st;
 }
 

@@ -62,14 +62,10 @@ void geodec_model_close(geodec_model *m)
     geodec__column_table_free(m->columns);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
-    geodec_mem_free(m->layer);
-    geodec_mem_free(m->norms);
-    geodec_mem_free(m->expert);
-    geodec_mem_free(m->factors);
+    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors);
     geodec__lowkv_free(m->low);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
-    geodec_mem_free(m->lazy);
-    geodec_mem_free(m);
+    GEODEC_FREE(m->lazy, m);
 }
 
 const geodec_model_config *geodec_model_configuration(const geodec_model *m) { return &m->config; }

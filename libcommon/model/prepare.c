@@ -152,9 +152,7 @@ void geodec__prepare_free(geodec__prepare *p)
 {
     if (!p) return;
     geodec_mem_unmap(p->data, p->bytes);
-    geodec_mem_free(p->entry);
-    geodec_mem_free(p->order);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->entry, p->order, p);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */

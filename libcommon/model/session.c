@@ -152,27 +152,14 @@ void geodec_session_destroy(geodec_session *s)
                             s->output,    s->low_row,  s->update_row, s->wide_row};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) geodec_mem_free(data[i]);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) geodec_mem_free(rows[i]);
-    geodec_mem_free(s->rope_step);
-    geodec_mem_free(s->input);
-    geodec_mem_free(s->want);
-    geodec_mem_free(s->parent);
-    geodec_mem_free(s->depth);
-    geodec_mem_free(s->job);
-    geodec_mem_free(s->made);
-    geodec_mem_free(s->expert_id);
-    geodec_mem_free(s->assigned);
-    geodec_mem_free(s->expert_end);
-    for (int i = 0; i < s->n_workers; i++) {
-        geodec_mem_free(s->worker[i].weights);
-        geodec_mem_free(s->worker[i].panel);
-        geodec_mem_free(s->worker[i].job);
-        geodec_mem_free(s->worker[i].expert_end);
-    }
+    GEODEC_FREE(s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned,
+                s->expert_end);
+    for (int i = 0; i < s->n_workers; i++)
+        GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
-    geodec_mem_free(s->worker);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->worker, s);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------- */

@@ -215,12 +215,7 @@ void geodec__bpe_destroy(geodec__bpe *b)
 {
     if (!b) return;
     for (int32_t i = 0; i < b->n_extra; i++) geodec_mem_free(b->extra[i]);
-    geodec_mem_free(b->extra);
-    geodec_mem_free(b->extra_length);
-    geodec_mem_free(b->extra_slot);
-    geodec_mem_free(b->merge);
-    geodec_mem_free(b->slot);
-    geodec_mem_free(b);
+    GEODEC_FREE(b->extra, b->extra_length, b->extra_slot, b->merge, b->slot, b);
 }
 
 void geodec__bpe_digest(const geodec__bpe *b, geodec_sha256 *h)
@@ -349,8 +344,7 @@ static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_
 {
     geodec_status st = GEODEC_OK;
     if (n > e->room) {
-        geodec_mem_free(e->symbol);
-        geodec_mem_free(e->heap);
+        GEODEC_FREE(e->symbol, e->heap);
         e->symbol = NULL;
         e->heap = NULL;
         e->room = 0;
@@ -437,8 +431,6 @@ geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, si
     GEODEC_TRY(geodec__pretoken_split(t->pre, text, n, (geodec__word_sink){encode_word, &e}, err));
     *count = e.n;
 done:
-    geodec_mem_free(e.symbol);
-    geodec_mem_free(e.heap);
-    geodec_mem_free(e.cache);
+    GEODEC_FREE(e.symbol, e.heap, e.cache);
     return st;
 }

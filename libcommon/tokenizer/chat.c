@@ -110,15 +110,13 @@ geodec_status geodec_chat_render(const geodec_chat_template *t, const geodec_cha
     *out = (geodec_chat_text){w.text, w.n, w.plain, w.n_plain};
     w = (writer){0};
 done:
-    geodec_mem_free(w.text);
-    geodec_mem_free(w.plain);
+    GEODEC_FREE(w.text, w.plain);
     return st;
 }
 
 void geodec_chat_text_free(geodec_chat_text *t)
 {
-    geodec_mem_free(t->text);
-    geodec_mem_free(t->plain);
+    GEODEC_FREE(t->text, t->plain);
     *t = (geodec_chat_text){0};
 }
 
@@ -174,9 +172,7 @@ static geodec_status encode_text(const geodec_chat_template *t, const geodec_tok
     *ids = id;
     id = NULL;
 done:
-    geodec_mem_free(words);
-    geodec_mem_free(plain);
-    geodec_mem_free(id);
+    GEODEC_FREE(words, plain, id);
     return st;
 }
 

@@ -188,12 +188,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     v.merge_len = merge_len;
     GEODEC_TRY_MSG(geodec__tokenizer_create(&v, out, err), "%s", geodec_gguf_path(g));
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(len);
-    geodec_mem_free(merge);
-    geodec_mem_free(merge_len);
-    geodec_mem_free(score);
-    geodec_mem_free(type);
+    GEODEC_FREE(text, len, merge, merge_len, score, type);
     return st;
 }
 
@@ -217,9 +212,7 @@ static geodec_status put_merges(const geodec_tokenizer *t, geodec_gguf_writer *w
     GEODEC_TRY(geodec_gguf_put_str(w, key_pre, geodec__pretoken_name(t->pre), err));
     GEODEC_TRY(geodec_gguf_put_str_array(w, key_merges, text, len, n, err));
 done:
-    geodec_mem_free(all);
-    geodec_mem_free(text);
-    geodec_mem_free(len);
+    GEODEC_FREE(all, text, len);
     return st;
 }
 
@@ -245,7 +238,6 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
     if (t->add_eos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_eos, t->add_eos, err));
     if (!t->bpe) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(len);
+    GEODEC_FREE(text, len);
     return st;
 }

@@ -89,10 +89,7 @@ done:
 void geodec__special_destroy(geodec__special *s)
 {
     if (!s) return;
-    geodec_mem_free(s->by_text);
-    geodec_mem_free(s->by_length);
-    geodec_mem_free(s->rank);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->by_text, s->by_length, s->rank, s);
 }
 
 /* ---- which tokens occur at all ---------------------------------------------------------------------------------- */
@@ -284,8 +281,6 @@ geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, s
     *n_parts = c.n_part;
     c.part = NULL;
 done:
-    geodec_mem_free(seen);
-    geodec_mem_free(c.taken);
-    geodec_mem_free(c.part);
+    GEODEC_FREE(seen, c.taken, c.part);
     return st;
 }

@@ -184,8 +184,6 @@ geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, si
         GEODEC_TRY(encode_word(&m, (int32_t)(end - at), ids, count, err));
     }
 done:
-    geodec_mem_free(marked);
-    geodec_mem_free(m.symbol);
-    geodec_mem_free(m.heap);
+    GEODEC_FREE(marked, m.symbol, m.heap);
     return st;
 }

@@ -221,12 +221,7 @@ geodec_status geodec_tokenizer_create(int32_t n, const char *const *text, const 
 void geodec_tokenizer_destroy(geodec_tokenizer *t)
 {
     if (!t) return;
-    geodec_mem_free(t->bytes);
-    geodec_mem_free(t->at);
-    geodec_mem_free(t->length);
-    geodec_mem_free(t->type);
-    geodec_mem_free(t->score);
-    geodec_mem_free(t->slot);
+    GEODEC_FREE(t->bytes, t->at, t->length, t->type, t->score, t->slot);
     geodec__bpe_destroy(t->bpe);
     geodec__pretoken_destroy(t->pre);
     geodec__special_destroy(t->special);
