@@ -45,15 +45,13 @@ static void put_plain(writer *w, const char *s, size_t n)
     put(w, s, n);
 }
 
-static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 static void put_content(writer *w, const geodec_chat_template *t, const geodec_chat_message *m)
 {
     const char *s = m->content;
     size_t n = m->n;
     if (t->trim[m->role]) {
-        for (; n > 0 && blank(*s); n--) s++;
-        while (n > 0 && blank(s[n - 1])) n--;
+        for (; n > 0 && geodec__is_blank(*s); n--) s++;
+        while (n > 0 && geodec__is_blank(s[n - 1])) n--;
     }
     put_plain(w, s, n);
 }

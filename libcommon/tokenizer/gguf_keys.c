@@ -75,53 +75,19 @@ done:
  * write them, so they count as control tokens (as in llama.cpp). */
 static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
 {
-    static const char *const control[] = {"</s>",
-                                          "<|im_end|>",
-                                          "<|eot_id|>",
-                                          "<|eom_id|>",
-                                          "<|end|>",
-                                          "<|return|>",
-                                          "<|call|>",
-                                          "<end_of_turn>",
-                                          "<|endoftext|>",
-                                          "<|end_of_text|>",
-                                          "<EOT>",
-                                          "_<EOT>",
-                                          "[EOT]",
-                                          "[EOS]",
-                                          "<eos>",
-                                          "<end_of_utterance>",
-                                          ("<\xef\xbd\x9c"
-                                           "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"),
-                                          "<|fim_prefix|>",
-                                          "<fim-prefix>",
-                                          "<fim_prefix>",
-                                          "<|fim_suffix|>",
-                                          "<fim-suffix>",
-                                          "<fim_suffix>",
-                                          "<|fim_middle|>",
-                                          "<fim-middle>",
-                                          "<fim_middle>",
-                                          "<|fim_pad|>",
-                                          "<fim-pad>",
-                                          "<fim_pad>",
-                                          "<|fim_repo|>",
-                                          "<|repo_name|>",
-                                          "<fim-repo>",
-                                          "<reponame>",
-                                          "<|file_sep|>",
-                                          "<PRE>",
-                                          "<SUF>",
-                                          "<MID>",
-                                          "<PAD>",
-                                          "[PAD]",
-                                          "<REPO>"};
+    static const char *const control[] = {GEODEC__TURN_ENDS, "<|return|>",    "<|call|>",       "_<EOT>",
+                                          "[EOT]",           "[EOS]",         "<eos>",          "<end_of_utterance>",
+                                          "<|fim_prefix|>",  "<fim-prefix>",  "<fim_prefix>",   "<|fim_suffix|>",
+                                          "<fim-suffix>",    "<fim_suffix>",  "<|fim_middle|>", "<fim-middle>",
+                                          "<fim_middle>",    "<|fim_pad|>",   "<fim-pad>",      "<fim_pad>",
+                                          "<|fim_repo|>",    "<|repo_name|>", "<fim-repo>",     "<reponame>",
+                                          "<|file_sep|>",    "<PRE>",         "<SUF>",          "<MID>",
+                                          "<PAD>",           "[PAD]",         "<REPO>"};
     for (int64_t i = 0; i < n; i++) {
         if (type[i] != GEODEC_TOKEN_NORMAL && type[i] != GEODEC_TOKEN_USER) continue;
-        if (len[i] < 4 || len[i] > 32 || (text[i][0] != '<' && text[i][0] != '[' && text[i][0] != '_')) continue;
-        for (size_t k = 0; k < sizeof control / sizeof *control; k++)
-            if (strlen(control[k]) == len[i] && memcmp(control[k], text[i], len[i]) == 0)
-                type[i] = GEODEC_TOKEN_CONTROL;
+        if (len[i] < 4 || len[i] > 32 || !strchr("<[_", text[i][0])) continue;
+        if (geodec__vocabulary_lists(control, sizeof control / sizeof *control, text[i], len[i]))
+            type[i] = GEODEC_TOKEN_CONTROL;
     }
 }
 

@@ -168,13 +168,7 @@ static bool touches_plain(const cutter *c, int64_t at, int64_t end)
 static geodec_status put(cutter *c, geodec__part p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (c->n_part == c->room) {
-        const int64_t room = c->room ? 2 * c->room : 16;
-        geodec__part *more = geodec_mem_grow(c->part, c->room, room, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld parts of a text", (long long)room);
-        c->part = more;
-        c->room = room;
-    }
+    GEODEC_GROW(c->part, c->n_part, c->room, 1);
     c->part[c->n_part++] = p;
 done:
     return st;
@@ -184,19 +178,14 @@ done:
 static bool strips(const geodec_tokenizer *t, int32_t id)
 {
     static const char *const not_these[] = {"<unk>", "<s>", "<|endoftext|>"};
-    if (!t->strip_after) return false;
-    for (size_t i = 0; i < sizeof not_these / sizeof *not_these; i++)
-        if (strcmp(t->bytes + t->at[id], not_these[i]) == 0) return false;
-    return true;
+    return t->strip_after && !geodec__vocabulary_lists(not_these, 3, t->bytes + t->at[id], (size_t)t->length[id]);
 }
-
-static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* A user-defined token that counts as a control token: part of the caller's reserved words, and not only blanks. */
 static bool reserved(const cutter *c, const char *what, size_t n)
 {
     size_t i = 0;
-    while (i < n && blank(what[i])) i++;
+    while (i < n && geodec__is_blank(what[i])) i++;
     return i < n && c->options->reserved && memmem(c->options->reserved, c->options->n_reserved, what, n);
 }
 
@@ -226,7 +215,7 @@ static geodec_status take(cutter *c, int32_t id, geodec_err *err)
             }
             memset(c->taken + at, 1, (size_t)n);
             GEODEC_TRY(put(c, (geodec__part){.at = at, .n = n, .id = id}, err));
-            for (at += n; strip && at < end && blank(c->text[at]); at++) {
+            for (at += n; strip && at < end && geodec__is_blank(c->text[at]); at++) {
                 c->taken[at] = 1;
                 c->part[c->n_part - 1].n++;
             }

@@ -3,67 +3,24 @@
 
 #include <string.h>
 
-/* ---- pairs that may merge, best first ---------------------------------------------------------------------------- */
-
 typedef struct symbol {
     int32_t prev, next; /* -1 = none */
     int32_t at, n;      /* bytes of the word; n = 0: merged into its left neighbour */
 } symbol;
 
-typedef struct pair {
-    float score;
-    int32_t left, right;
-    int32_t n; /* bytes of both when the pair was found, to detect a stale pair */
-} pair;
-
 typedef struct merger {
     const geodec_tokenizer *t;
     const char *text; /* of one word */
     symbol *symbol;
-    pair *heap;
-    int64_t n_heap;
+    geodec__pair_heap heap;
 } merger;
-
-/* Higher score first, then the leftmost: a strict order, so the result does not depend on the heap's shape. */
-static bool before(const pair *a, const pair *b)
-{
-    return a->score > b->score || (!(b->score > a->score) && a->left < b->left);
-}
-
-static void push(merger *m, pair p)
-{
-    int64_t i = m->n_heap++;
-    while (i > 0) {
-        const int64_t up = (i - 1) / 2;
-        if (!before(&p, &m->heap[up])) break;
-        m->heap[i] = m->heap[up];
-        i = up;
-    }
-    m->heap[i] = p;
-}
-
-static pair pop(merger *m)
-{
-    const pair top = m->heap[0], last = m->heap[--m->n_heap];
-    int64_t i = 0;
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= m->n_heap) break;
-        if (child + 1 < m->n_heap && before(&m->heap[child + 1], &m->heap[child])) child++;
-        if (!before(&m->heap[child], &last)) break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = last;
-    return top;
-}
 
 static void try_pair(merger *m, int32_t left, int32_t right)
 {
     if (left < 0 || right < 0) return;
     const int32_t n = m->symbol[left].n + m->symbol[right].n;
     const int32_t id = geodec__tokenizer_find(m->t, m->text + m->symbol[left].at, (size_t)n);
-    if (id >= 0) push(m, (pair){.score = m->t->score[id], .left = left, .right = right, .n = n});
+    if (id >= 0) geodec__encode_push(&m->heap, (geodec__pair){-(double)m->t->score[id], left, right, n});
 }
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
@@ -108,13 +65,13 @@ static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64
         at += length;
     }
     m->symbol[n - 1].next = -1;
-    m->n_heap = 0;
+    m->heap.n = 0;
     for (int32_t i = 1; i < n; i++) try_pair(m, i - 1, i);
-    while (m->n_heap > 0) {
-        const pair p = pop(m);
+    while (m->heap.n > 0) {
+        const geodec__pair p = geodec__encode_pop(&m->heap);
         symbol *left = &m->symbol[p.left], *right = &m->symbol[p.right];
-        if (left->n == 0 || right->n == 0 || left->n + right->n != p.n) continue;
-        left->n = p.n;
+        if (left->n == 0 || right->n == 0 || left->n + right->n != p.tag) continue; /* stale */
+        left->n = p.tag;
         right->n = 0;
         left->next = right->next;
         if (right->next >= 0) m->symbol[right->next].prev = p.left;
@@ -177,13 +134,13 @@ geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, si
         if (end - at > longest) longest = end - at;
     }
     GEODEC_NEW(m.symbol, longest);
-    GEODEC_NEW(m.heap, 3 * longest); /* one pair a boundary at first, two more per merge */
+    GEODEC_NEW(m.heap.pair, 3 * longest); /* one pair a boundary at first, two more per merge */
     for (int64_t at = 0, end; at < n_marked; at = end) {
         end = word_end(t, marked, at, n_marked);
         m.text = marked + at;
         GEODEC_TRY(encode_word(&m, (int32_t)(end - at), ids, count, err));
     }
 done:
-    GEODEC_FREE(marked, m.symbol, m.heap);
+    GEODEC_FREE(marked, m.symbol, m.heap.pair);
     return st;
 }

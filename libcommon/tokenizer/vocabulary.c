@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+bool geodec__vocabulary_lists(const char *const *word, size_t n_words, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n_words; i++)
+        if (strlen(word[i]) == n && memcmp(word[i], text, n) == 0) return true;
+    return false;
+}
+
 /* ---- pieces by text --------------------------------------------------------------------------------------------- */
 
 uint64_t geodec__vocabulary_hash(const char *text, size_t n)
@@ -250,23 +257,9 @@ bool geodec_tokenizer_is_control(const geodec_tokenizer *t, int32_t id)
 
 bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id)
 {
-    static const char *const ends[] = {"<|im_end|>",
-                                       "<|eot_id|>",
-                                       "<|eom_id|>",
-                                       "<|end|>",
-                                       "<end_of_turn>",
-                                       "<|endoftext|>",
-                                       "<|end_of_text|>",
-                                       "</s>",
-                                       "<EOT>",
-                                       "<|EOT|>",
-                                       "<|END_OF_TURN_TOKEN|>",
-                                       ("<\xef\xbd\x9c"
-                                        "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>")};
+    static const char *const ends[] = {GEODEC__TURN_ENDS, "<|EOT|>", "<|END_OF_TURN_TOKEN|>"};
     if (id < 0 || id >= t->n) return false;
-    if (id == t->eos) return true;
-    if (t->type[id] != GEODEC_TOKEN_CONTROL) return false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(t->bytes + t->at[id], ends[i]) == 0) return true;
-    return false;
+    return id == t->eos ||
+           (t->type[id] == GEODEC_TOKEN_CONTROL &&
+            geodec__vocabulary_lists(ends, sizeof ends / sizeof *ends, t->bytes + t->at[id], (size_t)t->length[id]));
 }
