@@ -132,8 +132,7 @@ static geodec_status parse_rules(const char *overrides, char **text, rule **rule
     *n = 0;
     if (!overrides || !*overrides) goto done;
     for (const char *p = overrides; *p; p++) count += *p == ',';
-    *text = geodec_mem_strdup(overrides);
-    if (!*text) GEODEC_THROW(GEODEC_NOMEM, "no memory for the overrides");
+    GEODEC_STRDUP(*text, overrides);
     GEODEC_NEW(*rules, count);
     for (char *p = *text, *next; p; p = next) {
         next = strchr(p, ',');

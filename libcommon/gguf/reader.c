@@ -41,6 +41,22 @@ static char *copy_text(const uint8_t *text, size_t n)
     return p;
 }
 
+/* The name of entry `index`, a key or a tensor: a copy of 1 to `most` bytes without a zero. */
+static geodec_status take_name(cursor *c, const char *what, int64_t index, uint64_t most, char **name, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint8_t *text;
+    uint64_t n;
+    if (!take_string(c, &text, &n))
+        GEODEC_THROW(GEODEC_FORMAT, "the name of %s %lld runs past the end of the file", what, (long long)index);
+    if (n == 0 || n > most || memchr(text, 0, (size_t)n))
+        GEODEC_THROW(GEODEC_FORMAT, "%s %lld has an empty, overlong or broken name", what, (long long)index);
+    *name = copy_text(text, (size_t)n);
+    if (!*name) GEODEC_THROW(GEODEC_NOMEM, "no memory for %s %lld", what, (long long)index);
+done:
+    return st;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
 static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
@@ -84,14 +100,8 @@ done:
 static geodec_status read_key(cursor *c, geodec__gguf_key *k, int64_t index, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const uint8_t *text;
     uint64_t n;
-    if (!take_string(c, &text, &n))
-        GEODEC_THROW(GEODEC_FORMAT, "the name of key %lld runs past the end of the file", (long long)index);
-    if (n == 0 || n > GGUF_MAX_KEY || memchr(text, 0, (size_t)n))
-        GEODEC_THROW(GEODEC_FORMAT, "key %lld has an empty, overlong or broken name", (long long)index);
-    k->name = copy_text(text, (size_t)n);
-    if (!k->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for key %lld", (long long)index);
+    GEODEC_TRY(take_name(c, "key", index, GGUF_MAX_KEY, &k->name, err));
     if (!take(c, &k->kind, sizeof k->kind))
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends before its value", k->name);
     if (k->kind >= GGUF_KINDS) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': unknown value type %u", k->name, k->kind);
@@ -146,16 +156,9 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
                                  int64_t index, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const uint8_t *text;
-    uint64_t n;
     uint32_t n_dims, type;
     char *name = NULL;
-    if (!take_string(c, &text, &n))
-        GEODEC_THROW(GEODEC_FORMAT, "the name of tensor %lld runs past the end of the file", (long long)index);
-    if (n == 0 || n > GGUF_MAX_NAME || memchr(text, 0, (size_t)n))
-        GEODEC_THROW(GEODEC_FORMAT, "tensor %lld has an empty, overlong or broken name", (long long)index);
-    name = copy_text(text, (size_t)n);
-    if (!name) GEODEC_THROW(GEODEC_NOMEM, "no memory for tensor %lld", (long long)index);
+    GEODEC_TRY(take_name(c, "tensor", index, GGUF_MAX_NAME, &name, err));
     t->name = name;
     if (!take(c, &n_dims, sizeof n_dims))
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
@@ -296,17 +299,17 @@ done:
     return st;
 }
 
-geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
-                                      geodec_err *err)
+/* data NULL: the file of that name is mapped; otherwise the caller's bytes. */
+static geodec_status open_any(const void *data, size_t size, const char *name, geodec_gguf **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_gguf *g = NULL;
     GEODEC_NEW(g, 1);
-    g->path = geodec_mem_strdup(name);
-    if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the name of '%s'", name);
+    GEODEC_STRDUP(g->path, name);
+    g->borrowed = data != NULL;
     g->map.data = data;
     g->map.size = size;
-    g->borrowed = true;
+    if (!data) GEODEC_TRY(geodec_file_map_open(name, &g->map, err));
     GEODEC_TRY_MSG(read_file(g, err), "%s", name);
     *out = g;
     g = NULL;
@@ -315,20 +318,15 @@ done:
     return st;
 }
 
+geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
+                                      geodec_err *err)
+{
+    return open_any(data ? data : "", size, name, out, err);
+}
+
 geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    geodec_gguf *g = NULL;
-    GEODEC_NEW(g, 1);
-    g->path = geodec_mem_strdup(path);
-    if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the path of '%s'", path);
-    GEODEC_TRY(geodec_file_map_open(path, &g->map, err));
-    GEODEC_TRY_MSG(read_file(g, err), "%s", path);
-    *out = g;
-    g = NULL;
-done:
-    geodec_gguf_close(g);
-    return st;
+    return open_any(NULL, 0, path, out, err);
 }
 
 geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err)
