@@ -16,7 +16,7 @@ void geodec__types_decode_tq1_0(const void *src, float *dst, int64_t n)
         int at, bytes, trits;
     } runs[3] = {{0, 32, 5}, {32, 16, 5}, {48, 4, 4}};
     const uint8_t *p = src;
-    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += TQ1_0_BYTES) {
+    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += GEODEC_GGML_BYTES_TQ1_0) {
         const float d = geodec__load_half(p + 52);
         for (int r = 0; r < 3; r++)
             for (int k = 0; k < runs[r].trits; k++)
@@ -27,7 +27,7 @@ void geodec__types_decode_tq1_0(const void *src, float *dst, int64_t n)
 void geodec__types_decode_tq2_0(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
-    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += TQ2_0_BYTES) {
+    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += GEODEC_GGML_BYTES_TQ2_0) {
         const float d = geodec__load_half(p + 64);
         for (int half = 0; half < 2; half++)
             for (int k = 0; k < 4; k++, dst += 32)
