@@ -20,7 +20,9 @@
 
 const char *geodec_cache_kv_name(geodec_kv_type t)
 {
-    static const char *const names[] = {"f32", "f16", "q8_0", "q4_0"};
+#define NAME_OF(NAME, name) #name,
+    static const char *const names[] = {GEODEC_KV_TYPES(NAME_OF)};
+#undef NAME_OF
     return names[t];
 }
 

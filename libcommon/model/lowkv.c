@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "model/factors.h"
-#include "model/kernels/lowkv_internal.h"
 #include "model/model_internal.h"
 #include "model/owned_internal.h"
 
@@ -152,15 +151,6 @@ void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a)
     }
 }
 
-/* The block's product for the session's instruction set. */
-static geodec__low_block block_for(const geodec_session *s)
-{
-    const geodec_isa isa = s->kernels->isa;
-    if (isa == GEODEC_ISA_AVX512 && geodec__lowkv_block_avx512) return geodec__lowkv_block_avx512;
-    if (isa == GEODEC_ISA_AVX2 && geodec__lowkv_block_avx2) return geodec__lowkv_block_avx2;
-    return geodec__lowkv_block_scalar;
-}
-
 /* Adds in ascending order of the coefficients, for a whole block (step GEODEC__KEYS) as for one lane. */
 void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                         const float *coefficient, int64_t step, float *k)
@@ -169,7 +159,8 @@ void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, in
     const geodec__low *low = s->model->low;
     const int64_t dim = c->head_dim, rank = low->k_rank, pairs = c->rope_dim / 2;
     const float *b = low->k_out + (layer * (int64_t)c->n_kv_head + head) * dim * rank;
-    if (step == GEODEC__KEYS) block_for(s)(b, dim, rank, coefficient, k); /* lanes beyond n may hold anything */
+    if (step == GEODEC__KEYS)
+        s->kernels->low_block(b, dim, rank, coefficient, k); /* lanes beyond n may hold anything */
     for (int64_t d = 0; step != GEODEC__KEYS && d < dim; d++)
         for (int64_t i = 0; i < n; i++) {
             float sum = 0;

@@ -84,31 +84,29 @@ struct geodec_session {
     int32_t n_ctx, max_batch, length, n_blocks;
     geodec_counters counters;
     geodec__cache cache;
-    int64_t attend_dim;      /* dimensions of attention: head_dim, or as many coefficients as a value has */
-    float *wide, **wide_row; /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
-    float *partial;          /* states of splits that are tasks of their own (attention.c), NULL with one worker */
-    double *rope_step;       /* [tables][rope_dim/2] */
-    int32_t rope_rows;       /* positions whose angles are computed */
-    float *cosine, *sine;    /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
+    int64_t attend_dim;   /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    float **wide_row;     /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
+    float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    double *rope_step;    /* [tables][rope_dim/2] */
+    int32_t rope_rows;    /* positions whose angles are computed */
+    float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
-    float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
-    float *low, **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
+    float **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
     geodec_watch watch;
     void *watch_ctx;
     geodec_watch_update watch_update;
     void *watch_update_ctx;
-    float *update, **update_row; /* [max_batch] output of a half layer; NULL without observer */
-    geodec__merge *merge;        /* NULL: off */
-    geodec__attnres *attnres;    /* NULL: off */
-    const float **input;         /* [max(max_batch, assignments)] rows gathered for a product */
-    float **output;              /* [max_batch] selected rows of logits */
-    bool *want;                  /* [max_batch] all false between calls */
-    int32_t *parent, *depth;     /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
+    float **update_row;       /* [max_batch] output of a half layer; NULL without observer */
+    geodec__merge *merge;     /* NULL: off */
+    geodec__attnres *attnres; /* NULL: off */
+    const float **input;      /* [max(max_batch, assignments)] rows gathered for a product */
+    float **output;           /* [max_batch] selected rows of logits */
+    bool *want;               /* [max_batch] all false between calls */
+    int32_t *parent, *depth;  /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
     /* experts */
-    float *router;        /* [max_batch][pad(n_expert)] */
-    float **router_row;   /* [max_batch] */
+    float **router_row;   /* [max_batch][pad(n_expert)] */
     int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
     float *expert_weight; /* the same shape */
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */

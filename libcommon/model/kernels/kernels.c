@@ -32,15 +32,6 @@ bool geodec_kernels_isa_available(geodec_isa isa) { return geodec__kernels_for(i
 
 const char *geodec_kernels_isa_name(geodec_isa isa)
 {
-    switch (isa) {
-    case GEODEC_ISA_AUTO:
-        return "auto";
-    case GEODEC_ISA_SCALAR:
-        return "scalar";
-    case GEODEC_ISA_AVX2:
-        return "avx2";
-    case GEODEC_ISA_AVX512:
-        return "avx512";
-    }
-    return "?";
+    static const char *const names[] = {"auto", "scalar", "avx2", "avx512"};
+    return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?";
 }

@@ -4,9 +4,6 @@ model/kernels_SRCS := \
   kernels_avx2.c \
   kernels_avx512.c \
   kernels_scalar.c \
-  lowkv_avx2.c \
-  lowkv_avx512.c \
-  lowkv_scalar.c \
   panels.c \
   products.c \
   products_avx2.c \
