@@ -8,8 +8,8 @@
  *   Q8_0   groups of 32 dimensions (the last may be shorter): scale = largest / 127 rounded up to bfloat16, elements
  *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero.
  *   Q4_0   the same groups: scale = the element of largest size / -8 rounded to bfloat16, elements x / scale + 8
- * rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the cost of
- * few bytes: blocks are decoded before use. */
+ *          rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the
+ *          cost of few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "model/model_internal.h"
@@ -234,11 +234,6 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
-
-geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
-{
-    return geodec__cache_pieces(s, layer, head, head, block);
-}
 
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block)

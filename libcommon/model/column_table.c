@@ -56,12 +56,6 @@ static void add(void *ctx, const geodec__matrix *w)
     l->at += (panels_of(w) * geodec__column_panel(type, w->cols) + 63) / 64 * 64;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    return (x->w.data > y->w.data) - (x->w.data < y->w.data);
-}
-
 /* Memory comes zeroed, so panels end in zeros. */
 static geodec_status create(const geodec_model *m, geodec__column_table **out, geodec_err *err)
 {
@@ -70,24 +64,24 @@ static geodec_status create(const geodec_model *m, geodec__column_table **out, g
     float *room = NULL;
     GEODEC_NEW(t, 1);
     listing l = {.t = t};
-    geodec__matrices_each(m, add, &l);
+    geodec__weights_each(m, add, &l);
     if (l.floats <= DECODED) {
         l = (listing){.t = t, .decode = true};
-        geodec__matrices_each(m, add, &l);
+        geodec__weights_each(m, add, &l);
     }
     if (l.n > 0 && l.at <= MOST && (t->data = geodec_mem_map(l.at))) {
         int64_t widest = 0;
         t->bytes = l.at;
         GEODEC_NEW(t->entry, l.n);
         l = (listing){.t = t, .decode = l.decode};
-        geodec__matrices_each(m, add, &l);
+        geodec__weights_each(m, add, &l);
         t->n = l.n;
         for (int64_t i = 0; i < t->n; i++) widest = t->entry[i].w.cols > widest ? t->entry[i].w.cols : widest;
         GEODEC_NEW(room, widest);
         for (int64_t i = 0; i < t->n; i++)
             geodec__columns_pack(&t->entry[i].w, t->entry[i].columns.type,
                                  t->data + (t->entry[i].columns.data - t->data), room);
-        qsort(t->entry, (size_t)t->n, sizeof *t->entry, by_place);
+        qsort(t->entry, (size_t)t->n, sizeof *t->entry, geodec__weights_by_place);
     }
     *out = t;
     t = NULL;
@@ -117,14 +111,7 @@ void geodec__column_table_free(geodec__column_table *t)
 
 geodec__columns geodec__column_table_find(const geodec__column_table *t, const geodec__matrix *w)
 {
-    int64_t lo = 0, hi = t ? t->n : 0;
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (t->entry[mid].w.data == w->data) return t->entry[mid].columns;
-        if (t->entry[mid].w.data < w->data)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return (geodec__columns){0};
+    const entry *e =
+        t && t->n > 0 ? bsearch(w, t->entry, (size_t)t->n, sizeof *t->entry, geodec__weights_by_place) : NULL;
+    return e ? e->columns : (geodec__columns){0};
 }

@@ -1,10 +1,11 @@
 #include "model/factors.h"
 
-#include <string.h>
-
+#include "base/f16.h"
 #include "base/mem.h"
 #include "model/model_internal.h"
-#include "model/owned_internal.h"
+
+#include <math.h>
+#include <string.h>
 
 const char *geodec_factors_slot_name(geodec_slot slot)
 {
@@ -52,6 +53,35 @@ done:
     return st;
 }
 
+/* ---- owned matrices --------------------------------------------------------------------------------------------- */
+
+int64_t geodec__factors_room(int64_t rows, int64_t cols, bool half)
+{
+    return (rows * cols * (half ? 2 : 4) + 63) / 64 * 64;
+}
+
+geodec_status geodec__factors_put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
+                                  geodec__matrix *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!isfinite(x[i]) || (half && fabsf(x[i]) >= 65520.0f))
+            GEODEC_THROW(GEODEC_NUMERIC, "a factor holds %g", (double)x[i]);
+    *out = (geodec__matrix){.data = *at,
+                            .rows = rows,
+                            .cols = cols,
+                            .row_bytes = cols * (half ? 2 : 4),
+                            .type = half ? GEODEC_GGML_F16 : GEODEC_GGML_F32,
+                            .owned = true};
+    if (half)
+        geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
+    else
+        memcpy(*at, x, (size_t)(rows * cols) * sizeof *x);
+    *at += geodec__factors_room(rows, cols, half);
+done:
+    return st;
+}
+
 /* ---- factoring -------------------------------------------------------------------------------------------------- */
 
 static bool shares(const geodec_factor *f, int64_t i)
@@ -95,7 +125,8 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     GEODEC_TRY(check_factors(m, n, f, seen, err));
     for (int64_t i = 0; i < n; i++) {
         geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
-        bytes += geodec__owned_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__owned_room(f[i].k, cols, half));
+        bytes +=
+            geodec__factors_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__factors_room(f[i].k, cols, half));
         if (f[i].k > widest) widest = f[i].k;
     }
     GEODEC_NEW(made, 2 * n);
@@ -106,9 +137,9 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
         if (shares(f, i))
             made[2 * i] = made[2 * (i - 1)];
         else
-            GEODEC_TRY_MSG(geodec__owned_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
+            GEODEC_TRY_MSG(geodec__factors_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
                            "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
-        GEODEC_TRY_MSG(geodec__owned_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
+        GEODEC_TRY_MSG(geodec__factors_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
                        "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
     }
     for (int64_t i = 0; i < n; i++) {

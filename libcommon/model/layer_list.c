@@ -33,9 +33,9 @@ geodec_status geodec_layer_list_parse(const char *text, int32_t n_layer, int32_t
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *copy = geodec_mem_strdup(text), *rest = NULL;
+    char *copy = NULL, *rest = NULL;
     int32_t count = 0, kept = 0;
-    if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for the list of layers");
+    GEODEC_STRDUP(copy, text);
     if (strcmp(copy, "all") == 0) {
         for (; count <= n_layer && count < GEODEC_LAYERS_MAX; count++) list[count] = count;
     } else {

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "model/factors.h"
 #include "model/model_internal.h"
-#include "model/owned_internal.h"
 
 #include <math.h>
 
@@ -77,8 +76,8 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
     const int64_t k_rows = f->k_group ? n_kv / f->k_group * f->k_rank : 0,
                   v_rows = f->v_group ? n_kv / f->v_group * f->v_rank : 0, o_cols = c->n_head * f->v_rank;
     float *o = NULL, *folded = NULL;
-    GEODEC_NEW(low->data, c->n_layer * (geodec__owned_room(k_rows, d, half) + geodec__owned_room(v_rows, d, half) +
-                                        (f->v_group ? geodec__owned_room(d, o_cols, half) : 0)));
+    GEODEC_NEW(low->data, c->n_layer * (geodec__factors_room(k_rows, d, half) + geodec__factors_room(v_rows, d, half) +
+                                        (f->v_group ? geodec__factors_room(d, o_cols, half) : 0)));
     uint8_t *at = low->data;
     if (f->k_group) {
         GEODEC_NEW(low->k_out, c->n_layer * width * f->k_rank);
@@ -93,12 +92,13 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
     }
     for (int32_t l = 0; l < c->n_layer; l++) {
         if (f->k_group)
-            GEODEC_TRY_MSG(geodec__owned_put(f->k_in + l * k_rows * d, k_rows, d, half, &at, &made[l].k, err), "cache");
+            GEODEC_TRY_MSG(geodec__factors_put(f->k_in + l * k_rows * d, k_rows, d, half, &at, &made[l].k, err),
+                           "cache");
         if (!f->v_group) continue;
-        GEODEC_TRY_MSG(geodec__owned_put(f->v_in + l * v_rows * d, v_rows, d, half, &at, &made[l].v, err), "cache");
+        GEODEC_TRY_MSG(geodec__factors_put(f->v_in + l * v_rows * d, v_rows, d, half, &at, &made[l].v, err), "cache");
         GEODEC_TRY(geodec_model_weights(m, l, GEODEC_SLOT_O, o, err));
         fold(c, o, f->v_out + l * width * f->v_rank, f->v_rank, folded);
-        GEODEC_TRY_MSG(geodec__owned_put(folded, d, o_cols, half, &at, &made[l].o, err), "cache");
+        GEODEC_TRY_MSG(geodec__factors_put(folded, d, o_cols, half, &at, &made[l].o, err), "cache");
     }
 done:
     GEODEC_FREE(o, folded);

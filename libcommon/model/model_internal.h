@@ -15,7 +15,21 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST
 
 /* Calls fn for every matrix that a pass multiplies by, an expert at a time. Includes a tied head, not an embedding that
  * is only looked up. */
-void geodec__matrices_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+/* Compares two matrices, or structures that begin with one, by their place in the file: for qsort and bsearch. */
+static inline int geodec__weights_by_place(const void *a, const void *b)
+{
+    const geodec__matrix *x = a, *y = b;
+    return (x->data > y->data) - (x->data < y->data);
+}
+
+/* Matrices that are not in the file: factors of low rank, copied into one block of the model's memory. */
+/* Bytes of a float16 (half) or float32 matrix in the block; the next one starts on a vector boundary. */
+int64_t geodec__factors_room(int64_t rows, int64_t cols, bool half);
+/* Copies x [rows][cols] to *at, describes it in *out (which borrows *at) and advances *at. GEODEC_NUMERIC: a number
+ * that is not finite in that type. */
+geodec_status geodec__factors_put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
+                                  geodec__matrix *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* A cache of low rank (lowkv.h). */
 typedef struct geodec__low {
@@ -146,8 +160,7 @@ void geodec__cache_destroy(geodec_session *s);
 void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k);
 void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v);
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
-/* A block in place; with the keys of one piece and the values of another. */
-geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block);
+/* A block in place, with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block);
 /* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and the rest of the last

@@ -84,12 +84,6 @@ static int by_use(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    return (x->w.data > y->w.data) - (x->w.data < y->w.data);
-}
-
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 /* Too few or too many copies, or copies without memory, stay in the map: an empty table. Panels without memory stay
@@ -102,7 +96,7 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool cop
     GEODEC_NEW(p, 1);
     p->copies = copies;
     listing l = {.p = p, .arithmetic = a};
-    geodec__matrices_each(m, add, &l);
+    geodec__weights_each(m, add, &l);
     const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     const bool wanted = p->copies ? l.at >= SMALLEST && l.at <= memory / PART : l.at <= memory - memory / LEFT;
     if (l.n > 0 && wanted) p->data = geodec_mem_map(l.at);
@@ -111,9 +105,9 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool cop
         GEODEC_NEW(p->entry, l.n);
         GEODEC_NEW(p->order, l.n);
         l = (listing){.p = p, .arithmetic = a};
-        geodec__matrices_each(m, add, &l);
+        geodec__weights_each(m, add, &l);
         p->n = l.n;
-        qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_place);
+        qsort(p->entry, (size_t)p->n, sizeof *p->entry, geodec__weights_by_place);
         for (int64_t i = 0; i < p->n; i++) p->order[i] = &p->entry[i];
         qsort(p->order, (size_t)p->n, sizeof *p->order, by_use);
     }
@@ -125,8 +119,8 @@ done:
     return st;
 }
 
-static geodec_status once(const geodec_model *model, geodec_arithmetic a, bool copies, geodec__prepare **out,
-                          geodec_err *err)
+geodec_status geodec__prepare_of(const geodec_model *model, geodec_arithmetic a, bool copies, geodec__prepare **out,
+                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = (geodec_model *)(uintptr_t)model;
@@ -136,16 +130,6 @@ static geodec_status once(const geodec_model *model, geodec_arithmetic a, bool c
     *out = *p;
     pthread_mutex_unlock(m->lazy);
     return st;
-}
-
-geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out, geodec_err *err)
-{
-    return once(m, a, false, out, err);
-}
-
-geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out, geodec_err *err)
-{
-    return once(m, a, true, out, err);
 }
 
 void geodec__prepare_free(geodec__prepare *p)
@@ -217,18 +201,10 @@ void geodec__prepare_pass(const geodec_model *m, geodec__prepare *p, geodec_pool
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
+/* The comparison reads the first member of an entry, its matrix. */
 static const entry *find(const geodec__prepare *p, const geodec__matrix *w)
 {
-    int64_t lo = 0, hi = p ? p->n : 0;
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (p->entry[mid].w.data == w->data) return &p->entry[mid];
-        if (p->entry[mid].w.data < w->data)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NULL;
+    return p && p->n > 0 ? bsearch(w, p->entry, (size_t)p->n, sizeof *p->entry, geodec__weights_by_place) : NULL;
 }
 
 static const uint8_t *moved_to(const geodec__prepare *p, const entry *e)

@@ -10,10 +10,8 @@
 typedef struct geodec__prepare geodec__prepare;
 /* Lists them and reserves memory; nothing moves yet. Guarded by the model's mutex; later calls return the first result.
  * The model owns it. */
-geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out,
-                                     geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out,
-                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__prepare_of(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepare **out,
+                                 geodec_err *err) GEODEC_MUST_USE;
 /* Begins a pass: matrices move from the model's second pass on; `now`: all of them, in the first too. Thread-safe for
  * sessions of one model, also while another one is in a pass. p may be NULL. */
 void geodec__prepare_pass(const geodec_model *m, geodec__prepare *p, geodec_pool *pool, bool now);

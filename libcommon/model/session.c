@@ -82,7 +82,7 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
-    GEODEC_TRY(geodec__prepare_panels(s->model, s->arithmetic, &s->prepared, err));
+    GEODEC_TRY(geodec__prepare_of(s->model, s->arithmetic, false, &s->prepared, err));
     if (geodec__prepare_empty(s->prepared)) {
         s->prepared = NULL;
     } else {
@@ -131,7 +131,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_workers(s, err));
     if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
-    GEODEC_TRY(geodec__prepare_copies(m, s->arithmetic, &s->copies, err));
+    GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, true, &s->copies, err));
     if (s->kernels->columns) GEODEC_TRY(geodec__column_table_of(m, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));

@@ -12,11 +12,9 @@ model_SRCS := \
   jobs.c \
   layer_list.c \
   lowkv.c \
-  matrices.c \
   merge.c \
   model.c \
   model_print.c \
-  owned.c \
   prepare.c \
   rope.c \
   rows.c \
