@@ -94,32 +94,16 @@ static geodec_status find_key(const geodec_gguf *g, const char *name, uint32_t k
 /* Any integer at p; false when it does not fit int64 or is not an integer. */
 static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
 {
-#define CASE(KIND, ctype)                                                                                              \
-    case KIND: {                                                                                                       \
-        ctype x;                                                                                                       \
-        memcpy(&x, p, sizeof x);                                                                                       \
-        *v = (int64_t)x;                                                                                               \
-        return true;                                                                                                   \
-    }
-    switch (kind) {
-        CASE(GGUF_U8, uint8_t)
-        CASE(GGUF_I8, int8_t)
-        CASE(GGUF_U16, uint16_t)
-        CASE(GGUF_I16, int16_t)
-        CASE(GGUF_U32, uint32_t)
-        CASE(GGUF_I32, int32_t)
-        CASE(GGUF_I64, int64_t)
-    case GGUF_U64: {
-        uint64_t x;
-        memcpy(&x, p, sizeof x);
-        if (x > INT64_MAX) return false;
-        *v = (int64_t)x;
-        return true;
-    }
-    default:
-        return false;
-    }
-#undef CASE
+    const bool is_signed = kind == GGUF_I8 || kind == GGUF_I16 || kind == GGUF_I32 || kind == GGUF_I64;
+    if (!is_signed && kind != GGUF_U8 && kind != GGUF_U16 && kind != GGUF_U32 && kind != GGUF_U64) return false;
+    const size_t width = geodec__gguf_width(kind);
+    uint64_t x = 0;
+    memcpy(&x, p, width);
+    const uint64_t sign = (uint64_t)1 << (8 * width - 1);
+    if (is_signed) x = (x ^ sign) - sign;
+    if (!is_signed && x > INT64_MAX) return false;
+    memcpy(v, &x, sizeof x);
+    return true;
 }
 
 geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err)

@@ -39,6 +39,12 @@ static geodec_status missing(const char *path, const char *key, geodec_err *err)
     return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", path, key);
 }
 
+static geodec_status not_part(const keys *k)
+{
+    return geodec_err_set(k->err, GEODEC_UNSUPPORTED, __func__, __LINE__,
+                          "%s: key '%s' is not part of architecture '%s'", k->path, k->name, k->arch->name);
+}
+
 /* An integer from lo to hi; a missing key is an error when otherwise < 0, else gives that value. */
 static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise, int32_t *out)
 {
@@ -122,14 +128,11 @@ static geodec_status read_attention(keys *k, geodec_model_config *c)
     if (c->attn_scale == 0 && a->layers_of_wide_scale == c->n_layer)
         c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
     GEODEC_TRY(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
-    if (c->attn_softcap != 0 && !a->capped_attention)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
+    if (c->attn_softcap != 0 && !a->capped_attention) GEODEC_TRY(not_part(k));
     GEODEC_TRY(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
-    if (c->final_softcap != 0 && !a->scaled_embedding)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
+    if (c->final_softcap != 0 && !a->scaled_embedding) GEODEC_TRY(not_part(k));
     GEODEC_TRY(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
-    if (c->window > 0 && a->windows == GEODEC__NEVER)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
+    if (c->window > 0 && a->windows == GEODEC__NEVER) GEODEC_TRY(not_part(k));
     if (c->window == 0 && a->windows == GEODEC__ALWAYS)
         GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
     GEODEC_TRY(read_int(k, "attention.sliding_window_pattern", 0, MAX_LAYERS, a->window_period, &c->window_period));
@@ -153,7 +156,7 @@ static geodec_status read_rope(keys *k, geodec_model_config *c)
     if (a->rope_base_local > 0)
         c->rope_base_local = base_local;
     else if (base_local != c->rope_base)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
+        GEODEC_TRY(not_part(k));
     if (has(k, "rope.scaling.type")) GEODEC_TRY(geodec_gguf_get_str(k->g, k->name, &kind, err));
     const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0,
                two = strcmp(kind, "longrope") == 0 && a->divisors == GEODEC__DIVISORS_TWO;
@@ -193,10 +196,8 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
         goto done;
     }
     GEODEC_TRY(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
-    if (has(k, "expert_feed_forward_length") || a->expert_width)
-        GEODEC_TRY(read_int(k, "expert_feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
-    else
-        GEODEC_TRY(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+    const bool own = has(k, "expert_feed_forward_length") || a->expert_width;
+    GEODEC_TRY(read_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
     GEODEC_TRY(read_int(k, "expert_gating_func", 0, INT32_MAX, 1, &gating));
     if (gating > 1)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax, is)", k->path,
@@ -224,49 +225,35 @@ static geodec_status read_number(keys *k, double *out)
     return st;
 }
 
-/* Features of other models that would change the function if they were ignored. */
+/* Features of other models that would change the function if they were ignored, by the two values without effect. */
 static geodec_status refuse_features(keys *k)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
+    enum { MOST = 16 };
     static const struct {
-        const char *suffix;
         double harmless[2];
+        const char *suffix[MOST];
     } features[] = {
-        {"logit_scale", {0, 1}},
-        {"residual_scale", {0, 1}},
-        {"embedding_scale", {0, 1}},
-        {"router_logit_softcapping", {0, 0}},
-        {"use_parallel_residual", {0, 0}},
-        {"swin_norm", {0, 0}},
-        {"leading_dense_block_count", {0, 0}},
-        {"nextn_predict_layers", {0, 0}},
-        {"interleave_moe_layer_step", {0, 1}},
-        {"moe_every_n_layers", {0, 1}},
-        {"expert_shared_count", {0, 0}},
-        {"expert_shared_feed_forward_length", {0, 0}},
-        {"expert_chunk_feed_forward_length", {0, 0}},
-        {"expert_group_count", {0, 1}},
-        {"attention.causal", {1, 1}},
-        {"attention.clamp_kqv", {0, 0}},
-        {"attention.max_alibi_bias", {0, 0}},
-        {"attention.output_scale", {0, 1}},
-        {"attention.value_scale", {0, 1}},
-        {"attention.temperature_length", {0, 0}},
-        {"attention.temperature_scale", {0, 0}},
-        {"attention.shared_kv_layers", {0, 0}},
-        {"attention.key_length_swa", {0, 0}},
-        {"attention.value_length_swa", {0, 0}},
-        {"rope.dimension_count_swa", {0, 0}},
-        {"rope.scaling.alpha", {0, 1}},
+        {{0, 0},
+         {"router_logit_softcapping", "use_parallel_residual", "swin_norm", "leading_dense_block_count",
+          "nextn_predict_layers", "expert_shared_count", "expert_shared_feed_forward_length",
+          "expert_chunk_feed_forward_length", "attention.clamp_kqv", "attention.max_alibi_bias",
+          "attention.temperature_length", "attention.temperature_scale", "attention.shared_kv_layers",
+          "attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa"}},
+        {{0, 1},
+         {"logit_scale", "residual_scale", "embedding_scale", "interleave_moe_layer_step", "moe_every_n_layers",
+          "expert_group_count", "attention.output_scale", "attention.value_scale", "rope.scaling.alpha"}},
+        {{1, 1}, {"attention.causal"}},
     };
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-        double v;
-        if (!has(k, features[i].suffix)) continue;
-        GEODEC_TRY(read_number(k, &v));
-        if (v != features[i].harmless[0] && v != features[i].harmless[1])
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
-    }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        for (int f = 0; f < MOST && features[i].suffix[f]; f++) {
+            double v;
+            if (!has(k, features[i].suffix[f])) continue;
+            GEODEC_TRY(read_number(k, &v));
+            if (v != features[i].harmless[0] && v != features[i].harmless[1])
+                GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
+        }
 done:
     return st;
 }
@@ -286,7 +273,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported (%s are)", k.path,
                      arch_key, arch, geodec__arch_names(names, sizeof names));
     c.arch = k.arch->name;
-    c.rope_pairs = k.arch->pairs;
+    c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;
     c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
     GEODEC_TRY(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));

@@ -226,12 +226,12 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
     for (int64_t i = 0; i < n_jobs; i++) {
         geodec__job *j = &s->job[i];
         /* all are identified by their offset in the file */
-        j->columns = geodec__column_table_find(s->columns, &j->w);
+        j->columns = geodec__prepare_columns(s->columns, &j->w);
         j->panels = geodec__prepare_find(s->prepared, &j->w);
         j->panels_up = j->up.data ? geodec__prepare_find(s->prepared, &j->up) : (geodec__panels){0};
         j->w.data = geodec__prepare_data(s->copies, &j->w);
         if (!j->up.data) continue;
-        j->columns_up = geodec__column_table_find(s->columns, &j->up);
+        j->columns_up = geodec__prepare_columns(s->columns, &j->up);
         j->up.data = geodec__prepare_data(s->copies, &j->up);
     }
     for (int64_t done = 0; done < n_jobs;) {

@@ -55,11 +55,8 @@ done:
 void geodec_model_close(geodec_model *m)
 {
     if (!m) return;
-    for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
-        geodec__prepare_free(m->panels[a]);
-        geodec__prepare_free(m->copies[a]);
-    }
-    geodec__column_table_free(m->columns);
+    for (int kind = 0; kind < GEODEC__PREPARE_KINDS; kind++)
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++) geodec__prepare_free(m->prepared[kind][a]);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     GEODEC_FREE(m->layer, m->norms, m->expert, m->factors);

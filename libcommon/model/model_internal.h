@@ -2,7 +2,6 @@
 #ifndef GEODEC_MODEL_MODEL_INTERNAL_H
 #define GEODEC_MODEL_MODEL_INTERNAL_H
 
-#include "model/column_table_internal.h"
 #include "model/kernels/kernels_internal.h"
 #include "model/kernels/products_internal.h"
 #include "model/prepare_internal.h"
@@ -127,7 +126,7 @@ struct geodec_session {
     int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
     geodec__prepare *copies;
-    const geodec__column_table *columns; /* NULL if this instruction set does not use them */
+    geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
     geodec__prepare *prepared;
     const geodec__product *product;

@@ -82,7 +82,7 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
-    GEODEC_TRY(geodec__prepare_of(s->model, s->arithmetic, false, &s->prepared, err));
+    GEODEC_TRY(geodec__prepare_of(s->model, s->arithmetic, GEODEC__PREPARE_PANELS, &s->prepared, err));
     if (geodec__prepare_empty(s->prepared)) {
         s->prepared = NULL;
     } else {
@@ -131,8 +131,8 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_workers(s, err));
     if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
-    GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, true, &s->copies, err));
-    if (s->kernels->columns) GEODEC_TRY(geodec__column_table_of(m, &s->columns, err));
+    GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, GEODEC__PREPARE_COPIES, &s->copies, err));
+    if (s->kernels->columns) GEODEC_TRY(geodec__prepare_of(m, GEODEC_EXACT, GEODEC__PREPARE_COLUMNS, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));

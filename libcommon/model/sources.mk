@@ -4,7 +4,6 @@ model_SRCS := \
   attention.c \
   attnres.c \
   cache.c \
-  column_table.c \
   config.c \
   experts.c \
   factors.c \

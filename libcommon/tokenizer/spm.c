@@ -92,21 +92,10 @@ done:
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
 
-/* End of the word that starts at `at`: the next mark after another character, where no piece can cross. */
+/* End of the word that starts at `at`, where no piece can cross. */
 static int64_t word_end(const geodec_tokenizer *t, const char *text, int64_t at, int64_t n)
 {
-    if (!t->words_apart) return n;
-    bool other = false;
-    while (at < n) {
-        if (n - at >= GEODEC__MARK_BYTES && memcmp(text + at, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-            if (other) return at;
-            at += GEODEC__MARK_BYTES;
-        } else {
-            other = true;
-            at++;
-        }
-    }
-    return n;
+    return t->words_apart ? (int64_t)geodec__vocabulary_word_end(text, (size_t)at, (size_t)n) : n;
 }
 
 geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, size_t n, bool first, int32_t *ids,

@@ -66,6 +66,8 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
 
 /* Whether one of n_words words is the text. */
 bool geodec__vocabulary_lists(const char *const *word, size_t n_words, const char *text, size_t n);
+/* End of the word that starts at `at`: the next mark after another character, or n. */
+size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n);
 uint64_t geodec__vocabulary_hash(const char *text, size_t n);
 /* Id of the piece text can match, or -1. Control, unknown, byte and unused tokens never match text. */
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n);

@@ -41,20 +41,15 @@ int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size
 
 static bool matches_text(int32_t type) { return type == GEODEC_TOKEN_NORMAL || type == GEODEC_TOKEN_USER; }
 
-/* Whether a mark comes after another character, so that merges may cross the start of a word. */
-static bool has_inner_mark(const char *text, size_t n)
+size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n)
 {
-    bool other = false;
-    for (size_t i = 0; i < n;) {
-        if (n - i >= GEODEC__MARK_BYTES && memcmp(text + i, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-            if (other) return true;
-            i += GEODEC__MARK_BYTES;
-        } else {
-            other = true;
-            i++;
-        }
+    for (bool other = false; at < n;) {
+        const bool is_mark = n - at >= GEODEC__MARK_BYTES && memcmp(text + at, GEODEC__MARK, GEODEC__MARK_BYTES) == 0;
+        if (is_mark && other) return at;
+        other = other || !is_mark;
+        at += is_mark ? GEODEC__MARK_BYTES : 1;
     }
-    return false;
+    return n;
 }
 
 static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
@@ -78,7 +73,7 @@ static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
         uint64_t i = geodec__vocabulary_hash(text, n);
         while (t->slot[i & (uint64_t)t->slot_mask] >= 0) i++;
         t->slot[i & (uint64_t)t->slot_mask] = id;
-        if (has_inner_mark(text, n)) t->words_apart = false;
+        if (geodec__vocabulary_word_end(text, 0, n) < n) t->words_apart = false; /* merges cross the start of a word */
     }
 done:
     return st;
