@@ -115,7 +115,7 @@ static void encode(const float *src, uint8_t *p, int64_t n, bool search)
         if (search) refine(src, &b);
         fill_levels(src, &b);
         memset(p, 0, 192);
-        for (int j = 0; j < QK_BLOCK; j++) { /* half, quarter k, place l: see types_kquants.c */
+        for (int j = 0; j < QK_BLOCK; j++) { /* half, quarter k, place l: see types_decode.c */
             const int half = j / 128, k = j % 128 / 32, l = j % 32, q = b.q[j] + TOP;
             p[64 * half + 32 * (k % 2) + l] |= (uint8_t)((q & 15) << 4 * (k / 2));
             p[128 + 32 * half + l] |= (uint8_t)((q >> 4) << 2 * k);

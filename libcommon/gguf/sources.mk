@@ -10,8 +10,5 @@ gguf_SRCS := \
   quantize_report.c \
   reader.c \
   types.c \
-  types_float.c \
-  types_kquants.c \
-  types_legacy.c \
-  types_ternary.c \
+  types_decode.c \
   writer.c

@@ -131,7 +131,7 @@ static void project(geodec_session *s, const geodec__layer *l, int first, int co
         /* rows of a product are padded with zeros; an earlier layer's may have been longer */
         for (int64_t r = 0; r < n; r++)
             memset(row[r] + b->rows, 0, (size_t)(geodec__pad(b->rows) - b->rows) * sizeof(float));
-        s->job[jobs++] = (geodec__job){.w = *b, .x = s->input, .y = row, .n = n};
+        s->job[jobs++] = geodec__job_of(*b, s->input, row, n);
     }
     if (jobs > 0) geodec__jobs_run(s, jobs);
 }
@@ -150,13 +150,13 @@ static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t inde
         return;
     }
     project(s, l, GEODEC_SLOT_GATE, 2, n, x);
-    s->job[0] =
-        (geodec__job){.w = l->gate, .up = l->up, .x = x[0], .x_up = x[1], .y = s->gate_row, .y_up = s->up_row, .n = n};
+    s->job[0] = geodec__job_of(l->gate, x[0], s->gate_row, n);
+    s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = s->up_row};
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->gate_row[r];
     show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
     project(s, l, GEODEC_SLOT_DOWN, 1, n, x);
-    s->job[0] = (geodec__job){.w = l->down, .x = x[0], .y = s->down_row, .n = n};
+    s->job[0] = geodec__job_of(l->down, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
 }
 
@@ -169,9 +169,9 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     run_rows(&w, d);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
-    s->job[0] = (geodec__job){.w = l->q, .x = x[0], .y = s->query_row, .n = n};
-    s->job[1] = (geodec__job){.w = l->k, .x = x[1], .y = s->key_row, .n = n};
-    s->job[2] = (geodec__job){.w = l->v, .x = x[2], .y = s->value_row, .n = n};
+    s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
+    s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
+    s->job[2] = geodec__job_of(l->v, x[2], s->value_row, n);
     geodec__jobs_run(s, 3);
     w.fn = adjust_row;
     if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
@@ -179,7 +179,7 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
     show(s, index, GEODEC_SIDE_HEADS, n, s->model->config.n_head * s->cache.v_dim);
     project(s, l, GEODEC_SLOT_O, 1, n, x);
-    s->job[0] = (geodec__job){.w = l->o, .x = x[0], .y = s->down_row, .n = n};
+    s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
     w.fn = finish_row;
     w.bias = l->o_bias;
@@ -221,7 +221,7 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
         wanted++;
     }
     if (wanted == 0) return;
-    s->job[0] = (geodec__job){.w = s->model->head, .x = s->input, .y = s->output, .n = wanted};
+    s->job[0] = geodec__job_of(s->model->head, s->input, s->output, wanted);
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; c->final_softcap > 0 && r < wanted; r++)
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);

@@ -39,20 +39,29 @@ typedef struct geodec__low {
 } geodec__low;
 void geodec__lowkv_free(geodec__low *low);
 
-/* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
+/* One matrix of a job: y = w x. */
+typedef struct geodec__side {
+    geodec__matrix w;
+    const float *const *x;
+    float *const *y;
+    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats) or columns (data NULL: none), and x rounded
+     * for them, or packed for many rows in floats (NULL: unchanged) */
+    geodec__panels panels;
+    geodec__columns columns;
+    const uint8_t *made;
+} geodec__side;
+
+/* One matrix product of a dispatch; with up.w.data set, the fused half of a feed-forward: main.y = act(main) * up, act
  * as the configuration says. */
 typedef struct geodec__job {
-    geodec__matrix w, up;
-    const float *const *x, *const *x_up; /* x_up NULL: x */
-    float *const *y;
-    float *const *y_up;
+    geodec__side main, up;
     int64_t n; /* rows */
-    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats), and x rounded for them, or packed for many
-     * rows in floats (NULL: unchanged) */
-    geodec__panels panels, panels_up;
-    geodec__columns columns, columns_up; /* data NULL: none */
-    const uint8_t *made, *made_up;
 } geodec__job;
+
+static inline geodec__job geodec__job_of(geodec__matrix w, const float *const *x, float *const *y, int64_t n)
+{
+    return (geodec__job){.main = {.w = w, .x = x, .y = y}, .n = n};
+}
 
 /* State of one worker for a tile of attention: queries of at most `queries` heads of rows. */
 typedef struct geodec__attend_scratch {

@@ -7,14 +7,12 @@
 
 /* GPT-2 writes each byte as a printable character: '!'..'~', U+00A1..U+00AC and U+00AE..U+00FF as themselves, the
  * other 68 as U+0100, U+0101, ... in the order of their values. */
-static bool printable(int b) { return (b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b != 0xad); }
-
 static int letter_of(int byte)
 {
-    if (printable(byte)) return byte;
-    int n = 0;
-    for (int b = 0; b < byte; b++) n += !printable(b);
-    return 0x100 + n;
+    return byte < 0x21                    ? 0x100 + byte
+           : byte >= 0x7f && byte <= 0xa0 ? 0x121 + byte - 0x7f
+           : byte == 0xad                 ? 0x143
+                                          : byte;
 }
 
 static size_t put_letter(int c, char *out)
@@ -31,10 +29,9 @@ static size_t put_letter(int c, char *out)
 /* Byte of a letter, -1 for another character. */
 static int byte_of(int c)
 {
-    if (c < 0x100) return printable(c) ? c : -1;
-    int left = c - 0x100;
+    if (c < 0x100) return letter_of(c) == c ? c : -1;
     for (int b = 0; b < 256; b++)
-        if (!printable(b) && left-- == 0) return b;
+        if (letter_of(b) == c) return b;
     return -1;
 }
 

@@ -2,7 +2,6 @@ tokenizer_SRCS := \
   bpe.c \
   chat.c \
   chat_detect.c \
-  chat_messages.c \
   chat_table.c \
   decode.c \
   encode.c \

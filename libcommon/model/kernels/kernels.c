@@ -1,4 +1,5 @@
 #include "model/kernels/kernels_internal.h"
+#include "model/kernels/products_internal.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -34,4 +35,19 @@ const char *geodec_kernels_isa_name(geodec_isa isa)
 {
     static const char *const names[] = {"auto", "scalar", "avx2", "avx512"};
     return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?";
+}
+
+const geodec__products *geodec__products_for(geodec_isa isa)
+{
+#if defined(__x86_64__)
+    const bool any = isa == GEODEC_ISA_AUTO;
+    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512) &&
+        __builtin_cpu_supports("avx512vnni"))
+        return &geodec__products_vnni;
+    if ((any || isa == GEODEC_ISA_AVX2 || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX2))
+        return &geodec__products_avx2;
+#else
+    (void)isa;
+#endif
+    return &geodec__products_scalar;
 }

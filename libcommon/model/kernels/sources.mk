@@ -5,7 +5,6 @@ model/kernels_SRCS := \
   kernels_avx512.c \
   kernels_scalar.c \
   panels.c \
-  products.c \
   products_avx2.c \
   products_scalar.c \
   products_vnni.c
