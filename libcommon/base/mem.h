@@ -41,6 +41,23 @@ GEODEC_API void geodec_mem_fail_after(int64_t k);
         if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %zu bytes", (long long)(n), sizeof *(p));           \
     } while (0)
 
+/* The same for several arrays of n elements each: GEODEC_NEW_ALL(n, a, b, c), up to eight. The arrays after the first
+ * that fails keep their value. */
+#define GEODEC_NEW_ALL(n, ...)                                                                                         \
+    do {                                                                                                               \
+        if (!GEODEC__NEW_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(n, __VA_ARGS__))                                    \
+            GEODEC_THROW(GEODEC_NOMEM, "no memory for arrays of %lld values", (long long)(n));                         \
+    } while (0)
+#define GEODEC__NEW_PICK(a, b, c, d, e, f, g, h, count, ...) GEODEC__NEW_##count
+#define GEODEC__NEW_1(n, p) (((p) = geodec_mem_new((int64_t)(n), sizeof *(p))) != NULL)
+#define GEODEC__NEW_2(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_1(n, __VA_ARGS__))
+#define GEODEC__NEW_3(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_2(n, __VA_ARGS__))
+#define GEODEC__NEW_4(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_3(n, __VA_ARGS__))
+#define GEODEC__NEW_5(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_4(n, __VA_ARGS__))
+#define GEODEC__NEW_6(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_5(n, __VA_ARGS__))
+#define GEODEC__NEW_7(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_6(n, __VA_ARGS__))
+#define GEODEC__NEW_8(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_7(n, __VA_ARGS__))
+
 /* p = a copy of the text, or jumps to done with GEODEC_NOMEM. */
 #define GEODEC_STRDUP(p, text)                                                                                         \
     do {                                                                                                               \

@@ -13,8 +13,9 @@ enum {
 };
 
 /* Sums over values, added in the order of the chunks. */
+enum { XX, YY, XY, ERROR, NEAREST, Q8_0, N_SUMS };
 typedef struct sums {
-    double xx, yy, xy, error, nearest, q8_0;
+    double of[N_SUMS];
     float largest;
     int64_t bad; /* index of the first value that cannot be stored, -1 none */
     float bad_value;
@@ -69,39 +70,36 @@ static void convert_chunk(void *ctx, int64_t task, int worker)
     (s->plain ? s->to->nearest : s->to->encode)(w->x, dst, n);
     s->to->decode(dst, w->y, n);
     for (int64_t i = 0; i < n; i++) {
-        sum->xx += (double)w->x[i] * (double)w->x[i];
-        sum->yy += (double)w->y[i] * (double)w->y[i];
-        sum->xy += (double)w->x[i] * (double)w->y[i];
+        sum->of[XX] += (double)w->x[i] * (double)w->x[i];
+        sum->of[YY] += (double)w->y[i] * (double)w->y[i];
+        sum->of[XY] += (double)w->x[i] * (double)w->y[i];
         if (fabsf(w->y[i] - w->x[i]) > sum->largest) sum->largest = fabsf(w->y[i] - w->x[i]);
     }
-    sum->error = squared_error(w->x, w->y, n);
-    sum->nearest = s->to->nearest == s->to->encode ? sum->error : error_of(s->to, w, n);
+    sum->of[ERROR] = squared_error(w->x, w->y, n);
+    sum->of[NEAREST] = s->to->nearest == s->to->encode ? sum->of[ERROR] : error_of(s->to, w, n);
     if (s->to == q8)
-        sum->q8_0 = sum->error;
+        sum->of[Q8_0] = sum->of[ERROR];
     else if (s->rows_of_32)
-        sum->q8_0 = error_of(q8, w, n);
+        sum->of[Q8_0] = error_of(q8, w, n);
 }
 
 static void add(sums *total, const sums *s)
 {
-    total->xx += s->xx;
-    total->yy += s->yy;
-    total->xy += s->xy;
-    total->error += s->error;
-    total->nearest += s->nearest;
-    total->q8_0 += s->q8_0;
+    for (int k = 0; k < N_SUMS; k++) total->of[k] += s->of[k];
     if (s->largest > total->largest) total->largest = s->largest;
 }
 
 static void fill_row(geodec_quantize_row *row, const sums *s, bool rows_of_32)
 {
     const double n = (double)row->values;
-    row->size = sqrt(s->xx / n);
-    row->rms = sqrt(s->error / n);
+    row->size = sqrt(s->of[XX] / n);
+    row->rms = sqrt(s->of[ERROR] / n);
     row->largest = (double)s->largest;
-    row->cosine = s->xx > 0 && s->yy > 0 ? s->xy / (sqrt(s->xx) * sqrt(s->yy)) : s->xx == s->yy ? 1.0 : 0.0;
-    row->nearest = sqrt(s->nearest / n);
-    row->q8_0 = rows_of_32 ? sqrt(s->q8_0 / n) : NAN;
+    row->cosine = s->of[XX] > 0 && s->of[YY] > 0 ? s->of[XY] / (sqrt(s->of[XX]) * sqrt(s->of[YY]))
+                  : s->of[XX] == s->of[YY]       ? 1.0
+                                                 : 0.0;
+    row->nearest = sqrt(s->of[NEAREST] / n);
+    row->q8_0 = rows_of_32 ? sqrt(s->of[Q8_0] / n) : NAN;
 }
 
 static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_writer *w, geodec_pool *pool,

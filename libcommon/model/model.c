@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-static geodec_status check_vocabulary(const geodec_model *m, int32_t stated, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int32_t n = geodec_tokenizer_size(m->tokenizer);
-    if (stated && stated != n)
-        GEODEC_THROW(GEODEC_FORMAT, "key '%s.vocab_size' is %d, but the tokenizer has %d tokens", m->config.arch,
-                     stated, n);
-done:
-    return st;
-}
-
 geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -29,8 +18,11 @@ geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_
     GEODEC_TRY(geodec_gguf_check_types(g, err));
     GEODEC_TRY(geodec__config_read(g, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(g, &m->tokenizer, err));
-    GEODEC_TRY_MSG(check_vocabulary(m, m->config.n_vocab, err), "%s", path);
-    m->config.n_vocab = geodec_tokenizer_size(m->tokenizer);
+    const int32_t n_vocab = geodec_tokenizer_size(m->tokenizer);
+    if (m->config.n_vocab && m->config.n_vocab != n_vocab)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s.vocab_size' is %d, but the tokenizer has %d tokens", path,
+                     m->config.arch, m->config.n_vocab, n_vocab);
+    m->config.n_vocab = n_vocab;
     GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
     const char *slash = strrchr(path, '/');
     m->name = slash ? slash + 1 : path;

@@ -153,10 +153,7 @@ static geodec_status copy_pieces(geodec_tokenizer *t, const geodec__vocabulary *
 {
     geodec_status st = GEODEC_OK;
     int64_t total = 0;
-    GEODEC_NEW(t->at, v->n);
-    GEODEC_NEW(t->length, v->n);
-    GEODEC_NEW(t->type, v->n);
-    GEODEC_NEW(t->score, v->n);
+    GEODEC_NEW_ALL(v->n, t->at, t->length, t->type, t->score);
     for (int32_t i = 0; i < v->n; i++) total += (int64_t)v->len[i] + 1;
     GEODEC_NEW(t->bytes, total);
     total = 0;
