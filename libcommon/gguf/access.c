@@ -79,7 +79,7 @@ static geodec_status wrong_kind(const geodec_gguf *g, const geodec__gguf_key *k,
 /* ANY: of any kind. */
 enum { ANY = GGUF_KINDS };
 
-/* The key of this kind, of an array also with this kind of elements; `wanted` says it in words. */
+/* The key of this kind, of an array also with this kind of elements; `wanted` describes them in messages. */
 static geodec_status find_key(const geodec_gguf *g, const char *name, uint32_t kind, uint32_t element,
                               const char *wanted, const geodec__gguf_key **k, geodec_err *err)
 {

@@ -296,7 +296,7 @@ done:
     return st;
 }
 
-/* data NULL: the file of that name is mapped; otherwise the caller's bytes. */
+/* The caller's bytes, or with data NULL the file of that name, mapped. */
 static geodec_status open_any(const void *data, size_t size, const char *name, geodec_gguf **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -227,7 +227,7 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
 
-/* A tied head that was moved is read there, so that the file's copy stays out of memory. */
+/* A tied head that was moved is read from its new place, so that the file's copy stays out of memory. */
 static void embed_rows(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;

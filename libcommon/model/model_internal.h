@@ -126,7 +126,7 @@ struct geodec_session {
     const float **input;      /* [max(max_batch, assignments)] rows gathered for a product */
     float **output;           /* [max_batch] selected rows of logits */
     bool *want;               /* [max_batch] all false between calls */
-    int32_t *parent, *depth;  /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
+    int32_t *parent, *depth;  /* [max_batch] of the current batch; in a chain the parent of row i is i - 1 */
     /* experts */
     float **router_row;   /* [max_batch][pad(n_expert)] */
     int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
@@ -164,15 +164,15 @@ void geodec__attention_destroy(geodec_session *s);
 /* Cache memory, touched as it fills; refuses more than this machine's memory. */
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__cache_destroy(geodec_session *s);
-/* Stores a row: key [k_dim] or value [v_dim] of a head (of a group with coefficients); both of a head. */
+/* Stores the key [k_dim], the value [v_dim] or both of a row, of a head or of a group of heads with coefficients. */
 void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k);
 void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v);
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
 /* A block in place, with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block);
-/* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and the rest of the last
- * vector. */
+/* Its keys [k_dim][GEODEC__KEYS] and its first `rows` values [rows][v_dim] as float32; the last vector of values is
+ * written whole. */
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
@@ -182,12 +182,13 @@ void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int
 /* One row: numbers of the key `step` apart; the value. */
 void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step);
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
-/* Shape of the cache's pieces; and keys of n positions rebuilt from coefficients [k_rank][step], rotated, into lanes of
- * k [head_dim][GEODEC__KEYS]. */
+/* shape: sets the shape of the cache's pieces. keys: rebuilds the keys of n positions from coefficients [k_rank][step],
+ * rotates them and writes them into lanes of k [head_dim][GEODEC__KEYS]. */
 void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a);
 void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                         const float *coefficient, int64_t step, float *k);
-/* Tables of angles; their rows up to position end - 1; and the rotation of `heads` heads of x by those of one table. */
+/* create: tables of angles. reach: computes their rows up to position end - 1. apply: rotates `heads` heads of x by one
+ * table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
@@ -200,7 +201,8 @@ void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t r
 geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
 void geodec__attnres_destroy(geodec__attnres *a);
 const geodec_attnres *geodec__attnres_how(const geodec__attnres *a);
-/* Only while attnres is on: a row whose embedding is in x; and the sum of x and what half a layer adds, recombined. */
+/* Only while attnres is on. begin: x of the row holds its embedding. add: adds the output y of half a layer to x and
+ * recombines the stream. */
 void geodec__attnres_begin(geodec_session *s, int64_t row);
 void geodec__attnres_add(geodec_session *s, int64_t row, int32_t layer, bool feed, const float *y);
 

@@ -47,7 +47,7 @@ struct geodec__prepare {
     atomic_bool done;
 };
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- selection --------------------------------------------------------------------------------------------------- */
 
 /* Matrices are placed in the order of their use: prefetching beyond the end of one reaches the next. */
 typedef struct listing {
@@ -228,14 +228,14 @@ static void move(const geodec_model *m, entry *e, uint8_t *to, geodec_pool *pool
 static void move_share(const geodec_model *m, geodec__prepare *p, geodec_pool *pool, int64_t share)
 {
     int64_t moved = 0;
-    /* what the first pass read must not stay in memory with the panels */
+    /* the file's pages that the first pass read must not stay in memory with the panels */
     if (p->kind == GEODEC__PREPARE_PANELS) geodec_gguf_release_all(m->gguf, NULL, 0);
     for (; p->next < p->n && moved < share; p->next++) {
         move(m, p->order[p->next], p->data + p->order[p->next]->at, pool);
         moved += p->order[p->next]->bytes;
     }
     if (p->next < p->n) return;
-    /* read-around pages are released too; rows of an embedding are read again when looked up */
+    /* read-ahead pages are released too; rows of an embedding are read again when they are looked up */
     const geodec__matrix *rare = &m->embedding;
     const bool looked_up = p->kind == GEODEC__PREPARE_PANELS;
     geodec_gguf_release_all(m->gguf, looked_up ? rare->data : NULL,

@@ -155,7 +155,7 @@ void geodec_session_destroy(geodec_session *s)
     GEODEC_FREE(s->worker, s);
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------------- */
+/* ---- accessors --------------------------------------------------------------------------------------------------- */
 
 void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 {

@@ -43,13 +43,15 @@ struct geodec_model {
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
-    geodec__layer *layer;                                                        /* [n_layer] */
-    pthread_mutex_t *lazy;                                                       /* guards what is made on first use: */
-    struct geodec__prepare *prepared[GEODEC__PREPARE_KINDS][GEODEC_ARITHMETICS]; /* NULL before the first session */
+    geodec__layer *layer; /* [n_layer] */
+    /* Made on first use, guarded by the mutex: matrices in other layouts (NULL before the first session), and the
+     * fingerprint. */
+    pthread_mutex_t *lazy;
+    struct geodec__prepare *prepared[GEODEC__PREPARE_KINDS][GEODEC_ARITHMETICS];
+    char fingerprint[GEODEC_SHA256_HEX]; /* of the file; empty until computed */
     uint8_t *factors;                    /* memory of factored slots (factors.h), NULL without */
     int64_t factor_rank;                 /* largest k */
     struct geodec__low *low;             /* a cache of low rank (lowkv.h), NULL without */
-    char fingerprint[GEODEC_SHA256_HEX]; /* of the file; empty until computed */
 };
 
 /* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */

@@ -70,8 +70,8 @@ done:
     return st;
 }
 
-/* Some files mark tokens that end turns or holes to fill in as ordinary or user-defined ones. Text must not be able to
- * write them, so they count as control tokens (as in llama.cpp). */
+/* Some files mark tokens that end a turn, or that delimit a hole to fill in, as ordinary or user-defined. Text must not
+ * be able to write them, so they count as control tokens (as in llama.cpp). */
 static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
 {
     static const char *const control[] = {GEODEC__TURN_ENDS, "<|return|>",    "<|call|>",       "_<EOT>",

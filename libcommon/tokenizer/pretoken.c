@@ -186,7 +186,7 @@ void geodec__pretoken_destroy(geodec__pretoken *p)
 const char *geodec__pretoken_name(const geodec__pretoken *p) { return p->name; }
 bool geodec__pretoken_whole_words(const geodec__pretoken *p) { return p->row->whole_words; }
 
-/* ---- a text the patterns can take ------------------------------------------------------------------------------- */
+/* ---- the text that the patterns match ---------------------------------------------------------------------------- */
 
 /* Characters of Unicode 15 and 15.1, unknown to the PCRE2 of Debian 12 (Unicode 14), are replaced by a character of the
  * same category, the same number of bytes and the same side of every range of the patterns. */
@@ -271,7 +271,7 @@ done:
     return st;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------------------------------- */
+/* ---- splitting --------------------------------------------------------------------------------------------------- */
 
 typedef struct splitter {
     const geodec__pretoken *p;

@@ -90,7 +90,7 @@ void geodec__special_destroy(geodec__special *s)
     GEODEC_FREE(s->by_text, s->by_length, s->rank, s);
 }
 
-/* ---- which tokens occur at all ---------------------------------------------------------------------------------- */
+/* ---- tokens that occur ------------------------------------------------------------------------------------------- */
 
 /* First of by_text[lo, hi) - all longer than d and alike up to d - whose byte d is at least c. */
 static int32_t lower(const geodec_tokenizer *t, int32_t lo, int32_t hi, int32_t d, int c)
@@ -135,7 +135,7 @@ static bool mark_all(const geodec_tokenizer *t, const unsigned char *text, size_
     return any;
 }
 
-/* ---- taking them ------------------------------------------------------------------------------------------------ */
+/* ---- matching ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cutter {
     const geodec_tokenizer *t;

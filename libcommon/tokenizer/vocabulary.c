@@ -227,7 +227,7 @@ void geodec_tokenizer_destroy(geodec_tokenizer *t)
     geodec_mem_free(t);
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------------- */
+/* ---- accessors --------------------------------------------------------------------------------------------------- */
 
 const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t) { return t->fingerprint; }
 int32_t geodec_tokenizer_size(const geodec_tokenizer *t) { return t->n; }
