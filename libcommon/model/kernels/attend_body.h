@@ -87,7 +87,7 @@ typedef void (*score_fn)(geodec__attend_query *const *query, const geodec__atten
 #define SCORE_ROW(R, T) SCORE(T, R, 1) SCORE(T, R, 2) SCORE(T, R, 4)
 #define SCORE_NAMES(R, T) [R] = {score_##T##_##R##_1, score_##T##_##R##_2, score_##T##_##R##_4},
 /* The functions of a cache type for 1 .. ATTEND_ROWS queries, and their table. */
-#define ROWS_OF(X, T) EACH(ATTEND_ROWS, X, T)
+#define ROWS_OF(X, T) UP_TO(ATTEND_ROWS, X, T)
 ROWS_OF(SCORE_ROW, F32)
 ROWS_OF(SCORE_ROW, F16)
 ROWS_OF(SCORE_ROW, Q8_0)

@@ -70,8 +70,8 @@ typedef void (*column_fn)(const uint8_t *w, int64_t chunks, const float *const *
     }
 #define COLUMN_NAME(B_, type) column_##type##_##B_,
 #define COLUMNS(type, name)                                                                                            \
-    EACH(COLUMN_GROUP, COLUMN, type)                                                                                   \
-    static const column_fn column_##type[] = {NULL, EACH(COLUMN_GROUP, COLUMN_NAME, type)};
+    UP_TO(COLUMN_GROUP, COLUMN, type)                                                                                  \
+    static const column_fn column_##type[] = {NULL, UP_TO(COLUMN_GROUP, COLUMN_NAME, type)};
 GEODEC__DIRECT_TYPES(COLUMNS)
 
 static const column_fn *column_group(int type)

@@ -131,8 +131,8 @@ typedef void (*gemm_fn)(const float *w, int64_t chunks, const float *x, float *c
         gemm_tile(B_, w, chunks, x, y, o, rows);                                                                       \
     }
 #define GEMM_NAME(B_, ...) gemm_##B_,
-EACH(GEMM_GROUP, GEMM, )
-static const gemm_fn gemm_tiles[] = {NULL, EACH(GEMM_GROUP, GEMM_NAME, )};
+UP_TO(GEMM_GROUP, GEMM, )
+static const gemm_fn gemm_tiles[] = {NULL, UP_TO(GEMM_GROUP, GEMM_NAME, )};
 
 /* Prefetches share g of `groups` of the next panel's rows into the second-level cache. */
 INLINE void gemm_ahead(const geodec__matrix *w, int64_t row, int64_t end, int64_t g, int64_t groups)

@@ -258,8 +258,8 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
 
 #define GROUP_NAME(B_, name) name##_##B_,
 #define GROUPS(most, name, type, ahead)                                                                                \
-    EACH(most, GROUP, name, type, ahead)                                                                               \
-    static const group_fn name[] = {NULL, EACH(most, GROUP_NAME, name)};
+    UP_TO(most, GROUP, name, type, ahead)                                                                              \
+    static const group_fn name[] = {NULL, UP_TO(most, GROUP_NAME, name)};
 GROUPS(MAX_GROUP, group_f32, GEODEC_GGML_F32, true)
 GROUPS(MAX_GROUP, group_f16, GEODEC_GGML_F16, true)
 GROUPS(MAX_GROUP, group_bf16, GEODEC_GGML_BF16, true)
