@@ -195,18 +195,16 @@ static int set_mask(pthread_t thread, int cpu)
 
 static geodec_status pin_workers(geodec_pool *p, const char *sysfs, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_topology_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
+    GEODEC_PASS(geodec_topology_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
     geodec_topology_cpus_order(p->cpu, p->n_cpus, p->threads);
     if (pthread_getaffinity_np(pthread_self(), sizeof p->caller_mask, &p->caller_mask) != 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "cannot read the affinity mask of this thread");
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "cannot read the affinity mask of this thread");
     for (int w = 0; w < p->threads; w++) {
         if (set_mask(w ? p->helper[w] : pthread_self(), geodec_pool_cpu(p, w)) != 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "worker %d cannot be pinned to processor %d", w, geodec_pool_cpu(p, w));
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "worker %d cannot be pinned to processor %d", w, geodec_pool_cpu(p, w));
         p->pinned_caller = true;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool **out, geodec_err *err)

@@ -71,9 +71,8 @@ bool geodec_gguf_has(const geodec_gguf *g, const char *key) { return geodec__ggu
 static geodec_status wrong_kind(const geodec_gguf *g, const geodec__gguf_key *k, const char *wanted, geodec_err *err)
 {
     const bool array = k->kind == GGUF_ARRAY;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%.100s' is %s%s, not %s", g->path, k->name,
-                          array ? "an array of " : "of type ", geodec__gguf_kind_name(array ? k->element : k->kind),
-                          wanted);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' is %s%s, not %s", g->path, k->name,
+                array ? "an array of " : "of type ", geodec__gguf_kind_name(array ? k->element : k->kind), wanted);
 }
 
 /* ANY: of any kind. */
@@ -84,8 +83,7 @@ static geodec_status find_key(const geodec_gguf *g, const char *name, uint32_t k
                               const char *wanted, const geodec__gguf_key **k, geodec_err *err)
 {
     *k = geodec__gguf_lookup(g, name);
-    if (!*k)
-        return geodec_err_set(err, GEODEC_NOTFOUND, __func__, __LINE__, "%s: key '%.100s' is missing", g->path, name);
+    if (!*k) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: key '%.100s' is missing", g->path, name);
     if ((kind != ANY && (*k)->kind != kind) || (element != ANY && (*k)->element != element))
         return wrong_kind(g, *k, wanted, err);
     return GEODEC_OK;
@@ -108,32 +106,28 @@ static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
 
 geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY(find_key(g, key, ANY, ANY, "", &k, err));
+    GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
     if (!integer_at(k->kind, k->value, v)) {
-        if (k->kind == GGUF_U64) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s' is above 2^63 - 1", g->path, k->name);
-        GEODEC_TRY(wrong_kind(g, k, "an integer", err));
+        if (k->kind == GGUF_U64) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' is above 2^63 - 1", g->path, k->name);
+        GEODEC_PASS(wrong_kind(g, k, "an integer", err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
     float f;
-    GEODEC_TRY(find_key(g, key, ANY, ANY, "", &k, err));
+    GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
     if (k->kind == GGUF_F64) {
         memcpy(v, k->value, sizeof *v);
     } else {
-        if (k->kind != GGUF_F32) GEODEC_TRY(wrong_kind(g, k, "a float", err));
+        if (k->kind != GGUF_F32) GEODEC_PASS(wrong_kind(g, k, "a float", err));
         memcpy(&f, k->value, sizeof f);
         *v = (double)f;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err)
@@ -165,52 +159,46 @@ geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, in
 geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n,
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
     uint64_t length;
-    GEODEC_TRY(find_key(g, key, GGUF_ARRAY, GGUF_STRING, "an array of strings", &k, err));
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, GGUF_STRING, "an array of strings", &k, err));
     if (i < 0 || i >= k->count)
-        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key, (long long)k->count,
-                     (long long)i);
+        GEODEC_FAIL(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key, (long long)k->count,
+                    (long long)i);
     memcpy(&length, g->map.data + k->at[i], sizeof length);
     *s = (const char *)(g->map.data + k->at[i] + sizeof length);
     *n = (size_t)length;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status check_length(const geodec_gguf *g, const geodec__gguf_key *k, int64_t n, geodec_err *err)
 {
     if (k->count == n) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%.100s' has %lld values, not %lld", g->path,
-                          k->name, (long long)k->count, (long long)n);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' has %lld values, not %lld", g->path, k->name, (long long)k->count,
+                (long long)n);
 }
 
 geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY(find_key(g, key, GGUF_ARRAY, GGUF_F32, "an array of float32", &k, err));
-    GEODEC_TRY(check_length(g, k, n, err));
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, GGUF_F32, "an array of float32", &k, err));
+    GEODEC_PASS(check_length(g, k, n, err));
     memcpy(out, k->value, (size_t)n * sizeof *out);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY(find_key(g, key, GGUF_ARRAY, ANY, "an array of int32", &k, err));
-    if (k->element != GGUF_I32 && k->element != GGUF_U32) GEODEC_TRY(wrong_kind(g, k, "an array of int32", err));
-    GEODEC_TRY(check_length(g, k, n, err));
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, ANY, "an array of int32", &k, err));
+    if (k->element != GGUF_I32 && k->element != GGUF_U32) GEODEC_PASS(wrong_kind(g, k, "an array of int32", err));
+    GEODEC_PASS(check_length(g, k, n, err));
     memcpy(out, k->value, (size_t)n * sizeof *out);
     for (int64_t i = 0; k->element == GGUF_U32 && i < n; i++)
         if (out[i] < 0)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name,
-                         (unsigned)out[i]);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name,
+                        (unsigned)out[i]);
+    return GEODEC_OK;
 }
 
 /* ---- fingerprint ------------------------------------------------------------------------------------------------ */

@@ -105,7 +105,6 @@ static void fill_row(geodec_quantize_row *row, const sums *s, bool rows_of_32)
 static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_writer *w, geodec_pool *pool,
                              geodec_quantize_row *row, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     sums total = {0};
     s->rows_of_32 = t->dim[0] % 32 == 0;
     for (int64_t at = 0; at < row->values; at += s->values) {
@@ -117,39 +116,35 @@ static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_w
         for (int64_t k = 0; k < tasks; k++) {
             if (s->sum[k].bad >= 0) {
                 const bool number = isfinite(s->sum[k].bad_value);
-                GEODEC_THROW(number ? GEODEC_NUMERIC : GEODEC_FORMAT, "tensor '%s': value %lld is %s", t->name,
-                             (long long)(at + s->sum[k].bad), number ? "too large for the new type" : "not finite");
+                GEODEC_FAIL(number ? GEODEC_NUMERIC : GEODEC_FORMAT, "tensor '%s': value %lld is %s", t->name,
+                            (long long)(at + s->sum[k].bad), number ? "too large for the new type" : "not finite");
             }
             add(&total, &s->sum[k]);
         }
-        GEODEC_TRY(geodec_gguf_stream(w, s->dst, geodec_ggml_bytes(s->to, s->values), err));
+        GEODEC_PASS(geodec_gguf_stream(w, s->dst, geodec_ggml_bytes(s->to, s->values), err));
     }
     fill_row(row, &total, s->rows_of_32);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status put_keys(const geodec_gguf *in, const geodec__recipe *r, geodec_gguf_writer *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char type_key[] = "general.file_type", version_key[] = "general.quantization_version";
     for (int64_t i = 0; i < geodec_gguf_n_keys(in); i++) {
         const char *key = geodec_gguf_key_at(in, i);
         if (strcmp(key, type_key) == 0 || strcmp(key, version_key) == 0 || strcmp(key, "general.alignment") == 0)
             continue;
-        GEODEC_TRY(geodec_gguf_put_copy(w, in, key, err));
+        GEODEC_PASS(geodec_gguf_put_copy(w, in, key, err));
     }
-    GEODEC_TRY(geodec_gguf_put_u32(w, type_key, r->file_type, err));
-    GEODEC_TRY(geodec_gguf_put_u32(w, version_key, 2, err)); /* of ggml's block layouts */
-done:
-    return st;
+    GEODEC_PASS(geodec_gguf_put_u32(w, type_key, r->file_type, err));
+    GEODEC_PASS(geodec_gguf_put_u32(w, version_key, 2, err)); /* of ggml's block layouts */
+    return GEODEC_OK;
 }
 
 static geodec_status write_tensors(const geodec_gguf *in, const int *type, bool plain, slab *s, geodec_gguf_writer *w,
                                    geodec_pool *pool, const geodec_hooks *hooks, geodec_quantize_row *rows,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = geodec_gguf_n_tensors(in);
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(in, i);
@@ -159,15 +154,14 @@ static geodec_status write_tensors(const geodec_gguf *in, const int *type, bool 
         s->to = geodec_ggml_traits_of(type[i]);
         s->plain = plain;
         row.bytes = geodec_ggml_bytes(s->to, values);
-        GEODEC_TRY(geodec_hooks_progress(hooks, "tensors", i, n, err));
+        GEODEC_PASS(geodec_hooks_progress(hooks, "tensors", i, n, err));
         if (s->from == s->to)
-            GEODEC_TRY(geodec_gguf_stream(w, t->data, t->bytes, err));
+            GEODEC_PASS(geodec_gguf_stream(w, t->data, t->bytes, err));
         else
-            GEODEC_TRY(convert(s, t, w, pool, &row, err));
+            GEODEC_PASS(convert(s, t, w, pool, &row, err));
         if (rows) rows[i] = row;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geodec_quantize_options *o,

@@ -41,14 +41,12 @@ static bool scaled(geodec_kv_type t) { return t == GEODEC_KV_Q8_0 || t == GEODEC
 /* A cache that can never fit is refused here, not by the kernel during a run. */
 static geodec_status check_memory(int64_t n_ctx, double total, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (total > memory)
-        GEODEC_THROW(GEODEC_LIMIT,
-                     "a cache of %lld tokens takes %.1f GiB; this machine has %.1f (choose a shorter context)",
-                     (long long)n_ctx, total / 0x1p30, memory / 0x1p30);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "a cache of %lld tokens takes %.1f GiB; this machine has %.1f (choose a shorter context)",
+                    (long long)n_ctx, total / 0x1p30, memory / 0x1p30);
+    return GEODEC_OK;
 }
 
 static int64_t scale_bytes(geodec_kv_type t, int64_t dim)
@@ -60,7 +58,6 @@ static int64_t whole(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     geodec__cache *a = &s->cache;
     geodec__lowkv_shape(s->model, a);
@@ -79,13 +76,12 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
     }
     a->block = a->layer * c->n_layer;
     const int64_t blocks = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS;
-    GEODEC_TRY(check_memory(s->n_ctx, (double)blocks * (double)a->block, err));
+    GEODEC_PASS(check_memory(s->n_ctx, (double)blocks * (double)a->block, err));
     /* the last vector of a value row may be read past the end */
     a->bytes = blocks * a->block + GEODEC__LANES * (int64_t)sizeof(float);
     a->data = geodec_mem_map(a->bytes);
-    if (!a->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
-done:
-    return st;
+    if (!a->data) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
+    return GEODEC_OK;
 }
 
 void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, s->cache.bytes); }

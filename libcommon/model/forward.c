@@ -8,24 +8,21 @@
 static geodec_status check_batch(const geodec_session *s, const geodec_batch *b, const geodec_capture *capture,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     if (b->n < 1 || b->n > s->max_batch)
-        GEODEC_THROW(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, s->max_batch);
+        GEODEC_FAIL(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, s->max_batch);
     if (b->n > s->n_ctx - s->length)
-        GEODEC_THROW(GEODEC_LIMIT, "context full: %d tokens and %d more do not fit in %d", s->length, b->n, s->n_ctx);
+        GEODEC_FAIL(GEODEC_LIMIT, "context full: %d tokens and %d more do not fit in %d", s->length, b->n, s->n_ctx);
     for (int32_t i = 0; i < b->n; i++) {
         if (b->token[i] < 0 || b->token[i] >= c->n_vocab)
-            GEODEC_THROW(GEODEC_RANGE, "token %d of the batch is %d; the vocabulary has %d", i, b->token[i],
-                         c->n_vocab);
+            GEODEC_FAIL(GEODEC_RANGE, "token %d of the batch is %d; the vocabulary has %d", i, b->token[i], c->n_vocab);
         if (b->parent && (b->parent[i] < -1 || b->parent[i] >= i))
-            GEODEC_THROW(GEODEC_RANGE, "row %d has parent %d; -1 to %d are valid", i, b->parent[i], i - 1);
+            GEODEC_FAIL(GEODEC_RANGE, "row %d has parent %d; -1 to %d are valid", i, b->parent[i], i - 1);
     }
     for (int32_t i = 0; capture && i < capture->n_layers; i++)
         if (capture->layer[i] < 0 || capture->layer[i] > s->n_blocks)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d cannot be captured, only 0 to %d", capture->layer[i], s->n_blocks);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "layer %d cannot be captured, only 0 to %d", capture->layer[i], s->n_blocks);
+    return GEODEC_OK;
 }
 
 /* ---- pieces of a layer ------------------------------------------------------------------------------------------ */
@@ -285,12 +282,11 @@ static void member_task(void *ctx, int64_t task, int worker)
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
                                   const geodec_capture *capture, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model *m = s->model;
     const int32_t n = b->n;
-    GEODEC_TRY(check_batch(s, b, capture, err));
+    GEODEC_PASS(check_batch(s, b, capture, err));
     for (int32_t i = 0; s->merge && b->parent && i < n; i++)
-        if (b->parent[i] != i - 1) GEODEC_THROW(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
+        if (b->parent[i] != i - 1) GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;
@@ -309,8 +305,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     if (!p.done) run_part(&p, s, 0, n);
     if (logits && packed) run_head(s, b, logits, true);
     s->length += n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits, const geodec_capture *capture,

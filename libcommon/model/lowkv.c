@@ -11,35 +11,31 @@
 static geodec_status check_side(const geodec_model_config *c, const char *side, int32_t group, int64_t rank,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (group == 0) goto done;
+    if (group == 0) return GEODEC_OK;
     if (group < 0 || group > c->n_kv_head || c->n_kv_head % group != 0)
-        GEODEC_THROW(GEODEC_RANGE, "%s: groups of %d heads; the model has %d", side, group, c->n_kv_head);
+        GEODEC_FAIL(GEODEC_RANGE, "%s: groups of %d heads; the model has %d", side, group, c->n_kv_head);
     if (rank < 1 || rank > (int64_t)group * c->head_dim)
-        GEODEC_THROW(GEODEC_RANGE, "%s: rank %lld is outside 1 to %lld", side, (long long)rank,
-                     (long long)group * c->head_dim);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%s: rank %lld is outside 1 to %lld", side, (long long)rank,
+                    (long long)group * c->head_dim);
+    return GEODEC_OK;
 }
 
 static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (m->low) GEODEC_THROW(GEODEC_INVAL, "this model's cache is already of low rank");
-    if (f->k_group == 0 && f->v_group == 0) GEODEC_THROW(GEODEC_RANGE, "neither keys nor values of low rank");
-    GEODEC_TRY(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
-    GEODEC_TRY(check_side(&m->config, "values", f->v_group, f->v_rank, err));
+    if (m->low) GEODEC_FAIL(GEODEC_INVAL, "this model's cache is already of low rank");
+    if (f->k_group == 0 && f->v_group == 0) GEODEC_FAIL(GEODEC_RANGE, "neither keys nor values of low rank");
+    GEODEC_PASS(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
+    GEODEC_PASS(check_side(&m->config, "values", f->v_group, f->v_rank, err));
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (f->k_group && (l->k_bias || l->k_norm))
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm are not supported", i);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm are not supported", i);
         if (f->v_group && l->v_bias)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: values with a bias are not supported", i);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: values with a bias are not supported", i);
         if (l->basis[GEODEC_SLOT_K].data || l->basis[GEODEC_SLOT_V].data || l->basis[GEODEC_SLOT_O].data)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys, values or output are factored", i);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: keys, values or output are factored", i);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* out [d][n_head rank]: the output matrix o [d][n_head head_dim] for values b [n_kv_head head_dim][rank] c. */

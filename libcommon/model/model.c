@@ -36,12 +36,10 @@ done:
 
 geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_gguf *g = NULL;
-    GEODEC_TRY(geodec_gguf_open(path, &g, err));
-    GEODEC_TRY(geodec_model_from_gguf(g, out, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_gguf_open(path, &g, err));
+    GEODEC_PASS(geodec_model_from_gguf(g, out, err));
+    return GEODEC_OK;
 }
 
 void geodec_model_close(geodec_model *m)

@@ -165,12 +165,10 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (fn && !s->update_row) GEODEC_TRY(new_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
+    if (fn && !s->update_row) GEODEC_PASS(new_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;
     s->watch_update_ctx = ctx;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 const geodec_model *geodec_session_model(const geodec_session *s) { return s->model; }

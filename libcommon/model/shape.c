@@ -74,19 +74,18 @@ const geodec_shape *geodec_shape_named(const char *name)
 static geodec_status put_keys(geodec_gguf_writer *w, const geodec_shape *s, const char *type, uint64_t seed,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char text[256], key[96];
 #define KEY(suffix) ((void)snprintf(key, sizeof key, "%s.%s", s->arch, suffix), key)
-#define U32(suffix, v) GEODEC_TRY(geodec_gguf_put_u32(w, KEY(suffix), (uint32_t)(v), err))
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.architecture", s->arch, err));
+#define U32(suffix, v) GEODEC_PASS(geodec_gguf_put_u32(w, KEY(suffix), (uint32_t)(v), err))
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.architecture", s->arch, err));
     (void)snprintf(text, sizeof text, "%s shape, random weights (%s, seed %llu)", s->title, type,
                    (unsigned long long)seed);
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.name", text, err));
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.name", text, err));
     (void)snprintf(text, sizeof text,
                    "Random weights and a made-up vocabulary in the shape of %s, for measurements of speed only: its "
                    "text means nothing and it is not that model.",
                    s->title);
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.description", text, err));
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.description", text, err));
     U32("block_count", s->n_layer);
     U32("embedding_length", s->d_model);
     U32("feed_forward_length", s->d_ff);
@@ -99,12 +98,11 @@ static geodec_status put_keys(geodec_gguf_writer *w, const geodec_shape *s, cons
         U32("expert_count", s->n_expert);
         U32("expert_used_count", s->n_expert_used);
     }
-    GEODEC_TRY(geodec_gguf_put_f32(w, KEY("rope.freq_base"), (float)s->rope_base, err));
-    GEODEC_TRY(geodec_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), s->rms_eps, err));
+    GEODEC_PASS(geodec_gguf_put_f32(w, KEY("rope.freq_base"), (float)s->rope_base, err));
+    GEODEC_PASS(geodec_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), s->rms_eps, err));
 #undef U32
 #undef KEY
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- vocabulary ------------------------------------------------------------------------------------------------- */
@@ -249,7 +247,6 @@ static void fill_task(void *ctx, int64_t task, int worker)
 static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint64_t seed, geodec_pool *pool,
                                    uint8_t *buffer, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__random_blocks blocks = geodec__shape_random_blocks_of(t->type);
     const int64_t groups = t->cols * t->rows * t->count / blocks.elements;
     piece p = {.t = t,
@@ -261,25 +258,22 @@ static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint6
     for (; p.first < groups; p.first += p.n) {
         p.n = groups - p.first < BUFFER / blocks.bytes ? groups - p.first : BUFFER / blocks.bytes;
         geodec_pool_run_dynamic(pool, (p.n + TASK_GROUPS - 1) / TASK_GROUPS, fill_task, &p);
-        GEODEC_TRY(geodec_gguf_stream(w, buffer, (size_t)(p.n * blocks.bytes), err));
+        GEODEC_PASS(geodec_gguf_stream(w, buffer, (size_t)(p.n * blocks.bytes), err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status check(const char *path, const geodec_shape *s, const char *type, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *slash = strrchr(path, '/');
     if (!strstr(slash ? slash + 1 : path, "random"))
-        GEODEC_THROW(GEODEC_INVAL, "%s: the name of a file with random weights must contain 'random'", path);
+        GEODEC_FAIL(GEODEC_INVAL, "%s: the name of a file with random weights must contain 'random'", path);
     if (geodec_quantize_type(type, &(geodec_quantize_facts){0}, "blk.0.attn_q.weight", 256) < 0)
-        GEODEC_THROW(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
+        GEODEC_FAIL(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
     if (s->n_vocab <= GEODEC_VOCAB_FIRST_PIECE + 1 || s->n_layer < 1 || s->n_layer > 1024 || s->d_model % 32 ||
         s->d_ff % 32)
-        GEODEC_THROW(GEODEC_INVAL, "shape '%s': too small or not a multiple of 32", s->name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "shape '%s': too small or not a multiple of 32", s->name);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const char *type, uint64_t seed,

@@ -156,27 +156,25 @@ done:
 static geodec_status add_merge(const geodec_tokenizer *t, geodec__bpe *b, int64_t index, const char *text, size_t n,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char joined[GEODEC__MAX_PIECE];
     const char *blank = n > 2 ? memchr(text + 1, ' ', n - 2) : NULL;
-    if (!blank) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is not a pair", (long long)index);
+    if (!blank) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is not a pair", (long long)index);
     if (n - 1 > sizeof joined)
-        GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: merge %lld has %zu bytes; the limit is %d", (long long)index,
-                     n, GEODEC__MAX_PIECE);
+        GEODEC_FAIL(GEODEC_LIMIT, "tokenizer.ggml.merges: merge %lld has %zu bytes; the limit is %d", (long long)index,
+                    n, GEODEC__MAX_PIECE);
     const size_t left = (size_t)(blank - text), right = n - left - 1;
     merge m;
-    GEODEC_TRY(number(t, b, text, left, &m.left, err));
-    GEODEC_TRY(number(t, b, blank + 1, right, &m.right, err));
-    if (rank_of(b, m.left, m.right) >= 0) goto done;
+    GEODEC_PASS(number(t, b, text, left, &m.left, err));
+    GEODEC_PASS(number(t, b, blank + 1, right, &m.right, err));
+    if (rank_of(b, m.left, m.right) >= 0) return GEODEC_OK;
     memcpy(joined, text, left);
     memcpy(joined + left, blank + 1, right);
-    GEODEC_TRY(number(t, b, joined, n - 1, &m.result, err));
+    GEODEC_PASS(number(t, b, joined, n - 1, &m.result, err));
     uint64_t h = pair_hash(m.left, m.right);
     while (b->slot[h & b->slot_mask].rank >= 0) h++;
     b->slot[h & b->slot_mask] = (pair_slot){m.left, m.right, b->n_merges};
     b->merge[b->n_merges++] = m;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__bpe_create(const geodec_tokenizer *t, const geodec__vocabulary *v, geodec__bpe **out,
@@ -356,16 +354,15 @@ static int32_t whole_word(const encoder *e, const char *text, size_t n)
 
 static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     encoder *e = ctx;
     cached *c = NULL;
-    if (n == 0) goto done;
+    if (n == 0) return GEODEC_OK;
     if (n <= CACHED_BYTES) {
         c = &e->cache[geodec__vocabulary_hash(text, n) & e->cache_mask];
         if (c->n_bytes == n && memcmp(c->bytes, text, n) == 0) {
             memcpy(e->ids + e->n, c->id, c->n_ids * sizeof *c->id);
             e->n += c->n_ids;
-            goto done;
+            return GEODEC_OK;
         }
     }
     const int64_t first = e->n;
@@ -375,15 +372,14 @@ static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_e
     else if (n <= SHORT_WORD)
         merge_short(e, text, n);
     else
-        GEODEC_TRY(merge_long(e, text, (int32_t)n, err));
+        GEODEC_PASS(merge_long(e, text, (int32_t)n, err));
     if (c && e->n - first <= CACHED_IDS) {
         c->n_bytes = (uint8_t)n;
         c->n_ids = (uint8_t)(e->n - first);
         memcpy(c->bytes, text, n);
         memcpy(c->id, e->ids + first, c->n_ids * sizeof *c->id);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, size_t n, int32_t *ids, int64_t *count,

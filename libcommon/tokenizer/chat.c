@@ -13,22 +13,19 @@ geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geode
             *out = (geodec_chat_role)i;
             return GEODEC_OK;
         }
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "role '%.40s' is not system, user or assistant",
-                          name);
+    GEODEC_FAIL(GEODEC_FORMAT, "role '%.40s' is not system, user or assistant", name);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
 
 static geodec_status read_message(const geodec_json *v, geodec_chat_message *m, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *role;
-    GEODEC_TRY(geodec_json_get_str(v, "role", &role, err));
-    GEODEC_TRY(geodec_chat_role_of(role, &m->role, err));
-    GEODEC_TRY(geodec_json_get_str(v, "content", &m->content, err));
+    GEODEC_PASS(geodec_json_get_str(v, "role", &role, err));
+    GEODEC_PASS(geodec_chat_role_of(role, &m->role, err));
+    GEODEC_PASS(geodec_json_get_str(v, "content", &m->content, err));
     m->n = strlen(m->content);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_chat_conversation_parse(const char *json, size_t n, const char *name, geodec_conversation *out,

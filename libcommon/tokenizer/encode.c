@@ -52,12 +52,10 @@ geodec__pair geodec__encode_pop(geodec__pair_heap *h)
 
 static geodec_status check_spans(const geodec_encode_options *o, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0, end = 0; i < o->n_plain; end = o->plain[i++].end)
         if (o->plain[i].begin < end || o->plain[i].end < o->plain[i].begin || o->plain[i].end > (int64_t)n)
-            GEODEC_THROW(GEODEC_INVAL, "plain span %lld is out of order or outside the text", (long long)i);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_INVAL, "plain span %lld is out of order or outside the text", (long long)i);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char *text, size_t n,

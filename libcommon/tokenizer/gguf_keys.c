@@ -18,7 +18,7 @@ static const char *const key_special[3] = {"tokenizer.ggml.bos_token_id", "token
 static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *err)
 {
     if (geodec_gguf_has(g, key)) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", geodec_gguf_path(g), key);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", geodec_gguf_path(g), key);
 }
 
 /* 4294967295 means "none". Without a key SentencePiece has 1, 2, 0 if those tokens have the right type; others have
@@ -26,25 +26,23 @@ static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *
 static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n, int32_t special[3],
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const int32_t usual[3] = {1, 2, 0};
     for (int k = 0; k < 3; k++) {
         const int32_t wanted = k == 2 ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
         special[k] = spm && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
         if (!geodec_gguf_has(g, key_special[k])) continue;
         int64_t v;
-        GEODEC_TRY(geodec_gguf_get_i64(g, key_special[k], &v, err));
+        GEODEC_PASS(geodec_gguf_get_i64(g, key_special[k], &v, err));
         if (v == (int64_t)UINT32_MAX || v == -1) {
             special[k] = -1;
             continue;
         }
         if (v < 0 || v >= n)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %lld is outside the vocabulary of %d", geodec_gguf_path(g),
-                         key_special[k], (long long)v, n);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld is outside the vocabulary of %d", geodec_gguf_path(g),
+                        key_special[k], (long long)v, n);
         special[k] = (int32_t)v;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_strings(const geodec_gguf *g, const char *key, const char ***text, size_t **len, int64_t *n,
@@ -62,12 +60,10 @@ done:
 /* Phi-3's special tokens absorb the blanks after them; no key tells this, only the model's name. */
 static geodec_status named_phi3(const geodec_gguf *g, bool *yes, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *name = "";
-    if (geodec_gguf_has(g, "general.name")) GEODEC_TRY(geodec_gguf_get_str(g, "general.name", &name, err));
+    if (geodec_gguf_has(g, "general.name")) GEODEC_PASS(geodec_gguf_get_str(g, "general.name", &name, err));
     *yes = strcasestr(name, "phi-3") || strcasestr(name, "phi3");
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Some files mark tokens that end a turn, or that delimit a hole to fill in, as ordinary or user-defined. Text must not
@@ -93,26 +89,24 @@ static void retype_control(const char *const *text, const size_t *len, int32_t *
 /* The kind of vocabulary, and its defaults. */
 static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *model;
-    GEODEC_TRY(require(g, key_model, err));
-    GEODEC_TRY(geodec_gguf_get_str(g, key_model, &model, err));
+    GEODEC_PASS(require(g, key_model, err));
+    GEODEC_PASS(geodec_gguf_get_str(g, key_model, &model, err));
     if (strcmp(model, "llama") == 0) {
         v->add_bos = v->add_space_prefix = true;
-        if (geodec_gguf_has(g, key_prefix)) GEODEC_TRY(geodec_gguf_get_bool(g, key_prefix, &v->add_space_prefix, err));
+        if (geodec_gguf_has(g, key_prefix)) GEODEC_PASS(geodec_gguf_get_bool(g, key_prefix, &v->add_space_prefix, err));
     } else if (strcmp(model, "gpt2") == 0) {
         v->pre = "default";
-        if (geodec_gguf_has(g, key_pre)) GEODEC_TRY(geodec_gguf_get_str(g, key_pre, &v->pre, err));
+        if (geodec_gguf_has(g, key_pre)) GEODEC_PASS(geodec_gguf_get_str(g, key_pre, &v->pre, err));
         v->add_bos = geodec__pretoken_begins(v->pre);
     } else {
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
-                     geodec_gguf_path(g), key_model, model);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
+                    geodec_gguf_path(g), key_model, model);
     }
-    if (geodec_gguf_has(g, key_add_bos)) GEODEC_TRY(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
-    if (geodec_gguf_has(g, key_add_eos)) GEODEC_TRY(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
-    GEODEC_TRY(named_phi3(g, &v->strip_after, err));
-done:
-    return st;
+    if (geodec_gguf_has(g, key_add_bos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
+    if (geodec_gguf_has(g, key_add_eos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
+    GEODEC_PASS(named_phi3(g, &v->strip_after, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer **out, geodec_err *err)

@@ -284,46 +284,42 @@ typedef struct splitter {
 static geodec_status next_match(splitter *s, int stage, size_t at, size_t from, size_t end, bool *found, size_t *begin,
                                 size_t *stop, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     PCRE2_SPTR subject = (PCRE2_SPTR)s->seen + at;
     int rc = pcre2_match(s->p->code[stage], subject, end - at, from - at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, s->match,
                          s->limits);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
         rc = pcre2_match(s->p->code[stage], subject, end - at, from - at,
                          PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY | PCRE2_NO_JIT, s->match, s->limits);
-    if (rc == PCRE2_ERROR_NOMEMORY) GEODEC_THROW(GEODEC_NOMEM, "no memory to split a text into words");
+    if (rc == PCRE2_ERROR_NOMEMORY) GEODEC_FAIL(GEODEC_NOMEM, "no memory to split a text into words");
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
-        GEODEC_THROW(GEODEC_LIMIT, "pre-tokenizer %s, pattern %d: error %d of PCRE2", s->p->name, stage, rc);
+        GEODEC_FAIL(GEODEC_LIMIT, "pre-tokenizer %s, pattern %d: error %d of PCRE2", s->p->name, stage, rc);
     *found = rc > 0;
     if (rc > 0) {
         const PCRE2_SIZE *v = pcre2_get_ovector_pointer(s->match);
         *begin = at + v[0];
         *stop = at + v[1];
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status cut(splitter *s, int stage, size_t at, size_t end, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (stage == s->p->n) {
-        GEODEC_TRY(s->sink.word(s->sink.ctx, s->text + at, end - at, err));
-        goto done;
+        GEODEC_PASS(s->sink.word(s->sink.ctx, s->text + at, end - at, err));
+        return GEODEC_OK;
     }
     const size_t start = at;
     for (size_t from = at; from < end;) {
         bool found = false;
         size_t begin = end, stop = end;
-        GEODEC_TRY(next_match(s, stage, start, from, end, &found, &begin, &stop, err));
+        GEODEC_PASS(next_match(s, stage, start, from, end, &found, &begin, &stop, err));
         if (!found) break;
-        if (begin > at) GEODEC_TRY(cut(s, stage + 1, at, begin, err));
-        GEODEC_TRY(cut(s, stage + 1, begin, stop, err));
+        if (begin > at) GEODEC_PASS(cut(s, stage + 1, at, begin, err));
+        GEODEC_PASS(cut(s, stage + 1, begin, stop, err));
         at = from = stop;
     }
-    if (at < end) GEODEC_TRY(cut(s, stage + 1, at, end, err));
-done:
-    return st;
+    if (at < end) GEODEC_PASS(cut(s, stage + 1, at, end, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__pretoken_split(const geodec__pretoken *p, const char *text, size_t n, geodec__word_sink sink,

@@ -190,7 +190,6 @@ static bool reserved(const cutter *c, const char *what, size_t n)
 /* Matches every occurrence of a token in the remaining text. */
 static geodec_status take(cutter *c, int32_t id, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *what = c->t->bytes + c->t->at[id];
     const int64_t n = c->t->length[id];
     const bool anywhere = c->t->type[id] == GEODEC_TOKEN_USER && !reserved(c, what, (size_t)n),
@@ -212,7 +211,7 @@ static geodec_status take(cutter *c, int32_t id, geodec_err *err)
                 continue;
             }
             memset(c->taken + at, 1, (size_t)n);
-            GEODEC_TRY(put(c, (geodec__part){.at = at, .n = n, .id = id}, err));
+            GEODEC_PASS(put(c, (geodec__part){.at = at, .n = n, .id = id}, err));
             for (at += n; strip && at < end && geodec__is_blank(c->text[at]); at++) {
                 c->taken[at] = 1;
                 c->part[c->n_part - 1].n++;
@@ -220,8 +219,7 @@ static geodec_status take(cutter *c, int32_t id, geodec_err *err)
         }
         at = end;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int by_place(const void *a, const void *b)
@@ -233,19 +231,17 @@ static int by_place(const void *a, const void *b)
 /* The tokens in order, with the ordinary text between them. */
 static geodec_status fill_gaps(cutter *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n_tokens = c->n_part;
     if (n_tokens) qsort(c->part, (size_t)n_tokens, sizeof *c->part, by_place);
     int64_t at = 0;
     for (int64_t i = 0; i < n_tokens; i++) {
         const geodec__part p = c->part[i];
-        if (at < p.at) GEODEC_TRY(put(c, (geodec__part){.at = at, .n = p.at - at, .id = -1}, err));
+        if (at < p.at) GEODEC_PASS(put(c, (geodec__part){.at = at, .n = p.at - at, .id = -1}, err));
         at = p.at + p.n;
     }
-    if (at < c->n) GEODEC_TRY(put(c, (geodec__part){.at = at, .n = c->n - at, .id = -1}, err));
+    if (at < c->n) GEODEC_PASS(put(c, (geodec__part){.at = at, .n = c->n - at, .id = -1}, err));
     if (c->n_part) qsort(c->part, (size_t)c->n_part, sizeof *c->part, by_place);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, size_t n,

@@ -39,7 +39,6 @@ static int32_t character(const unsigned char *p, int32_t room)
 static geodec_status put_bytes(const geodec_tokenizer *t, const char *text, int32_t n, int32_t *ids, int64_t *count,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (n == GEODEC__MARK_BYTES && memcmp(text, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
         text = " ";
         n = 1;
@@ -48,16 +47,14 @@ static geodec_status put_bytes(const geodec_tokenizer *t, const char *text, int3
         const unsigned char byte = (unsigned char)text[i];
         const int32_t id = t->byte_id[byte] >= 0 ? t->byte_id[byte] : t->unk;
         if (id < 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
         ids[(*count)++] = id;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t n = 0;
     for (int32_t at = 0; at < n_bytes; n++) {
         const int32_t length = character((const unsigned char *)m->text + at, n_bytes - at);
@@ -84,10 +81,9 @@ static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64
         if (id >= 0)
             ids[(*count)++] = id;
         else
-            GEODEC_TRY(put_bytes(m->t, text, m->symbol[i].n, ids, count, err));
+            GEODEC_PASS(put_bytes(m->t, text, m->symbol[i].n, ids, count, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */

@@ -211,15 +211,13 @@ done:
 
 static geodec_status set_pairs(trainer *t, word *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int32_t k = 0; k + 1 < w->n; k++) {
         w->pair[k] = NONE;
         /* a character without a piece becomes bytes, and nothing merges with it */
         if (t->s[w->symbol[k]].rank == NONE || t->s[w->symbol[k + 1]].rank == NONE) continue;
-        GEODEC_TRY(join(t, w->symbol[k], w->symbol[k + 1], &w->pair[k], err));
+        GEODEC_PASS(join(t, w->symbol[k], w->symbol[k + 1], &w->pair[k], err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void count_pairs(trainer *t, const word *w, int64_t sign)
@@ -231,7 +229,6 @@ static void count_pairs(trainer *t, const word *w, int64_t sign)
 /* The tokenizer's rule: merges the neighbours that form the piece of best rank, leftmost first, until none do. */
 static geodec_status merge_word(trainer *t, word *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (;;) {
         int32_t best = NONE;
         for (int32_t k = 0; k + 1 < w->n; k++) {
@@ -242,20 +239,18 @@ static geodec_status merge_word(trainer *t, word *w, geodec_err *err)
         w->symbol[best] = w->pair[best];
         memmove(w->symbol + best + 1, w->symbol + best + 2, sizeof(int32_t) * (size_t)(w->n - best - 2));
         w->n--;
-        GEODEC_TRY(set_pairs(t, w, err));
+        GEODEC_PASS(set_pairs(t, w, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Learns up to limit merges: merges[0..*n_merges) are string ids in order. */
 static geodec_status learn(trainer *t, int64_t limit, int32_t *merges, int64_t *n_merges, const geodec_hooks *hooks,
                            geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t n = 0;
     for (int64_t i = 0; i < t->n_w; i++) {
-        GEODEC_TRY(set_pairs(t, &t->w[i], err));
+        GEODEC_PASS(set_pairs(t, &t->w[i], err));
         count_pairs(t, &t->w[i], 1);
     }
     for (; n < limit; n++) {
@@ -275,14 +270,13 @@ static geodec_status learn(trainer *t, int64_t limit, int32_t *merges, int64_t *
             while (k + 1 < w->n && w->pair[k] != best) k++;
             if (k + 1 >= w->n) continue;
             count_pairs(t, w, -1);
-            GEODEC_TRY(merge_word(t, w, err));
+            GEODEC_PASS(merge_word(t, w, err));
             count_pairs(t, w, 1);
         }
-        GEODEC_TRY(geodec_hooks_progress(hooks, "merges", n + 1, limit, err));
+        GEODEC_PASS(geodec_hooks_progress(hooks, "merges", n + 1, limit, err));
     }
     *n_merges = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- result ----------------------------------------------------------------------------------------------------- */

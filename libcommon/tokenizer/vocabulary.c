@@ -85,21 +85,19 @@ static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' 
 
 static geodec_status index_bytes(geodec_tokenizer *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     memset(t->byte_id, 0xff, sizeof t->byte_id);
     for (int32_t id = 0; id < t->n; id++) {
         if (t->type[id] != GEODEC_TOKEN_BYTE) continue;
         const char *s = t->bytes + t->at[id];
         const bool shape = t->length[id] == 6 && memcmp(s, "<0x", 3) == 0 && s[5] == '>';
         const int high = shape ? hex_digit(s[3]) : -1, low = shape ? hex_digit(s[4]) : -1;
-        if (high < 0 || low < 0) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is not <0xXX>", id);
+        if (high < 0 || low < 0) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is not <0xXX>", id);
         int32_t *place = &t->byte_id[high * 16 + low];
         if (*place >= 0)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same byte", *place, id);
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same byte", *place, id);
         *place = id;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
@@ -108,23 +106,21 @@ static geodec_status check_arrays(int32_t n, const size_t *len, const float *sco
                                   const int32_t special[3], geodec_err *err)
 {
     static const char *const names[3] = {"bos", "eos", "unknown"};
-    geodec_status st = GEODEC_OK;
-    if (n < 1) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: the vocabulary is empty");
+    if (n < 1) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: the vocabulary is empty");
     for (int32_t i = 0; i < n; i++) {
         if (len[i] > GEODEC__MAX_PIECE)
-            GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.tokens: token %d has %zu bytes; the limit is %d", i, len[i],
-                         GEODEC__MAX_PIECE);
+            GEODEC_FAIL(GEODEC_LIMIT, "tokenizer.ggml.tokens: token %d has %zu bytes; the limit is %d", i, len[i],
+                        GEODEC__MAX_PIECE);
         if (!isfinite(score[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.scores: the score of token %d is not finite", i);
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.scores: the score of token %d is not finite", i);
         if (type[i] < GEODEC_TOKEN_NORMAL || type[i] > GEODEC_TOKEN_BYTE)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.token_type: token %d has unknown type %d", i, type[i]);
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.token_type: token %d has unknown type %d", i, type[i]);
     }
     for (int k = 0; k < 3; k++)
         if (special[k] < -1 || special[k] >= n)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.%s_token_id: %d is outside the vocabulary of %d", names[k],
-                         special[k], n);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.%s_token_id: %d is outside the vocabulary of %d", names[k],
+                        special[k], n);
+    return GEODEC_OK;
 }
 
 /* The digest of SentencePiece vocabularies is that of the first version, which supported no others. */
