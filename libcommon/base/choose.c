@@ -15,12 +15,10 @@ void geodec__choose_order(uint64_t seed, uint64_t stream, int64_t n, int64_t *or
 
 geodec_status geodec__choose_subset(uint64_t seed, uint64_t stream, int64_t n, int64_t m, int64_t *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_rng r = geodec_rng_stream(seed, stream);
-    if (m < 0 || m > n) GEODEC_THROW(GEODEC_RANGE, "%lld of %lld", (long long)m, (long long)n);
+    if (m < 0 || m > n) GEODEC_FAIL(GEODEC_RANGE, "%lld of %lld", (long long)m, (long long)n);
     /* selection sampling: the k-th number is taken with probability (numbers to take) / (numbers left) */
     for (int64_t k = 0, got = 0; got < m; k++)
         if ((int64_t)geodec_rng_below(&r, (uint64_t)(n - k)) < m - got) out[got++] = k;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -3,16 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-GEODEC_PRINTF(4, 0)
-static void put_frame(geodec_err *err, const char *func, int line, const char *fmt, va_list ap)
-{
-    if (err->depth >= GEODEC_ERR_FRAMES) return;
-    int i = err->depth++;
-    err->frame[i].func = func;
-    err->frame[i].line = line;
-    (void)vsnprintf(err->frame[i].text, sizeof err->frame[i].text, fmt, ap);
-}
-
 void geodec_err_clear(geodec_err *err)
 {
     if (!err) return;
@@ -20,25 +10,34 @@ void geodec_err_clear(geodec_err *err)
     err->depth = 0;
 }
 
-geodec_status geodec_err_set(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
+GEODEC_PRINTF(5, 0)
+static geodec_status add(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, va_list ap)
 {
     if (!err) return s;
-    geodec_err_clear(err);
-    err->status = s;
+    if (err->status == GEODEC_OK) err->status = s;
+    if (err->depth >= GEODEC_ERR_FRAMES) return s;
+    const int i = err->depth++;
+    err->frame[i].func = func;
+    err->frame[i].line = line;
+    (void)vsnprintf(err->frame[i].text, sizeof err->frame[i].text, fmt, ap);
+    return s;
+}
+
+geodec_status geodec_err_set(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    put_frame(err, func, line, fmt, ap);
+    geodec_err_clear(err);
+    s = add(err, s, func, line, fmt, ap);
     va_end(ap);
     return s;
 }
 
 geodec_status geodec_err_add(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
 {
-    if (!err) return s;
-    if (err->status == GEODEC_OK) err->status = s;
     va_list ap;
     va_start(ap, fmt);
-    put_frame(err, func, line, fmt, ap);
+    s = add(err, s, func, line, fmt, ap);
     va_end(ap);
     return s;
 }

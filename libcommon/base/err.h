@@ -15,6 +15,9 @@
  *         return st;
  *     }
  *
+ * A function without clean-up returns at once: GEODEC_FAIL for GEODEC_THROW, GEODEC_PASS for GEODEC_TRY,
+ * GEODEC_PASS_MSG for GEODEC_TRY_MSG, and neither st nor done.
+ *
  * Out-parameters are written only on success. */
 #ifndef GEODEC_BASE_ERR_H
 #define GEODEC_BASE_ERR_H
@@ -50,21 +53,14 @@ GEODEC_API const char *geodec_err_line(const geodec_err *err, char *buf, size_t 
 /* The whole chain with functions and lines, one frame a line: for -vv. */
 GEODEC_API const char *geodec_err_trace(const geodec_err *err, char *buf, size_t n);
 
-/* The four macros below need `geodec_status st`, `geodec_err *err` and a label `done` in scope. */
+/* These need `geodec_status st`, `geodec_err *err` and a label `done` in scope. */
 #define GEODEC_THROW(status_, ...)                                                                                     \
     do {                                                                                                               \
         st = geodec_err_set(err, (status_), __func__, __LINE__, __VA_ARGS__);                                          \
         goto done;                                                                                                     \
     } while (0)
 
-#define GEODEC_TRY(call)                                                                                               \
-    do {                                                                                                               \
-        st = (call);                                                                                                   \
-        if (st != GEODEC_OK) {                                                                                         \
-            (void)geodec_err_add(err, st, __func__, __LINE__, "%s", "");                                               \
-            goto done;                                                                                                 \
-        }                                                                                                              \
-    } while (0)
+#define GEODEC_TRY(call) GEODEC_TRY_MSG(call, "%s", "")
 
 #define GEODEC_TRY_MSG(call, ...)                                                                                      \
     do {                                                                                                               \
@@ -73,6 +69,17 @@ GEODEC_API const char *geodec_err_trace(const geodec_err *err, char *buf, size_t
             (void)geodec_err_add(err, st, __func__, __LINE__, __VA_ARGS__);                                            \
             goto done;                                                                                                 \
         }                                                                                                              \
+    } while (0)
+
+/* These need `geodec_err *err` in scope. */
+#define GEODEC_FAIL(status_, ...) return geodec_err_set(err, (status_), __func__, __LINE__, __VA_ARGS__)
+
+#define GEODEC_PASS(call) GEODEC_PASS_MSG(call, "%s", "")
+
+#define GEODEC_PASS_MSG(call, ...)                                                                                     \
+    do {                                                                                                               \
+        const geodec_status st_ = (call);                                                                              \
+        if (st_ != GEODEC_OK) return geodec_err_add(err, st_, __func__, __LINE__, __VA_ARGS__);                        \
     } while (0)
 
 #endif

@@ -5,8 +5,8 @@
 
 enum { GROUP = 64 };
 
-/* Without its sign, a value whose exponent bits are all set carries into the sign bit when one is added to the
- * exponent. */
+/* With the sign cleared, adding one to the exponent carries into the sign bit exactly when all bits of the exponent are
+ * set. */
 int64_t geodec_finite_first_not_f32(const float *x, int64_t n)
 {
     int64_t i = 0;

@@ -18,5 +18,5 @@ geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int
                                     geodec_err *err)
 {
     if (!h || !h->progress || h->progress(h->ctx, what, done, total) == 0) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_INTERRUPTED, __func__, __LINE__, "interrupted while %s", what);
+    GEODEC_FAIL(GEODEC_INTERRUPTED, "interrupted while %s", what);
 }

@@ -1,5 +1,5 @@
-/* Memory: the only place that allocates. Overflow-checked, zeroed, 64-byte aligned; a hook injects failures in tests.
- */
+/* Memory: the only place that allocates. Overflow-checked, zeroed, aligned to 64 bytes. A hook injects failures in
+ * tests. */
 #ifndef GEODEC_BASE_MEM_H
 #define GEODEC_BASE_MEM_H
 
@@ -15,6 +15,10 @@ GEODEC_API void *geodec_mem_new(int64_t n, size_t size) GEODEC_MUST_USE;
 GEODEC_API void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size) GEODEC_MUST_USE;
 /* NULL is allowed. */
 GEODEC_API void geodec_mem_free(void *p);
+/* Frees n pointers: GEODEC_FREE(a, b, c). */
+GEODEC_API void geodec_mem_free_all(void *const *p, size_t n);
+#define GEODEC_FREE(...)                                                                                               \
+    geodec_mem_free_all((void *const[]){__VA_ARGS__}, sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 /* Large zeroed memory whose pages are allocated on first write, with huge pages if possible; aligned to a page, or to a
  * huge page when it is larger than one. NULL when bytes <= 0 or there is not enough memory. Release with
  * geodec_mem_unmap and the same number of bytes. */
@@ -35,6 +39,43 @@ GEODEC_API void geodec_mem_fail_after(int64_t k);
     do {                                                                                                               \
         (p) = geodec_mem_new((int64_t)(n), sizeof *(p));                                                               \
         if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %zu bytes", (long long)(n), sizeof *(p));           \
+    } while (0)
+
+/* The same for several arrays of n elements each: GEODEC_NEW_ALL(n, a, b, c), up to eight. The arrays after the first
+ * that fails keep their value. */
+#define GEODEC_NEW_ALL(n, ...)                                                                                         \
+    do {                                                                                                               \
+        if (!GEODEC__NEW_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(n, __VA_ARGS__))                                    \
+            GEODEC_THROW(GEODEC_NOMEM, "no memory for arrays of %lld values", (long long)(n));                         \
+    } while (0)
+#define GEODEC__NEW_PICK(a, b, c, d, e, f, g, h, count, ...) GEODEC__NEW_##count
+#define GEODEC__NEW_1(n, p) (((p) = geodec_mem_new((int64_t)(n), sizeof *(p))) != NULL)
+#define GEODEC__NEW_2(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_1(n, __VA_ARGS__))
+#define GEODEC__NEW_3(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_2(n, __VA_ARGS__))
+#define GEODEC__NEW_4(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_3(n, __VA_ARGS__))
+#define GEODEC__NEW_5(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_4(n, __VA_ARGS__))
+#define GEODEC__NEW_6(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_5(n, __VA_ARGS__))
+#define GEODEC__NEW_7(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_6(n, __VA_ARGS__))
+#define GEODEC__NEW_8(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_7(n, __VA_ARGS__))
+
+/* p = a copy of the text, or jumps to done with GEODEC_NOMEM. */
+#define GEODEC_STRDUP(p, text)                                                                                         \
+    do {                                                                                                               \
+        (p) = geodec_mem_strdup(text);                                                                                 \
+        if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for a copy of '%.100s'", (text));                              \
+    } while (0)
+
+/* Gives p [room], which holds n elements, room for n + more: at least doubles it and sets room (an int64_t), or jumps
+ * to done with GEODEC_NOMEM. New elements are zero. */
+#define GEODEC_GROW(p, n, room, more)                                                                                  \
+    do {                                                                                                               \
+        if ((n) + (more) > (room)) {                                                                                   \
+            const int64_t room_ = 2 * (room) + (more) + 15;                                                            \
+            void *const grown_ = geodec_mem_grow((p), (room), room_, sizeof *(p));                                     \
+            if (!grown_) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %zu bytes", (long long)room_, sizeof *(p));  \
+            (p) = grown_;                                                                                              \
+            (room) = room_;                                                                                            \
+        }                                                                                                              \
     } while (0)
 
 #endif

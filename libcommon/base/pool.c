@@ -195,18 +195,16 @@ static int set_mask(pthread_t thread, int cpu)
 
 static geodec_status pin_workers(geodec_pool *p, const char *sysfs, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_topology_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
+    GEODEC_PASS(geodec_topology_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
     geodec_topology_cpus_order(p->cpu, p->n_cpus, p->threads);
     if (pthread_getaffinity_np(pthread_self(), sizeof p->caller_mask, &p->caller_mask) != 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "cannot read the affinity mask of this thread");
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "cannot read the affinity mask of this thread");
     for (int w = 0; w < p->threads; w++) {
         if (set_mask(w ? p->helper[w] : pthread_self(), geodec_pool_cpu(p, w)) != 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "worker %d cannot be pinned to processor %d", w, geodec_pool_cpu(p, w));
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "worker %d cannot be pinned to processor %d", w, geodec_pool_cpu(p, w));
         p->pinned_caller = true;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool **out, geodec_err *err)
@@ -224,8 +222,7 @@ geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool 
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->left, NULL);
-    GEODEC_NEW(p->helper, threads);
-    GEODEC_NEW(p->slot, threads);
+    GEODEC_NEW_ALL(threads, p->helper, p->slot);
     for (int w = 1; w < threads; w++) {
         helper_arg *arg;
         GEODEC_NEW(arg, 1);
@@ -262,10 +259,7 @@ void geodec_pool_destroy(geodec_pool *p)
     pthread_cond_destroy(&p->left);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->mutex);
-    geodec_mem_free(p->cpu);
-    geodec_mem_free(p->slot);
-    geodec_mem_free(p->helper);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->cpu, p->slot, p->helper, p);
 }
 
 int geodec_pool_threads(const geodec_pool *p) { return p ? p->threads : 1; }

@@ -27,7 +27,7 @@ GEODEC_API uint64_t geodec_rng_u64(geodec_rng *r);
 GEODEC_API double geodec_rng_uniform(geodec_rng *r);
 /* Uniform in 0..n-1, unbiased (rejection); n >= 1. */
 GEODEC_API uint64_t geodec_rng_below(geodec_rng *r, uint64_t n);
-/* Standard normal by Box-Muller; two uniforms for each value; no state besides the stream. */
+/* Standard normal by Box-Muller; two uniforms for each value; the stream is the only state. */
 GEODEC_API double geodec_rng_normal(geodec_rng *r);
 
 #endif

@@ -14,36 +14,32 @@ static const char *number(const char *p, int64_t *out)
 
 geodec_status geodec_shard_parse(const char *text, geodec_shard *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_shard s = {0};
     if (text) {
         const char *p = number(text, &s.index);
         if (p) p = *p == '/' ? number(p + 1, &s.count) : NULL;
         if (!p || *p || s.index > s.count)
-            GEODEC_THROW(GEODEC_INVAL, "'%s' is not a slice i/m with 1 <= i <= m <= %d", text, GEODEC_SHARDS_MAX);
+            GEODEC_FAIL(GEODEC_INVAL, "'%s' is not a slice i/m with 1 <= i <= m <= %d", text, GEODEC_SHARDS_MAX);
     }
     *out = s;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_shard_range(geodec_shard s, int64_t n, int64_t *first, int64_t *end, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t from = 0, to = n;
     if (s.count != 0) {
         if (s.count < 1 || s.count > GEODEC_SHARDS_MAX || s.index < 1 || s.index > s.count)
-            GEODEC_THROW(GEODEC_INVAL, "slice %lld of %lld", (long long)s.index, (long long)s.count);
+            GEODEC_FAIL(GEODEC_INVAL, "slice %lld of %lld", (long long)s.index, (long long)s.count);
         /* n = q m + r; the product n i could overflow */
         const int64_t q = n / s.count, r = n % s.count;
         from = q * (s.index - 1) + r * (s.index - 1) / s.count;
         to = q * s.index + r * s.index / s.count;
         if (from == to)
-            GEODEC_THROW(GEODEC_RANGE, "slice %lld of %lld is empty: there are only %lld items", (long long)s.index,
-                         (long long)s.count, (long long)n);
+            GEODEC_FAIL(GEODEC_RANGE, "slice %lld of %lld is empty: there are only %lld items", (long long)s.index,
+                        (long long)s.count, (long long)n);
     }
     *first = from;
     *end = to;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "gguf/gguf_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -16,19 +17,15 @@ static const struct {
 size_t geodec__gguf_width(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].width : 0; }
 const char *geodec__gguf_kind_name(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].name : "unknown"; }
 
+static int compare_key(const void *name, const void *row)
+{
+    return strcmp(name, (*(geodec__gguf_key *const *)row)->name);
+}
+
 const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *name)
 {
-    int64_t lo = 0, hi = g->n_keys;
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        const int c = strcmp(g->key_order[mid]->name, name);
-        if (c == 0) return g->key_order[mid];
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NULL;
+    geodec__gguf_key *const *k = bsearch(name, g->key_order, (size_t)g->n_keys, sizeof *g->key_order, compare_key);
+    return k ? *k : NULL;
 }
 
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
@@ -49,19 +46,16 @@ const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i)
     return i < 0 || i >= g->n_tensors ? NULL : &g->tensor[i];
 }
 
+static int compare_tensor(const void *name, const void *row)
+{
+    return strcmp(name, (*(geodec_gguf_tensor *const *)row)->name);
+}
+
 const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *name)
 {
-    int64_t lo = 0, hi = g->n_tensors;
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        const int c = strcmp(g->tensor_order[mid]->name, name);
-        if (c == 0) return g->tensor_order[mid];
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NULL;
+    geodec_gguf_tensor *const *t =
+        bsearch(name, g->tensor_order, (size_t)g->n_tensors, sizeof *g->tensor_order, compare_tensor);
+    return t ? *t : NULL;
 }
 
 int64_t geodec_gguf_n_keys(const geodec_gguf *g) { return g->n_keys; }
@@ -74,105 +68,81 @@ bool geodec_gguf_has(const geodec_gguf *g, const char *key) { return geodec__ggu
 
 /* ---- scalars ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status find_key(const geodec_gguf *g, const char *name, const geodec__gguf_key **k, geodec_err *err)
-{
-    *k = geodec__gguf_lookup(g, name);
-    if (*k) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_NOTFOUND, __func__, __LINE__, "key '%.100s' is missing", name);
-}
-
-static geodec_status wrong_kind(const geodec__gguf_key *k, const char *wanted, geodec_err *err)
+static geodec_status wrong_kind(const geodec_gguf *g, const geodec__gguf_key *k, const char *wanted, geodec_err *err)
 {
     const bool array = k->kind == GGUF_ARRAY;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "key '%.100s' is %s%s, not %s", k->name,
-                          array ? "an array of " : "of type ", geodec__gguf_kind_name(array ? k->element : k->kind),
-                          wanted);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' is %s%s, not %s", g->path, k->name,
+                array ? "an array of " : "of type ", geodec__gguf_kind_name(array ? k->element : k->kind), wanted);
+}
+
+/* ANY: of any kind. */
+enum { ANY = GGUF_KINDS };
+
+/* The key of this kind, of an array also with this kind of elements; `wanted` describes them in messages. */
+static geodec_status find_key(const geodec_gguf *g, const char *name, uint32_t kind, uint32_t element,
+                              const char *wanted, const geodec__gguf_key **k, geodec_err *err)
+{
+    *k = geodec__gguf_lookup(g, name);
+    if (!*k) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: key '%.100s' is missing", g->path, name);
+    if ((kind != ANY && (*k)->kind != kind) || (element != ANY && (*k)->element != element))
+        return wrong_kind(g, *k, wanted, err);
+    return GEODEC_OK;
 }
 
 /* Any integer at p; false when it does not fit int64 or is not an integer. */
 static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
 {
-#define CASE(KIND, ctype)                                                                                              \
-    case KIND: {                                                                                                       \
-        ctype x;                                                                                                       \
-        memcpy(&x, p, sizeof x);                                                                                       \
-        *v = (int64_t)x;                                                                                               \
-        return true;                                                                                                   \
-    }
-    switch (kind) {
-        CASE(GGUF_U8, uint8_t)
-        CASE(GGUF_I8, int8_t)
-        CASE(GGUF_U16, uint16_t)
-        CASE(GGUF_I16, int16_t)
-        CASE(GGUF_U32, uint32_t)
-        CASE(GGUF_I32, int32_t)
-        CASE(GGUF_I64, int64_t)
-    case GGUF_U64: {
-        uint64_t x;
-        memcpy(&x, p, sizeof x);
-        if (x > INT64_MAX) return false;
-        *v = (int64_t)x;
-        return true;
-    }
-    default:
-        return false;
-    }
-#undef CASE
+    const bool is_signed = kind == GGUF_I8 || kind == GGUF_I16 || kind == GGUF_I32 || kind == GGUF_I64;
+    if (!is_signed && kind != GGUF_U8 && kind != GGUF_U16 && kind != GGUF_U32 && kind != GGUF_U64) return false;
+    const size_t width = geodec__gguf_width(kind);
+    uint64_t x = 0;
+    memcpy(&x, p, width);
+    const uint64_t sign = (uint64_t)1 << (8 * width - 1);
+    if (is_signed) x = (x ^ sign) - sign;
+    if (!is_signed && x > INT64_MAX) return false;
+    memcpy(v, &x, sizeof x);
+    return true;
 }
 
 geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
     if (!integer_at(k->kind, k->value, v)) {
-        if (k->kind == GGUF_U64) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s' is above 2^63 - 1", g->path, k->name);
-        GEODEC_TRY_MSG(wrong_kind(k, "an integer", err), "%s", g->path);
+        if (k->kind == GGUF_U64) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' is above 2^63 - 1", g->path, k->name);
+        GEODEC_PASS(wrong_kind(g, k, "an integer", err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
     float f;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    switch (k->kind) {
-    case GGUF_F32:
+    GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
+    if (k->kind == GGUF_F64) {
+        memcpy(v, k->value, sizeof *v);
+    } else {
+        if (k->kind != GGUF_F32) GEODEC_PASS(wrong_kind(g, k, "a float", err));
         memcpy(&f, k->value, sizeof f);
         *v = (double)f;
-        break;
-    case GGUF_F64:
-        memcpy(v, k->value, sizeof *v);
-        break;
-    default:
-        GEODEC_TRY_MSG(wrong_kind(k, "a float", err), "%s", g->path);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (k->kind != GGUF_BOOL) GEODEC_TRY_MSG(wrong_kind(k, "bool", err), "%s", g->path);
-    *v = *k->value != 0;
-done:
+    const geodec_status st = find_key(g, key, GGUF_BOOL, ANY, "bool", &k, err);
+    if (st == GEODEC_OK) *v = *k->value != 0;
     return st;
 }
 
 geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (k->kind != GGUF_STRING) GEODEC_TRY_MSG(wrong_kind(k, "a string", err), "%s", g->path);
-    *v = k->text;
-done:
+    const geodec_status st = find_key(g, key, GGUF_STRING, ANY, "a string", &k, err);
+    if (st == GEODEC_OK) *v = k->text;
     return st;
 }
 
@@ -180,72 +150,55 @@ done:
 
 geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (k->kind != GGUF_ARRAY) GEODEC_TRY_MSG(wrong_kind(k, "an array", err), "%s", g->path);
-    *n = k->count;
-done:
+    const geodec_status st = find_key(g, key, GGUF_ARRAY, ANY, "an array", &k, err);
+    if (st == GEODEC_OK) *n = k->count;
     return st;
 }
 
 geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n,
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (k->kind != GGUF_ARRAY || k->element != GGUF_STRING)
-        GEODEC_TRY_MSG(wrong_kind(k, "an array of strings", err), "%s", g->path);
-    if (i < 0 || i >= k->count)
-        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key, (long long)k->count,
-                     (long long)i);
     uint64_t length;
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, GGUF_STRING, "an array of strings", &k, err));
+    if (i < 0 || i >= k->count)
+        GEODEC_FAIL(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key, (long long)k->count,
+                    (long long)i);
     memcpy(&length, g->map.data + k->at[i], sizeof length);
     *s = (const char *)(g->map.data + k->at[i] + sizeof length);
     *n = (size_t)length;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
-static geodec_status right_length(const geodec_gguf *g, const geodec__gguf_key *k, int64_t n, geodec_err *err)
+static geodec_status check_length(const geodec_gguf *g, const geodec__gguf_key *k, int64_t n, geodec_err *err)
 {
     if (k->count == n) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%.100s' has %lld values, not %lld", g->path,
-                          k->name, (long long)k->count, (long long)n);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' has %lld values, not %lld", g->path, k->name, (long long)k->count,
+                (long long)n);
 }
 
 geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (k->kind != GGUF_ARRAY || k->element != GGUF_F32)
-        GEODEC_TRY_MSG(wrong_kind(k, "an array of float32", err), "%s", g->path);
-    GEODEC_TRY(right_length(g, k, n, err));
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, GGUF_F32, "an array of float32", &k, err));
+    GEODEC_PASS(check_length(g, k, n, err));
     memcpy(out, k->value, (size_t)n * sizeof *out);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
-    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (k->kind != GGUF_ARRAY || (k->element != GGUF_I32 && k->element != GGUF_U32))
-        GEODEC_TRY_MSG(wrong_kind(k, "an array of int32", err), "%s", g->path);
-    GEODEC_TRY(right_length(g, k, n, err));
-    if (k->element == GGUF_U32)
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t v;
-            memcpy(&v, k->value + 4 * i, sizeof v);
-            if (v > INT32_MAX)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name, v);
-        }
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, ANY, "an array of int32", &k, err));
+    if (k->element != GGUF_I32 && k->element != GGUF_U32) GEODEC_PASS(wrong_kind(g, k, "an array of int32", err));
+    GEODEC_PASS(check_length(g, k, n, err));
     memcpy(out, k->value, (size_t)n * sizeof *out);
-done:
-    return st;
+    for (int64_t i = 0; k->element == GGUF_U32 && i < n; i++)
+        if (out[i] < 0)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name,
+                        (unsigned)out[i]);
+    return GEODEC_OK;
 }
 
 /* ---- fingerprint ------------------------------------------------------------------------------------------------ */

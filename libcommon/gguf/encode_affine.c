@@ -173,7 +173,7 @@ static void pack_scales(const block *b, uint8_t packed[12])
 
 static void encode(const float *src, uint8_t *p, int64_t n, int bits, bool search)
 {
-    const int bytes = bits == 4 ? Q4_K_BYTES : Q5_K_BYTES, top = (1 << bits) - 1;
+    const int bytes = bits == 4 ? GEODEC_GGML_BYTES_Q4_K : GEODEC_GGML_BYTES_Q5_K, top = (1 << bits) - 1;
     for (int64_t i = 0; i < n / QK_BLOCK; i++, p += bytes, src += QK_BLOCK) {
         block b;
         start(src, top, search, &b);
@@ -195,7 +195,5 @@ static void encode(const float *src, uint8_t *p, int64_t n, int bits, bool searc
     }
 }
 
-void geodec__encode_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, true); }
-void geodec__encode_nearest_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, false); }
-void geodec__encode_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, true); }
-void geodec__encode_nearest_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, false); }
+GEODEC__ENCODERS(q4_k, encode(src, dst, n, 4, search))
+GEODEC__ENCODERS(q5_k, encode(src, dst, n, 5, search))

@@ -49,6 +49,19 @@ static inline float geodec__inverse(float scale)
     return inverse - inverse == 0 ? inverse : 0.0f;
 }
 
+/* The two encoders of a type from one call, which uses src, dst, n and search. */
+#define GEODEC__ENCODERS(name, call)                                                                                   \
+    void geodec__encode_##name(const float *src, void *dst, int64_t n)                                                 \
+    {                                                                                                                  \
+        const bool search = true;                                                                                      \
+        call;                                                                                                          \
+    }                                                                                                                  \
+    void geodec__encode_nearest_##name(const float *src, void *dst, int64_t n)                                         \
+    {                                                                                                                  \
+        const bool search = false;                                                                                     \
+        call;                                                                                                          \
+    }
+
 /* The scale a (either sign) that minimises sum (x[i] - a q[i])^2 over levels q = -top .. top-1, over a grid of starting
  * scales about largest / top with one least-squares step each. 0 for zeros. n is 16 or 32. */
 float geodec__encode_fit_scale(const float *x, int n, int top, bool search);

@@ -16,7 +16,7 @@ static inline int round_away(float v)
 void geodec__encode_q8_0(const float *src, void *dst, int64_t n)
 {
     uint8_t *p = dst;
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_0_BYTES, src += Q_BLOCK) {
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += GEODEC_GGML_BYTES_Q8_0, src += Q_BLOCK) {
         float amax = 0;
         for (int j = 0; j < Q_BLOCK; j++) amax = fabsf(src[j]) > amax ? fabsf(src[j]) : amax;
         const float scale = amax / 127.0f, inverse = geodec__inverse(scale);
@@ -63,26 +63,6 @@ static uint16_t fit_block(const float *x, int top, bool search, int8_t *q)
     return half;
 }
 
-static void encode_q4_0(const float *src, uint8_t *p, int64_t n, bool search)
-{
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_0_BYTES, src += Q_BLOCK) {
-        int8_t q[Q_BLOCK];
-        geodec__store16(p, fit_block(src, 8, search, q));
-        for (int j = 0; j < 16; j++) p[2 + j] = (uint8_t)((q[j] + 8) | (q[j + 16] + 8) << 4);
-    }
-}
-
-static void encode_q5_0(const float *src, uint8_t *p, int64_t n, bool search)
-{
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q5_0_BYTES, src += Q_BLOCK) {
-        int8_t q[Q_BLOCK];
-        geodec__store16(p, fit_block(src, 16, search, q));
-        memset(p + 2, 0, 4);
-        for (int j = 0; j < Q_BLOCK; j++) p[2 + j / 8] |= (uint8_t)(((q[j] + 16) >> 4) << (j % 8));
-        for (int j = 0; j < 16; j++) p[6 + j] = (uint8_t)(((q[j] + 16) & 15) | ((q[j + 16] + 16) & 15) << 4);
-    }
-}
-
 /* Levels 0 .. top of a block for a binary16 scale and minimum, and their squared error. */
 static float quantise_affine(const float *x, int top, uint16_t scale, uint16_t min, uint8_t *q)
 {
@@ -115,31 +95,40 @@ static void fit_affine_block(const float *x, int top, bool search, uint8_t *head
     }
 }
 
-static void encode_q4_1(const float *src, uint8_t *p, int64_t n, bool search)
+/* Codes of `bits` bits, 4 or 5: the fifth bits first, then nibbles. */
+static void put_codes(const uint8_t q[Q_BLOCK], int bits, uint8_t *p)
 {
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_1_BYTES, src += Q_BLOCK) {
+    if (bits == 5) {
+        memset(p, 0, 4);
+        for (int j = 0; j < Q_BLOCK; j++) p[j / 8] |= (uint8_t)((q[j] >> 4) << (j % 8));
+        p += 4;
+    }
+    for (int j = 0; j < 16; j++) p[j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
+}
+
+static void encode_scaled(const float *src, uint8_t *p, int64_t n, int bits, bool search)
+{
+    const int top = 1 << (bits - 1), bytes = bits == 5 ? GEODEC_GGML_BYTES_Q5_0 : GEODEC_GGML_BYTES_Q4_0;
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += bytes, src += Q_BLOCK) {
+        int8_t level[Q_BLOCK];
         uint8_t q[Q_BLOCK];
-        fit_affine_block(src, 15, search, p, q);
-        for (int j = 0; j < 16; j++) p[4 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
+        geodec__store16(p, fit_block(src, top, search, level));
+        for (int j = 0; j < Q_BLOCK; j++) q[j] = (uint8_t)(level[j] + top);
+        put_codes(q, bits, p + 2);
     }
 }
 
-static void encode_q5_1(const float *src, uint8_t *p, int64_t n, bool search)
+static void encode_affine(const float *src, uint8_t *p, int64_t n, int bits, bool search)
 {
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q5_1_BYTES, src += Q_BLOCK) {
+    const int bytes = bits == 5 ? GEODEC_GGML_BYTES_Q5_1 : GEODEC_GGML_BYTES_Q4_1;
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += bytes, src += Q_BLOCK) {
         uint8_t q[Q_BLOCK];
-        fit_affine_block(src, 31, search, p, q);
-        memset(p + 4, 0, 4);
-        for (int j = 0; j < Q_BLOCK; j++) p[4 + j / 8] |= (uint8_t)((q[j] >> 4) << (j % 8));
-        for (int j = 0; j < 16; j++) p[8 + j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
+        fit_affine_block(src, (1 << bits) - 1, search, p, q);
+        put_codes(q, bits, p + 4);
     }
 }
 
-void geodec__encode_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, true); }
-void geodec__encode_nearest_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, false); }
-void geodec__encode_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, true); }
-void geodec__encode_nearest_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, false); }
-void geodec__encode_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, true); }
-void geodec__encode_nearest_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, false); }
-void geodec__encode_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, true); }
-void geodec__encode_nearest_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, false); }
+GEODEC__ENCODERS(q4_0, encode_scaled(src, dst, n, 4, search))
+GEODEC__ENCODERS(q5_0, encode_scaled(src, dst, n, 5, search))
+GEODEC__ENCODERS(q4_1, encode_affine(src, dst, n, 4, search))
+GEODEC__ENCODERS(q5_1, encode_affine(src, dst, n, 5, search))

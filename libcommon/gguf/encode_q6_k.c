@@ -109,13 +109,13 @@ static void refine(const float *x, block *b)
 
 static void encode(const float *src, uint8_t *p, int64_t n, bool search)
 {
-    for (int64_t i = 0; i < n / QK_BLOCK; i++, p += Q6_K_BYTES, src += QK_BLOCK) {
+    for (int64_t i = 0; i < n / QK_BLOCK; i++, p += GEODEC_GGML_BYTES_Q6_K, src += QK_BLOCK) {
         block b;
         start(src, search, &b);
         if (search) refine(src, &b);
         fill_levels(src, &b);
         memset(p, 0, 192);
-        for (int j = 0; j < QK_BLOCK; j++) { /* half, quarter k, place l: see types_kquants.c */
+        for (int j = 0; j < QK_BLOCK; j++) { /* half, quarter k, place l: see types_decode.c */
             const int half = j / 128, k = j % 128 / 32, l = j % 32, q = b.q[j] + TOP;
             p[64 * half + 32 * (k % 2) + l] |= (uint8_t)((q & 15) << 4 * (k / 2));
             p[128 + 32 * half + l] |= (uint8_t)((q >> 4) << 2 * k);
@@ -125,5 +125,4 @@ static void encode(const float *src, uint8_t *p, int64_t n, bool search)
     }
 }
 
-void geodec__encode_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, true); }
-void geodec__encode_nearest_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }
+GEODEC__ENCODERS(q6_k, encode(src, dst, n, search))

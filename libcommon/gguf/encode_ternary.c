@@ -31,7 +31,7 @@ static float fit(const float *x, bool search)
 
 static void encode(const float *src, uint8_t *p, int64_t n, bool search)
 {
-    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += TQ2_0_BYTES, src += QK_BLOCK) {
+    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += GEODEC_GGML_BYTES_TQ2_0, src += QK_BLOCK) {
         const uint16_t half = geodec_f32_to_f16(fit(src, search));
         const float d = geodec_f16_to_f32(half), inverse = d > 0 ? geodec__inverse(d) : 0;
         for (int i = 0; i < 64; i++) p[i] = 0;
@@ -43,5 +43,4 @@ static void encode(const float *src, uint8_t *p, int64_t n, bool search)
     }
 }
 
-void geodec__encode_tq2_0(const float *src, void *dst, int64_t n) { encode(src, dst, n, true); }
-void geodec__encode_nearest_tq2_0(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }
+GEODEC__ENCODERS(tq2_0, encode(src, dst, n, search))

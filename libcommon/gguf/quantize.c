@@ -13,8 +13,9 @@ enum {
 };
 
 /* Sums over values, added in the order of the chunks. */
+enum { XX, YY, XY, ERROR, NEAREST, Q8_0, N_SUMS };
 typedef struct sums {
-    double xx, yy, xy, error, nearest, q8_0;
+    double of[N_SUMS];
     float largest;
     int64_t bad; /* index of the first value that cannot be stored, -1 none */
     float bad_value;
@@ -69,45 +70,41 @@ static void convert_chunk(void *ctx, int64_t task, int worker)
     (s->plain ? s->to->nearest : s->to->encode)(w->x, dst, n);
     s->to->decode(dst, w->y, n);
     for (int64_t i = 0; i < n; i++) {
-        sum->xx += (double)w->x[i] * (double)w->x[i];
-        sum->yy += (double)w->y[i] * (double)w->y[i];
-        sum->xy += (double)w->x[i] * (double)w->y[i];
+        sum->of[XX] += (double)w->x[i] * (double)w->x[i];
+        sum->of[YY] += (double)w->y[i] * (double)w->y[i];
+        sum->of[XY] += (double)w->x[i] * (double)w->y[i];
         if (fabsf(w->y[i] - w->x[i]) > sum->largest) sum->largest = fabsf(w->y[i] - w->x[i]);
     }
-    sum->error = squared_error(w->x, w->y, n);
-    sum->nearest = s->to->nearest == s->to->encode ? sum->error : error_of(s->to, w, n);
+    sum->of[ERROR] = squared_error(w->x, w->y, n);
+    sum->of[NEAREST] = s->to->nearest == s->to->encode ? sum->of[ERROR] : error_of(s->to, w, n);
     if (s->to == q8)
-        sum->q8_0 = sum->error;
+        sum->of[Q8_0] = sum->of[ERROR];
     else if (s->rows_of_32)
-        sum->q8_0 = error_of(q8, w, n);
+        sum->of[Q8_0] = error_of(q8, w, n);
 }
 
 static void add(sums *total, const sums *s)
 {
-    total->xx += s->xx;
-    total->yy += s->yy;
-    total->xy += s->xy;
-    total->error += s->error;
-    total->nearest += s->nearest;
-    total->q8_0 += s->q8_0;
+    for (int k = 0; k < N_SUMS; k++) total->of[k] += s->of[k];
     if (s->largest > total->largest) total->largest = s->largest;
 }
 
 static void fill_row(geodec_quantize_row *row, const sums *s, bool rows_of_32)
 {
     const double n = (double)row->values;
-    row->size = sqrt(s->xx / n);
-    row->rms = sqrt(s->error / n);
+    row->size = sqrt(s->of[XX] / n);
+    row->rms = sqrt(s->of[ERROR] / n);
     row->largest = (double)s->largest;
-    row->cosine = s->xx > 0 && s->yy > 0 ? s->xy / (sqrt(s->xx) * sqrt(s->yy)) : s->xx == s->yy ? 1.0 : 0.0;
-    row->nearest = sqrt(s->nearest / n);
-    row->q8_0 = rows_of_32 ? sqrt(s->q8_0 / n) : NAN;
+    row->cosine = s->of[XX] > 0 && s->of[YY] > 0 ? s->of[XY] / (sqrt(s->of[XX]) * sqrt(s->of[YY]))
+                  : s->of[XX] == s->of[YY]       ? 1.0
+                                                 : 0.0;
+    row->nearest = sqrt(s->of[NEAREST] / n);
+    row->q8_0 = rows_of_32 ? sqrt(s->of[Q8_0] / n) : NAN;
 }
 
 static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_writer *w, geodec_pool *pool,
                              geodec_quantize_row *row, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     sums total = {0};
     s->rows_of_32 = t->dim[0] % 32 == 0;
     for (int64_t at = 0; at < row->values; at += s->values) {
@@ -119,39 +116,35 @@ static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_w
         for (int64_t k = 0; k < tasks; k++) {
             if (s->sum[k].bad >= 0) {
                 const bool number = isfinite(s->sum[k].bad_value);
-                GEODEC_THROW(number ? GEODEC_NUMERIC : GEODEC_FORMAT, "tensor '%s': value %lld is %s", t->name,
-                             (long long)(at + s->sum[k].bad), number ? "too large for the new type" : "not finite");
+                GEODEC_FAIL(number ? GEODEC_NUMERIC : GEODEC_FORMAT, "tensor '%s': value %lld is %s", t->name,
+                            (long long)(at + s->sum[k].bad), number ? "too large for the new type" : "not finite");
             }
             add(&total, &s->sum[k]);
         }
-        GEODEC_TRY(geodec_gguf_stream(w, s->dst, geodec_ggml_bytes(s->to, s->values), err));
+        GEODEC_PASS(geodec_gguf_stream(w, s->dst, geodec_ggml_bytes(s->to, s->values), err));
     }
     fill_row(row, &total, s->rows_of_32);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status put_keys(const geodec_gguf *in, const geodec__recipe *r, geodec_gguf_writer *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char type_key[] = "general.file_type", version_key[] = "general.quantization_version";
     for (int64_t i = 0; i < geodec_gguf_n_keys(in); i++) {
         const char *key = geodec_gguf_key_at(in, i);
         if (strcmp(key, type_key) == 0 || strcmp(key, version_key) == 0 || strcmp(key, "general.alignment") == 0)
             continue;
-        GEODEC_TRY(geodec_gguf_put_copy(w, in, key, err));
+        GEODEC_PASS(geodec_gguf_put_copy(w, in, key, err));
     }
-    GEODEC_TRY(geodec_gguf_put_u32(w, type_key, r->file_type, err));
-    GEODEC_TRY(geodec_gguf_put_u32(w, version_key, 2, err)); /* of ggml's block layouts */
-done:
-    return st;
+    GEODEC_PASS(geodec_gguf_put_u32(w, type_key, r->file_type, err));
+    GEODEC_PASS(geodec_gguf_put_u32(w, version_key, 2, err)); /* of ggml's block layouts */
+    return GEODEC_OK;
 }
 
 static geodec_status write_tensors(const geodec_gguf *in, const int *type, bool plain, slab *s, geodec_gguf_writer *w,
                                    geodec_pool *pool, const geodec_hooks *hooks, geodec_quantize_row *rows,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = geodec_gguf_n_tensors(in);
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(in, i);
@@ -161,15 +154,14 @@ static geodec_status write_tensors(const geodec_gguf *in, const int *type, bool 
         s->to = geodec_ggml_traits_of(type[i]);
         s->plain = plain;
         row.bytes = geodec_ggml_bytes(s->to, values);
-        GEODEC_TRY(geodec_hooks_progress(hooks, "tensors", i, n, err));
+        GEODEC_PASS(geodec_hooks_progress(hooks, "tensors", i, n, err));
         if (s->from == s->to)
-            GEODEC_TRY(geodec_gguf_stream(w, t->data, t->bytes, err));
+            GEODEC_PASS(geodec_gguf_stream(w, t->data, t->bytes, err));
         else
-            GEODEC_TRY(convert(s, t, w, pool, &row, err));
+            GEODEC_PASS(convert(s, t, w, pool, &row, err));
         if (rows) rows[i] = row;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geodec_quantize_options *o,
@@ -206,16 +198,11 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
     GEODEC_TRY(geodec_gguf_writer_commit(finished, err));
 done:
     geodec_gguf_writer_abandon(w);
-    for (int64_t i = 0; s && s->worker && i < threads; i++) {
-        geodec_mem_free(s->worker[i].x);
-        geodec_mem_free(s->worker[i].y);
-        geodec_mem_free(s->worker[i].packed);
-    }
+    for (int64_t i = 0; s && s->worker && i < threads; i++)
+        GEODEC_FREE(s->worker[i].x, s->worker[i].y, s->worker[i].packed);
     if (s) {
-        geodec_mem_free(s->worker);
-        geodec_mem_free(s->dst);
+        GEODEC_FREE(s->worker, s->dst);
     }
-    geodec_mem_free(s);
-    geodec_mem_free(type);
+    GEODEC_FREE(s, type);
     return st;
 }

@@ -46,7 +46,7 @@ typedef struct geodec_quantize_row {
 #define GEODEC_QUANTIZE_CHOICES GEODEC_TENSOR_TYPES(GEODEC__CHOICE, ) "q4_k_s|q4_k_m|q5_k_s|q5_k_m"
 GEODEC_API const char *geodec_quantize_recipes(void);
 
-/* Inputs of the mixes' rules besides a matrix's name and width. */
+/* Inputs of the mixes' rules other than a matrix's name and width. */
 typedef struct geodec_quantize_facts {
     int n_layer;
     int64_t n_expert;

@@ -132,8 +132,7 @@ static geodec_status parse_rules(const char *overrides, char **text, rule **rule
     *n = 0;
     if (!overrides || !*overrides) goto done;
     for (const char *p = overrides; *p; p++) count += *p == ',';
-    *text = geodec_mem_strdup(overrides);
-    if (!*text) GEODEC_THROW(GEODEC_NOMEM, "no memory for the overrides");
+    GEODEC_STRDUP(*text, overrides);
     GEODEC_NEW(*rules, count);
     for (char *p = *text, *next; p; p = next) {
         next = strchr(p, ',');
@@ -177,7 +176,6 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
     for (int64_t k = 0; k < n_rules; k++)
         if (!rules[k].used) GEODEC_THROW(GEODEC_INVAL, "override '%.60s' matches no tensor", rules[k].pattern);
 done:
-    geodec_mem_free(rules);
-    geodec_mem_free(text);
+    GEODEC_FREE(rules, text);
     return st;
 }

@@ -41,6 +41,20 @@ static char *copy_text(const uint8_t *text, size_t n)
     return p;
 }
 
+/* The name of entry `index`, a key or a tensor: a copy of 1 to `most` bytes without a zero. */
+static geodec_status take_name(cursor *c, const char *what, int64_t index, uint64_t most, char **name, geodec_err *err)
+{
+    const uint8_t *text;
+    uint64_t n;
+    if (!take_string(c, &text, &n))
+        GEODEC_FAIL(GEODEC_FORMAT, "the name of %s %lld runs past the end of the file", what, (long long)index);
+    if (n == 0 || n > most || memchr(text, 0, (size_t)n))
+        GEODEC_FAIL(GEODEC_FORMAT, "%s %lld has an empty, overlong or broken name", what, (long long)index);
+    *name = copy_text(text, (size_t)n);
+    if (!*name) GEODEC_FAIL(GEODEC_NOMEM, "no memory for %s %lld", what, (long long)index);
+    return GEODEC_OK;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
 static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
@@ -83,35 +97,27 @@ done:
 
 static geodec_status read_key(cursor *c, geodec__gguf_key *k, int64_t index, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const uint8_t *text;
     uint64_t n;
-    if (!take_string(c, &text, &n))
-        GEODEC_THROW(GEODEC_FORMAT, "the name of key %lld runs past the end of the file", (long long)index);
-    if (n == 0 || n > GGUF_MAX_KEY || memchr(text, 0, (size_t)n))
-        GEODEC_THROW(GEODEC_FORMAT, "key %lld has an empty, overlong or broken name", (long long)index);
-    k->name = copy_text(text, (size_t)n);
-    if (!k->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for key %lld", (long long)index);
+    GEODEC_PASS(take_name(c, "key", index, GGUF_MAX_KEY, &k->name, err));
     if (!take(c, &k->kind, sizeof k->kind))
-        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends before its value", k->name);
-    if (k->kind >= GGUF_KINDS) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': unknown value type %u", k->name, k->kind);
+        GEODEC_FAIL(GEODEC_FORMAT, "key '%.100s': the file ends before its value", k->name);
+    if (k->kind >= GGUF_KINDS) GEODEC_FAIL(GEODEC_FORMAT, "key '%.100s': unknown value type %u", k->name, k->kind);
     if (k->kind == GGUF_ARRAY) {
-        GEODEC_TRY(read_array(c, k, err));
+        GEODEC_PASS(read_array(c, k, err));
     } else if (k->kind == GGUF_STRING) {
         if (!take_string(c, &k->value, &n))
-            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': its string runs past the end of the file", k->name);
+            GEODEC_FAIL(GEODEC_FORMAT, "key '%.100s': its string runs past the end of the file", k->name);
         k->count = (int64_t)n;
         k->text = copy_text(k->value, (size_t)n);
-        if (!k->text) GEODEC_THROW(GEODEC_NOMEM, "no memory for key '%.100s'", k->name);
+        if (!k->text) GEODEC_FAIL(GEODEC_NOMEM, "no memory for key '%.100s'", k->name);
     } else {
         k->value = c->data + c->at;
         if (!skip(c, geodec__gguf_width(k->kind)))
-            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends inside its value", k->name);
+            GEODEC_FAIL(GEODEC_FORMAT, "key '%.100s': the file ends inside its value", k->name);
         if (k->kind == GGUF_BOOL && *k->value > 1)
-            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is not a boolean", k->name, *k->value);
+            GEODEC_FAIL(GEODEC_FORMAT, "key '%.100s': value %u is not a boolean", k->name, *k->value);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int by_key_name(const void *a, const void *b)
@@ -125,8 +131,7 @@ static geodec_status read_keys(geodec_gguf *g, cursor *c, uint64_t n, geodec_err
     /* name length, one character, type, one byte of value */
     if (n > GGUF_MAX_KEYS || n > (c->size - c->at) / 14)
         GEODEC_THROW(GEODEC_FORMAT, "%llu keys cannot be in this file", (unsigned long long)n);
-    GEODEC_NEW(g->key, n);
-    GEODEC_NEW(g->key_order, n);
+    GEODEC_NEW_ALL(n, g->key, g->key_order);
     for (uint64_t i = 0; i < n; i++) {
         g->n_keys = (int64_t)i + 1; /* frees a half-read key on failure */
         GEODEC_TRY(read_key(c, &g->key[i], (int64_t)i, err));
@@ -145,48 +150,38 @@ done:
 static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_tensor *t, uint64_t *offset,
                                  int64_t index, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const uint8_t *text;
-    uint64_t n;
     uint32_t n_dims, type;
     char *name = NULL;
-    if (!take_string(c, &text, &n))
-        GEODEC_THROW(GEODEC_FORMAT, "the name of tensor %lld runs past the end of the file", (long long)index);
-    if (n == 0 || n > GGUF_MAX_NAME || memchr(text, 0, (size_t)n))
-        GEODEC_THROW(GEODEC_FORMAT, "tensor %lld has an empty, overlong or broken name", (long long)index);
-    name = copy_text(text, (size_t)n);
-    if (!name) GEODEC_THROW(GEODEC_NOMEM, "no memory for tensor %lld", (long long)index);
+    GEODEC_PASS(take_name(c, "tensor", index, GGUF_MAX_NAME, &name, err));
     t->name = name;
     if (!take(c, &n_dims, sizeof n_dims))
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
-    if (n_dims < 1 || n_dims > 4)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has %u dimensions, not 1 to 4", name, n_dims);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+    if (n_dims < 1 || n_dims > 4) GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' has %u dimensions, not 1 to 4", name, n_dims);
     t->n_dims = (int)n_dims;
     int64_t elements = 1;
     for (int i = 0; i < 4; i++) {
         uint64_t d = 1;
         if (i < t->n_dims && !take(c, &d, sizeof d))
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
         if (d == 0 || d > INT64_MAX || geodec_mem_mul(elements, (int64_t)d, &elements) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': dimension %d is zero or the product overflows", name, i);
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': dimension %d is zero or the product overflows", name, i);
         t->dim[i] = (int64_t)d;
     }
     if (!take(c, &type, sizeof type) || !take(c, offset, sizeof *offset))
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
     t->type = type > INT32_MAX ? -1 : (int)type;
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(t->type);
     if (traits && t->dim[0] % traits->block)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are not a multiple of the %s block of %d", name,
-                     (long long)t->dim[0], traits->name, traits->block);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': rows of %lld are not a multiple of the %s block of %d", name,
+                    (long long)t->dim[0], traits->name, traits->block);
     int64_t bytes = 0;
     if (traits && geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
     t->bytes = (size_t)bytes;
     if (*offset % (uint64_t)g->alignment)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': offset %llu is not a multiple of the alignment %lld", name,
-                     (unsigned long long)*offset, (long long)g->alignment);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': offset %llu is not a multiple of the alignment %lld", name,
+                    (unsigned long long)*offset, (long long)g->alignment);
+    return GEODEC_OK;
 }
 
 static int by_tensor_name(const void *a, const void *b)
@@ -205,7 +200,6 @@ static int by_address(const void *a, const void *b)
 static geodec_status check_layout(geodec_gguf_tensor *const *order, uint64_t n, const uint8_t *end, size_t alignment,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (uint64_t i = 0; i < n; i++) {
         geodec_gguf_tensor *t = order[i];
         const uint8_t *next = i + 1 < n ? order[i + 1]->data : end;
@@ -213,11 +207,10 @@ static geodec_status check_layout(geodec_gguf_tensor *const *order, uint64_t n, 
         if (!geodec_ggml_traits_of(t->type))
             t->bytes = apart;
         else if (i + 1 < n && apart != (t->bytes + alignment - 1) / alignment * alignment)
-            GEODEC_THROW(GEODEC_FORMAT, "tensors '%s' and '%s' %s", t->name, order[i + 1]->name,
-                         apart < t->bytes ? "overlap" : "have a gap between them");
+            GEODEC_FAIL(GEODEC_FORMAT, "tensors '%s' and '%s' %s", t->name, order[i + 1]->name,
+                        apart < t->bytes ? "overlap" : "have a gap between them");
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_err *err)
@@ -227,9 +220,7 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
     /* name length, one character, number of dimensions, one dimension, type, offset */
     if (n > GGUF_MAX_TENSORS || n > (c->size - c->at) / 33)
         GEODEC_THROW(GEODEC_FORMAT, "%llu tensors cannot be in this file", (unsigned long long)n);
-    GEODEC_NEW(g->tensor, n);
-    GEODEC_NEW(g->tensor_order, n);
-    GEODEC_NEW(offset, n);
+    GEODEC_NEW_ALL(n, g->tensor, g->tensor_order, offset);
     for (uint64_t i = 0; i < n; i++) {
         g->n_tensors = (int64_t)i + 1;
         GEODEC_TRY(read_tensor(g, c, &g->tensor[i], &offset[i], (int64_t)i, err));
@@ -259,54 +250,50 @@ done:
 
 static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     g->alignment = GGUF_DEFAULT_ALIGNMENT;
     const geodec__gguf_key *k = geodec__gguf_lookup(g, "general.alignment");
-    if (!k) goto done;
+    if (!k) return GEODEC_OK;
     uint32_t v;
     if (k->kind != GGUF_U32)
-        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
+        GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
     memcpy(&v, k->value, sizeof v);
     if (v < 8 || v > GGUF_MAX_ALIGNMENT || (v & (v - 1)))
-        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment': %u is not a power of two from 8 to %d", v,
-                     GGUF_MAX_ALIGNMENT);
+        GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment': %u is not a power of two from 8 to %d", v,
+                    GGUF_MAX_ALIGNMENT);
     g->alignment = v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_file(geodec_gguf *g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     cursor c = {g->map.data, g->map.size, 0};
     char magic[4];
     uint64_t n_tensors, n_keys;
-    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_THROW(GEODEC_FORMAT, "not a GGUF file");
-    if (!take(&c, &g->version, sizeof g->version)) GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
+    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_FAIL(GEODEC_FORMAT, "not a GGUF file");
+    if (!take(&c, &g->version, sizeof g->version)) GEODEC_FAIL(GEODEC_FORMAT, "the file ends inside its header");
     if (g->version != 0 && (g->version & 0xffffu) == 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");
     if (g->version < 2 || g->version > 3)
-        GEODEC_THROW(GEODEC_VERSION, "GGUF version %u is not supported (2 and 3 are)", g->version);
+        GEODEC_FAIL(GEODEC_VERSION, "GGUF version %u is not supported (2 and 3 are)", g->version);
     if (!take(&c, &n_tensors, sizeof n_tensors) || !take(&c, &n_keys, sizeof n_keys))
-        GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
-    GEODEC_TRY(read_keys(g, &c, n_keys, err));
-    GEODEC_TRY(read_alignment(g, err));
-    GEODEC_TRY(read_tensors(g, &c, n_tensors, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "the file ends inside its header");
+    GEODEC_PASS(read_keys(g, &c, n_keys, err));
+    GEODEC_PASS(read_alignment(g, err));
+    GEODEC_PASS(read_tensors(g, &c, n_tensors, err));
+    return GEODEC_OK;
 }
 
-geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
-                                      geodec_err *err)
+/* The caller's bytes, or with data NULL the file of that name, mapped. */
+static geodec_status open_any(const void *data, size_t size, const char *name, geodec_gguf **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_gguf *g = NULL;
     GEODEC_NEW(g, 1);
-    g->path = geodec_mem_strdup(name);
-    if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the name of '%s'", name);
+    GEODEC_STRDUP(g->path, name);
+    g->borrowed = data != NULL;
     g->map.data = data;
     g->map.size = size;
-    g->borrowed = true;
+    if (!data) GEODEC_TRY(geodec_file_map_open(name, &g->map, err));
     GEODEC_TRY_MSG(read_file(g, err), "%s", name);
     *out = g;
     g = NULL;
@@ -315,43 +302,32 @@ done:
     return st;
 }
 
+geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
+                                      geodec_err *err)
+{
+    return open_any(data ? data : "", size, name, out, err);
+}
+
 geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    geodec_gguf *g = NULL;
-    GEODEC_NEW(g, 1);
-    g->path = geodec_mem_strdup(path);
-    if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the path of '%s'", path);
-    GEODEC_TRY(geodec_file_map_open(path, &g->map, err));
-    GEODEC_TRY_MSG(read_file(g, err), "%s", path);
-    *out = g;
-    g = NULL;
-done:
-    geodec_gguf_close(g);
-    return st;
+    return open_any(NULL, 0, path, out, err);
 }
 
 geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < g->n_tensors; i++) {
         const geodec_gguf_tensor *t = &g->tensor[i];
         if (!geodec_ggml_traits_of(t->type))
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: tensor '%s' has type %s (%d), which is not supported", g->path,
-                         t->name, geodec_ggml_type_name(t->type), t->type);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: tensor '%s' has type %s (%d), which is not supported", g->path,
+                        t->name, geodec_ggml_type_name(t->type), t->type);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_gguf_close(geodec_gguf *g)
 {
     if (!g) return;
-    for (int64_t i = 0; i < g->n_keys; i++) {
-        geodec_mem_free(g->key[i].name);
-        geodec_mem_free(g->key[i].text);
-        geodec_mem_free(g->key[i].at);
-    }
+    for (int64_t i = 0; i < g->n_keys; i++) GEODEC_FREE(g->key[i].name, g->key[i].text, g->key[i].at);
     for (int64_t i = 0; i < g->n_tensors; i++) {
         union { /* names are allocated here, and const elsewhere */
             const char *name;
@@ -359,11 +335,7 @@ void geodec_gguf_close(geodec_gguf *g)
         } u = {.name = g->tensor[i].name};
         geodec_mem_free(u.owned);
     }
-    geodec_mem_free(g->key);
-    geodec_mem_free(g->key_order);
-    geodec_mem_free(g->tensor);
-    geodec_mem_free(g->tensor_order);
-    geodec_mem_free(g->path);
+    GEODEC_FREE(g->key, g->key_order, g->tensor, g->tensor_order, g->path);
     if (!g->borrowed) geodec_file_map_close(&g->map);
     geodec_mem_free(g);
 }

@@ -2,8 +2,8 @@
  * enumeration, sizes, codecs (types.c), recipes of geodec-quantize, packing and kernels of the products (model/),
  * random models, help texts and docs/manual/tensor-types.md.
  *
- * A new type is a row here, geodec__types_decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it can
- * be written; `make docs` updates the page.
+ * A new type is a row here, geodec__types_decode_<name> in types_decode.c, and geodec__encode_<name> in encode_*.c if
+ * it can be written; `make docs` updates the page.
  *
  *   ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, (packing))
  *

@@ -37,11 +37,6 @@ enum {
     QK_BLOCK = 256 /* values of a K-quant or ternary block */
 };
 
-/* Q4_0_BYTES, ... */
-#define BYTES_OF(X, NAME, name, number, block, bytes, ...) NAME##_BYTES = (bytes),
-enum { GEODEC_TENSOR_TYPES(BYTES_OF, ) };
-#undef BYTES_OF
-
 static inline uint16_t geodec__load16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline void geodec__store16(uint8_t *p, uint16_t v)
 {

@@ -30,30 +30,20 @@ struct geodec_gguf_writer {
 static geodec_status put(bytes *b, const void *p, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t need;
-    if (__builtin_add_overflow(b->n, n, &need) || need > INT64_MAX / 2)
-        GEODEC_THROW(GEODEC_NOMEM, "a GGUF section is too large");
-    if (need > b->room) {
-        const int64_t room = need > 2 * b->room ? need + 256 : 2 * b->room;
-        uint8_t *q = geodec_mem_grow(b->data, b->n, room, 1);
-        if (!q) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of a GGUF file", (long long)room);
-        b->data = q;
-        b->room = room;
-    }
+    if (n > (size_t)(INT64_MAX / 4 - b->n)) GEODEC_THROW(GEODEC_NOMEM, "a GGUF section is too large");
+    GEODEC_GROW(b->data, b->n, b->room, (int64_t)n);
     if (n) memcpy(b->data + b->n, p, n);
-    b->n = need;
+    b->n += (int64_t)n;
 done:
     return st;
 }
 
 static geodec_status put_text(bytes *b, const char *s, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const uint64_t length = n;
-    GEODEC_TRY(put(b, &length, sizeof length, err));
-    GEODEC_TRY(put(b, s, n, err));
-done:
-    return st;
+    GEODEC_PASS(put(b, &length, sizeof length, err));
+    GEODEC_PASS(put(b, s, n, err));
+    return GEODEC_OK;
 }
 
 static geodec_status pad(bytes *b, geodec_err *err)
@@ -71,15 +61,8 @@ static geodec_status add_name(name_list *l, const char *what, const char *name, 
     if (n == 0 || n > limit) GEODEC_THROW(GEODEC_INVAL, "%s '%.100s': a name has 1 to %zu bytes", what, name, limit);
     for (int64_t i = 0; i < l->n; i++)
         if (strcmp(l->name[i], name) == 0) GEODEC_THROW(GEODEC_EXISTS, "%s '%.100s' was put twice", what, name);
-    if (l->n == l->room) {
-        const int64_t room = 2 * l->room + 64;
-        char **grown = geodec_mem_grow(l->name, l->n, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld names", (long long)room);
-        l->name = grown;
-        l->room = room;
-    }
-    copy = geodec_mem_strdup(name);
-    if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for the name '%.100s'", name);
+    GEODEC_GROW(l->name, l->n, l->room, 1);
+    GEODEC_STRDUP(copy, name);
     l->name[l->n++] = copy;
 done:
     return st;
@@ -96,8 +79,7 @@ geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **o
     geodec_status st = GEODEC_OK;
     geodec_gguf_writer *w = NULL;
     GEODEC_NEW(w, 1);
-    w->path = geodec_mem_strdup(path);
-    if (!w->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the path of '%s'", path);
+    GEODEC_STRDUP(w->path, path);
     GEODEC_TRY(geodec_atomic_open(path, &w->file, err));
     *out = w;
     w = NULL;
@@ -110,51 +92,43 @@ void geodec_gguf_writer_abandon(geodec_gguf_writer *w)
 {
     if (!w) return;
     geodec_atomic_abandon(w->file);
-    geodec_mem_free(w->keys.data);
-    geodec_mem_free(w->entries.data);
-    geodec_mem_free(w->data.data);
+    GEODEC_FREE(w->keys.data, w->entries.data, w->data.data);
     free_names(&w->key_names);
     free_names(&w->tensor_names);
-    geodec_mem_free(w->size);
-    geodec_mem_free(w->path);
-    geodec_mem_free(w);
+    GEODEC_FREE(w->size, w->path, w);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
 static geodec_status put_head(geodec_gguf_writer *w, const char *key, geodec__gguf_kind kind, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const uint32_t type = (uint32_t)kind;
-    if (w->streaming) GEODEC_THROW(GEODEC_INVAL, "key '%.100s': keys come before the first tensor's bytes", key);
-    GEODEC_TRY_MSG(add_name(&w->key_names, "key", key, GGUF_MAX_KEY, err), "%s", w->path);
-    GEODEC_TRY(put_text(&w->keys, key, strlen(key), err));
-    GEODEC_TRY(put(&w->keys, &type, sizeof type, err));
-done:
-    return st;
+    if (w->streaming) GEODEC_FAIL(GEODEC_INVAL, "key '%.100s': keys come before the first tensor's bytes", key);
+    GEODEC_PASS_MSG(add_name(&w->key_names, "key", key, GGUF_MAX_KEY, err), "%s", w->path);
+    GEODEC_PASS(put_text(&w->keys, key, strlen(key), err));
+    GEODEC_PASS(put(&w->keys, &type, sizeof type, err));
+    return GEODEC_OK;
 }
 
 static geodec_status put_scalar(geodec_gguf_writer *w, const char *key, geodec__gguf_kind kind, const void *v,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(put_head(w, key, kind, err));
-    GEODEC_TRY(put(&w->keys, v, geodec__gguf_width((uint32_t)kind), err));
-done:
-    return st;
+    GEODEC_PASS(put_head(w, key, kind, err));
+    GEODEC_PASS(put(&w->keys, v, geodec__gguf_width((uint32_t)kind), err));
+    return GEODEC_OK;
 }
 
-static geodec_status put_array_head(geodec_gguf_writer *w, const char *key, geodec__gguf_kind element, int64_t n,
-                                    geodec_err *err)
+/* The head of an array and its n elements, `size` bytes in all; data NULL: the caller puts the elements. */
+static geodec_status put_array(geodec_gguf_writer *w, const char *key, geodec__gguf_kind element, int64_t n,
+                               const void *data, size_t size, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const uint32_t type = (uint32_t)element;
-    if (n < 0) GEODEC_THROW(GEODEC_INVAL, "%s: key '%.100s': %lld values", w->path, key, (long long)n);
-    GEODEC_TRY(put_head(w, key, GGUF_ARRAY, err));
-    GEODEC_TRY(put(&w->keys, &type, sizeof type, err));
-    GEODEC_TRY(put(&w->keys, &n, sizeof n, err));
-done:
-    return st;
+    if (n < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: key '%.100s': %lld values", w->path, key, (long long)n);
+    GEODEC_PASS(put_head(w, key, GGUF_ARRAY, err));
+    GEODEC_PASS(put(&w->keys, &type, sizeof type, err));
+    GEODEC_PASS(put(&w->keys, &n, sizeof n, err));
+    if (data) GEODEC_PASS(put(&w->keys, data, size, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v, geodec_err *err)
@@ -175,41 +149,29 @@ geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool 
 
 geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(put_head(w, key, GGUF_STRING, err));
-    GEODEC_TRY(put_text(&w->keys, v, strlen(v), err));
-done:
-    return st;
+    GEODEC_PASS(put_head(w, key, GGUF_STRING, err));
+    GEODEC_PASS(put_text(&w->keys, v, strlen(v), err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s, const size_t *len,
                                         int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(put_array_head(w, key, GGUF_STRING, n, err));
-    for (int64_t i = 0; i < n; i++) GEODEC_TRY(put_text(&w->keys, s[i], len[i], err));
-done:
-    return st;
+    GEODEC_PASS(put_array(w, key, GGUF_STRING, n, NULL, 0, err));
+    for (int64_t i = 0; i < n; i++) GEODEC_PASS(put_text(&w->keys, s[i], len[i], err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n,
                                         geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(put_array_head(w, key, GGUF_F32, n, err));
-    GEODEC_TRY(put(&w->keys, v, (size_t)n * sizeof *v, err));
-done:
-    return st;
+    return put_array(w, key, GGUF_F32, n, v, (size_t)n * sizeof *v, err);
 }
 
 geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
                                         geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(put_array_head(w, key, GGUF_I32, n, err));
-    GEODEC_TRY(put(&w->keys, v, (size_t)n * sizeof *v, err));
-done:
-    return st;
+    return put_array(w, key, GGUF_I32, n, v, (size_t)n * sizeof *v, err);
 }
 
 /* Bytes of an array's elements in the file. */
@@ -225,20 +187,17 @@ static size_t elements_size(const geodec_gguf *g, const geodec__gguf_key *k)
 
 geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, const char *key, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k = geodec__gguf_lookup(g, key);
-    if (!k) GEODEC_THROW(GEODEC_NOTFOUND, "%s: key '%.100s' is missing", g->path, key);
+    if (!k) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: key '%.100s' is missing", g->path, key);
     if (k->kind == GGUF_ARRAY) {
-        GEODEC_TRY(put_array_head(w, key, (geodec__gguf_kind)k->element, k->count, err));
-        GEODEC_TRY(put(&w->keys, k->value, elements_size(g, k), err));
+        GEODEC_PASS(put_array(w, key, (geodec__gguf_kind)k->element, k->count, k->value, elements_size(g, k), err));
     } else if (k->kind == GGUF_STRING) { /* not put_str: the text may contain zeros */
-        GEODEC_TRY(put_head(w, key, GGUF_STRING, err));
-        GEODEC_TRY(put_text(&w->keys, (const char *)k->value, (size_t)k->count, err));
+        GEODEC_PASS(put_head(w, key, GGUF_STRING, err));
+        GEODEC_PASS(put_text(&w->keys, (const char *)k->value, (size_t)k->count, err));
     } else {
-        GEODEC_TRY(put_scalar(w, key, (geodec__gguf_kind)k->kind, k->value, err));
+        GEODEC_PASS(put_scalar(w, key, (geodec__gguf_kind)k->kind, k->value, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
@@ -246,49 +205,44 @@ done:
 static geodec_status check_values(const char *name, const geodec_ggml_traits *t, const float *x, int64_t n,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < n; i++)
         if (!(fabsf(x[i]) < t->limit))
-            GEODEC_THROW(GEODEC_NUMERIC, "tensor '%.64s': value %g at %lld cannot be stored as %s", name, (double)x[i],
-                         (long long)i, t->name);
-done:
-    return st;
-}
-
-static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
-                               geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const uint32_t n = (uint32_t)n_dims, kind = (uint32_t)type;
-    const uint64_t offset = (uint64_t)(w->n_planned ? w->planned : w->data.n);
-    GEODEC_TRY(put_text(&w->entries, name, strlen(name), err));
-    GEODEC_TRY(put(&w->entries, &n, sizeof n, err));
-    GEODEC_TRY(put(&w->entries, dim, (size_t)n_dims * sizeof *dim, err));
-    GEODEC_TRY(put(&w->entries, &kind, sizeof kind, err));
-    GEODEC_TRY(put(&w->entries, &offset, sizeof offset, err));
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_NUMERIC, "tensor '%.64s': value %g at %lld cannot be stored as %s", name, (double)x[i],
+                        (long long)i, t->name);
+    return GEODEC_OK;
 }
 
 /* Shape and type; *n elements, *size bytes. */
 static geodec_status check_tensor(const char *name, int type, int n_dims, const int64_t *dim, int64_t *n, int64_t *size,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
-    if (!t) GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
-    if (n_dims < 1 || n_dims > 4) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
+    if (!t) GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
+    if (n_dims < 1 || n_dims > 4) GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
     *n = 1;
     for (int i = 0; i < n_dims; i++)
         if (dim[i] < 1 || geodec_mem_mul(*n, dim[i], n) != 0)
-            GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
+            GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
     if (dim[0] % t->block)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are not a multiple of the %s block of %d", name,
-                     (long long)dim[0], t->name, t->block);
+        GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': rows of %lld are not a multiple of the %s block of %d", name,
+                    (long long)dim[0], t->name, t->block);
     if (geodec_mem_mul(*n / t->block, t->block_bytes, size) != 0)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
+    return GEODEC_OK;
+}
+
+static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                               geodec_err *err)
+{
+    const uint32_t n = (uint32_t)n_dims, kind = (uint32_t)type;
+    const uint64_t offset = (uint64_t)(w->n_planned ? w->planned : w->data.n);
+    GEODEC_PASS_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);
+    GEODEC_PASS(put_text(&w->entries, name, strlen(name), err));
+    GEODEC_PASS(put(&w->entries, &n, sizeof n, err));
+    GEODEC_PASS(put(&w->entries, dim, (size_t)n_dims * sizeof *dim, err));
+    GEODEC_PASS(put(&w->entries, &kind, sizeof kind, err));
+    GEODEC_PASS(put(&w->entries, &offset, sizeof offset, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
@@ -305,7 +259,6 @@ geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, in
     GEODEC_TRY(check_values(name, t, data, n, err));
     GEODEC_NEW(encoded, size);
     t->encode(data, encoded, n);
-    GEODEC_TRY_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);
     GEODEC_TRY(put_entry(w, name, type, n_dims, dim, err));
     GEODEC_TRY(put(&w->data, encoded, (size_t)size, err));
     GEODEC_TRY(pad(&w->data, err));
@@ -343,15 +296,8 @@ geodec_status geodec_gguf_plan_tensor(geodec_gguf_writer *w, const char *name, i
     if (w->streaming || w->tensor_names.n != w->n_planned)
         GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': all tensors are planned before the first is written", name);
     GEODEC_TRY(check_tensor(name, type, n_dims, dim, &n, &size, err));
-    if (w->n_planned == w->room) {
-        const int64_t room = 2 * w->room + 64;
-        int64_t *grown = geodec_mem_grow(w->size, w->n_planned, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tensors", (long long)room);
-        w->size = grown;
-        w->room = room;
-    }
+    GEODEC_GROW(w->size, w->n_planned, w->room, 1);
     if (size > INT64_MAX / 2 - w->planned) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': the file is too large", name);
-    GEODEC_TRY_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);
     GEODEC_TRY(put_entry(w, name, type, n_dims, dim, err));
     if (w->n_planned == 0) w->missing = size;
     w->size[w->n_planned++] = size;
@@ -362,28 +308,26 @@ done:
 
 geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const uint8_t zeros[GGUF_DEFAULT_ALIGNMENT];
     const uint8_t *p = data;
     if (!w->streaming) {
-        GEODEC_TRY(write_head(w, err));
+        GEODEC_PASS(write_head(w, err));
         w->streaming = true;
     }
     while (n > 0) {
-        if (w->current == w->n_planned) GEODEC_THROW(GEODEC_INVAL, "%s: more bytes than were planned", w->path);
+        if (w->current == w->n_planned) GEODEC_FAIL(GEODEC_INVAL, "%s: more bytes than were planned", w->path);
         const size_t take = n < (size_t)w->missing ? n : (size_t)w->missing;
-        GEODEC_TRY(geodec_atomic_write(w->file, p, take, err));
+        GEODEC_PASS(geodec_atomic_write(w->file, p, take, err));
         p += take;
         n -= take;
         w->missing -= (int64_t)take;
         if (w->missing > 0) break;
-        GEODEC_TRY(
+        GEODEC_PASS(
             geodec_atomic_write(w->file, zeros, (size_t)(-w->size[w->current] & (GGUF_DEFAULT_ALIGNMENT - 1)), err));
         w->current++;
         w->missing = w->current < w->n_planned ? w->size[w->current] : 0;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)

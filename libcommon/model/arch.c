@@ -9,7 +9,7 @@ static const geodec__arch table[] = {
      .differs = "rotates adjacent pairs (all others: halves); `rope_freqs.weight` divides the frequencies "
                 "(Llama 3); optional biases; optional experts, in one tensor or one each "
                 "(`blk.N.ffn_gate.E.weight`); optional window in every layer",
-     .pairs = GEODEC_ROPE_ADJACENT,
+     .adjacent_pairs = true,
      .divisors = GEODEC__DIVISORS_ONE,
      .qkv_bias = GEODEC__MAYBE,
      .o_bias = GEODEC__MAYBE,
@@ -19,19 +19,16 @@ static const geodec__arch table[] = {
     {.name = "qwen2",
      .models = "Qwen 2, 2.5",
      .differs = "biases on query, key and value",
-     .pairs = GEODEC_ROPE_HALVES,
      .qkv_bias = GEODEC__ALWAYS,
      .head = GEODEC__MAYBE},
     {.name = "qwen3",
      .models = "Qwen 3",
      .differs = "RMS norm of each head's query and key",
-     .pairs = GEODEC_ROPE_HALVES,
      .qk_norm = GEODEC__QK_HEAD,
      .head = GEODEC__MAYBE},
     {.name = "qwen3moe",
      .models = "Qwen 3 with experts",
      .differs = "the same; experts, weights renormalised, `expert_feed_forward_length`",
-     .pairs = GEODEC_ROPE_HALVES,
      .qk_norm = GEODEC__QK_HEAD,
      .experts = GEODEC__ALWAYS,
      .head = GEODEC__MAYBE,
@@ -39,7 +36,6 @@ static const geodec__arch table[] = {
     {.name = "olmoe",
      .models = "OLMoE",
      .differs = "query and key normed over the whole width; experts, weights kept as the softmax gave them",
-     .pairs = GEODEC_ROPE_HALVES,
      .qk_norm = GEODEC__QK_WHOLE,
      .experts = GEODEC__ALWAYS,
      .head = GEODEC__ALWAYS,
@@ -48,7 +44,6 @@ static const geodec__arch table[] = {
      .models = "Gemma 2",
      .differs = "embedding times sqrt(d), GELU (tanh form), norms after both blocks, soft-caps on scores and "
                 "logits, every second layer slides (window 4096 unless stated), always tied",
-     .pairs = GEODEC_ROPE_HALVES,
      .activation = GEODEC_GELU_TANH,
      .windows = GEODEC__ALWAYS,
      .post_norms = true,
@@ -63,7 +58,6 @@ static const geodec__arch table[] = {
      .models = "Gemma 3",
      .differs = "as gemma2 without the scores' cap; per-head norms; five of six layers slide and rotate with "
                 "base 10000, unscaled",
-     .pairs = GEODEC_ROPE_HALVES,
      .activation = GEODEC_GELU_TANH,
      .qk_norm = GEODEC__QK_HEAD,
      .head = GEODEC__MAYBE,
@@ -79,7 +73,6 @@ static const geodec__arch table[] = {
                 "divide the frequencies, long ones in sessions longer than "
                 "`rope.scaling.original_context_length`; `rope.scaling.attn_factor` multiplies cosines and "
                 "sines; optional window in every layer",
-     .pairs = GEODEC_ROPE_HALVES,
      .divisors = GEODEC__DIVISORS_TWO,
      .head = GEODEC__MAYBE,
      .windows = GEODEC__MAYBE,

@@ -18,7 +18,6 @@ typedef struct geodec__arch {
     const char *name;    /* general.architecture, and the prefix of its keys */
     const char *models;  /* known by that name */
     const char *differs; /* the differences, for docs/manual/architectures.md (Markdown) */
-    geodec_rope_pairs pairs;
     geodec_activation activation;
     geodec__qk_norm qk_norm;           /* RMS norm of query and key before the rotation */
     geodec__divisors divisors;         /* of the rotation's frequencies */
@@ -27,6 +26,7 @@ typedef struct geodec__arch {
     geodec__presence experts;          /* NEVER: dense only */
     geodec__presence head;             /* output.weight; without it the embedding is the head */
     geodec__presence windows;          /* sliding attention: NEVER refuses the key, ALWAYS has default_window */
+    bool adjacent_pairs;               /* the rotation takes adjacent pairs, not halves */
     bool fused;                        /* attn_qkv for q, k, v; gate is the first half of ffn_up */
     bool post_norms;                   /* the blocks' outputs are normalised before they are added */
     bool expert_width;                 /* expert_feed_forward_length is required */
@@ -49,7 +49,7 @@ GEODEC_API bool geodec_arch_at(int i, geodec_architecture *out);
 const geodec__arch *geodec__arch_find(const char *name);
 /* "llama, qwen2, ...": for messages. */
 const char *geodec__arch_names(char *text, size_t n);
-/* A number above 0 that tells which layers slide: true for sliding layer i. */
+/* Whether layer i slides. */
 static inline bool geodec__slides(int32_t period, int32_t layer) { return period == 0 || layer % period < period - 1; }
 
 /* NULL when the model is a llama without any addition (which the trainer supports); else the difference. */

@@ -403,8 +403,7 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
         w->low = w->v + block;
         w->total = w->low + low;
         w->split = w->total + n * size;
-        GEODEC_NEW(w->query, n);
-        GEODEC_NEW(w->list, n);
+        GEODEC_NEW_ALL(n, w->query, w->list);
         for (int64_t q = 0; q < n; q++) w->query[q].score = w->split + n * size + q * GEODEC__KEYS;
     }
     /* a batch may start in the middle of a split, and its tiles may be rounded up to whole ones */
@@ -416,10 +415,7 @@ done:
 
 void geodec__attention_destroy(geodec_session *s)
 {
-    for (int i = 0; i < s->n_workers; i++) {
-        geodec_mem_free(s->worker[i].attend.data);
-        geodec_mem_free(s->worker[i].attend.query);
-        geodec_mem_free(s->worker[i].attend.list);
-    }
+    for (int i = 0; i < s->n_workers; i++)
+        GEODEC_FREE(s->worker[i].attend.data, s->worker[i].attend.query, s->worker[i].attend.list);
     geodec_mem_free(s->partial);
 }

@@ -17,25 +17,23 @@ bool geodec_attnres_on(const geodec_attnres *a)
 
 geodec_status geodec_attnres_check(const geodec_attnres *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double strength[] = {a->damp, a->rescale, a->depth_attn, a->block_softmax};
     int on = 0;
     for (size_t i = 0; i < sizeof strength / sizeof *strength; i++) {
         if (!(strength[i] >= 0 && strength[i] <= 1))
-            GEODEC_THROW(GEODEC_RANGE, "attnres: a strength of %g is outside 0 to 1", strength[i]);
+            GEODEC_FAIL(GEODEC_RANGE, "attnres: a strength of %g is outside 0 to 1", strength[i]);
         on += strength[i] > 0;
     }
     if (a->depth_attn > 0 && (a->window < 1 || a->window > GEODEC_ATTNRES_WINDOW))
-        GEODEC_THROW(GEODEC_RANGE, "attnres: a window of %d layers is outside 1 to %d", a->window,
-                     GEODEC_ATTNRES_WINDOW);
+        GEODEC_FAIL(GEODEC_RANGE, "attnres: a window of %d layers is outside 1 to %d", a->window,
+                    GEODEC_ATTNRES_WINDOW);
     if (a->block_softmax > 0 && (a->blocks < 1 || a->blocks > GEODEC_ATTNRES_BLOCKS))
-        GEODEC_THROW(GEODEC_RANGE, "attnres: %d blocks are outside 1 to %d", a->blocks, GEODEC_ATTNRES_BLOCKS);
+        GEODEC_FAIL(GEODEC_RANGE, "attnres: %d blocks are outside 1 to %d", a->blocks, GEODEC_ATTNRES_BLOCKS);
     if (a->block_softmax > 0 && !(a->tau > 0 && a->tau < 1e6))
-        GEODEC_THROW(GEODEC_RANGE, "attnres: a temperature of %g", a->tau);
+        GEODEC_FAIL(GEODEC_RANGE, "attnres: a temperature of %g", a->tau);
     if (on > 1 && !(on == 2 && a->damp > 0 && a->depth_attn > 0))
-        GEODEC_THROW(GEODEC_INVAL, "attnres: only damp and depth_attn can be combined");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "attnres: only damp and depth_attn can be combined");
+    return GEODEC_OK;
 }
 
 /* A number that takes all n bytes. */
@@ -97,22 +95,20 @@ static bool parse_part(geodec_attnres *a, const char *at, size_t n)
 
 geodec_status geodec_attnres_parse(const char *text, geodec_attnres *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *out = (geodec_attnres){.window = 16, .blocks = 8, .tau = 1};
-    if (!text || strcmp(text, "off") == 0) goto done;
+    if (!text || strcmp(text, "off") == 0) return GEODEC_OK;
     for (const char *at = text;;) {
         const size_t n = strcspn(at, "+");
         if (!parse_part(out, at, n))
-            GEODEC_THROW(GEODEC_INVAL,
-                         "attnres '%.80s': not damp:S, rescale:S, depth_attn:S[:window=N] or "
-                         "block_softmax:S[:blocks=N][:tau=T][:query=state|zero]",
-                         text);
+            GEODEC_FAIL(GEODEC_INVAL,
+                        "attnres '%.80s': not damp:S, rescale:S, depth_attn:S[:window=N] or "
+                        "block_softmax:S[:blocks=N][:tau=T][:query=state|zero]",
+                        text);
         if (!at[n]) break;
         at += n + 1;
     }
-    GEODEC_TRY(geodec_attnres_check(out, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_attnres_check(out, err));
+    return GEODEC_OK;
 }
 
 void geodec_attnres_text(const geodec_attnres *a, char text[GEODEC_ATTNRES_TEXT])
@@ -170,8 +166,7 @@ done:
 void geodec__attnres_destroy(geodec__attnres *a)
 {
     if (!a) return;
-    geodec_mem_free(a->data);
-    geodec_mem_free(a);
+    GEODEC_FREE(a->data, a);
 }
 
 const geodec_attnres *geodec__attnres_how(const geodec__attnres *a)

@@ -8,8 +8,8 @@
  *   Q8_0   groups of 32 dimensions (the last may be shorter): scale = largest / 127 rounded up to bfloat16, elements
  *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero.
  *   Q4_0   the same groups: scale = the element of largest size / -8 rounded to bfloat16, elements x / scale + 8
- * rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the cost of
- * few bytes: blocks are decoded before use. */
+ *          rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the
+ *          cost of few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "model/model_internal.h"
@@ -20,7 +20,9 @@
 
 const char *geodec_cache_kv_name(geodec_kv_type t)
 {
-    static const char *const names[] = {"f32", "f16", "q8_0", "q4_0"};
+#define NAME_OF(NAME, name) #name,
+    static const char *const names[] = {GEODEC_KV_TYPES(NAME_OF)};
+#undef NAME_OF
     return names[t];
 }
 
@@ -39,14 +41,12 @@ static bool scaled(geodec_kv_type t) { return t == GEODEC_KV_Q8_0 || t == GEODEC
 /* A cache that can never fit is refused here, not by the kernel during a run. */
 static geodec_status check_memory(int64_t n_ctx, double total, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (total > memory)
-        GEODEC_THROW(GEODEC_LIMIT,
-                     "a cache of %lld tokens takes %.1f GiB; this machine has %.1f (choose a shorter context)",
-                     (long long)n_ctx, total / 0x1p30, memory / 0x1p30);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "a cache of %lld tokens takes %.1f GiB; this machine has %.1f (choose a shorter context)",
+                    (long long)n_ctx, total / 0x1p30, memory / 0x1p30);
+    return GEODEC_OK;
 }
 
 static int64_t scale_bytes(geodec_kv_type t, int64_t dim)
@@ -58,7 +58,6 @@ static int64_t whole(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     geodec__cache *a = &s->cache;
     geodec__lowkv_shape(s->model, a);
@@ -77,13 +76,12 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
     }
     a->block = a->layer * c->n_layer;
     const int64_t blocks = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS;
-    GEODEC_TRY(check_memory(s->n_ctx, (double)blocks * (double)a->block, err));
+    GEODEC_PASS(check_memory(s->n_ctx, (double)blocks * (double)a->block, err));
     /* the last vector of a value row may be read past the end */
     a->bytes = blocks * a->block + GEODEC__LANES * (int64_t)sizeof(float);
     a->data = geodec_mem_map(a->bytes);
-    if (!a->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
-done:
-    return st;
+    if (!a->data) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
+    return GEODEC_OK;
 }
 
 void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, s->cache.bytes); }
@@ -232,11 +230,6 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
-
-geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
-{
-    return geodec__cache_pieces(s, layer, head, head, block);
-}
 
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block)

@@ -36,47 +36,49 @@ static bool has(keys *k, const char *suffix)
 
 static geodec_status missing(const char *path, const char *key, geodec_err *err)
 {
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", path, key);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", path, key);
+}
+
+static geodec_status not_part(const keys *k)
+{
+    return geodec_err_set(k->err, GEODEC_UNSUPPORTED, __func__, __LINE__,
+                          "%s: key '%s' is not part of architecture '%s'", k->path, k->name, k->arch->name);
 }
 
 /* An integer from lo to hi; a missing key is an error when otherwise < 0, else gives that value. */
 static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise, int32_t *out)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     int64_t v;
     if (!has(k, suffix)) {
-        if (otherwise < 0) GEODEC_TRY(missing(k->path, k->name, err));
+        if (otherwise < 0) GEODEC_PASS(missing(k->path, k->name, err));
         *out = (int32_t)otherwise;
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_TRY(geodec_gguf_get_i64(k->g, k->name, &v, err));
+    GEODEC_PASS(geodec_gguf_get_i64(k->g, k->name, &v, err));
     if (v < lo || v > hi)
-        GEODEC_THROW(v > hi ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: key '%s': %lld is outside %lld to %lld", k->path,
-                     k->name, (long long)v, (long long)lo, (long long)hi);
+        GEODEC_FAIL(v > hi ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: key '%s': %lld is outside %lld to %lld", k->path,
+                    k->name, (long long)v, (long long)lo, (long long)hi);
     *out = (int32_t)v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* A number in 0 .. limit, 0 only when `otherwise` is 0. otherwise: the value of a missing key; < 0: the key is
  * required. */
 static geodec_status read_float(keys *k, const char *suffix, double limit, double otherwise, double *out)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     double v;
     if (!has(k, suffix)) {
-        if (otherwise < 0) GEODEC_TRY(missing(k->path, k->name, err));
+        if (otherwise < 0) GEODEC_PASS(missing(k->path, k->name, err));
         *out = otherwise;
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_TRY(geodec_gguf_get_f64(k->g, k->name, &v, err));
+    GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
     if (!((v > 0 || (v == 0 && otherwise == 0)) && v <= limit))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %g is outside 0 to %g", k->path, k->name, v, limit);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g is outside 0 to %g", k->path, k->name, v, limit);
     *out = v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_float32(keys *k, const char *suffix, double limit, float otherwise, float *out)
@@ -89,124 +91,111 @@ static geodec_status read_float32(keys *k, const char *suffix, double limit, flo
 
 static geodec_status read_heads(keys *k, geodec_model_config *c)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     int32_t value_length;
-    GEODEC_TRY(read_int(k, "attention.head_count", 1, MAX_HEADS, -1, &c->n_head));
-    GEODEC_TRY(read_int(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, &c->n_kv_head));
+    GEODEC_PASS(read_int(k, "attention.head_count", 1, MAX_HEADS, -1, &c->n_head));
+    GEODEC_PASS(read_int(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, &c->n_kv_head));
     if (c->n_head % c->n_kv_head)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %d does not divide the %d heads", k->path, k->name, c->n_kv_head,
-                     c->n_head);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d does not divide the %d heads", k->path, k->name, c->n_kv_head,
+                    c->n_head);
     if (!has(k, "attention.key_length") && c->d_model % c->n_head)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
-                     k->arch->name, c->n_head, c->d_model);
-    GEODEC_TRY(read_int(k, "attention.key_length", 1, MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim));
-    if (c->head_dim > MAX_HEAD_DIM) GEODEC_THROW(GEODEC_LIMIT, "%s: heads of %d dimensions", k->path, c->head_dim);
-    GEODEC_TRY(read_int(k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &value_length));
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
+                    k->arch->name, c->n_head, c->d_model);
+    GEODEC_PASS(read_int(k, "attention.key_length", 1, MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim));
+    if (c->head_dim > MAX_HEAD_DIM) GEODEC_FAIL(GEODEC_LIMIT, "%s: heads of %d dimensions", k->path, c->head_dim);
+    GEODEC_PASS(read_int(k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &value_length));
     if (value_length != c->head_dim)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': %d differs from the key length %d", k->path, k->name,
-                     value_length, c->head_dim);
-    GEODEC_TRY(read_int(k, "rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim));
-    if (c->rope_dim % 2) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %d is odd", k->path, k->name, c->rope_dim);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %d differs from the key length %d", k->path, k->name,
+                    value_length, c->head_dim);
+    GEODEC_PASS(read_int(k, "rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim));
+    if (c->rope_dim % 2) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d is odd", k->path, k->name, c->rope_dim);
+    return GEODEC_OK;
 }
 
 /* Query scale, soft-caps, windows. */
 static geodec_status read_attention(keys *k, geodec_model_config *c)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
-    GEODEC_TRY(read_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
+    GEODEC_PASS(read_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
     if (c->attn_scale == 0 && a->layers_of_wide_scale == c->n_layer)
         c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
-    GEODEC_TRY(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
-    if (c->attn_softcap != 0 && !a->capped_attention)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
-    GEODEC_TRY(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
-    if (c->final_softcap != 0 && !a->scaled_embedding)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
-    GEODEC_TRY(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
-    if (c->window > 0 && a->windows == GEODEC__NEVER)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
+    GEODEC_PASS(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
+    if (c->attn_softcap != 0 && !a->capped_attention) GEODEC_PASS(not_part(k));
+    GEODEC_PASS(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
+    if (c->final_softcap != 0 && !a->scaled_embedding) GEODEC_PASS(not_part(k));
+    GEODEC_PASS(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
+    if (c->window > 0 && a->windows == GEODEC__NEVER) GEODEC_PASS(not_part(k));
     if (c->window == 0 && a->windows == GEODEC__ALWAYS)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
-    GEODEC_TRY(read_int(k, "attention.sliding_window_pattern", 0, MAX_LAYERS, a->window_period, &c->window_period));
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
+    GEODEC_PASS(read_int(k, "attention.sliding_window_pattern", 0, MAX_LAYERS, a->window_period, &c->window_period));
     if (c->window == 0 && has(k, "attention.sliding_window_pattern"))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
+    return GEODEC_OK;
 }
 
 /* Base, linear scaling, magnitude. The divisors are tensors (weights.c). */
 static geodec_status read_rope(keys *k, geodec_model_config *c)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
     double factor, magnitude, base_local;
-    GEODEC_TRY(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
-    GEODEC_TRY(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local > 0 ? a->rope_base_local : c->rope_base,
-                          &base_local));
+    GEODEC_PASS(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
+    GEODEC_PASS(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local > 0 ? a->rope_base_local : c->rope_base,
+                           &base_local));
     if (a->rope_base_local > 0)
         c->rope_base_local = base_local;
     else if (base_local != c->rope_base)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
-    if (has(k, "rope.scaling.type")) GEODEC_TRY(geodec_gguf_get_str(k->g, k->name, &kind, err));
+        GEODEC_PASS(not_part(k));
+    if (has(k, "rope.scaling.type")) GEODEC_PASS(geodec_gguf_get_str(k->g, k->name, &kind, err));
     const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0,
                two = strcmp(kind, "longrope") == 0 && a->divisors == GEODEC__DIVISORS_TWO;
     if (!linear && !none && !two)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': scaling '%.40s' is not supported", k->path, k->name, kind);
-    GEODEC_TRY(read_float(k, "rope.scale_linear", 1e6, 0, &factor)); /* the older name */
-    GEODEC_TRY(read_float(k, "rope.scaling.factor", 1e6, factor, &factor));
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': scaling '%.40s' is not supported", k->path, k->name, kind);
+    GEODEC_PASS(read_float(k, "rope.scale_linear", 1e6, 0, &factor)); /* the older name */
+    GEODEC_PASS(read_float(k, "rope.scaling.factor", 1e6, factor, &factor));
     if (factor != 0 && factor != 1) {
         if (two)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': a factor of %g contradicts scaling 'longrope'", k->path,
-                         k->name, factor);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': a factor of %g contradicts scaling 'longrope'", k->path,
+                        k->name, factor);
         if (linear) c->rope_scale = 1 / factor;
     }
-    GEODEC_TRY(read_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
+    GEODEC_PASS(read_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
     if (magnitude != 1) c->rope_magnitude = (float)magnitude;
     if (a->divisors == GEODEC__DIVISORS_TWO)
-        GEODEC_TRY(
+        GEODEC_PASS(
             read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &c->rope_n_ctx_original));
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_experts(keys *k, geodec_model_config *c)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const bool must = a->experts == GEODEC__ALWAYS;
     int32_t gating;
     bool norm = !a->keep_weights;
-    GEODEC_TRY(read_int(k, "expert_count", must ? 1 : 0, MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
+    GEODEC_PASS(read_int(k, "expert_count", must ? 1 : 0, MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
     if (c->n_expert > 0 && a->experts == GEODEC__NEVER)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%s' has no experts", k->path, k->name, a->name);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%s' has no experts", k->path, k->name, a->name);
     if (c->n_expert == 0) {
-        GEODEC_TRY(read_int(k, "expert_used_count", 0, 0, 0, &c->n_expert_used));
-        GEODEC_TRY(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
-        goto done;
+        GEODEC_PASS(read_int(k, "expert_used_count", 0, 0, 0, &c->n_expert_used));
+        GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+        return GEODEC_OK;
     }
-    GEODEC_TRY(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
-    if (has(k, "expert_feed_forward_length") || a->expert_width)
-        GEODEC_TRY(read_int(k, "expert_feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
-    else
-        GEODEC_TRY(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
-    GEODEC_TRY(read_int(k, "expert_gating_func", 0, INT32_MAX, 1, &gating));
+    GEODEC_PASS(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
+    const bool own = has(k, "expert_feed_forward_length") || a->expert_width;
+    GEODEC_PASS(read_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+    GEODEC_PASS(read_int(k, "expert_gating_func", 0, INT32_MAX, 1, &gating));
     if (gating > 1)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax, is)", k->path,
-                     k->name, gating);
-    if (has(k, "expert_weights_norm")) GEODEC_TRY(geodec_gguf_get_bool(k->g, k->name, &norm, err));
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax, is)", k->path,
+                    k->name, gating);
+    if (has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
     c->expert_keep_weights = !norm;
-    GEODEC_TRY(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
+    GEODEC_PASS(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
     if (c->expert_scale == 1) c->expert_scale = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The value of a key of any numeric type. */
@@ -224,83 +213,65 @@ static geodec_status read_number(keys *k, double *out)
     return st;
 }
 
-/* Features of other models that would change the function if they were ignored. */
+/* Features of other models that would change the function if they were ignored, by the two values without effect. */
 static geodec_status refuse_features(keys *k)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
+    enum { MOST = 16 };
     static const struct {
-        const char *suffix;
         double harmless[2];
+        const char *suffix[MOST];
     } features[] = {
-        {"logit_scale", {0, 1}},
-        {"residual_scale", {0, 1}},
-        {"embedding_scale", {0, 1}},
-        {"router_logit_softcapping", {0, 0}},
-        {"use_parallel_residual", {0, 0}},
-        {"swin_norm", {0, 0}},
-        {"leading_dense_block_count", {0, 0}},
-        {"nextn_predict_layers", {0, 0}},
-        {"interleave_moe_layer_step", {0, 1}},
-        {"moe_every_n_layers", {0, 1}},
-        {"expert_shared_count", {0, 0}},
-        {"expert_shared_feed_forward_length", {0, 0}},
-        {"expert_chunk_feed_forward_length", {0, 0}},
-        {"expert_group_count", {0, 1}},
-        {"attention.causal", {1, 1}},
-        {"attention.clamp_kqv", {0, 0}},
-        {"attention.max_alibi_bias", {0, 0}},
-        {"attention.output_scale", {0, 1}},
-        {"attention.value_scale", {0, 1}},
-        {"attention.temperature_length", {0, 0}},
-        {"attention.temperature_scale", {0, 0}},
-        {"attention.shared_kv_layers", {0, 0}},
-        {"attention.key_length_swa", {0, 0}},
-        {"attention.value_length_swa", {0, 0}},
-        {"rope.dimension_count_swa", {0, 0}},
-        {"rope.scaling.alpha", {0, 1}},
+        {{0, 0},
+         {"router_logit_softcapping", "use_parallel_residual", "swin_norm", "leading_dense_block_count",
+          "nextn_predict_layers", "expert_shared_count", "expert_shared_feed_forward_length",
+          "expert_chunk_feed_forward_length", "attention.clamp_kqv", "attention.max_alibi_bias",
+          "attention.temperature_length", "attention.temperature_scale", "attention.shared_kv_layers",
+          "attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa"}},
+        {{0, 1},
+         {"logit_scale", "residual_scale", "embedding_scale", "interleave_moe_layer_step", "moe_every_n_layers",
+          "expert_group_count", "attention.output_scale", "attention.value_scale", "rope.scaling.alpha"}},
+        {{1, 1}, {"attention.causal"}},
     };
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-        double v;
-        if (!has(k, features[i].suffix)) continue;
-        GEODEC_TRY(read_number(k, &v));
-        if (v != features[i].harmless[0] && v != features[i].harmless[1])
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
-    }
-done:
-    return st;
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        for (int f = 0; f < MOST && features[i].suffix[f]; f++) {
+            double v;
+            if (!has(k, features[i].suffix[f])) continue;
+            GEODEC_PASS(read_number(k, &v));
+            if (v != features[i].harmless[0] && v != features[i].harmless[1])
+                GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
+        }
+    return GEODEC_OK;
 }
 
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char arch_key[] = "general.architecture";
     keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
     geodec_model_config c = {0};
     const char *arch;
     char names[160];
-    if (!geodec_gguf_has(g, arch_key)) GEODEC_TRY(missing(k.path, arch_key, err));
-    GEODEC_TRY(geodec_gguf_get_str(g, arch_key, &arch, err));
+    if (!geodec_gguf_has(g, arch_key)) GEODEC_PASS(missing(k.path, arch_key, err));
+    GEODEC_PASS(geodec_gguf_get_str(g, arch_key, &arch, err));
     k.arch = geodec__arch_find(arch);
     if (!k.arch)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported (%s are)", k.path,
-                     arch_key, arch, geodec__arch_names(names, sizeof names));
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported (%s are)", k.path,
+                    arch_key, arch, geodec__arch_names(names, sizeof names));
     c.arch = k.arch->name;
-    c.rope_pairs = k.arch->pairs;
+    c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;
     c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
-    GEODEC_TRY(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
-    GEODEC_TRY(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
-    GEODEC_TRY(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));
-    GEODEC_TRY(read_heads(&k, &c));
-    GEODEC_TRY(read_float32(&k, "attention.layer_norm_rms_epsilon", 1, -1, &c.rms_eps));
-    GEODEC_TRY(read_experts(&k, &c));
-    GEODEC_TRY(read_attention(&k, &c));
-    GEODEC_TRY(read_rope(&k, &c));
+    GEODEC_PASS(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
+    GEODEC_PASS(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
+    GEODEC_PASS(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));
+    GEODEC_PASS(read_heads(&k, &c));
+    GEODEC_PASS(read_float32(&k, "attention.layer_norm_rms_epsilon", 1, -1, &c.rms_eps));
+    GEODEC_PASS(read_experts(&k, &c));
+    GEODEC_PASS(read_attention(&k, &c));
+    GEODEC_PASS(read_rope(&k, &c));
     if (k.arch->scaled_embedding) c.embed_scale = (float)sqrt((double)c.d_model);
-    GEODEC_TRY(read_int(&k, "vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab));
-    GEODEC_TRY(refuse_features(&k));
+    GEODEC_PASS(read_int(&k, "vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab));
+    GEODEC_PASS(refuse_features(&k));
     *out = c;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -69,6 +69,19 @@ static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t
     }
 }
 
+/* The products of every expert that has rows; with up, fused with the gate. */
+static void run_experts(geodec_session *s, const geodec__matrix *all, const geodec__matrix *up, float *const *y)
+{
+    int64_t n_jobs = 0;
+    for (int32_t e = 0, first = 0; e < s->model->config.n_expert; first = s->expert_end[e++]) {
+        if (s->expert_end[e] == first) continue;
+        geodec__job *j = &s->job[n_jobs++];
+        *j = geodec__job_of(geodec__expert(all, e), s->input + first, y + first, s->expert_end[e] - first);
+        if (up) j->up = (geodec__side){.w = geodec__expert(up, e), .x = s->input + first, .y = s->up_row + first};
+    }
+    geodec__jobs_run(s, n_jobs);
+}
+
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
@@ -77,28 +90,12 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     int32_t *const id = s->expert_id + (int64_t)index * k;
     float *const weight = s->expert_weight + (int64_t)index * k;
     for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
-    s->job[0] = (geodec__job){.w = layer->router, .x = s->input, .y = s->router_row, .n = n};
+    s->job[0] = geodec__job_of(layer->router, s->input, s->router_row, n);
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; r < n; r++) choose(s, s->router_row[r], id + r * per_row, weight + r * per_row);
 
     group(s, id, per_row, n);
-    int64_t n_jobs = 0;
-    for (int32_t e = 0, first = 0; e < c->n_expert; first = s->expert_end[e++])
-        if (s->expert_end[e] > first)
-            s->job[n_jobs++] = (geodec__job){.w = geodec__expert(&layer->gate, e),
-                                             .up = geodec__expert(&layer->up, e),
-                                             .x = s->input + first,
-                                             .y = s->gate_row + first,
-                                             .y_up = s->up_row + first,
-                                             .n = s->expert_end[e] - first};
-    geodec__jobs_run(s, n_jobs);
+    run_experts(s, &layer->gate, &layer->up, s->gate_row);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
-    n_jobs = 0;
-    for (int32_t e = 0, first = 0; e < c->n_expert; first = s->expert_end[e++])
-        if (s->expert_end[e] > first)
-            s->job[n_jobs++] = (geodec__job){.w = geodec__expert(&layer->down, e),
-                                             .x = s->input + first,
-                                             .y = s->down_row + first,
-                                             .n = s->expert_end[e] - first};
-    geodec__jobs_run(s, n_jobs);
+    run_experts(s, &layer->down, NULL, s->down_row);
 }

@@ -1,10 +1,11 @@
 #include "model/factors.h"
 
-#include <string.h>
-
+#include "base/f16.h"
 #include "base/mem.h"
 #include "model/model_internal.h"
-#include "model/owned_internal.h"
+
+#include <math.h>
+#include <string.h>
 
 const char *geodec_factors_slot_name(geodec_slot slot)
 {
@@ -41,15 +42,40 @@ static geodec__matrix *matrix_of(geodec__layer *l, geodec_slot slot)
 
 static geodec_status check_slot(const geodec_model *m, int32_t layer, geodec_slot slot, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (layer < 0 || layer >= m->config.n_layer || (int)slot < 0 || (int)slot >= GEODEC_SLOTS)
-        GEODEC_THROW(GEODEC_RANGE, "layer %d has no slot %d: the model has %d layers of %d slots", layer, (int)slot,
-                     m->config.n_layer, GEODEC_SLOTS);
+        GEODEC_FAIL(GEODEC_RANGE, "layer %d has no slot %d: the model has %d layers of %d slots", layer, (int)slot,
+                    m->config.n_layer, GEODEC_SLOTS);
     if (!geodec_factors_slot_single(&m->config, slot))
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not factored",
-                     geodec_factors_slot_name(slot));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not factored",
+                    geodec_factors_slot_name(slot));
+    return GEODEC_OK;
+}
+
+/* ---- owned matrices --------------------------------------------------------------------------------------------- */
+
+int64_t geodec__factors_room(int64_t rows, int64_t cols, bool half)
+{
+    return (rows * cols * (half ? 2 : 4) + 63) / 64 * 64;
+}
+
+geodec_status geodec__factors_put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
+                                  geodec__matrix *out, geodec_err *err)
+{
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!isfinite(x[i]) || (half && fabsf(x[i]) >= 65520.0f))
+            GEODEC_FAIL(GEODEC_NUMERIC, "a factor holds %g", (double)x[i]);
+    *out = (geodec__matrix){.data = *at,
+                            .rows = rows,
+                            .cols = cols,
+                            .row_bytes = cols * (half ? 2 : 4),
+                            .type = half ? GEODEC_GGML_F16 : GEODEC_GGML_F32,
+                            .owned = true};
+    if (half)
+        geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
+    else
+        memcpy(*at, x, (size_t)(rows * cols) * sizeof *x);
+    *at += geodec__factors_room(rows, cols, half);
+    return GEODEC_OK;
 }
 
 /* ---- factoring -------------------------------------------------------------------------------------------------- */
@@ -63,25 +89,23 @@ static bool shares(const geodec_factor *f, int64_t i)
 static geodec_status check_factors(const geodec_model *m, int64_t n, const geodec_factor *f, bool *seen,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (m->factors) GEODEC_THROW(GEODEC_INVAL, "this model is factored already");
-    if (m->low) GEODEC_THROW(GEODEC_INVAL, "this model's cache is of low rank already");
-    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld factors", (long long)n);
+    if (m->factors) GEODEC_FAIL(GEODEC_INVAL, "this model is factored already");
+    if (m->low) GEODEC_FAIL(GEODEC_INVAL, "this model's cache is of low rank already");
+    if (n < 1) GEODEC_FAIL(GEODEC_RANGE, "%lld factors", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         int64_t rows, cols;
-        GEODEC_TRY(check_slot(m, f[i].layer, f[i].slot, err));
+        GEODEC_PASS(check_slot(m, f[i].layer, f[i].slot, err));
         geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
         if (f[i].k < 1 || f[i].k > cols)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d, slot '%s': rank %lld is outside 1 to %lld", f[i].layer,
-                         geodec_factors_slot_name(f[i].slot), (long long)f[i].k, (long long)cols);
+            GEODEC_FAIL(GEODEC_RANGE, "layer %d, slot '%s': rank %lld is outside 1 to %lld", f[i].layer,
+                        geodec_factors_slot_name(f[i].slot), (long long)f[i].k, (long long)cols);
         bool *s = &seen[(int64_t)f[i].layer * GEODEC_SLOTS + f[i].slot];
         if (*s)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d, slot '%s' is factored twice", f[i].layer,
-                         geodec_factors_slot_name(f[i].slot));
+            GEODEC_FAIL(GEODEC_RANGE, "layer %d, slot '%s' is factored twice", f[i].layer,
+                        geodec_factors_slot_name(f[i].slot));
         *s = true;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_factor *f, bool half, geodec_err *err)
@@ -95,7 +119,8 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     GEODEC_TRY(check_factors(m, n, f, seen, err));
     for (int64_t i = 0; i < n; i++) {
         geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
-        bytes += geodec__owned_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__owned_room(f[i].k, cols, half));
+        bytes +=
+            geodec__factors_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__factors_room(f[i].k, cols, half));
         if (f[i].k > widest) widest = f[i].k;
     }
     GEODEC_NEW(made, 2 * n);
@@ -106,9 +131,9 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
         if (shares(f, i))
             made[2 * i] = made[2 * (i - 1)];
         else
-            GEODEC_TRY_MSG(geodec__owned_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
+            GEODEC_TRY_MSG(geodec__factors_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
                            "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
-        GEODEC_TRY_MSG(geodec__owned_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
+        GEODEC_TRY_MSG(geodec__factors_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
                        "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
     }
     for (int64_t i = 0; i < n; i++) {
@@ -120,9 +145,7 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     m->factor_rank = widest;
     data = NULL;
 done:
-    geodec_mem_free(seen);
-    geodec_mem_free(made);
-    geodec_mem_free(data);
+    GEODEC_FREE(seen, made, data);
     return st;
 }
 
@@ -138,15 +161,13 @@ int64_t geodec_model_factored(const geodec_model *m)
 
 geodec_status geodec_model_weights(const geodec_model *m, int32_t layer, geodec_slot slot, float *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(check_slot(m, layer, slot, err));
+    GEODEC_PASS(check_slot(m, layer, slot, err));
     if (m->layer[layer].basis[slot].data)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d, slot '%s' is factored", layer, geodec_factors_slot_name(slot));
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d, slot '%s' is factored", layer, geodec_factors_slot_name(slot));
     const geodec__matrix *a = matrix_of(&m->layer[layer], slot);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(a->type);
     for (int64_t r = 0; r < a->rows; r++) t->decode(a->data + r * a->row_bytes, w + r * a->cols, a->cols);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int64_t bytes_of(const geodec__matrix *w) { return w->data ? w->rows * w->row_bytes : 0; }
@@ -172,12 +193,11 @@ int64_t geodec_model_pass_bytes(const geodec_model *m)
 
 geodec_status geodec_factors_slots(const char *slots, const geodec_model_config *c, unsigned *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *out = 0;
     if (strcmp(slots, "all") == 0) {
         for (int k = 0; k < GEODEC_SLOTS; k++)
             if (geodec_factors_slot_single(c, (geodec_slot)k)) *out |= 1u << k;
-        goto done;
+        return GEODEC_OK;
     }
     for (const char *at = slots; *at;) {
         const size_t n = strcspn(at, ",");
@@ -185,12 +205,11 @@ geodec_status geodec_factors_slots(const char *slots, const geodec_model_config 
         while (k < GEODEC_SLOTS && (strlen(geodec_factors_slot_name((geodec_slot)k)) != n ||
                                     strncmp(at, geodec_factors_slot_name((geodec_slot)k), n) != 0))
             k++;
-        if (k == GEODEC_SLOTS) GEODEC_THROW(GEODEC_INVAL, "--slots: '%.*s' is no slot", (int)(n < 40 ? n : 40), at);
+        if (k == GEODEC_SLOTS) GEODEC_FAIL(GEODEC_INVAL, "--slots: '%.*s' is no slot", (int)(n < 40 ? n : 40), at);
         *out |= 1u << k;
         at += n + (at[n] == ',');
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 bool geodec_factors_half(const geodec_model *m, unsigned set)

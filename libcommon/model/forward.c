@@ -8,24 +8,21 @@
 static geodec_status check_batch(const geodec_session *s, const geodec_batch *b, const geodec_capture *capture,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     if (b->n < 1 || b->n > s->max_batch)
-        GEODEC_THROW(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, s->max_batch);
+        GEODEC_FAIL(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, s->max_batch);
     if (b->n > s->n_ctx - s->length)
-        GEODEC_THROW(GEODEC_LIMIT, "context full: %d tokens and %d more do not fit in %d", s->length, b->n, s->n_ctx);
+        GEODEC_FAIL(GEODEC_LIMIT, "context full: %d tokens and %d more do not fit in %d", s->length, b->n, s->n_ctx);
     for (int32_t i = 0; i < b->n; i++) {
         if (b->token[i] < 0 || b->token[i] >= c->n_vocab)
-            GEODEC_THROW(GEODEC_RANGE, "token %d of the batch is %d; the vocabulary has %d", i, b->token[i],
-                         c->n_vocab);
+            GEODEC_FAIL(GEODEC_RANGE, "token %d of the batch is %d; the vocabulary has %d", i, b->token[i], c->n_vocab);
         if (b->parent && (b->parent[i] < -1 || b->parent[i] >= i))
-            GEODEC_THROW(GEODEC_RANGE, "row %d has parent %d; -1 to %d are valid", i, b->parent[i], i - 1);
+            GEODEC_FAIL(GEODEC_RANGE, "row %d has parent %d; -1 to %d are valid", i, b->parent[i], i - 1);
     }
     for (int32_t i = 0; capture && i < capture->n_layers; i++)
         if (capture->layer[i] < 0 || capture->layer[i] > s->n_blocks)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d cannot be captured, only 0 to %d", capture->layer[i], s->n_blocks);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "layer %d cannot be captured, only 0 to %d", capture->layer[i], s->n_blocks);
+    return GEODEC_OK;
 }
 
 /* ---- pieces of a layer ------------------------------------------------------------------------------------------ */
@@ -131,7 +128,7 @@ static void project(geodec_session *s, const geodec__layer *l, int first, int co
         /* rows of a product are padded with zeros; an earlier layer's may have been longer */
         for (int64_t r = 0; r < n; r++)
             memset(row[r] + b->rows, 0, (size_t)(geodec__pad(b->rows) - b->rows) * sizeof(float));
-        s->job[jobs++] = (geodec__job){.w = *b, .x = s->input, .y = row, .n = n};
+        s->job[jobs++] = geodec__job_of(*b, s->input, row, n);
     }
     if (jobs > 0) geodec__jobs_run(s, jobs);
 }
@@ -150,13 +147,13 @@ static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t inde
         return;
     }
     project(s, l, GEODEC_SLOT_GATE, 2, n, x);
-    s->job[0] =
-        (geodec__job){.w = l->gate, .up = l->up, .x = x[0], .x_up = x[1], .y = s->gate_row, .y_up = s->up_row, .n = n};
+    s->job[0] = geodec__job_of(l->gate, x[0], s->gate_row, n);
+    s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = s->up_row};
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->gate_row[r];
     show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
     project(s, l, GEODEC_SLOT_DOWN, 1, n, x);
-    s->job[0] = (geodec__job){.w = l->down, .x = x[0], .y = s->down_row, .n = n};
+    s->job[0] = geodec__job_of(l->down, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
 }
 
@@ -169,9 +166,9 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     run_rows(&w, d);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
-    s->job[0] = (geodec__job){.w = l->q, .x = x[0], .y = s->query_row, .n = n};
-    s->job[1] = (geodec__job){.w = l->k, .x = x[1], .y = s->key_row, .n = n};
-    s->job[2] = (geodec__job){.w = l->v, .x = x[2], .y = s->value_row, .n = n};
+    s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
+    s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
+    s->job[2] = geodec__job_of(l->v, x[2], s->value_row, n);
     geodec__jobs_run(s, 3);
     w.fn = adjust_row;
     if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
@@ -179,7 +176,7 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
     show(s, index, GEODEC_SIDE_HEADS, n, s->model->config.n_head * s->cache.v_dim);
     project(s, l, GEODEC_SLOT_O, 1, n, x);
-    s->job[0] = (geodec__job){.w = l->o, .x = x[0], .y = s->down_row, .n = n};
+    s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
     w.fn = finish_row;
     w.bias = l->o_bias;
@@ -221,13 +218,13 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
         wanted++;
     }
     if (wanted == 0) return;
-    s->job[0] = (geodec__job){.w = s->model->head, .x = s->input, .y = s->output, .n = wanted};
+    s->job[0] = geodec__job_of(s->model->head, s->input, s->output, wanted);
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; c->final_softcap > 0 && r < wanted; r++)
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
 
-/* A tied head that was moved is read there, so that the file's copy stays out of memory. */
+/* A tied head that was moved is read from its new place, so that the file's copy stays out of memory. */
 static void embed_rows(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;
@@ -285,12 +282,11 @@ static void member_task(void *ctx, int64_t task, int worker)
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
                                   const geodec_capture *capture, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model *m = s->model;
     const int32_t n = b->n;
-    GEODEC_TRY(check_batch(s, b, capture, err));
+    GEODEC_PASS(check_batch(s, b, capture, err));
     for (int32_t i = 0; s->merge && b->parent && i < n; i++)
-        if (b->parent[i] != i - 1) GEODEC_THROW(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
+        if (b->parent[i] != i - 1) GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;
@@ -309,8 +305,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     if (!p.done) run_part(&p, s, 0, n);
     if (logits && packed) run_head(s, b, logits, true);
     s->length += n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits, const geodec_capture *capture,

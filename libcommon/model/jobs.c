@@ -77,37 +77,31 @@ static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec
     return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= (floats ? MANY_FLOATS : MANY_DECODED);
 }
 
-/* *made: x for these weights, NULL if x is used directly. False: no slot left. */
-static bool input_for(geodec_session *s, const geodec__panels *panels, const geodec__matrix *w,
-                      const geodec__columns *columns, const float *const *x, int64_t n, making *last, int64_t *at,
-                      const uint8_t **made)
+/* Prepares x for the weights of a side; it stays unchanged where they need nothing. False: no slot left. */
+static bool make_side(geodec_session *s, geodec__side *a, int64_t n, making *last, int64_t *at)
 {
-    const geodec__panel_format *f = panels->format;
-    making wanted = {.x = x, .n = n, .cols = w->cols};
-    *made = NULL;
+    const geodec__panel_format *f = a->panels.format;
+    making wanted = {.x = a->x, .n = n, .cols = a->w.cols};
+    a->made = NULL;
     if (f)
         wanted.offset = f->offset, wanted.group = f->group;
-    else if (!packs(s, w, columns, n))
+    else if (!packs(s, &a->w, &a->columns, n))
         return true;
-    *made = make_input(s, &wanted, last, at);
-    return *made || (!f && *at == 0);
+    a->made = make_input(s, &wanted, last, at);
+    return a->made || (!f && *at == 0);
 }
-
-static const float *const *up_input(const geodec__job *j) { return j->x_up ? j->x_up : j->x; }
 
 /* Prepares the inputs of as many jobs as there are slots (at least one); returns the number of jobs. */
 static int64_t make_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
 {
     making last = {0};
-    int64_t at = 0;
-    for (int64_t i = 0; i < n_jobs; i++) {
+    int64_t at = 0, i = 0;
+    for (; i < n_jobs; i++) {
         geodec__job *j = &job[i];
-        if (!input_for(s, &j->panels, &j->w, &j->columns, j->x, j->n, &last, &at, &j->made)) return i;
-        if (j->up.data &&
-            !input_for(s, &j->panels_up, &j->up, &j->columns_up, up_input(j), j->n, &last, &at, &j->made_up))
-            return i;
+        if (!make_side(s, &j->main, j->n, &last, &at)) break;
+        if (j->up.w.data && !make_side(s, &j->up, j->n, &last, &at)) break;
     }
-    return n_jobs;
+    return i;
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -126,40 +120,29 @@ static void multiply_unpacked(const geodec_session *s, const geodec__matrix *w, 
     }
 }
 
-/* One side of a job: its product, the gate's or the other one's. */
-typedef struct side {
-    const geodec__matrix *w;
-    const geodec__panels *panels;
-    const geodec__columns *columns;
-    const uint8_t *made;
-    const float *const *x;
-    float *const *y;
-} side;
-
-static void multiply(const geodec_session *s, side a, int64_t n, int64_t begin, int64_t end, int worker)
+static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, int64_t begin, int64_t end, int worker)
 {
     float *const scratch = s->worker[worker].weights;
-    if (a.panels->data)
-        s->product->multiply(a.panels, begin / GEODEC__PANEL, geodec__panels_count(end), a.made, n, a.y);
-    else if (a.panels->format)
-        multiply_unpacked(s, a.w, *a.panels, a.made, n, a.y, begin, end, s->worker[worker].panel);
-    else if (a.made)
-        s->kernels->gemm(a.w, begin, end, (const float *)(const void *)a.made, n, a.y, scratch);
-    else if (a.columns->data)
-        s->kernels->columns(a.columns, begin, end, a.x, n, a.y, scratch);
+    if (a->panels.data)
+        s->product->multiply(&a->panels, begin / GEODEC__PANEL, geodec__panels_count(end), a->made, n, a->y);
+    else if (a->panels.format)
+        multiply_unpacked(s, &a->w, a->panels, a->made, n, a->y, begin, end, s->worker[worker].panel);
+    else if (a->made)
+        s->kernels->gemm(&a->w, begin, end, (const float *)(const void *)a->made, n, a->y, scratch);
+    else if (a->columns.data)
+        s->kernels->columns(&a->columns, begin, end, a->x, n, a->y, scratch);
     else
-        s->kernels->matmul(a.w, begin, end, a.x, n, a.y, scratch);
+        s->kernels->matmul(&a->w, begin, end, a->x, n, a->y, scratch);
 }
 
 static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker)
 {
-    multiply(s, (side){&j->w, &j->panels, &j->columns, j->made, j->x, j->y}, j->n, begin, end, worker);
-    if (!j->up.data) return;
-    multiply(s, (side){&j->up, &j->panels_up, &j->columns_up, j->made_up, up_input(j), j->y_up}, j->n, begin, end,
-             worker);
+    multiply(s, &j->main, j->n, begin, end, worker);
+    if (!j->up.w.data) return;
+    multiply(s, &j->up, j->n, begin, end, worker);
     const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     for (int64_t r = 0; r < j->n; r++)
-        (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);
+        (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->main.y[r] + begin, j->up.y[r] + begin, end - begin);
 }
 
 /* The concatenated blocks of all jobs are divided into pieces: a large one for each thread, which it processes without
@@ -172,7 +155,7 @@ typedef struct dispatch {
     int64_t tasks;        /* all pieces, in the order of piece_of */
 } dispatch;
 
-static int64_t blocks_of(const geodec__job *j) { return (j->w.rows + BLOCK - 1) / BLOCK; }
+static int64_t blocks_of(const geodec__job *j) { return (j->main.w.rows + BLOCK - 1) / BLOCK; }
 
 static int64_t piece_begin(const dispatch *d, int64_t piece)
 {
@@ -195,7 +178,8 @@ static void run_piece(void *ctx, int64_t task, int worker)
     int64_t begin = piece_begin(d, piece), end = piece_begin(d, piece + 1);
     for (const geodec__job *j = d->job; j < d->job + d->n_jobs && end > 0; j++) {
         const int64_t blocks = blocks_of(j), last = end < blocks ? end : blocks;
-        if (begin < last) run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->w.rows ? last * BLOCK : j->w.rows, worker);
+        if (begin < last)
+            run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->main.w.rows ? last * BLOCK : j->main.w.rows, worker);
         begin = begin > blocks ? begin - blocks : 0;
         end -= blocks;
     }
@@ -206,11 +190,11 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
     int64_t work = 0, blocks = 0;
     const int64_t threads = geodec_pool_threads(s->pool);
     for (int64_t i = 0; i < n_jobs; i++) {
-        work += job[i].w.rows * job[i].w.cols * job[i].n * (job[i].up.data ? 2 : 1);
+        work += job[i].main.w.rows * job[i].main.w.cols * job[i].n * (job[i].up.w.data ? 2 : 1);
         blocks += blocks_of(&job[i]);
     }
     if (threads == 1 || work < SMALL_WORK) {
-        for (int64_t i = 0; i < n_jobs; i++) run_rows(s, &job[i], 0, job[i].w.rows, 0);
+        for (int64_t i = 0; i < n_jobs; i++) run_rows(s, &job[i], 0, job[i].main.w.rows, 0);
         return;
     }
     dispatch d = {.s = s, .job = job, .n_jobs = n_jobs, .blocks = blocks, .threads = threads};
@@ -221,18 +205,19 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
     geodec_pool_run_dynamic(s->pool, d.tasks, run_piece, &d);
 }
 
+/* Finds the weights in their layouts; all are identified by their offset in the file. */
+static void find_weights(const geodec_session *s, geodec__side *a)
+{
+    a->columns = geodec__prepare_columns(s->columns, &a->w);
+    a->panels = geodec__prepare_find(s->prepared, &a->w);
+    a->w.data = geodec__prepare_data(s->copies, &a->w);
+}
+
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
     for (int64_t i = 0; i < n_jobs; i++) {
-        geodec__job *j = &s->job[i];
-        /* all are identified by their offset in the file */
-        j->columns = geodec__column_table_find(s->columns, &j->w);
-        j->panels = geodec__prepare_find(s->prepared, &j->w);
-        j->panels_up = j->up.data ? geodec__prepare_find(s->prepared, &j->up) : (geodec__panels){0};
-        j->w.data = geodec__prepare_data(s->copies, &j->w);
-        if (!j->up.data) continue;
-        j->columns_up = geodec__column_table_find(s->columns, &j->up);
-        j->up.data = geodec__prepare_data(s->copies, &j->up);
+        find_weights(s, &s->job[i].main);
+        if (s->job[i].up.w.data) find_weights(s, &s->job[i].up);
     }
     for (int64_t done = 0; done < n_jobs;) {
         const int64_t n = make_inputs(s, s->job + done, n_jobs - done);

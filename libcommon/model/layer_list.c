@@ -8,7 +8,6 @@
 /* One word of --layers. */
 static geodec_status one_layer(const char *word, int32_t n_layer, int32_t *layer, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *end = NULL;
     const long v = strtol(word, &end, 10);
     if (strcmp(word, "last") == 0)
@@ -16,11 +15,10 @@ static geodec_status one_layer(const char *word, int32_t n_layer, int32_t *layer
     else if (strcmp(word, "sink") == 0)
         *layer = (2 * n_layer + 1) / 3;
     else if (end == word || *end || v < 0 || v > n_layer)
-        GEODEC_THROW(GEODEC_INVAL, "--layers: '%s' is none of all, last, sink, 0 to %d", word, n_layer);
+        GEODEC_FAIL(GEODEC_INVAL, "--layers: '%s' is none of all, last, sink, 0 to %d", word, n_layer);
     else
         *layer = (int32_t)v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int rising(const void *a, const void *b)
@@ -33,9 +31,9 @@ geodec_status geodec_layer_list_parse(const char *text, int32_t n_layer, int32_t
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *copy = geodec_mem_strdup(text), *rest = NULL;
+    char *copy = NULL, *rest = NULL;
     int32_t count = 0, kept = 0;
-    if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for the list of layers");
+    GEODEC_STRDUP(copy, text);
     if (strcmp(copy, "all") == 0) {
         for (; count <= n_layer && count < GEODEC_LAYERS_MAX; count++) list[count] = count;
     } else {

@@ -2,9 +2,7 @@
 
 #include "base/mem.h"
 #include "model/factors.h"
-#include "model/kernels/lowkv_internal.h"
 #include "model/model_internal.h"
-#include "model/owned_internal.h"
 
 #include <math.h>
 
@@ -13,35 +11,31 @@
 static geodec_status check_side(const geodec_model_config *c, const char *side, int32_t group, int64_t rank,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (group == 0) goto done;
+    if (group == 0) return GEODEC_OK;
     if (group < 0 || group > c->n_kv_head || c->n_kv_head % group != 0)
-        GEODEC_THROW(GEODEC_RANGE, "%s: groups of %d heads; the model has %d", side, group, c->n_kv_head);
+        GEODEC_FAIL(GEODEC_RANGE, "%s: groups of %d heads; the model has %d", side, group, c->n_kv_head);
     if (rank < 1 || rank > (int64_t)group * c->head_dim)
-        GEODEC_THROW(GEODEC_RANGE, "%s: rank %lld is outside 1 to %lld", side, (long long)rank,
-                     (long long)group * c->head_dim);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%s: rank %lld is outside 1 to %lld", side, (long long)rank,
+                    (long long)group * c->head_dim);
+    return GEODEC_OK;
 }
 
 static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (m->low) GEODEC_THROW(GEODEC_INVAL, "this model's cache is already of low rank");
-    if (f->k_group == 0 && f->v_group == 0) GEODEC_THROW(GEODEC_RANGE, "neither keys nor values of low rank");
-    GEODEC_TRY(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
-    GEODEC_TRY(check_side(&m->config, "values", f->v_group, f->v_rank, err));
+    if (m->low) GEODEC_FAIL(GEODEC_INVAL, "this model's cache is already of low rank");
+    if (f->k_group == 0 && f->v_group == 0) GEODEC_FAIL(GEODEC_RANGE, "neither keys nor values of low rank");
+    GEODEC_PASS(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
+    GEODEC_PASS(check_side(&m->config, "values", f->v_group, f->v_rank, err));
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (f->k_group && (l->k_bias || l->k_norm))
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm are not supported", i);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm are not supported", i);
         if (f->v_group && l->v_bias)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: values with a bias are not supported", i);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: values with a bias are not supported", i);
         if (l->basis[GEODEC_SLOT_K].data || l->basis[GEODEC_SLOT_V].data || l->basis[GEODEC_SLOT_O].data)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys, values or output are factored", i);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "layer %d: keys, values or output are factored", i);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* out [d][n_head rank]: the output matrix o [d][n_head head_dim] for values b [n_kv_head head_dim][rank] c. */
@@ -61,9 +55,7 @@ static void fold(const geodec_model_config *c, const float *o, const float *b, i
 void geodec__lowkv_free(geodec__low *low)
 {
     if (!low) return;
-    geodec_mem_free(low->k_out);
-    geodec_mem_free(low->data);
-    geodec_mem_free(low);
+    GEODEC_FREE(low->k_out, low->data, low);
 }
 
 /* The matrices of each layer: keys, values, output. */
@@ -80,8 +72,8 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
     const int64_t k_rows = f->k_group ? n_kv / f->k_group * f->k_rank : 0,
                   v_rows = f->v_group ? n_kv / f->v_group * f->v_rank : 0, o_cols = c->n_head * f->v_rank;
     float *o = NULL, *folded = NULL;
-    GEODEC_NEW(low->data, c->n_layer * (geodec__owned_room(k_rows, d, half) + geodec__owned_room(v_rows, d, half) +
-                                        (f->v_group ? geodec__owned_room(d, o_cols, half) : 0)));
+    GEODEC_NEW(low->data, c->n_layer * (geodec__factors_room(k_rows, d, half) + geodec__factors_room(v_rows, d, half) +
+                                        (f->v_group ? geodec__factors_room(d, o_cols, half) : 0)));
     uint8_t *at = low->data;
     if (f->k_group) {
         GEODEC_NEW(low->k_out, c->n_layer * width * f->k_rank);
@@ -96,16 +88,16 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
     }
     for (int32_t l = 0; l < c->n_layer; l++) {
         if (f->k_group)
-            GEODEC_TRY_MSG(geodec__owned_put(f->k_in + l * k_rows * d, k_rows, d, half, &at, &made[l].k, err), "cache");
+            GEODEC_TRY_MSG(geodec__factors_put(f->k_in + l * k_rows * d, k_rows, d, half, &at, &made[l].k, err),
+                           "cache");
         if (!f->v_group) continue;
-        GEODEC_TRY_MSG(geodec__owned_put(f->v_in + l * v_rows * d, v_rows, d, half, &at, &made[l].v, err), "cache");
+        GEODEC_TRY_MSG(geodec__factors_put(f->v_in + l * v_rows * d, v_rows, d, half, &at, &made[l].v, err), "cache");
         GEODEC_TRY(geodec_model_weights(m, l, GEODEC_SLOT_O, o, err));
         fold(c, o, f->v_out + l * width * f->v_rank, f->v_rank, folded);
-        GEODEC_TRY_MSG(geodec__owned_put(folded, d, o_cols, half, &at, &made[l].o, err), "cache");
+        GEODEC_TRY_MSG(geodec__factors_put(folded, d, o_cols, half, &at, &made[l].o, err), "cache");
     }
 done:
-    geodec_mem_free(o);
-    geodec_mem_free(folded);
+    GEODEC_FREE(o, folded);
     return st;
 }
 
@@ -155,15 +147,6 @@ void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a)
     }
 }
 
-/* The block's product for the session's instruction set. */
-static geodec__low_block block_for(const geodec_session *s)
-{
-    const geodec_isa isa = s->kernels->isa;
-    if (isa == GEODEC_ISA_AVX512 && geodec__lowkv_block_avx512) return geodec__lowkv_block_avx512;
-    if (isa == GEODEC_ISA_AVX2 && geodec__lowkv_block_avx2) return geodec__lowkv_block_avx2;
-    return geodec__lowkv_block_scalar;
-}
-
 /* Adds in ascending order of the coefficients, for a whole block (step GEODEC__KEYS) as for one lane. */
 void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                         const float *coefficient, int64_t step, float *k)
@@ -172,7 +155,8 @@ void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, in
     const geodec__low *low = s->model->low;
     const int64_t dim = c->head_dim, rank = low->k_rank, pairs = c->rope_dim / 2;
     const float *b = low->k_out + (layer * (int64_t)c->n_kv_head + head) * dim * rank;
-    if (step == GEODEC__KEYS) block_for(s)(b, dim, rank, coefficient, k); /* lanes beyond n may hold anything */
+    if (step == GEODEC__KEYS)
+        s->kernels->low_block(b, dim, rank, coefficient, k); /* lanes beyond n may hold anything */
     for (int64_t d = 0; step != GEODEC__KEYS && d < dim; d++)
         for (int64_t i = 0; i < n; i++) {
             float sum = 0;

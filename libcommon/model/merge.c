@@ -36,8 +36,7 @@ static geodec_status principal(const geodec_model *m, int64_t dims, float *basis
     float *row = NULL;
     GEODEC_NEW(mean, d);
     GEODEC_NEW(c, d * d);
-    GEODEC_NEW(value, d);
-    GEODEC_NEW(row, d);
+    GEODEC_NEW_ALL(d, value, row);
     for (int pass = 0; pass < 2; pass++)
         for (int64_t t = 0; t < e->rows; t++) {
             GEODEC_TRY(geodec_model_embeddings(m, t, 1, row, err));
@@ -52,10 +51,7 @@ static geodec_status principal(const geodec_model *m, int64_t dims, float *basis
         for (int64_t i = 0; i < m->config.head_dim; i++)
             basis[k * m->config.head_dim + i] = (float)c[(d - 1 - k) * d + i];
 done:
-    geodec_mem_free(mean);
-    geodec_mem_free(c);
-    geodec_mem_free(value);
-    geodec_mem_free(row);
+    GEODEC_FREE(mean, c, value, row);
     return st;
 }
 
@@ -85,9 +81,7 @@ done:
 void geodec__merge_destroy(geodec__merge *g)
 {
     if (!g) return;
-    geodec_mem_free(g->basis);
-    geodec_mem_free(g->kept);
-    geodec_mem_free(g);
+    GEODEC_FREE(g->basis, g->kept, g);
 }
 
 void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t row, float *k, float *v)

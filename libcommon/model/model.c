@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-static geodec_status check_vocabulary(const geodec_model *m, int32_t stated, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int32_t n = geodec_tokenizer_size(m->tokenizer);
-    if (stated && stated != n)
-        GEODEC_THROW(GEODEC_FORMAT, "key '%s.vocab_size' is %d, but the tokenizer has %d tokens", m->config.arch,
-                     stated, n);
-done:
-    return st;
-}
-
 geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -29,8 +18,11 @@ geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_
     GEODEC_TRY(geodec_gguf_check_types(g, err));
     GEODEC_TRY(geodec__config_read(g, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(g, &m->tokenizer, err));
-    GEODEC_TRY_MSG(check_vocabulary(m, m->config.n_vocab, err), "%s", path);
-    m->config.n_vocab = geodec_tokenizer_size(m->tokenizer);
+    const int32_t n_vocab = geodec_tokenizer_size(m->tokenizer);
+    if (m->config.n_vocab && m->config.n_vocab != n_vocab)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s.vocab_size' is %d, but the tokenizer has %d tokens", path,
+                     m->config.arch, m->config.n_vocab, n_vocab);
+    m->config.n_vocab = n_vocab;
     GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
     const char *slash = strrchr(path, '/');
     m->name = slash ? slash + 1 : path;
@@ -44,32 +36,23 @@ done:
 
 geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_gguf *g = NULL;
-    GEODEC_TRY(geodec_gguf_open(path, &g, err));
-    GEODEC_TRY(geodec_model_from_gguf(g, out, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_gguf_open(path, &g, err));
+    GEODEC_PASS(geodec_model_from_gguf(g, out, err));
+    return GEODEC_OK;
 }
 
 void geodec_model_close(geodec_model *m)
 {
     if (!m) return;
-    for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
-        geodec__prepare_free(m->panels[a]);
-        geodec__prepare_free(m->copies[a]);
-    }
-    geodec__column_table_free(m->columns);
+    for (int kind = 0; kind < GEODEC__PREPARE_KINDS; kind++)
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++) geodec__prepare_free(m->prepared[kind][a]);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
-    geodec_mem_free(m->layer);
-    geodec_mem_free(m->norms);
-    geodec_mem_free(m->expert);
-    geodec_mem_free(m->factors);
+    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors);
     geodec__lowkv_free(m->low);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
-    geodec_mem_free(m->lazy);
-    geodec_mem_free(m);
+    GEODEC_FREE(m->lazy, m);
 }
 
 const geodec_model_config *geodec_model_configuration(const geodec_model *m) { return &m->config; }

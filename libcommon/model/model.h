@@ -65,7 +65,7 @@ GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
 GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
 
-/* Of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
+/* Name of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
 GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t);
 
 /* A session: KV cache, work space, counters. One thread at a time. */
@@ -174,13 +174,13 @@ typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t
 GEODEC_API geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
                                                       geodec_err *err) GEODEC_MUST_USE;
 
-/* Index of the largest value; the lowest index on ties; no NaN. The only argmax of the project. */
+/* Index of the largest value, the lowest on ties. x has no NaN. */
 GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);
 /* The m largest of x [n], descending, the lowest index first on ties: id [m], value [m]. Returns min(m, n). */
 GEODEC_API int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
 
-/* Configuration, types of tensors and fingerprints, a name, a tab and a value a line; `tensors`: a line for each too.
- */
+/* Configuration, types of tensors and fingerprints, a line each: a name, a tab and a value. `tensors`: also a line for
+ * each tensor. */
 GEODEC_API void geodec_model_print(FILE *out, const geodec_model *m, bool tensors);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef GEODEC_MODEL_MODEL_INTERNAL_H
 #define GEODEC_MODEL_MODEL_INTERNAL_H
 
-#include "model/column_table_internal.h"
 #include "model/kernels/kernels_internal.h"
 #include "model/kernels/products_internal.h"
 #include "model/prepare_internal.h"
@@ -15,7 +14,21 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST
 
 /* Calls fn for every matrix that a pass multiplies by, an expert at a time. Includes a tied head, not an embedding that
  * is only looked up. */
-void geodec__matrices_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+/* Compares two matrices, or structures that begin with one, by their place in the file: for qsort and bsearch. */
+static inline int geodec__weights_by_place(const void *a, const void *b)
+{
+    const geodec__matrix *x = a, *y = b;
+    return (x->data > y->data) - (x->data < y->data);
+}
+
+/* Matrices that are not in the file: factors of low rank, copied into one block of the model's memory. */
+/* Bytes of a float16 (half) or float32 matrix in the block; the next one starts on a vector boundary. */
+int64_t geodec__factors_room(int64_t rows, int64_t cols, bool half);
+/* Copies x [rows][cols] to *at, describes it in *out (which borrows *at) and advances *at. GEODEC_NUMERIC: a number
+ * that is not finite in that type. */
+geodec_status geodec__factors_put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
+                                  geodec__matrix *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* A cache of low rank (lowkv.h). */
 typedef struct geodec__low {
@@ -26,20 +39,29 @@ typedef struct geodec__low {
 } geodec__low;
 void geodec__lowkv_free(geodec__low *low);
 
-/* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
+/* One matrix of a job: y = w x. */
+typedef struct geodec__side {
+    geodec__matrix w;
+    const float *const *x;
+    float *const *y;
+    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats) or columns (data NULL: none), and x rounded
+     * for them, or packed for many rows in floats (NULL: unchanged) */
+    geodec__panels panels;
+    geodec__columns columns;
+    const uint8_t *made;
+} geodec__side;
+
+/* One matrix product of a dispatch; with up.w.data set, the fused half of a feed-forward: main.y = act(main) * up, act
  * as the configuration says. */
 typedef struct geodec__job {
-    geodec__matrix w, up;
-    const float *const *x, *const *x_up; /* x_up NULL: x */
-    float *const *y;
-    float *const *y_up;
+    geodec__side main, up;
     int64_t n; /* rows */
-    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats), and x rounded for them, or packed for many
-     * rows in floats (NULL: unchanged) */
-    geodec__panels panels, panels_up;
-    geodec__columns columns, columns_up; /* data NULL: none */
-    const uint8_t *made, *made_up;
 } geodec__job;
+
+static inline geodec__job geodec__job_of(geodec__matrix w, const float *const *x, float *const *y, int64_t n)
+{
+    return (geodec__job){.main = {.w = w, .x = x, .y = y}, .n = n};
+}
 
 /* State of one worker for a tile of attention: queries of at most `queries` heads of rows. */
 typedef struct geodec__attend_scratch {
@@ -84,38 +106,36 @@ struct geodec_session {
     int32_t n_ctx, max_batch, length, n_blocks;
     geodec_counters counters;
     geodec__cache cache;
-    int64_t attend_dim;      /* dimensions of attention: head_dim, or as many coefficients as a value has */
-    float *wide, **wide_row; /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
-    float *partial;          /* states of splits that are tasks of their own (attention.c), NULL with one worker */
-    double *rope_step;       /* [tables][rope_dim/2] */
-    int32_t rope_rows;       /* positions whose angles are computed */
-    float *cosine, *sine;    /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
+    int64_t attend_dim;   /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    float **wide_row;     /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
+    float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    double *rope_step;    /* [tables][rope_dim/2] */
+    int32_t rope_rows;    /* positions whose angles are computed */
+    float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
-    float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
-    float *low, **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
+    float **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
     geodec_watch watch;
     void *watch_ctx;
     geodec_watch_update watch_update;
     void *watch_update_ctx;
-    float *update, **update_row; /* [max_batch] output of a half layer; NULL without observer */
-    geodec__merge *merge;        /* NULL: off */
-    geodec__attnres *attnres;    /* NULL: off */
-    const float **input;         /* [max(max_batch, assignments)] rows gathered for a product */
-    float **output;              /* [max_batch] selected rows of logits */
-    bool *want;                  /* [max_batch] all false between calls */
-    int32_t *parent, *depth;     /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
+    float **update_row;       /* [max_batch] output of a half layer; NULL without observer */
+    geodec__merge *merge;     /* NULL: off */
+    geodec__attnres *attnres; /* NULL: off */
+    const float **input;      /* [max(max_batch, assignments)] rows gathered for a product */
+    float **output;           /* [max_batch] selected rows of logits */
+    bool *want;               /* [max_batch] all false between calls */
+    int32_t *parent, *depth;  /* [max_batch] of the current batch; in a chain the parent of row i is i - 1 */
     /* experts */
-    float *router;        /* [max_batch][pad(n_expert)] */
-    float **router_row;   /* [max_batch] */
+    float **router_row;   /* [max_batch][pad(n_expert)] */
     int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
     float *expert_weight; /* the same shape */
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
     geodec__prepare *copies;
-    const geodec__column_table *columns; /* NULL if this instruction set does not use them */
+    geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
     geodec__prepare *prepared;
     const geodec__product *product;
@@ -144,16 +164,15 @@ void geodec__attention_destroy(geodec_session *s);
 /* Cache memory, touched as it fills; refuses more than this machine's memory. */
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__cache_destroy(geodec_session *s);
-/* Stores a row: key [k_dim] or value [v_dim] of a head (of a group with coefficients); both of a head. */
+/* Stores the key [k_dim], the value [v_dim] or both of a row, of a head or of a group of heads with coefficients. */
 void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k);
 void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v);
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
-/* A block in place; with the keys of one piece and the values of another. */
-geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block);
+/* A block in place, with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block);
-/* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and the rest of the last
- * vector. */
+/* Its keys [k_dim][GEODEC__KEYS] and its first `rows` values [rows][v_dim] as float32; the last vector of values is
+ * written whole. */
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
@@ -163,12 +182,13 @@ void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int
 /* One row: numbers of the key `step` apart; the value. */
 void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step);
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
-/* Shape of the cache's pieces; and keys of n positions rebuilt from coefficients [k_rank][step], rotated, into lanes of
- * k [head_dim][GEODEC__KEYS]. */
+/* shape: sets the shape of the cache's pieces. keys: rebuilds the keys of n positions from coefficients [k_rank][step],
+ * rotates them and writes them into lanes of k [head_dim][GEODEC__KEYS]. */
 void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a);
 void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                         const float *coefficient, int64_t step, float *k);
-/* Tables of angles; their rows up to position end - 1; and the rotation of `heads` heads of x by those of one table. */
+/* create: tables of angles. reach: computes their rows up to position end - 1. apply: rotates `heads` heads of x by one
+ * table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
@@ -181,7 +201,8 @@ void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t r
 geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
 void geodec__attnres_destroy(geodec__attnres *a);
 const geodec_attnres *geodec__attnres_how(const geodec__attnres *a);
-/* Only while attnres is on: a row whose embedding is in x; and the sum of x and what half a layer adds, recombined. */
+/* Only while attnres is on. begin: x of the row holds its embedding. add: adds the output y of half a layer to x and
+ * recombines the stream. */
 void geodec__attnres_begin(geodec_session *s, int64_t row);
 void geodec__attnres_add(geodec_session *s, int64_t row, int32_t layer, bool feed, const float *y);
 

@@ -1,6 +1,7 @@
 /* Moves the matrices of a model out of the file's map: matrices multiplied in integers become panels, matrices
  * multiplied in floats are copied into huge pages (the map has small pages, whose page-table walks cost a third of the
- * memory's speed).
+ * memory's speed). Those of a model that fits the caches also become columns (kernels/columns_internal.h), all at once
+ * before the first pass.
  *
  * The first pass of a model moves nothing, since writing to untouched memory would be the largest part of the time to a
  * first token. It reads matrices in place and packs a panel at a time in a worker's scratch. In later passes a share of
@@ -22,15 +23,18 @@ enum {
                          * pass */
     PASSES = 8,         /* copies: passes until all have moved */
     PIECE = 1 << 18,    /* bytes of a task of copying */
-    STEP = 1 << 20      /* bytes moved before the file's pages of them are released */
+    STEP = 1 << 20,     /* bytes moved before the file's pages of them are released */
+    MOST = 12 << 20,    /* columns: bytes of all of them; more would not stay in the caches */
+    DECODED = 4 << 20   /* columns: float32 bytes of a whole model up to which other types are decoded */
 };
 
 typedef struct entry {
     geodec__matrix w;      /* address in the file's map, the key */
-    geodec__panels panels; /* format NULL: copied unchanged */
-    int64_t at;            /* offset here */
-    int64_t unit;          /* bytes of a task: a panel, or a piece */
-    int64_t bytes;         /* tasks done */
+    geodec__panels panels; /* format NULL: copied unchanged, or columns */
+    geodec__columns columns;
+    int64_t at;    /* offset here */
+    int64_t unit;  /* bytes of a task: a panel, or a piece */
+    int64_t bytes; /* tasks done */
     atomic_bool ready;
 } entry;
 
@@ -39,43 +43,58 @@ struct geodec__prepare {
     entry **order; /* [n] by offset here */
     int64_t n, next, passes, bytes, widest;
     uint8_t *data;
-    bool copies;
+    geodec__prepare_kind kind;
     atomic_bool done;
 };
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- selection --------------------------------------------------------------------------------------------------- */
 
 /* Matrices are placed in the order of their use: prefetching beyond the end of one reaches the next. */
 typedef struct listing {
     geodec__prepare *p; /* entry NULL while counting */
     geodec_arithmetic arithmetic;
     int64_t n, at;
+    int64_t floats; /* bytes of all matrices as columns of float32 */
+    bool decode;    /* to columns of float32 */
 } listing;
+
+/* Type of a matrix as columns, -1: none, since it is multiplied in integers (products_internal.h) or has no columns. */
+static int column_type(const geodec__matrix *w, bool decode)
+{
+    if (geodec__panel_format_in(GEODEC_EXACT, w->type)) return -1;
+    const geodec_ggml_product product = geodec_ggml_traits_of(w->type)->product;
+    const bool own = product == GEODEC_GGML_FLOATS || product == GEODEC_GGML_BYTES;
+    return decode ? GEODEC_GGML_F32 : own ? w->type : -1;
+}
 
 static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
-    if (w->owned) return;
+    geodec__prepare *p = l->p;
     const geodec__panel_format *f = geodec__panel_format_in(l->arithmetic, w->type);
-    if (l->p->copies == (f != NULL)) return;
-    geodec__panels panels = {.format = f, .rows = w->rows};
-    int64_t unit = PIECE, bytes = w->rows * w->row_bytes;
-    if (f) {
-        panels.records = w->cols / (32 * f->blocks);
-        unit = geodec__panel_bytes(&panels);
-        bytes = geodec__panels_count(w->rows) * unit;
-        if (unit > l->p->widest) l->p->widest = unit;
+    entry e = {.w = *w, .at = l->at, .unit = PIECE, .bytes = w->rows * w->row_bytes};
+    if (w->owned) return;
+    if (p->kind == GEODEC__PREPARE_COLUMNS) {
+        const int64_t panels = (w->rows + GEODEC__COLUMN_ROWS - 1) / GEODEC__COLUMN_ROWS;
+        const int type = column_type(w, l->decode);
+        l->floats += panels * geodec__column_panel(GEODEC_GGML_F32, w->cols);
+        if (type < 0) return;
+        e.bytes = panels * geodec__column_panel(type, w->cols);
+        e.columns =
+            (geodec__columns){.data = p->data ? p->data + l->at : NULL, .rows = w->rows, .cols = w->cols, .type = type};
+    } else {
+        if ((p->kind == GEODEC__PREPARE_COPIES) == (f != NULL)) return;
+        e.panels = (geodec__panels){.format = f, .rows = w->rows};
+        if (f) {
+            e.panels.records = w->cols / (32 * f->blocks);
+            e.unit = geodec__panel_bytes(&e.panels);
+            e.bytes = geodec__panels_count(w->rows) * e.unit;
+            if (e.unit > p->widest) p->widest = e.unit;
+        }
     }
-    if (l->p->entry) {
-        entry *e = &l->p->entry[l->n];
-        e->w = *w;
-        e->panels = panels;
-        e->at = l->at;
-        e->unit = unit;
-        e->bytes = bytes;
-    }
+    if (p->entry) p->entry[l->n] = e;
     l->n++;
-    l->at += (bytes + 63) / 64 * 64;
+    l->at += (e.bytes + 63) / 64 * 64;
 }
 
 static int by_use(const void *a, const void *b)
@@ -84,40 +103,67 @@ static int by_use(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    return (x->w.data > y->w.data) - (x->w.data < y->w.data);
-}
-
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* Too few or too many copies, or copies without memory, stay in the map: an empty table. Panels without memory stay
- * listed as missing. */
-static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepare **out,
-                            geodec_err *err)
+/* Whether so many bytes are moved. */
+static bool wanted(const listing *l)
+{
+    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    switch (l->p->kind) {
+    case GEODEC__PREPARE_PANELS:
+        return l->at <= memory - memory / LEFT;
+    case GEODEC__PREPARE_COPIES:
+        return l->at >= SMALLEST && l->at <= memory / PART;
+    default:
+        return l->at <= MOST;
+    }
+}
+
+/* Memory comes zeroed, so panels of columns end in zeros. */
+static geodec_status pack_columns(geodec__prepare *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    float *room = NULL;
+    int64_t widest = 0;
+    for (int64_t i = 0; i < p->n; i++) widest = p->entry[i].w.cols > widest ? p->entry[i].w.cols : widest;
+    GEODEC_NEW(room, widest);
+    for (int64_t i = 0; i < p->n; i++)
+        geodec__columns_pack(&p->entry[i].w, p->entry[i].columns.type, p->data + p->entry[i].at, room);
+    atomic_store(&p->done, true);
+done:
+    geodec_mem_free(room);
+    return st;
+}
+
+/* Matrices that are not wanted, or copies and columns without memory, stay in the map: an empty table. Panels without
+ * memory stay listed as missing. */
+static geodec_status create(const geodec_model *m, geodec_arithmetic a, geodec__prepare_kind kind,
+                            geodec__prepare **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__prepare *p = NULL;
     GEODEC_NEW(p, 1);
-    p->copies = copies;
+    p->kind = kind;
     listing l = {.p = p, .arithmetic = a};
-    geodec__matrices_each(m, add, &l);
-    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    const bool wanted = p->copies ? l.at >= SMALLEST && l.at <= memory / PART : l.at <= memory - memory / LEFT;
-    if (l.n > 0 && wanted) p->data = geodec_mem_map(l.at);
-    if (p->data || !p->copies) {
+    geodec__weights_each(m, add, &l);
+    const bool decode = kind == GEODEC__PREPARE_COLUMNS && l.floats <= DECODED;
+    if (decode) {
+        l = (listing){.p = p, .decode = true};
+        geodec__weights_each(m, add, &l);
+    }
+    if (l.n > 0 && wanted(&l)) p->data = geodec_mem_map(l.at);
+    if (p->data || kind == GEODEC__PREPARE_PANELS) {
         p->bytes = p->data ? l.at : 0;
-        GEODEC_NEW(p->entry, l.n);
-        GEODEC_NEW(p->order, l.n);
-        l = (listing){.p = p, .arithmetic = a};
-        geodec__matrices_each(m, add, &l);
+        GEODEC_NEW_ALL(l.n, p->entry, p->order);
+        l = (listing){.p = p, .arithmetic = a, .decode = decode};
+        geodec__weights_each(m, add, &l);
         p->n = l.n;
-        qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_place);
+        qsort(p->entry, (size_t)p->n, sizeof *p->entry, geodec__weights_by_place);
         for (int64_t i = 0; i < p->n; i++) p->order[i] = &p->entry[i];
         qsort(p->order, (size_t)p->n, sizeof *p->order, by_use);
     }
     atomic_init(&p->done, p->n == 0 || !p->data);
+    if (kind == GEODEC__PREPARE_COLUMNS) GEODEC_TRY(pack_columns(p, err));
     *out = p;
     p = NULL;
 done:
@@ -125,36 +171,24 @@ done:
     return st;
 }
 
-static geodec_status once(const geodec_model *model, geodec_arithmetic a, bool copies, geodec__prepare **out,
-                          geodec_err *err)
+geodec_status geodec__prepare_of(const geodec_model *model, geodec_arithmetic a, geodec__prepare_kind kind,
+                                 geodec__prepare **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = (geodec_model *)(uintptr_t)model;
     pthread_mutex_lock(m->lazy);
-    geodec__prepare **p = copies ? &m->copies[a] : &m->panels[a];
-    if (!*p) st = create(m, a, copies, p, err);
+    geodec__prepare **p = &m->prepared[kind][a];
+    if (!*p) st = create(m, a, kind, p, err);
     *out = *p;
     pthread_mutex_unlock(m->lazy);
     return st;
-}
-
-geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out, geodec_err *err)
-{
-    return once(m, a, false, out, err);
-}
-
-geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out, geodec_err *err)
-{
-    return once(m, a, true, out, err);
 }
 
 void geodec__prepare_free(geodec__prepare *p)
 {
     if (!p) return;
     geodec_mem_unmap(p->data, p->bytes);
-    geodec_mem_free(p->entry);
-    geodec_mem_free(p->order);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->entry, p->order, p);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
@@ -194,17 +228,18 @@ static void move(const geodec_model *m, entry *e, uint8_t *to, geodec_pool *pool
 static void move_share(const geodec_model *m, geodec__prepare *p, geodec_pool *pool, int64_t share)
 {
     int64_t moved = 0;
-    /* what the first pass read must not stay in memory with the panels */
-    if (!p->copies) geodec_gguf_release_all(m->gguf, NULL, 0);
+    /* the file's pages that the first pass read must not stay in memory with the panels */
+    if (p->kind == GEODEC__PREPARE_PANELS) geodec_gguf_release_all(m->gguf, NULL, 0);
     for (; p->next < p->n && moved < share; p->next++) {
         move(m, p->order[p->next], p->data + p->order[p->next]->at, pool);
         moved += p->order[p->next]->bytes;
     }
     if (p->next < p->n) return;
-    /* read-around pages are released too; rows of an embedding are read again when looked up */
+    /* read-ahead pages are released too; rows of an embedding are read again when they are looked up */
     const geodec__matrix *rare = &m->embedding;
-    geodec_gguf_release_all(m->gguf, p->copies ? NULL : rare->data,
-                            p->copies ? 0 : (size_t)(rare->rows * rare->row_bytes));
+    const bool looked_up = p->kind == GEODEC__PREPARE_PANELS;
+    geodec_gguf_release_all(m->gguf, looked_up ? rare->data : NULL,
+                            looked_up ? (size_t)(rare->rows * rare->row_bytes) : 0);
     atomic_store_explicit(&p->done, true, memory_order_release);
 }
 
@@ -213,24 +248,16 @@ void geodec__prepare_pass(const geodec_model *m, geodec__prepare *p, geodec_pool
     if (!p || atomic_load_explicit(&p->done, memory_order_acquire)) return;
     pthread_mutex_lock(m->lazy);
     if ((p->passes++ > 0 || now) && p->next < p->n)
-        move_share(m, p, pool, p->copies && !now ? p->bytes / PASSES : p->bytes);
+        move_share(m, p, pool, p->kind == GEODEC__PREPARE_COPIES && !now ? p->bytes / PASSES : p->bytes);
     pthread_mutex_unlock(m->lazy);
 }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
+/* The comparison reads the first member of an entry, its matrix. */
 static const entry *find(const geodec__prepare *p, const geodec__matrix *w)
 {
-    int64_t lo = 0, hi = p ? p->n : 0;
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (p->entry[mid].w.data == w->data) return &p->entry[mid];
-        if (p->entry[mid].w.data < w->data)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NULL;
+    return p && p->n > 0 ? bsearch(w, p->entry, (size_t)p->n, sizeof *p->entry, geodec__weights_by_place) : NULL;
 }
 
 static const uint8_t *moved_to(const geodec__prepare *p, const entry *e)
@@ -252,6 +279,12 @@ const uint8_t *geodec__prepare_data(const geodec__prepare *p, const geodec__matr
     const entry *e = find(p, w);
     const uint8_t *to = e ? moved_to(p, e) : NULL;
     return to ? to : w->data;
+}
+
+geodec__columns geodec__prepare_columns(const geodec__prepare *p, const geodec__matrix *w)
+{
+    const entry *e = find(p, w);
+    return e ? e->columns : (geodec__columns){0};
 }
 
 bool geodec__prepare_empty(const geodec__prepare *p) { return p->n == 0; }

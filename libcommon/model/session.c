@@ -10,13 +10,15 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
-static geodec_status new_rows(float **data, float ***row, int64_t n, int64_t width, geodec_err *err)
+/* Pointers to n rows of zeros, and the rows behind them in the same memory. */
+static geodec_status new_rows(float ***row, int64_t n, int64_t width, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t stride = geodec__apart(width);
-    GEODEC_NEW(*data, n * stride);
-    GEODEC_NEW(*row, n);
-    for (int64_t i = 0; i < n; i++) (*row)[i] = *data + i * stride;
+    const int64_t stride = geodec__apart(width), head = (n * (int64_t)sizeof(float *) + 63) / 64 * 64;
+    uint8_t *memory;
+    GEODEC_NEW(memory, head + n * stride * (int64_t)sizeof(float));
+    *row = (float **)(void *)memory;
+    for (int64_t i = 0; i < n; i++) (*row)[i] = (float *)(void *)(memory + head) + i * stride;
 done:
     return st;
 }
@@ -27,27 +29,23 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, q = (int64_t)c->n_head * c->head_dim, mixed = c->n_head * s->cache.v_dim;
     const int64_t places = n * larger(1, c->n_expert_used);
-    GEODEC_TRY(new_rows(&s->x, &s->x_row, n, c->d_model, err));
-    GEODEC_TRY(new_rows(&s->norm, &s->norm_row, n, c->d_model, err));
-    GEODEC_TRY(new_rows(&s->query, &s->query_row, n, q, err));
-    GEODEC_TRY(new_rows(&s->key, &s->key_row, n, s->cache.k_heads * s->cache.k_dim, err));
-    GEODEC_TRY(new_rows(&s->value, &s->value_row, n, s->cache.v_heads * s->cache.v_dim, err));
-    GEODEC_TRY(new_rows(&s->mixed, &s->mixed_row, n, mixed, err));
-    if (s->attend_dim != c->head_dim) GEODEC_TRY(new_rows(&s->wide, &s->wide_row, n, c->n_head * s->attend_dim, err));
-    GEODEC_TRY(new_rows(&s->gate, &s->gate_row, places, c->d_ff, err));
-    GEODEC_TRY(new_rows(&s->up, &s->up_row, places, c->d_ff, err));
-    GEODEC_TRY(new_rows(&s->down, &s->down_row, places, c->d_model, err));
-    if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low, &s->low_row, 3 * n, s->model->factor_rank, err));
+    GEODEC_TRY(new_rows(&s->x_row, n, c->d_model, err));
+    GEODEC_TRY(new_rows(&s->norm_row, n, c->d_model, err));
+    GEODEC_TRY(new_rows(&s->query_row, n, q, err));
+    GEODEC_TRY(new_rows(&s->key_row, n, s->cache.k_heads * s->cache.k_dim, err));
+    GEODEC_TRY(new_rows(&s->value_row, n, s->cache.v_heads * s->cache.v_dim, err));
+    GEODEC_TRY(new_rows(&s->mixed_row, n, mixed, err));
+    if (s->attend_dim != c->head_dim) GEODEC_TRY(new_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
+    GEODEC_TRY(new_rows(&s->gate_row, places, c->d_ff, err));
+    GEODEC_TRY(new_rows(&s->up_row, places, c->d_ff, err));
+    GEODEC_TRY(new_rows(&s->down_row, places, c->d_model, err));
+    if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
-    GEODEC_NEW(s->output, n);
-    GEODEC_NEW(s->want, n);
-    GEODEC_NEW(s->parent, n);
-    GEODEC_NEW(s->depth, n);
+    GEODEC_NEW_ALL(n, s->output, s->want, s->parent, s->depth);
     GEODEC_NEW(s->job, larger(3, c->n_expert));
     if (c->n_expert > 0) {
-        GEODEC_TRY(new_rows(&s->router, &s->router_row, n, c->n_expert, err));
-        GEODEC_NEW(s->expert_id, places * c->n_layer);
-        GEODEC_NEW(s->expert_weight, places * c->n_layer);
+        GEODEC_TRY(new_rows(&s->router_row, n, c->n_expert, err));
+        GEODEC_NEW_ALL(places * c->n_layer, s->expert_id, s->expert_weight);
         GEODEC_NEW(s->assigned, places);
         GEODEC_NEW(s->expert_end, c->n_expert);
     }
@@ -80,7 +78,7 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
-    GEODEC_TRY(geodec__prepare_panels(s->model, s->arithmetic, &s->prepared, err));
+    GEODEC_TRY(geodec__prepare_of(s->model, s->arithmetic, GEODEC__PREPARE_PANELS, &s->prepared, err));
     if (geodec__prepare_empty(s->prepared)) {
         s->prepared = NULL;
     } else {
@@ -129,8 +127,8 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_workers(s, err));
     if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
-    GEODEC_TRY(geodec__prepare_copies(m, s->arithmetic, &s->copies, err));
-    if (s->kernels->columns) GEODEC_TRY(geodec__column_table_of(m, &s->columns, err));
+    GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, GEODEC__PREPARE_COPIES, &s->copies, err));
+    if (s->kernels->columns) GEODEC_TRY(geodec__prepare_of(m, GEODEC_EXACT, GEODEC__PREPARE_COLUMNS, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
@@ -145,37 +143,19 @@ void geodec_session_destroy(geodec_session *s)
 {
     if (!s) return;
     geodec__cache_destroy(s);
-    float *const data[] = {s->cosine, s->sine, s->x,    s->norm,   s->query,         s->key, s->value,  s->mixed,
-                           s->gate,   s->up,   s->down, s->router, s->expert_weight, s->low, s->update, s->wide};
-    float **const rows[] = {s->x_row,     s->norm_row, s->query_row,  s->key_row,  s->value_row,
-                            s->mixed_row, s->gate_row, s->up_row,     s->down_row, s->router_row,
-                            s->output,    s->low_row,  s->update_row, s->wide_row};
-    for (size_t i = 0; i < sizeof data / sizeof *data; i++) geodec_mem_free(data[i]);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) geodec_mem_free(rows[i]);
-    geodec_mem_free(s->rope_step);
-    geodec_mem_free(s->input);
-    geodec_mem_free(s->want);
-    geodec_mem_free(s->parent);
-    geodec_mem_free(s->depth);
-    geodec_mem_free(s->job);
-    geodec_mem_free(s->made);
-    geodec_mem_free(s->expert_id);
-    geodec_mem_free(s->assigned);
-    geodec_mem_free(s->expert_end);
-    for (int i = 0; i < s->n_workers; i++) {
-        geodec_mem_free(s->worker[i].weights);
-        geodec_mem_free(s->worker[i].panel);
-        geodec_mem_free(s->worker[i].job);
-        geodec_mem_free(s->worker[i].expert_end);
-    }
+    GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
+                s->down_row, s->router_row, s->low_row, s->update_row, s->wide_row, s->output, s->cosine, s->sine,
+                s->expert_weight, s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id,
+                s->assigned, s->expert_end);
+    for (int i = 0; i < s->n_workers; i++)
+        GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
-    geodec_mem_free(s->worker);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->worker, s);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------- */
+/* ---- accessors --------------------------------------------------------------------------------------------------- */
 
 void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 {
@@ -185,13 +165,10 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
 
 geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (fn && !s->update_row)
-        GEODEC_TRY(new_rows(&s->update, &s->update_row, s->max_batch, s->model->config.d_model, err));
+    if (fn && !s->update_row) GEODEC_PASS(new_rows(&s->update_row, s->max_batch, s->model->config.d_model, err));
     s->watch_update = fn;
     s->watch_update_ctx = ctx;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 const geodec_model *geodec_session_model(const geodec_session *s) { return s->model; }

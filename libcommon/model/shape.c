@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "gguf/quantize.h"
 #include "model/shape_internal.h"
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/vocab_train.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,19 +74,18 @@ const geodec_shape *geodec_shape_named(const char *name)
 static geodec_status put_keys(geodec_gguf_writer *w, const geodec_shape *s, const char *type, uint64_t seed,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char text[256], key[96];
 #define KEY(suffix) ((void)snprintf(key, sizeof key, "%s.%s", s->arch, suffix), key)
-#define U32(suffix, v) GEODEC_TRY(geodec_gguf_put_u32(w, KEY(suffix), (uint32_t)(v), err))
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.architecture", s->arch, err));
+#define U32(suffix, v) GEODEC_PASS(geodec_gguf_put_u32(w, KEY(suffix), (uint32_t)(v), err))
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.architecture", s->arch, err));
     (void)snprintf(text, sizeof text, "%s shape, random weights (%s, seed %llu)", s->title, type,
                    (unsigned long long)seed);
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.name", text, err));
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.name", text, err));
     (void)snprintf(text, sizeof text,
                    "Random weights and a made-up vocabulary in the shape of %s, for measurements of speed only: its "
                    "text means nothing and it is not that model.",
                    s->title);
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.description", text, err));
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.description", text, err));
     U32("block_count", s->n_layer);
     U32("embedding_length", s->d_model);
     U32("feed_forward_length", s->d_ff);
@@ -99,17 +98,16 @@ static geodec_status put_keys(geodec_gguf_writer *w, const geodec_shape *s, cons
         U32("expert_count", s->n_expert);
         U32("expert_used_count", s->n_expert_used);
     }
-    GEODEC_TRY(geodec_gguf_put_f32(w, KEY("rope.freq_base"), (float)s->rope_base, err));
-    GEODEC_TRY(geodec_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), s->rms_eps, err));
+    GEODEC_PASS(geodec_gguf_put_f32(w, KEY("rope.freq_base"), (float)s->rope_base, err));
+    GEODEC_PASS(geodec_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), s->rms_eps, err));
 #undef U32
 #undef KEY
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- vocabulary ------------------------------------------------------------------------------------------------- */
 
-enum { PIECE = 12, FIRST_STRING = 260 };
+enum { PIECE = 12 };
 
 /* Strings of letters, shorter ones first: "a" .. "z", "aa", "ba", ... Each longer one is a pair of earlier pieces, so
  * the tokenizer can merge into it. */
@@ -122,47 +120,31 @@ static void letters(int64_t i, char out[PIECE])
     out[n] = '\0';
 }
 
-static geodec_status put_vocabulary(geodec_gguf_writer *w, int32_t n, geodec_err *err)
+/* The pieces are the mark of a word's start, then strings of letters. */
+static geodec_status put_vocabulary(geodec_gguf_writer *w, int32_t n_vocab, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const int32_t n = n_vocab - GEODEC_VOCAB_FIRST_PIECE;
     char(*text)[PIECE] = NULL;
     const char **piece = NULL;
     size_t *length = NULL;
     float *score = NULL;
-    int32_t *type = NULL;
     geodec_tokenizer *t = NULL;
-    static const char *const first[] = {"<unk>", "<s>", "</s>"};
-    GEODEC_NEW(text, n);
-    GEODEC_NEW(piece, n);
-    GEODEC_NEW(length, n);
-    GEODEC_NEW(score, n);
-    GEODEC_NEW(type, n);
+    GEODEC_NEW_ALL(n, text, piece, length, score);
     for (int32_t i = 0; i < n; i++) {
-        type[i] = i == 0                 ? GEODEC_TOKEN_UNKNOWN
-                  : i < 3                ? GEODEC_TOKEN_CONTROL
-                  : i < FIRST_STRING - 1 ? GEODEC_TOKEN_BYTE
-                                         : GEODEC_TOKEN_NORMAL;
-        if (i < 3)
-            (void)snprintf(text[i], PIECE, "%s", first[i]);
-        else if (i < FIRST_STRING - 1)
-            (void)snprintf(text[i], PIECE, "<0x%02X>", (unsigned)(i - 3));
-        else if (i == FIRST_STRING - 1)
-            (void)snprintf(text[i], PIECE, "\xe2\x96\x81"); /* the mark of a word's start */
+        if (i == 0)
+            (void)snprintf(text[i], PIECE, "\xe2\x96\x81");
         else
-            letters(i - FIRST_STRING, text[i]);
+            letters(i - 1, text[i]);
         piece[i] = text[i];
         length[i] = strlen(text[i]);
-        score[i] = i < FIRST_STRING ? 0.0f : (float)(FIRST_STRING - i);
+        score[i] = i == 0 ? 0.0f : (float)(1 - i);
     }
-    GEODEC_TRY(geodec_tokenizer_create(n, piece, length, score, type, 1, 2, 0, &t, err));
+    GEODEC_TRY(geodec_vocab_create(n, piece, length, score, &t, err));
     GEODEC_TRY(geodec_tokenizer_put(t, w, err));
 done:
     geodec_tokenizer_destroy(t);
-    geodec_mem_free(text);
-    geodec_mem_free(piece);
-    geodec_mem_free(length);
-    geodec_mem_free(score);
-    geodec_mem_free(type);
+    GEODEC_FREE(text, piece, length, score);
     return st;
 }
 
@@ -265,7 +247,6 @@ static void fill_task(void *ctx, int64_t task, int worker)
 static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint64_t seed, geodec_pool *pool,
                                    uint8_t *buffer, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__random_blocks blocks = geodec__shape_random_blocks_of(t->type);
     const int64_t groups = t->cols * t->rows * t->count / blocks.elements;
     piece p = {.t = t,
@@ -277,24 +258,22 @@ static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint6
     for (; p.first < groups; p.first += p.n) {
         p.n = groups - p.first < BUFFER / blocks.bytes ? groups - p.first : BUFFER / blocks.bytes;
         geodec_pool_run_dynamic(pool, (p.n + TASK_GROUPS - 1) / TASK_GROUPS, fill_task, &p);
-        GEODEC_TRY(geodec_gguf_stream(w, buffer, (size_t)(p.n * blocks.bytes), err));
+        GEODEC_PASS(geodec_gguf_stream(w, buffer, (size_t)(p.n * blocks.bytes), err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status check(const char *path, const geodec_shape *s, const char *type, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *slash = strrchr(path, '/');
     if (!strstr(slash ? slash + 1 : path, "random"))
-        GEODEC_THROW(GEODEC_INVAL, "%s: the name of a file with random weights must contain 'random'", path);
+        GEODEC_FAIL(GEODEC_INVAL, "%s: the name of a file with random weights must contain 'random'", path);
     if (geodec_quantize_type(type, &(geodec_quantize_facts){0}, "blk.0.attn_q.weight", 256) < 0)
-        GEODEC_THROW(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
-    if (s->n_vocab <= FIRST_STRING || s->n_layer < 1 || s->n_layer > 1024 || s->d_model % 32 || s->d_ff % 32)
-        GEODEC_THROW(GEODEC_INVAL, "shape '%s': too small or not a multiple of 32", s->name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
+    if (s->n_vocab <= GEODEC_VOCAB_FIRST_PIECE + 1 || s->n_layer < 1 || s->n_layer > 1024 || s->d_model % 32 ||
+        s->d_ff % 32)
+        GEODEC_FAIL(GEODEC_INVAL, "shape '%s': too small or not a multiple of 32", s->name);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const char *type, uint64_t seed,
@@ -325,7 +304,6 @@ geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const 
     GEODEC_TRY(st);
 done:
     geodec_gguf_writer_abandon(w);
-    geodec_mem_free(buffer);
-    geodec_mem_free(p.tensor);
+    GEODEC_FREE(buffer, p.tensor);
     return st;
 }

@@ -63,7 +63,7 @@ static void add(void *ctx, const geodec__matrix *w)
 int32_t geodec__team_rows(const geodec_model *m)
 {
     size all = {0};
-    geodec__matrices_each(m, add, &all);
+    geodec__weights_each(m, add, &all);
     return all.bytes > MOST_BYTES ? 0 : all.weights <= SHORT ? 1 : EVEN;
 }
 

@@ -42,56 +42,50 @@ static geodec_status missing(const binder *b)
 static geodec_status check_shape(const geodec_gguf_tensor *t, int64_t cols, int64_t rows, int64_t count,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t want[4] = {cols, rows, count, 1}; /* trailing ones do not count: [n] and [n, 1] are the same vector */
     if (memcmp(want, t->dim, sizeof want) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' is [%lld, %lld, %lld, %lld], not [%lld, %lld, %lld, 1]", t->name,
-                     (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
-                     (long long)want[0], (long long)want[1], (long long)want[2]);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' is [%lld, %lld, %lld, %lld], not [%lld, %lld, %lld, 1]", t->name,
+                    (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
+                    (long long)want[0], (long long)want[1], (long long)want[2]);
+    return GEODEC_OK;
 }
 
 /* cols inputs, rows outputs, count matrices in one tensor (experts; 1 otherwise). */
 static geodec_status bind_matrix(binder *b, int32_t layer, const char *suffix, int64_t cols, int64_t rows,
                                  int64_t count, geodec__matrix *out)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     const geodec_gguf_tensor *t = find(b, layer, suffix);
-    if (!t) GEODEC_TRY(missing(b));
-    GEODEC_TRY(check_shape(t, cols, rows, count, err));
+    if (!t) GEODEC_PASS(missing(b));
+    GEODEC_PASS(check_shape(t, cols, rows, count, err));
     *out = (geodec__matrix){.data = t->data,
                             .rows = rows,
                             .cols = cols,
                             .row_bytes = (int64_t)geodec_ggml_bytes(geodec_ggml_traits_of(t->type), cols),
                             .type = t->type};
     mark(b, t);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Decoded to float32. A missing one stays NULL unless it is required. */
 static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t n,
                                  const float **out)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
     if (!t) {
-        if (presence == GEODEC__ALWAYS) GEODEC_TRY(missing(b));
-        goto done;
+        if (presence == GEODEC__ALWAYS) GEODEC_PASS(missing(b));
+        return GEODEC_OK;
     }
-    GEODEC_TRY(check_shape(t, n, 1, 1, err));
+    GEODEC_PASS(check_shape(t, n, 1, 1, err));
     geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(b->vector_at[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)i);
     *out = b->vector_at;
     b->vector_at += geodec__pad(n);
     mark(b, t);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- parts of a layer ------------------------------------------------------------------------------------------- */
@@ -107,108 +101,101 @@ static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t ro
 
 static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
     const geodec__presence norm = a->qk_norm == GEODEC__QK_PLAIN ? GEODEC__NEVER : GEODEC__ALWAYS;
     const bool whole = a->qk_norm == GEODEC__QK_WHOLE;
-    GEODEC_TRY(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
     if (a->fused && find(b, i, "attn_qkv.weight")) {
         geodec__matrix all;
-        GEODEC_TRY(bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
+        GEODEC_PASS(bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
         l->q = slice(&all, 0, q);
         l->k = slice(&all, q, kv);
         l->v = slice(&all, q + kv, kv);
     } else {
-        GEODEC_TRY(bind_matrix(b, i, "attn_q.weight", d, q, 1, &l->q));
-        GEODEC_TRY(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
-        GEODEC_TRY(bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
+        GEODEC_PASS(bind_matrix(b, i, "attn_q.weight", d, q, 1, &l->q));
+        GEODEC_PASS(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
+        GEODEC_PASS(bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
     }
     const bool biased = find(b, i, "attn_q.bias") || find(b, i, "attn_k.bias") || find(b, i, "attn_v.bias");
     /* one of the three alone is a damaged file */
     const geodec__presence bias = a->qkv_bias == GEODEC__MAYBE && biased ? GEODEC__ALWAYS : a->qkv_bias;
-    GEODEC_TRY(bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
-    GEODEC_TRY(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
-    GEODEC_TRY(bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
-    GEODEC_TRY(bind_vector(b, norm, i, "attn_q_norm.weight", whole ? q : c->head_dim, &l->q_norm));
-    GEODEC_TRY(bind_vector(b, norm, i, "attn_k_norm.weight", whole ? kv : c->head_dim, &l->k_norm));
-    GEODEC_TRY(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
-    GEODEC_TRY(bind_vector(b, a->o_bias, i, "attn_output.bias", d, &l->o_bias));
+    GEODEC_PASS(bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
+    GEODEC_PASS(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
+    GEODEC_PASS(bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
+    GEODEC_PASS(bind_vector(b, norm, i, "attn_q_norm.weight", whole ? q : c->head_dim, &l->q_norm));
+    GEODEC_PASS(bind_vector(b, norm, i, "attn_k_norm.weight", whole ? kv : c->head_dim, &l->k_norm));
+    GEODEC_PASS(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
+    GEODEC_PASS(bind_vector(b, a->o_bias, i, "attn_output.bias", d, &l->o_bias));
     l->window = geodec__slides(c->window_period, i) ? c->window : 0;
     l->rope = l->window && c->rope_base_local > 0 ? 1 : 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* All experts in one tensor <name>_exps, or one tensor each: <name>.E (files of before 2024-04). */
 static geodec_status bind_experts(binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
                                   geodec__matrix *out)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     char suffix[SUFFIX];
     (void)snprintf(suffix, sizeof suffix, "%s.0.weight", name);
     if (!find(b, layer, suffix)) {
         (void)snprintf(suffix, sizeof suffix, "%s_exps.weight", name);
-        GEODEC_TRY(bind_matrix(b, layer, suffix, cols, rows, b->c->n_expert, out));
-        goto done;
+        GEODEC_PASS(bind_matrix(b, layer, suffix, cols, rows, b->c->n_expert, out));
+        return GEODEC_OK;
     }
     geodec__matrix all = {0};
     for (int32_t e = 0; e < b->c->n_expert; e++) {
         geodec__matrix one;
         (void)snprintf(suffix, sizeof suffix, "%s.%d.weight", name, e);
-        GEODEC_TRY(bind_matrix(b, layer, suffix, cols, rows, 1, &one));
+        GEODEC_PASS(bind_matrix(b, layer, suffix, cols, rows, 1, &one));
         if (e == 0) {
             all = one;
             all.expert = b->expert_at;
         }
         if (one.type != all.type)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' is of another type than that of expert 0", b->name);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of another type than that of expert 0", b->name);
         *b->expert_at++ = one.data;
     }
     *out = all;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const int64_t d = c->d_model, f = c->d_ff;
     const geodec__presence post = b->arch->post_norms ? GEODEC__ALWAYS : GEODEC__NEVER;
-    GEODEC_TRY(bind_vector(b, post, i, "post_attention_norm.weight", d, &l->attn_post_norm));
-    GEODEC_TRY(bind_vector(b, GEODEC__ALWAYS, i, "ffn_norm.weight", d, &l->ffn_norm));
+    GEODEC_PASS(bind_vector(b, post, i, "post_attention_norm.weight", d, &l->attn_post_norm));
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_norm.weight", d, &l->ffn_norm));
     if (c->n_expert > 0) {
-        GEODEC_TRY(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
-        GEODEC_TRY(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
-        GEODEC_TRY(bind_experts(b, i, "ffn_up", d, f, &l->up));
-        GEODEC_TRY(bind_experts(b, i, "ffn_down", f, d, &l->down));
+        GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
+        GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
+        GEODEC_PASS(bind_experts(b, i, "ffn_up", d, f, &l->up));
+        GEODEC_PASS(bind_experts(b, i, "ffn_down", f, d, &l->down));
     } else {
         if (b->arch->fused) {
             geodec__matrix both;
-            GEODEC_TRY(bind_matrix(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
+            GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
             l->gate = slice(&both, 0, f);
             l->up = slice(&both, f, f);
         } else {
-            GEODEC_TRY(bind_matrix(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
-            GEODEC_TRY(bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->up));
+            GEODEC_PASS(bind_matrix(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
+            GEODEC_PASS(bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->up));
         }
-        GEODEC_TRY(bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
+        GEODEC_PASS(bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
     }
-    GEODEC_TRY(bind_vector(b, post, i, "post_ffw_norm.weight", d, &l->ffn_post_norm));
-done:
-    return st;
+    GEODEC_PASS(bind_vector(b, post, i, "post_ffw_norm.weight", d, &l->ffn_post_norm));
+    return GEODEC_OK;
 }
 
 /* ---- the model -------------------------------------------------------------------------------------------------- */
 
 static geodec_status bind_divisors(binder *b, geodec_model *m)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     static const char *const names[][2] = {
         [GEODEC__DIVISORS_ONE] = {"rope_freqs.weight", NULL},
@@ -220,27 +207,24 @@ static geodec_status bind_divisors(binder *b, geodec_model *m)
             b->arch->divisors == GEODEC__DIVISORS_TWO && geodec_gguf_find(b->g, names[GEODEC__DIVISORS_TWO][1 - i])
                 ? GEODEC__ALWAYS
                 : GEODEC__MAYBE;
-        GEODEC_TRY(bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
+        GEODEC_PASS(bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
         for (int64_t k = 0; m->rope_divisor[i] && k < pairs; k++)
             if (!(m->rope_divisor[i][k] > 0))
-                GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': divisor %lld is not positive", b->name, (long long)k);
+                GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': divisor %lld is not positive", b->name, (long long)k);
     }
     if (!m->rope_divisor[1]) m->config.rope_n_ctx_original = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* An unknown tensor would be part of the function (a bias, frequency factors), so it is an error. */
 static geodec_status refuse_unexpected(const binder *b)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     for (int64_t i = 0; i < geodec_gguf_n_tensors(b->g); i++)
         if (!b->bound[i])
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' is not part of architecture '%s'",
-                         geodec_gguf_tensor_at(b->g, i)->name, b->arch->name);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is not part of architecture '%s'",
+                        geodec_gguf_tensor_at(b->g, i)->name, b->arch->name);
+    return GEODEC_OK;
 }
 
 /* Memory for every vector and every expert's pointer, counted from the tensors present. */
@@ -293,4 +277,26 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
 done:
     geodec_mem_free(b.bound);
     return st;
+}
+
+void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
+{
+    const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
+    for (int32_t i = 0; i < m->config.n_layer; i++) {
+        const geodec__layer *l = &m->layer[i];
+        const geodec__matrix *const single[] = {&l->q, &l->k, &l->v, &l->o, &l->router};
+        const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
+        for (size_t k = 0; k < sizeof single / sizeof *single; k++)
+            if (single[k]->data) fn(ctx, single[k]);
+        for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
+            if (!many[k]->data) continue;
+            for (int64_t e = 0; e < (l->router.data ? experts : 1); e++) {
+                const geodec__matrix w = geodec__expert(many[k], e);
+                fn(ctx, &w);
+            }
+        }
+        for (int k = 0; k < GEODEC_SLOTS; k++)
+            if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);
+    }
+    fn(ctx, &m->head);
 }

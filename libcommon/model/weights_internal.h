@@ -25,6 +25,14 @@ typedef struct geodec__layer {
     int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
 } geodec__layer;
 
+/* Layouts into which matrices are moved (prepare_internal.h). */
+typedef enum geodec__prepare_kind {
+    GEODEC__PREPARE_PANELS,
+    GEODEC__PREPARE_COPIES,
+    GEODEC__PREPARE_COLUMNS,
+    GEODEC__PREPARE_KINDS
+} geodec__prepare_kind;
+
 struct geodec_model {
     geodec_gguf *gguf;
     geodec_tokenizer *tokenizer;
@@ -35,16 +43,15 @@ struct geodec_model {
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
-    geodec__layer *layer;  /* [n_layer] */
-    pthread_mutex_t *lazy; /* guards what is made on first use: */
-    /* by arithmetic, NULL before the first session (panels_internal.h): weights for products in integers, and the
-     * others */
-    struct geodec__prepare *panels[GEODEC_ARITHMETICS], *copies[GEODEC_ARITHMETICS];
-    struct geodec__column_table *columns; /* of a small model (columns_internal.h), NULL before the first session */
-    uint8_t *factors;                     /* memory of factored slots (factors.h), NULL without */
-    int64_t factor_rank;                  /* largest k */
-    struct geodec__low *low;              /* a cache of low rank (lowkv.h), NULL without */
-    char fingerprint[GEODEC_SHA256_HEX];  /* of the file; empty until computed */
+    geodec__layer *layer; /* [n_layer] */
+    /* Made on first use, guarded by the mutex: matrices in other layouts (NULL before the first session), and the
+     * fingerprint. */
+    pthread_mutex_t *lazy;
+    struct geodec__prepare *prepared[GEODEC__PREPARE_KINDS][GEODEC_ARITHMETICS];
+    char fingerprint[GEODEC_SHA256_HEX]; /* of the file; empty until computed */
+    uint8_t *factors;                    /* memory of factored slots (factors.h), NULL without */
+    int64_t factor_rank;                 /* largest k */
+    struct geodec__low *low;             /* a cache of low rank (lowkv.h), NULL without */
 };
 
 /* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */

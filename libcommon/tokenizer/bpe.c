@@ -7,14 +7,12 @@
 
 /* GPT-2 writes each byte as a printable character: '!'..'~', U+00A1..U+00AC and U+00AE..U+00FF as themselves, the
  * other 68 as U+0100, U+0101, ... in the order of their values. */
-static bool printable(int b) { return (b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b != 0xad); }
-
 static int letter_of(int byte)
 {
-    if (printable(byte)) return byte;
-    int n = 0;
-    for (int b = 0; b < byte; b++) n += !printable(b);
-    return 0x100 + n;
+    return byte < 0x21                    ? 0x100 + byte
+           : byte >= 0x7f && byte <= 0xa0 ? 0x121 + byte - 0x7f
+           : byte == 0xad                 ? 0x143
+                                          : byte;
 }
 
 static size_t put_letter(int c, char *out)
@@ -31,10 +29,9 @@ static size_t put_letter(int c, char *out)
 /* Byte of a letter, -1 for another character. */
 static int byte_of(int c)
 {
-    if (c < 0x100) return printable(c) ? c : -1;
-    int left = c - 0x100;
+    if (c < 0x100) return letter_of(c) == c ? c : -1;
     for (int b = 0; b < 256; b++)
-        if (!printable(b) && left-- == 0) return b;
+        if (letter_of(b) == c) return b;
     return -1;
 }
 
@@ -66,16 +63,21 @@ typedef struct pair_slot {
     int32_t left, right, rank; /* rank -1: free slot */
 } pair_slot;
 
+typedef struct string {
+    char *text;
+    int32_t length;
+} string;
+
 struct geodec__bpe {
     merge *merge; /* [n_merges] in order of rank */
     int32_t n_merges;
     pair_slot *slot;
     uint64_t slot_mask;
-    char **extra; /* [n_extra] zero-terminated */
-    int32_t *extra_length;
-    int32_t n_extra, extra_room;
+    string *extra; /* [n_extra] */
+    int32_t n_extra;
+    int64_t extra_room;
     int32_t *extra_slot; /* used while merges are read */
-    int64_t extra_mask;
+    uint64_t extra_mask;
     int32_t byte[256]; /* string of each byte */
     char letter[256][2];
     uint8_t letter_bytes[256];
@@ -95,34 +97,27 @@ static int32_t rank_of(const geodec__bpe *b, int32_t left, int32_t right)
     }
 }
 
-static const char *string(const geodec_tokenizer *t, const geodec__bpe *b, int32_t id, size_t *n)
+static const char *text_of(const geodec_tokenizer *t, const geodec__bpe *b, int32_t id, size_t *n)
 {
-    if (id < t->n) {
-        *n = (size_t)t->length[id];
-        return t->bytes + t->at[id];
-    }
-    *n = (size_t)b->extra_length[id - t->n];
-    return b->extra[id - t->n];
+    *n = (size_t)(id < t->n ? t->length[id] : b->extra[id - t->n].length);
+    return id < t->n ? t->bytes + t->at[id] : b->extra[id - t->n].text;
 }
 
+/* Room for another string; its slot table is made again, four slots a string. */
 static geodec_status grow_extra(geodec__bpe *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int32_t room = b->extra_room ? 2 * b->extra_room : 64;
-    char **text = geodec_mem_grow(b->extra, b->extra_room, room, sizeof *text);
-    if (text) b->extra = text;
-    int32_t *length = geodec_mem_grow(b->extra_length, b->extra_room, room, sizeof *length);
-    if (length) b->extra_length = length;
-    if (!text || !length) GEODEC_THROW(GEODEC_NOMEM, "no memory for %d strings of merges", room);
-    b->extra_room = room;
+    int64_t slots = 256;
+    GEODEC_GROW(b->extra, b->n_extra, b->extra_room, 1);
+    while (slots < 4 * b->extra_room) slots *= 2;
     geodec_mem_free(b->extra_slot);
-    GEODEC_NEW(b->extra_slot, 4 * (int64_t)room);
-    memset(b->extra_slot, 0xff, 4 * (size_t)room * sizeof *b->extra_slot);
-    b->extra_mask = 4 * (int64_t)room - 1;
+    GEODEC_NEW(b->extra_slot, slots);
+    memset(b->extra_slot, 0xff, (size_t)slots * sizeof *b->extra_slot);
+    b->extra_mask = (uint64_t)slots - 1;
     for (int32_t i = 0; i < b->n_extra; i++) {
-        uint64_t h = geodec__vocabulary_hash(b->extra[i], (size_t)b->extra_length[i]);
-        while (b->extra_slot[h & (uint64_t)b->extra_mask] >= 0) h++;
-        b->extra_slot[h & (uint64_t)b->extra_mask] = i;
+        uint64_t h = geodec__vocabulary_hash(b->extra[i].text, (size_t)b->extra[i].length);
+        while (b->extra_slot[h & b->extra_mask] >= 0) h++;
+        b->extra_slot[h & b->extra_mask] = i;
     }
 done:
     return st;
@@ -139,18 +134,19 @@ static geodec_status number(const geodec_tokenizer *t, geodec__bpe *b, const cha
     if (b->n_extra == b->extra_room) GEODEC_TRY(grow_extra(b, err));
     uint64_t h = geodec__vocabulary_hash(text, n);
     for (;; h++) {
-        const int32_t i = b->extra_slot[h & (uint64_t)b->extra_mask];
+        const int32_t i = b->extra_slot[h & b->extra_mask];
         if (i < 0) break;
-        if ((size_t)b->extra_length[i] == n && memcmp(b->extra[i], text, n) == 0) {
+        if ((size_t)b->extra[i].length == n && memcmp(b->extra[i].text, text, n) == 0) {
             *id = t->n + i;
             goto done;
         }
     }
     if (b->n_extra > INT32_MAX / 2 - t->n) GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: too many strings");
-    GEODEC_NEW(b->extra[b->n_extra], n + 1);
-    memcpy(b->extra[b->n_extra], text, n);
-    b->extra_length[b->n_extra] = (int32_t)n;
-    b->extra_slot[h & (uint64_t)b->extra_mask] = b->n_extra;
+    string *const made = &b->extra[b->n_extra];
+    GEODEC_NEW(made->text, n + 1);
+    memcpy(made->text, text, n);
+    made->length = (int32_t)n;
+    b->extra_slot[h & b->extra_mask] = b->n_extra;
     *id = t->n + b->n_extra++;
 done:
     return st;
@@ -160,27 +156,25 @@ done:
 static geodec_status add_merge(const geodec_tokenizer *t, geodec__bpe *b, int64_t index, const char *text, size_t n,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char joined[GEODEC__MAX_PIECE];
     const char *blank = n > 2 ? memchr(text + 1, ' ', n - 2) : NULL;
-    if (!blank) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is not a pair", (long long)index);
+    if (!blank) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is not a pair", (long long)index);
     if (n - 1 > sizeof joined)
-        GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: merge %lld has %zu bytes; the limit is %d", (long long)index,
-                     n, GEODEC__MAX_PIECE);
+        GEODEC_FAIL(GEODEC_LIMIT, "tokenizer.ggml.merges: merge %lld has %zu bytes; the limit is %d", (long long)index,
+                    n, GEODEC__MAX_PIECE);
     const size_t left = (size_t)(blank - text), right = n - left - 1;
     merge m;
-    GEODEC_TRY(number(t, b, text, left, &m.left, err));
-    GEODEC_TRY(number(t, b, blank + 1, right, &m.right, err));
-    if (rank_of(b, m.left, m.right) >= 0) goto done;
+    GEODEC_PASS(number(t, b, text, left, &m.left, err));
+    GEODEC_PASS(number(t, b, blank + 1, right, &m.right, err));
+    if (rank_of(b, m.left, m.right) >= 0) return GEODEC_OK;
     memcpy(joined, text, left);
     memcpy(joined + left, blank + 1, right);
-    GEODEC_TRY(number(t, b, joined, n - 1, &m.result, err));
+    GEODEC_PASS(number(t, b, joined, n - 1, &m.result, err));
     uint64_t h = pair_hash(m.left, m.right);
     while (b->slot[h & b->slot_mask].rank >= 0) h++;
     b->slot[h & b->slot_mask] = (pair_slot){m.left, m.right, b->n_merges};
     b->merge[b->n_merges++] = m;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__bpe_create(const geodec_tokenizer *t, const geodec__vocabulary *v, geodec__bpe **out,
@@ -214,21 +208,16 @@ done:
 void geodec__bpe_destroy(geodec__bpe *b)
 {
     if (!b) return;
-    for (int32_t i = 0; i < b->n_extra; i++) geodec_mem_free(b->extra[i]);
-    geodec_mem_free(b->extra);
-    geodec_mem_free(b->extra_length);
-    geodec_mem_free(b->extra_slot);
-    geodec_mem_free(b->merge);
-    geodec_mem_free(b->slot);
-    geodec_mem_free(b);
+    for (int32_t i = 0; i < b->n_extra; i++) geodec_mem_free(b->extra[i].text);
+    GEODEC_FREE(b->extra, b->extra_slot, b->merge, b->slot, b);
 }
 
 void geodec__bpe_digest(const geodec__bpe *b, geodec_sha256 *h)
 {
     geodec_sha256_update(h, &b->n_merges, sizeof b->n_merges);
     geodec_sha256_update(h, b->merge, (size_t)b->n_merges * sizeof *b->merge);
-    geodec_sha256_update(h, b->extra_length, (size_t)b->n_extra * sizeof *b->extra_length);
-    for (int32_t i = 0; i < b->n_extra; i++) geodec_sha256_update(h, b->extra[i], (size_t)b->extra_length[i]);
+    for (int32_t i = 0; i < b->n_extra; i++) geodec_sha256_update(h, &b->extra[i].length, sizeof b->extra[i].length);
+    for (int32_t i = 0; i < b->n_extra; i++) geodec_sha256_update(h, b->extra[i].text, (size_t)b->extra[i].length);
 }
 
 int64_t geodec__bpe_merges(const geodec__bpe *b) { return b->n_merges; }
@@ -236,8 +225,8 @@ int64_t geodec__bpe_merges(const geodec__bpe *b) { return b->n_merges; }
 size_t geodec__bpe_merge_text(const geodec_tokenizer *t, int64_t i, char *out)
 {
     size_t left, right;
-    const char *l = string(t, t->bpe, t->bpe->merge[i].left, &left);
-    const char *r = string(t, t->bpe, t->bpe->merge[i].right, &right);
+    const char *l = text_of(t, t->bpe, t->bpe->merge[i].left, &left);
+    const char *r = text_of(t, t->bpe, t->bpe->merge[i].right, &right);
     memcpy(out, l, left);
     out[left] = ' ';
     memcpy(out + left + 1, r, right);
@@ -252,10 +241,6 @@ typedef struct symbol {
     int32_t id, prev, next; /* next -1: the last; id -1: merged into its left neighbour */
 } symbol;
 
-typedef struct candidate {
-    int32_t rank, left, right;
-} candidate;
-
 typedef struct cached {
     uint8_t n_bytes, n_ids; /* n_bytes 0: empty */
     char bytes[CACHED_BYTES];
@@ -266,8 +251,8 @@ typedef struct encoder {
     const geodec_tokenizer *t;
     const geodec__bpe *b;
     symbol *symbol;
-    candidate *heap;
-    int64_t room, n_heap;
+    geodec__pair_heap heap;
+    int64_t room; /* symbols */
     cached *cache;
     uint64_t cache_mask;
     int32_t *ids;
@@ -282,7 +267,7 @@ static void put_string(encoder *e, int32_t id)
     }
     /* not a piece: byte by byte; a byte that is not a piece either is left out */
     size_t n;
-    const char *s = string(e->t, e->b, id, &n);
+    const char *s = text_of(e->t, e->b, id, &n);
     char text[GEODEC__MAX_PIECE];
     n = geodec__bpe_piece_text(s, n, text);
     for (size_t i = 0; i < n; i++) {
@@ -313,58 +298,32 @@ static void merge_short(encoder *e, const char *text, size_t n)
     for (size_t i = 0; i < n; i++) put_string(e, id[i]);
 }
 
-/* Lower rank first, then the leftmost. */
-static bool before(const candidate *a, const candidate *b)
-{
-    return a->rank < b->rank || (a->rank == b->rank && a->left < b->left);
-}
-
 static void push(encoder *e, int32_t left, int32_t right)
 {
     if (left < 0 || right < 0) return;
-    const candidate c = {rank_of(e->b, e->symbol[left].id, e->symbol[right].id), left, right};
-    if (c.rank < 0) return;
-    int64_t i = e->n_heap++;
-    for (; i > 0 && before(&c, &e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
-    e->heap[i] = c;
-}
-
-static candidate pop(encoder *e)
-{
-    const candidate top = e->heap[0], last = e->heap[--e->n_heap];
-    int64_t i = 0;
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= e->n_heap) break;
-        if (child + 1 < e->n_heap && before(&e->heap[child + 1], &e->heap[child])) child++;
-        if (!before(&e->heap[child], &last)) break;
-        e->heap[i] = e->heap[child];
-        i = child;
-    }
-    e->heap[i] = last;
-    return top;
+    const int32_t rank = rank_of(e->b, e->symbol[left].id, e->symbol[right].id);
+    if (rank >= 0) geodec__encode_push(&e->heap, (geodec__pair){(double)rank, left, right, rank});
 }
 
 static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (n > e->room) {
-        geodec_mem_free(e->symbol);
-        geodec_mem_free(e->heap);
+        GEODEC_FREE(e->symbol, e->heap.pair);
         e->symbol = NULL;
-        e->heap = NULL;
+        e->heap.pair = NULL;
         e->room = 0;
         GEODEC_NEW(e->symbol, n);
-        GEODEC_NEW(e->heap, 3 * (int64_t)n); /* one pair a boundary at first, two more per merge */
+        GEODEC_NEW(e->heap.pair, 3 * (int64_t)n); /* one pair a boundary at first, two more per merge */
         e->room = n;
     }
     for (int32_t i = 0; i < n; i++)
         e->symbol[i] = (symbol){e->b->byte[(unsigned char)text[i]], i - 1, i + 1 < n ? i + 1 : -1};
-    e->n_heap = 0;
+    e->heap.n = 0;
     for (int32_t i = 0; i + 1 < n; i++) push(e, i, i + 1);
-    while (e->n_heap > 0) {
-        const candidate c = pop(e);
-        const merge *m = &e->b->merge[c.rank];
+    while (e->heap.n > 0) {
+        const geodec__pair c = geodec__encode_pop(&e->heap);
+        const merge *m = &e->b->merge[c.tag];
         symbol *left = &e->symbol[c.left], *right = &e->symbol[c.right];
         if (left->id != m->left || right->id != m->right || left->next != c.right) continue; /* stale */
         left->id = m->result;
@@ -395,16 +354,15 @@ static int32_t whole_word(const encoder *e, const char *text, size_t n)
 
 static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     encoder *e = ctx;
     cached *c = NULL;
-    if (n == 0) goto done;
+    if (n == 0) return GEODEC_OK;
     if (n <= CACHED_BYTES) {
         c = &e->cache[geodec__vocabulary_hash(text, n) & e->cache_mask];
         if (c->n_bytes == n && memcmp(c->bytes, text, n) == 0) {
             memcpy(e->ids + e->n, c->id, c->n_ids * sizeof *c->id);
             e->n += c->n_ids;
-            goto done;
+            return GEODEC_OK;
         }
     }
     const int64_t first = e->n;
@@ -414,15 +372,14 @@ static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_e
     else if (n <= SHORT_WORD)
         merge_short(e, text, n);
     else
-        GEODEC_TRY(merge_long(e, text, (int32_t)n, err));
+        GEODEC_PASS(merge_long(e, text, (int32_t)n, err));
     if (c && e->n - first <= CACHED_IDS) {
         c->n_bytes = (uint8_t)n;
         c->n_ids = (uint8_t)(e->n - first);
         memcpy(c->bytes, text, n);
         memcpy(c->id, e->ids + first, c->n_ids * sizeof *c->id);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, size_t n, int32_t *ids, int64_t *count,
@@ -437,8 +394,6 @@ geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, si
     GEODEC_TRY(geodec__pretoken_split(t->pre, text, n, (geodec__word_sink){encode_word, &e}, err));
     *count = e.n;
 done:
-    geodec_mem_free(e.symbol);
-    geodec_mem_free(e.heap);
-    geodec_mem_free(e.cache);
+    GEODEC_FREE(e.symbol, e.heap.pair, e.cache);
     return st;
 }

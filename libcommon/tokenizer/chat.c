@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "io/json.h"
 #include "tokenizer/chat_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -12,8 +13,50 @@ geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geode
             *out = (geodec_chat_role)i;
             return GEODEC_OK;
         }
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "role '%.40s' is not system, user or assistant",
-                          name);
+    GEODEC_FAIL(GEODEC_FORMAT, "role '%.40s' is not system, user or assistant", name);
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+static geodec_status read_message(const geodec_json *v, geodec_chat_message *m, geodec_err *err)
+{
+    const char *role;
+    GEODEC_PASS(geodec_json_get_str(v, "role", &role, err));
+    GEODEC_PASS(geodec_chat_role_of(role, &m->role, err));
+    GEODEC_PASS(geodec_json_get_str(v, "content", &m->content, err));
+    m->n = strlen(m->content);
+    return GEODEC_OK;
+}
+
+geodec_status geodec_chat_conversation_parse(const char *json, size_t n, const char *name, geodec_conversation *out,
+                                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_conversation c = {0};
+    geodec_json *root = NULL;
+    GEODEC_TRY(geodec_json_parse(json, n, name, &root, err));
+    const geodec_json *inner = geodec_json_member(root, "messages"), *list = inner ? inner : root;
+    c.root = root;
+    c.n = geodec_json_length(list);
+    if (c.n < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: no array of messages", name);
+    if (c.n > GEODEC_CHAT_MESSAGES)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld messages; the limit is %d", name, (long long)c.n, GEODEC_CHAT_MESSAGES);
+    GEODEC_NEW(c.message, c.n);
+    for (int64_t i = 0; i < c.n; i++)
+        GEODEC_TRY_MSG(read_message(geodec_json_at(list, i), &c.message[i], err), "%s: message %lld", name,
+                       (long long)i);
+    *out = c;
+    c = (geodec_conversation){0};
+done:
+    geodec_chat_conversation_free(&c);
+    return st;
+}
+
+void geodec_chat_conversation_free(geodec_conversation *c)
+{
+    geodec_mem_free(c->message);
+    geodec_json_free(c->root);
+    *c = (geodec_conversation){0};
 }
 
 /* ---- the text --------------------------------------------------------------------------------------------------- */
@@ -45,15 +88,13 @@ static void put_plain(writer *w, const char *s, size_t n)
     put(w, s, n);
 }
 
-static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 static void put_content(writer *w, const geodec_chat_template *t, const geodec_chat_message *m)
 {
     const char *s = m->content;
     size_t n = m->n;
     if (t->trim[m->role]) {
-        for (; n > 0 && blank(*s); n--) s++;
-        while (n > 0 && blank(s[n - 1])) n--;
+        for (; n > 0 && geodec__is_blank(*s); n--) s++;
+        while (n > 0 && geodec__is_blank(s[n - 1])) n--;
     }
     put_plain(w, s, n);
 }
@@ -110,15 +151,13 @@ geodec_status geodec_chat_render(const geodec_chat_template *t, const geodec_cha
     *out = (geodec_chat_text){w.text, w.n, w.plain, w.n_plain};
     w = (writer){0};
 done:
-    geodec_mem_free(w.text);
-    geodec_mem_free(w.plain);
+    GEODEC_FREE(w.text, w.plain);
     return st;
 }
 
 void geodec_chat_text_free(geodec_chat_text *t)
 {
-    geodec_mem_free(t->text);
-    geodec_mem_free(t->plain);
+    GEODEC_FREE(t->text, t->plain);
     *t = (geodec_chat_text){0};
 }
 
@@ -174,9 +213,7 @@ static geodec_status encode_text(const geodec_chat_template *t, const geodec_tok
     *ids = id;
     id = NULL;
 done:
-    geodec_mem_free(words);
-    geodec_mem_free(plain);
-    geodec_mem_free(id);
+    GEODEC_FREE(words, plain, id);
     return st;
 }
 

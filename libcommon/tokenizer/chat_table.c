@@ -1,19 +1,18 @@
 #include "tokenizer/chat_internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
-#define CHATML                                                                                                         \
-    .before = {"<|im_start|>system\n", "<|im_start|>user\n", "<|im_start|>assistant\n"},                               \
-    .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"}, .generation = "<|im_start|>assistant\n"
 /* <|role|>, a line feed, the words, an end */
-#define ROLE_LINES(end)                                                                                                \
-    .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"}, .after = {end, end, end},                             \
-    .generation = "<|assistant|>\n"
+#define ROLES .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"}, .generation = "<|assistant|>\n"
+#define ROLE_LINES(end) ROLES, .after = {end, end, end}
+/* A message begins with the name of its role between `open` and `close`. */
+#define NAMED_ROLES(open, close, system, user, assistant)                                                              \
+    .before = {open system close, open user close, open assistant close}, .generation = open assistant close
+#define CHATML                                                                                                         \
+    NAMED_ROLES("<|im_start|>", "\n", "system", "user", "assistant"),                                                  \
+        .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"}
+#define TRIMMED .trim = {true, true, true}
 #define LLAMA2 .begin = "[INST] ", .turn = "[INST] ", .open_at_start = true
 #define LLAMA2_SYS .before = {"<<SYS>>\n", "", ""}, .after = {"\n<</SYS>>\n\n", " [/INST]", "</s>"}
-#define END_OF_SENTENCE                                                                                                \
-    "<\xef\xbd\x9c"                                                                                                    \
-    "end\xe2\x96\x81"                                                                                                  \
-    "of\xe2\x96\x81"                                                                                                   \
-    "sentence\xef\xbd\x9c>"
 
 static const geodec_chat_template table[] = {
     {.name = "chatml", CHATML},
@@ -23,7 +22,7 @@ static const geodec_chat_template table[] = {
     {.name = "llama2", LLAMA2, .before = {"", "", ""}, .after = {"\n", " [/INST]", "</s>"}},
     {.name = "llama2-sys", LLAMA2, LLAMA2_SYS},
     {.name = "llama2-sys-bos", .begin = "[INST] ", .turn = "<s>[INST] ", .open_at_start = true, LLAMA2_SYS},
-    {.name = "llama2-sys-strip", LLAMA2, LLAMA2_SYS, .trim = {true, true, true}},
+    {.name = "llama2-sys-strip", LLAMA2, LLAMA2_SYS, TRIMMED},
     {.name = "mistral-v1", .turn = " [INST] ", .before = {"", "", " "}, .after = {"\n\n", " [/INST]", "</s>"}},
     {.name = "mistral-v3",
      .turn = "[INST] ",
@@ -38,39 +37,28 @@ static const geodec_chat_template table[] = {
      .before = {"[SYSTEM_PROMPT]", "[INST]", ""},
      .after = {"[/SYSTEM_PROMPT]", "[/INST]", "</s>"}},
     {.name = "llama3",
-     .before = {"<|start_header_id|>system<|end_header_id|>\n\n", "<|start_header_id|>user<|end_header_id|>\n\n",
-                "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+     NAMED_ROLES("<|start_header_id|>", "<|end_header_id|>\n\n", "system", "user", "assistant"),
      .after = {"<|eot_id|>", "<|eot_id|>", "<|eot_id|>"},
-     .trim = {true, true, true},
-     .generation = "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+     TRIMMED},
     {.name = "llama4",
-     .before = {"<|header_start|>system<|header_end|>\n\n", "<|header_start|>user<|header_end|>\n\n",
-                "<|header_start|>assistant<|header_end|>\n\n"},
+     NAMED_ROLES("<|header_start|>", "<|header_end|>\n\n", "system", "user", "assistant"),
      .after = {"<|eot|>", "<|eot|>", "<|eot|>"},
-     .trim = {true, true, true},
-     .generation = "<|header_start|>assistant<|header_end|>\n\n"},
+     TRIMMED},
     {.name = "gemma",
      .before = {"", "<start_of_turn>user\n", "<start_of_turn>model\n"},
      .after = {"", "<end_of_turn>\n", "<end_of_turn>\n"},
-     .trim = {true, true, true},
+     TRIMMED,
      .system_with_user = true,
      .generation = "<start_of_turn>model\n"},
     {.name = "phi3", ROLE_LINES("<|end|>\n")},
     {.name = "phi4",
-     .before = {"<|im_start|>system<|im_sep|>", "<|im_start|>user<|im_sep|>", "<|im_start|>assistant<|im_sep|>"},
-     .after = {"<|im_end|>", "<|im_end|>", "<|im_end|>"},
-     .generation = "<|im_start|>assistant<|im_sep|>"},
+     NAMED_ROLES("<|im_start|>", "<|im_sep|>", "system", "user", "assistant"),
+     .after = {"<|im_end|>", "<|im_end|>", "<|im_end|>"}},
     {.name = "zephyr", ROLE_LINES("<|endoftext|>\n")},
     {.name = "zephyr-beta", ROLE_LINES("</s>\n")},
     {.name = "falcon3", ROLE_LINES("\n")},
-    {.name = "tulu",
-     .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"},
-     .after = {"\n", "\n", "</s>\n"},
-     .generation = "<|assistant|>\n"},
-    {.name = "olmoe",
-     .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"},
-     .after = {"\n", "\n", "<|endoftext|>\n"},
-     .generation = "<|assistant|>\n"},
+    {.name = "tulu", ROLES, .after = {"\n", "\n", "</s>\n"}},
+    {.name = "olmoe", ROLES, .after = {"\n", "\n", "<|endoftext|>\n"}},
     {.name = "vicuna",
      .before = {"", "USER: ", "ASSISTANT: "},
      .after = {"\n\n", "\n", "</s>\n"},
@@ -85,26 +73,22 @@ static const geodec_chat_template table[] = {
      .generation = "### Response:\n"},
     {.name = "deepseek2",
      .before = {"", "User: ", "Assistant: "},
-     .after = {"\n\n", "\n\n", END_OF_SENTENCE},
+     .after = {"\n\n", "\n\n", GEODEC__DEEPSEEK_END},
      .generation = "Assistant:"},
     {.name = "deepseek3",
      .before = {"", "<\xef\xbd\x9cUser\xef\xbd\x9c>",
                 "<\xef\xbd\x9c"
                 "Assistant\xef\xbd\x9c>"},
-     .after = {"\n\n", "", END_OF_SENTENCE},
+     .after = {"\n\n", "", GEODEC__DEEPSEEK_END},
      .generation = "<\xef\xbd\x9c"
                    "Assistant\xef\xbd\x9c>"},
     {.name = "command-r",
-     .before = {"<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>",
-                "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"},
+     NAMED_ROLES("<|START_OF_TURN_TOKEN|><|", "_TOKEN|>", "SYSTEM", "USER", "CHATBOT"),
      .after = {"<|END_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"},
-     .trim = {true, true, true},
-     .generation = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"},
+     TRIMMED},
     {.name = "granite",
-     .before = {"<|start_of_role|>system<|end_of_role|>", "<|start_of_role|>user<|end_of_role|>",
-                "<|start_of_role|>assistant<|end_of_role|>"},
-     .after = {"<|end_of_text|>\n", "<|end_of_text|>\n", "<|end_of_text|>\n"},
-     .generation = "<|start_of_role|>assistant<|end_of_role|>"},
+     NAMED_ROLES("<|start_of_role|>", "<|end_of_role|>", "system", "user", "assistant"),
+     .after = {"<|end_of_text|>\n", "<|end_of_text|>\n", "<|end_of_text|>\n"}},
 };
 
 const geodec_chat_template *geodec__chat_table(int i)

@@ -18,14 +18,44 @@ int geodec__encode_utf8(const unsigned char *p, size_t room)
     return n;
 }
 
+/* ---- pairs that may merge, best first --------------------------------------------------------------------------- */
+
+static bool before(const geodec__pair *a, const geodec__pair *b)
+{
+    return a->order < b->order || (!(b->order < a->order) && a->left < b->left);
+}
+
+void geodec__encode_push(geodec__pair_heap *h, geodec__pair p)
+{
+    int64_t i = h->n++;
+    for (; i > 0 && before(&p, &h->pair[(i - 1) / 2]); i = (i - 1) / 2) h->pair[i] = h->pair[(i - 1) / 2];
+    h->pair[i] = p;
+}
+
+geodec__pair geodec__encode_pop(geodec__pair_heap *h)
+{
+    const geodec__pair top = h->pair[0], last = h->pair[--h->n];
+    int64_t i = 0;
+    for (;;) {
+        int64_t child = 2 * i + 1;
+        if (child >= h->n) break;
+        if (child + 1 < h->n && before(&h->pair[child + 1], &h->pair[child])) child++;
+        if (!before(&h->pair[child], &last)) break;
+        h->pair[i] = h->pair[child];
+        i = child;
+    }
+    h->pair[i] = last;
+    return top;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+
 static geodec_status check_spans(const geodec_encode_options *o, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0, end = 0; i < o->n_plain; end = o->plain[i++].end)
         if (o->plain[i].begin < end || o->plain[i].end < o->plain[i].begin || o->plain[i].end > (int64_t)n)
-            GEODEC_THROW(GEODEC_INVAL, "plain span %lld is out of order or outside the text", (long long)i);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_INVAL, "plain span %lld is out of order or outside the text", (long long)i);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char *text, size_t n,

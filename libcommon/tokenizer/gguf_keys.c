@@ -18,7 +18,7 @@ static const char *const key_special[3] = {"tokenizer.ggml.bos_token_id", "token
 static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *err)
 {
     if (geodec_gguf_has(g, key)) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", geodec_gguf_path(g), key);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", geodec_gguf_path(g), key);
 }
 
 /* 4294967295 means "none". Without a key SentencePiece has 1, 2, 0 if those tokens have the right type; others have
@@ -26,25 +26,23 @@ static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *
 static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n, int32_t special[3],
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const int32_t usual[3] = {1, 2, 0};
     for (int k = 0; k < 3; k++) {
         const int32_t wanted = k == 2 ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
         special[k] = spm && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
         if (!geodec_gguf_has(g, key_special[k])) continue;
         int64_t v;
-        GEODEC_TRY(geodec_gguf_get_i64(g, key_special[k], &v, err));
+        GEODEC_PASS(geodec_gguf_get_i64(g, key_special[k], &v, err));
         if (v == (int64_t)UINT32_MAX || v == -1) {
             special[k] = -1;
             continue;
         }
         if (v < 0 || v >= n)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %lld is outside the vocabulary of %d", geodec_gguf_path(g),
-                         key_special[k], (long long)v, n);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld is outside the vocabulary of %d", geodec_gguf_path(g),
+                        key_special[k], (long long)v, n);
         special[k] = (int32_t)v;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_strings(const geodec_gguf *g, const char *key, const char ***text, size_t **len, int64_t *n,
@@ -53,8 +51,7 @@ static geodec_status read_strings(const geodec_gguf *g, const char *key, const c
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(require(g, key, err));
     GEODEC_TRY(geodec_gguf_array_length(g, key, n, err));
-    GEODEC_NEW(*text, *n);
-    GEODEC_NEW(*len, *n);
+    GEODEC_NEW_ALL(*n, *text, *len);
     for (int64_t i = 0; i < *n; i++) GEODEC_TRY(geodec_gguf_array_str(g, key, i, &(*text)[i], &(*len)[i], err));
 done:
     return st;
@@ -63,91 +60,53 @@ done:
 /* Phi-3's special tokens absorb the blanks after them; no key tells this, only the model's name. */
 static geodec_status named_phi3(const geodec_gguf *g, bool *yes, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *name = "";
-    if (geodec_gguf_has(g, "general.name")) GEODEC_TRY(geodec_gguf_get_str(g, "general.name", &name, err));
+    if (geodec_gguf_has(g, "general.name")) GEODEC_PASS(geodec_gguf_get_str(g, "general.name", &name, err));
     *yes = strcasestr(name, "phi-3") || strcasestr(name, "phi3");
-done:
-    return st;
+    return GEODEC_OK;
 }
 
-/* Some files mark tokens that end turns or holes to fill in as ordinary or user-defined ones. Text must not be able to
- * write them, so they count as control tokens (as in llama.cpp). */
+/* Some files mark tokens that end a turn, or that delimit a hole to fill in, as ordinary or user-defined. Text must not
+ * be able to write them, so they count as control tokens (as in llama.cpp). */
 static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
 {
-    static const char *const control[] = {"</s>",
-                                          "<|im_end|>",
-                                          "<|eot_id|>",
-                                          "<|eom_id|>",
-                                          "<|end|>",
-                                          "<|return|>",
-                                          "<|call|>",
-                                          "<end_of_turn>",
-                                          "<|endoftext|>",
-                                          "<|end_of_text|>",
-                                          "<EOT>",
-                                          "_<EOT>",
-                                          "[EOT]",
-                                          "[EOS]",
-                                          "<eos>",
-                                          "<end_of_utterance>",
-                                          ("<\xef\xbd\x9c"
-                                           "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"),
-                                          "<|fim_prefix|>",
-                                          "<fim-prefix>",
-                                          "<fim_prefix>",
-                                          "<|fim_suffix|>",
-                                          "<fim-suffix>",
-                                          "<fim_suffix>",
-                                          "<|fim_middle|>",
-                                          "<fim-middle>",
-                                          "<fim_middle>",
-                                          "<|fim_pad|>",
-                                          "<fim-pad>",
-                                          "<fim_pad>",
-                                          "<|fim_repo|>",
-                                          "<|repo_name|>",
-                                          "<fim-repo>",
-                                          "<reponame>",
-                                          "<|file_sep|>",
-                                          "<PRE>",
-                                          "<SUF>",
-                                          "<MID>",
-                                          "<PAD>",
-                                          "[PAD]",
-                                          "<REPO>"};
+    static const char *const control[] = {GEODEC__TURN_ENDS, "<|return|>",    "<|call|>",       "_<EOT>",
+                                          "[EOT]",           "[EOS]",         "<eos>",          "<end_of_utterance>",
+                                          "<|fim_prefix|>",  "<fim-prefix>",  "<fim_prefix>",   "<|fim_suffix|>",
+                                          "<fim-suffix>",    "<fim_suffix>",  "<|fim_middle|>", "<fim-middle>",
+                                          "<fim_middle>",    "<|fim_pad|>",   "<fim-pad>",      "<fim_pad>",
+                                          "<|fim_repo|>",    "<|repo_name|>", "<fim-repo>",     "<reponame>",
+                                          "<|file_sep|>",    "<PRE>",         "<SUF>",          "<MID>",
+                                          "<PAD>",           "[PAD]",         "<REPO>"};
     for (int64_t i = 0; i < n; i++) {
         if (type[i] != GEODEC_TOKEN_NORMAL && type[i] != GEODEC_TOKEN_USER) continue;
-        if (len[i] < 4 || len[i] > 32 || (text[i][0] != '<' && text[i][0] != '[' && text[i][0] != '_')) continue;
-        for (size_t k = 0; k < sizeof control / sizeof *control; k++)
-            if (strlen(control[k]) == len[i] && memcmp(control[k], text[i], len[i]) == 0)
-                type[i] = GEODEC_TOKEN_CONTROL;
+        if (len[i] < 4 || len[i] > 32 || !strchr("<[_", text[i][0])) continue;
+        if (geodec__vocabulary_lists(control, sizeof control / sizeof *control, text[i], len[i]))
+            type[i] = GEODEC_TOKEN_CONTROL;
     }
 }
 
 /* The kind of vocabulary, and its defaults. */
 static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *model;
-    GEODEC_TRY(require(g, key_model, err));
-    GEODEC_TRY(geodec_gguf_get_str(g, key_model, &model, err));
+    GEODEC_PASS(require(g, key_model, err));
+    GEODEC_PASS(geodec_gguf_get_str(g, key_model, &model, err));
     if (strcmp(model, "llama") == 0) {
         v->add_bos = v->add_space_prefix = true;
-        if (geodec_gguf_has(g, key_prefix)) GEODEC_TRY(geodec_gguf_get_bool(g, key_prefix, &v->add_space_prefix, err));
+        if (geodec_gguf_has(g, key_prefix)) GEODEC_PASS(geodec_gguf_get_bool(g, key_prefix, &v->add_space_prefix, err));
     } else if (strcmp(model, "gpt2") == 0) {
         v->pre = "default";
-        if (geodec_gguf_has(g, key_pre)) GEODEC_TRY(geodec_gguf_get_str(g, key_pre, &v->pre, err));
+        if (geodec_gguf_has(g, key_pre)) GEODEC_PASS(geodec_gguf_get_str(g, key_pre, &v->pre, err));
         v->add_bos = geodec__pretoken_begins(v->pre);
     } else {
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
-                     geodec_gguf_path(g), key_model, model);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
+                    geodec_gguf_path(g), key_model, model);
     }
-    if (geodec_gguf_has(g, key_add_bos)) GEODEC_TRY(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
-    if (geodec_gguf_has(g, key_add_eos)) GEODEC_TRY(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
-    GEODEC_TRY(named_phi3(g, &v->strip_after, err));
-done:
-    return st;
+    if (geodec_gguf_has(g, key_add_bos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
+    if (geodec_gguf_has(g, key_add_eos)) GEODEC_PASS(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
+    GEODEC_PASS(named_phi3(g, &v->strip_after, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer **out, geodec_err *err)
@@ -168,8 +127,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
         GEODEC_TRY(require(g, key_scores, err));
         GEODEC_TRY(require(g, key_types, err));
     }
-    GEODEC_NEW(score, n);
-    GEODEC_NEW(type, n);
+    GEODEC_NEW_ALL(n, score, type);
     for (int64_t i = 0; i < n; i++) type[i] = GEODEC_TOKEN_NORMAL;
     if (geodec_gguf_has(g, key_scores)) GEODEC_TRY(geodec_gguf_array_f32(g, key_scores, score, n, err));
     if (geodec_gguf_has(g, key_types)) GEODEC_TRY(geodec_gguf_array_i32(g, key_types, type, n, err));
@@ -188,12 +146,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     v.merge_len = merge_len;
     GEODEC_TRY_MSG(geodec__tokenizer_create(&v, out, err), "%s", geodec_gguf_path(g));
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(len);
-    geodec_mem_free(merge);
-    geodec_mem_free(merge_len);
-    geodec_mem_free(score);
-    geodec_mem_free(type);
+    GEODEC_FREE(text, len, merge, merge_len, score, type);
     return st;
 }
 
@@ -206,8 +159,7 @@ static geodec_status put_merges(const geodec_tokenizer *t, geodec_gguf_writer *w
     size_t *len = NULL, total = 0;
     for (int64_t i = 0; i < n; i++) total += geodec__bpe_merge_text(t, i, one);
     GEODEC_NEW(all, total);
-    GEODEC_NEW(text, n);
-    GEODEC_NEW(len, n);
+    GEODEC_NEW_ALL(n, text, len);
     total = 0;
     for (int64_t i = 0; i < n; i++) {
         text[i] = all + total;
@@ -217,9 +169,7 @@ static geodec_status put_merges(const geodec_tokenizer *t, geodec_gguf_writer *w
     GEODEC_TRY(geodec_gguf_put_str(w, key_pre, geodec__pretoken_name(t->pre), err));
     GEODEC_TRY(geodec_gguf_put_str_array(w, key_merges, text, len, n, err));
 done:
-    geodec_mem_free(all);
-    geodec_mem_free(text);
-    geodec_mem_free(len);
+    GEODEC_FREE(all, text, len);
     return st;
 }
 
@@ -229,8 +179,7 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
     const char **text = NULL;
     size_t *len = NULL;
     const int32_t special[3] = {t->bos, t->eos, t->unk};
-    GEODEC_NEW(text, t->n);
-    GEODEC_NEW(len, t->n);
+    GEODEC_NEW_ALL(t->n, text, len);
     for (int32_t i = 0; i < t->n; i++) {
         text[i] = t->bytes + t->at[i];
         len[i] = (size_t)t->length[i];
@@ -245,7 +194,6 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
     if (t->add_eos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_eos, t->add_eos, err));
     if (!t->bpe) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(len);
+    GEODEC_FREE(text, len);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include <pcre2.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
@@ -63,57 +64,36 @@ typedef struct row {
 static const row table[] = {
     {{"gpt-2", "phi-2", "olmo", "mpt", "jais", "jina-es", "jina-de", "gigachat", "a.x-4.0", "mellum", "exaone4",
       "trillion", "granite-docling"},
-     {GPT2},
-     false,
-     false},
-    {{"default"}, {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}, false, false},
+     {GPT2}},
+    {{"default"}, {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
     {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"},
      {LLAMA3("\\p{N}{1,3}|")},
-     true,
-     true},
-    {{"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, {LLAMA3("\\p{N}{1,3}|")}, false, false},
+     .whole_words = true,
+     .begins = true},
+    {{"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, {LLAMA3("\\p{N}{1,3}|")}},
     {{"qwen2", "deepseek-r1-qwen", "stablelm2", "megrez", "hunyuan", "solar-open", "grok-2", "kormo", "f2llmv2"},
-     {LLAMA3("\\p{N}|")},
-     false,
-     false},
+     {LLAMA3("\\p{N}|")}},
     {{"qwen35"},
-     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^" S "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" LINES},
-     false,
-     false},
-    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"},
-     {"\\p{N}", GPT2},
-     false,
-     false},
-    {{"falcon"}, {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}, false, false},
-    {{"tekken"}, {CASED("", "\\p{N}")}, true, true},
-    {{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"},
-     {CASED("(?:" SHORT_ANY_CASE ")?", "\\p{N}{1,3}")},
-     false,
-     false},
+     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^" S "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" LINES}},
+    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"}, {"\\p{N}", GPT2}},
+    {{"falcon"}, {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}},
+    {{"tekken"}, {CASED("", "\\p{N}")}, .whole_words = true, .begins = true},
+    {{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"}, {CASED("(?:" SHORT_ANY_CASE ")?", "\\p{N}{1,3}")}},
     {{"deepseek-llm"},
      {"[\\r\\n]", SPACE "?[" LISTED_LETTERS "]+",
       SPACE "?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3001}-\\x{3002}]+",
-      "(?<!" SPACE ")" SPACE "++\\z", CJK, "\\p{N}+"},
-     false,
-     false},
-    {{"deepseek-coder"}, {"[\\r\\n]", SPACE "?\\p{L}+", SPACE "?\\p{P}+", CJK, "\\p{N}"}, false, false},
+      "(?<!" SPACE ")" SPACE "++\\z", CJK, "\\p{N}+"}},
+    {{"deepseek-coder"}, {"[\\r\\n]", SPACE "?\\p{L}+", SPACE "?\\p{P}+", CJK, "\\p{N}"}},
     /* the tilde is a symbol only in the first class here */
     {{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
      {"\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{30ff}]+",
-      MARKS "[A-Za-z]+|(?:~|[^\\r\\n\\p{L}\\p{P}\\p{S}])?[\\p{L}\\p{M}]+| ?(?:(?!~)[\\p{P}\\p{S}])++[\\r\\n]*|" LINES},
-     false,
-     false},
-    {{"poro-chat", "bloom", "gpt3-finnish"}, {" ?" NOT_STOPS}, false, false},
-    {{"viking"}, {" ?" NOT_STOPS, "\\p{N}"}, false, false},
+      MARKS "[A-Za-z]+|(?:~|[^\\r\\n\\p{L}\\p{P}\\p{S}])?[\\p{L}\\p{M}]+| ?(?:(?!~)[\\p{P}\\p{S}])++[\\r\\n]*|" LINES}},
+    {{"poro-chat", "bloom", "gpt3-finnish"}, {" ?" NOT_STOPS}},
+    {{"viking"}, {" ?" NOT_STOPS, "\\p{N}"}},
     {{"bailingmoe", "bailingmoe2", "llada-moe"},
      {"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S
-      "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]|" TAIL},
-     false,
-     false},
-    {{"seed-coder"},
-     {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S "\\p{L}\\p{N}\\r\\n]+|" LINES},
-     false,
-     false},
+      "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]|" TAIL}},
+    {{"seed-coder"}, {SHORT_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" S "\\p{L}\\p{N}\\r\\n]+|" LINES}},
 };
 enum { N_ROWS = sizeof table / sizeof *table };
 
@@ -174,11 +154,11 @@ geodec_status geodec__pretoken_create(const char *name, geodec__pretoken **out, 
         if (strcmp(r->name[k], name) == 0) p->name = r->name[k];
     p->memory = pcre2_general_context_create(allocate, release, NULL);
     if (!p->memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for a regular expression");
+    options = pcre2_compile_context_create(p->memory);
+    if (!options) GEODEC_THROW(GEODEC_NOMEM, "no memory for a regular expression");
     for (; p->n < MAX_PATTERNS && r->pattern[p->n]; p->n++) {
         int code;
         PCRE2_SIZE at;
-        if (!options) options = pcre2_compile_context_create(p->memory);
-        if (!options) GEODEC_THROW(GEODEC_NOMEM, "no memory for a regular expression");
         p->code[p->n] = pcre2_compile((PCRE2_SPTR)r->pattern[p->n], PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code,
                                       &at, options);
         if (!p->code[p->n]) {
@@ -206,7 +186,7 @@ void geodec__pretoken_destroy(geodec__pretoken *p)
 const char *geodec__pretoken_name(const geodec__pretoken *p) { return p->name; }
 bool geodec__pretoken_whole_words(const geodec__pretoken *p) { return p->row->whole_words; }
 
-/* ---- a text the patterns can take ------------------------------------------------------------------------------- */
+/* ---- the text that the patterns match ---------------------------------------------------------------------------- */
 
 /* Characters of Unicode 15 and 15.1, unknown to the PCRE2 of Debian 12 (Unicode 14), are replaced by a character of the
  * same category, the same number of bytes and the same side of every range of the patterns. */
@@ -236,19 +216,19 @@ static const stand_in newer[] = {
     {0x1fada, 0x1fadb, SYMBOL}, {0x1fae8, 0x1fae8, SYMBOL}, {0x1faf7, 0x1faf8, SYMBOL}, {0x2b739, 0x2b739, LETTER},
     {0x2ebf0, 0x2ee5d, LETTER}, {0x31350, 0x323af, LETTER},
 };
-enum { N_NEWER = sizeof newer / sizeof *newer, INVALID = 0x01 };
+enum { INVALID = 0x01 };
+
+static int by_range(const void *key, const void *entry)
+{
+    const uint32_t c = *(const uint32_t *)key;
+    const stand_in *s = entry;
+    return c < s->first ? -1 : c > s->last;
+}
 
 static uint32_t stand_in_for(uint32_t c)
 {
-    int lo = 0, hi = N_NEWER;
-    while (lo < hi) {
-        const int mid = (lo + hi) / 2;
-        if (newer[mid].last < c)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < N_NEWER && newer[lo].first <= c ? newer[lo].as : 0;
+    const stand_in *s = bsearch(&c, newer, sizeof newer / sizeof *newer, sizeof *newer, by_range);
+    return s ? s->as : 0;
 }
 
 static uint32_t code_point(const unsigned char *p, int n)
@@ -291,7 +271,7 @@ done:
     return st;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------------------------------- */
+/* ---- splitting --------------------------------------------------------------------------------------------------- */
 
 typedef struct splitter {
     const geodec__pretoken *p;
@@ -304,46 +284,42 @@ typedef struct splitter {
 static geodec_status next_match(splitter *s, int stage, size_t at, size_t from, size_t end, bool *found, size_t *begin,
                                 size_t *stop, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     PCRE2_SPTR subject = (PCRE2_SPTR)s->seen + at;
     int rc = pcre2_match(s->p->code[stage], subject, end - at, from - at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, s->match,
                          s->limits);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
         rc = pcre2_match(s->p->code[stage], subject, end - at, from - at,
                          PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY | PCRE2_NO_JIT, s->match, s->limits);
-    if (rc == PCRE2_ERROR_NOMEMORY) GEODEC_THROW(GEODEC_NOMEM, "no memory to split a text into words");
+    if (rc == PCRE2_ERROR_NOMEMORY) GEODEC_FAIL(GEODEC_NOMEM, "no memory to split a text into words");
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
-        GEODEC_THROW(GEODEC_LIMIT, "pre-tokenizer %s, pattern %d: error %d of PCRE2", s->p->name, stage, rc);
+        GEODEC_FAIL(GEODEC_LIMIT, "pre-tokenizer %s, pattern %d: error %d of PCRE2", s->p->name, stage, rc);
     *found = rc > 0;
     if (rc > 0) {
         const PCRE2_SIZE *v = pcre2_get_ovector_pointer(s->match);
         *begin = at + v[0];
         *stop = at + v[1];
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status cut(splitter *s, int stage, size_t at, size_t end, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (stage == s->p->n) {
-        GEODEC_TRY(s->sink.word(s->sink.ctx, s->text + at, end - at, err));
-        goto done;
+        GEODEC_PASS(s->sink.word(s->sink.ctx, s->text + at, end - at, err));
+        return GEODEC_OK;
     }
     const size_t start = at;
     for (size_t from = at; from < end;) {
         bool found = false;
         size_t begin = end, stop = end;
-        GEODEC_TRY(next_match(s, stage, start, from, end, &found, &begin, &stop, err));
+        GEODEC_PASS(next_match(s, stage, start, from, end, &found, &begin, &stop, err));
         if (!found) break;
-        if (begin > at) GEODEC_TRY(cut(s, stage + 1, at, begin, err));
-        GEODEC_TRY(cut(s, stage + 1, begin, stop, err));
+        if (begin > at) GEODEC_PASS(cut(s, stage + 1, at, begin, err));
+        GEODEC_PASS(cut(s, stage + 1, begin, stop, err));
         at = from = stop;
     }
-    if (at < end) GEODEC_TRY(cut(s, stage + 1, at, end, err));
-done:
-    return st;
+    if (at < end) GEODEC_PASS(cut(s, stage + 1, at, end, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__pretoken_split(const geodec__pretoken *p, const char *text, size_t n, geodec__word_sink sink,

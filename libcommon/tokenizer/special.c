@@ -59,9 +59,7 @@ geodec_status geodec__special_create(const geodec_tokenizer *t, geodec__special 
     int32_t n = 0;
     for (int32_t id = 0; id < t->n; id++) n += is_special(t->type[id]) && t->length[id] > 0;
     GEODEC_NEW(s, 1);
-    GEODEC_NEW(s->by_text, n);
-    GEODEC_NEW(s->by_length, n);
-    GEODEC_NEW(s->rank, n);
+    GEODEC_NEW_ALL(n, s->by_text, s->by_length, s->rank);
     GEODEC_NEW(place, t->n);
     for (int32_t id = 0; id < t->n; id++) {
         if (!is_special(t->type[id]) || t->length[id] == 0) continue;
@@ -89,13 +87,10 @@ done:
 void geodec__special_destroy(geodec__special *s)
 {
     if (!s) return;
-    geodec_mem_free(s->by_text);
-    geodec_mem_free(s->by_length);
-    geodec_mem_free(s->rank);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->by_text, s->by_length, s->rank, s);
 }
 
-/* ---- which tokens occur at all ---------------------------------------------------------------------------------- */
+/* ---- tokens that occur ------------------------------------------------------------------------------------------- */
 
 /* First of by_text[lo, hi) - all longer than d and alike up to d - whose byte d is at least c. */
 static int32_t lower(const geodec_tokenizer *t, int32_t lo, int32_t hi, int32_t d, int c)
@@ -140,7 +135,7 @@ static bool mark_all(const geodec_tokenizer *t, const unsigned char *text, size_
     return any;
 }
 
-/* ---- taking them ------------------------------------------------------------------------------------------------ */
+/* ---- matching ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cutter {
     const geodec_tokenizer *t;
@@ -171,13 +166,7 @@ static bool touches_plain(const cutter *c, int64_t at, int64_t end)
 static geodec_status put(cutter *c, geodec__part p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (c->n_part == c->room) {
-        const int64_t room = c->room ? 2 * c->room : 16;
-        geodec__part *more = geodec_mem_grow(c->part, c->room, room, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld parts of a text", (long long)room);
-        c->part = more;
-        c->room = room;
-    }
+    GEODEC_GROW(c->part, c->n_part, c->room, 1);
     c->part[c->n_part++] = p;
 done:
     return st;
@@ -187,26 +176,20 @@ done:
 static bool strips(const geodec_tokenizer *t, int32_t id)
 {
     static const char *const not_these[] = {"<unk>", "<s>", "<|endoftext|>"};
-    if (!t->strip_after) return false;
-    for (size_t i = 0; i < sizeof not_these / sizeof *not_these; i++)
-        if (strcmp(t->bytes + t->at[id], not_these[i]) == 0) return false;
-    return true;
+    return t->strip_after && !geodec__vocabulary_lists(not_these, 3, t->bytes + t->at[id], (size_t)t->length[id]);
 }
-
-static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* A user-defined token that counts as a control token: part of the caller's reserved words, and not only blanks. */
 static bool reserved(const cutter *c, const char *what, size_t n)
 {
     size_t i = 0;
-    while (i < n && blank(what[i])) i++;
+    while (i < n && geodec__is_blank(what[i])) i++;
     return i < n && c->options->reserved && memmem(c->options->reserved, c->options->n_reserved, what, n);
 }
 
 /* Matches every occurrence of a token in the remaining text. */
 static geodec_status take(cutter *c, int32_t id, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *what = c->t->bytes + c->t->at[id];
     const int64_t n = c->t->length[id];
     const bool anywhere = c->t->type[id] == GEODEC_TOKEN_USER && !reserved(c, what, (size_t)n),
@@ -228,16 +211,15 @@ static geodec_status take(cutter *c, int32_t id, geodec_err *err)
                 continue;
             }
             memset(c->taken + at, 1, (size_t)n);
-            GEODEC_TRY(put(c, (geodec__part){.at = at, .n = n, .id = id}, err));
-            for (at += n; strip && at < end && blank(c->text[at]); at++) {
+            GEODEC_PASS(put(c, (geodec__part){.at = at, .n = n, .id = id}, err));
+            for (at += n; strip && at < end && geodec__is_blank(c->text[at]); at++) {
                 c->taken[at] = 1;
                 c->part[c->n_part - 1].n++;
             }
         }
         at = end;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int by_place(const void *a, const void *b)
@@ -249,19 +231,17 @@ static int by_place(const void *a, const void *b)
 /* The tokens in order, with the ordinary text between them. */
 static geodec_status fill_gaps(cutter *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n_tokens = c->n_part;
     if (n_tokens) qsort(c->part, (size_t)n_tokens, sizeof *c->part, by_place);
     int64_t at = 0;
     for (int64_t i = 0; i < n_tokens; i++) {
         const geodec__part p = c->part[i];
-        if (at < p.at) GEODEC_TRY(put(c, (geodec__part){.at = at, .n = p.at - at, .id = -1}, err));
+        if (at < p.at) GEODEC_PASS(put(c, (geodec__part){.at = at, .n = p.at - at, .id = -1}, err));
         at = p.at + p.n;
     }
-    if (at < c->n) GEODEC_TRY(put(c, (geodec__part){.at = at, .n = c->n - at, .id = -1}, err));
+    if (at < c->n) GEODEC_PASS(put(c, (geodec__part){.at = at, .n = c->n - at, .id = -1}, err));
     if (c->n_part) qsort(c->part, (size_t)c->n_part, sizeof *c->part, by_place);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, size_t n,
@@ -284,8 +264,6 @@ geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, s
     *n_parts = c.n_part;
     c.part = NULL;
 done:
-    geodec_mem_free(seen);
-    geodec_mem_free(c.taken);
-    geodec_mem_free(c.part);
+    GEODEC_FREE(seen, c.taken, c.part);
     return st;
 }

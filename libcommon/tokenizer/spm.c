@@ -3,67 +3,24 @@
 
 #include <string.h>
 
-/* ---- pairs that may merge, best first ---------------------------------------------------------------------------- */
-
 typedef struct symbol {
     int32_t prev, next; /* -1 = none */
     int32_t at, n;      /* bytes of the word; n = 0: merged into its left neighbour */
 } symbol;
 
-typedef struct pair {
-    float score;
-    int32_t left, right;
-    int32_t n; /* bytes of both when the pair was found, to detect a stale pair */
-} pair;
-
 typedef struct merger {
     const geodec_tokenizer *t;
     const char *text; /* of one word */
     symbol *symbol;
-    pair *heap;
-    int64_t n_heap;
+    geodec__pair_heap heap;
 } merger;
-
-/* Higher score first, then the leftmost: a strict order, so the result does not depend on the heap's shape. */
-static bool before(const pair *a, const pair *b)
-{
-    return a->score > b->score || (!(b->score > a->score) && a->left < b->left);
-}
-
-static void push(merger *m, pair p)
-{
-    int64_t i = m->n_heap++;
-    while (i > 0) {
-        const int64_t up = (i - 1) / 2;
-        if (!before(&p, &m->heap[up])) break;
-        m->heap[i] = m->heap[up];
-        i = up;
-    }
-    m->heap[i] = p;
-}
-
-static pair pop(merger *m)
-{
-    const pair top = m->heap[0], last = m->heap[--m->n_heap];
-    int64_t i = 0;
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= m->n_heap) break;
-        if (child + 1 < m->n_heap && before(&m->heap[child + 1], &m->heap[child])) child++;
-        if (!before(&m->heap[child], &last)) break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = last;
-    return top;
-}
 
 static void try_pair(merger *m, int32_t left, int32_t right)
 {
     if (left < 0 || right < 0) return;
     const int32_t n = m->symbol[left].n + m->symbol[right].n;
     const int32_t id = geodec__tokenizer_find(m->t, m->text + m->symbol[left].at, (size_t)n);
-    if (id >= 0) push(m, (pair){.score = m->t->score[id], .left = left, .right = right, .n = n});
+    if (id >= 0) geodec__encode_push(&m->heap, (geodec__pair){-(double)m->t->score[id], left, right, n});
 }
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
@@ -82,7 +39,6 @@ static int32_t character(const unsigned char *p, int32_t room)
 static geodec_status put_bytes(const geodec_tokenizer *t, const char *text, int32_t n, int32_t *ids, int64_t *count,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (n == GEODEC__MARK_BYTES && memcmp(text, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
         text = " ";
         n = 1;
@@ -91,16 +47,14 @@ static geodec_status put_bytes(const geodec_tokenizer *t, const char *text, int3
         const unsigned char byte = (unsigned char)text[i];
         const int32_t id = t->byte_id[byte] >= 0 ? t->byte_id[byte] : t->unk;
         if (id < 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
         ids[(*count)++] = id;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t n = 0;
     for (int32_t at = 0; at < n_bytes; n++) {
         const int32_t length = character((const unsigned char *)m->text + at, n_bytes - at);
@@ -108,13 +62,13 @@ static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64
         at += length;
     }
     m->symbol[n - 1].next = -1;
-    m->n_heap = 0;
+    m->heap.n = 0;
     for (int32_t i = 1; i < n; i++) try_pair(m, i - 1, i);
-    while (m->n_heap > 0) {
-        const pair p = pop(m);
+    while (m->heap.n > 0) {
+        const geodec__pair p = geodec__encode_pop(&m->heap);
         symbol *left = &m->symbol[p.left], *right = &m->symbol[p.right];
-        if (left->n == 0 || right->n == 0 || left->n + right->n != p.n) continue;
-        left->n = p.n;
+        if (left->n == 0 || right->n == 0 || left->n + right->n != p.tag) continue; /* stale */
+        left->n = p.tag;
         right->n = 0;
         left->next = right->next;
         if (right->next >= 0) m->symbol[right->next].prev = p.left;
@@ -127,29 +81,17 @@ static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64
         if (id >= 0)
             ids[(*count)++] = id;
         else
-            GEODEC_TRY(put_bytes(m->t, text, m->symbol[i].n, ids, count, err));
+            GEODEC_PASS(put_bytes(m->t, text, m->symbol[i].n, ids, count, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
 
-/* End of the word that starts at `at`: the next mark after another character, where no piece can cross. */
+/* End of the word that starts at `at`, where no piece can cross. */
 static int64_t word_end(const geodec_tokenizer *t, const char *text, int64_t at, int64_t n)
 {
-    if (!t->words_apart) return n;
-    bool other = false;
-    while (at < n) {
-        if (n - at >= GEODEC__MARK_BYTES && memcmp(text + at, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-            if (other) return at;
-            at += GEODEC__MARK_BYTES;
-        } else {
-            other = true;
-            at++;
-        }
-    }
-    return n;
+    return t->words_apart ? (int64_t)geodec__vocabulary_word_end(text, (size_t)at, (size_t)n) : n;
 }
 
 geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, size_t n, bool first, int32_t *ids,
@@ -177,15 +119,13 @@ geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, si
         if (end - at > longest) longest = end - at;
     }
     GEODEC_NEW(m.symbol, longest);
-    GEODEC_NEW(m.heap, 3 * longest); /* one pair a boundary at first, two more per merge */
+    GEODEC_NEW(m.heap.pair, 3 * longest); /* one pair a boundary at first, two more per merge */
     for (int64_t at = 0, end; at < n_marked; at = end) {
         end = word_end(t, marked, at, n_marked);
         m.text = marked + at;
         GEODEC_TRY(encode_word(&m, (int32_t)(end - at), ids, count, err));
     }
 done:
-    geodec_mem_free(marked);
-    geodec_mem_free(m.symbol);
-    geodec_mem_free(m.heap);
+    GEODEC_FREE(marked, m.symbol, m.heap.pair);
     return st;
 }

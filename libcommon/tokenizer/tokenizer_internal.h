@@ -8,6 +8,18 @@ enum { GEODEC__MAX_PIECE = 4096, GEODEC__MARK_BYTES = 3 };
 /* The word-boundary mark U+2581 that stands for a space inside pieces. */
 #define GEODEC__MARK "\xe2\x96\x81"
 
+#define GEODEC__DEEPSEEK_END                                                                                           \
+    "<\xef\xbd\x9c"                                                                                                    \
+    "end\xe2\x96\x81"                                                                                                  \
+    "of\xe2\x96\x81"                                                                                                   \
+    "sentence\xef\xbd\x9c>"
+/* Control tokens that end a turn or a text in some model. */
+#define GEODEC__TURN_ENDS                                                                                              \
+    "</s>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",  \
+        "<EOT>", GEODEC__DEEPSEEK_END
+
+static inline bool geodec__is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
 typedef struct geodec__bpe geodec__bpe;           /* bpe.c: merges */
 typedef struct geodec__pretoken geodec__pretoken; /* pretoken.c: compiled patterns that split text into words */
 typedef struct geodec__special geodec__special;   /* special.c: tokens found in text before any other step */
@@ -52,11 +64,30 @@ typedef struct geodec__vocabulary {
 geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_tokenizer **out,
                                        geodec_err *err) GEODEC_MUST_USE;
 
+/* Whether one of n_words words is the text. */
+bool geodec__vocabulary_lists(const char *const *word, size_t n_words, const char *text, size_t n);
+/* End of the word that starts at `at`: the next mark after another character, or n. */
+size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n);
 uint64_t geodec__vocabulary_hash(const char *text, size_t n);
 /* Id of the piece text can match, or -1. Control, unknown, byte and unused tokens never match text. */
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n);
 /* Bytes of the valid UTF-8 character at p (room >= 1 bytes there), 0 if there is none. */
 int geodec__encode_utf8(const unsigned char *p, size_t room);
+
+/* A pair of neighbours that may merge. The heap gives the lowest `order` first, then the leftmost: a strict order of
+ * the pairs, so the result does not depend on the heap's shape. */
+typedef struct geodec__pair {
+    double order;
+    int32_t left, right; /* symbols of the word */
+    int32_t tag;         /* the caller's, to detect a stale pair */
+} geodec__pair;
+typedef struct geodec__pair_heap {
+    geodec__pair *pair; /* room for all that are pushed: the caller's */
+    int64_t n;
+} geodec__pair_heap;
+void geodec__encode_push(geodec__pair_heap *h, geodec__pair p);
+/* n >= 1. */
+geodec__pair geodec__encode_pop(geodec__pair_heap *h);
 
 /* Encodes a piece of ordinary text and appends it to ids. `first`: at the start or after a special token. */
 geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, size_t n, bool first, int32_t *ids,

@@ -25,6 +25,12 @@ GEODEC_API geodec_status geodec_vocab_train(const char *text, const geodec_span 
                                             const geodec_hooks *hooks, geodec_tokenizer **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 
+/* A vocabulary of that layout from its n pieces (copied): piece i is token GEODEC_VOCAB_FIRST_PIECE + i, of length [i]
+ * bytes and score [i]. */
+GEODEC_API geodec_status geodec_vocab_create(int64_t n, const char *const *piece, const size_t *length,
+                                             const float *score, geodec_tokenizer **out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
 /* Tokens of all parts, without BOS and EOS, and their bytes. */
 GEODEC_API geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, const geodec_span *part,
                                               int64_t parts, int64_t *tokens, int64_t *bytes,

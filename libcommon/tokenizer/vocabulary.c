@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+bool geodec__vocabulary_lists(const char *const *word, size_t n_words, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n_words; i++)
+        if (strlen(word[i]) == n && memcmp(word[i], text, n) == 0) return true;
+    return false;
+}
+
 /* ---- pieces by text --------------------------------------------------------------------------------------------- */
 
 uint64_t geodec__vocabulary_hash(const char *text, size_t n)
@@ -34,20 +41,15 @@ int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size
 
 static bool matches_text(int32_t type) { return type == GEODEC_TOKEN_NORMAL || type == GEODEC_TOKEN_USER; }
 
-/* Whether a mark comes after another character, so that merges may cross the start of a word. */
-static bool has_inner_mark(const char *text, size_t n)
+size_t geodec__vocabulary_word_end(const char *text, size_t at, size_t n)
 {
-    bool other = false;
-    for (size_t i = 0; i < n;) {
-        if (n - i >= GEODEC__MARK_BYTES && memcmp(text + i, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-            if (other) return true;
-            i += GEODEC__MARK_BYTES;
-        } else {
-            other = true;
-            i++;
-        }
+    for (bool other = false; at < n;) {
+        const bool is_mark = n - at >= GEODEC__MARK_BYTES && memcmp(text + at, GEODEC__MARK, GEODEC__MARK_BYTES) == 0;
+        if (is_mark && other) return at;
+        other = other || !is_mark;
+        at += is_mark ? GEODEC__MARK_BYTES : 1;
     }
-    return false;
+    return n;
 }
 
 static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
@@ -71,7 +73,7 @@ static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
         uint64_t i = geodec__vocabulary_hash(text, n);
         while (t->slot[i & (uint64_t)t->slot_mask] >= 0) i++;
         t->slot[i & (uint64_t)t->slot_mask] = id;
-        if (has_inner_mark(text, n)) t->words_apart = false;
+        if (geodec__vocabulary_word_end(text, 0, n) < n) t->words_apart = false; /* merges cross the start of a word */
     }
 done:
     return st;
@@ -83,21 +85,19 @@ static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' 
 
 static geodec_status index_bytes(geodec_tokenizer *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     memset(t->byte_id, 0xff, sizeof t->byte_id);
     for (int32_t id = 0; id < t->n; id++) {
         if (t->type[id] != GEODEC_TOKEN_BYTE) continue;
         const char *s = t->bytes + t->at[id];
         const bool shape = t->length[id] == 6 && memcmp(s, "<0x", 3) == 0 && s[5] == '>';
         const int high = shape ? hex_digit(s[3]) : -1, low = shape ? hex_digit(s[4]) : -1;
-        if (high < 0 || low < 0) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is not <0xXX>", id);
+        if (high < 0 || low < 0) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is not <0xXX>", id);
         int32_t *place = &t->byte_id[high * 16 + low];
         if (*place >= 0)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same byte", *place, id);
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same byte", *place, id);
         *place = id;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
@@ -106,23 +106,21 @@ static geodec_status check_arrays(int32_t n, const size_t *len, const float *sco
                                   const int32_t special[3], geodec_err *err)
 {
     static const char *const names[3] = {"bos", "eos", "unknown"};
-    geodec_status st = GEODEC_OK;
-    if (n < 1) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: the vocabulary is empty");
+    if (n < 1) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: the vocabulary is empty");
     for (int32_t i = 0; i < n; i++) {
         if (len[i] > GEODEC__MAX_PIECE)
-            GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.tokens: token %d has %zu bytes; the limit is %d", i, len[i],
-                         GEODEC__MAX_PIECE);
+            GEODEC_FAIL(GEODEC_LIMIT, "tokenizer.ggml.tokens: token %d has %zu bytes; the limit is %d", i, len[i],
+                        GEODEC__MAX_PIECE);
         if (!isfinite(score[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.scores: the score of token %d is not finite", i);
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.scores: the score of token %d is not finite", i);
         if (type[i] < GEODEC_TOKEN_NORMAL || type[i] > GEODEC_TOKEN_BYTE)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.token_type: token %d has unknown type %d", i, type[i]);
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.token_type: token %d has unknown type %d", i, type[i]);
     }
     for (int k = 0; k < 3; k++)
         if (special[k] < -1 || special[k] >= n)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.%s_token_id: %d is outside the vocabulary of %d", names[k],
-                         special[k], n);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.%s_token_id: %d is outside the vocabulary of %d", names[k],
+                        special[k], n);
+    return GEODEC_OK;
 }
 
 /* The digest of SentencePiece vocabularies is that of the first version, which supported no others. */
@@ -151,10 +149,7 @@ static geodec_status copy_pieces(geodec_tokenizer *t, const geodec__vocabulary *
 {
     geodec_status st = GEODEC_OK;
     int64_t total = 0;
-    GEODEC_NEW(t->at, v->n);
-    GEODEC_NEW(t->length, v->n);
-    GEODEC_NEW(t->type, v->n);
-    GEODEC_NEW(t->score, v->n);
+    GEODEC_NEW_ALL(v->n, t->at, t->length, t->type, t->score);
     for (int32_t i = 0; i < v->n; i++) total += (int64_t)v->len[i] + 1;
     GEODEC_NEW(t->bytes, total);
     total = 0;
@@ -221,19 +216,14 @@ geodec_status geodec_tokenizer_create(int32_t n, const char *const *text, const 
 void geodec_tokenizer_destroy(geodec_tokenizer *t)
 {
     if (!t) return;
-    geodec_mem_free(t->bytes);
-    geodec_mem_free(t->at);
-    geodec_mem_free(t->length);
-    geodec_mem_free(t->type);
-    geodec_mem_free(t->score);
-    geodec_mem_free(t->slot);
+    GEODEC_FREE(t->bytes, t->at, t->length, t->type, t->score, t->slot);
     geodec__bpe_destroy(t->bpe);
     geodec__pretoken_destroy(t->pre);
     geodec__special_destroy(t->special);
     geodec_mem_free(t);
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------------- */
+/* ---- accessors --------------------------------------------------------------------------------------------------- */
 
 const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t) { return t->fingerprint; }
 int32_t geodec_tokenizer_size(const geodec_tokenizer *t) { return t->n; }
@@ -255,23 +245,9 @@ bool geodec_tokenizer_is_control(const geodec_tokenizer *t, int32_t id)
 
 bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id)
 {
-    static const char *const ends[] = {"<|im_end|>",
-                                       "<|eot_id|>",
-                                       "<|eom_id|>",
-                                       "<|end|>",
-                                       "<end_of_turn>",
-                                       "<|endoftext|>",
-                                       "<|end_of_text|>",
-                                       "</s>",
-                                       "<EOT>",
-                                       "<|EOT|>",
-                                       "<|END_OF_TURN_TOKEN|>",
-                                       ("<\xef\xbd\x9c"
-                                        "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>")};
+    static const char *const ends[] = {GEODEC__TURN_ENDS, "<|EOT|>", "<|END_OF_TURN_TOKEN|>"};
     if (id < 0 || id >= t->n) return false;
-    if (id == t->eos) return true;
-    if (t->type[id] != GEODEC_TOKEN_CONTROL) return false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(t->bytes + t->at[id], ends[i]) == 0) return true;
-    return false;
+    return id == t->eos ||
+           (t->type[id] == GEODEC_TOKEN_CONTROL &&
+            geodec__vocabulary_lists(ends, sizeof ends / sizeof *ends, t->bytes + t->at[id], (size_t)t->length[id]));
 }

@@ -19,7 +19,7 @@ setup_file() {
     cp -al "$B/obj" "$tree/$B/" 2>/dev/null || cp -a "$B/obj" "$tree/$B/"
     cp -p "$B/lib/libgeodeccli.a" "$tree/$B/lib/"
     table=$(git ls-files '*/tensor_types.h')
-    decoders=$(git ls-files '*/types_legacy.c')
+    decoders=$(git ls-files '*/types_decode.c')
     encoders=$(git ls-files '*/encode_legacy.c')
     export table
     cd "$tree"
@@ -42,7 +42,7 @@ setup_file() {
 void geodec__types_decode_q8_b(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_B_BYTES, dst += Q_BLOCK) {
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += GEODEC_GGML_BYTES_Q8_B, dst += Q_BLOCK) {
         const float d = geodec_bf16_to_f32(geodec__load16(p));
         for (int j = 0; j < Q_BLOCK; j++) dst[j] = d * (float)(int8_t)p[2 + j];
     }
@@ -51,7 +51,7 @@ void geodec__types_decode_q8_b(const void *src, float *dst, int64_t n)
 void geodec__types_decode_q4_e(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_E_BYTES, dst += Q_BLOCK) {
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += GEODEC_GGML_BYTES_Q4_E, dst += Q_BLOCK) {
         const float d = geodec__load_half(p + 16);
         for (int j = 0; j < 16; j++) {
             dst[j] = d * (float)((p[j] & 15) - 8);
@@ -66,7 +66,7 @@ C
 void geodec__encode_q8_b(const float *src, void *dst, int64_t n)
 {
     uint8_t *p = dst;
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_B_BYTES, src += Q_BLOCK) {
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += GEODEC_GGML_BYTES_Q8_B, src += Q_BLOCK) {
         float amax = 0;
         for (int j = 0; j < Q_BLOCK; j++) amax = fabsf(src[j]) > amax ? fabsf(src[j]) : amax;
         const uint16_t scale = geodec_f32_to_bf16(amax / 127.0f);
@@ -79,7 +79,7 @@ void geodec__encode_q8_b(const float *src, void *dst, int64_t n)
 void geodec__encode_q4_e(const float *src, void *dst, int64_t n)
 {
     uint8_t *p = dst;
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_E_BYTES, src += Q_BLOCK) {
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += GEODEC_GGML_BYTES_Q4_E, src += Q_BLOCK) {
         int8_t q[Q_BLOCK];
         geodec__store16(p + 16, fit_block(src, 8, false, q));
         for (int j = 0; j < 16; j++) p[j] = (uint8_t)((q[j] + 8) | (q[j + 16] + 8) << 4);

@@ -11,7 +11,7 @@
         "exact: float activations; fast: int8 activations where weights are quantised; auto: fast where at least "     \
         "half of the weights' bytes are quantised in blocks, else exact")
 #define CLI_KV_OPTION(var)                                                                                             \
-    OPT_CHOICE("kv", 0, &(var), "f32|f16|q8_0|q4_0", "TYPE", "element type of the key and value cache")
+    OPT_CHOICE("kv", 0, &(var), GEODEC_KV_CHOICES, "TYPE", "element type of the key and value cache")
 
 #define CLI_KV_PROJECTION_OPTION(var)                                                                                  \
     OPT_FILE("kv-projection", 0, &(var), "FILE",                                                                       \

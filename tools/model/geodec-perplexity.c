@@ -34,7 +34,7 @@ static const cli_option options[] = {
     OPT_CHOICE("against-arithmetic", 0, &against_arithmetic, "auto|exact|fast|float64", "MODE",
                "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic, where "
                "auto is by the second model's own file)"),
-    OPT_CHOICE("against-kv", 0, &against_kv, "f32|f16|q8_0|q4_0", "TYPE",
+    OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",
                "cache of the second evaluation (default: --kv)"),
     OPT_FILE("projection", 0, &projection, "FILE",
              "projection.h5 of the model (geodec-project), put in the place of its weights"),

@@ -84,47 +84,15 @@ typedef void (*score_fn)(geodec__attend_query *const *query, const geodec__atten
     {                                                                                                                  \
         score_tile(GEODEC_KV_##T, R, V, query, keys, dim, group);                                                      \
     }
-#define SCORE_ROW(T, R) SCORE(T, R, 1) SCORE(T, R, 2) SCORE(T, R, 4)
-#define SCORE_NAMES(T, R)                                                                                              \
-    {                                                                                                                  \
-        score_##T##_##R##_1, score_##T##_##R##_2, score_##T##_##R##_4                                                  \
-    }
-#if ATTEND_ROWS == 1
-#define FLAT_NAMES_OF(WHAT, T)                                                                                         \
-    {                                                                                                                  \
-        NULL, WHAT(T, 1)                                                                                               \
-    }
-#define ROWS_OF(WHAT, T) WHAT(T, 1)
-#define NAMES_OF(WHAT, T)                                                                                              \
-    {                                                                                                                  \
-        {NULL}, WHAT(T, 1)                                                                                             \
-    }
-#elif ATTEND_ROWS == 3
-#define FLAT_NAMES_OF(WHAT, T)                                                                                         \
-    {                                                                                                                  \
-        NULL, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3)                                                                       \
-    }
-#define ROWS_OF(WHAT, T) WHAT(T, 1) WHAT(T, 2) WHAT(T, 3)
-#define NAMES_OF(WHAT, T)                                                                                              \
-    {                                                                                                                  \
-        {NULL}, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3)                                                                     \
-    }
-#else
-#define FLAT_NAMES_OF(WHAT, T)                                                                                         \
-    {                                                                                                                  \
-        NULL, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3), WHAT(T, 4), WHAT(T, 5), WHAT(T, 6)                                   \
-    }
-#define ROWS_OF(WHAT, T) WHAT(T, 1) WHAT(T, 2) WHAT(T, 3) WHAT(T, 4) WHAT(T, 5) WHAT(T, 6)
-#define NAMES_OF(WHAT, T)                                                                                              \
-    {                                                                                                                  \
-        {NULL}, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3), WHAT(T, 4), WHAT(T, 5), WHAT(T, 6)                                 \
-    }
-#endif
+#define SCORE_ROW(R, T) SCORE(T, R, 1) SCORE(T, R, 2) SCORE(T, R, 4)
+#define SCORE_NAMES(R, T) [R] = {score_##T##_##R##_1, score_##T##_##R##_2, score_##T##_##R##_4},
+/* The functions of a cache type for 1 .. ATTEND_ROWS queries, and their table. */
+#define ROWS_OF(X, T) UP_TO(ATTEND_ROWS, X, T)
 ROWS_OF(SCORE_ROW, F32)
 ROWS_OF(SCORE_ROW, F16)
 ROWS_OF(SCORE_ROW, Q8_0)
-static const score_fn score_table[3][ATTEND_ROWS + 1][3] = {NAMES_OF(SCORE_NAMES, F32), NAMES_OF(SCORE_NAMES, F16),
-                                                            NAMES_OF(SCORE_NAMES, Q8_0)};
+static const score_fn score_table[3][ATTEND_ROWS + 1][3] = {
+    {ROWS_OF(SCORE_NAMES, F32)}, {ROWS_OF(SCORE_NAMES, F16)}, {ROWS_OF(SCORE_NAMES, Q8_0)}};
 
 /* The groups of keys that any of the queries sees. */
 static void score_queries(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim)
@@ -270,18 +238,16 @@ typedef void (*value_fn)(geodec__attend_query *const *query, const geodec__atten
         value_tile(GEODEC_KV_##T, R, D, C, query, keys, dim, at, lo, hi);                                              \
     }
 /* one to four vectors; two vectors of two sums; one of four */
-#define VALUE_ROW(T, R)                                                                                                \
+#define VALUE_ROW(R, T)                                                                                                \
     VALUE(T, R, 1, 1) VALUE(T, R, 2, 1) VALUE(T, R, 3, 1) VALUE(T, R, 4, 1) VALUE(T, R, 2, 2) VALUE(T, R, 1, 4)
-#define VALUE_NAMES(T, R)                                                                                              \
-    {                                                                                                                  \
-        value_##T##_##R##_1_1, value_##T##_##R##_2_1, value_##T##_##R##_3_1, value_##T##_##R##_4_1,                    \
-            value_##T##_##R##_2_2, value_##T##_##R##_1_4                                                               \
-    }
+#define VALUE_NAMES(R, T)                                                                                              \
+    [R] = {value_##T##_##R##_1_1, value_##T##_##R##_2_1, value_##T##_##R##_3_1,                                        \
+           value_##T##_##R##_4_1, value_##T##_##R##_2_2, value_##T##_##R##_1_4},
 ROWS_OF(VALUE_ROW, F32)
 ROWS_OF(VALUE_ROW, F16)
 ROWS_OF(VALUE_ROW, Q8_0)
-static const value_fn value_table[3][ATTEND_ROWS + 1][6] = {NAMES_OF(VALUE_NAMES, F32), NAMES_OF(VALUE_NAMES, F16),
-                                                            NAMES_OF(VALUE_NAMES, Q8_0)};
+static const value_fn value_table[3][ATTEND_ROWS + 1][6] = {
+    {ROWS_OF(VALUE_NAMES, F32)}, {ROWS_OF(VALUE_NAMES, F16)}, {ROWS_OF(VALUE_NAMES, Q8_0)}};
 
 /* The same for heads of eight dimensions: two keys share a vector, and with it the two sums they belong to. */
 INLINE void value_pairs(const int type, const int R, geodec__attend_query *const *query,
@@ -322,18 +288,18 @@ INLINE void value_pairs(const int type, const int R, geodec__attend_query *const
 }
 
 typedef void (*pair_fn)(geodec__attend_query *const *query, const geodec__attend_keys *keys, int64_t lo, int64_t hi);
-#define PAIR(T, R)                                                                                                     \
+#define PAIR(R, T)                                                                                                     \
     static void pair_##T##_##R(geodec__attend_query *const *query, const geodec__attend_keys *keys, int64_t lo,        \
                                int64_t hi)                                                                             \
     {                                                                                                                  \
         value_pairs(GEODEC_KV_##T, R, query, keys, lo, hi);                                                            \
     }
-#define PAIR_NAME(T, R) pair_##T##_##R
+#define PAIR_NAME(R, T) [R] = pair_##T##_##R,
 ROWS_OF(PAIR, F32)
 ROWS_OF(PAIR, F16)
 ROWS_OF(PAIR, Q8_0)
-static const pair_fn pair_table[3][ATTEND_ROWS + 1] = {FLAT_NAMES_OF(PAIR_NAME, F32), FLAT_NAMES_OF(PAIR_NAME, F16),
-                                                       FLAT_NAMES_OF(PAIR_NAME, Q8_0)};
+static const pair_fn pair_table[3][ATTEND_ROWS + 1] = {
+    {ROWS_OF(PAIR_NAME, F32)}, {ROWS_OF(PAIR_NAME, F16)}, {ROWS_OF(PAIR_NAME, Q8_0)}};
 
 /* One key of one query. */
 static void value_key(const geodec__attend_query *query, const geodec__attend_keys *keys, int64_t dim, int64_t chains,
@@ -469,4 +435,34 @@ static void decode_q8_values(const int8_t *q, const uint16_t *scale, int64_t dim
         for (int64_t d = 0; d < dim; d += 16) /* past the end of a row: overwritten by the next row */
             v_store(v + r * dim + d, v_mul(v_set1(float_of_bf16(scale[r * groups + d / GEODEC__KV_GROUP])),
                                            load_i8((const uint8_t *)(q + r * dim + d))));
+}
+
+/* ---- caches of low rank ------------------------------------------------------------------------------------------ */
+
+/* D rows of keys, V vectors at a time; D and V are constants after inlining. */
+INLINE void low_rows(const int D, const int V, const float *b, int64_t rank, const float *x, float *k)
+{
+    for (int64_t lane = 0; lane < GEODEC__KEYS; lane += 16 * V) {
+        vec sum[4][4];
+        UNROLL
+        for (int i = 0; i < D * V; i++) sum[i / V][i % V] = v_zero();
+        for (int64_t j = 0; j < rank; j++) {
+            vec c[4];
+            UNROLL
+            for (int i = 0; i < V; i++) c[i] = v_load(x + GEODEC__KEYS * j + lane + 16 * i);
+            UNROLL
+            for (int i = 0; i < D * V; i++)
+                sum[i / V][i % V] = v_add(sum[i / V][i % V], v_mul(v_set1(b[i / V * rank + j]), c[i % V]));
+        }
+        UNROLL
+        for (int i = 0; i < D * V; i++) v_store(k + GEODEC__KEYS * (i / V) + lane + 16 * (i % V), sum[i / V][i % V]);
+    }
+}
+
+static void low_block(const float *b, int64_t dims, int64_t rank, const float *x, float *k)
+{
+    const int D = ATTEND_ROWS == 3 ? 2 : 4, V = ATTEND_WIDE(D);
+    int64_t d = 0;
+    for (; d + D <= dims; d += D) low_rows(D, V, b + d * rank, rank, x, k + GEODEC__KEYS * d);
+    for (; d < dims; d++) low_rows(1, V, b + d * rank, rank, x, k + GEODEC__KEYS * d);
 }

@@ -59,7 +59,7 @@ INLINE void column_tile(const int type, const int B, const uint8_t *w, int64_t c
 
 typedef void (*column_fn)(const uint8_t *w, int64_t chunks, const float *const *x, float *const *y, int64_t o,
                           int64_t rows);
-#define COLUMN(type, B_)                                                                                               \
+#define COLUMN(B_, type)                                                                                               \
     static __attribute__((noinline)) void column_##type##_##B_(                                                        \
         const uint8_t *w, int64_t chunks, const float *const *x, float *const *y, int64_t o, int64_t rows)             \
     {                                                                                                                  \
@@ -68,21 +68,10 @@ typedef void (*column_fn)(const uint8_t *w, int64_t chunks, const float *const *
         for (int r = 0; r < B_; r++) xr[r] = x[r];                                                                     \
         column_tile(GEODEC_GGML_##type, B_, w, chunks, xr, y, o, rows);                                                \
     }
-#if COLUMN_GROUP == 2
+#define COLUMN_NAME(B_, type) column_##type##_##B_,
 #define COLUMNS(type, name)                                                                                            \
-    COLUMN(type, 1)                                                                                                    \
-    COLUMN(type, 2)                                                                                                    \
-    static const column_fn column_##type[] = {NULL, column_##type##_1, column_##type##_2};
-#else
-#define COLUMNS(type, name)                                                                                            \
-    COLUMN(type, 1)                                                                                                    \
-    COLUMN(type, 2)                                                                                                    \
-    COLUMN(type, 3)                                                                                                    \
-    COLUMN(type, 4)                                                                                                    \
-    COLUMN(type, 5)                                                                                                    \
-    static const column_fn column_##type[] = {                                                                         \
-        NULL, column_##type##_1, column_##type##_2, column_##type##_3, column_##type##_4, column_##type##_5};
-#endif
+    UP_TO(COLUMN_GROUP, COLUMN, type)                                                                                  \
+    static const column_fn column_##type[] = {NULL, UP_TO(COLUMN_GROUP, COLUMN_NAME, type)};
 GEODEC__DIRECT_TYPES(COLUMNS)
 
 static const column_fn *column_group(int type)

@@ -1,7 +1,7 @@
 /* Products of many rows of x with weights that are multiplied in floats; included by kernels_body.h. The including file
  * also gives
- *   GEMM_GROUP         rows of x that are multiplied by a panel together
- *   v_transpose8(in, out)   eight vectors, lane l of all to out[l], 8 floats
+ *   GEMM_GROUP              rows of x that are multiplied by a panel together
+ *   v_low(a), v_high(a)     the first and the last eight lanes as __m256
  *
  * As in the libraries of linear algebra (Goto and van de Geijn 2008) both sides are packed first: 16 weight rows as the
  * columns of a panel (columns_internal.h), a group of rows of x in the same order of columns. A register then holds a
@@ -17,6 +17,42 @@ static void gemm_pack(const float *const *x, int64_t B, int64_t cols, float *out
         const int64_t l = geodec__column_rank(rank);
         for (int64_t c = 0; c < chunks; c++)
             for (int64_t r = 0; r < B; r++) *out++ = x[r][16 * c + l];
+    }
+}
+
+INLINE void transpose_8x8(__m256 r[8])
+{
+    __m256 t[8], u[8];
+    UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    UNROLL
+    for (int i = 0; i < 8; i += 4) {
+        u[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+        u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+        u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        r[i] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
+        r[i + 4] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
+    }
+}
+
+/* Lane l of the eight vectors to out[l]. */
+INLINE void transpose(const vec in[8], float *const out[16])
+{
+    UNROLL
+    for (int half = 0; half < 2; half++) {
+        __m256 v[8];
+        UNROLL
+        for (int i = 0; i < 8; i++) v[i] = half ? v_high(in[i]) : v_low(in[i]);
+        transpose_8x8(v);
+        UNROLL
+        for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 * half + i], v[i]);
     }
 }
 
@@ -50,7 +86,7 @@ INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int
                 const int64_t rank = geodec__column_rank(l);
                 out[l] = panel + ((rank / 2 * chunks + c) * 2 + rank % 2) * 16 + part;
             }
-            v_transpose8(v, out);
+            transpose(v, out);
         }
     }
 }
@@ -88,32 +124,15 @@ INLINE void gemm_tile(const int B, const float *w, int64_t chunks, const float *
 }
 
 typedef void (*gemm_fn)(const float *w, int64_t chunks, const float *x, float *const *y, int64_t o, int64_t rows);
-#define GEMM(B_)                                                                                                       \
+#define GEMM(B_, ...)                                                                                                  \
     static __attribute__((noinline)) void gemm_##B_(const float *w, int64_t chunks, const float *x, float *const *y,   \
                                                     int64_t o, int64_t rows)                                           \
     {                                                                                                                  \
         gemm_tile(B_, w, chunks, x, y, o, rows);                                                                       \
     }
-GEMM(1)
-GEMM(2)
-GEMM(3)
-GEMM(4)
-GEMM(5)
-GEMM(6)
-#if GEMM_GROUP == 12
-GEMM(7)
-GEMM(8)
-GEMM(9)
-GEMM(10)
-GEMM(11)
-GEMM(12)
-#endif
-static const gemm_fn gemm_tiles[] = {
-    NULL,   gemm_1, gemm_2, gemm_3,  gemm_4,  gemm_5,  gemm_6,
-#if GEMM_GROUP == 12
-    gemm_7, gemm_8, gemm_9, gemm_10, gemm_11, gemm_12,
-#endif
-};
+#define GEMM_NAME(B_, ...) gemm_##B_,
+UP_TO(GEMM_GROUP, GEMM, )
+static const gemm_fn gemm_tiles[] = {NULL, UP_TO(GEMM_GROUP, GEMM_NAME, )};
 
 /* Prefetches share g of `groups` of the next panel's rows into the second-level cache. */
 INLINE void gemm_ahead(const geodec__matrix *w, int64_t row, int64_t end, int64_t g, int64_t groups)

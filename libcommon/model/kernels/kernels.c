@@ -1,4 +1,5 @@
 #include "model/kernels/kernels_internal.h"
+#include "model/kernels/products_internal.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -32,15 +33,21 @@ bool geodec_kernels_isa_available(geodec_isa isa) { return geodec__kernels_for(i
 
 const char *geodec_kernels_isa_name(geodec_isa isa)
 {
-    switch (isa) {
-    case GEODEC_ISA_AUTO:
-        return "auto";
-    case GEODEC_ISA_SCALAR:
-        return "scalar";
-    case GEODEC_ISA_AVX2:
-        return "avx2";
-    case GEODEC_ISA_AVX512:
-        return "avx512";
-    }
-    return "?";
+    static const char *const names[] = {"auto", "scalar", "avx2", "avx512"};
+    return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?";
+}
+
+const geodec__products *geodec__products_for(geodec_isa isa)
+{
+#if defined(__x86_64__)
+    const bool any = isa == GEODEC_ISA_AUTO;
+    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512) &&
+        __builtin_cpu_supports("avx512vnni"))
+        return &geodec__products_vnni;
+    if ((any || isa == GEODEC_ISA_AVX2 || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX2))
+        return &geodec__products_avx2;
+#else
+    (void)isa;
+#endif
+    return &geodec__products_scalar;
 }

@@ -1,7 +1,6 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "model/kernels/kernels_internal.h"
-#include "model/kernels/transpose8_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -133,18 +132,8 @@ static inline vec scale_f16(const uint8_t *p)
     return (vec){s, s}; /* 8 bytes of a block were read */
 }
 
-INLINE void v_transpose8(const vec in[8], float *const out[16])
-{
-    __m256 lo[8], hi[8];
-    UNROLL
-    for (int i = 0; i < 8; i++) lo[i] = in[i].lo, hi[i] = in[i].hi;
-    transpose_8x8(lo);
-    UNROLL
-    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[i], lo[i]);
-    transpose_8x8(hi);
-    UNROLL
-    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 + i], hi[i]);
-}
+static inline __m256 v_low(vec a) { return a.lo; }
+static inline __m256 v_high(vec a) { return a.hi; }
 
 /* Halves of a vector, for tiles that would need more registers than there are. */
 typedef __m256 vec8;

@@ -1,7 +1,6 @@
 /* AVX-512 (F, BW, VL, DQ): 16 lanes in one register. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include "model/kernels/kernels_internal.h"
-#include "model/kernels/transpose8_internal.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -96,21 +95,8 @@ static inline vec scale_f16(const uint8_t *p)
         _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)p))); /* 8 bytes of a block */
 }
 
-INLINE void v_transpose8(const vec in[8], float *const out[16])
-{
-    __m256 lo[8], hi[8];
-    UNROLL
-    for (int i = 0; i < 8; i++) {
-        lo[i] = _mm512_castps512_ps256(in[i]);
-        hi[i] = _mm512_extractf32x8_ps(in[i], 1);
-    }
-    transpose_8x8(lo);
-    UNROLL
-    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[i], lo[i]);
-    transpose_8x8(hi);
-    UNROLL
-    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 + i], hi[i]);
-}
+static inline __m256 v_low(vec a) { return _mm512_castps512_ps256(a); }
+static inline __m256 v_high(vec a) { return _mm512_extractf32x8_ps(a, 1); }
 
 /* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
 #define MAX_GROUP 8

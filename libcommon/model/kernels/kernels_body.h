@@ -238,7 +238,7 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
 typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin, int64_t rows,
                          const float *const *x, float *const *y);
 
-#define GROUP(name, type, ahead, B_)                                                                                   \
+#define GROUP(B_, name, type, ahead)                                                                                   \
     static                                                                                                             \
         __attribute__((noinline)) void name##_##B_(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin,   \
                                                    int64_t rows, const float *const *x, float *const *y)               \
@@ -256,42 +256,15 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
             for (; j < rows; j++) tile(type, distance, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);  \
     }
 
-#if MAX_GROUP == 1
-#define GROUPS(name, type, ahead)                                                                                      \
-    GROUP(name, type, ahead, 1)                                                                                        \
-    static const group_fn name[] = {NULL, name##_1};
-#elif MAX_GROUP == 4
-#define GROUPS(name, type, ahead)                                                                                      \
-    GROUP(name, type, ahead, 1)                                                                                        \
-    GROUP(name, type, ahead, 2)                                                                                        \
-    GROUP(name, type, ahead, 3)                                                                                        \
-    GROUP(name, type, ahead, 4)                                                                                        \
-    static const group_fn name[] = {NULL, name##_1, name##_2, name##_3, name##_4};
-#else
-#define GROUPS(name, type, ahead)                                                                                      \
-    GROUP(name, type, ahead, 1)                                                                                        \
-    GROUP(name, type, ahead, 2)                                                                                        \
-    GROUP(name, type, ahead, 3)                                                                                        \
-    GROUP(name, type, ahead, 4)                                                                                        \
-    GROUP(name, type, ahead, 5)                                                                                        \
-    GROUP(name, type, ahead, 6)                                                                                        \
-    GROUP(name, type, ahead, 7)                                                                                        \
-    GROUP(name, type, ahead, 8)                                                                                        \
-    static const group_fn name[] = {NULL,     name##_1, name##_2, name##_3, name##_4,                                  \
-                                    name##_5, name##_6, name##_7, name##_8};
-#endif
-
-GROUPS(group_f32, GEODEC_GGML_F32, true)
-GROUPS(group_f16, GEODEC_GGML_F16, true)
-GROUPS(group_bf16, GEODEC_GGML_BF16, true)
-#if BLOCK_GROUP == 2
-GROUP(group_q8_0, GEODEC_GGML_Q8_0, true, 1)
-GROUP(group_q8_0, GEODEC_GGML_Q8_0, true, 2)
-static const group_fn group_q8_0[] = {NULL, group_q8_0_1, group_q8_0_2};
-#else
-GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
-#endif
-GROUPS(group_strip, GEODEC_GGML_F32, false)
+#define GROUP_NAME(B_, name) name##_##B_,
+#define GROUPS(most, name, type, ahead)                                                                                \
+    UP_TO(most, GROUP, name, type, ahead)                                                                              \
+    static const group_fn name[] = {NULL, UP_TO(most, GROUP_NAME, name)};
+GROUPS(MAX_GROUP, group_f32, GEODEC_GGML_F32, true)
+GROUPS(MAX_GROUP, group_f16, GEODEC_GGML_F16, true)
+GROUPS(MAX_GROUP, group_bf16, GEODEC_GGML_BF16, true)
+GROUPS(BLOCK_GROUP, group_q8_0, GEODEC_GGML_Q8_0, true)
+GROUPS(MAX_GROUP, group_strip, GEODEC_GGML_F32, false)
 
 /* More rows of x than a tile holds, in groups of nearly equal size. */
 INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
@@ -478,4 +451,5 @@ const geodec__kernels KERNELS = {
     .decode_f16 = decode_f16,
     .decode_q8_keys = decode_q8_keys,
     .decode_q8_values = decode_q8_values,
+    .low_block = low_block,
 };

@@ -1,10 +1,12 @@
 /* Arithmetic kernels of the forward pass, one table per instruction set.
  *
  * Every result is defined operation by operation, so the three sets give the same bits:
- *   dot product  16 partial sums, sum l takes elements l, l+16, l+32, ... in ascending order with fused multiply-add;
- * the tail is padded with zeros; then s[l] += s[l+8], s[l] += s[l+4], s[l] += s[l+2], s[0] + s[1]. Weights are decoded
- * exactly to float32 (a Q8_0 scale times a byte needs 18 bits) attention    see below exp          one polynomial
- * (kernels_body.h) Weights of most block types are multiplied in integers instead (products_internal.h). */
+ *   dot product  16 partial sums: sum l takes elements l, l+16, l+32, ... in ascending order with fused multiply-add,
+ *                the tail padded with zeros; then s[l] += s[l+8], s[l] += s[l+4], s[l] += s[l+2], s[0] + s[1]. Weights
+ *                are decoded exactly to float32 (a Q8_0 scale times a byte needs 18 bits).
+ *   attention    see below
+ *   exp          one polynomial (kernels_body.h)
+ * Weights of most block types are multiplied in integers instead (products_internal.h). */
 #ifndef GEODEC_MODEL_KERNELS_KERNELS_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_KERNELS_INTERNAL_H
 
@@ -98,6 +100,9 @@ typedef struct geodec__kernels {
     void (*decode_q8_keys)(const int8_t *q, const uint16_t *scale, int64_t head_dim, float *k);
     /* q [rows][head_dim], scale [rows][groups] to v [rows][head_dim] and the rest of its last vector */
     void (*decode_q8_values)(const int8_t *q, const uint16_t *scale, int64_t head_dim, int64_t rows, float *v);
+    /* Keys of a block from their coefficients: k [dims][GEODEC__KEYS] = b [dims][rank] x [rank][GEODEC__KEYS], products
+     * and sums rounded each, in ascending order of the rank. */
+    void (*low_block)(const float *b, int64_t dims, int64_t rank, const float *x, float *k);
 } geodec__kernels;
 
 extern const geodec__kernels geodec__kernels_scalar;

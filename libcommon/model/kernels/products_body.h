@@ -107,17 +107,6 @@ INLINE void round_row(const int planes, const float most, const float *x, int64_
     }
 }
 
-static void fast_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
-{
-    round_row(1, 127.0f, x, cols, offset, group, to, stride);
-}
-
-static void exact_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
-{
-    /* slightly below 127 (254^2 + 254 + 1), to allow for rounding */
-    round_row(3, 8225600.0f, x, cols, offset, group, to, stride);
-}
-
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* The eight words of 32 columns, from their vectors. */
@@ -306,17 +295,18 @@ INLINE void multiply(const panel_fns *kernels, const int64_t block_bytes, const 
     }
 }
 
-static void fast_multiply(const geodec__panels *w, int64_t begin, int64_t end, const void *x, int64_t n,
-                          float *const *y)
-{
-    multiply(fast_kernels, block_size(1), w, begin, end, x, n, y);
-}
-
-static void exact_multiply(const geodec__panels *w, int64_t begin, int64_t end, const void *x, int64_t n,
-                           float *const *y)
-{
-    multiply(exact_kernels, block_size(3), w, begin, end, x, n, y);
-}
+#define ARITHMETIC(name, planes, most)                                                                                 \
+    static void name##_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)            \
+    {                                                                                                                  \
+        round_row(planes, most, x, cols, offset, group, to, stride);                                                   \
+    }                                                                                                                  \
+    static void name##_multiply(const geodec__panels *w, int64_t begin, int64_t end, const void *x, int64_t n,         \
+                                float *const *y)                                                                       \
+    {                                                                                                                  \
+        multiply(name##_kernels, block_size(planes), w, begin, end, x, n, y);                                          \
+    }
+ARITHMETIC(fast, 1, 127.0f)
+ARITHMETIC(exact, 3, 8225600.0f) /* slightly below 127 (254^2 + 254 + 1), to allow for rounding */
 
 const geodec__products PRODUCTS = {.isa = PRODUCTS_ISA,
                                    .fast = {sizeof(geodec__rounded) + 32, fast_round, fast_multiply},

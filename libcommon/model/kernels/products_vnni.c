@@ -86,20 +86,8 @@ static inline int32_t largest(const float *x)
 /* 32 registers: eight of codes, sixteen of sums. */
 #define RUN(bits, offset, wide) 8
 #define START(wide) true
-#define FAST_WIDTHS(X, ...)                                                                                            \
-    X(1, __VA_ARGS__)                                                                                                  \
-    X(2, __VA_ARGS__)                                                                                                  \
-    X(3, __VA_ARGS__)                                                                                                  \
-    X(4, __VA_ARGS__)                                                                                                  \
-    X(5, __VA_ARGS__)                                                                                                  \
-    X(6, __VA_ARGS__)                                                                                                  \
-    X(7, __VA_ARGS__)                                                                                                  \
-    X(8, __VA_ARGS__)                                                                                                  \
-    X(16, __VA_ARGS__)
-#define EXACT_WIDTHS(X, ...)                                                                                           \
-    X(1, __VA_ARGS__)                                                                                                  \
-    X(2, __VA_ARGS__)                                                                                                  \
-    X(0, __VA_ARGS__)
+#define FAST_WIDTHS(X, ...) UP_TO(8, X, __VA_ARGS__) X(16, __VA_ARGS__)
+#define EXACT_WIDTHS(X, ...) UP_TO(2, X, __VA_ARGS__) X(0, __VA_ARGS__)
 #define TOGETHER(planes) 4
 #define PRODUCTS geodec__products_vnni
 #define PRODUCTS_ISA GEODEC_ISA_AVX512

@@ -10,8 +10,13 @@
  * are rounded to int8 in blocks of 32 and multiplied in integers; other weights as in exact. */
 typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
 enum { GEODEC_ARITHMETICS = 2 };
-/* Element type of the key and value cache. */
-typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0, GEODEC_KV_Q4_0 } geodec_kv_type;
+/* Element types of the key and value cache: X(NAME, name). */
+#define GEODEC_KV_TYPES(X) X(F32, f32) X(F16, f16) X(Q8_0, q8_0) X(Q4_0, q4_0)
+#define GEODEC__KV_MEMBER(NAME, name) GEODEC_KV_##NAME,
+typedef enum geodec_kv_type { GEODEC_KV_TYPES(GEODEC__KV_MEMBER) } geodec_kv_type;
+/* Their names separated by '|'. */
+#define GEODEC__KV_CHOICE(NAME, name) "|" #name
+#define GEODEC_KV_CHOICES (GEODEC_KV_TYPES(GEODEC__KV_CHOICE) + 1)
 
 /* Instruction sets; AUTO: the best of the CPU. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;

@@ -403,7 +403,7 @@ Test(model_attention, equal_and_huge_scores)
             memset(query.state, 0, sizeof state[0]);
             query.state[64 + GEODEC__ATTEND_TOP] = -INFINITY;
             for (int64_t block = split * 8; block < split * 8 + 8 && block * 64 <= LAST; block++) {
-                const geodec__attend_keys keys = geodec__cache_block(s, 1, 0, block);
+                const geodec__attend_keys keys = geodec__cache_pieces(s, 1, 0, 0, block);
                 query.hi = LAST + 1 - block * 64 < 64 ? (int32_t)(LAST + 1 - block * 64) : 64;
                 s->kernels->attend_block(list, 1, &keys, 64, 0);
             }
@@ -464,7 +464,7 @@ Test(model_attention, cache_types_round_as_they_say)
             for (int j = 0; j < 3; j++) {
                 s->kernels = geodec__kernels_for(isas[j]);
                 if (!s->kernels) continue;
-                const geodec__attend_keys block = geodec__cache_block(s, 1, 1, 2);
+                const geodec__attend_keys block = geodec__cache_pieces(s, 1, 1, 1, 2);
                 geodec__cache_decode(s, &block, 64, k, v);
                 for (int lane = 0; lane < 64; lane++) {
                     row_of_cache got = held(s, 1, 128 + lane);
