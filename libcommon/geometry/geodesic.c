@@ -30,21 +30,6 @@ done:
     return st;
 }
 
-const char *geodec_geodesic_status_text(geodec_path_status s)
-{
-    switch (s) {
-    case GEODEC_PATH_OK:
-        return "ok";
-    case GEODEC_PATH_NONFINITE:
-        return "non-finite";
-    case GEODEC_PATH_DRIFT:
-        return "speed drift";
-    case GEODEC_PATH_LEFT_HULL:
-        return "left hull";
-    }
-    return "?";
-}
-
 geodec_geodesic_options geodec_geodesic_defaults(void)
 {
     return (geodec_geodesic_options){

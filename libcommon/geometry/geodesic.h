@@ -47,8 +47,6 @@ typedef enum geodec_path_status {
     GEODEC_PATH_DRIFT = 2,     /* the speed g(v,v) drifted by more than drift_max: the step is too long */
     GEODEC_PATH_LEFT_HULL = 3, /* a node lies outside the region that `inside` accepts */
 } geodec_path_status;
-/* "ok", "non-finite", "speed drift", "left hull"; "?" otherwise. Static storage. */
-GEODEC_API const char *geodec_geodesic_status_text(geodec_path_status s);
 
 /* *inside = whether the metric is supported by data at x. Thread-safe. */
 typedef geodec_status (*geodec_inside_fn)(const void *ctx, const double *x, bool *inside, geodec_err *err);

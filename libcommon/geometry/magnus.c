@@ -238,31 +238,3 @@ geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const d
 done:
     return st;
 }
-
-geodec_status geodec_magnus_propagate(geodec_magnus_scheme scheme, int64_t m, geodec_magnus_fn fn, void *ctx, double t0,
-                                      double t1, int64_t steps, bool every, double *y, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *block = NULL, c[GEODEC_MAGNUS_NODES_MAX];
-    const int64_t mm = m * m;
-    if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_THROW(GEODEC_INVAL, "not a scheme");
-    if (m < 1 || steps < 1) GEODEC_THROW(GEODEC_RANGE, "size %lld or %lld steps", (long long)m, (long long)steps);
-    const int nodes = geodec_magnus_nodes(scheme, c);
-    const double h = (t1 - t0) / (double)steps;
-    GEODEC_NEW(block, (GEODEC_MAGNUS_NODES_MAX + 3) * mm + geodec_magnus_scratch(m));
-    double *a = block, *e = a + GEODEC_MAGNUS_NODES_MAX * mm, *now = e + mm, *next = now + mm, *scratch = next + mm;
-    for (int64_t i = 0; i < m; i++) now[i * m + i] = 1;
-    for (int64_t k = 0; k < steps; k++) {
-        for (int i = 0; i < nodes; i++) GEODEC_TRY(fn(ctx, t0 + ((double)k + c[i]) * h, a + i * mm, err));
-        GEODEC_TRY_MSG(geodec_magnus_step(scheme, m, a, h, e, scratch, err), "step %lld", (long long)k);
-        product(m, e, now, next);
-        double *swap = now;
-        now = next;
-        next = swap;
-        if (every) memcpy(y + k * mm, now, (size_t)mm * sizeof *y);
-    }
-    if (!every) memcpy(y, now, (size_t)mm * sizeof *y);
-done:
-    geodec_mem_free(block);
-    return st;
-}

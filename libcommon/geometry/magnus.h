@@ -73,13 +73,4 @@ GEODEC_API int64_t geodec_magnus_scratch(int64_t m);
 GEODEC_API geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h,
                                             double *e, double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
-/* Fills a [m][m] with A(t). */
-typedef geodec_status (*geodec_magnus_fn)(void *ctx, double t, double *a, geodec_err *err);
-
-/* Y(t0 + k h), k = 1..steps, h = (t1 - t0) / steps, from Y(t0) = I into y [steps][m][m] when `every`, else only the
- * last into y [m][m]. */
-GEODEC_API geodec_status geodec_magnus_propagate(geodec_magnus_scheme scheme, int64_t m, geodec_magnus_fn fn, void *ctx,
-                                                 double t0, double t1, int64_t steps, bool every, double *y,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-
 #endif

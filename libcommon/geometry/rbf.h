@@ -71,13 +71,5 @@ GEODEC_API const geodec_space *geodec_rbf_space(const geodec_rbf *f);
 GEODEC_API geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *x, double *g, double *dg,
                                          double *gamma, geodec_pool *pool, const geodec_hooks *hooks,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* Where x stands among the sites: squared distance to the nearest and its index, and exp of the entropy of the weights
- * (the number of sites that share in the value). Any output may be NULL. */
-GEODEC_API geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *nearest_d2, int64_t *nearest,
-                                           double *effective_sites, geodec_err *err) GEODEC_MUST_USE;
-/* The field by the formulas above in plain loops, without blocking, cut-off or BLAS: what the fast one is tested
- * against. */
-GEODEC_API geodec_status geodec_rbf_reference(const geodec_rbf *f, const double *x, double *g, double *dg,
-                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

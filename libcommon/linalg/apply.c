@@ -29,16 +29,6 @@ void geodec_apply_many(const geodec_apply *a, int64_t count, const double *x, do
     a->kernels->many(a->n, a->rows, a->column, count, x, y);
 }
 
-void geodec_apply_reference(int64_t n, const double *a, int64_t count, const double *x, double *y)
-{
-    for (int64_t b = 0; b < count; b++)
-        for (int64_t i = 0; i < n; i++) {
-            double sum[2] = {0, 0};
-            for (int64_t j = 0; j < n; j++) sum[j % 2] = fma(a[i * n + j], x[b * n + j], sum[j % 2]);
-            y[b * n + i] = sum[0] + sum[1];
-        }
-}
-
 int64_t geodec_apply_peak_flops(void) { return 2 * 12 * 8; }
 double geodec_apply_peak(int64_t rounds) { return geodec__apply_best()->peak(rounds); }
 

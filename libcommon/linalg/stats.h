@@ -30,9 +30,6 @@ typedef struct geodec_stats_line {
  * positive weight or a negative weight, GEODEC_SINGULAR when all x are equal, GEODEC_NUMERIC when not finite. */
 GEODEC_API geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
                                                geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
-/* The same through the origin (intercept 0; r2 against sum w y^2). */
-GEODEC_API geodec_status geodec_stats_fit_origin(int64_t n, const double *x, const double *y, const double *weight,
-                                                 geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Ledoit-Wolf shrinkage intensity a in 0..1 for m samples x [m][n] that are centred (Ledoit and Wolf, J. Multivariate
  * Anal. 88 (2004) 365, with S = x^T x / m): the best mix (1-a) S + a tr(S)/n I. 1 when S is a multiple of I. scratch

@@ -283,8 +283,7 @@ static double follow(const geodec_flowmap *map, geodec_flowmap_library *g, int64
             const int32_t token = WORLD_VOCAB - 1 - x.token[p], argmax = WORLD_VOCAB - 1 - x.argmax[p];
             if (p > 2 && p % every == 0) {
                 asked++;
-                right +=
-                    geodec_flowmap_track_propose(t, token, n, -1, false, NULL, NULL, d) > 0 && d[0].token == argmax;
+                right += world_propose(t, token, n, -1, false, NULL, NULL, d) > 0 && d[0].token == argmax;
             }
             test_ok(geodec_flowmap_track_push(t, token, p > 2 ? argmax : -1, x.state + p * WORLD_D, &err), &err);
         }

@@ -1,6 +1,7 @@
 geometry_TESTS := \
   analytic.c \
   bumps.c \
+  closed_forms.c \
   field.c \
   test_curvature.c \
   test_geodesic.c \

@@ -28,4 +28,4 @@ lab_TESTS := \
   test_velocity.c \
   test_verification.c \
   test_warp.c
-lab_FIXTURES := reference/models.c
+lab_FIXTURES := reference/models.c geometry/closed_forms.c
