@@ -11,11 +11,10 @@
 
 enum { GEODEC_APPLY_MAX_N = 128 };
 
-typedef struct geodec_apply_kernels geodec_apply_kernels;
 typedef struct geodec_apply {
     int64_t n, rows; /* rows: n rounded up to eight */
     double *column;  /* [n][rows] */
-    const geodec_apply_kernels *kernels;
+    const struct geodec__small_kernels *kernels;
 } geodec_apply;
 
 /* a [n][n] row-major, 1 <= n <= GEODEC_APPLY_MAX_N. GEODEC_RANGE, GEODEC_NOMEM. */

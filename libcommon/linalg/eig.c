@@ -1,7 +1,7 @@
 #include "linalg/eig.h"
 
 #include "base/mem.h"
-#include "linalg/eig_internal.h"
+#include "linalg/small_internal.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -12,15 +12,6 @@ enum { EIG_MAX_N = 20000 };
 /* dsyevd's documented workspace with vectors: 1 + 6 n + 2 n^2 doubles and 3 + 5 n integers. */
 static int64_t work_doubles(int64_t n) { return 1 + 6 * n + 2 * n * n; }
 static int64_t work_ints(int64_t n) { return 3 + 5 * n; }
-
-const geodec__eig_kernels *geodec__eig_best(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return &geodec__eig_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__eig_avx2;
-#endif
-    return &geodec__eig_scalar;
-}
 
 int64_t geodec__eig_small_work(int64_t n) { return 2 * n * ((n + 7) / 8 * 8) + 8; /* for alignment to 8 doubles */ }
 
@@ -38,7 +29,7 @@ geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++)
             if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
-    if (n <= GEODEC__EIG_SMALL && geodec__eig_best()->eig(n, a, w, v, scratch)) goto done;
+    if (n <= GEODEC__EIG_SMALL && geodec__small_best()->eig(n, a, w, v, scratch)) goto done;
     if (v != a) memcpy(v, a, (size_t)(n * n) * sizeof *v);
     /* row-major lower = column-major upper, and column k of a column-major result is row k of ours */
     const lapack_int info = LAPACKE_dsyevd_work(

@@ -1,19 +1,10 @@
 linalg_SRCS := \
   apply.c \
-  apply_avx2.c \
-  apply_avx512.c \
-  apply_scalar.c \
   blas.c \
   chol.c \
   counts.c \
   eig.c \
-  eig_avx2.c \
-  eig_avx512.c \
-  eig_scalar.c \
   expm.c \
-  expm_avx2.c \
-  expm_avx512.c \
-  expm_scalar.c \
   fft.c \
   kmeans.c \
   knn.c \
@@ -25,6 +16,9 @@ linalg_SRCS := \
   lapack.c \
   regression.c \
   simplex_ls.c \
+  small.c \
+  small_avx2.c \
+  small_avx512.c \
   stats.c \
   surrogate.c \
   svd.c

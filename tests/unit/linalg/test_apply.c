@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "linalg/apply_internal.h"
+#include "linalg/apply.h"
+#include "linalg/small_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -33,9 +34,9 @@ Test(apply, kernels_agree_with_the_reference)
         geodec_apply p;
         geodec_err err = {0};
         test_ok(geodec_apply_init(n, a, &p, &err), &err);
-        const geodec_apply_kernels *all[] = {&geodec__apply_scalar, NULL, p.kernels};
+        const geodec__small_kernels *all[] = {&geodec__small_scalar, NULL, p.kernels};
 #if defined(__x86_64__)
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all[1] = &geodec__apply_avx2;
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all[1] = &geodec__small_avx2;
 #endif
         for (int k = 0; k < 3; k++)
             for (int64_t count = 0; count <= COUNT; count++) {
