@@ -37,25 +37,26 @@ typedef struct geodec__rbf_job {
 
 enum { GEODEC__RBF_TOGETHER = 8 };
 
+/* What a kernel computes of a point: its results `first` and `second`. Of path and field either may be NULL. */
+typedef enum geodec__rbf_task {
+    RBF_PATH,      /* [1] = g(v,v); [n] = -Gamma^k_ij v^i v^j */
+    RBF_VARIATION, /* [k][j] = Gamma^k_ij v^i; [k][m] = (d_m Gamma^k_ij) v^i v^j */
+    RBF_FIELD,     /* g [n][n]; dg [n][n][n] */
+    RBF_RIEMANN,   /* R^a_bcd [n]^4, n <= 8; none */
+    RBF_TASKS
+} geodec__rbf_task;
+
 /* Up to GEODEC__RBF_TOGETHER points of one field at once: their eigenproblems lie side by side in the lanes of a vector
  * and share its instructions. Lanes do not mix, so what a point gets depends neither on its place nor on the others.
  * common: geodec__rbf_common doubles for the largest count. */
 typedef struct geodec__rbf_kernels {
     const char *name;
-    /* first [1] = g(v,v); second [n] = -Gamma^k_ij v^i v^j; either may be NULL. */
-    void (*path)(int points, geodec__rbf_job *job, double *common);
-    /* first [k][j] = Gamma^k_ij v^i; second [k][m] = (d_m Gamma^k_ij) v^i v^j. */
-    void (*variation)(int points, geodec__rbf_job *job, double *common);
-    /* first = g [n][n], second = dg [n][n][n], either may be NULL. */
-    void (*field)(int points, geodec__rbf_job *job, double *common);
-    /* first = R^a_bcd [n]^4; n <= 8. */
-    void (*riemann)(int points, geodec__rbf_job *job, double *common);
+    void (*run[RBF_TASKS])(int points, geodec__rbf_job *job, double *common);
     /* exp of x [n], |x| <= 700: relative error below 3e-16. */
     void (*exp)(int64_t n, const double *x, double *y);
 } geodec__rbf_kernels;
 
 /* Scratch: at most 19 (of each point) and 52 (common) times the count rounded up to 8. */
-typedef enum geodec__rbf_task { RBF_PATH, RBF_VARIATION, RBF_FIELD, RBF_RIEMANN } geodec__rbf_task;
 int64_t geodec__rbf_own(int64_t n, int64_t count);
 int64_t geodec__rbf_common(geodec__rbf_task task, int64_t n, int64_t count);
 extern const geodec__rbf_kernels geodec__rbf_scalar, geodec__rbf_avx2, geodec__rbf_avx512;

@@ -91,20 +91,7 @@ static geodec_status run(const geodec_rbf *f, geodec__rbf_task task, int64_t poi
         w.job[i].scratch = scratch;
         scratch += geodec__rbf_own(f->n, w.job[i].sites.count);
     }
-    switch (task) {
-    case RBF_PATH:
-        f->kernels->path((int)points, w.job, scratch);
-        break;
-    case RBF_VARIATION:
-        f->kernels->variation((int)points, w.job, scratch);
-        break;
-    case RBF_FIELD:
-        f->kernels->field((int)points, w.job, scratch);
-        break;
-    case RBF_RIEMANN:
-        f->kernels->riemann((int)points, w.job, scratch);
-        break;
-    }
+    f->kernels->run[task]((int)points, w.job, scratch);
     for (i = 0; i < points; i++)
         if (!w.job[i].ok) GEODEC_TRY(failure(w.job[i].bad, err));
 done:

@@ -1,8 +1,7 @@
 #include "linalg/knn.h"
 
+#include "base/vec_internal.h"
 #include "linalg/knn_internal.h"
-
-#include <math.h>
 
 enum { MAX_POINTS = 1 << 30, FEW_POINTS = 512 };
 
@@ -17,16 +16,6 @@ const geodec__knn_kernels *geodec__knn_best(void)
     return NULL;
 }
 
-static int all_finite(int64_t n, const double *x)
-{
-    double s[8] = {0}; /* 0 unless one is not finite */
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int c = 0; c < 8; c++) s[c] += 0 * x[i + c];
-    for (; i < n; i++) s[0] += 0 * x[i];
-    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) == 0;
-}
-
 geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
                                 const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
                                 const geodec_hooks *hooks, geodec_err *err)
@@ -39,7 +28,7 @@ geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *point
     if (k < 1 || k > n_points - !queries) {
         GEODEC_THROW(GEODEC_RANGE, "%lld neighbours requested of %lld points", (long long)k, (long long)n_points);
     }
-    if (!all_finite(n_points * d, points) || (queries && !all_finite(n_queries * d, queries)))
+    if (!geodec__finite(n_points * d, points) || (queries && !geodec__finite(n_queries * d, queries)))
         GEODEC_THROW(GEODEC_NUMERIC, "neighbours of points that are not finite");
     if (kernels && n_points >= FEW_POINTS && k <= GEODEC__KNN_MAX_K && d <= GEODEC__KNN_MAX_D)
         GEODEC_TRY(geodec__knn_coarse(kernels, n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks,

@@ -129,22 +129,14 @@ done:
 geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64_t n, const double *x, uint64_t seed,
                                     uint64_t stream, double *y, geodec_err *err)
 {
+    static geodec_status (*const draw[])(int64_t points, int64_t n, const double *x, uint64_t seed, uint64_t stream,
+                                         double *y, geodec_err *err) = {gaussian, phase, shuffle};
     geodec_status st = GEODEC_OK;
     if (points < 0 || n < 1)
         GEODEC_THROW(GEODEC_RANGE, "a surrogate of %lld points of dimension %lld", (long long)points, (long long)n);
     if (points < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points; a surrogate needs at least 2", (long long)points);
     if (!geodec__finite(points * n, x)) GEODEC_THROW(GEODEC_NUMERIC, "points that are not finite");
-    switch (kind) {
-    case GEODEC_SURROGATE_GAUSSIAN:
-        GEODEC_TRY(gaussian(points, n, x, seed, stream, y, err));
-        break;
-    case GEODEC_SURROGATE_PHASE:
-        GEODEC_TRY(phase(points, n, x, seed, stream, y, err));
-        break;
-    case GEODEC_SURROGATE_SHUFFLE:
-        GEODEC_TRY(shuffle(points, n, x, seed, stream, y, err));
-        break;
-    }
+    GEODEC_TRY(draw[kind](points, n, x, seed, stream, y, err));
 done:
     return st;
 }
