@@ -49,6 +49,8 @@ GEODEC_API geodec_status geodec_pca_from_moments(const geodec_pca_moments *m, do
 GEODEC_API geodec_status geodec_pca_from_rows(int64_t n_rows, int64_t d, const double *x, double share,
                                               geodec_pool *pool, geodec_pca *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_pca_clear(geodec_pca *p);
+/* The sign with which the entry of largest magnitude of v [d] is positive. */
+GEODEC_API void geodec__pca_fix_sign(int64_t d, double *v);
 /* Spectra alone, falling: value [min(n_rows-1, d)]. */
 GEODEC_API geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *x, geodec_pool *pool,
                                                   double *value, geodec_err *err) GEODEC_MUST_USE;

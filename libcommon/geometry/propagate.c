@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "geometry/jacobi.h"
 #include "geometry/space_closed.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
@@ -17,6 +16,38 @@ geodec_propagate_options geodec_propagate_defaults(void)
     return (geodec_propagate_options){.scheme = GEODEC_MAGNUS_MAGNUS4, .dense = GEODEC_DENSE_HERMITE, .rtol = 1e-12};
 }
 
+/* ---- the generator ---------------------------------------------------------------------------------------------- */
+
+/* Points, or nodes of as many steps, that are computed at once. */
+enum { SLICE = GEODEC_SPACE_TOGETHER, SLICE_NODES = SLICE * GEODEC_MAGNUS_NODES_MAX };
+
+int64_t geodec_propagate_generators_scratch(int64_t n) { return n * n * n * (n + 1) + 2 * SLICE * n * n; }
+
+geodec_status geodec_propagate_generators(const geodec_space *s, int64_t points, const double *x, const double *v,
+                                          double *a, double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, nn = n * n, m = 2 * n;
+    double *gv = scratch, *dgvv = gv + SLICE * nn, *work = dgvv + SLICE * nn;
+    for (int64_t first = 0; first < points; first += SLICE) {
+        const int64_t now = points - first < SLICE ? points - first : SLICE;
+        GEODEC_TRY(geodec_space_variation(s, now, x + first * n, v + first * n, gv, dgvv, work, err));
+        for (int64_t p = 0; p < now; p++) {
+            double *to = a + (first + p) * m * m;
+            for (int64_t i = 0; i < n * m; i++) to[i] = 0;
+            for (int64_t k = 0; k < n; k++) to[k * m + n + k] = 1;
+            for (int64_t k = 0; k < n; k++) {
+                for (int64_t j = 0; j < n; j++) {
+                    to[(n + k) * m + j] = -dgvv[p * nn + k * n + j];
+                    to[(n + k) * m + n + j] = -2 * gv[p * nn + k * n + j];
+                }
+            }
+        }
+    }
+done:
+    return st;
+}
+
 /* ---- inner nodes of a step -------------------------------------------------------------------------------------- */
 
 /* Cubic Hermite at fraction c of a step h: values f0, f1, derivatives d0, d1. */
@@ -27,9 +58,6 @@ static void hermite(int64_t n, double h, double c, const double *f0, const doubl
     const double h00 = (1 + 2 * c) * u * u, h10 = c * u * u * h, h01 = c * c * (3 - 2 * c), h11 = -c * c * u * h;
     for (int64_t i = 0; i < n; i++) out[i] = h00 * f0[i] + h10 * d0[i] + h01 * f1[i] + h11 * d1[i];
 }
-
-/* Nodes of this many steps at once. */
-enum { SLICE = GEODEC_SPACE_TOGETHER, SLICE_NODES = SLICE * GEODEC_MAGNUS_NODES_MAX };
 
 typedef struct path {
     const geodec_space *s;
@@ -173,11 +201,12 @@ static geodec_status compute(const geodec_space *s, const geodec_propagate_optio
     p.nodes = geodec_magnus_nodes(o->scheme, p.c); /* not inside the initialiser, which may zero p.c after the call */
     const int64_t inner = SLICE_NODES * n;
     GEODEC_NEW(block, (SLICE + 1) * n + n * n * n + n * n + 2 * inner + (SLICE_NODES + 3) * mm +
-                          geodec_jacobi_scratch(n) + geodec_magnus_scratch(m));
+                          geodec_propagate_generators_scratch(n) + geodec_magnus_scratch(m));
     p.accel = block, p.space = p.accel + (SLICE + 1) * n;
     p.x = p.space + n * n * n + n * n, p.v = p.x + inner;
     double *a = p.v + inner, *e = a + SLICE_NODES * mm, *y = e + mm, *next = y + mm;
-    double *jacobi_scratch = next + mm, *magnus_scratch = jacobi_scratch + geodec_jacobi_scratch(n);
+    double *generators_scratch = next + mm,
+           *magnus_scratch = generators_scratch + geodec_propagate_generators_scratch(n);
 
     for (int64_t i = 0; i < m; i++) y[i * m + i] = 1;
     store(n, y, 0, phi, flow);
@@ -187,7 +216,7 @@ static geodec_status compute(const geodec_space *s, const geodec_propagate_optio
         const int64_t now = good - k0 < SLICE ? good - k0 : SLICE;
         GEODEC_TRY_MSG(inner_nodes(&p, now, xs + k0 * n, vs + k0 * n, accel ? accel + k0 * n : NULL, err),
                        "in %lld steps from step %lld on", (long long)now, (long long)k0);
-        GEODEC_TRY_MSG(geodec_jacobi_generators(s, now * p.nodes, p.x, p.v, a, jacobi_scratch, err),
+        GEODEC_TRY_MSG(geodec_propagate_generators(s, now * p.nodes, p.x, p.v, a, generators_scratch, err),
                        "in %lld steps from step %lld on", (long long)now, (long long)k0);
         for (int64_t i = 0; i < now * p.nodes; i++)
             r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, a + i * mm, a + i * mm)));

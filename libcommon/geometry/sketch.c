@@ -132,15 +132,6 @@ done:
     return st;
 }
 
-static void fix_sign(int64_t d, double *v)
-{
-    int64_t best = 0;
-    for (int64_t i = 1; i < d; i++)
-        if (fabs(v[i]) > fabs(v[best])) best = i;
-    if (v[best] < 0)
-        for (int64_t i = 0; i < d; i++) v[i] = -v[i];
-}
-
 geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_pca *out, double *residual,
                                    bool *enough, geodec_err *err)
 {
@@ -196,7 +187,7 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     for (int64_t c = 0; c < d; c++) p.mean[c] = s->origin[c] + s->sum[c] / n;
     for (int64_t i = 0; i < p.k; i++) {
         memcpy(p.basis + i * d, vector + (w - 1 - i) * d, (size_t)d * sizeof *vector);
-        fix_sign(d, p.basis + i * d);
+        geodec__pca_fix_sign(d, p.basis + i * d);
     }
     *out = p;
     memset(&p, 0, sizeof p);

@@ -3,7 +3,6 @@ geometry_SRCS := \
   expdiff.c \
   geodesic.c \
   geodesic_adaptive.c \
-  jacobi.c \
   logmap.c \
   magnus.c \
   pca.c \

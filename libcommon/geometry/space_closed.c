@@ -156,44 +156,12 @@ void geodec_space_polar_init(geodec_space *s)
     *s = (geodec_space){.n = 2, .name = "polar plane", .at = polar_at, .dgamma = polar_dgamma, .fd_step = 1e-3};
 }
 
-static geodec_status torus_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
-                              geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_space_torus *torus = (const geodec_space_torus *)s;
-    const int64_t n = s->n;
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is not finite", s->name);
-    if (g) {
-        zero(g, n * n);
-        for (int64_t i = 0; i < n; i++) g[i * n + i] = torus->length[i] * torus->length[i];
-    }
-    if (dg) zero(dg, n * n * n);
-    if (gamma) zero(gamma, n * n * n);
-done:
-    return st;
-}
-
 static geodec_status flat_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
 {
     (void)x;
     (void)err;
     zero(dgamma, (int64_t)s->n * s->n * s->n * s->n);
     return GEODEC_OK;
-}
-
-geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(dimension_ok(n, err));
-    for (int32_t i = 0; i < n; i++)
-        if (!(length[i] > 0) || !isfinite(length[i]))
-            GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
-    *s = (geodec_space_torus){
-        .base = {.n = n, .name = "flat torus", .at = torus_at, .dgamma = flat_dgamma, .fd_step = 1e-3}};
-    memcpy(s->length, length, (size_t)n * sizeof *length);
-done:
-    return st;
 }
 
 static geodec_status constant_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
@@ -219,6 +187,20 @@ geodec_status geodec_space_constant_init(geodec_space_constant *s, int32_t n, co
     if (!geodec__finite((int64_t)n * n, g) || geodec_chol_factor(n, s->g, NULL) != GEODEC_OK)
         GEODEC_THROW(GEODEC_NUMERIC, "the constant metric is not positive definite");
     memcpy(s->g, g, (size_t)n * (size_t)n * sizeof *g);
+done:
+    return st;
+}
+
+geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(dimension_ok(n, err));
+    for (int32_t i = 0; i < n; i++)
+        if (!(length[i] > 0) || !isfinite(length[i]))
+            GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
+    *s = (geodec_space_torus){
+        .base = {.n = n, .name = "flat torus", .at = constant_at, .dgamma = flat_dgamma, .fd_step = 1e-3}};
+    for (int32_t i = 0; i < n; i++) s->g[i * n + i] = length[i] * length[i];
 done:
     return st;
 }
