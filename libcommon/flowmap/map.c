@@ -10,18 +10,6 @@
 static const float EPS = 1e-5f;
 enum { SLICE = 256 }; /* of a state, on the stack */
 
-geodec_flowmap_vote geodec_flowmap_vote_defaults(void)
-{
-    return (geodec_flowmap_vote){.neighbours = 32,
-                                 .own = 8,
-                                 .own_weight = 4,
-                                 .match_weight = 0.1,
-                                 .bandwidth = 0.5,
-                                 .rank = 16,
-                                 .ridge = 1,
-                                 .chains = 16};
-}
-
 geodec_flowmap_options geodec_flowmap_defaults(void)
 {
     return (geodec_flowmap_options){.dims = 16,
@@ -31,7 +19,14 @@ geodec_flowmap_options geodec_flowmap_defaults(void)
                                     .ridge = 30,
                                     .chart_bytes = 12,
                                     .calibration = 6000,
-                                    .vote = geodec_flowmap_vote_defaults()};
+                                    .vote = {.neighbours = 32,
+                                             .own = 8,
+                                             .own_weight = 4,
+                                             .match_weight = 0.1,
+                                             .bandwidth = 0.5,
+                                             .rank = 16,
+                                             .ridge = 1,
+                                             .chains = 16}};
 }
 
 void geodec_flowmap_clear(geodec_flowmap *map)
@@ -67,19 +62,22 @@ static bool finite_all(const float *x, int64_t n)
     return true;
 }
 
+bool geodec__flowmap_vote_ok(const geodec_flowmap_vote *v)
+{
+    return v->neighbours >= 1 && v->own >= 0 && v->neighbours <= GEODEC_FLOW_NEAR_MAX &&
+           v->own <= GEODEC_FLOW_NEAR_MAX - v->neighbours && v->rank >= 1 && v->chains >= 1 && v->own_weight > 0 &&
+           v->match_weight >= 0 && v->match_weight <= 10 && v->bandwidth > 0 && v->ridge >= 0;
+}
+
 /* The fault of the map, NULL = none. */
 static const char *fault(const geodec_flowmap *w, uint8_t *seen)
 {
     const int64_t N = w->nodes, S = w->sequences, r = w->dims;
-    const geodec_flowmap_vote *v = &w->vote;
     if (w->m > GEODEC_FLOW_STATE_MAX || w->m > w->d || w->decays > GEODEC_FLOW_DECAYS_MAX ||
         w->features != w->m * (1 + w->decays) || r > GEODEC_FLOW_DIMS_MAX || r % 4 != 0 || r < 4 || w->charts < 1 ||
         N >= INT32_MAX || w->vocab >= INT32_MAX)
         return "sizes that do not belong together";
-    if (v->neighbours < 1 || v->own < 0 || v->neighbours > GEODEC_FLOW_NEAR_MAX ||
-        v->own > GEODEC_FLOW_NEAR_MAX - v->neighbours || v->rank < 1 || v->chains < 1 || !(v->own_weight > 0) ||
-        !(v->match_weight >= 0) || !(v->match_weight <= 10) || !(v->bandwidth > 0) || !(v->ridge >= 0))
-        return "voting parameters out of range";
+    if (!geodec__flowmap_vote_ok(&w->vote)) return "voting parameters out of range";
     if (!rising(w->bucket, w->vocab, N)) return "token buckets that do not rise to the number of nodes";
     if (!rising(w->sequence_start, S, N)) return "text starts that do not rise to the number of nodes";
     if (!within(w->chart_of, w->vocab, 0, w->charts)) return "a chart that does not exist";

@@ -53,7 +53,6 @@ typedef struct geodec_flowmap_vote {
     double ridge;   /* local linear correction: weights w_i (1 + (x_i - mean)^T (S + ridge tr(S)/r I)^-1 (q - mean)) */
     int64_t chains; /* a draft with fewer neighbours left has its bucket asked again; default 16 */
 } geodec_flowmap_vote;
-GEODEC_API geodec_flowmap_vote geodec_flowmap_vote_defaults(void);
 
 typedef struct geodec_flowmap_scan geodec_flowmap_scan; /* keys laid out for the distance kernels */
 

@@ -11,5 +11,4 @@ flowmap_SRCS := \
   scan_avx2.c \
   scan_avx512.c \
   scan_vnni.c \
-  track.c \
-  words.c
+  track.c
