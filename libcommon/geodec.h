@@ -105,7 +105,6 @@
 #include "flowmap/track.h"
 #include "geometry/curvature.h"
 #include "geometry/geodesic.h"
-#include "geometry/jacobi.h"
 #include "geometry/logmap.h"
 #include "geometry/magnus.h"
 #include "geometry/pca.h"

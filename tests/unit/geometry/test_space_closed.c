@@ -134,8 +134,7 @@ Test(spaces, exact_geodesics_and_distances)
             for (int64_t k = 0; k < shape[1]; k++) {
                 const double *want = x + (p * shape[1] + k) * n;
                 double mine[GEODEC_SPACE_DIM_MAX];
-                test_ok(closed_geodesic(&a.space.conformal, x0 + p * n, v0 + p * n, t[k], mine, &err),
-                        &err);
+                test_ok(closed_geodesic(&a.space.conformal, x0 + p * n, v0 + p * n, t[k], mine, &err), &err);
                 cr_assert_lt(test_max_abs_diff(mine, want, n), 1e-12 * fmax(1, test_max_abs(want, n)), "%s", a.group);
                 /* unit speed: the distance from the start is the time */
                 const double d = closed_distance(&a.space.conformal, x0 + p * n, mine);
