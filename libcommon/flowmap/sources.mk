@@ -4,7 +4,6 @@ flowmap_SRCS := \
   charts.c \
   file.c \
   library.c \
-  library_file.c \
   map.c \
   near.c \
   scan.c \
