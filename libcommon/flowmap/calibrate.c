@@ -110,12 +110,11 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
     geodec_status st = GEODEC_OK;
     calibration c = {.map = map, .z = z};
     tally sum = {0};
-    int32_t *token = NULL, *sequence = NULL, *argmax = NULL;
+    int32_t *token = NULL, *argmax = NULL;
     const int64_t positions = geodec_flowmap_positions(map);
     GEODEC_NEW(token, positions);
-    GEODEC_NEW(sequence, positions);
     GEODEC_NEW(argmax, positions);
-    geodec_flowmap_texts(map, token, sequence, argmax);
+    geodec_flowmap_texts(map, token, NULL, argmax);
     c.token = token;
     c.argmax = argmax;
     c.texts = wanted * map->sequences / map->nodes;
@@ -154,7 +153,6 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
     }
 done:
     geodec_mem_free(token);
-    geodec_mem_free(sequence);
     geodec_mem_free(argmax);
     geodec_mem_free(c.of);
     return st;

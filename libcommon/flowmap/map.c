@@ -1,6 +1,7 @@
 #include "flowmap/map.h"
 
 #include "artifact/binding.h"
+#include "base/finite.h"
 #include "base/mem.h"
 #include "flowmap/flowmap_internal.h"
 
@@ -55,12 +56,7 @@ static bool within(const int32_t *x, int64_t n, int64_t low, int64_t end)
     return true;
 }
 
-static bool finite_all(const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return false;
-    return true;
-}
+static bool finite_all(const float *x, int64_t n) { return geodec_finite_first_not_f32(x, n) < 0; }
 
 bool geodec__flowmap_vote_ok(const geodec_flowmap_vote *v)
 {
@@ -137,25 +133,13 @@ int64_t geodec_flowmap_positions(const geodec_flowmap *map) { return map->nodes 
 void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax)
 {
     int64_t at = 0;
-    for (int64_t q = 0; q < map->sequences; q++) {
-        token[at] = map->first_token[q];
-        argmax[at] = map->first_argmax[q];
-        sequence[at++] = (int32_t)q;
-        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++, at++) {
-            const int32_t node = map->order[i];
-            int64_t low = 0, high = map->vocab; /* bucket[low] <= node < bucket[high] */
-            while (high - low > 1) {
-                const int64_t mid = low + (high - low) / 2;
-                if (map->bucket[mid] <= node)
-                    low = mid;
-                else
-                    high = mid;
-            }
-            token[at] = (int32_t)low;
-            argmax[at] = map->label[node];
-            sequence[at] = (int32_t)q;
+    for (int64_t q = 0; q < map->sequences; q++)
+        for (int64_t i = map->sequence_start[q] - 1; i < map->sequence_start[q + 1]; i++, at++) {
+            const int64_t node = i < map->sequence_start[q] ? -1 : map->order[i]; /* position 0 is no node */
+            token[at] = node < 0 ? map->first_token[q] : map->scan->hop[node].token;
+            argmax[at] = node < 0 ? map->first_argmax[q] : map->label[node];
+            if (sequence) sequence[at] = (int32_t)q;
         }
-    }
 }
 
 void geodec_flowmap_probabilities(const geodec_flowmap *map, int32_t *choice, uint8_t *probability)

@@ -155,7 +155,8 @@ GEODEC_API int64_t geodec_flowmap_bytes(const geodec_flowmap *map);
 /* GEODEC_CHECKSUM unless the map was baked from this model and tokenizer (hex digests). */
 GEODEC_API geodec_status geodec_flowmap_match(const geodec_flowmap *map, const char *model, const char *tokenizer,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* The stored texts again: token, number of its text and argmax of each position, [geodec_flowmap_positions]. */
+/* The stored texts again: token, number of its text (may be NULL) and argmax of each position,
+ * [geodec_flowmap_positions]. */
 GEODEC_API int64_t geodec_flowmap_positions(const geodec_flowmap *map);
 GEODEC_API void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax);
 /* The model's most probable tokens after each position: choice, probability [geodec_flowmap_positions][1 +

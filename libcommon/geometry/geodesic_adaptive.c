@@ -36,6 +36,7 @@ geodec_status geodec_geodesic_at(const geodec_space *s, double rtol, const doubl
 {
     geodec_status st = GEODEC_OK;
     gsl_odeiv2_driver *driver = NULL;
+    gsl_odeiv2_system system;
     problem p = {.s = s};
     const int64_t n = s->n;
     double y[2 * GEODEC_SPACE_DIM_MAX], scale[2 * GEODEC_SPACE_DIM_MAX], speed = 0, now = 0;
@@ -53,20 +54,15 @@ geodec_status geodec_geodesic_at(const geodec_space *s, double rtol, const doubl
             scale[i] = speed * span;
             scale[n + i] = speed;
         }
-        gsl_odeiv2_system system = {.function = right_side, .dimension = (size_t)(2 * n), .params = &p};
+        system = (gsl_odeiv2_system){.function = right_side, .dimension = (size_t)(2 * n), .params = &p};
         driver = gsl_odeiv2_driver_alloc_scaled_new(&system, gsl_odeiv2_step_rk8pd, span / 16, rtol, 0, 1, 0, scale);
         if (!driver) GEODEC_THROW(GEODEC_NOMEM, "no memory for the integrator");
         (void)gsl_odeiv2_driver_set_nmax(driver, STEPS_PER_OUTPUT);
-        for (; count < n_out; count++) {
-            if (t[count] > now && gsl_odeiv2_driver_apply(driver, &now, t[count], y) != GSL_SUCCESS) break;
-            memcpy(xs + count * n, y, (size_t)n * sizeof *xs);
-            memcpy(vs + count * n, y + n, (size_t)n * sizeof *vs);
-        }
-    } else {
-        for (; count < n_out; count++) { /* a point at rest stays */
-            memcpy(xs + count * n, y, (size_t)n * sizeof *xs);
-            memcpy(vs + count * n, y + n, (size_t)n * sizeof *vs);
-        }
+    } /* else: a point at rest stays */
+    for (; count < n_out; count++) {
+        if (driver && t[count] > now && gsl_odeiv2_driver_apply(driver, &now, t[count], y) != GSL_SUCCESS) break;
+        memcpy(xs + count * n, y, (size_t)n * sizeof *xs);
+        memcpy(vs + count * n, y + n, (size_t)n * sizeof *vs);
     }
     if (p.failed != GEODEC_OK) GEODEC_THROW(p.failed, "%s", geodec_status_text(p.failed));
     *reached = count;

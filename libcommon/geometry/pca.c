@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,11 +182,7 @@ static geodec_status gram(int64_t n, int64_t d, const double *x, double *mean, d
     GEODEC_NEW(own, d);
     GEODEC_NEW(*centred, n * d);
     GEODEC_NEW(*g, n * n);
-    for (int64_t r = 0; r < n; r++)
-        for (int64_t c = 0; c < d; c++) own[c] += x[r * d + c];
-    for (int64_t c = 0; c < d; c++) own[c] /= (double)n;
-    for (int64_t r = 0; r < n; r++)
-        for (int64_t c = 0; c < d; c++) (*centred)[r * d + c] = x[r * d + c] - own[c];
+    geodec_stats_centre(n, d, x, own, *centred);
     geodec_blas_gemm(false, true, n, n, d, 1 / (double)(n - 1), *centred, d, *centred, d, 0, *g, n);
     if (mean) memcpy(mean, own, (size_t)d * sizeof *mean);
 done:

@@ -114,13 +114,22 @@ done:
 
 /* ---- polar plane, flat torus, normal distributions -------------------------------------------------------------- */
 
+/* GEODEC_NUMERIC unless the coordinate called `name` is positive and both are finite. */
+static geodec_status half_plane(const geodec_space *s, const char *name, double positive, double other, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!(positive > 0) || !isfinite(positive) || !isfinite(other))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: %s = %g is not positive and finite", s->name, name, positive);
+done:
+    return st;
+}
+
 static geodec_status polar_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const double r = x[0];
-    if (!(r > 0) || !isfinite(r) || !isfinite(x[1]))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: r = %g is not positive and finite", s->name, r);
+    GEODEC_TRY(half_plane(s, "r", r, x[1], err));
     if (g) {
         zero(g, 4);
         g[0] = 1;
@@ -143,7 +152,7 @@ static geodec_status polar_dgamma(const geodec_space *s, const double *x, double
 {
     geodec_status st = GEODEC_OK;
     const double r = x[0];
-    if (!(r > 0) || !isfinite(r)) GEODEC_THROW(GEODEC_NUMERIC, "%s: r = %g is not positive and finite", s->name, r);
+    GEODEC_TRY(half_plane(s, "r", r, 0, err));
     zero(dgamma, 16);
     dgamma[6] = -1;
     dgamma[3] = dgamma[5] = -1 / (r * r);
@@ -210,8 +219,7 @@ static geodec_status fisher_at(const geodec_space *s, const double *x, double *g
 {
     geodec_status st = GEODEC_OK;
     const double sigma = x[1];
-    if (!(sigma > 0) || !isfinite(sigma) || !isfinite(x[0]))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: sigma = %g is not positive and finite", s->name, sigma);
+    GEODEC_TRY(half_plane(s, "sigma", sigma, x[0], err));
     const double w = 1 / (sigma * sigma);
     if (g) {
         zero(g, 4);
@@ -237,8 +245,7 @@ static geodec_status fisher_dgamma(const geodec_space *s, const double *x, doubl
 {
     geodec_status st = GEODEC_OK;
     const double sigma = x[1];
-    if (!(sigma > 0) || !isfinite(sigma))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: sigma = %g is not positive and finite", s->name, sigma);
+    GEODEC_TRY(half_plane(s, "sigma", sigma, 0, err));
     const double w = 1 / (sigma * sigma);
     zero(dgamma, 16);
     dgamma[8 + 1] = -0.5 * w;

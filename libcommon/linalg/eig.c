@@ -22,13 +22,21 @@ int64_t geodec_eig_sym_scratch(int64_t n)
     return n <= GEODEC__EIG_SMALL && geodec__eig_small_work(n) > lapack ? geodec__eig_small_work(n) : lapack;
 }
 
-geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch, geodec_err *err)
+static geodec_status check(int64_t n, const double *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++)
             if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
+done:
+    return st;
+}
+
+geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(check(n, a, err));
     if (n <= GEODEC__EIG_SMALL && geodec__small_best()->eig(n, a, w, v, scratch)) goto done;
     if (v != a) memcpy(v, a, (size_t)(n * n) * sizeof *v);
     /* row-major lower = column-major upper, and column k of a column-major result is row k of ours */
@@ -57,10 +65,7 @@ geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_er
     geodec_status st = GEODEC_OK;
     double *copy = NULL, *work = NULL;
     lapack_int iwork = 0;
-    if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++)
-            if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
+    GEODEC_TRY(check(n, a, err));
     GEODEC_NEW(copy, n * n);
     memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
     double best = 0;

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "linalg/blas.h"
+#include "linalg/stats.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,29 +30,8 @@ typedef struct search {
     int64_t stride;
 } search;
 
-/* Largest of the k smallest values of a row: a heap with the largest on top. */
-static double kth_smallest(int64_t n, const double *x, int64_t skip, int64_t k, double *heap)
-{
-    int64_t size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double v = x[i];
-        if (i == skip || (size == k && v >= heap[0])) continue;
-        int64_t at;
-        if (size < k) { /* sift up */
-            for (at = size++; at > 0 && heap[(at - 1) / 2] < v; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-        } else { /* replace the top, sift down */
-            at = 0;
-            for (int64_t c = 1; c < k; c = 2 * at + 1) {
-                if (c + 1 < k && heap[c + 1] > heap[c]) c++;
-                if (heap[c] <= v) break;
-                heap[at] = heap[c];
-                at = c;
-            }
-        }
-        heap[at] = v;
-    }
-    return heap[0];
-}
+/* The k-th smallest of x [n] without x[skip]. */
+GEODEC__KNN_KTH(kth_smallest, double, <)
 
 /* Exact distances of all points whose approximate distance is within the bound, kept sorted by (distance, index). */
 static void select_exact(const search *s, const double *query, const double *approx, int64_t skip, double bound,
@@ -111,11 +91,8 @@ geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *point
     GEODEC_NEW(mean, d);
     GEODEC_NEW(centred, n_points * d);
     GEODEC_NEW(norm, n_points);
-    for (int64_t p = 0; p < n_points; p++)
-        for (int64_t c = 0; c < d; c++) mean[c] += points[p * d + c];
-    for (int64_t c = 0; c < d; c++) mean[c] /= (double)n_points;
+    geodec_stats_centre(n_points, d, points, mean, centred);
     for (int64_t p = 0; p < n_points; p++) {
-        for (int64_t c = 0; c < d; c++) centred[p * d + c] = points[p * d + c] - mean[c];
         norm[p] = geodec_blas_dot(d, centred + p * d, centred + p * d);
         if (norm[p] > s.max_norm) s.max_norm = norm[p];
     }

@@ -196,39 +196,16 @@ done:
     return st;
 }
 
-/* The k-th largest of x [n], k <= n: a heap with the smallest of the k largest on top. */
-static int32_t kth_largest(int64_t n, const int32_t *x, int64_t k)
-{
-    int32_t heap[GEODEC__KNN_MAX_K + 2];
-    int64_t size = 0;
-    heap[0] = x[0];
-    for (int64_t i = 0; i < n; i++) {
-        const int32_t v = x[i];
-        int64_t at;
-        if (size == k && v <= heap[0]) continue;
-        if (size < k) {
-            for (at = size++; at > 0 && heap[(at - 1) / 2] > v; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-        } else {
-            at = 0;
-            for (int64_t c = 1; c < k; c = 2 * at + 1) {
-                if (c + 1 < k && heap[c + 1] < heap[c]) c++;
-                if (heap[c] >= v) break;
-                heap[at] = heap[c];
-                at = c;
-            }
-        }
-        heap[at] = v;
-    }
-    return heap[0];
-}
+GEODEC__KNN_KTH(kth_largest, int32_t, >)
 
 /* Raises the limit from the candidates found and drops those below it. *reach: U^2 in steps. */
 static void look(const coarse *s, asker *a, float *reach)
 {
     geodec__knn_found *f = &a->found;
     const int64_t k = s->k + s->self; /* includes the point itself */
+    int32_t heap[GEODEC__KNN_MAX_K + 2];
     if (f->count >= k) {
-        const double score = (double)kth_largest(f->count, f->score, k) - a->lift;
+        const double score = (double)kth_largest(f->count, f->score, -1, k, heap) - a->lift;
         const double square = fmax(0, a->square - 2 * score) + 1; /* half of |v|^2 was rounded down: I <= this */
         const double far = (sqrt(square) + a->rest + s->rest) * (1 + 4e-9) + 2 * s->tiny;
         const double side = (far + a->rest + s->rest) * (1 + 1e-12);
@@ -340,13 +317,14 @@ static int64_t finish(const coarse *s, worker *w, asker *a, int32_t q)
     const double *query = s->queries + q * s->d;
     geodec__knn_found *f = &a->found;
     int64_t size = 0, measured;
+    int32_t heap[GEODEC__KNN_MAX_K + 2];
     float reach;
     if (!a->flooded) look(s, a, &reach);
     if (a->flooded) {
         measured = search_points(s, w, q);
     } else {
         /* the nearest by score first: the fast sum then rejects most others */
-        const int32_t good = kth_largest(f->count, f->score, s->k + s->self);
+        const int32_t good = kth_largest(f->count, f->score, -1, s->k + s->self, heap);
         for (int64_t i = 0; i < f->count; i++) {
             f->id[i] = s->order[f->id[i]];
             for (int64_t c = 0; c < s->d && c < 128; c += 8) __builtin_prefetch(s->points + f->id[i] * s->d + c);

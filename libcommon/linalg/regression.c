@@ -3,20 +3,10 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Copies a [rows][width] less its column means, which go to mean. */
-static void centre(int64_t rows, int64_t width, const double *a, double *mean, double *out)
-{
-    for (int64_t j = 0; j < width; j++) mean[j] = 0;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < width; j++) mean[j] += a[i * width + j];
-    for (int64_t j = 0; j < width; j++) mean[j] /= (double)rows;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < width; j++) out[i * width + j] = a[i * width + j] - mean[j];
-}
 
 geodec_status geodec_regression_fit(int64_t rows, int64_t width, int64_t n, const double *z, const double *y,
                                     double ridge, double *map, geodec_err *err)
@@ -32,8 +22,8 @@ geodec_status geodec_regression_fit(int64_t rows, int64_t width, int64_t n, cons
     GEODEC_NEW(cross, n * width);
     GEODEC_NEW(zm, width);
     GEODEC_NEW(ym, n);
-    centre(rows, width, z, zm, zc);
-    centre(rows, n, y, ym, yc);
+    geodec_stats_centre(rows, width, z, zm, zc);
+    geodec_stats_centre(rows, n, y, ym, yc);
     geodec_blas_syrk(rows, width, 1 / (double)rows, zc, width, 0, cov, width);
     geodec_blas_gemm(true, false, n, width, rows, 1 / (double)rows, yc, n, zc, width, 0, cross, width);
     for (int64_t j = 0; j < width; j++) trace += cov[j * width + j];

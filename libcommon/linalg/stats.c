@@ -41,6 +41,16 @@ double geodec_stats_variance(int64_t n, const double *x)
     return n > 1 ? s / (double)(n - 1) : NAN;
 }
 
+void geodec_stats_centre(int64_t rows, int64_t width, const double *a, double *mean, double *out)
+{
+    for (int64_t j = 0; j < width; j++) mean[j] = 0;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < width; j++) mean[j] += a[i * width + j];
+    for (int64_t j = 0; j < width; j++) mean[j] /= (double)rows;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < width; j++) out[i * width + j] = a[i * width + j] - mean[j];
+}
+
 geodec_status geodec_stats_median(int64_t n, const double *x, double *median, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -16,6 +16,8 @@ GEODEC_API double geodec_stats_percentile(int64_t n, const double *sorted, doubl
 GEODEC_API double geodec_stats_mean(int64_t n, const double *x);
 /* Unbiased (divisor n-1), two passes; NaN for n < 2. */
 GEODEC_API double geodec_stats_variance(int64_t n, const double *x);
+/* out [rows][width] = a less its column means, which go to mean [width]. */
+GEODEC_API void geodec_stats_centre(int64_t rows, int64_t width, const double *a, double *mean, double *out);
 /* Median without changing x. */
 GEODEC_API geodec_status geodec_stats_median(int64_t n, const double *x, double *median,
                                              geodec_err *err) GEODEC_MUST_USE;
