@@ -26,7 +26,7 @@ typedef struct calibration {
 } calibration;
 
 /* The children of each node along the model's path from position p. A child at depth i is right when it is the model's
- * argmax at p + i; the next node is asked only where the text follows that path. */
+ * argmax at p + i; the next node is queried only where the text follows that path. */
 static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, const int32_t *argmax, int64_t n,
                     int64_t p, int32_t text)
 {
@@ -49,7 +49,7 @@ static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, con
     }
 }
 
-/* Rate of the map if labels were permuted within their token's bucket. */
+/* Expected rate of right labels if they were permuted within their token's bucket. */
 static double probability(const geodec_flowmap *map, int32_t token, int32_t argmax, int32_t text)
 {
     int64_t all = 0, right = 0;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { SLAB = 4096, MIN_NODES = 24 };
-static const double POOLED_NODES = 50; /* the pooled covariance counts as so many nodes in a bucket's own */
+static const double POOLED_NODES = 50; /* weight of the pooled covariance, in nodes of a bucket */
 static const double KEY_SHARE = 0.999; /* of a bucket's coordinates fit the key range */
 
 typedef struct chart_job {
@@ -22,12 +22,12 @@ typedef struct chart_job {
     const geodec_flowmap_options *o;
     const float *feature, *state;
     const int64_t *feature_row, *state_row;
-    double *jacobian;   /* [F][m] pooled over tokens, bucket means taken out */
+    double *jacobian;   /* [F][m] pooled over tokens, without bucket means */
     double *covariance; /* [F][F] */
     int32_t *token_of;  /* [charts] token a chart belongs to, -1 = the shared one */
 } chart_job;
 
-/* Rows of one bucket with their means taken out: x [n][F], y [n][m] (either may be NULL). */
+/* Rows of one bucket without their means: x [n][F], y [n][m]. */
 static void centred(const chart_job *j, int64_t first, int64_t n, double *x, double *y, double *mean_x)
 {
     const int64_t F = j->map->features, m = j->map->m;
@@ -42,8 +42,8 @@ static void centred(const chart_job *j, int64_t first, int64_t n, double *x, dou
     for (int64_t c = 0; c < m; c++) mean_y[c] /= (double)n;
     for (int64_t i = 0; i < n; i++) {
         const float *f = j->feature + j->feature_row[first + i] * F, *z = j->state + j->state_row[first + i] * m;
-        for (int64_t c = 0; x && c < F; c++) x[i * F + c] = (double)f[c] - mean_x[c];
-        for (int64_t c = 0; y && c < m; c++) y[i * m + c] = (double)z[c] - mean_y[c];
+        for (int64_t c = 0; c < F; c++) x[i * F + c] = (double)f[c] - mean_x[c];
+        for (int64_t c = 0; c < m; c++) y[i * m + c] = (double)z[c] - mean_y[c];
     }
 }
 
@@ -109,7 +109,7 @@ done:
     return st;
 }
 
-/* Jacobian and covariance of one bucket, shrunk towards the pooled ones where nodes are few. gram may change. */
+/* Jacobian and covariance of one bucket, shrunk towards the pooled ones where nodes are few. y is overwritten. */
 static geodec_status bucket_flow(const chart_job *j, int64_t n, const double *x, double *y, double *jacobian,
                                  double *covariance, geodec_err *err)
 {

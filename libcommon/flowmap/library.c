@@ -237,7 +237,7 @@ static int write_all(int fd, const uint8_t *from, size_t n, int64_t offset)
 
 static void give_up(geodec_flowmap_library *g, int e)
 {
-    geodec_hooks_log(g->file.hooks, GEODEC_LOG_WARN, "%s: %s; what was learned stays, what comes is not written",
+    geodec_hooks_log(g->file.hooks, GEODEC_LOG_WARN, "%s: %s; records so far are kept, further ones are not written",
                      g->file.path, strerror(e));
     (void)close(g->file.fd);
     g->file.fd = -1;
@@ -425,7 +425,7 @@ geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char 
     struct stat sb;
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-        geodec_hooks_log(hooks, GEODEC_LOG_WARN, "%s: %s; what is learned is not written", path, strerror(errno));
+        geodec_hooks_log(hooks, GEODEC_LOG_WARN, "%s: %s; records are not written", path, strerror(errno));
         return geodec_flowmap_library_create(map, bound ? bound : GEODEC_GROWN_BYTES, out, err);
     }
     if (fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));

@@ -11,7 +11,7 @@ enum {
     BOX = GEODEC__FLOW_BOX,
     SIDE = BOX / 2, /* of a box: its lower corner, then its upper one */
     VALUES = 128,   /* of a coordinate */
-    FEW = 4,        /* leaves of a bucket that is looked at as a whole */
+    FEW = 4,        /* leaves of a bucket that is scanned as a whole */
 };
 
 /* ---- layout ----------------------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ done:
 
 /* ---- search ----------------------------------------------------------------------------------------------------- */
 
-/* Of a bucket: distances and candidates of its nodes, blocks to look at, bounds of its leaves. */
+/* For a bucket: distances and candidates of its nodes, blocks to scan, bounds of its leaves. */
 int64_t geodec_flowmap_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) * (map->scan->widest + 1); }
 
 /* A limit with at least k distances below it, and few more: of the minima of interleaved parts, k are below it. The
@@ -200,7 +200,7 @@ static int64_t nodes_of_text(const geodec_flowmap *map, int64_t first, int64_t n
     return edge[1] - edge[0];
 }
 
-/* What the search of one bucket works on. */
+/* The search of one bucket. */
 typedef struct search {
     const geodec_flowmap_scan *scan;
     const uint8_t *block; /* of the bucket */

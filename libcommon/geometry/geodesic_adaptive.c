@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS_PER_OUTPUT = 20000 }; /* a path that needs more has met a wall of the metric */
+enum { STEPS_PER_OUTPUT = 20000 }; /* a path that needs more has reached a singularity of the metric */
 
 typedef struct problem {
     const geodec_space *s;

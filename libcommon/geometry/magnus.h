@@ -30,9 +30,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, what it is). Names in
- * artifacts, choices of --scheme and docs/manual/integrators.md come from here; a new one is a row and step_<name>() in
- * magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
+/* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, description). Names
+ * in artifacts, choices of --scheme and docs/manual/integrators.md come from here; a new one is a row and step_<name>()
+ * in magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
 #define GEODEC_MAGNUS_TABLE(X)                                                                                         \
     X(TAYLOR3, taylor3, 2, ENDS, "cubic cut of the exponential of the mean of both ends: the published rule")          \
     X(MIDPOINT, midpoint, 2, GAUSS1, "exponential of the midpoint")                                                    \
@@ -48,7 +48,7 @@ typedef enum geodec_magnus_scheme {
 
 #define GEODEC__MAGNUS_CHOICE(NAME, name, order, nodes, text) "|" #name
 #define GEODEC__MAGNUS_LINE(NAME, name, order, nodes, text) "  " #name ": order " #order ", " text "\n"
-/* Constants: the names with '|' between them; a line for each. */
+/* String constants: the names, separated by '|'; a line for each. */
 #define GEODEC_MAGNUS_CHOICES (&(GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_CHOICE))[1])
 #define GEODEC_MAGNUS_LINES GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_LINE)
 
@@ -56,7 +56,7 @@ enum { GEODEC_MAGNUS_NODES_MAX = 3 };
 
 /* Name in the table; "?" otherwise. */
 GEODEC_API const char *geodec_magnus_name(geodec_magnus_scheme scheme);
-/* What it is, in words. */
+/* Its description. */
 GEODEC_API const char *geodec_magnus_text(geodec_magnus_scheme scheme);
 /* The scheme of that name: GEODEC_NOTFOUND when there is none. */
 GEODEC_API geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme,

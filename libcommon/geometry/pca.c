@@ -120,8 +120,8 @@ void geodec__pca_fix_sign(int64_t d, double *v)
         for (int64_t i = 0; i < d; i++) v[i] = -v[i];
 }
 
-/* Eigenvalues of the symmetric a [n][n], falling, negatives as zero, into value [values]; with `vectors` a becomes the
- * eigenvectors, rows in rising order. */
+/* Eigenvalues of the symmetric a [n][n], descending, negatives as zero, into value [values]; with `vectors` a becomes
+ * the eigenvectors, rows in ascending order. */
 static geodec_status spectrum(int64_t n, double *a, bool vectors, int64_t values, double *value, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -134,7 +134,7 @@ done:
     return st;
 }
 
-/* Chooses k and allocates what is left; eigenvalue must be set. */
+/* Chooses k and allocates the basis; eigenvalue must be set. */
 static geodec_status choose(geodec_pca *p, double share, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

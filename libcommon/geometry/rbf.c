@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* CHUNK sites are multiplied at once; SLAB rows are asked for at once. */
+/* CHUNK: sites of one product; SLAB: rows of one call of geodec_rbf_rows. */
 enum { CHUNK = 256, SLAB = 4096 };
 
 /* ---- L(x) and its derivatives ---------------------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ static geodec_status reserve(geodec_rbf *f, const char *folder, geodec_err *err)
     fd = mkstemp(path);
     if (fd < 0) GEODEC_THROW(GEODEC_IO, "%s: no file for the metric field", folder);
     (void)unlink(path);
-    /* the blocks now, lest a full disk be met as a signal */
+    /* allocates the blocks: on a full disk a later write would raise a signal */
     if (posix_fallocate(fd, 0, (off_t)bytes) != 0)
         GEODEC_THROW(GEODEC_IO, "%s: no room for %.1f GiB of the metric field", folder, (double)bytes / (1 << 30));
     void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -44,7 +44,7 @@ geodec_status geodec__rbf_tree_create(int64_t n_sites, int64_t n, const double *
 void geodec__rbf_tree_destroy(geodec__rbf_tree *t); /* NULL ok */
 const double *geodec__rbf_tree_sites(const geodec__rbf_tree *t);
 const int32_t *geodec__rbf_tree_order(const geodec__rbf_tree *t);
-/* Least squared distance; *where: row of the site, of several that which was given first. */
+/* Least squared distance; *where: row of the nearest site; of several the one that was given first. */
 double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int64_t *where);
 /* Rows of the sites with squared distance <= radius2 into index [room], in the tree's order; returns their number, or a
  * larger one than room when they do not fit. */

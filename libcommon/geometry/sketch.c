@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 64, COLUMNS = 256 }; /* of a task: fixed, so that threads change no bits */
+enum { ROWS = 64, COLUMNS = 256 }; /* of a task: constants, so that the bits do not depend on threads */
 
 geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, const double *origin, uint64_t seed,
                                  uint64_t stream, geodec_err *err)
@@ -88,7 +88,7 @@ done:
     return st;
 }
 
-/* The image under the covariance: the mean taken out, divided by count - 1. */
+/* The image under the covariance: without the mean, divided by count - 1. */
 static void centre_image(const geodec_sketch *s, double *image)
 {
     const double n = (double)s->count;
@@ -142,7 +142,7 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     geodec_pca p = {.d = d, .values = s->count - 1 < d ? s->count - 1 : d};
     *enough = false;
     memset(out, 0, sizeof *out);
-    if (s->passes != 1) GEODEC_THROW(GEODEC_INVAL, "a sketch is asked for its result after %d passes", s->passes);
+    if (s->passes != 1) GEODEC_THROW(GEODEC_INVAL, "result of a sketch after %d passes", s->passes);
     if (!(share > 0) || !(share <= 1)) GEODEC_THROW(GEODEC_RANGE, "share of variance %g is outside (0, 1]", share);
     GEODEC_NEW(image, w * d);
     GEODEC_NEW(vector, w * d);

@@ -109,7 +109,7 @@ static geodec_status differences(const geodec_space *s, const double *x, double 
     double *minus = out + n * size;
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t c = 0; c < n; c++) {
-        /* the step that was really taken, after rounding x + h */
+        /* span: the actual step, after rounding of x + h and x - h */
         const double up = x[c] + h, down = x[c] - h, span = up - down, scale = 1 / span;
         double *plus = out + c * size;
         y[c] = up;

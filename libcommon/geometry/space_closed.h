@@ -1,5 +1,5 @@
-/* Spaces whose geometry is known in closed form: the yardsticks for everything that works on a measured metric, and the
- * control of every figure of curvature, propagation and validity.
+/* Spaces whose geometry is known in closed form: references for the code that works on measured metrics, and controls
+ * of curvature, propagation and validity.
  *
  * Each init fills a value of the caller: no heap, nothing to free, safe for concurrent use. */
 #ifndef GEODEC_GEOMETRY_SPACE_CLOSED_H

@@ -18,9 +18,10 @@ static const cli_option options[] = {
                "derivative of the metric: analytic or fd (central differences)"),
     OPT_F64("h", 0, &opt.step, 0, 1e300, "X", "step of the differences (0: a thousandth of sigma)"),
     OPT_CHOICE("at", 0, &at, "samples|midpoints", "WHERE",
-               "points of the metric, or the middles between each and its nearest neighbour"),
+               "points of the metric, or the midpoints between each point and its nearest neighbour"),
     OPT_I64("points", 'n', &points, 0, 1e9, "N", "only the first N of them (0: all)"),
-    OPT_I64("control", 0, &opt.control, 1, 1e9, "N", "points at which the other derivative is taken too, as a control"),
+    OPT_I64("control", 0, &opt.control, 1, 1e9, "N",
+            "points at which the other derivative is computed too, as a control"),
     CLI_SHARD_OPTION(shard, "points"),
 };
 

@@ -33,8 +33,9 @@ static const cli_tool tool = {
     .description =
         "States that repeat an earlier one bit for bit are dropped and counted. All K coordinates that explain the\n"
         "share of variance are written, with K and the TwoNN dimension (maximum likelihood, and a line fit without\n"
-        "the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control beside them is a Gaussian\n"
-        "cloud with the same spectrum.",
+        "the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control is a Gaussian cloud with "
+        "the\n"
+        "same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),

@@ -28,7 +28,8 @@ static const cli_option options[] = {
     OPT_F64("drift-max", 0, &opt.path.drift_max, 1e-15, 1e6, "X",
             "largest relative change of g(v,v) that counts as ok"),
     OPT_F64("hull", 0, &opt.hull_radius, 0, 1e300, "R",
-            "a path farther than R from every point has left the hull (0: the 95th percentile of the distance to the "
+            "a path that is farther than R from every point has left the hull (0: the 95th percentile of the distance "
+            "to the "
             "k-th neighbour)"),
     OPT_FLAG("no-hull", 0, &no_hull, "let paths go anywhere"),
     OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "paths integrated again at rtol 1e-9, as a control"),

@@ -43,7 +43,7 @@ static const cli_option options[] = {
     OPT_CHOICE("scale", 0, &scale, "identity|covariance", "HOW",
                "matrix of --kind euclidean: the identity, or the inverse covariance of all points"),
     OPT_CHOICE("precision", 0, &precision, "f64|f32", "TYPE",
-               "of the stored logarithms; f32 halves the file, and the file says how far a matrix moved"),
+               "of the stored logarithms; f32 halves the file, and the file holds the rounding error"),
     OPT_F64("curvature", 0, &curvature, -1e6, 1e6, "K", "of --kind sphere or hyperbolic (0: 1 or -1)"),
     OPT_F64("h", 0, &step, 0, 1e6, "X", "step of the differences of --mode ref (0: 1e-2)"),
     OPT_CHOICE("centre", 0, &centre, "mean|point", "WHERE",
@@ -68,11 +68,11 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] [CLOUD.h5]",
     .description =
         "The metric at a point is the inverse covariance of its nearest neighbours; between points logarithms are\n"
-        "averaged with Gaussian weights of width sigma. It is blind to density: neighbours lie at a g-distance of\n"
-        "about the root of the dimension, however many points there are. --kind fisher asks the model instead: at\n"
-        "each point the Fisher information of the next token's distribution p, pulled back to the coordinates, so\n"
-        "that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. Directions the output does not feel get\n"
-        "the ridge alone.",
+        "averaged with Gaussian weights of width sigma. It does not depend on density: neighbours lie at a\n"
+        "g-distance of about the root of the dimension, whatever the number of points. --kind fisher: at each point\n"
+        "the Fisher information of the next token's distribution p, pulled back to the coordinates, so\n"
+        "that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. In directions that do not change the\n"
+        "output it is the ridge alone.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
                 "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"

@@ -30,8 +30,8 @@ static const cli_tool tool = {
     .description =
         "Integrates the variational equation of the coordinate geodesic equation by an exponential "
         "scheme:\n" GEODEC_MAGNUS_LINES
-        "Every path is tested against what the exact flow preserves (symplectic form, volume), some against\n"
-        "differences of the flow.",
+        "Every path is compared with invariants of the exact flow (symplectic form, volume), some with differences\n"
+        "of the flow.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 2, 2),

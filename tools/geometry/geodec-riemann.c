@@ -15,7 +15,7 @@ static const cli_option options[] = {
     OPT_FILE("draws", 0, &draws, "FILE", "at /riemann/points of an HDF5 file in place of samples and midpoints"),
     OPT_I64("samples", 's', &opt.samples, 0, 1e7, "N", "points of the cloud, a random choice (0: all)"),
     OPT_I64("midpoints", 0, &opt.midpoints, 0, 1e7, "N",
-            "points half-way to the nearest neighbour, for so many of the samples (0: all)"),
+            "points half-way to the nearest neighbour, for N of the samples (0: all)"),
     OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also at the middle and the end of every path of FILE"),
     OPT_FLAG("tensors", 0, &opt.tensors, "keep the whole tensor of every point (n^4 numbers each)"),
     OPT_F64("check", 0, &check, 0, 1e9, "X",

@@ -31,7 +31,7 @@ static const cli_option options[] = {
     OPT_F64("eps-min", 0, &eps_min, 1e-9, 1e9, "X", "smallest perturbation, as g-length"),
     OPT_F64("eps-max", 0, &eps_max, 1e-9, 1e9, "X",
             "largest perturbation; eleven lengths, evenly spaced in the logarithm"),
-    OPT_STR("eps", 0, &eps_list, "LIST", "perturbations joined by commas, rising, in place of those (at most 64)"),
+    OPT_STR("eps", 0, &eps_list, "LIST", "perturbations joined by commas, ascending, in place of those (at most 64)"),
     OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over starts for the 95 % intervals"),
     OPT_I64("sphere-starts", 0, &sphere_starts, 1, 1e6, "N",
             "starts of each control: unit sphere, hyperbolic space, flat torus, normal distributions"),
@@ -48,11 +48,11 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T d.\n"
-        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. Beside\n"
-        "it stands the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors are\n"
-        "rounding) and among normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged\n"
+        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. The\n"
+        "controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors\n"
+        "are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged\n"
         "as censored when they lie outside the range. --mode ref measures as the published harness does, on its own\n"
-        "draws; for the sampled sphere the same rule with exact geometry and the right map stand beside it.",
+        "draws; for the sampled sphere it adds the same rule with exact geometry and the right map.",
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -98,8 +98,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     if (sphere.slope_known && !sphere.slope_ok && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has slope %.2f, below %.2f",
                      sphere.slope.value, opt.slope_min);
-    /* An unknown slope shows nothing: neither a right map nor a wrong one. A step that did not settle measures nothing,
-     * with --no-check too. */
+    /* An unknown slope says nothing about the map. A step that did not settle measures nothing, with --no-check too. */
     if (v.slope_known && !v.slope_ok && settled > tolerance)
         GEODEC_THROW(GEODEC_SCARCE,
                      "after %d halvings of the step propagators still change by %.1e: the field of %lld points is too "
