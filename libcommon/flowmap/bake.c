@@ -148,11 +148,9 @@ static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geode
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
     const int64_t d = w->d, m = w->m, given = b->o->n_directions < m ? b->o->n_directions : m;
-    double *cov = NULL, *work = NULL, *value = NULL, *mean = NULL, total = 0, left = 0, kept = 0;
-    GEODEC_NEW(cov, d * d);
-    GEODEC_NEW(work, d * d);
-    GEODEC_NEW(value, d);
-    GEODEC_NEW(mean, d);
+    double *block = NULL, total = 0, left = 0, kept = 0;
+    GEODEC_NEW(block, 2 * d * d + 2 * d);
+    double *cov = block, *work = cov + d * d, *value = work + d * d, *mean = value + d;
     GEODEC_TRY(geodec_pca_moments_result(mo, mean, cov, err));
     for (int64_t i = 0; i < d; i++) total += cov[i * d + i];
     if (!(total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all states are equal; the flow map needs different ones");
@@ -182,10 +180,7 @@ static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geode
     }
     w->explained = summary->explained = fmin(1, fmax(0, (total - left + kept) / total));
 done:
-    geodec_mem_free(cov);
-    geodec_mem_free(work);
-    geodec_mem_free(value);
-    geodec_mem_free(mean);
+    geodec_mem_free(block);
     return st;
 }
 
@@ -279,7 +274,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
-    double *sum = NULL, *square = NULL;
+    double *sum = NULL;
     int64_t count = 0;
     w->decays = b->o->decays;
     w->features = w->m * (1 + w->decays);
@@ -288,8 +283,8 @@ static geodec_status make_features(baking *b, geodec_err *err)
     GEODEC_NEW(w->feature_mean, F);
     GEODEC_NEW(w->feature_factor, F);
     GEODEC_NEW(b->feature, b->rows * F);
-    GEODEC_NEW(sum, F);
-    GEODEC_NEW(square, F);
+    GEODEC_NEW(sum, 2 * F);
+    double *square = sum + F;
     for (int64_t e = 0; e < w->decays; e++) w->decay[e] = (float)b->o->decay[e];
     for (int64_t i = 0; i < b->rows; i++) {
         float *f = b->feature + i * F;
@@ -315,7 +310,6 @@ static geodec_status make_features(baking *b, geodec_err *err)
     for (int64_t i = 0; i < b->rows; i++) geodec__flowmap_standardise(w, b->feature + i * F, b->feature + i * F);
 done:
     geodec_mem_free(sum);
-    geodec_mem_free(square);
     return st;
 }
 

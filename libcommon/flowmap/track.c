@@ -68,9 +68,9 @@ geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flow
     GEODEC_NEW(t, 1);
     t->map = map;
     GEODEC_NEW(t->last, map->vocab);
-    GEODEC_NEW(t->feature, map->features);
-    GEODEC_NEW(t->standard, map->features);
-    GEODEC_NEW(t->z, map->m);
+    GEODEC_NEW(t->feature, 2 * map->features + map->m);
+    t->standard = t->feature + map->features;
+    t->z = t->standard + map->features;
     GEODEC_NEW(t->scratch, geodec_flowmap_room(map));
     GEODEC_NEW(t->branches, 1);
     for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
@@ -92,8 +92,6 @@ void geodec_flowmap_track_destroy(geodec_flowmap_track *t)
     geodec_mem_free(t->key);
     geodec_mem_free(t->last);
     geodec_mem_free(t->feature);
-    geodec_mem_free(t->standard);
-    geodec_mem_free(t->z);
     geodec_mem_free(t->scratch);
     geodec_mem_free(t->branches);
     geodec_mem_free(t);

@@ -224,12 +224,12 @@ static geodec_status rbf_dgamma(const geodec_space *space, const double *x, doub
     geodec_status st = GEODEC_OK;
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
     parts s = {0};
-    double *gamma = NULL, *inverse = NULL;
+    double *gamma = NULL;
     const int64_t n = f->n, nn = n * n;
     int64_t pair[GEODEC_RBF_MAX_N][GEODEC_RBF_MAX_N]; /* place of (a,b) in d2g */
     GEODEC_TRY(parts_create(f, RBF_SECOND, &s, err));
-    GEODEC_NEW(gamma, n * nn);
-    GEODEC_NEW(inverse, nn);
+    GEODEC_NEW(gamma, (n + 1) * nn);
+    double *inverse = gamma + n * nn;
     GEODEC_TRY(exponential(f, x, RBF_SECOND, &s, s.g, err));
     geodec__expdiff_first(n, s.l, s.v, n, s.log + f->packed, s.dl_eig, s.dg, s.exp1);
     geodec__expdiff_second(n, s.l, s.v, s.dl_eig, s.log + (1 + n) * f->packed, s.d2g, s.exp2);
@@ -259,7 +259,6 @@ static geodec_status rbf_dgamma(const geodec_space *space, const double *x, doub
 done:
     geodec_mem_free(s.all);
     geodec_mem_free(gamma);
-    geodec_mem_free(inverse);
     return st;
 }
 

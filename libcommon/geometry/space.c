@@ -185,15 +185,14 @@ geodec_status geodec_space_christoffel_fd(const geodec_space *s, const double *x
                                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *g = NULL, *dg = NULL;
+    double *g = NULL;
     const int64_t n = s->n, nn = n * n;
-    GEODEC_NEW(g, nn);
-    GEODEC_NEW(dg, n * nn);
+    GEODEC_NEW(g, nn + n * nn);
+    double *dg = g + nn;
     GEODEC_TRY(geodec_space_dg_fd(s, x, h, dg, err));
     GEODEC_TRY(s->at(s, x, g, NULL, NULL, err));
     GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
 done:
     geodec_mem_free(g);
-    geodec_mem_free(dg);
     return st;
 }

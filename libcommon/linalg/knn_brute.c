@@ -84,13 +84,12 @@ geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *point
                                 const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *mean = NULL, *centred = NULL, *norm = NULL;
+    double *mean = NULL;
     search s = {.n = n_points, .d = d, .k = k, .points = points, .index = index, .dist2 = dist2, .self = !queries};
     s.queries = queries ? queries : points;
     s.n_queries = queries ? n_queries : n_points;
-    GEODEC_NEW(mean, d);
-    GEODEC_NEW(centred, n_points * d);
-    GEODEC_NEW(norm, n_points);
+    GEODEC_NEW(mean, d + n_points * d + n_points);
+    double *centred = mean + d, *norm = centred + n_points * d;
     geodec_stats_centre(n_points, d, points, mean, centred);
     for (int64_t p = 0; p < n_points; p++) {
         norm[p] = geodec_blas_dot(d, centred + p * d, centred + p * d);
@@ -110,8 +109,6 @@ geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *point
     }
 done:
     geodec_mem_free(mean);
-    geodec_mem_free(centred);
-    geodec_mem_free(norm);
     geodec_mem_free(s.scratch);
     return st;
 }

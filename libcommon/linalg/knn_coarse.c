@@ -451,16 +451,13 @@ static geodec_status new_workers(coarse *s, int count, geodec_err *err)
     GEODEC_NEW(s->workers, count);
     for (int i = 0; i < count; i++) {
         worker *w = &s->workers[i];
-        GEODEC_NEW(w->score, BLOCK * (ROOM + 16));
-        GEODEC_NEW(w->id, BLOCK * (ROOM + 16));
-        GEODEC_NEW(w->word, BLOCK * ((s->d + 1) / 2));
-        GEODEC_NEW(w->index, s->k);
+        const int64_t room = BLOCK * (ROOM + 16), words = BLOCK * ((s->d + 1) / 2), boxes = s->prune ? s->leaves : 0;
+        GEODEC_NEW(w->score, 2 * room + words + s->k);
+        w->id = w->score + room, w->word = w->id + room, w->index = w->word + words;
         GEODEC_NEW(w->best, s->k);
-        GEODEC_NEW(w->apart, s->leaves);
-        if (!s->prune) continue;
-        GEODEC_NEW(w->y, s->d * BLOCK);
-        GEODEC_NEW(w->bound, s->leaves * BLOCK);
-        GEODEC_NEW(w->seen, s->leaves);
+        GEODEC_NEW(w->apart, s->leaves + BLOCK * (boxes + (s->prune ? s->d : 0)));
+        w->bound = w->apart + s->leaves, w->y = w->bound + BLOCK * boxes;
+        GEODEC_NEW(w->seen, boxes);
     }
 done:
     return st;
@@ -469,10 +466,10 @@ done:
 static void clear(coarse *s, int count)
 {
     for (int i = 0; s->workers && i < count; i++) {
-        void *const all[] = {s->workers[i].score, s->workers[i].id,   s->workers[i].word,
-                             s->workers[i].index, s->workers[i].best, s->workers[i].bound,
-                             s->workers[i].seen,  s->workers[i].y,    s->workers[i].apart};
-        for (size_t f = 0; f < sizeof all / sizeof *all; f++) geodec_mem_free(all[f]);
+        geodec_mem_free(s->workers[i].score);
+        geodec_mem_free(s->workers[i].best);
+        geodec_mem_free(s->workers[i].apart);
+        geodec_mem_free(s->workers[i].seen);
     }
     geodec_mem_free(s->workers);
     if (s->query_order != s->order) geodec_mem_free(s->query_order);
