@@ -2,7 +2,6 @@ geometry_SRCS := \
   curvature.c \
   expdiff.c \
   geodesic.c \
-  geodesic_adaptive.c \
   logmap.c \
   magnus.c \
   pca.c \

@@ -1,13 +1,8 @@
-/* Internal: the two searches for neighbours, and the inner loop of the coarse one. */
+/* Internal: the search for neighbours by coarse distances and its inner loop. */
 #ifndef GEODEC_LINALG_KNN_INTERNAL_H
 #define GEODEC_LINALG_KNN_INTERNAL_H
 
 #include "linalg/knn.h"
-
-/* As geodec_knn_search, with checked arguments. */
-geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
-                                const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
-                                const geodec_hooks *hooks, geodec_err *err);
 
 /* A group of 64 points; a leaf: neighbouring points that are scanned together. */
 enum { GEODEC__KNN_GROUP = 64, GEODEC__KNN_LEAF = 256, GEODEC__KNN_MAX_K = 64, GEODEC__KNN_MAX_D = 8192 };

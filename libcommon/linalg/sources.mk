@@ -8,7 +8,6 @@ linalg_SRCS := \
   fft.c \
   kmeans.c \
   knn.c \
-  knn_brute.c \
   knn_coarse.c \
   knn_order.c \
   knn_scan_avx2.c \
