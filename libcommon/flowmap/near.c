@@ -280,10 +280,10 @@ int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const i
     }
     /* If a text is left out, all its nodes may be among the nearest. */
     const int64_t wanted = k + (skip >= 0 ? nodes_of_text(map, first, n, skip) : 0);
-    const int64_t looked = choose_blocks(&x, s->box + s->leaf[token] * BOX, wanted);
-    measure(&x, looked);
+    const int64_t chosen = choose_blocks(&x, s->box + s->leaf[token] * BOX, wanted);
+    measure(&x, chosen);
     const int32_t limit = n > wanted ? limit_for(s->kernels, x.low, wanted) : GEODEC__FLOW_FAR;
-    const int64_t found = s->kernels->collect(x.distance, looked * BLOCK, limit, x.candidate);
+    const int64_t found = s->kernels->collect(x.distance, chosen * BLOCK, limit, x.candidate);
     for (int64_t i = 0; i < found; i++) {
         const int32_t slot = x.candidate[i], d = x.distance[slot];
         int32_t node;

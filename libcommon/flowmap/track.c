@@ -571,7 +571,7 @@ static int64_t successor_of_row(const geodec_flowmap_track *t, int32_t label)
 }
 
 /* Whether this row is recorded: a miss is, and so are the rows after it that the library does not hold yet. */
-static bool wanted(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
+static bool is_recorded(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
 {
     geodec_flow_draft first;
     geodec_flowmap_library_hit hit;
@@ -592,7 +592,7 @@ static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argma
     geodec_flowmap_library_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
     const bool known = argmax >= 0; /* rows of a prompt are not learned */
     geodec__flowmap_state_key(t->map, t->standard, token, r.key);
-    const bool open = known && wanted(t, token, argmax, r.key);
+    const bool open = known && is_recorded(t, token, argmax, r.key);
     if (t->open) {
         t->record.text = token;
         if (open)

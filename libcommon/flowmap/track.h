@@ -2,10 +2,10 @@
  *
  * The text's own earlier positions are nodes too, with keys in the same charts: they supply its names and phrases.
  * Neighbours, own and stored, vote by weight on the next token; those that voted for a draft move to their successors
- * and vote on the token after it. Where few are left, the bucket of the draft is asked again, at the weighted mean key
- * of its neighbours (a local linear prediction of the text's own key). Raw score of a draft: weight of its votes over
- * all positive weight, times the root of the mean agreement of its neighbours (node `agreement`); confidence: the map's
- * reliability of that score.
+ * and vote on the token after it. Where few are left, the bucket of the draft is searched again, at the weighted mean
+ * key of its neighbours (a local linear prediction of the text's own key). Raw score of a draft: weight of its votes
+ * over all positive weight, times the root of the mean agreement of its neighbours (node `agreement`); confidence: the
+ * map's reliability of that score.
  *
  * sampled: the text is sampled from the model's distribution. A stored neighbour then distributes its weight by the
  * probabilities that the model had after it, and agreement is not used: the share of the weight is the confidence.

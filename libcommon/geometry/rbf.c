@@ -21,14 +21,18 @@ enum { CHUNK = 256, SLAB = 4096 };
 
 /* ---- L(x) and its derivatives ---------------------------------------------------------------------------------- */
 
-int64_t geodec__rbf_log_rows(const geodec_rbf *f, int order)
+/* Order of the derivatives of L. */
+enum { RBF_VALUE, RBF_FIRST, RBF_SECOND };
+
+/* Rows of log: L; then d_a L, a = 0..n-1; then d_a d_b L, a <= b in packed order: each [packed]. */
+static int64_t log_rows(const geodec_rbf *f, int order)
 {
     return 1 + (order >= RBF_FIRST ? f->n : 0) + (order >= RBF_SECOND ? f->packed : 0);
 }
 
-int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order)
+static int64_t log_scratch(const geodec_rbf *f, int order)
 {
-    return f->n_sites + f->n + f->packed + geodec__rbf_log_rows(f, order) * CHUNK;
+    return f->n_sites + f->n + f->packed + log_rows(f, order) * CHUNK;
 }
 
 /* Squared distances to all sites [n_sites]; returns the least, *where its index (the first of equals). */
@@ -108,11 +112,11 @@ static void weight_rows(const geodec_rbf *f, const double *w, const double *mean
     }
 }
 
-geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
-                              geodec_err *err)
+static geodec_status log_at(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
+                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t rows = geodec__rbf_log_rows(f, order);
+    const int64_t rows = log_rows(f, order);
     double *w = scratch, *mean = w + f->n_sites, *cov = mean + f->n, *block = cov + f->packed;
     GEODEC_TRY(weights(f, x, w, err));
     if (order >= RBF_FIRST) moments(f, w, order, mean, cov);
@@ -141,27 +145,25 @@ static geodec_status parts_create(const geodec_rbf *f, int order, parts *out, ge
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n, nn = n * n, second = order >= RBF_SECOND;
-    const int64_t size[] = {geodec__rbf_log_rows(f, order) * f->packed,
-                            n,
-                            nn,
-                            geodec_eig_sym_scratch(n),
-                            geodec__expdiff_scratch(n),
-                            second ? geodec__expdiff_second_scratch(n) : 0,
-                            geodec__rbf_log_scratch(f, order),
-                            nn,
-                            n * nn,
-                            second ? n * nn : 0,
-                            second ? f->packed * nn : 0};
+    const struct {
+        double **part;
+        int64_t size;
+    } all[] = {{&out->log, log_rows(f, order) * f->packed},
+               {&out->l, n},
+               {&out->v, nn},
+               {&out->eig, geodec_eig_sym_scratch(n)},
+               {&out->exp1, geodec__expdiff_scratch(n)},
+               {&out->exp2, second ? geodec__expdiff_second_scratch(n) : 0},
+               {&out->log_scratch, log_scratch(f, order)},
+               {&out->g, nn},
+               {&out->dg, n * nn},
+               {&out->dl_eig, second ? n * nn : 0},
+               {&out->d2g, second ? f->packed * nn : 0}};
     int64_t total = 0;
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++) total += size[i];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) total += all[i].size;
     GEODEC_NEW(out->all, total);
-    double **part[] = {&out->log,         &out->l, &out->v,  &out->eig,    &out->exp1, &out->exp2,
-                       &out->log_scratch, &out->g, &out->dg, &out->dl_eig, &out->d2g};
     double *p = out->all;
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-        *part[i] = p;
-        p += size[i];
-    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; p += all[i++].size) *all[i].part = p;
 done:
     return st;
 }
@@ -173,7 +175,7 @@ static geodec_status exponential(const geodec_rbf *f, const double *x, int order
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
     double e[GEODEC_RBF_MAX_N];
-    GEODEC_TRY(geodec__rbf_log(f, x, order, s->log, s->log_scratch, err));
+    GEODEC_TRY(log_at(f, x, order, s->log, s->log_scratch, err));
     geodec_sym_unpack(n, s->log, s->v);
     GEODEC_TRY(geodec_eig_sym_ws(n, s->v, s->l, s->v, s->eig, err));
     for (int64_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEODEC__RBF_FAST_N = 16, GEODEC__RBF_FAST_SITES = 256 };
+enum { GEODEC__RBF_FAST_N = 16 };
 
 /* The sites that have weight at a point, with coordinates and logarithms in rows. */
 typedef struct geodec__rbf_sites {

@@ -103,10 +103,10 @@ static geodec_status differences(const geodec_space *s, const double *x, double 
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *out = NULL, y[SPACE_MAX_N];
+    double *out = NULL;
     const int64_t n = s->n, size = n * n * (of_gamma ? n : 1);
-    GEODEC_NEW(out, (n + 1) * size);
-    double *minus = out + n * size;
+    GEODEC_NEW(out, (n + 1) * size + n);
+    double *minus = out + n * size, *y = minus + size;
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t c = 0; c < n; c++) {
         /* span: the actual step, after rounding of x + h and x - h */

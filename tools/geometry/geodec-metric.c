@@ -131,8 +131,8 @@ done:
     return st;
 }
 
-/* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. The local covariances of many
- * points are inverted slab by slab, into the file. */
+/* Fits the metric of the options to x [points][n]; manifold is filled in --mode ref only. Local covariances are
+ * inverted slab by slab, into the file. */
 static geodec_status fit(cli_stage *stage, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
                          geodec_harness_manifold *manifold, geodec_metric_medians *control,
                          geodec_fisher_medians *fisher, geodec_metric_writer *w, geodec_err *err)
