@@ -1,6 +1,8 @@
 /* Baking: from the activations of texts to the arrays of the flow map. */
 #include "base/mem.h"
+#include "base/numbers.h"
 #include "base/tasks.h"
+#include "chain/cloud.h"
 #include "flowmap/flowmap_internal.h"
 #include "geometry/pca.h"
 #include "linalg/blas.h"
@@ -24,10 +26,49 @@ typedef struct baking {
     const geodec_hooks *hooks;
 } baking;
 
+/* ---- options ---------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_flowmap_words(const char *decays, const char *charts, geodec_flowmap_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const char *const kind[] = {"learned", "euclidean", "features", "random"};
+    int k = 0;
+    while (k < 4 && strcmp(charts, kind[k]) != 0) k++;
+    if (k == 4) GEODEC_THROW(GEODEC_INVAL, "--charts: '%s' is none of learned, euclidean, features, random", charts);
+    o->charts = (geodec_flowmap_charts)k;
+    GEODEC_TRY(geodec_numbers_parse(decays, "--decays", 0, nextafter(1, 0), GEODEC_FLOW_DECAYS_MAX, o->decay,
+                                    &o->decays, err));
+done:
+    return st;
+}
+
+geodec_status geodec_flowmap_directions(const char *path, const geodec_activations *states, geodec_provenance *p,
+                                        geodec_cloud *cloud, geodec_flowmap_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    int64_t n_layer;
+    const char *mine, *its;
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, path, &a, err));
+    GEODEC_TRY(geodec_cloud_read(a, cloud, err));
+    GEODEC_TRY(geodec_artifact_get_i64(states->file, "n_layer", &n_layer, err));
+    GEODEC_TRY(geodec_artifact_get_str(states->file, "model_fingerprint", &mine, err));
+    GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &its, err));
+    if (strcmp(mine, its) != 0) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the cloud of another model", path);
+    if (cloud->layer != n_layer || cloud->d != states->d)
+        GEODEC_THROW(GEODEC_INVAL, "%s: a cloud of layer %lld; the flow map is baked from the last layer, %lld", path,
+                     (long long)cloud->layer, (long long)n_layer);
+    GEODEC_TRY(geodec_provenance_add_artifact(p, a, err));
+    o->direction = cloud->basis;
+    o->n_directions = cloud->k;
+done:
+    geodec_artifact_close(a);
+    return st;
+}
+
 static geodec_status check(const geodec_activations *a, const geodec_flowmap_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_flowmap_vote *v = &o->vote;
     if (o->dims < 4 || o->dims > GEODEC_FLOW_DIMS_MAX || o->dims % 4 != 0)
         GEODEC_THROW(GEODEC_RANGE, "keys of %lld coordinates (a multiple of 4 up to %d)", (long long)o->dims,
                      GEODEC_FLOW_DIMS_MAX);
@@ -41,9 +82,7 @@ static geodec_status check(const geodec_activations *a, const geodec_flowmap_opt
     if (!(o->ridge > 0) || o->chart_bytes < 0 || o->calibration < 0)
         GEODEC_THROW(GEODEC_RANGE, "ridge %g, %lld bytes of charts, %lld positions of calibration", o->ridge,
                      (long long)o->chart_bytes, (long long)o->calibration);
-    if (v->neighbours < 1 || v->own < 0 || v->neighbours + v->own > GEODEC_FLOW_NEAR_MAX || v->rank < 1 ||
-        v->chains < 1 || !(v->own_weight > 0) || !(v->match_weight >= 0 && v->match_weight <= 10) ||
-        !(v->bandwidth > 0) || !(v->ridge >= 0))
+    if (!geodec__flowmap_vote_ok(&o->vote))
         GEODEC_THROW(GEODEC_RANGE, "voting parameters out of range (neighbours + own <= %d)", GEODEC_FLOW_NEAR_MAX);
     if (a->rows >= INT32_MAX) GEODEC_THROW(GEODEC_LIMIT, "%lld rows are too many", (long long)a->rows);
     if (o->charts < GEODEC_FLOW_LEARNED || o->charts > GEODEC_FLOW_RANDOM)
@@ -109,11 +148,9 @@ static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geode
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
     const int64_t d = w->d, m = w->m, given = b->o->n_directions < m ? b->o->n_directions : m;
-    double *cov = NULL, *work = NULL, *value = NULL, *mean = NULL, total = 0, left = 0, kept = 0;
-    GEODEC_NEW(cov, d * d);
-    GEODEC_NEW(work, d * d);
-    GEODEC_NEW(value, d);
-    GEODEC_NEW(mean, d);
+    double *block = NULL, total = 0, left = 0, kept = 0;
+    GEODEC_NEW(block, 2 * d * d + 2 * d);
+    double *cov = block, *work = cov + d * d, *value = work + d * d, *mean = value + d;
     GEODEC_TRY(geodec_pca_moments_result(mo, mean, cov, err));
     for (int64_t i = 0; i < d; i++) total += cov[i * d + i];
     if (!(total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all states are equal; the flow map needs different ones");
@@ -131,11 +168,9 @@ static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geode
     for (int64_t i = 0; i < d; i++) left += cov[i * d + i];
     GEODEC_TRY(geodec_eig_sym(d, cov, value, work, err));
     for (int64_t k = given; k < m; k++) {
-        const double *u = work + (d - 1 - (k - given)) * d;
-        int64_t top = 0; /* sign: entry of largest magnitude positive, as in the cloud */
-        for (int64_t i = 1; i < d; i++)
-            if (fabs(u[i]) > fabs(u[top])) top = i;
-        for (int64_t i = 0; i < d; i++) w->basis[i * m + k] = (float)(u[top] < 0 ? -u[i] : u[i]);
+        double *u = work + (d - 1 - (k - given)) * d;
+        geodec__pca_fix_sign(d, u); /* as in the cloud */
+        for (int64_t i = 0; i < d; i++) w->basis[i * m + k] = (float)u[i];
         kept += value[d - 1 - (k - given)];
     }
     for (int64_t k = 0; k < m; k++) {
@@ -145,10 +180,7 @@ static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geode
     }
     w->explained = summary->explained = fmin(1, fmax(0, (total - left + kept) / total));
 done:
-    geodec_mem_free(cov);
-    geodec_mem_free(work);
-    geodec_mem_free(value);
-    geodec_mem_free(mean);
+    geodec_mem_free(block);
     return st;
 }
 
@@ -242,7 +274,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
-    double *sum = NULL, *square = NULL;
+    double *sum = NULL;
     int64_t count = 0;
     w->decays = b->o->decays;
     w->features = w->m * (1 + w->decays);
@@ -251,8 +283,8 @@ static geodec_status make_features(baking *b, geodec_err *err)
     GEODEC_NEW(w->feature_mean, F);
     GEODEC_NEW(w->feature_factor, F);
     GEODEC_NEW(b->feature, b->rows * F);
-    GEODEC_NEW(sum, F);
-    GEODEC_NEW(square, F);
+    GEODEC_NEW(sum, 2 * F);
+    double *square = sum + F;
     for (int64_t e = 0; e < w->decays; e++) w->decay[e] = (float)b->o->decay[e];
     for (int64_t i = 0; i < b->rows; i++) {
         float *f = b->feature + i * F;
@@ -278,7 +310,6 @@ static geodec_status make_features(baking *b, geodec_err *err)
     for (int64_t i = 0; i < b->rows; i++) geodec__flowmap_standardise(w, b->feature + i * F, b->feature + i * F);
 done:
     geodec_mem_free(sum);
-    geodec_mem_free(square);
     return st;
 }
 
@@ -386,20 +417,6 @@ done:
     return st;
 }
 
-static geodec_status copy_fingerprints(const geodec_artifact *a, geodec_flowmap *w, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const char *model, *tokenizer;
-    GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &model, err));
-    GEODEC_TRY(geodec_artifact_get_str(a, "tokenizer_fingerprint", &tokenizer, err));
-    if (strlen(model) >= GEODEC_SHA256_HEX || strlen(tokenizer) >= GEODEC_SHA256_HEX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: a fingerprint is not a SHA-256", geodec_artifact_path(a));
-    memcpy(w->model_fingerprint, model, strlen(model) + 1);
-    memcpy(w->tokenizer_fingerprint, tokenizer, strlen(tokenizer) + 1);
-done:
-    return st;
-}
-
 geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flowmap_options *o,
                                   geodec_flowmap *out, geodec_flowmap_summary *summary, geodec_pool *pool,
                                   const geodec_hooks *hooks, geodec_err *err)
@@ -411,7 +428,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(check(states, o, err));
     map.dims = o->dims;
     map.vote = o->vote;
-    GEODEC_TRY(copy_fingerprints(states->file, &map, err));
+    GEODEC_TRY(geodec__flowmap_fingerprints(states->file, &map, err));
     GEODEC_TRY(read_rows(&b, states, err));
     GEODEC_TRY(reduce_states(&b, states, &s, err));
     GEODEC_TRY(place_nodes(&b, err));

@@ -26,7 +26,7 @@ typedef struct calibration {
 } calibration;
 
 /* The children of each node along the model's path from position p. A child at depth i is right when it is the model's
- * argmax at p + i; the next node is asked only where the text follows that path. */
+ * argmax at p + i; the next node is queried only where the text follows that path. */
 static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, const int32_t *argmax, int64_t n,
                     int64_t p, int32_t text)
 {
@@ -49,7 +49,7 @@ static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, con
     }
 }
 
-/* Rate of the map if labels were permuted within their token's bucket. */
+/* Expected rate of right labels if they were permuted within their token's bucket. */
 static double probability(const geodec_flowmap *map, int32_t token, int32_t argmax, int32_t text)
 {
     int64_t all = 0, right = 0;
@@ -110,12 +110,11 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
     geodec_status st = GEODEC_OK;
     calibration c = {.map = map, .z = z};
     tally sum = {0};
-    int32_t *token = NULL, *sequence = NULL, *argmax = NULL;
+    int32_t *token = NULL, *argmax = NULL;
     const int64_t positions = geodec_flowmap_positions(map);
     GEODEC_NEW(token, positions);
-    GEODEC_NEW(sequence, positions);
     GEODEC_NEW(argmax, positions);
-    geodec_flowmap_texts(map, token, sequence, argmax);
+    geodec_flowmap_texts(map, token, NULL, argmax);
     c.token = token;
     c.argmax = argmax;
     c.texts = wanted * map->sequences / map->nodes;
@@ -154,7 +153,6 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
     }
 done:
     geodec_mem_free(token);
-    geodec_mem_free(sequence);
     geodec_mem_free(argmax);
     geodec_mem_free(c.of);
     return st;

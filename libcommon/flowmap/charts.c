@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { SLAB = 4096, MIN_NODES = 24 };
-static const double POOLED_NODES = 50; /* the pooled covariance counts as so many nodes in a bucket's own */
+static const double POOLED_NODES = 50; /* weight of the pooled covariance, in nodes of a bucket */
 static const double KEY_SHARE = 0.999; /* of a bucket's coordinates fit the key range */
 
 typedef struct chart_job {
@@ -22,12 +22,12 @@ typedef struct chart_job {
     const geodec_flowmap_options *o;
     const float *feature, *state;
     const int64_t *feature_row, *state_row;
-    double *jacobian;   /* [F][m] pooled over tokens, bucket means taken out */
+    double *jacobian;   /* [F][m] pooled over tokens, without bucket means */
     double *covariance; /* [F][F] */
     int32_t *token_of;  /* [charts] token a chart belongs to, -1 = the shared one */
 } chart_job;
 
-/* Rows of one bucket with their means taken out: x [n][F], y [n][m] (either may be NULL). */
+/* Rows of one bucket without their means: x [n][F], y [n][m]. */
 static void centred(const chart_job *j, int64_t first, int64_t n, double *x, double *y, double *mean_x)
 {
     const int64_t F = j->map->features, m = j->map->m;
@@ -42,8 +42,8 @@ static void centred(const chart_job *j, int64_t first, int64_t n, double *x, dou
     for (int64_t c = 0; c < m; c++) mean_y[c] /= (double)n;
     for (int64_t i = 0; i < n; i++) {
         const float *f = j->feature + j->feature_row[first + i] * F, *z = j->state + j->state_row[first + i] * m;
-        for (int64_t c = 0; x && c < F; c++) x[i * F + c] = (double)f[c] - mean_x[c];
-        for (int64_t c = 0; y && c < m; c++) y[i * m + c] = (double)z[c] - mean_y[c];
+        for (int64_t c = 0; c < F; c++) x[i * F + c] = (double)f[c] - mean_x[c];
+        for (int64_t c = 0; c < m; c++) y[i * m + c] = (double)z[c] - mean_y[c];
     }
 }
 
@@ -54,16 +54,13 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
     const geodec_flowmap *w = j->map;
     const int64_t F = w->features, m = w->m, D = F + m;
     geodec_pca_moments mo = {0};
-    double *slab = NULL, *x = NULL, *y = NULL, *mean = NULL, *cov = NULL, *cross = NULL;
+    double *block = NULL;
     int64_t fill = 0, widest = 1;
     for (int64_t t = 0; t < w->vocab; t++)
         if (w->bucket[t + 1] - w->bucket[t] > widest) widest = w->bucket[t + 1] - w->bucket[t];
-    GEODEC_NEW(slab, SLAB * D);
-    GEODEC_NEW(x, widest * F);
-    GEODEC_NEW(y, widest * m);
-    GEODEC_NEW(mean, D);
-    GEODEC_NEW(cov, D * D);
-    GEODEC_NEW(cross, m * F);
+    GEODEC_NEW(block, (SLAB + widest + 1 + D) * D + m * F);
+    double *slab = block, *x = slab + SLAB * D, *y = x + widest * F, *mean = y + widest * m, *cov = mean + D,
+           *cross = cov + D * D;
     GEODEC_TRY(geodec_pca_moments_init(&mo, D, NULL, err));
     for (int64_t t = 0; t < w->vocab; t++) {
         const int64_t n = w->bucket[t + 1] - w->bucket[t];
@@ -100,24 +97,19 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
         for (int64_t c = 0; c < m; c++) j->jacobian[a * m + c] = cross[c * F + a];
 done:
     geodec_pca_moments_clear(&mo);
-    geodec_mem_free(slab);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(mean);
-    geodec_mem_free(cov);
-    geodec_mem_free(cross);
+    geodec_mem_free(block);
     return st;
 }
 
-/* Jacobian and covariance of one bucket, shrunk towards the pooled ones where nodes are few. gram may change. */
+/* Jacobian and covariance of one bucket, shrunk towards the pooled ones where nodes are few. y is overwritten. */
 static geodec_status bucket_flow(const chart_job *j, int64_t n, const double *x, double *y, double *jacobian,
                                  double *covariance, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t F = j->map->features, m = j->map->m;
-    double *gram = NULL, *cross = NULL;
-    GEODEC_NEW(gram, F * F);
-    GEODEC_NEW(cross, m * F);
+    double *gram = NULL;
+    GEODEC_NEW(gram, F * F + m * F);
+    double *cross = gram + F * F;
     geodec_blas_syrk(n, F, 1, x, F, 0, gram, F);
     for (int64_t i = 0; i < F * F; i++)
         covariance[i] = (gram[i] + POOLED_NODES * j->covariance[i]) / ((double)n + POOLED_NODES);
@@ -131,7 +123,6 @@ static geodec_status bucket_flow(const chart_job *j, int64_t n, const double *x,
         for (int64_t c = 0; c < m; c++) jacobian[a * m + c] = j->jacobian[a * m + c] + cross[c * F + a];
 done:
     geodec_mem_free(gram);
-    geodec_mem_free(cross);
     return st;
 }
 
@@ -140,10 +131,9 @@ static geodec_status leading(int64_t F, int64_t m, int64_t r, const double *jaco
                              double *directions, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *cj = NULL, *metric = NULL, *value = NULL;
-    GEODEC_NEW(cj, F * m);
-    GEODEC_NEW(metric, m * m);
-    GEODEC_NEW(value, m);
+    double *cj = NULL;
+    GEODEC_NEW(cj, F * m + m * m + m);
+    double *metric = cj + F * m, *value = metric + m * m;
     geodec_blas_gemm(false, false, F, m, F, 1, covariance, F, jacobian, m, 0, cj, m);
     geodec_blas_gemm(true, false, m, m, F, 1, jacobian, m, cj, m, 0, metric, m);
     for (int64_t a = 0; a < m; a++)
@@ -157,8 +147,6 @@ static geodec_status leading(int64_t F, int64_t m, int64_t r, const double *jaco
         }
 done:
     geodec_mem_free(cj);
-    geodec_mem_free(metric);
-    geodec_mem_free(value);
     return st;
 }
 
@@ -168,7 +156,7 @@ static geodec_status control(const chart_job *j, double *directions, geodec_err 
     geodec_status st = GEODEC_OK;
     const geodec_flowmap *w = j->map;
     const int64_t F = w->features, r = w->dims;
-    double *value = NULL, *vector = NULL;
+    double *value = NULL;
     geodec_rng g = geodec_rng_stream(1, geodec_rng_id("flow-charts", 0));
     for (int64_t i = 0; i < F * r; i++) directions[i] = 0;
     switch (j->o->charts) {
@@ -180,15 +168,14 @@ static geodec_status control(const chart_job *j, double *directions, geodec_err 
         for (int64_t i = 0; i < F * r; i++) directions[i] = geodec_rng_normal(&g);
         break;
     default:
-        GEODEC_NEW(value, F);
-        GEODEC_NEW(vector, F * F);
+        GEODEC_NEW(value, F + F * F);
+        double *vector = value + F;
         GEODEC_TRY(geodec_eig_sym(F, j->covariance, value, vector, err));
         for (int64_t a = 0; a < F; a++)
             for (int64_t k = 0; k < r && k < F; k++) directions[a * r + k] = vector[(F - 1 - k) * F + a];
     }
 done:
     geodec_mem_free(value);
-    geodec_mem_free(vector);
     return st;
 }
 
@@ -240,7 +227,7 @@ static geodec_status chart_task(void *ctx, int64_t chart, geodec_err *err)
     geodec_flowmap *w = j->map;
     const int64_t F = w->features, m = w->m, r = w->dims;
     const int32_t token = j->token_of[chart];
-    double *x = NULL, *y = NULL, *mean = NULL, *jac = NULL, *cov = NULL, *dir = NULL, step[GEODEC_FLOW_DIMS_MAX];
+    double *block = NULL, *dir = NULL, step[GEODEC_FLOW_DIMS_MAX];
     int64_t *node = NULL, n = 0;
     GEODEC_NEW(dir, F * r);
     GEODEC_NEW(node, token < 0 ? w->nodes : w->bucket[token + 1] - w->bucket[token]);
@@ -251,11 +238,8 @@ static geodec_status chart_task(void *ctx, int64_t chart, geodec_err *err)
     } else if (token < 0) {
         GEODEC_TRY(leading(F, m, r, j->jacobian, j->covariance, dir, err));
     } else {
-        GEODEC_NEW(x, n * F);
-        GEODEC_NEW(y, n * m);
-        GEODEC_NEW(mean, F);
-        GEODEC_NEW(jac, F * m);
-        GEODEC_NEW(cov, F * F);
+        GEODEC_NEW(block, (n + F) * (F + m) + F);
+        double *x = block, *y = x + n * F, *mean = y + n * m, *jac = mean + F, *cov = jac + F * m;
         centred(j, w->bucket[token], n, x, y, mean);
         GEODEC_TRY(bucket_flow(j, n, x, y, jac, cov, err));
         GEODEC_TRY(leading(F, m, r, jac, cov, dir, err));
@@ -263,11 +247,7 @@ static geodec_status chart_task(void *ctx, int64_t chart, geodec_err *err)
     round_chart(F, r, dir, w->chart + chart * F * r, step);
     GEODEC_TRY(fit_range(j, chart, node, n, step, err));
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(mean);
-    geodec_mem_free(jac);
-    geodec_mem_free(cov);
+    geodec_mem_free(block);
     geodec_mem_free(dir);
     geodec_mem_free(node);
     return st;

@@ -73,12 +73,7 @@ const geodec_kind geodec_flowmap_kind = {
     .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone; 1.1 had no consistency */
     .tool = "geodec-bake",
     .purpose = "where a model's trajectories go next: nodes in token buckets, charts, successors, calibration",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *out, geodec_err *err)
@@ -88,15 +83,18 @@ geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *o
     return geodec_artifact_save(out, &file, err);
 }
 
-static geodec_status copy_fingerprint(const geodec_artifact *a, const char *attr, char out[GEODEC_SHA256_HEX],
-                                      geodec_err *err)
+geodec_status geodec__flowmap_fingerprints(const geodec_artifact *a, geodec_flowmap *map, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char *text;
-    GEODEC_TRY(geodec_artifact_get_str(a, attr, &text, err));
-    if (strlen(text) >= GEODEC_SHA256_HEX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not a SHA-256", geodec_artifact_path(a), attr);
-    memcpy(out, text, strlen(text) + 1);
+    static const char *const attr[] = {"model_fingerprint", "tokenizer_fingerprint"};
+    char *const out[] = {map->model_fingerprint, map->tokenizer_fingerprint};
+    for (int i = 0; i < 2; i++) {
+        const char *text;
+        GEODEC_TRY(geodec_artifact_get_str(a, attr[i], &text, err));
+        if (strlen(text) >= GEODEC_SHA256_HEX)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not a SHA-256", geodec_artifact_path(a), attr[i]);
+        memcpy(out[i], text, strlen(text) + 1);
+    }
 done:
     return st;
 }
@@ -109,8 +107,7 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
     GEODEC_TRY(geodec_artifact_load(in, &map, err));
     if (!map.choice != !map.probability)
         GEODEC_THROW(GEODEC_FORMAT, "%s: of /node/choice and /node/chance one is missing", geodec_artifact_path(in));
-    GEODEC_TRY(copy_fingerprint(in, "model_fingerprint", map.model_fingerprint, err));
-    GEODEC_TRY(copy_fingerprint(in, "tokenizer_fingerprint", map.tokenizer_fingerprint, err));
+    GEODEC_TRY(geodec__flowmap_fingerprints(in, &map, err));
     geodec_artifact_version(in, &major, &minor);
     for (int i = 0; minor < 1 && i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++) /* the score itself */
         map.reliability[i] = ((float)(i % GEODEC_FLOW_BINS) + 0.5f) / GEODEC_FLOW_BINS;

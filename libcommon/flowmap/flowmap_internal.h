@@ -7,6 +7,11 @@
 
 /* Checks sizes and every index, then lays out the keys and the text of each node. `name` for messages. */
 geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geodec_err *err) GEODEC_MUST_USE;
+/* The fingerprints of model and tokenizer from an artifact. GEODEC_FORMAT unless they fit a SHA-256. */
+geodec_status geodec__flowmap_fingerprints(const geodec_artifact *a, geodec_flowmap *map,
+                                           geodec_err *err) GEODEC_MUST_USE;
+/* Whether all parameters are in range. */
+bool geodec__flowmap_vote_ok(const geodec_flowmap_vote *v);
 /* The layout alone; clears an older one. */
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err) GEODEC_MUST_USE;
 void geodec__flowmap_unlay(geodec_flowmap *map);

@@ -12,14 +12,12 @@
  * loses one record, and a full disk loses nothing stored: the library continues in memory, with a warning. One process
  * at a time may have the file open. Integers are little-endian:
  *
- *     head  0 "geodecFG" | 8 u32 version 1 | 12 u32 dims | 16 u64 records of the ring | 24 u64 bound in bytes |
- *                   32 u32 vocabulary | 36 u32 0 | 40, 104, 168 fingerprints of model, tokenizer, map (64 hex digits
- *          each) |
- *         232 zeros | 248 u64 first 8 bytes of the SHA-256 of bytes 0..247
- *         slot  0 u64 1 + serial | 8 i32 token | 12 i32 label | 16 i32 text | 20 i32 0 | 24 i64 next | 32 u8 context[8]
- *     |
- *                   40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of the head's digest and the bytes before;
- *          padded to 8 */
+ *     head    0 "geodecFG" | 8 u32 version 1 | 12 u32 dims | 16 u64 records of the ring | 24 u64 bound in bytes
+ *            32 u32 vocabulary | 36 u32 0 | 40, 104, 168 fingerprints of model, tokenizer, map (64 hex digits each)
+ *           232 zeros | 248 u64 first 8 bytes of the SHA-256 of bytes 0..247
+ *     slot    0 u64 1 + serial | 8 i32 token | 12 i32 label | 16 i32 text | 20 i32 0 | 24 i64 next
+ *            32 u8 context[8] | 40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of the head's digest and the bytes
+ *               before; padded to a multiple of 8 */
 #ifndef GEODEC_FLOWMAP_LIBRARY_H
 #define GEODEC_FLOWMAP_LIBRARY_H
 
@@ -38,12 +36,13 @@ enum {
 #define GEODEC_GROWN_NODE(node) (-2 - (int64_t)(node)) /* next: a node of the map; its own inverse */
 
 typedef struct geodec_flowmap_library_record {
-    int32_t token, label,
-        text;     /* label: the model's most probable next token; text: the token that followed, -1 = none */
-    int64_t next; /* >= 0: serial of a record */
-    uint8_t context[GEODEC_GROWN_CONTEXT]; /* geodec_flowmap_library_mark of the tokens before, nearest first; 0 = no
-                                              such token */
-    int8_t key[GEODEC_FLOW_DIMS_MAX];      /* [dims] -64..63 */
+    int32_t token;
+    int32_t label; /* the model's most probable next token */
+    int32_t text;  /* the token that followed, -1 = none */
+    int64_t next;  /* >= 0: serial of a record */
+    /* geodec_flowmap_library_mark of the tokens before, nearest first; 0 = no such token */
+    uint8_t context[GEODEC_GROWN_CONTEXT];
+    int8_t key[GEODEC_FLOW_DIMS_MAX]; /* [dims] -64..63 */
 } geodec_flowmap_library_record;
 
 typedef struct geodec_flowmap_library geodec_flowmap_library;

@@ -1,6 +1,7 @@
 #include "flowmap/map.h"
 
 #include "artifact/binding.h"
+#include "base/finite.h"
 #include "base/mem.h"
 #include "flowmap/flowmap_internal.h"
 
@@ -9,18 +10,6 @@
 
 static const float EPS = 1e-5f;
 enum { SLICE = 256 }; /* of a state, on the stack */
-
-geodec_flowmap_vote geodec_flowmap_vote_defaults(void)
-{
-    return (geodec_flowmap_vote){.neighbours = 32,
-                                 .own = 8,
-                                 .own_weight = 4,
-                                 .match_weight = 0.1,
-                                 .bandwidth = 0.5,
-                                 .rank = 16,
-                                 .ridge = 1,
-                                 .chains = 16};
-}
 
 geodec_flowmap_options geodec_flowmap_defaults(void)
 {
@@ -31,7 +20,14 @@ geodec_flowmap_options geodec_flowmap_defaults(void)
                                     .ridge = 30,
                                     .chart_bytes = 12,
                                     .calibration = 6000,
-                                    .vote = geodec_flowmap_vote_defaults()};
+                                    .vote = {.neighbours = 32,
+                                             .own = 8,
+                                             .own_weight = 4,
+                                             .match_weight = 0.1,
+                                             .bandwidth = 0.5,
+                                             .rank = 16,
+                                             .ridge = 1,
+                                             .chains = 16}};
 }
 
 void geodec_flowmap_clear(geodec_flowmap *map)
@@ -60,26 +56,24 @@ static bool within(const int32_t *x, int64_t n, int64_t low, int64_t end)
     return true;
 }
 
-static bool finite_all(const float *x, int64_t n)
+static bool finite_all(const float *x, int64_t n) { return geodec_finite_first_not_f32(x, n) < 0; }
+
+bool geodec__flowmap_vote_ok(const geodec_flowmap_vote *v)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return false;
-    return true;
+    return v->neighbours >= 1 && v->own >= 0 && v->neighbours <= GEODEC_FLOW_NEAR_MAX &&
+           v->own <= GEODEC_FLOW_NEAR_MAX - v->neighbours && v->rank >= 1 && v->chains >= 1 && v->own_weight > 0 &&
+           v->match_weight >= 0 && v->match_weight <= 10 && v->bandwidth > 0 && v->ridge >= 0;
 }
 
 /* The fault of the map, NULL = none. */
 static const char *fault(const geodec_flowmap *w, uint8_t *seen)
 {
     const int64_t N = w->nodes, S = w->sequences, r = w->dims;
-    const geodec_flowmap_vote *v = &w->vote;
     if (w->m > GEODEC_FLOW_STATE_MAX || w->m > w->d || w->decays > GEODEC_FLOW_DECAYS_MAX ||
         w->features != w->m * (1 + w->decays) || r > GEODEC_FLOW_DIMS_MAX || r % 4 != 0 || r < 4 || w->charts < 1 ||
         N >= INT32_MAX || w->vocab >= INT32_MAX)
         return "sizes that do not belong together";
-    if (v->neighbours < 1 || v->own < 0 || v->neighbours > GEODEC_FLOW_NEAR_MAX ||
-        v->own > GEODEC_FLOW_NEAR_MAX - v->neighbours || v->rank < 1 || v->chains < 1 || !(v->own_weight > 0) ||
-        !(v->match_weight >= 0) || !(v->match_weight <= 10) || !(v->bandwidth > 0) || !(v->ridge >= 0))
-        return "voting parameters out of range";
+    if (!geodec__flowmap_vote_ok(&w->vote)) return "voting parameters out of range";
     if (!rising(w->bucket, w->vocab, N)) return "token buckets that do not rise to the number of nodes";
     if (!rising(w->sequence_start, S, N)) return "text starts that do not rise to the number of nodes";
     if (!within(w->chart_of, w->vocab, 0, w->charts)) return "a chart that does not exist";
@@ -139,25 +133,13 @@ int64_t geodec_flowmap_positions(const geodec_flowmap *map) { return map->nodes 
 void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax)
 {
     int64_t at = 0;
-    for (int64_t q = 0; q < map->sequences; q++) {
-        token[at] = map->first_token[q];
-        argmax[at] = map->first_argmax[q];
-        sequence[at++] = (int32_t)q;
-        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++, at++) {
-            const int32_t node = map->order[i];
-            int64_t low = 0, high = map->vocab; /* bucket[low] <= node < bucket[high] */
-            while (high - low > 1) {
-                const int64_t mid = low + (high - low) / 2;
-                if (map->bucket[mid] <= node)
-                    low = mid;
-                else
-                    high = mid;
-            }
-            token[at] = (int32_t)low;
-            argmax[at] = map->label[node];
-            sequence[at] = (int32_t)q;
+    for (int64_t q = 0; q < map->sequences; q++)
+        for (int64_t i = map->sequence_start[q] - 1; i < map->sequence_start[q + 1]; i++, at++) {
+            const int64_t node = i < map->sequence_start[q] ? -1 : map->order[i]; /* position 0 is no node */
+            token[at] = node < 0 ? map->first_token[q] : map->scan->hop[node].token;
+            argmax[at] = node < 0 ? map->first_argmax[q] : map->label[node];
+            if (sequence) sequence[at] = (int32_t)q;
         }
-    }
 }
 
 void geodec_flowmap_probabilities(const geodec_flowmap *map, int32_t *choice, uint8_t *probability)

@@ -13,7 +13,7 @@
  *
  * Charts. The flow at token x is nearly affine: z_p = J_x f_{p-1} + const. A chart of a token is the pull-back of the
  * Euclidean metric of z through that Jacobian: key = W_x f with |key - key'|^2 = |P J_x (f - f')|^2, where P keeps the
- * r principal directions of J_x f within the bucket. Distances in it measure how far two contexts will be apart AFTER
+ * r principal directions of J_x f within the bucket. Distances in it measure the distance of two contexts after
  * the token. J_x is a ridge regression, shrunk towards the one pooled over all tokens, which also serves the rare
  * tokens (chart 0). Keys and charts are integers of 7 and 8 bits.
  *
@@ -51,9 +51,8 @@ typedef struct geodec_flowmap_vote {
     double bandwidth;    /* Gaussian kernel: variance = bandwidth x squared distance of the rank-th neighbour */
     int64_t rank;
     double ridge;   /* local linear correction: weights w_i (1 + (x_i - mean)^T (S + ridge tr(S)/r I)^-1 (q - mean)) */
-    int64_t chains; /* a draft with fewer neighbours left has its bucket asked again; default 16 */
+    int64_t chains; /* a draft with fewer neighbours left has its bucket searched again; default 16 */
 } geodec_flowmap_vote;
-GEODEC_API geodec_flowmap_vote geodec_flowmap_vote_defaults(void);
 
 typedef struct geodec_flowmap_scan geodec_flowmap_scan; /* keys laid out for the distance kernels */
 
@@ -85,14 +84,14 @@ typedef struct geodec_flowmap {
     bool measured;      /* of the file: set by geodec_flowmap_write */
     float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
     geodec_flowmap_vote vote;
-    /* Made by geodec_flowmap_finish. */
+    /* Made when the map is read or baked. */
     geodec_flowmap_scan *scan;
     char model_fingerprint[GEODEC_SHA256_HEX], tokenizer_fingerprint[GEODEC_SHA256_HEX];
 } geodec_flowmap;
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
-/* What a key measures. All but LEARNED are controls, of equal rank and with one chart for all tokens. */
+/* The distance of keys. All but LEARNED are controls, with as many coordinates and one chart for all tokens. */
 typedef enum geodec_flowmap_charts {
     GEODEC_FLOW_LEARNED,   /* the pull-back metric of each token's flow (above) */
     GEODEC_FLOW_EUCLIDEAN, /* Euclidean distance of states: the leading principal coordinates of z as they are */
@@ -156,7 +155,8 @@ GEODEC_API int64_t geodec_flowmap_bytes(const geodec_flowmap *map);
 /* GEODEC_CHECKSUM unless the map was baked from this model and tokenizer (hex digests). */
 GEODEC_API geodec_status geodec_flowmap_match(const geodec_flowmap *map, const char *model, const char *tokenizer,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* The stored texts again: token, number of its text and argmax of each position, [geodec_flowmap_positions]. */
+/* The stored texts again: token, number of its text (may be NULL) and argmax of each position,
+ * [geodec_flowmap_positions]. */
 GEODEC_API int64_t geodec_flowmap_positions(const geodec_flowmap *map);
 GEODEC_API void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax);
 /* The model's most probable tokens after each position: choice, probability [geodec_flowmap_positions][1 +

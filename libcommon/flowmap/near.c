@@ -11,7 +11,7 @@ enum {
     BOX = GEODEC__FLOW_BOX,
     SIDE = BOX / 2, /* of a box: its lower corner, then its upper one */
     VALUES = 128,   /* of a coordinate */
-    FEW = 4,        /* leaves of a bucket that is looked at as a whole */
+    FEW = 4,        /* leaves of a bucket that is scanned as a whole */
 };
 
 /* ---- layout ----------------------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ done:
 
 /* ---- search ----------------------------------------------------------------------------------------------------- */
 
-/* Of a bucket: distances and candidates of its nodes, blocks to look at, bounds of its leaves. */
+/* For a bucket: distances and candidates of its nodes, blocks to scan, bounds of its leaves. */
 int64_t geodec_flowmap_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) * (map->scan->widest + 1); }
 
 /* A limit with at least k distances below it, and few more: of the minima of interleaved parts, k are below it. The
@@ -200,7 +200,7 @@ static int64_t nodes_of_text(const geodec_flowmap *map, int64_t first, int64_t n
     return edge[1] - edge[0];
 }
 
-/* What the search of one bucket works on. */
+/* The search of one bucket. */
 typedef struct search {
     const geodec_flowmap_scan *scan;
     const uint8_t *block; /* of the bucket */
@@ -280,10 +280,10 @@ int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const i
     }
     /* If a text is left out, all its nodes may be among the nearest. */
     const int64_t wanted = k + (skip >= 0 ? nodes_of_text(map, first, n, skip) : 0);
-    const int64_t looked = choose_blocks(&x, s->box + s->leaf[token] * BOX, wanted);
-    measure(&x, looked);
+    const int64_t chosen = choose_blocks(&x, s->box + s->leaf[token] * BOX, wanted);
+    measure(&x, chosen);
     const int32_t limit = n > wanted ? limit_for(s->kernels, x.low, wanted) : GEODEC__FLOW_FAR;
-    const int64_t found = s->kernels->collect(x.distance, looked * BLOCK, limit, x.candidate);
+    const int64_t found = s->kernels->collect(x.distance, chosen * BLOCK, limit, x.candidate);
     for (int64_t i = 0; i < found; i++) {
         const int32_t slot = x.candidate[i], d = x.distance[slot];
         int32_t node;

@@ -48,9 +48,7 @@ static int64_t collect_scalar(const int32_t *x, int64_t n, int32_t limit, int32_
     return count;
 }
 
-const geodec__flowmap_scan_kernels geodec__flowmap_scan_scalar = {
-    "scalar",      distance_scalar, boxes_scalar,   below_scalar, apply_f32_scalar, apply_i8_scalar,
-    offset_scalar, centre_scalar,   scatter_scalar, solve_scalar, collect_scalar};
+const geodec__flowmap_scan_kernels geodec__flowmap_scan_scalar = SCAN_KERNELS("scalar");
 
 const geodec__flowmap_scan_kernels *geodec__flowmap_scan_best(void)
 {

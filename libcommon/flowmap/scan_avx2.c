@@ -67,9 +67,7 @@ static int64_t collect_avx2(const int32_t *x, int64_t n, int32_t limit, int32_t 
     return count;
 }
 
-const geodec__flowmap_scan_kernels geodec__flowmap_scan_avx2 = {"avx2",         distance_avx2, boxes_avx2,  below_avx2,
-                                                                apply_f32_avx2, apply_i8_avx2, offset_avx2, centre_avx2,
-                                                                scatter_avx2,   solve_avx2,    collect_avx2};
+const geodec__flowmap_scan_kernels geodec__flowmap_scan_avx2 = SCAN_KERNELS("avx2");
 #else
 /* Compiled without these instructions: never chosen by the dispatcher. */
 const geodec__flowmap_scan_kernels geodec__flowmap_scan_avx2 = {0};

@@ -17,9 +17,7 @@ static inline __m512i add_dot4(__m512i sum, __m512i a, __m512i q)
 
 #include "flowmap/scan_512.inc"
 
-const geodec__flowmap_scan_kernels geodec__flowmap_scan_avx512 = {
-    "avx512",      distance_avx512, boxes_avx512,   below_avx512, apply_f32_avx512, apply_i8_avx512,
-    offset_avx512, centre_avx512,   scatter_avx512, solve_avx512, collect_avx512};
+const geodec__flowmap_scan_kernels geodec__flowmap_scan_avx512 = SCAN_KERNELS("avx512");
 #else
 /* Compiled without these instructions: never chosen by the dispatcher. */
 const geodec__flowmap_scan_kernels geodec__flowmap_scan_avx512 = {0};

@@ -4,8 +4,8 @@
  * Layout of keys: coordinates are stored plus 64 (0..127). Sixteen nodes make a block; a block is dims/4 groups of 64
  * bytes, group g holding coordinates 4g .. 4g+3 of node 0, then of node 1, ..., 64 bytes of the nodes' squared norms,
  * int32: |a - q|^2 = |a|^2 - 2 a.q + |q|^2, and 64 bytes of their numbers. Buckets are padded to whole blocks with
- * nodes of all zeros and the norm GEODEC__FLOW_FAR. Two blocks are a leaf (flow_near.c), whose keys lie in a box: 32
- * bytes of least coordinates, 32 of the largest, zero behind the last. */
+ * nodes of all zeros and the norm GEODEC__FLOW_FAR. Two blocks are a leaf (near.c) with a box that holds its keys:
+ * 32 bytes of least coordinates, 32 of the largest, zero after the last. */
 #ifndef GEODEC_FLOWMAP_SCAN_INTERNAL_H
 #define GEODEC_FLOWMAP_SCAN_INTERNAL_H
 
@@ -51,7 +51,7 @@ extern const geodec__flowmap_scan_kernels geodec__flowmap_scan_scalar, geodec__f
 /* The best the processor has. */
 const geodec__flowmap_scan_kernels *geodec__flowmap_scan_best(void);
 
-/* What a node leads to and its key, in one place: a step along the flow touches one cache line. */
+/* The successors of a node and its key together: a step along the flow reads one cache line. */
 typedef struct geodec__flowmap_scan_hop {
     int32_t label, next; /* argmax of the model, and its successor */
     int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */

@@ -13,9 +13,7 @@ static inline __m512i add_dot4(__m512i sum, __m512i a, __m512i q) { return _mm51
 
 #include "flowmap/scan_512.inc"
 
-const geodec__flowmap_scan_kernels geodec__flowmap_scan_vnni = {"vnni",         distance_vnni, boxes_vnni,  below_vnni,
-                                                                apply_f32_vnni, apply_i8_vnni, offset_vnni, centre_vnni,
-                                                                scatter_vnni,   solve_vnni,    collect_vnni};
+const geodec__flowmap_scan_kernels geodec__flowmap_scan_vnni = SCAN_KERNELS("vnni");
 #else
 /* Compiled without these instructions: never chosen by the dispatcher. */
 const geodec__flowmap_scan_kernels geodec__flowmap_scan_vnni = {0};

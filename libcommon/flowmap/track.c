@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum { MATCH_MAX = 8, NEAR = GEODEC_FLOW_NEAR_MAX, R = GEODEC_FLOW_DIMS_MAX };
-/* Asked again after a draft. More neighbours gained nothing on two models, at a cost. */
+/* Neighbours of the second search after a draft. More of them cost time and gained nothing on two models. */
 enum { AGAIN = 8, AGAIN_OWN = 4 };
-/* Records of a grown library among the neighbours, and among those asked again. */
+/* Records of a grown library among the neighbours, and in the second search. */
 enum { GROWN = 8, AGAIN_GROWN = 4, NEIGHBOURS = NEAR + GROWN };
 /* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that the text repeats. Of
  * 0.1, 0.3 and 0.6 the last was best on fresh and on repeated texts. */
@@ -68,9 +68,9 @@ geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flow
     GEODEC_NEW(t, 1);
     t->map = map;
     GEODEC_NEW(t->last, map->vocab);
-    GEODEC_NEW(t->feature, map->features);
-    GEODEC_NEW(t->standard, map->features);
-    GEODEC_NEW(t->z, map->m);
+    GEODEC_NEW(t->feature, 2 * map->features + map->m);
+    t->standard = t->feature + map->features;
+    t->z = t->standard + map->features;
     GEODEC_NEW(t->scratch, geodec_flowmap_room(map));
     GEODEC_NEW(t->branches, 1);
     for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
@@ -92,8 +92,6 @@ void geodec_flowmap_track_destroy(geodec_flowmap_track *t)
     geodec_mem_free(t->key);
     geodec_mem_free(t->last);
     geodec_mem_free(t->feature);
-    geodec_mem_free(t->standard);
-    geodec_mem_free(t->z);
     geodec_mem_free(t->scratch);
     geodec_mem_free(t->branches);
     geodec_mem_free(t);
@@ -161,7 +159,7 @@ geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t
     t->argmax[i] = argmax;
     t->before[i] = t->last[token];
     if (i > 0) {
-        if (token == t->keyed) /* in the order asked for */
+        if (token == t->keyed) /* root computed it */
             memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
         else
             geodec__flowmap_state_key(w, t->standard, token, t->key + i * w->dims);
@@ -395,7 +393,7 @@ bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t 
 {
     branches *b = t->branches;
     b->sampled = sampled ? SAMPLED_SHARE : 0;
-    if (b->rows == t->n && b->newest == newest && b->skip == skip) { /* gathered for the same row before */
+    if (b->rows == t->n && b->newest == newest && b->skip == skip) { /* already gathered for this row */
         b->nodes = 1;
         return b->first[1] > 0;
     }
@@ -448,7 +446,7 @@ int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int
     return n;
 }
 
-/* The successor of a record is its own text's; a place that was freed, or that another token took, ends the path. */
+/* The successor of a record in its own text. The path ends where its place was freed or taken by another token. */
 static bool follow_record(const geodec_flowmap_track *t, const neighbour *v, int32_t token, neighbour *to)
 {
     const geodec_flowmap_library_record *r = geodec_flowmap_library_get(t->grown, v->at), *next;
@@ -496,7 +494,8 @@ static bool follow(const geodec_flowmap_track *t, const neighbour *v, int32_t to
 /* Fresh neighbours around the weighted mean key of the neighbours. The weights are exact for functions linear in the
  * key, so this is the flow's Jacobian applied to the query, estimated from its neighbours. The fresh ones get the same
  * total weight as those they join. */
-static int32_t ask_again(geodec_flowmap_track *t, int32_t node, const float *sum, float total, neighbour *v, int32_t n)
+static int32_t search_again(geodec_flowmap_track *t, int32_t node, const float *sum, float total, neighbour *v,
+                            int32_t n)
 {
     neighbour fresh[NEIGHBOURS];
     int8_t query[R];
@@ -532,7 +531,7 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
     for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
         if (!follow(t, &b->neighbour[i], token, &to)) continue;
         if (to.from == STORED)
-            __builtin_prefetch(&scan->hop[to.at]); /* counted when the node's children are asked for */
+            __builtin_prefetch(&scan->hop[to.at]); /* its votes are counted with the node's children */
         v[n++] = to;
     }
     const int32_t followers = n; /* some of negative weight, which count for the mean key but do not vote */
@@ -548,44 +547,31 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
     n = 0;
     for (int32_t i = 0; i < followers; i++)
         if (v[i].weight > 0) v[n++] = v[i];
-    if (n > 0 && n < w->vote.chains && total > 0) n = ask_again(t, node, sum, total, v, n);
+    if (n > 0 && n < w->vote.chains && total > 0) n = search_again(t, node, sum, total, v, n);
     b->first[node + 1] = b->first[node] + n;
-}
-
-int32_t geodec_flowmap_track_propose(geodec_flowmap_track *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
-                                     bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
-                                     geodec_flow_draft *out)
-{
-    int32_t done = 0;
-    if (n < 1 || !geodec_flowmap_track_root(t, newest, skip, sampled)) return 0;
-    for (; done < n; done++) {
-        if (geodec_flowmap_track_children(t, done, 1, forbid, ctx, &out[done]) == 0) break;
-        if (done + 1 < n) geodec_flowmap_track_adopt(t, done, out[done].token);
-    }
-    return done;
 }
 
 /* ---- the library that grows -------------------------------------------------------------------------------------- */
 
-/* Of the root's neighbours outside the text itself: the nearest with the label `label`, else the nearest. */
-static int64_t way_on(const geodec_flowmap_track *t, int32_t label)
+/* The nearest of the root's neighbours outside the text with this label, else the nearest of all. */
+static int64_t successor_of_row(const geodec_flowmap_track *t, int32_t label)
 {
     const branches *b = t->branches;
     int64_t any = GEODEC_GROWN_NOWHERE;
     for (int32_t i = 0; i < b->first[1]; i++) {
         const neighbour *v = &b->neighbour[i];
-        int32_t said, text;
+        int32_t own_label, text;
         if (v->from == OWN) continue;
         const int64_t place = v->from == STORED ? GEODEC_GROWN_NODE(v->at) : v->at;
-        labels_of(t, v, &said, &text);
-        if (said == label) return place;
+        labels_of(t, v, &own_label, &text);
+        if (own_label == label) return place;
         if (any == GEODEC_GROWN_NOWHERE) any = place;
     }
     return any;
 }
 
 /* Whether this row is recorded: a miss is, and so are the rows after it that the library does not hold yet. */
-static bool wanted(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
+static bool is_recorded(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
 {
     geodec_flow_draft first;
     geodec_flowmap_library_hit hit;
@@ -606,13 +592,13 @@ static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argma
     geodec_flowmap_library_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
     const bool known = argmax >= 0; /* rows of a prompt are not learned */
     geodec__flowmap_state_key(t->map, t->standard, token, r.key);
-    const bool open = known && wanted(t, token, argmax, r.key);
+    const bool open = known && is_recorded(t, token, argmax, r.key);
     if (t->open) {
         t->record.text = token;
         if (open)
             t->record.next = geodec_flowmap_library_end(t->grown) + 1;
         else if (known)
-            t->record.next = way_on(t, argmax);
+            t->record.next = successor_of_row(t, argmax);
         GEODEC_TRY(geodec_flowmap_track_end(t, err));
     }
     for (int64_t l = 0; l < GEODEC_GROWN_CONTEXT && l < t->n; l++)

@@ -2,10 +2,10 @@
  *
  * The text's own earlier positions are nodes too, with keys in the same charts: they supply its names and phrases.
  * Neighbours, own and stored, vote by weight on the next token; those that voted for a draft move to their successors
- * and vote on the token after it. Where few are left, the bucket of the draft is asked again, at the weighted mean key
- * of its neighbours (a local linear prediction of the text's own key). Raw score of a draft: weight of its votes over
- * all positive weight, times the root of the mean agreement of its neighbours (node `agreement`); confidence: the map's
- * reliability of that score.
+ * and vote on the token after it. Where few are left, the bucket of the draft is searched again, at the weighted mean
+ * key of its neighbours (a local linear prediction of the text's own key). Raw score of a draft: weight of its votes
+ * over all positive weight, times the root of the mean agreement of its neighbours (node `agreement`); confidence: the
+ * map's reliability of that score.
  *
  * sampled: the text is sampled from the model's distribution. A stored neighbour then distributes its weight by the
  * probabilities that the model had after it, and agreement is not used: the share of the weight is the confidence.
@@ -52,16 +52,11 @@ GEODEC_API geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int3
 /* The same from the reduced state z [m]. */
 GEODEC_API geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax,
                                                            const float *z, geodec_err *err) GEODEC_MUST_USE;
-/* Drafts after `newest`, the token that follows the rows pushed so far; up to n <= 64 of them, fewer when the flow
- * ends; none before the first row: the best child of each node of the tree below in turn. skip: text of the map to
- * leave out, -1 = none. forbid(ctx, i, token) true: token must not be draft i; NULL = all allowed. */
-GEODEC_API int32_t geodec_flowmap_track_propose(geodec_flowmap_track *t, int32_t newest, int32_t n, int32_t skip,
-                                                bool sampled, bool (*forbid)(void *ctx, int32_t i, int32_t token),
-                                                void *ctx, geodec_flow_draft *out);
-
-/* The same as a tree. root gathers the neighbours of `newest` (node 0); false when there are none. children writes up
- * to `most` drafts after a node, by falling confidence, and returns how many; forbid's i is the depth. adopt makes the
- * next node (1, 2, .. up to GEODEC_FLOW_NODES) from the parent's neighbours for `token`; the node may have none. */
+/* Drafts after `newest`, the token that follows the rows pushed so far, as a tree. root gathers the neighbours of
+ * `newest` (node 0); false when there are none, as before the first row. skip: text of the map to leave out, -1 = none.
+ * children writes up to `most` drafts after a node, by falling confidence, and returns how many. forbid(ctx, i, token)
+ * true: token must not be a draft at depth i; NULL = all allowed. adopt makes the next node (1, 2, .. up to
+ * GEODEC_FLOW_NODES) from the parent's neighbours for `token`; the node may have none. */
 enum { GEODEC_FLOW_NODES = 64 };
 GEODEC_API bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled);
 GEODEC_API int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int32_t most,

@@ -16,8 +16,8 @@
 static void assemble(int64_t n, const double *gamma, const double *dgamma, double *quad, double *riem)
 {
     const int64_t n2 = n * n, n3 = n2 * n;
-    /* quad[b][d][c][a] = Gamma^e_bd Gamma^a_ec: with the upper index last, gamma is both factors as it lies in memory.
-     */
+    /* quad[b][d][c][a] = Gamma^e_bd Gamma^a_ec: with the upper index last, both factors are gamma in its
+     * memory layout. */
     geodec_blas_gemm(false, false, n2, n2, n, 1, gamma, n, gamma, n2, 0, quad, n2);
     for (int64_t a = 0; a < n; a++) {
         for (int64_t b = 0; b < n; b++) {
@@ -51,8 +51,8 @@ done:
 }
 
 /* R^a_bcd in the frame E = L^-T (columns g-orthonormal, g = L L^T): riem[a][b][c][d] becomes R(e_a, e_b, e_c, e_d); the
- * frame is orthonormal, so all indices count as lowered. Each product contracts the last index and brings it to the
- * front. lower_inverse_t [n][n] = (L^-1)^T; tmp [n][n][n][n]. */
+ * frame is orthonormal, so upper and lower indices are equal. Each product contracts the last index and brings it to
+ * the front. lower_inverse_t [n][n] = (L^-1)^T; tmp [n][n][n][n]. */
 static void to_frame(int64_t n, const double *l, const double *lower_inverse_t, double *riem, double *tmp)
 {
     const int64_t n3 = n * n * n;

@@ -28,7 +28,7 @@ typedef struct geodec_curvature_invariants {
     geodec_curvature_check check;
 } geodec_curvature_invariants;
 
-/* Everything at one point x [n]: riem [n]^4, ricci [n][n] and inv may be NULL; the tensor alone may come a shorter way.
+/* Everything at one point x [n]: riem [n]^4, ricci [n][n] and inv may be NULL; the tensor alone may take a shorter way.
  */
 GEODEC_API geodec_status geodec_curvature_at(const geodec_space *s, const double *x, double *riem, double *ricci,
                                              geodec_curvature_invariants *inv, geodec_err *err) GEODEC_MUST_USE;

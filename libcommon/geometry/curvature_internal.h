@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* f [n][n][n][n] lowered; flat: the residuals are of rounding, and are given as 0. */
+/* f [n][n][n][n] lowered; flat: the residuals are rounding errors and are set to 0. */
 void geodec__curvature_invariants(int64_t n, const double *f, bool flat, geodec_curvature_invariants *inv);
 
 #endif

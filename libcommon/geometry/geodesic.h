@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* The methods, a row each: X(NAME, name, order, what it is). Names in artifacts, choices of --method and
+/* The methods, a row each: X(NAME, name, order, description). Names in artifacts, choices of --method and
  * docs/manual/integrators.md come from here. */
 #define GEODEC_GEODESIC_TABLE(X)                                                                                       \
     X(RK4, rk4, 4, "classical Runge-Kutta, one step of size dl between nodes")                                         \
@@ -25,7 +25,7 @@ typedef enum geodec_geodesic_method {
 
 #define GEODEC__GEODESIC_CHOICE(NAME, name, order, text) "|" #name
 #define GEODEC__GEODESIC_ITEM(NAME, name, order, text) "; " #name ": " text
-/* Constants: the names with '|' between them; the same with their meaning. */
+/* String constants: the names, separated by '|'; the names with their descriptions. */
 #define GEODEC_GEODESIC_CHOICES (&(GEODEC_GEODESIC_TABLE(GEODEC__GEODESIC_CHOICE))[1])
 #define GEODEC_GEODESIC_ITEMS (&(GEODEC_GEODESIC_TABLE(GEODEC__GEODESIC_ITEM))[2])
 
@@ -40,15 +40,13 @@ GEODEC_API const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_met
 GEODEC_API geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* Worst first wins when several apply, in the order NONFINITE, LEFT_HULL, DRIFT. */
+/* When several apply: the first of NONFINITE, LEFT_HULL, DRIFT. */
 typedef enum geodec_path_status {
     GEODEC_PATH_OK = 0,
-    GEODEC_PATH_NONFINITE = 1, /* diverged, left the chart, or the adaptive step shrank to nothing */
+    GEODEC_PATH_NONFINITE = 1, /* diverged, left the chart, or the adaptive step underflowed */
     GEODEC_PATH_DRIFT = 2,     /* the speed g(v,v) drifted by more than drift_max: the step is too long */
     GEODEC_PATH_LEFT_HULL = 3, /* a node lies outside the region that `inside` accepts */
 } geodec_path_status;
-/* "ok", "non-finite", "speed drift", "left hull"; "?" otherwise. Static storage. */
-GEODEC_API const char *geodec_geodesic_status_text(geodec_path_status s);
 
 /* *inside = whether the metric is supported by data at x. Thread-safe. */
 typedef geodec_status (*geodec_inside_fn)(const void *ctx, const double *x, bool *inside, geodec_err *err);
@@ -83,15 +81,14 @@ GEODEC_API geodec_status geodec_geodesic_path(const geodec_space *s, const geode
                                               geodec_path_report *report, geodec_err *err) GEODEC_MUST_USE;
 
 /* n_paths paths over the pool; arrays as above with a leading [n_paths]. accel [n_paths][T+1][n] = -Gamma(v,v) at the
- * nodes, which the integrator needs anyway and geodec_propagate_batch would compute again; may be NULL. Bit-identical
- * for any number of threads. */
+ * nodes, for geodec_propagate_batch; may be NULL. Bit-identical for any number of threads. */
 GEODEC_API geodec_status geodec_geodesic_batch(const geodec_space *s, const geodec_geodesic_options *o,
                                                geodec_pool *pool, const geodec_hooks *hooks, int64_t n_paths,
                                                const double *x0, const double *v0, double *xs, double *vs,
                                                double *speed2, double *accel, geodec_path_report *report,
                                                geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- pieces other modules of the folder build on ---------------------------------------------------------------- */
+/* ---- parts that other modules use ------------------------------------------------------------------------------- */
 
 /* accel^k = -Gamma^k_ij v^i v^j; gamma [n][n][n], v, accel [n]. */
 GEODEC_API void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, double *accel);

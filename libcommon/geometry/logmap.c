@@ -51,7 +51,7 @@ geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *
             size = 0;
             for (int64_t i = 0; i < n; i++) size += (xs[n + i] - y[i]) * (xs[n + i] - y[i]);
         }
-        if (!(size < least)) { /* too far: half the step, from where it was better */
+        if (!(size < least)) { /* no improvement: half the step from the best point */
             if (round == 0) break;
             for (int64_t i = 0; i < n; i++) w[i] = best[i] + (step[i] *= 0.5);
             continue;
@@ -65,7 +65,7 @@ geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *
             w[i] += step[i];
         }
         if (!geodec__finite(n, w)) break;
-        /* the last correction costs nothing more, so it is taken too */
+        /* the last correction needs no further geodesic, so it is applied too */
         *found = size <= o->tolerance * o->tolerance * length;
         if (*found) break;
     }

@@ -163,12 +163,37 @@ static void omega_magnus6(int64_t m, const double *a, double h, double *omega, d
     for (int64_t i = 0; i < mm; i++) omega[i] = a1[i] + a3[i] / 12 + c[i] / 240;
 }
 
-/* The matrices of a step in `scratch`: eight of work, the exponent, what expm needs. */
+static void omega_midpoint(int64_t m, const double *a, double h, double *omega, double *w)
+{
+    (void)w;
+    for (int64_t i = 0; i < m * m; i++) omega[i] = h * a[i];
+}
+
+static void omega_magnus4(int64_t m, const double *a, double h, double *omega, double *w)
+{
+    const int64_t mm = m * m;
+    const double *a1 = a, *a2 = a + mm;
+    commutator(m, a1, a2, w, w + mm);
+    for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]) - GAUSS2_AT / 2 * h * h * w[i];
+}
+
+/* The matrices of a step in `scratch`: eight of work, the exponent, the scratch of expm. */
 static double *exponent(double *scratch, int64_t mm) { return scratch + 8 * mm; }
 static double *expm_scratch(double *scratch, int64_t mm) { return scratch + MATRICES * mm; }
 
 #define STEP_OF(name)                                                                                                  \
     static geodec_status step_##name(int64_t m, const double *a, double h, double *e, double *scratch, geodec_err *err)
+#define EXPONENTIAL_STEP(name)                                                                                         \
+    STEP_OF(name)                                                                                                      \
+    {                                                                                                                  \
+        double *omega = exponent(scratch, m * m);                                                                      \
+        omega_##name(m, a, h, omega, scratch);                                                                         \
+        return geodec_expm(m, omega, e, expm_scratch(scratch, m * m), err);                                            \
+    }
+EXPONENTIAL_STEP(midpoint)
+EXPONENTIAL_STEP(magnus3)
+EXPONENTIAL_STEP(magnus4)
+EXPONENTIAL_STEP(magnus6)
 
 STEP_OF(taylor3)
 {
@@ -180,31 +205,6 @@ STEP_OF(taylor3)
     taylor3(m, omega, e, scratch);
 done:
     return st;
-}
-
-STEP_OF(midpoint)
-{
-    const int64_t mm = m * m;
-    double *omega = exponent(scratch, mm);
-    for (int64_t i = 0; i < mm; i++) omega[i] = h * a[i];
-    return geodec_expm(m, omega, e, expm_scratch(scratch, mm), err);
-}
-
-STEP_OF(magnus3)
-{
-    const int64_t mm = m * m;
-    omega_magnus3(m, a, h, exponent(scratch, mm), scratch);
-    return geodec_expm(m, exponent(scratch, mm), e, expm_scratch(scratch, mm), err);
-}
-
-STEP_OF(magnus4)
-{
-    const int64_t mm = m * m;
-    double *omega = exponent(scratch, mm), *w = scratch;
-    const double *a1 = a, *a2 = a + mm;
-    commutator(m, a1, a2, w, w + mm);
-    for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]) - GAUSS2_AT / 2 * h * h * w[i];
-    return geodec_expm(m, omega, e, expm_scratch(scratch, mm), err);
 }
 
 STEP_OF(cf4)
@@ -222,13 +222,6 @@ done:
     return st;
 }
 
-STEP_OF(magnus6)
-{
-    const int64_t mm = m * m;
-    omega_magnus6(m, a, h, exponent(scratch, mm), scratch);
-    return geodec_expm(m, exponent(scratch, mm), e, expm_scratch(scratch, mm), err);
-}
-
 geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h, double *e,
                                  double *scratch, geodec_err *err)
 {
@@ -236,33 +229,5 @@ geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const d
     if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_THROW(GEODEC_INVAL, "not a scheme");
     GEODEC_TRY(table[scheme].step(m, a, h, e, scratch, err));
 done:
-    return st;
-}
-
-geodec_status geodec_magnus_propagate(geodec_magnus_scheme scheme, int64_t m, geodec_magnus_fn fn, void *ctx, double t0,
-                                      double t1, int64_t steps, bool every, double *y, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *block = NULL, c[GEODEC_MAGNUS_NODES_MAX];
-    const int64_t mm = m * m;
-    if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_THROW(GEODEC_INVAL, "not a scheme");
-    if (m < 1 || steps < 1) GEODEC_THROW(GEODEC_RANGE, "size %lld or %lld steps", (long long)m, (long long)steps);
-    const int nodes = geodec_magnus_nodes(scheme, c);
-    const double h = (t1 - t0) / (double)steps;
-    GEODEC_NEW(block, (GEODEC_MAGNUS_NODES_MAX + 3) * mm + geodec_magnus_scratch(m));
-    double *a = block, *e = a + GEODEC_MAGNUS_NODES_MAX * mm, *now = e + mm, *next = now + mm, *scratch = next + mm;
-    for (int64_t i = 0; i < m; i++) now[i * m + i] = 1;
-    for (int64_t k = 0; k < steps; k++) {
-        for (int i = 0; i < nodes; i++) GEODEC_TRY(fn(ctx, t0 + ((double)k + c[i]) * h, a + i * mm, err));
-        GEODEC_TRY_MSG(geodec_magnus_step(scheme, m, a, h, e, scratch, err), "step %lld", (long long)k);
-        product(m, e, now, next);
-        double *swap = now;
-        now = next;
-        next = swap;
-        if (every) memcpy(y + k * mm, now, (size_t)mm * sizeof *y);
-    }
-    if (!every) memcpy(y, now, (size_t)mm * sizeof *y);
-done:
-    geodec_mem_free(block);
     return st;
 }

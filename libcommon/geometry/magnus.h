@@ -30,9 +30,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, what it is). Names in
- * artifacts, choices of --scheme and docs/manual/integrators.md come from here; a new one is a row and step_<name>() in
- * magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
+/* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, description). Names
+ * in artifacts, choices of --scheme and docs/manual/integrators.md come from here; a new one is a row and step_<name>()
+ * in magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
 #define GEODEC_MAGNUS_TABLE(X)                                                                                         \
     X(TAYLOR3, taylor3, 2, ENDS, "cubic cut of the exponential of the mean of both ends: the published rule")          \
     X(MIDPOINT, midpoint, 2, GAUSS1, "exponential of the midpoint")                                                    \
@@ -48,7 +48,7 @@ typedef enum geodec_magnus_scheme {
 
 #define GEODEC__MAGNUS_CHOICE(NAME, name, order, nodes, text) "|" #name
 #define GEODEC__MAGNUS_LINE(NAME, name, order, nodes, text) "  " #name ": order " #order ", " text "\n"
-/* Constants: the names with '|' between them; a line for each. */
+/* String constants: the names, separated by '|'; a line for each. */
 #define GEODEC_MAGNUS_CHOICES (&(GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_CHOICE))[1])
 #define GEODEC_MAGNUS_LINES GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_LINE)
 
@@ -56,7 +56,7 @@ enum { GEODEC_MAGNUS_NODES_MAX = 3 };
 
 /* Name in the table; "?" otherwise. */
 GEODEC_API const char *geodec_magnus_name(geodec_magnus_scheme scheme);
-/* What it is, in words. */
+/* Its description. */
 GEODEC_API const char *geodec_magnus_text(geodec_magnus_scheme scheme);
 /* The scheme of that name: GEODEC_NOTFOUND when there is none. */
 GEODEC_API geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme,
@@ -72,14 +72,5 @@ GEODEC_API int64_t geodec_magnus_scratch(int64_t m);
  * GEODEC_NUMERIC when a is not finite or the exponential overflows. */
 GEODEC_API geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h,
                                             double *e, double *scratch, geodec_err *err) GEODEC_MUST_USE;
-
-/* Fills a [m][m] with A(t). */
-typedef geodec_status (*geodec_magnus_fn)(void *ctx, double t, double *a, geodec_err *err);
-
-/* Y(t0 + k h), k = 1..steps, h = (t1 - t0) / steps, from Y(t0) = I into y [steps][m][m] when `every`, else only the
- * last into y [m][m]. */
-GEODEC_API geodec_status geodec_magnus_propagate(geodec_magnus_scheme scheme, int64_t m, geodec_magnus_fn fn, void *ctx,
-                                                 double t0, double t1, int64_t steps, bool every, double *y,
-                                                 geodec_err *err) GEODEC_MUST_USE;
 
 #endif

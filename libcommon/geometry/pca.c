@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@ geodec_status geodec_pca_moments_init(geodec_pca_moments *m, int64_t d, const do
     GEODEC_NEW(new.square, d * d);
     if (origin) memcpy(new.origin, origin, (size_t)d * sizeof *origin);
     *m = new;
-    memset(&new, 0, sizeof new);
+    new = (geodec_pca_moments){0};
 done:
     geodec_pca_moments_clear(&new);
     return st;
@@ -33,7 +34,7 @@ void geodec_pca_moments_clear(geodec_pca_moments *m)
     geodec_mem_free(m->origin);
     geodec_mem_free(m->sum);
     geodec_mem_free(m->square);
-    memset(m, 0, sizeof *m);
+    *m = (geodec_pca_moments){0};
 }
 
 typedef struct tile_job {
@@ -110,7 +111,7 @@ int64_t geodec_pca_pick(int64_t n, const double *eigenvalue, double share)
     return n;
 }
 
-static void fix_sign(int64_t d, double *v)
+void geodec__pca_fix_sign(int64_t d, double *v)
 {
     int64_t best = 0;
     for (int64_t i = 1; i < d; i++)
@@ -119,13 +120,21 @@ static void fix_sign(int64_t d, double *v)
         for (int64_t i = 0; i < d; i++) v[i] = -v[i];
 }
 
-/* Eigenvalues w [n] rising (of a matrix with the given spectrum) to value [values] falling, negatives to zero. */
-static void falling(int64_t n, const double *w, int64_t values, double *value)
+/* Eigenvalues of the symmetric a [n][n], descending, negatives as zero, into value [values]; with `vectors` a becomes
+ * the eigenvectors, rows in ascending order. */
+static geodec_status spectrum(int64_t n, double *a, bool vectors, int64_t values, double *value, geodec_err *err)
 {
+    geodec_status st = GEODEC_OK;
+    double *w = NULL;
+    GEODEC_NEW(w, n);
+    GEODEC_TRY(vectors ? geodec_eig_sym(n, a, w, a, err) : geodec_eig_values(n, a, w, err));
     for (int64_t i = 0; i < values; i++) value[i] = fmax(0, w[n - 1 - i]);
+done:
+    geodec_mem_free(w);
+    return st;
 }
 
-/* Chooses k and allocates what is left; eigenvalue must be set. */
+/* Chooses k and allocates the basis; eigenvalue must be set. */
 static geodec_status choose(geodec_pca *p, double share, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -143,43 +152,41 @@ geodec_status geodec_pca_from_moments(const geodec_pca_moments *m, double share,
 {
     geodec_status st = GEODEC_OK;
     geodec_pca p = {.d = m->d, .values = m->count - 1 < m->d ? m->count - 1 : m->d};
-    double *cov = NULL, *w = NULL;
+    double *cov = NULL;
     const int64_t d = m->d;
     GEODEC_NEW(p.mean, d);
     GEODEC_NEW(cov, d * d);
-    GEODEC_NEW(w, d);
     GEODEC_TRY(geodec_pca_moments_result(m, p.mean, cov, err));
     GEODEC_NEW(p.eigenvalue, p.values);
-    GEODEC_TRY(geodec_eig_sym(d, cov, w, cov, err));
-    falling(d, w, p.values, p.eigenvalue);
+    GEODEC_TRY(spectrum(d, cov, true, p.values, p.eigenvalue, err));
     GEODEC_TRY(choose(&p, share, err));
     for (int64_t i = 0; i < p.k; i++) {
         memcpy(p.basis + i * d, cov + (d - 1 - i) * d, (size_t)d * sizeof *cov);
-        fix_sign(d, p.basis + i * d);
+        geodec__pca_fix_sign(d, p.basis + i * d);
     }
     *out = p;
-    memset(&p, 0, sizeof p);
+    p = (geodec_pca){0};
 done:
     geodec_pca_clear(&p);
     geodec_mem_free(cov);
-    geodec_mem_free(w);
     return st;
 }
 
-/* Rows without their mean and their Gram matrix over N-1. */
-static geodec_status gram(int64_t n, int64_t d, const double *x, double *mean, double *centred, double *g,
+/* Rows without their mean [d], which may be NULL, and their Gram matrix over N-1, in new memory. */
+static geodec_status gram(int64_t n, int64_t d, const double *x, double *mean, double **centred, double **g,
                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    double *own = NULL;
     if (n < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld states; principal components need at least 2", (long long)n);
-    memset(mean, 0, (size_t)d * sizeof *mean);
-    for (int64_t r = 0; r < n; r++)
-        for (int64_t c = 0; c < d; c++) mean[c] += x[r * d + c];
-    for (int64_t c = 0; c < d; c++) mean[c] /= (double)n;
-    for (int64_t r = 0; r < n; r++)
-        for (int64_t c = 0; c < d; c++) centred[r * d + c] = x[r * d + c] - mean[c];
-    geodec_blas_gemm(false, true, n, n, d, 1 / (double)(n - 1), centred, d, centred, d, 0, g, n);
+    GEODEC_NEW(own, d);
+    GEODEC_NEW(*centred, n * d);
+    GEODEC_NEW(*g, n * n);
+    geodec_stats_centre(n, d, x, own, *centred);
+    geodec_blas_gemm(false, true, n, n, d, 1 / (double)(n - 1), *centred, d, *centred, d, 0, *g, n);
+    if (mean) memcpy(mean, own, (size_t)d * sizeof *mean);
 done:
+    geodec_mem_free(own);
     return st;
 }
 
@@ -187,15 +194,11 @@ static geodec_status from_gram(int64_t n, int64_t d, const double *x, double sha
 {
     geodec_status st = GEODEC_OK;
     geodec_pca p = {.d = d, .values = n - 1 < d ? n - 1 : d};
-    double *centred = NULL, *g = NULL, *w = NULL;
+    double *centred = NULL, *g = NULL;
     GEODEC_NEW(p.mean, d);
-    GEODEC_NEW(centred, n * d);
-    GEODEC_NEW(g, n * n);
-    GEODEC_NEW(w, n);
-    GEODEC_TRY(gram(n, d, x, p.mean, centred, g, err));
+    GEODEC_TRY(gram(n, d, x, p.mean, &centred, &g, err));
     GEODEC_NEW(p.eigenvalue, p.values);
-    GEODEC_TRY(geodec_eig_sym(n, g, w, g, err));
-    falling(n, w, p.values, p.eigenvalue);
+    GEODEC_TRY(spectrum(n, g, true, p.values, p.eigenvalue, err));
     GEODEC_TRY(choose(&p, share, err));
     for (int64_t i = 0; i < p.k; i++) { /* pc = Xc^T v / sqrt(lambda (N-1)), normalised once more against rounding */
         double *b = p.basis + i * d;
@@ -203,15 +206,14 @@ static geodec_status from_gram(int64_t n, int64_t d, const double *x, double sha
         const double length = sqrt(geodec_blas_dot(d, b, b));
         if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "component %lld has no variance", (long long)i);
         for (int64_t c = 0; c < d; c++) b[c] /= length;
-        fix_sign(d, b);
+        geodec__pca_fix_sign(d, b);
     }
     *out = p;
-    memset(&p, 0, sizeof p);
+    p = (geodec_pca){0};
 done:
     geodec_pca_clear(&p);
     geodec_mem_free(centred);
     geodec_mem_free(g);
-    geodec_mem_free(w);
     return st;
 }
 
@@ -244,15 +246,12 @@ done:
 geodec_status geodec_pca_spectrum_moments(const geodec_pca_moments *m, double *value, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *cov = NULL, *w = NULL;
+    double *cov = NULL;
     GEODEC_NEW(cov, m->d * m->d);
-    GEODEC_NEW(w, m->d);
     GEODEC_TRY(geodec_pca_moments_result(m, NULL, cov, err));
-    GEODEC_TRY(geodec_eig_values(m->d, cov, w, err));
-    falling(m->d, w, m->count - 1 < m->d ? m->count - 1 : m->d, value);
+    GEODEC_TRY(spectrum(m->d, cov, false, m->count - 1 < m->d ? m->count - 1 : m->d, value, err));
 done:
     geodec_mem_free(cov);
-    geodec_mem_free(w);
     return st;
 }
 
@@ -261,25 +260,18 @@ geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *
 {
     geodec_status st = GEODEC_OK;
     geodec_pca_moments m = {0};
-    double *mean = NULL, *centred = NULL, *g = NULL, *w = NULL;
+    double *centred = NULL, *g = NULL;
     if (n_rows <= d) {
-        GEODEC_NEW(mean, d);
-        GEODEC_NEW(centred, n_rows * d);
-        GEODEC_NEW(g, n_rows * n_rows);
-        GEODEC_NEW(w, n_rows);
-        GEODEC_TRY(gram(n_rows, d, x, mean, centred, g, err));
-        GEODEC_TRY(geodec_eig_values(n_rows, g, w, err));
-        falling(n_rows, w, n_rows - 1, value);
+        GEODEC_TRY(gram(n_rows, d, x, NULL, &centred, &g, err));
+        GEODEC_TRY(spectrum(n_rows, g, false, n_rows - 1, value, err));
     } else {
         GEODEC_TRY(row_moments(n_rows, d, x, pool, &m, err));
         GEODEC_TRY(geodec_pca_spectrum_moments(&m, value, err));
     }
 done:
     geodec_pca_moments_clear(&m);
-    geodec_mem_free(mean);
     geodec_mem_free(centred);
     geodec_mem_free(g);
-    geodec_mem_free(w);
     return st;
 }
 
@@ -288,7 +280,7 @@ void geodec_pca_clear(geodec_pca *p)
     geodec_mem_free(p->mean);
     geodec_mem_free(p->eigenvalue);
     geodec_mem_free(p->basis);
-    memset(p, 0, sizeof *p);
+    *p = (geodec_pca){0};
 }
 
 typedef struct project_job {

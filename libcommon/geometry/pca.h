@@ -1,4 +1,4 @@
-/* Principal components, from rows in memory or from second moments gathered slab by slab. Variances have the divisor
+/* Principal components, from rows in memory or from second moments summed slab by slab. Variances have the divisor
  * N-1. */
 #ifndef GEODEC_GEOMETRY_PCA_H
 #define GEODEC_GEOMETRY_PCA_H
@@ -8,11 +8,10 @@
 
 #include <stdint.h>
 
-/* First and second moments of rows about a fixed origin: merging and adding need no second look at the data. Memory
- * d^2. */
+/* First and second moments of rows about a fixed origin; rows are added and moments merged in one pass. Memory d^2. */
 typedef struct geodec_pca_moments {
     int64_t d, count;
-    double *origin; /* [d] near the mean, so that little is lost when it is taken out */
+    double *origin; /* [d] close to the mean, to limit cancellation */
     double *sum;    /* [d] of x - origin */
     double *square; /* [d][d] of (x - origin)(x - origin)^T, upper triangle by tiles */
 } geodec_pca_moments;
@@ -21,7 +20,7 @@ typedef struct geodec_pca_moments {
 GEODEC_API geodec_status geodec_pca_moments_init(geodec_pca_moments *m, int64_t d, const double *origin,
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_pca_moments_clear(geodec_pca_moments *m);
-/* Adds rows x [count][d]. The result depends on how rows are cut into calls (in its last bits), not on threads. */
+/* Adds rows x [count][d]. The last bits of the result depend on the division of rows into calls, not on threads. */
 GEODEC_API geodec_status geodec_pca_moments_add(geodec_pca_moments *m, int64_t count, const double *x,
                                                 geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 /* a += b; both must have the same origin. */
@@ -33,13 +32,13 @@ GEODEC_API geodec_status geodec_pca_moments_result(const geodec_pca_moments *m, 
 typedef struct geodec_pca {
     int64_t d, k, values;
     double *mean;       /* [d] */
-    double *eigenvalue; /* [values] falling, values = min(N-1, d) */
+    double *eigenvalue; /* [values] descending, values = min(N-1, d) */
     double *basis;      /* [k][d] orthonormal rows; the entry of largest magnitude of each is positive */
     double total;       /* sum of all variances */
     double explained;   /* share of the first k */
 } geodec_pca;
 
-/* The smallest K >= 1 whose eigenvalues (falling, negative ones count as 0) sum to at least `share` of all. */
+/* The smallest K >= 1 whose eigenvalues (descending, negative ones count as 0) sum to at least `share` of all. */
 GEODEC_API int64_t geodec_pca_pick(int64_t n, const double *eigenvalue, double share);
 /* K = smallest number of components that explain `share` (0 < share <= 1).
  * GEODEC_RANGE (share), GEODEC_NUMERIC (not finite), GEODEC_SCARCE (fewer than 2 rows, no variance). */
@@ -49,14 +48,16 @@ GEODEC_API geodec_status geodec_pca_from_moments(const geodec_pca_moments *m, do
 GEODEC_API geodec_status geodec_pca_from_rows(int64_t n_rows, int64_t d, const double *x, double share,
                                               geodec_pool *pool, geodec_pca *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_pca_clear(geodec_pca *p);
-/* Spectra alone, falling: value [min(n_rows-1, d)]. */
+/* Changes the sign of v [d] if its entry of largest magnitude is negative. */
+GEODEC_API void geodec__pca_fix_sign(int64_t d, double *v);
+/* The spectrum only, descending: value [min(n_rows-1, d)]. */
 GEODEC_API geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *x, geodec_pool *pool,
                                                   double *value, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_pca_spectrum_moments(const geodec_pca_moments *m, double *value,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* coordinate [count][k] = basis (x - mean), x [count][d]; k may be less than the basis has. A row's result does not
- * depend on threads; rows are multiplied in blocks of 64. */
+/* coordinate [count][k] = basis (x - mean), x [count][d]; k may be smaller than the number of rows of the basis. A
+ * row's result does not depend on threads; rows are multiplied in blocks of 64. */
 GEODEC_API geodec_status geodec_pca_project(int64_t d, int64_t k, const double *basis, const double *mean,
                                             int64_t count, const double *x, double *coordinate, geodec_pool *pool,
                                             geodec_err *err) GEODEC_MUST_USE;

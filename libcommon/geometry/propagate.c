@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "geometry/jacobi.h"
 #include "geometry/space_closed.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
@@ -17,6 +16,38 @@ geodec_propagate_options geodec_propagate_defaults(void)
     return (geodec_propagate_options){.scheme = GEODEC_MAGNUS_MAGNUS4, .dense = GEODEC_DENSE_HERMITE, .rtol = 1e-12};
 }
 
+/* ---- the generator ---------------------------------------------------------------------------------------------- */
+
+/* Points, or nodes of as many steps, that are computed at once. */
+enum { SLICE = GEODEC_SPACE_TOGETHER, SLICE_NODES = SLICE * GEODEC_MAGNUS_NODES_MAX };
+
+int64_t geodec_propagate_generators_scratch(int64_t n) { return n * n * n * (n + 1) + 2 * SLICE * n * n; }
+
+geodec_status geodec_propagate_generators(const geodec_space *s, int64_t points, const double *x, const double *v,
+                                          double *a, double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, nn = n * n, m = 2 * n;
+    double *gv = scratch, *dgvv = gv + SLICE * nn, *work = dgvv + SLICE * nn;
+    for (int64_t first = 0; first < points; first += SLICE) {
+        const int64_t now = points - first < SLICE ? points - first : SLICE;
+        GEODEC_TRY(geodec_space_variation(s, now, x + first * n, v + first * n, gv, dgvv, work, err));
+        for (int64_t p = 0; p < now; p++) {
+            double *to = a + (first + p) * m * m;
+            for (int64_t i = 0; i < n * m; i++) to[i] = 0;
+            for (int64_t k = 0; k < n; k++) to[k * m + n + k] = 1;
+            for (int64_t k = 0; k < n; k++) {
+                for (int64_t j = 0; j < n; j++) {
+                    to[(n + k) * m + j] = -dgvv[p * nn + k * n + j];
+                    to[(n + k) * m + n + j] = -2 * gv[p * nn + k * n + j];
+                }
+            }
+        }
+    }
+done:
+    return st;
+}
+
 /* ---- inner nodes of a step -------------------------------------------------------------------------------------- */
 
 /* Cubic Hermite at fraction c of a step h: values f0, f1, derivatives d0, d1. */
@@ -27,9 +58,6 @@ static void hermite(int64_t n, double h, double c, const double *f0, const doubl
     const double h00 = (1 + 2 * c) * u * u, h10 = c * u * u * h, h01 = c * c * (3 - 2 * c), h11 = -c * c * u * h;
     for (int64_t i = 0; i < n; i++) out[i] = h00 * f0[i] + h10 * d0[i] + h01 * f1[i] + h11 * d1[i];
 }
-
-/* Nodes of this many steps at once. */
-enum { SLICE = GEODEC_SPACE_TOGETHER, SLICE_NODES = SLICE * GEODEC_MAGNUS_NODES_MAX };
 
 typedef struct path {
     const geodec_space *s;
@@ -158,13 +186,28 @@ static void store(int64_t n, const double *y, int64_t k, double *phi, double *fl
     if (flow) memcpy(flow + k * m * m, y, (size_t)(m * m) * sizeof *flow);
 }
 
-static geodec_status compute(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
-                             int64_t good, const double *xs, const double *vs, const double *accel, double *phi,
-                             double *flow, geodec_propagate_report *report, geodec_err *err)
+/* Paths as in geodec_propagate_batch. */
+typedef struct batch {
+    const geodec_space *s;
+    const geodec_propagate_options *o;
+    int64_t steps;
+    double dl;
+    const int64_t *good;
+    const double *xs, *vs, *accel;
+    double *phi, *flow;
+    geodec_propagate_report *report;
+} batch;
+
+static geodec_status compute(const batch *b, int64_t i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
-    const int64_t n = s->n, m = 2 * n, mm = m * m;
+    const geodec_space *s = b->s;
+    const geodec_propagate_options *o = b->o;
+    const int64_t n = s->n, m = 2 * n, mm = m * m, steps = b->steps, good = b->good[i], nodes = steps + 1;
+    const double dl = b->dl, *xs = b->xs + i * nodes * n, *vs = b->vs + i * nodes * n;
+    const double *accel = b->accel ? b->accel + i * nodes * n : NULL;
+    double *phi = b->phi + i * nodes * n * n, *flow = b->flow ? b->flow + i * nodes * mm : NULL;
     geodec_propagate_report r = {0};
     if (n < 1 || n > GEODEC_SPACE_DIM_MAX || steps < 1 || good < 0 || good > steps || !(dl > 0))
         GEODEC_THROW(GEODEC_RANGE, "%lld good of %lld steps of %g in dimension %lld", (long long)good, (long long)steps,
@@ -173,13 +216,14 @@ static geodec_status compute(const geodec_space *s, const geodec_propagate_optio
     p.nodes = geodec_magnus_nodes(o->scheme, p.c); /* not inside the initialiser, which may zero p.c after the call */
     const int64_t inner = SLICE_NODES * n;
     GEODEC_NEW(block, (SLICE + 1) * n + n * n * n + n * n + 2 * inner + (SLICE_NODES + 3) * mm +
-                          geodec_jacobi_scratch(n) + geodec_magnus_scratch(m));
+                          geodec_propagate_generators_scratch(n) + geodec_magnus_scratch(m));
     p.accel = block, p.space = p.accel + (SLICE + 1) * n;
     p.x = p.space + n * n * n + n * n, p.v = p.x + inner;
     double *a = p.v + inner, *e = a + SLICE_NODES * mm, *y = e + mm, *next = y + mm;
-    double *jacobi_scratch = next + mm, *magnus_scratch = jacobi_scratch + geodec_jacobi_scratch(n);
+    double *generators_scratch = next + mm,
+           *magnus_scratch = generators_scratch + geodec_propagate_generators_scratch(n);
 
-    for (int64_t i = 0; i < m; i++) y[i * m + i] = 1;
+    for (int64_t j = 0; j < m; j++) y[j * m + j] = 1;
     store(n, y, 0, phi, flow);
     if (o->dense == GEODEC_DENSE_HERMITE && good > 0 && !accel)
         GEODEC_TRY(geodec_space_path(s, 1, xs, vs, NULL, p.accel + SLICE * n, p.space, err));
@@ -187,10 +231,10 @@ static geodec_status compute(const geodec_space *s, const geodec_propagate_optio
         const int64_t now = good - k0 < SLICE ? good - k0 : SLICE;
         GEODEC_TRY_MSG(inner_nodes(&p, now, xs + k0 * n, vs + k0 * n, accel ? accel + k0 * n : NULL, err),
                        "in %lld steps from step %lld on", (long long)now, (long long)k0);
-        GEODEC_TRY_MSG(geodec_jacobi_generators(s, now * p.nodes, p.x, p.v, a, jacobi_scratch, err),
+        GEODEC_TRY_MSG(geodec_propagate_generators(s, now * p.nodes, p.x, p.v, a, generators_scratch, err),
                        "in %lld steps from step %lld on", (long long)now, (long long)k0);
-        for (int64_t i = 0; i < now * p.nodes; i++)
-            r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, a + i * mm, a + i * mm)));
+        for (int64_t j = 0; j < now * p.nodes; j++)
+            r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, a + j * mm, a + j * mm)));
         for (int64_t k = k0; k < k0 + now; k++) {
             GEODEC_TRY_MSG(geodec_magnus_step(o->scheme, m, a + (k - k0) * p.nodes * mm, dl, e, magnus_scratch, err),
                            "step %lld", (long long)k);
@@ -203,24 +247,24 @@ static geodec_status compute(const geodec_space *s, const geodec_propagate_optio
     }
     for (int64_t k = good + 1; k <= steps; k++) store(n, y, k, phi, flow);
     GEODEC_TRY(check_flow(s, xs, vs, xs + good * n, vs + good * n, y, &r, err));
-    *report = r;
+    b->report[i] = r;
 done:
     geodec_mem_free(block);
     return st;
 }
 
 /* The same, where a flow that leaves the range of numbers is a report. */
-static geodec_status one_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
-                              int64_t good, const double *xs, const double *vs, const double *accel, double *phi,
-                              double *flow, geodec_propagate_report *report, geodec_err *err)
+static geodec_status one_path(void *ctx, int64_t i, geodec_err *err)
 {
-    geodec_status st = compute(s, o, steps, dl, good, xs, vs, accel, phi, flow, report, err);
-    if (st != GEODEC_NUMERIC || good == 0) return st;
-    const int64_t n = s->n, m = 2 * n;
+    const batch *b = ctx;
+    const geodec_status st = compute(b, i, err);
+    if (st != GEODEC_NUMERIC || b->good[i] == 0) return st;
+    const int64_t n = b->s->n, m = 2 * n, nodes = b->steps + 1;
     geodec_err_clear(err);
-    *report = (geodec_propagate_report){.broken = true};
-    for (int64_t i = 0; i < (steps + 1) * n * n; i++) phi[i] = i % (n * n) % (n + 1) == 0;
-    for (int64_t i = 0; flow && i < (steps + 1) * m * m; i++) flow[i] = i % (m * m) % (m + 1) == 0;
+    b->report[i] = (geodec_propagate_report){.broken = true};
+    double *phi = b->phi + i * nodes * n * n, *flow = b->flow ? b->flow + i * nodes * m * m : NULL;
+    for (int64_t j = 0; j < nodes * n * n; j++) phi[j] = j % (n * n) % (n + 1) == 0;
+    for (int64_t j = 0; flow && j < nodes * m * m; j++) flow[j] = j % (m * m) % (m + 1) == 0;
     return GEODEC_OK;
 }
 
@@ -228,27 +272,8 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
                                     int64_t good, const double *xs, const double *vs, double *phi, double *flow,
                                     geodec_propagate_report *report, geodec_err *err)
 {
-    return one_path(s, o, steps, dl, good, xs, vs, NULL, phi, flow, report, err);
-}
-
-typedef struct batch {
-    const geodec_space *s;
-    const geodec_propagate_options *o;
-    int64_t steps;
-    double dl;
-    const int64_t *good;
-    const double *xs, *vs, *accel;
-    double *phi, *flow;
-    geodec_propagate_report *report;
-} batch;
-
-static geodec_status batch_task(void *ctx, int64_t i, geodec_err *err)
-{
-    const batch *b = ctx;
-    const int64_t n = b->s->n, nodes = b->steps + 1;
-    return one_path(b->s, b->o, b->steps, b->dl, b->good[i], b->xs + i * nodes * n, b->vs + i * nodes * n,
-                    b->accel ? b->accel + i * nodes * n : NULL, b->phi + i * nodes * n * n,
-                    b->flow ? b->flow + i * nodes * 4 * n * n : NULL, &b->report[i], err);
+    batch b = {s, o, steps, dl, &good, xs, vs, NULL, phi, flow, report};
+    return one_path(&b, 0, err);
 }
 
 geodec_status geodec_propagate_batch(const geodec_space *s, const geodec_propagate_options *o, geodec_pool *pool,
@@ -257,7 +282,7 @@ geodec_status geodec_propagate_batch(const geodec_space *s, const geodec_propaga
                                      double *phi, double *flow, geodec_propagate_report *report, geodec_err *err)
 {
     batch b = {s, o, steps, dl, good, xs, vs, accel, phi, flow, report};
-    return geodec__tasks_run(pool, hooks, "propagators", n_paths, batch_task, &b, err);
+    return geodec__tasks_run(pool, hooks, "propagators", n_paths, one_path, &b, err);
 }
 
 geodec_status geodec_propagate_by_differences(const geodec_space *s, const geodec_geodesic_options *o, const double *x0,

@@ -16,19 +16,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* CHUNK sites are multiplied at once; SLAB rows are asked for at once. */
+/* CHUNK: sites of one product; SLAB: rows of one call of geodec_rbf_rows. */
 enum { CHUNK = 256, SLAB = 4096 };
 
 /* ---- L(x) and its derivatives ---------------------------------------------------------------------------------- */
 
-int64_t geodec__rbf_log_rows(const geodec_rbf *f, int order)
+/* Order of the derivatives of L. */
+enum { RBF_VALUE, RBF_FIRST, RBF_SECOND };
+
+/* Rows of log: L; then d_a L, a = 0..n-1; then d_a d_b L, a <= b in packed order: each [packed]. */
+static int64_t log_rows(const geodec_rbf *f, int order)
 {
     return 1 + (order >= RBF_FIRST ? f->n : 0) + (order >= RBF_SECOND ? f->packed : 0);
 }
 
-int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order)
+static int64_t log_scratch(const geodec_rbf *f, int order)
 {
-    return f->n_sites + f->n + f->packed + geodec__rbf_log_rows(f, order) * CHUNK;
+    return f->n_sites + f->n + f->packed + log_rows(f, order) * CHUNK;
 }
 
 /* Squared distances to all sites [n_sites]; returns the least, *where its index (the first of equals). */
@@ -108,11 +112,11 @@ static void weight_rows(const geodec_rbf *f, const double *w, const double *mean
     }
 }
 
-geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
-                              geodec_err *err)
+static geodec_status log_at(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
+                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t rows = geodec__rbf_log_rows(f, order);
+    const int64_t rows = log_rows(f, order);
     double *w = scratch, *mean = w + f->n_sites, *cov = mean + f->n, *block = cov + f->packed;
     GEODEC_TRY(weights(f, x, w, err));
     if (order >= RBF_FIRST) moments(f, w, order, mean, cov);
@@ -141,27 +145,25 @@ static geodec_status parts_create(const geodec_rbf *f, int order, parts *out, ge
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n, nn = n * n, second = order >= RBF_SECOND;
-    const int64_t size[] = {geodec__rbf_log_rows(f, order) * f->packed,
-                            n,
-                            nn,
-                            geodec_eig_sym_scratch(n),
-                            geodec__expdiff_scratch(n),
-                            second ? geodec__expdiff_second_scratch(n) : 0,
-                            geodec__rbf_log_scratch(f, order),
-                            nn,
-                            n * nn,
-                            second ? n * nn : 0,
-                            second ? f->packed * nn : 0};
+    const struct {
+        double **part;
+        int64_t size;
+    } all[] = {{&out->log, log_rows(f, order) * f->packed},
+               {&out->l, n},
+               {&out->v, nn},
+               {&out->eig, geodec_eig_sym_scratch(n)},
+               {&out->exp1, geodec__expdiff_scratch(n)},
+               {&out->exp2, second ? geodec__expdiff_second_scratch(n) : 0},
+               {&out->log_scratch, log_scratch(f, order)},
+               {&out->g, nn},
+               {&out->dg, n * nn},
+               {&out->dl_eig, second ? n * nn : 0},
+               {&out->d2g, second ? f->packed * nn : 0}};
     int64_t total = 0;
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++) total += size[i];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) total += all[i].size;
     GEODEC_NEW(out->all, total);
-    double **part[] = {&out->log,         &out->l, &out->v,  &out->eig,    &out->exp1, &out->exp2,
-                       &out->log_scratch, &out->g, &out->dg, &out->dl_eig, &out->d2g};
     double *p = out->all;
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-        *part[i] = p;
-        p += size[i];
-    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; p += all[i++].size) *all[i].part = p;
 done:
     return st;
 }
@@ -173,7 +175,7 @@ static geodec_status exponential(const geodec_rbf *f, const double *x, int order
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
     double e[GEODEC_RBF_MAX_N];
-    GEODEC_TRY(geodec__rbf_log(f, x, order, s->log, s->log_scratch, err));
+    GEODEC_TRY(log_at(f, x, order, s->log, s->log_scratch, err));
     geodec_sym_unpack(n, s->log, s->v);
     GEODEC_TRY(geodec_eig_sym_ws(n, s->v, s->l, s->v, s->eig, err));
     for (int64_t i = 0; i < n; i++) {
@@ -224,12 +226,12 @@ static geodec_status rbf_dgamma(const geodec_space *space, const double *x, doub
     geodec_status st = GEODEC_OK;
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
     parts s = {0};
-    double *gamma = NULL, *inverse = NULL;
+    double *gamma = NULL;
     const int64_t n = f->n, nn = n * n;
     int64_t pair[GEODEC_RBF_MAX_N][GEODEC_RBF_MAX_N]; /* place of (a,b) in d2g */
     GEODEC_TRY(parts_create(f, RBF_SECOND, &s, err));
-    GEODEC_NEW(gamma, n * nn);
-    GEODEC_NEW(inverse, nn);
+    GEODEC_NEW(gamma, (n + 1) * nn);
+    double *inverse = gamma + n * nn;
     GEODEC_TRY(exponential(f, x, RBF_SECOND, &s, s.g, err));
     geodec__expdiff_first(n, s.l, s.v, n, s.log + f->packed, s.dl_eig, s.dg, s.exp1);
     geodec__expdiff_second(n, s.l, s.v, s.dl_eig, s.log + (1 + n) * f->packed, s.d2g, s.exp2);
@@ -259,7 +261,6 @@ static geodec_status rbf_dgamma(const geodec_space *space, const double *x, doub
 done:
     geodec_mem_free(s.all);
     geodec_mem_free(gamma);
-    geodec_mem_free(inverse);
     return st;
 }
 
@@ -281,7 +282,7 @@ static geodec_status reserve(geodec_rbf *f, const char *folder, geodec_err *err)
     fd = mkstemp(path);
     if (fd < 0) GEODEC_THROW(GEODEC_IO, "%s: no file for the metric field", folder);
     (void)unlink(path);
-    /* the blocks now, lest a full disk be met as a signal */
+    /* allocates the blocks: on a full disk a later write would raise a signal */
     if (posix_fallocate(fd, 0, (off_t)bytes) != 0)
         GEODEC_THROW(GEODEC_IO, "%s: no room for %.1f GiB of the metric field", folder, (double)bytes / (1 << 30));
     void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -424,96 +425,4 @@ geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *
 {
     eval_job j = {.f = f, .x = x, .g = g, .dg = dg, .gamma = gamma};
     return geodec__tasks_run(pool, hooks, "metric field at point", count, eval_task, &j, err);
-}
-
-geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *nearest_d2, int64_t *nearest,
-                                double *effective_sites, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *w = NULL;
-    int64_t where;
-    if (f->tree && !effective_sites) {
-        for (int64_t a = 0; a < f->n; a++)
-            if (!isfinite(x[a]))
-                GEODEC_THROW(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
-        const double near = geodec__rbf_tree_nearest(f->tree, x, &where);
-        if (where < 0 || !isfinite(near)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
-        if (nearest_d2) *nearest_d2 = near;
-        if (nearest) *nearest = geodec__rbf_tree_order(f->tree)[where];
-        goto done;
-    }
-    GEODEC_NEW(w, f->n_sites);
-    const double d2 = distances(f, x, w, &where);
-    GEODEC_TRY(weights(f, x, w, err));
-    double entropy = 0;
-    for (int64_t p = 0; p < f->n_sites; p++)
-        if (w[p] > 0) entropy -= w[p] * log(w[p]);
-    if (nearest_d2) *nearest_d2 = d2;
-    if (nearest) *nearest = f->tree ? geodec__rbf_tree_order(f->tree)[where] : where;
-    if (effective_sites) *effective_sites = exp(entropy);
-done:
-    geodec_mem_free(w);
-    return st;
-}
-
-geodec_status geodec_rbf_reference(const geodec_rbf *f, const double *x, double *g, double *dg, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t n = f->n, nn = n * n;
-    double *w = NULL, *mean = NULL, *log_at = NULL, *l = NULL, *v = NULL, *full = NULL, *out = NULL;
-    GEODEC_NEW(w, f->n_sites);
-    GEODEC_NEW(mean, n);
-    GEODEC_NEW(log_at, (n + 1) * f->packed);
-    GEODEC_NEW(l, n);
-    GEODEC_NEW(v, nn);
-    GEODEC_NEW(full, nn);
-    GEODEC_NEW(out, (n + 1) * nn);
-    double largest = -INFINITY, sum = 0;
-    for (int64_t p = 0; p < f->n_sites; p++) {
-        double d2 = 0;
-        for (int64_t a = 0; a < n; a++) d2 += (x[a] - f->site[p * n + a]) * (x[a] - f->site[p * n + a]);
-        w[p] = -d2 / (2 * f->sigma * f->sigma);
-        largest = fmax(largest, w[p]);
-    }
-    for (int64_t p = 0; p < f->n_sites; p++) sum += w[p] = exp(w[p] - largest);
-    for (int64_t p = 0; p < f->n_sites; p++) w[p] /= sum;
-    for (int64_t p = 0; p < f->n_sites; p++)
-        for (int64_t a = 0; a < n; a++) mean[a] += w[p] * f->site[p * n + a];
-    for (int64_t p = 0; p < f->n_sites; p++)
-        for (int64_t i = 0; i < f->packed; i++) {
-            const double q = f->log_g[p * f->row + i];
-            log_at[i] += w[p] * q;
-            for (int64_t a = 0; a < n; a++)
-                log_at[(a + 1) * f->packed + i] += w[p] * (f->site[p * n + a] - mean[a]) / (f->sigma * f->sigma) * q;
-        }
-    geodec_sym_unpack(n, log_at, full);
-    GEODEC_TRY(geodec_eig_sym(n, full, l, v, err));
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t k = 0; k < n; k++) out[i * n + j] += v[k * n + i] * exp(l[k]) * v[k * n + j];
-    for (int64_t a = 0; a < n; a++) { /* d_a g = sum_kq v_k (v_k . dL v_q) exp[l_k,l_q] v_q^T */
-        geodec_sym_unpack(n, log_at + (a + 1) * f->packed, full);
-        for (int64_t k = 0; k < n; k++)
-            for (int64_t q = 0; q < n; q++) {
-                double inner = 0;
-                for (int64_t i = 0; i < n; i++)
-                    for (int64_t j = 0; j < n; j++) inner += v[k * n + i] * full[i * n + j] * v[q * n + j];
-                const double d = l[k] - l[q];
-                inner *= fabs(d) < 1e-6 ? exp(0.5 * (l[k] + l[q])) : exp(l[q]) * expm1(d) / d;
-                for (int64_t i = 0; i < n; i++)
-                    for (int64_t j = 0; j < n; j++)
-                        out[((a + 1) * n + i) * n + j] += v[k * n + i] * inner * v[q * n + j];
-            }
-    }
-    if (g) memcpy(g, out, (size_t)nn * sizeof *g);
-    if (dg) memcpy(dg, out + nn, (size_t)(nn * n) * sizeof *dg);
-done:
-    geodec_mem_free(w);
-    geodec_mem_free(mean);
-    geodec_mem_free(log_at);
-    geodec_mem_free(l);
-    geodec_mem_free(v);
-    geodec_mem_free(full);
-    geodec_mem_free(out);
-    return st;
 }

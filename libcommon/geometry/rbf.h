@@ -15,10 +15,10 @@
  * Functions of Matrices, 2008, theorem 3.11).
  *
  * Truncation. Sites whose weight is below e^-50 of the largest are left out; above 256 sites a k-d tree finds the
- * others without touching these. Bound: let L* have all N sites and d be the share of what is left out in the sum of
- * all weights, d < N e^-50. L* = (1 - d) L + d L', with L and L' convex combinations of the log g_p, so |L* - L| <= d
- * ln k in the spectral norm, k = the largest over the smallest eigenvalue of all g_p. Along A_t = L + t (L* - L), 0 <=
- * t <= 1, whose eigenvalues lie between those of the log g_p,
+ * others without a pass over all sites. Bound: let L* have all N sites and d be the share of what is left out in the
+ * sum of all weights, d < N e^-50. L* = (1 - d) L + d L', with L and L' convex combinations of the log g_p, so |L* - L|
+ * <= d ln k in the spectral norm, k = the largest over the smallest eigenvalue of all g_p. Along A_t = L + t (L* - L),
+ * 0 <= t <= 1, whose eigenvalues lie between those of the log g_p,
  *
  *     |e^(-A/2) (d/dt e^A) e^(-A/2)| = |int_0^1 e^((s-1/2) A) A' e^((1/2-s) A) ds| <= |A'| int_0^1 k^|s-1/2| ds
  *                                    = |A'| 2 (sqrt(k) - 1) / ln k <= 2 d (sqrt(k) - 1),
@@ -49,10 +49,10 @@ typedef struct geodec_rbf geodec_rbf; /* immutable after creation; may be shared
  * GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites, const double *log_g,
                                            double sigma, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same where log_g comes in slabs, asked for in order: `rows` fills log_g [count][n(n+1)/2] of sites first ..
- * first+count-1. With `folder` the field keeps it in an unnamed file there, mapped into memory: pages are read when a
- * point needs its sites and given back when memory is short, so a field may be larger than the machine's memory. The
- * values are the same. NULL: in memory. Further GEODEC_IO. */
+/* The same with log_g in slabs: `rows` is called in the order of the sites and fills log_g [count][n(n+1)/2] of sites
+ * first .. first+count-1. With `folder` the field keeps log_g in an unnamed file there, mapped into memory: pages are
+ * read on access and dropped when memory is short, so a field may be larger than the machine's memory. The values are
+ * the same. NULL: in memory. Also GEODEC_IO. */
 typedef geodec_status (*geodec_rbf_rows)(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err);
 GEODEC_API geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows,
                                                 void *ctx, double sigma, const char *folder, geodec_rbf **out,
@@ -71,13 +71,5 @@ GEODEC_API const geodec_space *geodec_rbf_space(const geodec_rbf *f);
 GEODEC_API geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *x, double *g, double *dg,
                                          double *gamma, geodec_pool *pool, const geodec_hooks *hooks,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* Where x stands among the sites: squared distance to the nearest and its index, and exp of the entropy of the weights
- * (the number of sites that share in the value). Any output may be NULL. */
-GEODEC_API geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *nearest_d2, int64_t *nearest,
-                                           double *effective_sites, geodec_err *err) GEODEC_MUST_USE;
-/* The field by the formulas above in plain loops, without blocking, cut-off or BLAS: what the fast one is tested
- * against. */
-GEODEC_API geodec_status geodec_rbf_reference(const geodec_rbf *f, const double *x, double *g, double *dg,
-                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

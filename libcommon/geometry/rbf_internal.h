@@ -28,15 +28,6 @@ struct geodec_rbf {
     const struct geodec__rbf_kernels *kernels;
 };
 
-/* Order of the derivatives of L that geodec__rbf_log gives. */
-enum { RBF_VALUE = 0, RBF_FIRST = 1, RBF_SECOND = 2 };
-
-/* Rows of log: L; then d_a L, a = 0..n-1; then d_a d_b L, a <= b in packed order: each [packed]. */
-int64_t geodec__rbf_log_rows(const geodec_rbf *f, int order);
-int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order); /* doubles */
-geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
-                              geodec_err *err);
-
 /* The sites within a radius. The tree keeps a copy of site [n_sites][n] in its own order, in which neighbours lie
  * together: sites [n_sites][n], order [n_sites] = the number of each as it was given. */
 geodec_status geodec__rbf_tree_create(int64_t n_sites, int64_t n, const double *site, geodec__rbf_tree **out,
@@ -44,7 +35,7 @@ geodec_status geodec__rbf_tree_create(int64_t n_sites, int64_t n, const double *
 void geodec__rbf_tree_destroy(geodec__rbf_tree *t); /* NULL ok */
 const double *geodec__rbf_tree_sites(const geodec__rbf_tree *t);
 const int32_t *geodec__rbf_tree_order(const geodec__rbf_tree *t);
-/* Least squared distance; *where: row of the site, of several that which was given first. */
+/* Least squared distance; *where: row of the nearest site; of several the one that was given first. */
 double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int64_t *where);
 /* Rows of the sites with squared distance <= radius2 into index [room], in the tree's order; returns their number, or a
  * larger one than room when they do not fit. */

@@ -21,8 +21,8 @@ int64_t geodec__rbf_common(geodec__rbf_task task, int64_t n, int64_t count)
     return (count + 7) / 8 * 8 * (n + rows[task]);
 }
 
-const geodec__rbf_kernels geodec__rbf_scalar = {"scalar",     path_scalar,    variation_scalar,
-                                                field_scalar, riemann_scalar, exp_scalar};
+const geodec__rbf_kernels geodec__rbf_scalar = {
+    "scalar", {path_scalar, variation_scalar, field_scalar, riemann_scalar}, exp_scalar};
 
 const geodec__rbf_kernels *geodec__rbf_best(void)
 {

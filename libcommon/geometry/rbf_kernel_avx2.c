@@ -13,7 +13,7 @@ static inline vec root(vec a) { return (vec)_mm256_sqrt_pd((__m256d)a); }
 static inline vec pick(ints mask, vec a, vec b) { return (vec)_mm256_blendv_pd((__m256d)b, (__m256d)a, (__m256d)mask); }
 static inline bool any(ints a) { return !_mm256_testz_si256((__m256i)a, (__m256i)a); }
 
-const geodec__rbf_kernels geodec__rbf_avx2 = {"avx2", path_avx2, variation_avx2, field_avx2, riemann_avx2, exp_avx2};
+const geodec__rbf_kernels geodec__rbf_avx2 = {"avx2", {path_avx2, variation_avx2, field_avx2, riemann_avx2}, exp_avx2};
 #else
 /* Compiled without these instructions: never chosen by the dispatcher. */
 const geodec__rbf_kernels geodec__rbf_avx2 = {0};

@@ -1,4 +1,4 @@
-/* Points of the field by the kernels of rbf_kernel.h, each from the sites that have weight there. */
+/* Points of the field by the kernels of rbf_kernel_internal.h, each from the sites that have weight there. */
 #include "base/mem.h"
 #include "geometry/rbf_internal.h"
 #include "geometry/rbf_kernel_internal.h"
@@ -7,7 +7,7 @@
 
 _Static_assert((int)GEODEC_SPACE_TOGETHER == (int)GEODEC__RBF_TOGETHER, "slices");
 
-/* What a few points need while they are computed: on the stack for few sites. */
+/* Memory for the computation of a few points: on the stack for few sites. */
 typedef struct work {
     geodec__rbf_job job[GEODEC_SPACE_TOGETHER];
     int32_t *index[GEODEC_SPACE_TOGETHER];
@@ -40,7 +40,7 @@ static geodec_status sites_at(const geodec_rbf *f, const double *x, geodec__rbf_
     int64_t where;
     const double least = geodec__rbf_tree_nearest(f->tree, x, &where);
     if (!isfinite(least)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
-    /* a hair more than the cut-off: the kernel decides */
+    /* slightly above the cut-off, which the kernel applies exactly */
     const double radius2 = (least + 2 * RBF_CUTOFF * f->sigma * f->sigma) * (1 + 1e-12);
     GEODEC_NEW(*index, RBF_FAST_ACTIVE);
     s->count = geodec__rbf_tree_within(f->tree, x, radius2, RBF_FAST_ACTIVE, *index);
@@ -59,8 +59,8 @@ done:
 }
 
 /* x, v [points][n] (v NULL for a task without); first, second: stride1, stride2 doubles from a point's result to the
- * next, NULL = not computed. *done_here false: a point is one for the blocked sums of rbf.c, and nothing was written.
- * Fails with the first point that does. */
+ * next, NULL = not computed. *done_here false: a point needs the blocked sums of rbf.c, and nothing was written.
+ * The error is that of the first point that fails. */
 static geodec_status run(const geodec_rbf *f, geodec__rbf_task task, int64_t points, const double *x, const double *v,
                          double *first, int64_t stride1, double *second, int64_t stride2, bool *done_here,
                          geodec_err *err)
@@ -91,20 +91,7 @@ static geodec_status run(const geodec_rbf *f, geodec__rbf_task task, int64_t poi
         w.job[i].scratch = scratch;
         scratch += geodec__rbf_own(f->n, w.job[i].sites.count);
     }
-    switch (task) {
-    case RBF_PATH:
-        f->kernels->path((int)points, w.job, scratch);
-        break;
-    case RBF_VARIATION:
-        f->kernels->variation((int)points, w.job, scratch);
-        break;
-    case RBF_FIELD:
-        f->kernels->field((int)points, w.job, scratch);
-        break;
-    case RBF_RIEMANN:
-        f->kernels->riemann((int)points, w.job, scratch);
-        break;
-    }
+    f->kernels->run[task]((int)points, w.job, scratch);
     for (i = 0; i < points; i++)
         if (!w.job[i].ok) GEODEC_TRY(failure(w.job[i].bad, err));
 done:

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 64, COLUMNS = 256 }; /* of a task: fixed, so that threads change no bits */
+enum { ROWS = 64, COLUMNS = 256 }; /* of a task: constants, so that the bits do not depend on threads */
 
 geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, const double *origin, uint64_t seed,
                                  uint64_t stream, geodec_err *err)
@@ -68,9 +68,9 @@ geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = s->d;
-    double *y = NULL, *b = NULL;
-    GEODEC_NEW(y, count * d);
-    GEODEC_NEW(b, count * s->width);
+    double *y = NULL;
+    GEODEC_NEW(y, count * (d + s->width));
+    double *b = y + count * d;
     for (int64_t r = 0; r < count; r++) {
         double *row = y + r * d;
         for (int64_t c = 0; c < d; c++) row[c] = x[r * d + c] - s->origin[c];
@@ -84,11 +84,10 @@ geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x
     if (s->passes == 0) s->count += count;
 done:
     geodec_mem_free(y);
-    geodec_mem_free(b);
     return st;
 }
 
-/* The image under the covariance: the mean taken out, divided by count - 1. */
+/* The image under the covariance: without the mean, divided by count - 1. */
 static void centre_image(const geodec_sketch *s, double *image)
 {
     const double n = (double)s->count;
@@ -103,13 +102,13 @@ geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const lapack_int d = (lapack_int)s->d, w = (lapack_int)s->width;
-    double *tau = NULL, *work = NULL;
+    double *tau = NULL;
     enum { PANEL = 64 };
     const lapack_int n_work = w * PANEL;
     if (s->count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld states; principal components need at least 2", (long long)s->count);
-    GEODEC_NEW(tau, w);
-    GEODEC_NEW(work, n_work);
+    GEODEC_NEW(tau, w + n_work);
+    double *work = tau + w;
     centre_image(s, s->image);
     double most = 0;
     for (int64_t i = 0; i < s->width * s->d; i++) {
@@ -128,17 +127,7 @@ geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err)
     s->passes = 1;
 done:
     geodec_mem_free(tau);
-    geodec_mem_free(work);
     return st;
-}
-
-static void fix_sign(int64_t d, double *v)
-{
-    int64_t best = 0;
-    for (int64_t i = 1; i < d; i++)
-        if (fabs(v[i]) > fabs(v[best])) best = i;
-    if (v[best] < 0)
-        for (int64_t i = 0; i < d; i++) v[i] = -v[i];
 }
 
 geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_pca *out, double *residual,
@@ -147,16 +136,14 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     geodec_status st = GEODEC_OK;
     const int64_t d = s->d, w = s->width;
     const double n = (double)s->count;
-    double *image = NULL, *ritz = NULL, *value = NULL, *vector = NULL;
+    double *block = NULL;
     geodec_pca p = {.d = d, .values = s->count - 1 < d ? s->count - 1 : d};
     *enough = false;
     memset(out, 0, sizeof *out);
-    if (s->passes != 1) GEODEC_THROW(GEODEC_INVAL, "a sketch is asked for its result after %d passes", s->passes);
+    if (s->passes != 1) GEODEC_THROW(GEODEC_INVAL, "result of a sketch after %d passes", s->passes);
     if (!(share > 0) || !(share <= 1)) GEODEC_THROW(GEODEC_RANGE, "share of variance %g is outside (0, 1]", share);
-    GEODEC_NEW(image, w * d);
-    GEODEC_NEW(vector, w * d);
-    GEODEC_NEW(ritz, w * w);
-    GEODEC_NEW(value, w);
+    GEODEC_NEW(block, (residual ? 3 : 2) * w * d + w * w + w);
+    double *image = block, *vector = image + w * d, *ritz = vector + w * d, *value = ritz + w * w;
     memcpy(image, s->image, (size_t)(w * d) * sizeof *image);
     centre_image(s, image);
     geodec_blas_gemm(false, true, w, w, d, 1, image, d, s->probe, d, 0, ritz, w);
@@ -165,8 +152,7 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     GEODEC_TRY(geodec_eig_sym(w, ritz, value, ritz, err));
     geodec_blas_gemm(false, false, w, d, w, 1, ritz, w, s->probe, d, 0, vector, d);
     if (residual) {
-        double *rotated = NULL;
-        GEODEC_NEW(rotated, w * d);
+        double *rotated = value + w;
         geodec_blas_gemm(false, false, w, d, w, 1, ritz, w, image, d, 0, rotated, d);
         for (int64_t i = 0; i < w; i++) {
             double ss = 0;
@@ -176,7 +162,6 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
             }
             residual[w - 1 - i] = sqrt(ss);
         }
-        geodec_mem_free(rotated);
     }
     GEODEC_NEW(p.eigenvalue, p.values);
     p.total = (s->square - geodec_blas_dot(d, s->sum, s->sum) / n) / (n - 1);
@@ -196,16 +181,13 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     for (int64_t c = 0; c < d; c++) p.mean[c] = s->origin[c] + s->sum[c] / n;
     for (int64_t i = 0; i < p.k; i++) {
         memcpy(p.basis + i * d, vector + (w - 1 - i) * d, (size_t)d * sizeof *vector);
-        fix_sign(d, p.basis + i * d);
+        geodec__pca_fix_sign(d, p.basis + i * d);
     }
     *out = p;
     memset(&p, 0, sizeof p);
     *enough = true;
 done:
     geodec_pca_clear(&p);
-    geodec_mem_free(image);
-    geodec_mem_free(vector);
-    geodec_mem_free(ritz);
-    geodec_mem_free(value);
+    geodec_mem_free(block);
     return st;
 }

@@ -29,16 +29,16 @@ enum { GEODEC_SKETCH_OVERSAMPLE = 10 };
 GEODEC_API geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, const double *origin,
                                             uint64_t seed, uint64_t stream, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_sketch_clear(geodec_sketch *s);
-/* Adds rows x [count][d]: all rows once, then geodec_sketch_turn, then all once more. The result depends on how rows
- * are cut into calls (in its last bits), not on threads. */
+/* Adds rows x [count][d]: all rows once, then geodec_sketch_turn, then all once more. The last bits of the result
+ * depend on the division of rows into calls, not on threads. */
 GEODEC_API geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x, geodec_pool *pool,
                                            geodec_err *err) GEODEC_MUST_USE;
 /* Between the passes. GEODEC_SCARCE (fewer than 2 rows, no variance), GEODEC_NUMERIC (not finite). */
 GEODEC_API geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err) GEODEC_MUST_USE;
 /* After pass 2. K is the smallest number of components that explain `share`, in pca (its eigenvalues: `width` Ritz
- * values, then what is left of the trace in equal parts). residual [width] may be NULL. *enough is false, and pca
- * empty, when the first width - GEODEC_SKETCH_OVERSAMPLE (all when width = d) do not explain that share: take a wider
- * one. */
+ * values, then the rest of the trace in equal parts). residual [width] may be NULL. *enough is false, and pca
+ * empty, when the first width - GEODEC_SKETCH_OVERSAMPLE (all when width = d) do not explain that share: the
+ * width is too small. */
 GEODEC_API geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_pca *pca, double *residual,
                                               bool *enough, geodec_err *err) GEODEC_MUST_USE;
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec_internal.h"
+#include "geometry/geodesic.h"
 #include "linalg/chol.h"
 
 #include <math.h>
@@ -17,15 +18,7 @@ static geodec_status path_of_one(const geodec_space *s, const double *x, const d
     double *gamma = work, *g = work + n * n * n;
     GEODEC_TRY(s->at(s, x, speed2 ? g : NULL, NULL, accel ? gamma : NULL, err));
     if (speed2) *speed2 = geodec__norm2(n, g, v);
-    if (!accel) goto done;
-    for (int64_t k = 0; k < n; k++) accel[k] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j <= i; j++) { /* symmetric in i, j */
-            const double w = (i == j ? -1 : -2) * v[i] * v[j];
-            const double *row = gamma + (i * n + j) * n;
-            for (int64_t k = 0; k < n; k++) accel[k] += w * row[k];
-        }
-    }
+    if (accel) geodec_geodesic_accel(n, gamma, v, accel);
 done:
     return st;
 }
@@ -105,37 +98,42 @@ done:
     return st;
 }
 
+/* Central differences of gamma or of g with step h: result [n][n][n][n] or [n][n][n]. */
+static geodec_status differences(const geodec_space *s, const double *x, double h, bool of_gamma, double *result,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *out = NULL;
+    const int64_t n = s->n, size = n * n * (of_gamma ? n : 1);
+    GEODEC_NEW(out, (n + 1) * size + n);
+    double *minus = out + n * size, *y = minus + size;
+    memcpy(y, x, (size_t)n * sizeof *y);
+    for (int64_t c = 0; c < n; c++) {
+        /* span: the actual step, after rounding of x + h and x - h */
+        const double up = x[c] + h, down = x[c] - h, span = up - down, scale = 1 / span;
+        double *plus = out + c * size;
+        y[c] = up;
+        GEODEC_TRY(s->at(s, y, of_gamma ? NULL : plus, NULL, of_gamma ? plus : NULL, err));
+        y[c] = down;
+        GEODEC_TRY(s->at(s, y, of_gamma ? NULL : minus, NULL, of_gamma ? minus : NULL, err));
+        y[c] = x[c];
+        for (int64_t i = 0; i < size; i++)
+            plus[i] = of_gamma ? (plus[i] - minus[i]) * scale : (plus[i] - minus[i]) / span;
+    }
+    memcpy(result, out, (size_t)(n * size) * sizeof *result);
+done:
+    geodec_mem_free(out);
+    return st;
+}
+
 geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *out = NULL, *y = NULL, *minus = NULL;
     if (s->dgamma) return s->dgamma(s, x, dgamma, err);
-
-    const int64_t n = s->n, n3 = n * n * n;
-    const double h = s->fd_step;
-    if (!(h > 0))
+    if (!(s->fd_step > 0))
         GEODEC_THROW(GEODEC_INVAL, "space %s has no derivative of gamma and no step for differences", s->name);
-    GEODEC_NEW(out, n * n3);
-    GEODEC_NEW(minus, n3);
-    GEODEC_NEW(y, n);
-    memcpy(y, x, (size_t)n * sizeof *y);
-    for (int64_t c = 0; c < n; c++) {
-        /* the step that was really taken, after rounding x + h */
-        const double up = x[c] + h, down = x[c] - h;
-        double *plus = out + c * n3;
-        y[c] = up;
-        GEODEC_TRY(s->at(s, y, NULL, NULL, plus, err));
-        y[c] = down;
-        GEODEC_TRY(s->at(s, y, NULL, NULL, minus, err));
-        y[c] = x[c];
-        const double scale = 1 / (up - down);
-        for (int64_t i = 0; i < n3; i++) plus[i] = (plus[i] - minus[i]) * scale;
-    }
-    memcpy(dgamma, out, (size_t)(n * n3) * sizeof *dgamma);
+    GEODEC_TRY(differences(s, x, s->fd_step, true, dgamma, err));
 done:
-    geodec_mem_free(out);
-    geodec_mem_free(y);
-    geodec_mem_free(minus);
     return st;
 }
 
@@ -177,27 +175,9 @@ done:
 geodec_status geodec_space_dg_fd(const geodec_space *s, const double *x, double h, double *dg, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *out = NULL, *minus = NULL;
-    double y[SPACE_MAX_N];
-    const int64_t n = s->n, nn = n * n;
     if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "differences with step %g", h);
-    GEODEC_NEW(out, n * nn);
-    GEODEC_NEW(minus, nn);
-    memcpy(y, x, (size_t)n * sizeof *y);
-    for (int64_t a = 0; a < n; a++) {
-        const double up = x[a] + h, down = x[a] - h; /* the step that rounding leaves */
-        double *d = out + a * nn;
-        y[a] = up;
-        GEODEC_TRY(s->at(s, y, d, NULL, NULL, err));
-        y[a] = down;
-        GEODEC_TRY(s->at(s, y, minus, NULL, NULL, err));
-        y[a] = x[a];
-        for (int64_t i = 0; i < nn; i++) d[i] = (d[i] - minus[i]) / (up - down);
-    }
-    memcpy(dg, out, (size_t)(n * nn) * sizeof *dg);
+    GEODEC_TRY(differences(s, x, h, false, dg, err));
 done:
-    geodec_mem_free(out);
-    geodec_mem_free(minus);
     return st;
 }
 
@@ -205,15 +185,14 @@ geodec_status geodec_space_christoffel_fd(const geodec_space *s, const double *x
                                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *g = NULL, *dg = NULL;
+    double *g = NULL;
     const int64_t n = s->n, nn = n * n;
-    GEODEC_NEW(g, nn);
-    GEODEC_NEW(dg, n * nn);
+    GEODEC_NEW(g, nn + n * nn);
+    double *dg = g + nn;
     GEODEC_TRY(geodec_space_dg_fd(s, x, h, dg, err));
     GEODEC_TRY(s->at(s, x, g, NULL, NULL, err));
     GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
 done:
     geodec_mem_free(g);
-    geodec_mem_free(dg);
     return st;
 }

@@ -1,5 +1,5 @@
-/* A Riemannian space in one chart: what geodesics, curvature and propagators need to know about a metric, whatever its
- * kind (log-Euclidean RBF field, sphere, hyperbolic space, any user field).
+/* A Riemannian space in one chart: the interface of a metric of any kind (log-Euclidean RBF field, sphere, hyperbolic
+ * space, user field) to geodesics, curvature and propagators.
  *
  * Conventions of the whole project (row-major float64):
  *   g[i][j]            metric
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEODEC_SPACE_TOGETHER = 8 }; /* points that are cheaper at once than one by one */
+enum { GEODEC_SPACE_TOGETHER = 8 }; /* points that are computed together, which costs less than one by one */
 
 typedef struct geodec_space geodec_space;
 struct geodec_space {
@@ -29,9 +29,10 @@ struct geodec_space {
      */
     geodec_status (*dgamma)(const geodec_space *s, const double *x, double *dgamma, geodec_err *err);
     double fd_step; /* natural length of the chart times 1e-3 */
-    /* Contractions that a space may know a shorter way to; NULL members and *done_here = false (nothing written) mean:
-     * from gamma and dgamma. Called through geodec_space_path, _variation and _riemann; path and variation with up to
-     * GEODEC_SPACE_TOGETHER points, of which none may change the bits of another. */
+    /* Contractions for which a space may have a faster method. With a NULL member, or *done_here = false (nothing
+     * written), they are computed from gamma and dgamma. Called through geodec_space_path, geodec_space_variation and
+     * geodec_curvature_at; path and variation with up to GEODEC_SPACE_TOGETHER points. The bits of a point's result
+     * must not depend on the others. */
     geodec_status (*path)(const geodec_space *s, int64_t points, const double *x, const double *v, double *speed2,
                           double *accel, bool *done_here, geodec_err *err);
     geodec_status (*variation)(const geodec_space *s, int64_t points, const double *x, const double *v, double *gv,
@@ -39,14 +40,14 @@ struct geodec_space {
     geodec_status (*riemann)(const geodec_space *s, const double *x, double *riem, bool *done_here, geodec_err *err);
 };
 
-/* What geodesics need, at any number of points x [points][n] with velocities v [points][n]: speed2 [points] = g(v,v),
- * accel [points][n] = -Gamma^k_ij v^i v^j; either may be NULL. work: n^3 + n^2 doubles. Fails with the first point that
- * does; the results are then undefined. The result at a point does not depend on the others. */
+/* For geodesics: at any number of points x [points][n] with velocities v [points][n]: speed2 [points] = g(v,v),
+ * accel [points][n] = -Gamma^k_ij v^i v^j; either may be NULL. work: n^3 + n^2 doubles. The error is that of
+ * the first point that fails; the results are then undefined. The result at a point does not depend on the others. */
 GEODEC_API geodec_status geodec_space_path(const geodec_space *s, int64_t points, const double *x, const double *v,
                                            double *speed2, double *accel, double *work,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* What their variation needs: gv [points][k][j] = Gamma^k_ij v^i, dgvv [points][k][m] = (d_m Gamma^k_ij) v^i v^j.
- * work: n^3 (n + 1) doubles. Otherwise as above. */
+/* For the variation of geodesics: gv [points][k][j] = Gamma^k_ij v^i, dgvv [points][k][m] = (d_m Gamma^k_ij) v^i v^j.
+ * work: n^3 (n + 1) doubles. Otherwise as geodec_space_path. */
 GEODEC_API geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v,
                                                 double *gv, double *dgvv, double *work,
                                                 geodec_err *err) GEODEC_MUST_USE;
@@ -59,7 +60,7 @@ GEODEC_API geodec_status geodec_space_christoffel(int32_t n, const double *g, co
 /* dg [n][n][n] by central differences of g with step h > 0: the control of an analytic one, O(h^2) from it. */
 GEODEC_API geodec_status geodec_space_dg_fd(const geodec_space *s, const double *x, double h, double *dg,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* gamma [n][n][n] from that. */
+/* gamma [n][n][n] from those differences. */
 GEODEC_API geodec_status geodec_space_christoffel_fd(const geodec_space *s, const double *x, double h, double *gamma,
                                                      geodec_err *err) GEODEC_MUST_USE;
 

@@ -112,56 +112,24 @@ done:
     return st;
 }
 
-/* Moebius addition x (+) y of the stereographic model of curvature K. */
-static void moebius_add(int64_t n, double k, const double *x, const double *y, double *out)
-{
-    const double xy = geodec__dot(n, x, y), xx = geodec__dot(n, x, x), yy = geodec__dot(n, y, y);
-    const double a = 1 - 2 * k * xy - k * yy, b = 1 + k * xx, den = 1 - 2 * k * xy + k * k * xx * yy;
-    for (int64_t i = 0; i < n; i++) out[i] = (a * x[i] + b * y[i]) / den;
-}
+/* ---- polar plane, flat torus, normal distributions -------------------------------------------------------------- */
 
-geodec_status geodec_space_conformal_geodesic(const geodec_space_conformal *s, const double *x0, const double *v0,
-                                              double t, double *x, geodec_err *err)
+/* GEODEC_NUMERIC unless the coordinate called `name` is positive and both are finite. */
+static geodec_status half_plane(const geodec_space *s, const char *name, double positive, double other, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = s->base.n;
-    const double k = s->curvature, speed = sqrt(geodec__dot(n, v0, v0)), root = sqrt(fabs(k));
-    double d, y[GEODEC_SPACE_DIM_MAX] = {0}, out[GEODEC_SPACE_DIM_MAX] = {0};
-    GEODEC_TRY(conformal_factor(s, x0, &d, err));
-    const double half = speed * t / d; /* lambda |v| t / 2, lambda = 2 / d */
-    const double reach = k > 0 ? tan(root * half) / root : k < 0 ? tanh(root * half) / root : half;
-    for (int64_t i = 0; i < n; i++) y[i] = speed > 0 ? reach * v0[i] / speed : 0;
-    if (k == 0)
-        for (int64_t i = 0; i < n; i++) out[i] = x0[i] + v0[i] * t;
-    else
-        moebius_add(n, k, x0, y, out);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(out[i])) GEODEC_THROW(GEODEC_NUMERIC, "%s: the geodesic leaves the chart", s->base.name);
-    memcpy(x, out, (size_t)n * sizeof *x);
+    if (!(positive > 0) || !isfinite(positive) || !isfinite(other))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: %s = %g is not positive and finite", s->name, name, positive);
 done:
     return st;
 }
-
-double geodec_space_conformal_distance(const geodec_space_conformal *s, const double *x, const double *y)
-{
-    const int64_t n = s->base.n;
-    const double k = s->curvature, root = sqrt(fabs(k));
-    double minus[GEODEC_SPACE_DIM_MAX] = {0}, m[GEODEC_SPACE_DIM_MAX] = {0};
-    for (int64_t i = 0; i < n; i++) minus[i] = -x[i];
-    moebius_add(n, k, minus, y, m);
-    const double r = sqrt(geodec__dot(n, m, m));
-    return k > 0 ? 2 * atan(root * r) / root : k < 0 ? 2 * atanh(root * r) / root : 2 * r;
-}
-
-/* ---- polar plane, flat torus, normal distributions -------------------------------------------------------------- */
 
 static geodec_status polar_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const double r = x[0];
-    if (!(r > 0) || !isfinite(r) || !isfinite(x[1]))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: r = %g is not positive and finite", s->name, r);
+    GEODEC_TRY(half_plane(s, "r", r, x[1], err));
     if (g) {
         zero(g, 4);
         g[0] = 1;
@@ -184,7 +152,7 @@ static geodec_status polar_dgamma(const geodec_space *s, const double *x, double
 {
     geodec_status st = GEODEC_OK;
     const double r = x[0];
-    if (!(r > 0) || !isfinite(r)) GEODEC_THROW(GEODEC_NUMERIC, "%s: r = %g is not positive and finite", s->name, r);
+    GEODEC_TRY(half_plane(s, "r", r, 0, err));
     zero(dgamma, 16);
     dgamma[6] = -1;
     dgamma[3] = dgamma[5] = -1 / (r * r);
@@ -197,44 +165,12 @@ void geodec_space_polar_init(geodec_space *s)
     *s = (geodec_space){.n = 2, .name = "polar plane", .at = polar_at, .dgamma = polar_dgamma, .fd_step = 1e-3};
 }
 
-static geodec_status torus_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
-                              geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_space_torus *torus = (const geodec_space_torus *)s;
-    const int64_t n = s->n;
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is not finite", s->name);
-    if (g) {
-        zero(g, n * n);
-        for (int64_t i = 0; i < n; i++) g[i * n + i] = torus->length[i] * torus->length[i];
-    }
-    if (dg) zero(dg, n * n * n);
-    if (gamma) zero(gamma, n * n * n);
-done:
-    return st;
-}
-
 static geodec_status flat_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
 {
     (void)x;
     (void)err;
     zero(dgamma, (int64_t)s->n * s->n * s->n * s->n);
     return GEODEC_OK;
-}
-
-geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(dimension_ok(n, err));
-    for (int32_t i = 0; i < n; i++)
-        if (!(length[i] > 0) || !isfinite(length[i]))
-            GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
-    *s = (geodec_space_torus){
-        .base = {.n = n, .name = "flat torus", .at = torus_at, .dgamma = flat_dgamma, .fd_step = 1e-3}};
-    memcpy(s->length, length, (size_t)n * sizeof *length);
-done:
-    return st;
 }
 
 static geodec_status constant_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
@@ -264,13 +200,26 @@ done:
     return st;
 }
 
+geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(dimension_ok(n, err));
+    for (int32_t i = 0; i < n; i++)
+        if (!(length[i] > 0) || !isfinite(length[i]))
+            GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
+    *s = (geodec_space_torus){
+        .base = {.n = n, .name = "flat torus", .at = constant_at, .dgamma = flat_dgamma, .fd_step = 1e-3}};
+    for (int32_t i = 0; i < n; i++) s->g[i * n + i] = length[i] * length[i];
+done:
+    return st;
+}
+
 static geodec_status fisher_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const double sigma = x[1];
-    if (!(sigma > 0) || !isfinite(sigma) || !isfinite(x[0]))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: sigma = %g is not positive and finite", s->name, sigma);
+    GEODEC_TRY(half_plane(s, "sigma", sigma, x[0], err));
     const double w = 1 / (sigma * sigma);
     if (g) {
         zero(g, 4);
@@ -296,8 +245,7 @@ static geodec_status fisher_dgamma(const geodec_space *s, const double *x, doubl
 {
     geodec_status st = GEODEC_OK;
     const double sigma = x[1];
-    if (!(sigma > 0) || !isfinite(sigma))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: sigma = %g is not positive and finite", s->name, sigma);
+    GEODEC_TRY(half_plane(s, "sigma", sigma, 0, err));
     const double w = 1 / (sigma * sigma);
     zero(dgamma, 16);
     dgamma[8 + 1] = -0.5 * w;
@@ -311,11 +259,4 @@ void geodec_space_fisher_init(geodec_space *s)
 {
     *s = (geodec_space){
         .n = 2, .name = "normal distributions", .at = fisher_at, .dgamma = fisher_dgamma, .fd_step = 1e-3};
-}
-
-double geodec_space_fisher_distance(const double x[2], const double y[2])
-{
-    const double mu = x[0] - y[0], sigma = x[1] - y[1];
-    const double z = (0.5 * mu * mu + sigma * sigma) / (2 * x[1] * y[1]);
-    return sqrt(2) * log1p(z + sqrt(z * (z + 2))); /* arcosh(1 + z) without cancellation */
 }

@@ -1,5 +1,5 @@
-/* Spaces whose geometry is known in closed form: the yardsticks for everything that works on a measured metric, and the
- * control of every figure of curvature, propagation and validity.
+/* Spaces whose geometry is known in closed form: references for the code that works on measured metrics, and controls
+ * of curvature, propagation and validity.
  *
  * Each init fills a value of the caller: no heap, nothing to free, safe for concurrent use. */
 #ifndef GEODEC_GEOMETRY_SPACE_CLOSED_H
@@ -19,26 +19,8 @@ typedef struct geodec_space_conformal {
 /* n in 1..GEODEC_SPACE_DIM_MAX, curvature finite; GEODEC_RANGE otherwise. */
 GEODEC_API geodec_status geodec_space_conformal_init(geodec_space_conformal *s, int32_t n, double curvature,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* Exact geodesic from x0 [n] with coordinate velocity v0 [n] at time t -> x [n], by Moebius addition
- * (Ungar 2008, ch. 3; Skopek, Ganea, Becigneul 2020, eq. 5): x(t) = x0 (+) tan_K(lambda_0 |v0| t / 2) v0/|v0|.
- * GEODEC_NUMERIC when x0 lies outside the chart or the geodesic passes its point at infinity. */
-GEODEC_API geodec_status geodec_space_conformal_geodesic(const geodec_space_conformal *s, const double *x0,
-                                                         const double *v0, double t, double *x,
-                                                         geodec_err *err) GEODEC_MUST_USE;
-/* Exact distance of x [n] and y [n]: (2/sqrt|K|) atan_K(sqrt|K| |(-x) (+) y|). */
-GEODEC_API double geodec_space_conformal_distance(const geodec_space_conformal *s, const double *x, const double *y);
-
 /* The plane in polar coordinates (r, theta), r > 0: g = diag(1, r^2); flat, with non-zero Gamma. */
 GEODEC_API void geodec_space_polar_init(geodec_space *s);
-
-/* Flat torus with side lengths L_i in the chart x_i in R/Z: g = diag(L_i^2), Gamma = 0. */
-typedef struct geodec_space_torus {
-    geodec_space base;
-    double length[GEODEC_SPACE_DIM_MAX];
-} geodec_space_torus;
-/* length [n] positive and finite, n in 1..GEODEC_SPACE_DIM_MAX; GEODEC_RANGE otherwise. */
-GEODEC_API geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length,
-                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* The same metric everywhere: Gamma = 0. */
 typedef struct geodec_space_constant {
@@ -49,10 +31,13 @@ typedef struct geodec_space_constant {
 GEODEC_API geodec_status geodec_space_constant_init(geodec_space_constant *s, int32_t n, const double *g,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
+/* Flat torus with side lengths L_i in the chart x_i in R/Z: g = diag(L_i^2), Gamma = 0. */
+typedef geodec_space_constant geodec_space_torus;
+/* length [n] positive and finite, n in 1..GEODEC_SPACE_DIM_MAX; GEODEC_RANGE otherwise. */
+GEODEC_API geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
 /* Normal distributions (mu, sigma), sigma > 0, with the Fisher information g = diag(1, 2) / sigma^2: curvature -1/2. */
 GEODEC_API void geodec_space_fisher_init(geodec_space *s);
-/* Fisher-Rao distance of x = (mu, sigma) and y in closed form (Atkinson, Mitchell 1981):
- * sqrt 2 arcosh(1 + ((mu1 - mu2)^2 / 2 + (sigma1 - sigma2)^2) / (2 sigma1 sigma2)). */
-GEODEC_API double geodec_space_fisher_distance(const double x[2], const double y[2]);
 
 #endif

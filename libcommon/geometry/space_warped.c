@@ -35,9 +35,9 @@ static double strength(const geodec_space_warped *s, const double *x)
     return s->alpha * exp(-r2 / (2 * s->sigma * s->sigma));
 }
 
-static const double nothing = 1e-18;
+static const double NEGLIGIBLE = 1e-18;
 
-/* Where there is no warp the inner space's own way is taken, so that its bits are the same. */
+/* Without a warp at these points the inner space's method is used, so that the bits are the same. */
 static geodec_status warped_path(const geodec_space *space, int64_t points, const double *x, const double *v,
                                  double *speed2, double *accel, bool *done_here, geodec_err *err)
 {
@@ -45,7 +45,7 @@ static geodec_status warped_path(const geodec_space *space, int64_t points, cons
     *done_here = false;
     if (!s->inner->path) return GEODEC_OK;
     for (int64_t i = 0; i < points; i++)
-        if (fabs(strength(s, x + i * space->n)) >= nothing) return GEODEC_OK;
+        if (fabs(strength(s, x + i * space->n)) >= NEGLIGIBLE) return GEODEC_OK;
     return s->inner->path(s->inner, points, x, v, speed2, accel, done_here, err);
 }
 
@@ -57,7 +57,7 @@ static geodec_status warped_at(const geodec_space *space, const double *x, doubl
     const int64_t n = space->n, n2 = n * n, n3 = n2 * n;
     double *work = NULL, d[GEODEC_SPACE_DIM_MAX], l[GEODEC_SPACE_DIM_MAX];
     const double b = strength(s, x), inverse = 1 / (s->sigma * s->sigma);
-    if (!(fabs(b) >= nothing)) return s->inner->at(s->inner, x, g, dg, gamma, err);
+    if (!(fabs(b) >= NEGLIGIBLE)) return s->inner->at(s->inner, x, g, dg, gamma, err);
     const bool derivative = dg || gamma;
     GEODEC_NEW(work, 7 * n2 + (derivative ? 2 * n3 : 0) + geodec_eig_sym_scratch(n));
     double *g0 = work, *v0 = g0 + n2, *v1 = v0 + n2, *log_g = v1 + n2, *tmp = log_g + n2, *f0 = tmp + n2, *f1 = f0 + n2,

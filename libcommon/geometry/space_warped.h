@@ -1,5 +1,5 @@
-/* A space whose metric is changed in one place and along one direction, in the log-Euclidean way: positive definite for
- * any strength, nothing far away, and no change at all for strength 0.
+/* A space whose metric is changed near one point and along one direction, in the logarithm: positive definite for any
+ * strength, unchanged far away, and unchanged everywhere for strength 0.
  *
  *     log g'(x) = log g(x) - alpha b(x) v v^T,   b(x) = exp(-|x - c|^2 / 2 sigma^2)
  *
@@ -20,7 +20,7 @@ typedef struct geodec_space_warped {
 } geodec_space_warped;
 
 /* centre, direction [n]; direction is scaled to unit length (zero = no warp). Where alpha b(x) is below 1e-18 in
- * magnitude the inner space answers, bit by bit; with alpha 0 everywhere. GEODEC_RANGE (sigma, alpha not finite). */
+ * magnitude, the result has the bits of the inner space. GEODEC_RANGE (sigma, alpha not finite). */
 GEODEC_API geodec_status geodec_space_warped_init(geodec_space_warped *s, const geodec_space *inner,
                                                   const double *centre, const double *direction, double alpha,
                                                   double sigma, geodec_err *err) GEODEC_MUST_USE;

@@ -14,10 +14,10 @@ geodec_twonn_options geodec_twonn_defaults(void)
     return (geodec_twonn_options){.trim = 0.1, .replicates = 200, .seed = 1, .stream = geodec_rng_id("twonn", 0)};
 }
 
-/* Differences of logarithms below this are ties that rounding has parted: float32 states resolve no less. */
+/* Smaller differences of logarithms are ties that rounding has separated: float32 states resolve no less. */
 static const double tie = 1e-9;
 
-/* Both estimates of a sample that holds log_mu[i] (rising) times[i] times; times NULL = once. rank_y[r] = -ln(1 -
+/* Both estimates of a sample that holds log_mu[i] (ascending) times[i] times; times NULL = once. rank_y[r] = -ln(1 -
  * (r+1)/n). */
 static void estimate(int64_t n, const double *log_mu, const int64_t *times, const double *rank_y, int64_t kept,
                      double *ml, double *fit)
@@ -146,7 +146,7 @@ static geodec_status find_first(int64_t n, int64_t d, const double *x, uint8_t *
     *count = 0;
     for (int64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && key[end].hash == key[begin].hash; end++) {
-            int known = 0; /* different rows of one hash are possible, if hardly ever met */
+            int known = 0; /* different rows may have equal hashes */
             for (int64_t j = begin; j < end && !known; j++)
                 known = first[key[j].row] && equal_rows(d, x + key[j].row * d, x + key[end].row * d);
             first[key[end].row] = (uint8_t)!known;
@@ -158,7 +158,7 @@ done:
     return st;
 }
 
-/* The power of two that brings the largest entry into [1/2, 1), in two factors so that each is a finite number. */
+/* The power of two that brings the largest entry into [1/2, 1), in two factors so that each is finite. */
 static void choose_scale(int64_t count, const double *x, double factor[2])
 {
     double most = 0;

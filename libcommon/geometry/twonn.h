@@ -6,12 +6,12 @@
  * and counted.
  *
  * Equal points are one point: of rows equal in every coordinate the first is kept and the others are counted, before
- * neighbours are sought, so a set with rows repeated has the estimate of the set without. (Dropping r1 = 0 alone would
- * not do: it would drop the repeated points and leave the others with neighbours at equal distances.) Coordinates are
+ * the search for neighbours. So repeated rows do not change the estimate. (Dropping points with r1 = 0 is not enough:
+ * it drops the repeated points and leaves the others with neighbours at equal distances.) Coordinates are
  * multiplied by a power of two that brings them near 1, so squares neither underflow nor overflow, and the estimate
- * does not depend on the unit: not in a single bit between units a power of two apart. Intervals are 95 % percentile
- * bootstraps over the mu. They hold the scatter of a sample of this size, not its bias: both estimates fall short of
- * the true dimension in high dimension and small samples, so compare with a control. */
+ * does not depend on the unit; for units a power of two apart it has the same bits. Intervals are 95 % percentile
+ * bootstraps over the mu. They cover the scatter of a sample of this size, not its bias: both estimates are too low
+ * in high dimension and in small samples, so compare with a control. */
 #ifndef GEODEC_GEOMETRY_TWONN_H
 #define GEODEC_GEOMETRY_TWONN_H
 

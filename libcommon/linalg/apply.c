@@ -1,14 +1,14 @@
 #include "linalg/apply.h"
 
 #include "base/mem.h"
-#include "linalg/apply_internal.h"
+#include "linalg/small_internal.h"
 
 #include <math.h>
 
 geodec_status geodec_apply_init(int64_t n, const double *a, geodec_apply *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_apply p = {.n = n, .rows = (n + 7) / 8 * 8, .kernels = geodec__apply_best()};
+    geodec_apply p = {.n = n, .rows = (n + 7) / 8 * 8, .kernels = geodec__small_best()};
     if (n < 1 || n > GEODEC_APPLY_MAX_N) GEODEC_THROW(GEODEC_RANGE, "a matrix of size %lld", (long long)n);
     GEODEC_NEW(p.column, n * p.rows);
     for (int64_t i = 0; i < n; i++)
@@ -29,24 +29,5 @@ void geodec_apply_many(const geodec_apply *a, int64_t count, const double *x, do
     a->kernels->many(a->n, a->rows, a->column, count, x, y);
 }
 
-void geodec_apply_reference(int64_t n, const double *a, int64_t count, const double *x, double *y)
-{
-    for (int64_t b = 0; b < count; b++)
-        for (int64_t i = 0; i < n; i++) {
-            double sum[2] = {0, 0};
-            for (int64_t j = 0; j < n; j++) sum[j % 2] = fma(a[i * n + j], x[b * n + j], sum[j % 2]);
-            y[b * n + i] = sum[0] + sum[1];
-        }
-}
-
 int64_t geodec_apply_peak_flops(void) { return 2 * 12 * 8; }
-double geodec_apply_peak(int64_t rounds) { return geodec__apply_best()->peak(rounds); }
-
-const geodec_apply_kernels *geodec__apply_best(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return &geodec__apply_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__apply_avx2;
-#endif
-    return &geodec__apply_scalar;
-}
+double geodec_apply_peak(int64_t rounds) { return geodec__small_best()->peak(rounds); }

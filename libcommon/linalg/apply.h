@@ -11,11 +11,10 @@
 
 enum { GEODEC_APPLY_MAX_N = 128 };
 
-typedef struct geodec_apply_kernels geodec_apply_kernels;
 typedef struct geodec_apply {
     int64_t n, rows; /* rows: n rounded up to eight */
     double *column;  /* [n][rows] */
-    const geodec_apply_kernels *kernels;
+    const struct geodec__small_kernels *kernels;
 } geodec_apply;
 
 /* a [n][n] row-major, 1 <= n <= GEODEC_APPLY_MAX_N. GEODEC_RANGE, GEODEC_NOMEM. */
@@ -24,8 +23,6 @@ GEODEC_API geodec_status geodec_apply_init(int64_t n, const double *a, geodec_ap
 GEODEC_API void geodec_apply_clear(geodec_apply *a);
 /* x, y [count][n], y may not overlap x. */
 GEODEC_API void geodec_apply_many(const geodec_apply *a, int64_t count, const double *x, double *y);
-/* The definition, one element at a time: the control of the kernels. a [n][n] row-major. */
-GEODEC_API void geodec_apply_reference(int64_t n, const double *a, int64_t count, const double *x, double *y);
 /* Peak rate of a core: multiply-adds in registers alone, `rounds` times geodec_apply_peak_flops. Returns a number that
  * depends on all of them. */
 GEODEC_API int64_t geodec_apply_peak_flops(void);

@@ -1,10 +1,10 @@
-/* Internal: products of a packed matrix, compiled once for each instruction set; the name of the table is KERNELS. */
-#include "linalg/apply_internal.h"
+/* Internal: products of a packed matrix, compiled once for each instruction set. */
+#include "linalg/small_internal.h"
 #include "linalg/vec64_internal.h"
 
 /* Q vectors x by V vecs of rows, two sums each: 2 V Q registers. tail: rows of the last vec, 8 = all. */
-INLINE void tile(const int V, const int Q, int64_t n, int64_t rows, const double *column, const double *x, double *y,
-                 int64_t tail)
+INLINE void apply_tile(const int V, const int Q, int64_t n, int64_t rows, const double *column, const double *x,
+                       double *y, int64_t tail)
 {
     vec even[8][4], odd[8][4];
     UNROLL
@@ -58,16 +58,16 @@ INLINE void tile(const int V, const int Q, int64_t n, int64_t rows, const double
 #define STRIP(V, Q)                                                                                                    \
     do {                                                                                                               \
         int64_t b = 0;                                                                                                 \
-        for (; b + (Q) <= count; b += (Q)) tile(V, Q, n, rows, column, x + b * n, y + b * n, tail);                    \
+        for (; b + (Q) <= count; b += (Q)) apply_tile(V, Q, n, rows, column, x + b * n, y + b * n, tail);              \
         if ((Q) > 4 && b + 4 <= count) {                                                                               \
-            tile(V, 4, n, rows, column, x + b * n, y + b * n, tail);                                                   \
+            apply_tile(V, 4, n, rows, column, x + b * n, y + b * n, tail);                                             \
             b += 4;                                                                                                    \
         }                                                                                                              \
         if ((Q) > 2 && b + 2 <= count) {                                                                               \
-            tile(V, 2, n, rows, column, x + b * n, y + b * n, tail);                                                   \
+            apply_tile(V, 2, n, rows, column, x + b * n, y + b * n, tail);                                             \
             b += 2;                                                                                                    \
         }                                                                                                              \
-        for (; b < count; b++) tile(V, 1, n, rows, column, x + b * n, y + b * n, tail);                                \
+        for (; b < count; b++) apply_tile(V, 1, n, rows, column, x + b * n, y + b * n, tail);                          \
     } while (0)
 
 enum { FIT1 = VEC_SIZE == 1 ? 8 : 4, FIT2 = VEC_SIZE == 1 ? 6 : 1 }; /* 2 V Q registers of sums, V of the matrix */
@@ -88,7 +88,7 @@ static void many_16(int64_t count, const double *all, const double *x_all, doubl
         const int64_t end = whole - at < CHUNK ? whole - at : CHUNK;
         for (int64_t strip = 0; strip < 2; strip++)
             for (int64_t b = at; b < at + end; b += FIT1)
-                tile(1, FIT1, n, rows, all + VEC * strip, x_all + b * n, y_all + b * n + VEC * strip, tail);
+                apply_tile(1, FIT1, n, rows, all + VEC * strip, x_all + b * n, y_all + b * n + VEC * strip, tail);
     }
     const double *column = all, *x = x_all + whole * n;
     double *y = y_all + whole * n;
@@ -135,5 +135,3 @@ static double peak(int64_t rounds)
     for (int i = 0; i < 12; i++) sum += v_sum(s[i]);
     return sum;
 }
-
-const geodec_apply_kernels KERNELS = {KERNEL_NAME, many, peak};

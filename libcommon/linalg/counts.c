@@ -37,11 +37,11 @@ geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, 
 {
     geodec_status st = GEODEC_OK;
     geodec_counts c = {.cells = cells};
-    int64_t *begin = NULL, *fill = NULL;
+    int64_t *begin = NULL;
     int32_t *sorted = NULL;
     entry *e = NULL;
-    GEODEC_NEW(begin, cells + 1);
-    GEODEC_NEW(fill, cells);
+    GEODEC_NEW(begin, 2 * cells + 1);
+    int64_t *fill = begin + cells + 1;
     GEODEC_NEW(sorted, n);
     GEODEC_NEW(e, n);
     GEODEC_NEW(c.start, cells + 1);
@@ -78,7 +78,6 @@ geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, 
 done:
     geodec_counts_clear(&c);
     geodec_mem_free(begin);
-    geodec_mem_free(fill);
     geodec_mem_free(sorted);
     geodec_mem_free(e);
     return st;

@@ -1,4 +1,4 @@
-/* Counts of labels by cell: which tokens follow in which cell, how often. Compressed rows: the entries of cell c are
+/* Counts of labels by cell: how often each token follows in each cell. Compressed rows: the entries of cell c are
  * start[c] .. start[c+1]-1, by descending count, ties by the lower token. With one cell it is a unigram table, with the
  * newest token as cell a bigram table. */
 #ifndef GEODEC_LINALG_COUNTS_H

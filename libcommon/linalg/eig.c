@@ -1,7 +1,7 @@
 #include "linalg/eig.h"
 
 #include "base/mem.h"
-#include "linalg/eig_internal.h"
+#include "linalg/small_internal.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -13,15 +13,6 @@ enum { EIG_MAX_N = 20000 };
 static int64_t work_doubles(int64_t n) { return 1 + 6 * n + 2 * n * n; }
 static int64_t work_ints(int64_t n) { return 3 + 5 * n; }
 
-const geodec__eig_kernels *geodec__eig_best(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return &geodec__eig_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__eig_avx2;
-#endif
-    return &geodec__eig_scalar;
-}
-
 int64_t geodec__eig_small_work(int64_t n) { return 2 * n * ((n + 7) / 8 * 8) + 8; /* for alignment to 8 doubles */ }
 
 int64_t geodec_eig_sym_scratch(int64_t n)
@@ -31,14 +22,22 @@ int64_t geodec_eig_sym_scratch(int64_t n)
     return n <= GEODEC__EIG_SMALL && geodec__eig_small_work(n) > lapack ? geodec__eig_small_work(n) : lapack;
 }
 
-geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch, geodec_err *err)
+static geodec_status check(int64_t n, const double *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++)
             if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
-    if (n <= GEODEC__EIG_SMALL && geodec__eig_best()->eig(n, a, w, v, scratch)) goto done;
+done:
+    return st;
+}
+
+geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(check(n, a, err));
+    if (n <= GEODEC__EIG_SMALL && geodec__small_best()->eig(n, a, w, v, scratch)) goto done;
     if (v != a) memcpy(v, a, (size_t)(n * n) * sizeof *v);
     /* row-major lower = column-major upper, and column k of a column-major result is row k of ours */
     const lapack_int info = LAPACKE_dsyevd_work(
@@ -66,10 +65,7 @@ geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_er
     geodec_status st = GEODEC_OK;
     double *copy = NULL, *work = NULL;
     lapack_int iwork = 0;
-    if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++)
-            if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
+    GEODEC_TRY(check(n, a, err));
     GEODEC_NEW(copy, n * n);
     memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
     double best = 0;

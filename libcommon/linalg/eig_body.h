@@ -2,7 +2,7 @@
  * with Wilkinson's shift (Golub and Van Loan, Matrix Computations, 8.3; Bowdler, Martin, Reinsch, Wilkinson, Numer.
  * Math. 11 (1968) 293). Eigenvectors are rows, so that reflections and rotations combine whole rows. Written over
  * vec64_internal.h. */
-#include "linalg/eig_internal.h"
+#include "linalg/small_internal.h"
 #include "linalg/vec64_internal.h"
 
 #include <float.h>
@@ -177,7 +177,7 @@ INLINE int solve(const int V, int64_t n, const double *a, double *w, double *v, 
     return 1;
 }
 
-static int KERNEL(int64_t n, const double *a, double *w, double *v, double *work)
+static int eig(int64_t n, const double *a, double *w, double *v, double *work)
 {
     work += (64 - (uintptr_t)work % 64) % 64 / sizeof *work;
     switch ((n + VEC - 1) / VEC) {

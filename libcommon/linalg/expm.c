@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
-#include "linalg/expm_internal.h"
+#include "linalg/small_internal.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -43,15 +43,6 @@ static const struct {
 static const double theta13 = 5.371920351148152;
 
 enum { EXPM_MAX_N = 4096, EXPM_MATRICES = 8 };
-
-const geodec__expm_kernels *geodec__expm_best(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return &geodec__expm_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__expm_avx2;
-#endif
-    return &geodec__expm_scalar;
-}
 
 int64_t geodec__expm_small_work(int64_t n)
 {
@@ -126,7 +117,7 @@ static void pade_high(int64_t n, const double *a, double *const *power, double *
 void geodec_expm_product(int64_t n, const double *a, const double *b, double *c)
 {
     if (n % 8 == 0 && n <= GEODEC__EXPM_SMALL)
-        geodec__expm_best()->product(n, a, b, c);
+        geodec__small_best()->product(n, a, b, c);
     else
         multiply(n, a, b, c);
 }
@@ -142,7 +133,7 @@ geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch
     }
     if (n <= GEODEC__EXPM_SMALL) {
         double norm_small = 0;
-        switch (geodec__expm_best()->expm(n, a, e, scratch, &norm_small)) {
+        switch (geodec__small_best()->expm(n, a, e, scratch, &norm_small)) {
         case GEODEC__EXPM_NOT_FINITE:
             GEODEC_THROW(GEODEC_NUMERIC, "exponential of a matrix that is not finite");
         case GEODEC__EXPM_OVERFLOW:

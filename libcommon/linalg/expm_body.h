@@ -2,11 +2,11 @@
  *
  * Polynomials of degree 2, 4, 8, 16 and 24 take 1, 2, 3, 4 and 5 products and no division (J. Sastre, J. Ibanez, E.
  * Defez, Appl. Math. Comput. 340 (2019) 206); they agree with the series of exp to degree m = 2, 4, 8, 15 and 21. With
- * log(exp(-x) T(x)) = sum_{k>m} c_k x^k the computed matrix is, rounding apart, exp(A + E) with |E| <= sum |c_k| |A^k|.
- * With D = |A^2|^(1/2) <= |A|. For odd k |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| / |A| <=
- * sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm. Where |A| is far
- * above D the terms cancel, so |A| may exceed its bound by at most a factor of CANCEL (no limit below 1). */
-#include "linalg/expm_internal.h"
+ * log(exp(-x) T(x)) = sum_{k>m} c_k x^k the computed matrix is exp(A + E), apart from rounding, with |E| <= sum |c_k|
+ * |A^k|. With D = |A^2|^(1/2) <= |A|. For odd k |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| /
+ * |A| <= sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm. Where |A| is
+ * far above D the terms cancel, so |A| may exceed its bound by at most a factor of CANCEL (no limit below 1). */
+#include "linalg/small_internal.h"
 #include "linalg/vec64_internal.h"
 
 #include <string.h>
@@ -324,9 +324,9 @@ static void taylor21(int64_t n, int64_t ld, double *const *p)
 
 static int fits(double theta, double d, double norm) { return d <= theta && norm <= fmax(1, CANCEL * theta); }
 
-static void PRODUCT(int64_t n, const double *a, const double *b, double *c) { multiply(n, n, a, b, NULL, c); }
+static void product(int64_t n, const double *a, const double *b, double *c) { multiply(n, n, a, b, NULL, c); }
 
-static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double *work, double *norm)
+static geodec__expm_result expm(int64_t n, const double *a, double *e, double *work, double *norm)
 {
     const int64_t ld = (n + VEC - 1) / VEC * VEC;
     double *p[GEODEC__EXPM_BUFFERS];

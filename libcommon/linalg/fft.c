@@ -11,6 +11,7 @@ struct geodec_fft {
     double *chirp_re, *chirp_im;   /* [n] exp(-pi i k^2 / n); lengths that are no power of two */
     double *kernel_re, *kernel_im; /* [m] transform of the conjugate chirp */
     double *work_re, *work_im;     /* [m] */
+    double *block;                 /* of all these */
 };
 
 /* Radix 2, in place, decimation in time. */
@@ -54,20 +55,18 @@ geodec_status geodec_fft_create(int64_t n, geodec_fft **out, geodec_err *err)
     const int plain = f->m == n;
     if (!plain)
         while (f->m < 2 * n - 1) f->m *= 2;
-    GEODEC_NEW(f->turn_re, f->m / 2 + 1);
-    GEODEC_NEW(f->turn_im, f->m / 2 + 1);
+    const int64_t half = f->m / 2 + 1, m = f->m;
+    GEODEC_NEW(f->block, 2 * half + (plain ? 0 : 2 * n + 4 * m));
+    f->turn_re = f->block, f->turn_im = f->turn_re + half;
     for (int64_t k = 0; k < f->m / 2; k++) {
         const double angle = -2 * pi * (double)k / (double)f->m;
         f->turn_re[k] = cos(angle);
         f->turn_im[k] = sin(angle);
     }
     if (!plain) {
-        GEODEC_NEW(f->chirp_re, n);
-        GEODEC_NEW(f->chirp_im, n);
-        GEODEC_NEW(f->kernel_re, f->m);
-        GEODEC_NEW(f->kernel_im, f->m);
-        GEODEC_NEW(f->work_re, f->m);
-        GEODEC_NEW(f->work_im, f->m);
+        f->chirp_re = f->turn_im + half, f->chirp_im = f->chirp_re + n;
+        f->kernel_re = f->chirp_im + n, f->kernel_im = f->kernel_re + m;
+        f->work_re = f->kernel_im + m, f->work_im = f->work_re + m;
         for (int64_t k = 0; k < n; k++) { /* k^2 < 2^56 */
             const double angle = -pi * (double)(k * k % (2 * n)) / (double)n;
             f->chirp_re[k] = cos(angle);
@@ -88,9 +87,7 @@ done:
 void geodec_fft_destroy(geodec_fft *f)
 {
     if (!f) return;
-    double *all[] = {f->turn_re,   f->turn_im,   f->chirp_re, f->chirp_im,
-                     f->kernel_re, f->kernel_im, f->work_re,  f->work_im};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    geodec_mem_free(f->block);
     geodec_mem_free(f);
 }
 

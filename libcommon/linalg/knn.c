@@ -1,10 +1,123 @@
 #include "linalg/knn.h"
 
+#include "base/mem.h"
+#include "base/vec_internal.h"
+#include "linalg/blas.h"
 #include "linalg/knn_internal.h"
+#include "linalg/stats.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { MAX_POINTS = 1 << 30, FEW_POINTS = 512 };
+
+/* ---- by matrix products in float64: few points, many neighbours, or coarse distances that separate too little ---- */
+
+enum {
+    TILE = 1 << 21,   /* approximate distances per thread */
+    MAX_QUERIES = 64, /* distances of one task */
+    PIECE = 64        /* tasks between two calls of the progress hook */
+};
+
+typedef struct search {
+    int64_t n, d, k, n_queries, block; /* block: queries per task */
+    const double *points, *queries;    /* the caller's arrays */
+    const double *centred, *norm;      /* points without their mean [n][d], squared lengths [n] */
+    const double *mean;
+    double max_norm;
+    int self;
+    int32_t *index;
+    double *dist2;
+    int64_t first_task;
+    double *scratch; /* for each worker */
+    int64_t stride;
+} search;
+
+/* The k-th smallest of x [n] without x[skip]. */
+GEODEC__KNN_KTH(kth_smallest, double, <)
+
+/* Exact distances of all points whose approximate distance is within the bound, kept sorted by (distance, index). */
+static void select_exact(const search *s, const double *query, const double *approx, int64_t skip, double bound,
+                         int32_t *index, double *best)
+{
+    int64_t size = 0;
+    for (int64_t p = 0; p < s->n; p++) {
+        if (approx[p] > bound || p == skip) continue;
+        const double *x = s->points + p * s->d;
+        double d2 = 0;
+        for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
+        if (size == s->k && d2 >= best[size - 1]) continue; /* equal: the lower index is already stored */
+        int64_t at = size < s->k ? size++ : size - 1;
+        for (; at > 0 && best[at - 1] > d2; at--) {
+            best[at] = best[at - 1];
+            index[at] = index[at - 1];
+        }
+        best[at] = d2;
+        index[at] = (int32_t)p;
+    }
+}
+
+static void task(void *ctx, int64_t number, int worker)
+{
+    const search *s = ctx;
+    const int64_t q0 = (s->first_task + number) * s->block,
+                  m = s->n_queries - q0 < s->block ? s->n_queries - q0 : s->block;
+    double *tile = s->scratch + worker * s->stride, *local = tile + s->block * s->n, *heap = local + s->block * s->d;
+    double *best = heap + s->k;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t c = 0; c < s->d; c++) local[i * s->d + c] = s->queries[(q0 + i) * s->d + c] - s->mean[c];
+    geodec_blas_gemm(false, true, m, s->n, s->d, -2, local, s->d, s->centred, s->d, 0, tile, s->n);
+    for (int64_t i = 0; i < m; i++) {
+        double *row = tile + i * s->n;
+        const double own = geodec_blas_dot(s->d, local + i * s->d, local + i * s->d);
+        for (int64_t p = 0; p < s->n; p++) row[p] += s->norm[p] + own;
+        const int64_t skip = s->self ? q0 + i : -1;
+        /* Products of length d err by at most d u |a||b|; norms and centring add a few units. Twice (|a|^2 + max |b|^2)
+         * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2. Where
+         * products underflow, each errs by half the smallest number instead, in both distances. */
+        const double margin = 4 * (double)(s->d + 8) * (DBL_EPSILON * (own + s->max_norm) + 2 * DBL_TRUE_MIN);
+        const double bound = kth_smallest(s->n, row, skip, s->k, heap) + margin;
+        select_exact(s, s->queries + (q0 + i) * s->d, row, skip, bound, s->index + (q0 + i) * s->k, best);
+        if (s->dist2) memcpy(s->dist2 + (q0 + i) * s->k, best, (size_t)s->k * sizeof *best);
+    }
+}
+
+static geodec_status brute(int64_t n_points, int64_t d, const double *points, int64_t n_queries, const double *queries,
+                           int64_t k, int32_t *index, double *dist2, geodec_pool *pool, const geodec_hooks *hooks,
+                           geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *mean = NULL;
+    search s = {.n = n_points, .d = d, .k = k, .points = points, .index = index, .dist2 = dist2, .self = !queries};
+    s.queries = queries ? queries : points;
+    s.n_queries = queries ? n_queries : n_points;
+    GEODEC_NEW(mean, d + n_points * d + n_points);
+    double *centred = mean + d, *norm = centred + n_points * d;
+    geodec_stats_centre(n_points, d, points, mean, centred);
+    for (int64_t p = 0; p < n_points; p++) {
+        norm[p] = geodec_blas_dot(d, centred + p * d, centred + p * d);
+        if (norm[p] > s.max_norm) s.max_norm = norm[p];
+    }
+    s.centred = centred;
+    s.norm = norm;
+    s.mean = mean;
+    /* The size of a block depends on the sizes of the problem only, not on threads: it determines the last bits. */
+    s.block = TILE / n_points < 4 ? 4 : (TILE / n_points > MAX_QUERIES ? MAX_QUERIES : TILE / n_points);
+    s.stride = s.block * (n_points + d) + 2 * k;
+    GEODEC_NEW(s.scratch, s.stride * geodec_pool_threads(pool));
+    const int64_t n_tasks = (s.n_queries + s.block - 1) / s.block;
+    for (s.first_task = 0; s.first_task < n_tasks; s.first_task += PIECE) {
+        GEODEC_TRY(geodec_hooks_progress(hooks, "neighbours", s.first_task * s.block, s.n_queries, err));
+        geodec_pool_run_dynamic(pool, n_tasks - s.first_task < PIECE ? n_tasks - s.first_task : PIECE, task, &s);
+    }
+done:
+    geodec_mem_free(mean);
+    geodec_mem_free(s.scratch);
+    return st;
+}
+
+/* ---- choice of the method --------------------------------------------------------------------------------------- */
 
 const geodec__knn_kernels *geodec__knn_best(void)
 {
@@ -15,16 +128,6 @@ const geodec__knn_kernels *geodec__knn_best(void)
     if (__builtin_cpu_supports("avx2")) return &geodec__knn_avx2;
 #endif
     return NULL;
-}
-
-static int all_finite(int64_t n, const double *x)
-{
-    double s[8] = {0}; /* 0 unless one is not finite */
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int c = 0; c < 8; c++) s[c] += 0 * x[i + c];
-    for (; i < n; i++) s[0] += 0 * x[i];
-    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) == 0;
 }
 
 geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
@@ -39,13 +142,12 @@ geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *point
     if (k < 1 || k > n_points - !queries) {
         GEODEC_THROW(GEODEC_RANGE, "%lld neighbours requested of %lld points", (long long)k, (long long)n_points);
     }
-    if (!all_finite(n_points * d, points) || (queries && !all_finite(n_queries * d, queries)))
+    if (!geodec__finite(n_points * d, points) || (queries && !geodec__finite(n_queries * d, queries)))
         GEODEC_THROW(GEODEC_NUMERIC, "neighbours of points that are not finite");
     if (kernels && n_points >= FEW_POINTS && k <= GEODEC__KNN_MAX_K && d <= GEODEC__KNN_MAX_D)
         GEODEC_TRY(geodec__knn_coarse(kernels, n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks,
                                       &done, err));
-    if (!done)
-        GEODEC_TRY(geodec__knn_brute(n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks, err));
+    if (!done) GEODEC_TRY(brute(n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks, err));
 done:
     return st;
 }

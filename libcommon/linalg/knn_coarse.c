@@ -25,7 +25,7 @@ enum {
     PILOT = 4,           /* pilot blocks, which decide whether to go on */
     PRUNED_D = 32,       /* boxes exclude little in more dimensions */
     LOWEST = -(1 << 29), /* below all scores */
-    NOWHERE = 1 << 30,   /* `half` of an empty place: its score is below LOWEST */
+    EMPTY = 1 << 30,     /* `half` of an empty place: its score is below LOWEST */
 };
 
 typedef struct worker {
@@ -60,13 +60,13 @@ typedef struct coarse {
 } coarse;
 
 /* One query of a block. */
-typedef struct asker {
+typedef struct block_query {
     geodec__knn_found found;
     int64_t next;        /* count of candidates at the next update of the limit */
     double square, lift; /* |v|^2; bias of the scores */
     double rest;         /* r of the query */
-    int flooded;
-} asker;
+    int overflowed;
+} block_query;
 
 /* Integers of a point, its squared length and the length of its rounding error (in steps, rounded up). */
 static void quantise(const coarse *s, const double *x, int32_t *v, double *square, double *rest)
@@ -155,7 +155,7 @@ static void pack_leaf(void *ctx, int64_t leaf, int me)
     for (int64_t p = first; p < first + LEAF; p++) {
         uint8_t *to = s->packed + p / GROUP * GROUP * s->words * 4 + p % GROUP * 4;
         if (p >= last) {
-            s->half[p] = NOWHERE;
+            s->half[p] = EMPTY;
             continue;
         }
         const double *x = s->points + s->order[p] * s->d;
@@ -196,39 +196,16 @@ done:
     return st;
 }
 
-/* The k-th largest of x [n], k <= n: a heap with the smallest of the k largest on top. */
-static int32_t kth_largest(int64_t n, const int32_t *x, int64_t k)
-{
-    int32_t heap[GEODEC__KNN_MAX_K + 2];
-    int64_t size = 0;
-    heap[0] = x[0];
-    for (int64_t i = 0; i < n; i++) {
-        const int32_t v = x[i];
-        int64_t at;
-        if (size == k && v <= heap[0]) continue;
-        if (size < k) {
-            for (at = size++; at > 0 && heap[(at - 1) / 2] > v; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-        } else {
-            at = 0;
-            for (int64_t c = 1; c < k; c = 2 * at + 1) {
-                if (c + 1 < k && heap[c + 1] < heap[c]) c++;
-                if (heap[c] >= v) break;
-                heap[at] = heap[c];
-                at = c;
-            }
-        }
-        heap[at] = v;
-    }
-    return heap[0];
-}
+GEODEC__KNN_KTH(kth_largest, int32_t, >)
 
 /* Raises the limit from the candidates found and drops those below it. *reach: U^2 in steps. */
-static void look(const coarse *s, asker *a, float *reach)
+static void raise_limit(const coarse *s, block_query *a, float *reach)
 {
     geodec__knn_found *f = &a->found;
     const int64_t k = s->k + s->self; /* includes the point itself */
+    int32_t heap[GEODEC__KNN_MAX_K + 2];
     if (f->count >= k) {
-        const double score = (double)kth_largest(f->count, f->score, k) - a->lift;
+        const double score = (double)kth_largest(f->count, f->score, -1, k, heap) - a->lift;
         const double square = fmax(0, a->square - 2 * score) + 1; /* half of |v|^2 was rounded down: I <= this */
         const double far = (sqrt(square) + a->rest + s->rest) * (1 + 4e-9) + 2 * s->tiny;
         const double side = (far + a->rest + s->rest) * (1 + 1e-12);
@@ -244,7 +221,7 @@ static void look(const coarse *s, asker *a, float *reach)
         f->count = kept;
     }
     if (f->count > ROOM - LEAF - SLACK) {
-        a->flooded = 1;
+        a->overflowed = 1;
         f->limit = INT32_MAX;
         f->count = 0;
         *reach = -1;
@@ -252,7 +229,7 @@ static void look(const coarse *s, asker *a, float *reach)
     a->next = f->count + SLACK < k + SLACK ? k + SLACK : f->count + SLACK;
 }
 
-static void visit(const coarse *s, worker *w, asker *a, float *reach, int64_t leaf, uint64_t who)
+static void visit(const coarse *s, worker *w, block_query *a, float *reach, int64_t leaf, uint64_t who)
 {
     const int32_t *query[BLOCK];
     geodec__knn_found *found[BLOCK];
@@ -269,7 +246,7 @@ static void visit(const coarse *s, worker *w, asker *a, float *reach, int64_t le
     s->scan(s->packed + leaf * LEAF * s->words * 4, LEAF / GROUP, s->words, s->half + leaf * LEAF,
             (int32_t)(leaf * LEAF), n, query, found);
     for (int64_t i = 0; i < n; i++)
-        if (found[i]->count >= a[at[i]].next) look(s, &a[at[i]], &reach[at[i]]);
+        if (found[i]->count >= a[at[i]].next) raise_limit(s, &a[at[i]], &reach[at[i]]);
 }
 
 /* |a - b|^2 in four sums: fast, but not in the order of the result. */
@@ -335,18 +312,19 @@ static int64_t search_points(const coarse *s, worker *w, int32_t q)
 }
 
 /* Returns the number of points measured. */
-static int64_t finish(const coarse *s, worker *w, asker *a, int32_t q)
+static int64_t finish(const coarse *s, worker *w, block_query *a, int32_t q)
 {
     const double *query = s->queries + q * s->d;
     geodec__knn_found *f = &a->found;
     int64_t size = 0, measured;
+    int32_t heap[GEODEC__KNN_MAX_K + 2];
     float reach;
-    if (!a->flooded) look(s, a, &reach);
-    if (a->flooded) {
+    if (!a->overflowed) raise_limit(s, a, &reach);
+    if (a->overflowed) {
         measured = search_points(s, w, q);
     } else {
         /* the nearest by score first: the fast sum then rejects most others */
-        const int32_t good = kth_largest(f->count, f->score, s->k + s->self);
+        const int32_t good = kth_largest(f->count, f->score, -1, s->k + s->self, heap);
         for (int64_t i = 0; i < f->count; i++) {
             f->id[i] = s->order[f->id[i]];
             for (int64_t c = 0; c < s->d && c < 128; c += 8) __builtin_prefetch(s->points + f->id[i] * s->d + c);
@@ -362,14 +340,14 @@ static int64_t finish(const coarse *s, worker *w, asker *a, int32_t q)
     return measured;
 }
 
-static void prepare(const coarse *s, worker *w, asker *a, int64_t m, const int32_t *who)
+static void prepare(const coarse *s, worker *w, block_query *a, int64_t m, const int32_t *who)
 {
     int32_t v[GEODEC__KNN_MAX_D];
     for (int64_t i = 0; i < m; i++) {
         const double *x = s->queries + who[i] * s->d;
         int32_t *word = w->word + i * s->words;
         double total = 0;
-        a[i] = (asker){.found = {w->score + i * (ROOM + 16), w->id + i * (ROOM + 16), 0, LOWEST}};
+        a[i] = (block_query){.found = {w->score + i * (ROOM + 16), w->id + i * (ROOM + 16), 0, LOWEST}};
         quantise(s, x, v, &a[i].square, &a[i].rest);
         memset(word, 0, (size_t)s->words * sizeof *word);
         for (int64_t c = 0; c < s->d; c++) {
@@ -391,7 +369,7 @@ static void prepare(const coarse *s, worker *w, asker *a, int64_t m, const int32
 static void block(const coarse *s, int64_t task, int me, int64_t *candidates, int64_t *visited)
 {
     worker *w = &s->workers[me];
-    asker a[BLOCK];
+    block_query a[BLOCK];
     float reach[BLOCK], near[BLOCK];
     const int64_t q0 = task * BLOCK;
     const int64_t m = s->n_queries - q0 < BLOCK ? s->n_queries - q0 : BLOCK;
@@ -411,7 +389,7 @@ static void block(const coarse *s, int64_t task, int me, int64_t *candidates, in
     visit(s, w, a, reach, own, all);
     visits += m;
     for (int64_t i = 0; i < m; i++)
-        if (!a[i].flooded) look(s, &a[i], &reach[i]);
+        if (!a[i].overflowed) raise_limit(s, &a[i], &reach[i]);
     if (s->prune) {
         w->seen[own] = all;
         /* near leaves first: their points exclude most others */
@@ -473,16 +451,13 @@ static geodec_status new_workers(coarse *s, int count, geodec_err *err)
     GEODEC_NEW(s->workers, count);
     for (int i = 0; i < count; i++) {
         worker *w = &s->workers[i];
-        GEODEC_NEW(w->score, BLOCK * (ROOM + 16));
-        GEODEC_NEW(w->id, BLOCK * (ROOM + 16));
-        GEODEC_NEW(w->word, BLOCK * ((s->d + 1) / 2));
-        GEODEC_NEW(w->index, s->k);
+        const int64_t room = BLOCK * (ROOM + 16), words = BLOCK * ((s->d + 1) / 2), boxes = s->prune ? s->leaves : 0;
+        GEODEC_NEW(w->score, 2 * room + words + s->k);
+        w->id = w->score + room, w->word = w->id + room, w->index = w->word + words;
         GEODEC_NEW(w->best, s->k);
-        GEODEC_NEW(w->apart, s->leaves);
-        if (!s->prune) continue;
-        GEODEC_NEW(w->y, s->d * BLOCK);
-        GEODEC_NEW(w->bound, s->leaves * BLOCK);
-        GEODEC_NEW(w->seen, s->leaves);
+        GEODEC_NEW(w->apart, s->leaves + BLOCK * (boxes + (s->prune ? s->d : 0)));
+        w->bound = w->apart + s->leaves, w->y = w->bound + BLOCK * boxes;
+        GEODEC_NEW(w->seen, boxes);
     }
 done:
     return st;
@@ -491,10 +466,10 @@ done:
 static void clear(coarse *s, int count)
 {
     for (int i = 0; s->workers && i < count; i++) {
-        void *const all[] = {s->workers[i].score, s->workers[i].id,   s->workers[i].word,
-                             s->workers[i].index, s->workers[i].best, s->workers[i].bound,
-                             s->workers[i].seen,  s->workers[i].y,    s->workers[i].apart};
-        for (size_t f = 0; f < sizeof all / sizeof *all; f++) geodec_mem_free(all[f]);
+        geodec_mem_free(s->workers[i].score);
+        geodec_mem_free(s->workers[i].best);
+        geodec_mem_free(s->workers[i].apart);
+        geodec_mem_free(s->workers[i].seen);
     }
     geodec_mem_free(s->workers);
     if (s->query_order != s->order) geodec_mem_free(s->query_order);

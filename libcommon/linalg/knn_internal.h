@@ -1,13 +1,8 @@
-/* Internal: the two searches for neighbours, and the inner loop of the coarse one. */
+/* Internal: the search for neighbours by coarse distances and its inner loop. */
 #ifndef GEODEC_LINALG_KNN_INTERNAL_H
 #define GEODEC_LINALG_KNN_INTERNAL_H
 
 #include "linalg/knn.h"
-
-/* As geodec_knn_search, with checked arguments. */
-geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
-                                const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
-                                const geodec_hooks *hooks, geodec_err *err);
 
 /* A group of 64 points; a leaf: neighbouring points that are scanned together. */
 enum { GEODEC__KNN_GROUP = 64, GEODEC__KNN_LEAF = 256, GEODEC__KNN_MAX_K = 64, GEODEC__KNN_MAX_D = 8192 };
@@ -45,6 +40,34 @@ const geodec__knn_kernels *geodec__knn_best(void);
 geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,
                                  int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
                                  geodec_pool *pool, const geodec_hooks *hooks, int *done, geodec_err *err);
+
+/* The k-th of x [n] in the order `before` (< or >), without x[skip], through a heap [k] that holds the k first of them,
+ * the last on top. At least k values, none NaN. */
+#define GEODEC__KNN_KTH(name, type, before)                                                                            \
+    static type name(int64_t n, const type *x, int64_t skip, int64_t k, type *heap)                                    \
+    {                                                                                                                  \
+        int64_t size = 0;                                                                                              \
+        heap[0] = x[0];                                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const type v = x[i];                                                                                       \
+            if (i == skip || (size == k && !(v before heap[0]))) continue;                                             \
+            int64_t at;                                                                                                \
+            if (size < k) { /* sift up */                                                                              \
+                for (at = size++; at > 0 && heap[(at - 1) / 2] before v; at = (at - 1) / 2)                            \
+                    heap[at] = heap[(at - 1) / 2];                                                                     \
+            } else { /* replace the top, sift down */                                                                  \
+                at = 0;                                                                                                \
+                for (int64_t c = 1; c < k; c = 2 * at + 1) {                                                           \
+                    if (c + 1 < k && heap[c] before heap[c + 1]) c++;                                                  \
+                    if (!(v before heap[c])) break;                                                                    \
+                    heap[at] = heap[c];                                                                                \
+                    at = c;                                                                                            \
+                }                                                                                                      \
+            }                                                                                                          \
+            heap[at] = v;                                                                                              \
+        }                                                                                                              \
+        return heap[0];                                                                                                \
+    }
 
 /* Orders points [n][d] so that each run of GEODEC__KNN_LEAF is spatially close: medians along the widest coordinate.
  * order [n] becomes a permutation of 0 .. n-1. */

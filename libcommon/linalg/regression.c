@@ -3,37 +3,24 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Copies a [rows][width] less its column means, which go to mean. */
-static void centre(int64_t rows, int64_t width, const double *a, double *mean, double *out)
-{
-    for (int64_t j = 0; j < width; j++) mean[j] = 0;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < width; j++) mean[j] += a[i * width + j];
-    for (int64_t j = 0; j < width; j++) mean[j] /= (double)rows;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < width; j++) out[i * width + j] = a[i * width + j] - mean[j];
-}
 
 geodec_status geodec_regression_fit(int64_t rows, int64_t width, int64_t n, const double *z, const double *y,
                                     double ridge, double *map, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *zc = NULL, *yc = NULL, *cov = NULL, *cross = NULL, *zm = NULL, *ym = NULL, trace = 0;
+    double *block = NULL, trace = 0;
     if (rows < 1 || width < 1 || n < 1 || !(ridge >= 0) || !isfinite(ridge))
         GEODEC_THROW(GEODEC_RANGE, "regression of %lld rows, %lld on %lld columns, ridge %g", (long long)rows,
                      (long long)n, (long long)width, ridge);
-    GEODEC_NEW(zc, rows * width);
-    GEODEC_NEW(yc, rows * n);
-    GEODEC_NEW(cov, width * width);
-    GEODEC_NEW(cross, n * width);
-    GEODEC_NEW(zm, width);
-    GEODEC_NEW(ym, n);
-    centre(rows, width, z, zm, zc);
-    centre(rows, n, y, ym, yc);
+    GEODEC_NEW(block, (rows + width + n + 1) * width + (rows + 1) * n);
+    double *zc = block, *yc = zc + rows * width, *cov = yc + rows * n, *cross = cov + width * width,
+           *zm = cross + n * width, *ym = zm + width;
+    geodec_stats_centre(rows, width, z, zm, zc);
+    geodec_stats_centre(rows, n, y, ym, yc);
     geodec_blas_syrk(rows, width, 1 / (double)rows, zc, width, 0, cov, width);
     geodec_blas_gemm(true, false, n, width, rows, 1 / (double)rows, yc, n, zc, width, 0, cross, width);
     for (int64_t j = 0; j < width; j++) trace += cov[j * width + j];
@@ -48,12 +35,7 @@ geodec_status geodec_regression_fit(int64_t rows, int64_t width, int64_t n, cons
         for (int64_t j = 0; j < width; j++) map[(j + 1) * n + a] = cross[a * width + j];
     }
 done:
-    geodec_mem_free(zc);
-    geodec_mem_free(yc);
-    geodec_mem_free(cov);
-    geodec_mem_free(cross);
-    geodec_mem_free(zm);
-    geodec_mem_free(ym);
+    geodec_mem_free(block);
     return st;
 }
 

@@ -41,6 +41,16 @@ double geodec_stats_variance(int64_t n, const double *x)
     return n > 1 ? s / (double)(n - 1) : NAN;
 }
 
+void geodec_stats_centre(int64_t rows, int64_t width, const double *a, double *mean, double *out)
+{
+    for (int64_t j = 0; j < width; j++) mean[j] = 0;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < width; j++) mean[j] += a[i * width + j];
+    for (int64_t j = 0; j < width; j++) mean[j] /= (double)rows;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < width; j++) out[i * width + j] = a[i * width + j] - mean[j];
+}
+
 geodec_status geodec_stats_median(int64_t n, const double *x, double *median, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -55,8 +65,8 @@ done:
     return st;
 }
 
-static geodec_status fit(int64_t n, const double *x, const double *y, const double *weight, int origin,
-                         geodec_stats_line *out, geodec_err *err)
+geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
+                                    geodec_stats_line *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double sw = 0, mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0, rss = 0, x2 = 0;
@@ -72,9 +82,9 @@ static geodec_status fit(int64_t n, const double *x, const double *y, const doub
         mx += w * x[i];
         my += w * y[i];
     }
-    if (used < (origin ? 1 : 2)) GEODEC_THROW(GEODEC_RANGE, "line fit to %lld points", (long long)used);
-    mx = origin ? 0 : mx / sw;
-    my = origin ? 0 : my / sw;
+    if (used < 2) GEODEC_THROW(GEODEC_RANGE, "line fit to %lld points", (long long)used);
+    mx /= sw;
+    my /= sw;
     for (int64_t i = 0; i < n; i++) {
         const double w = weight ? weight[i] : 1;
         if (w == 0) continue;
@@ -90,28 +100,16 @@ static geodec_status fit(int64_t n, const double *x, const double *y, const doub
         const double w = weight ? weight[i] : 1;
         if (w > 0) rss += w * r * r;
     }
-    const int64_t freedom = used - (origin ? 1 : 2);
+    const int64_t freedom = used - 2;
     const double s2 = freedom > 0 ? rss / (double)freedom : NAN;
     *out = (geodec_stats_line){.slope = slope,
-                               .intercept = origin ? 0 : intercept,
+                               .intercept = intercept,
                                .slope_se = sqrt(s2 / sxx),
-                               .intercept_se = origin ? 0 : sqrt(s2 * x2 / (sw * sxx)),
+                               .intercept_se = sqrt(s2 * x2 / (sw * sxx)),
                                .r2 = syy > 0 ? 1 - rss / syy : NAN,
                                .n = used};
 done:
     return st;
-}
-
-geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
-                                    geodec_stats_line *out, geodec_err *err)
-{
-    return fit(n, x, y, weight, 0, out, err);
-}
-
-geodec_status geodec_stats_fit_origin(int64_t n, const double *x, const double *y, const double *weight,
-                                      geodec_stats_line *out, geodec_err *err)
-{
-    return fit(n, x, y, weight, 1, out, err);
 }
 
 double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch)

@@ -16,6 +16,8 @@ GEODEC_API double geodec_stats_percentile(int64_t n, const double *sorted, doubl
 GEODEC_API double geodec_stats_mean(int64_t n, const double *x);
 /* Unbiased (divisor n-1), two passes; NaN for n < 2. */
 GEODEC_API double geodec_stats_variance(int64_t n, const double *x);
+/* out [rows][width] = a less its column means, which go to mean [width]. */
+GEODEC_API void geodec_stats_centre(int64_t rows, int64_t width, const double *a, double *mean, double *out);
 /* Median without changing x. */
 GEODEC_API geodec_status geodec_stats_median(int64_t n, const double *x, double *median,
                                              geodec_err *err) GEODEC_MUST_USE;
@@ -30,9 +32,6 @@ typedef struct geodec_stats_line {
  * positive weight or a negative weight, GEODEC_SINGULAR when all x are equal, GEODEC_NUMERIC when not finite. */
 GEODEC_API geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
                                                geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
-/* The same through the origin (intercept 0; r2 against sum w y^2). */
-GEODEC_API geodec_status geodec_stats_fit_origin(int64_t n, const double *x, const double *y, const double *weight,
-                                                 geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Ledoit-Wolf shrinkage intensity a in 0..1 for m samples x [m][n] that are centred (Ledoit and Wolf, J. Multivariate
  * Anal. 88 (2004) 365, with S = x^T x / m): the best mix (1-a) S + a tr(S)/n I. 1 when S is a multiple of I. scratch

@@ -35,14 +35,6 @@ geodec_surrogate geodec_surrogate_for(int64_t points, const int32_t *sequence)
     return 2 * together >= points ? GEODEC_SURROGATE_PHASE : GEODEC_SURROGATE_SHUFFLE;
 }
 
-static void mean_of(int64_t points, int64_t n, const double *x, double *mean)
-{
-    for (int64_t a = 0; a < n; a++) {
-        mean[a] = 0;
-        for (int64_t i = 0; i < points; i++) mean[a] += x[i * n + a] / (double)points;
-    }
-}
-
 static geodec_status gaussian(int64_t points, int64_t n, const double *x, uint64_t seed, uint64_t stream, double *y,
                               geodec_err *err)
 {
@@ -50,7 +42,8 @@ static geodec_status gaussian(int64_t points, int64_t n, const double *x, uint64
     double *block = NULL, trace = 0;
     GEODEC_NEW(block, n * (n + 2));
     double *l = block, *mean = l + n * n, *z = mean + n;
-    mean_of(points, n, x, mean);
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t i = 0; i < points; i++) mean[a] += x[i * n + a] / (double)points;
     for (int64_t a = 0; a < n; a++) {
         for (int64_t b = 0; b <= a; b++) {
             double sum = 0;
@@ -61,8 +54,7 @@ static geodec_status gaussian(int64_t points, int64_t n, const double *x, uint64
     }
     if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a surrogate needs different ones");
     for (int64_t a = 0; a < n; a++)
-        l[a * n + a] += 1e-12 * trace / (double)n; /* keeps almost flat directions almost
-                                                    * flat */
+        l[a * n + a] += 1e-12 * trace / (double)n; /* almost flat directions stay almost flat */
     GEODEC_TRY_MSG(geodec_chol_factor(n, l, err), "covariance of the points");
     geodec_rng r = geodec_rng_stream(seed, stream);
     for (int64_t i = 0; i < points; i++) {
@@ -129,22 +121,14 @@ done:
 geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64_t n, const double *x, uint64_t seed,
                                     uint64_t stream, double *y, geodec_err *err)
 {
+    static geodec_status (*const draw[])(int64_t points, int64_t n, const double *x, uint64_t seed, uint64_t stream,
+                                         double *y, geodec_err *err) = {gaussian, phase, shuffle};
     geodec_status st = GEODEC_OK;
     if (points < 0 || n < 1)
         GEODEC_THROW(GEODEC_RANGE, "a surrogate of %lld points of dimension %lld", (long long)points, (long long)n);
     if (points < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points; a surrogate needs at least 2", (long long)points);
     if (!geodec__finite(points * n, x)) GEODEC_THROW(GEODEC_NUMERIC, "points that are not finite");
-    switch (kind) {
-    case GEODEC_SURROGATE_GAUSSIAN:
-        GEODEC_TRY(gaussian(points, n, x, seed, stream, y, err));
-        break;
-    case GEODEC_SURROGATE_PHASE:
-        GEODEC_TRY(phase(points, n, x, seed, stream, y, err));
-        break;
-    case GEODEC_SURROGATE_SHUFFLE:
-        GEODEC_TRY(shuffle(points, n, x, seed, stream, y, err));
-        break;
-    }
+    GEODEC_TRY(draw[kind](points, n, x, seed, stream, y, err));
 done:
     return st;
 }

@@ -1,9 +1,9 @@
 #include "linalg/svd.h"
 
 #include "base/mem.h"
+#include "base/vec_internal.h"
 
 #include <lapacke.h>
-#include <math.h>
 #include <string.h>
 
 enum { SVD_MAX = 100000 };
@@ -18,8 +18,7 @@ static geodec_status decompose(char job, int64_t m, int64_t n, const double *a, 
         GEODEC_THROW(GEODEC_RANGE, "singular values of a matrix of %lld x %lld", (long long)m, (long long)n);
     }
     const int64_t r = m < n ? m : n;
-    for (int64_t i = 0; i < m * n; i++)
-        if (!isfinite(a[i])) GEODEC_THROW(GEODEC_NUMERIC, "singular values of a matrix that is not finite");
+    if (!geodec__finite(m * n, a)) GEODEC_THROW(GEODEC_NUMERIC, "singular values of a matrix that is not finite");
     GEODEC_NEW(copy, m * n);
     GEODEC_NEW(iwork, 8 * r);
     memcpy(copy, a, (size_t)(m * n) * sizeof *copy);

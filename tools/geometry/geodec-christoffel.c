@@ -8,19 +8,20 @@
 #include <string.h>
 
 static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples", *mode = "correct";
-static double step;
-static int64_t points, control = 64;
+static int64_t points;
+static geodec_christoffel_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "christoffel.h5"),
     SPACE_MODE_OPTION(mode),
     OPT_CHOICE("deriv", 0, &deriv, "analytic|fd", "HOW",
                "derivative of the metric: analytic or fd (central differences)"),
-    OPT_F64("h", 0, &step, 0, 1e300, "X", "step of the differences (0: a thousandth of sigma)"),
+    OPT_F64("h", 0, &opt.step, 0, 1e300, "X", "step of the differences (0: a thousandth of sigma)"),
     OPT_CHOICE("at", 0, &at, "samples|midpoints", "WHERE",
-               "points of the metric, or the middles between each and its nearest neighbour"),
+               "points of the metric, or the midpoints between each point and its nearest neighbour"),
     OPT_I64("points", 'n', &points, 0, 1e9, "N", "only the first N of them (0: all)"),
-    OPT_I64("control", 0, &control, 1, 1e9, "N", "points at which the other derivative is taken too, as a control"),
+    OPT_I64("control", 0, &opt.control, 1, 1e9, "N",
+            "points at which the other derivative is computed too, as a control"),
     CLI_SHARD_OPTION(shard, "points"),
 };
 
@@ -38,7 +39,7 @@ static const cli_tool tool = {
     CLI_TAKES(options, 1, 1),
 };
 
-/* The points asked for: [count][n], in new memory. */
+/* The first `count` points of --at: [count][n], in new memory. */
 static geodec_status choose_points(const geodec_metric *m, int64_t count, double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -59,39 +60,35 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_harness_space in = {0};
     geodec_christoffel g = {0};
-    geodec_christoffel_options o = geodec_christoffel_defaults();
     cli_stage stage = {0};
     geodec_harness_fitted fitted;
     geodec_rbf *smooth = NULL;
     double *x = NULL, median;
     bool ref;
-    o.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
-    o.step = step;
-    o.control = control;
-    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
+    opt.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
+    GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref) { /* the table of the file; the control is the exact derivative of the field without the harness's anchors
-                */
+    if (ref) { /* the table of the file; control: the exact derivative of the field without the harness's anchors */
         if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols at samples alone");
-        if (step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &o.step, err));
-        geodec_harness_fitted_init(&fitted, in.published, o.step);
+        if (opt.step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &opt.step, err));
+        geodec_harness_fitted_init(&fitted, in.published, opt.step);
         GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));
-        o.deriv = GEODEC_DERIV_FD;
-        o.table = in.published->gamma;
-        o.other = geodec_rbf_space(smooth);
+        opt.deriv = GEODEC_DERIV_FD;
+        opt.table = in.published->gamma;
+        opt.other = geodec_rbf_space(smooth);
         s = &fitted.space;
     }
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
-    GEODEC_TRY(geodec_christoffel_compute(s, count, x, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_christoffel_compute(s, count, x, &opt, c->pool, &c->hooks, &g, err));
     STAGE_WRITE(&stage, &geodec_christoffel_kind, geodec_christoffel_write(&g, x, at, in.metric.sigma, stage.out, err));
     GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err));
     cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
             (long long)g.points, at, (long long)in.metric.n, median, g.worst_residual,
-            o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
+            opt.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
     stage_end(&stage);
     geodec_rbf_destroy(smooth);
@@ -101,4 +98,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_christoffel_defaults())

@@ -15,9 +15,9 @@ static const cli_option options[] = {
             "layer to take: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"),
     OPT_F64("variance", 0, &opt.variance, 1e-6, 1, "SHARE", "share of variance the components explain"),
     OPT_I64("max-points", 'n', &opt.max_points, 0, 1e9, "N", "keep a random choice of N different states (0: all)"),
-    OPT_STR("pca", 0, &pca, "HOW",
-            "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of many "
-            "dimensions)"),
+    OPT_CHOICE("pca", 0, &pca, "auto|exact|randomized", "HOW",
+               "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of "
+               "many dimensions)"),
     OPT_I64("twonn-points", 0, &opt.twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
             "at most N points in the TwoNN estimates, whose cost is quadratic"),
     OPT_STR("k-int", 'k', &k_int, "N",
@@ -33,8 +33,9 @@ static const cli_tool tool = {
     .description =
         "States that repeat an earlier one bit for bit are dropped and counted. All K coordinates that explain the\n"
         "share of variance are written, with K and the TwoNN dimension (maximum likelihood, and a line fit without\n"
-        "the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control beside them is a Gaussian\n"
-        "cloud with the same spectrum.",
+        "the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control is a Gaussian cloud with "
+        "the\n"
+        "same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),
@@ -85,8 +86,6 @@ static geodec_status run(const cli *c, geodec_err *err)
         opt.pca = GEODEC_CLOUD_PCA_EXACT;
     else if (strcmp(pca, "randomized") == 0)
         opt.pca = GEODEC_CLOUD_PCA_RANDOMIZED;
-    else if (strcmp(pca, "auto") != 0)
-        GEODEC_THROW(GEODEC_INVAL, "--pca: '%s' is none of exact, randomized and auto", pca);
     if (strcmp(k_int, "auto") != 0) {
         GEODEC_TRY(number("k-int", k_int, &opt.k_int, err));
         if (opt.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);

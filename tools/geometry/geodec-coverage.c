@@ -1,4 +1,4 @@
-/* geodec-coverage: how often new points find a cached one. */
+/* geodec-coverage: the share of new points that have a cached point nearby. */
 #include "base/mem.h"
 #include "base/numbers.h"
 #include "chain/coverage_task.h"
@@ -25,15 +25,15 @@ static const cli_option options[] = {
     OPT_FLAG("sweep", 0, &sweep,
              "repeat with a quarter and with half of the points (more where that is too few for the metric)"),
     OPT_CHOICE("threshold", 0, &threshold, "distance|task", "WHAT",
-               "task: also count as covered by what the cache predicts, the next state, token and (where the states "
-               "come with all logits) distribution"),
+               "task: also count by the predictions of the cache: next state, next token and (where the states have all "
+               "logits) distribution"),
     OPT_FILE("activations", 'a', &activations, "FILE.h5", "states the cloud was made from (with --threshold task)"),
     OPT_STR("shares", 0, &shares, "LIST",
-            "cached shares of the points, rising, joined by commas (default 0.1,0.25,0.5,0.75)"),
+            "cached shares of the points, ascending, joined by commas (default 0.1,0.25,0.5,0.75)"),
     OPT_I64("k", 'k', &k, 0, 1e6, "N",
             "neighbours of the metric (0: twice the dimension, at least 16, fewer where the cache is small)"),
     OPT_I64("repeats", 0, &opt.repeats, 1, 64, "N", "random splits into cached and held-out points"),
-    OPT_I64("queries", 0, &opt.queries, 1, 1e9, "N", "at most so many held-out points a split"),
+    OPT_I64("queries", 0, &opt.queries, 1, 1e9, "N", "largest number of held-out points of a split"),
     OPT_I64("nulls", 0, &nulls, 0, 60, "N",
             "clouds of each null: Gaussian, and phase-randomised along the text or shuffled by coordinate"),
     CLI_SWEEP_OPTIONS(shard, joined, "splits"),
@@ -45,8 +45,8 @@ static const cli_tool tool = {
     .purpose = "coverage of new points by cached ones",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "The metric is fitted on the cached points alone, the g-nearest cached point is exact. Beside every figure\n"
-        "stand the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that repeats it, and two nulls with\n"
+        "The metric is fitted on the cached points alone, the g-nearest cached point is exact. Every figure comes\n"
+        "with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that repeats it, and two nulls with\n"
         "z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (where the points have an\n"
         "order; else each coordinate is shuffled). --mode ref counts as the published harness does, on its own points\n"
         "and splits.",

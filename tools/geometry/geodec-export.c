@@ -38,7 +38,7 @@ static const cli_option options[] = {
     OPT_FLAG("f16", 0, &half, "keep states as float16"),
     OPT_CHOICE("format", 0, &format, "h5|safetensors", "FORMAT",
                "one artifact, or a folder of safetensors shards with an index"),
-    OPT_I64("shard-tokens", 0, &shard_tokens, 2, 1e12, "N", "tokens of a shard: what a run that is stopped may lose",
+    OPT_I64("shard-tokens", 0, &shard_tokens, 2, 1e12, "N", "tokens of a shard: the most that a stopped run loses",
             .flags = CLI_VOLATILE),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),

@@ -8,8 +8,7 @@
 #include <string.h>
 
 static const char *shard, *output = "geodesics.h5", *velocity = "sequence", *method = "rk4", *mode = "correct", *draws;
-static int64_t paths = 64, steps = 16, control = 4;
-static double dl = 0.1, rtol = 1e-9, drift_max = 1e-3, hull;
+static geodec_geodesics_options opt;
 static bool no_hull;
 
 static const cli_option options[] = {
@@ -18,19 +17,22 @@ static const cli_option options[] = {
     OPT_FILE("draws", 0, &draws, "FILE",
              "starts and velocities from /geodesic/x0 and /geodesic/v0 of an HDF5 file; ref takes the velocities as "
              "they are, correct makes them g-unit"),
-    OPT_I64("paths", 'p', &paths, 0, 1e7, "N", "paths, from a random choice of starts (0: all)"),
+    OPT_I64("paths", 'p', &opt.paths, 0, 1e7, "N", "paths, from a random choice of starts (0: all)"),
     OPT_CHOICE("v0", 0, &velocity, "sequence|random", "HOW",
                "initial velocity, g-unit: towards the next state of the text, or a random direction"),
-    OPT_I64("steps", 'T', &steps, 1, 1e5, "N", "steps of a path"),
-    OPT_F64("dl", 0, &dl, 1e-12, 1e12, "X", "arc length of a step"),
+    OPT_I64("steps", 'T', &opt.path.steps, 1, 1e5, "N", "steps of a path"),
+    OPT_F64("dl", 0, &opt.path.dl, 1e-12, 1e12, "X", "arc length of a step"),
     OPT_CHOICE("method", 0, &method, GEODEC_GEODESIC_CHOICES, "HOW", GEODEC_GEODESIC_ITEMS),
-    OPT_F64("rtol", 0, &rtol, 1e-14, 0.1, "X", "tolerance of the adaptive method, relative to the length of the path"),
-    OPT_F64("drift-max", 0, &drift_max, 1e-15, 1e6, "X", "largest relative change of g(v,v) that counts as ok"),
-    OPT_F64("hull", 0, &hull, 0, 1e300, "R",
-            "a path farther than R from every point has left the hull (0: the 95th percentile of the distance to the "
+    OPT_F64("rtol", 0, &opt.path.rtol, 1e-14, 0.1, "X",
+            "tolerance of the adaptive method, relative to the length of the path"),
+    OPT_F64("drift-max", 0, &opt.path.drift_max, 1e-15, 1e6, "X",
+            "largest relative change of g(v,v) that counts as ok"),
+    OPT_F64("hull", 0, &opt.hull_radius, 0, 1e300, "R",
+            "a path that is farther than R from every point has left the hull (0: the 95th percentile of the distance "
+            "to the "
             "k-th neighbour)"),
     OPT_FLAG("no-hull", 0, &no_hull, "let paths go anywhere"),
-    OPT_I64("control", 0, &control, 0, 1e6, "N", "paths integrated again at rtol 1e-9, as a control"),
+    OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "paths integrated again at rtol 1e-9, as a control"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
@@ -47,8 +49,7 @@ static const cli_tool tool = {
 };
 
 /* Starts [count][n] and velocities from FILE, unit in g but in --mode ref. */
-static geodec_status read_draws(const geodec_harness_space *in, bool ref, geodec_geodesics_options *o, double **x0,
-                                double **v0, geodec_err *err)
+static geodec_status read_draws(const geodec_harness_space *in, bool ref, double **x0, double **v0, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = in->metric.n;
@@ -57,10 +58,10 @@ static geodec_status read_draws(const geodec_harness_space *in, bool ref, geodec
     GEODEC_TRY(geodec_foreign_read(draws, "/geodesic/v0", 2, shape, NULL, v0, err));
     for (int64_t p = 0; p < shape[0] && !ref; p++)
         GEODEC_TRY_MSG(geodec_geodesic_unit(in->space, *x0 + p * n, *v0 + p * n, err), "start %lld", (long long)p);
-    o->velocity = GEODEC_VELOCITY_GIVEN;
-    o->x0 = *x0;
-    o->v0 = *v0;
-    o->starts = shape[0];
+    opt.velocity = GEODEC_VELOCITY_GIVEN;
+    opt.x0 = *x0;
+    opt.v0 = *v0;
+    opt.starts = shape[0];
 done:
     return st;
 }
@@ -70,30 +71,22 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_harness_space in = {0};
     geodec_geodesics g = {0};
-    geodec_geodesics_options o = geodec_geodesics_defaults();
     cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
     bool ref;
-    o.paths = paths;
-    o.velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
-    o.path.steps = steps;
-    o.path.dl = dl;
-    GEODEC_TRY(geodec_geodesic_method_find(method, &o.path.method, err));
-    o.path.rtol = rtol;
-    o.path.drift_max = drift_max;
-    o.hull_radius = no_hull ? -1 : hull;
-    o.control = control;
-    o.seed = c->seed;
-    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
+    opt.velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
+    GEODEC_TRY(geodec_geodesic_method_find(method, &opt.path.method, err));
+    opt.seed = c->seed;
+    GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref) o.hull_radius = -1; /* the harness lets paths go anywhere */
+    if (ref || no_hull) opt.hull_radius = -1; /* the harness lets paths go anywhere */
     if (draws) {
-        GEODEC_TRY(read_draws(&in, ref, &o, &x0, &v0, err));
+        GEODEC_TRY(read_draws(&in, ref, &x0, &v0, err));
         GEODEC_TRY(stage_file(&stage, draws, err));
     }
-    GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &opt, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&stage.p, in.file, err));
     STAGE_WRITE(&stage, &geodec_geodesics_kind, geodec_geodesics_write(&g, stage.out, err));
     geodec_geodesics_say(&c->hooks, &g);
@@ -106,4 +99,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_geodesics_defaults())

@@ -24,10 +24,10 @@ static const cli_option options[] = {
             "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are, with "
             "--lift one an eigenvalue)"),
     OPT_CHOICE("lift", 0, &lift, "none|noise", "HOW",
-               "coordinates an export does not have: noise, as the paper's harness makes up"),
+               "coordinates that an export does not have: noise, as in the paper's harness"),
     OPT_I64("k-int", 0, &k_int, 0, 1e6, "N",
             "integer intrinsic dimension of later stages (0: the export's, or all coordinates)"),
-    OPT_F64("variance", 0, &variance, 1e-6, 1, "X", "share of variance counted by the ladder of components"),
+    OPT_F64("variance", 0, &variance, 1e-6, 1, "X", "share of variance of the counts of components"),
 };
 
 static const cli_tool tool = {
@@ -38,8 +38,8 @@ static const cli_tool tool = {
     .description =
         "INPUT is a folder with the paper's public Phase-1 to 4 exports (or one such JSON file), or a matrix: .npy, a\n"
         "table of text (tabulators, commas, semicolons or blanks; with or without a header), or a dataset of an HDF5\n"
-        "file. Nothing in it is trusted. Points get no tokens; the exports hold three coordinates a point, and what\n"
-        "--lift adds is noise: the file says so (measured_dims).",
+        "file. Nothing in it is trusted. Points have no tokens. The exports hold three coordinates a point; further\n"
+        "ones, by --lift, are noise: measured_dims in the file is the number of measured coordinates.",
     .examples = "geodec-import -o cloud.h5 exports/smollm2-135m\n"
                 "geodec-import --dim 8 --lift noise -o lifted.h5 exports/smollm2-135m\n"
                 "geodec-import --coordinates --dataset cloud/points -o cloud.h5 other.h5\n"
@@ -66,7 +66,7 @@ static geodec_status import_export(cli_stage *stage, geodec_err *err)
         GEODEC_THROW(GEODEC_RANGE, "--dim: %s allows %lld to %lld", c->args[0], (long long)measured,
                      (long long)e.values);
     if (n > measured && !noise)
-        GEODEC_THROW(GEODEC_INVAL, "--dim %lld: only %lld coordinates are measured; --lift noise makes up the others",
+        GEODEC_THROW(GEODEC_INVAL, "--dim %lld: only %lld coordinates are measured; --lift noise adds the others",
                      (long long)n, (long long)measured);
     GEODEC_NEW(x, e.points * n);
     GEODEC_TRY(geodec_import_lift(&e, n, c->seed, x, err));
@@ -88,7 +88,7 @@ static geodec_status import_export(cli_stage *stage, geodec_err *err)
     cli_say(c, "%s: %lld points; published: dimension %lld, %lld components, width %lld", e.model, (long long)e.points,
             (long long)e.intrinsic_dim, (long long)e.components, (long long)e.width);
     if (n > measured && !c->quiet)
-        geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN, "%lld of the %lld coordinates are made-up noise",
+        geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN, "%lld of the %lld coordinates are noise",
                          (long long)(n - measured), (long long)n);
 done:
     geodec_import_clear(&e);

@@ -1,4 +1,4 @@
-/* geodec-lookup: how fast the nearest record is found, and how surely. */
+/* geodec-lookup: speed and recall of the search for the nearest record. */
 #include "cli/stage.h"
 #include "lab/lookup/correct.h"
 
@@ -20,9 +20,9 @@ static const cli_tool tool = {
     .purpose = "speed and recall of the nearest-record search",
     .usage = "[OPTIONS]",
     .description =
-        "Searches made-up records: queries next to an anchor and anywhere, each with its own metric, and in the\n"
-        "records' own metrics; beside exhaustive search, whose result is the same bit for bit, and the plain screen\n"
-        "of the 8 nearest by Euclid, whose result is not. The times, and so the file, differ from run to run.",
+        "Searches random records: queries next to an anchor and anywhere, each with its own metric, and in the\n"
+        "records' own metrics. Compared with exhaustive search, whose result is the same bit for bit, and with the\n"
+        "8 nearest in Euclidean distance, whose result differs. The times, and so the file, differ from run to run.",
     .examples = "geodec-lookup --records 10000 -o speed-lookup.h5",
     CLI_TAKES(options, 0, 0),
 };

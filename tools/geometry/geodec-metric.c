@@ -14,10 +14,9 @@
 
 static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *mode = "correct",
                   *scale = "identity", *precision = "f64", *model_path = "", *activations_path = "";
-static int64_t dim, k, points;
-static double blend = 0.5, fisher_ridge = 0.01, ridge, ridge_relative, clip_min, clip_max, sigma, sigma_nn = 1,
-              curvature, step;
-static bool force_k;
+static int64_t dim, points;
+static double blend = 0.5, fisher_ridge = 0.01, clip_max, curvature, step;
+static geodec_metric_options opt;
 
 enum {
     TEST_POINTS = 64,
@@ -27,8 +26,8 @@ enum {
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "metric.h5"),
     CLI_CLOUD_DIM_OPTION(dim),
-    OPT_I64("k", 'k', &k, 0, 100000, "N", "neighbours of each point (0: twice the dimension, at least 16)"),
-    OPT_FLAG("force-k", 0, &force_k, "allow fewer neighbours than the dimension needs"),
+    OPT_I64("k", 'k', &opt.k, 0, 100000, "N", "neighbours of each point (0: twice the dimension, at least 16)"),
+    OPT_FLAG("force-k", 0, &opt.force_k, "allow fewer neighbours than the dimension needs"),
     OPT_I64("points", 0, &points, 0, 1e9, "N", "a random choice of N points of the cloud (0: all)"),
     OPT_CHOICE("kind", 0, &kind, "mahalanobis|fisher|blend|euclidean|sphere|hyperbolic|flat|polar|gaussian-fisher",
                "KIND",
@@ -44,7 +43,7 @@ static const cli_option options[] = {
     OPT_CHOICE("scale", 0, &scale, "identity|covariance", "HOW",
                "matrix of --kind euclidean: the identity, or the inverse covariance of all points"),
     OPT_CHOICE("precision", 0, &precision, "f64|f32", "TYPE",
-               "of the stored logarithms; f32 halves the file, and the file says how far a matrix moved"),
+               "of the stored logarithms; f32 halves the file, and the file holds the rounding error"),
     OPT_F64("curvature", 0, &curvature, -1e6, 1e6, "K", "of --kind sphere or hyperbolic (0: 1 or -1)"),
     OPT_F64("h", 0, &step, 0, 1e6, "X", "step of the differences of --mode ref (0: 1e-2)"),
     OPT_CHOICE("centre", 0, &centre, "mean|point", "WHERE",
@@ -52,13 +51,13 @@ static const cli_option options[] = {
     OPT_STR(
         "shrink", 0, &shrink, "A",
         "weight of the multiple of the identity in the covariance, 0 to 1, or lw: Ledoit and Wolf's for each point"),
-    OPT_F64("ridge", 0, &ridge, 0, 1e300, "X", "add X to the diagonal of the covariance"),
-    OPT_F64("ridge-relative", 0, &ridge_relative, 0, 1e6, "X",
+    OPT_F64("ridge", 0, &opt.ridge, 0, 1e300, "X", "add X to the diagonal of the covariance"),
+    OPT_F64("ridge-relative", 0, &opt.ridge_relative, 0, 1e6, "X",
             "add X times the mean eigenvalue to the diagonal of the covariance"),
-    OPT_F64("clip-min", 0, &clip_min, 0, 1e300, "X", "lift eigenvalues of the metric to X"),
+    OPT_F64("clip-min", 0, &opt.clip_min, 0, 1e300, "X", "lift eigenvalues of the metric to X"),
     OPT_F64("clip-max", 0, &clip_max, 0, 1e300, "X", "cut eigenvalues of the metric at X (0: no limit)"),
-    OPT_F64("sigma", 0, &sigma, 0, 1e300, "X", "width of the field in the unit of the points (0: see --sigma-nn)"),
-    OPT_F64("sigma-nn", 0, &sigma_nn, 1e-6, 1e6, "X",
+    OPT_F64("sigma", 0, &opt.sigma, 0, 1e300, "X", "width of the field in the unit of the points (0: see --sigma-nn)"),
+    OPT_F64("sigma-nn", 0, &opt.sigma_nn, 1e-6, 1e6, "X",
             "width of the field in median distances to the nearest neighbour"),
 };
 
@@ -69,11 +68,11 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] [CLOUD.h5]",
     .description =
         "The metric at a point is the inverse covariance of its nearest neighbours; between points logarithms are\n"
-        "averaged with Gaussian weights of width sigma. It is blind to density: neighbours lie at a g-distance of\n"
-        "about the root of the dimension, however many points there are. --kind fisher asks the model instead: at\n"
-        "each point the Fisher information of the next token's distribution p, pulled back to the coordinates, so\n"
-        "that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. Directions the output does not feel get\n"
-        "the ridge alone.",
+        "averaged with Gaussian weights of width sigma. It does not depend on density: neighbours lie at a\n"
+        "g-distance of about the root of the dimension, whatever the number of points. --kind fisher: at each point\n"
+        "the Fisher information of the next token's distribution p, pulled back to the coordinates, so\n"
+        "that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. In directions that do not change the\n"
+        "output it is the ridge alone.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
                 "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"
@@ -83,37 +82,18 @@ static const cli_tool tool = {
     CLI_TAKES(options, 0, 1),
 };
 
-static geodec_status read_shrink(double *a, geodec_err *err)
+/* The rest of opt from the words of the options. */
+static geodec_status read_options(geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *end = NULL;
-    if (strcmp(shrink, "lw") == 0) {
-        *a = -1;
-        goto done;
-    }
+    if (strcmp(centre, "point") == 0) opt.centre = GEODEC_CENTRE_POINT;
+    if (clip_max > 0) opt.clip_max = clip_max;
+    if (strcmp(shrink, "lw") == 0) goto done;
     errno = 0;
-    *a = strtod(shrink, &end);
-    if (end == shrink || *end || errno || !(*a >= 0) || !(*a <= 1)) {
+    opt.shrink = strtod(shrink, &end);
+    if (end == shrink || *end || errno || !(opt.shrink >= 0) || !(opt.shrink <= 1))
         GEODEC_THROW(GEODEC_INVAL, "--shrink: '%s' is neither lw nor a number from 0 to 1", shrink);
-    }
-done:
-    return st;
-}
-
-static geodec_status read_options(geodec_metric_options *o, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    *o = geodec_metric_defaults();
-    GEODEC_TRY(read_shrink(&o->shrink, err));
-    o->k = k;
-    o->force_k = force_k;
-    o->centre = strcmp(centre, "point") == 0 ? GEODEC_CENTRE_POINT : GEODEC_CENTRE_MEAN;
-    o->ridge = ridge;
-    o->ridge_relative = ridge_relative;
-    o->clip_min = clip_min;
-    o->clip_max = clip_max > 0 ? clip_max : INFINITY;
-    o->sigma = sigma;
-    o->sigma_nn = sigma_nn;
 done:
     return st;
 }
@@ -122,11 +102,11 @@ done:
 static geodec_harness_options published_options(void)
 {
     geodec_harness_options o = geodec_harness_defaults();
-    if (k > 0) o.k = k;
-    if (ridge > 0) o.ridge = ridge;
-    if (clip_min > 0) o.clip_min = clip_min;
+    if (opt.k > 0) o.k = opt.k;
+    if (opt.ridge > 0) o.ridge = opt.ridge;
+    if (opt.clip_min > 0) o.clip_min = opt.clip_min;
     if (clip_max > 0) o.clip_max = clip_max;
-    if (sigma > 0) o.sigma = sigma;
+    if (opt.sigma > 0) o.sigma = opt.sigma;
     if (step > 0) o.h = step;
     return o;
 }
@@ -151,8 +131,8 @@ done:
     return st;
 }
 
-/* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. The local covariances of many
- * points are inverted slab by slab, into the file. */
+/* Fits the metric of the options to x [points][n]; manifold is filled in --mode ref only. Local covariances are
+ * inverted slab by slab, into the file. */
 static geodec_status fit(cli_stage *stage, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
                          geodec_harness_manifold *manifold, geodec_metric_medians *control,
                          geodec_fisher_medians *fisher, geodec_metric_writer *w, geodec_err *err)
@@ -160,29 +140,28 @@ static geodec_status fit(cli_stage *stage, const geodec_cloud *cloud, int64_t n,
     const cli *c = stage->c;
     const int64_t count = cloud->points;
     geodec_status st = GEODEC_OK;
-    geodec_metric_options o;
     const geodec_harness_options published = published_options();
     double *g = NULL;
-    GEODEC_TRY(read_options(&o, err));
+    GEODEC_TRY(read_options(err));
     if (strcmp(mode, "ref") == 0) {
         GEODEC_TRY(geodec_harness_manifold_fit(count, n, x, &published, c->pool, &c->hooks, manifold, err));
         GEODEC_TRY(geodec_harness_manifold_metric(manifold, &published, c->pool, &c->hooks, m, err));
     } else if (strcmp(kind, "euclidean") == 0) {
         GEODEC_TRY(geodec_metric_constant(count, n, x, strcmp(scale, "covariance") == 0, c->pool, &g, err));
         GEODEC_TRY(
-            geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &o, c->pool, &c->hooks, m, err));
+            geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &opt, c->pool, &c->hooks, m, err));
     } else if (strcmp(kind, "mahalanobis") == 0) {
         GEODEC_TRY(stage_create(stage, &geodec_metric_kind, err));
         w->file = stage->out;
-        GEODEC_TRY(geodec_metric_fit_slabs(count, n, x, &o, geodec_metric_write_slab, w, c->pool, &c->hooks, m, err));
+        GEODEC_TRY(geodec_metric_fit_slabs(count, n, x, &opt, geodec_metric_write_slab, w, c->pool, &c->hooks, m, err));
         GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
     } else {
-        GEODEC_TRY(geodec_metric_fit(count, n, x, &o, c->pool, &c->hooks, m, err));
+        GEODEC_TRY(geodec_metric_fit(count, n, x, &opt, c->pool, &c->hooks, m, err));
         GEODEC_TRY(fisher_matrices(stage, cloud, n, m, &g, fisher, err));
-        o.k = m->k;
+        opt.k = m->k;
         geodec_metric_clear(m);
         GEODEC_TRY(geodec_metric_from_matrices(strcmp(kind, "blend") == 0 ? GEODEC_METRIC_BLEND : GEODEC_METRIC_FISHER,
-                                               count, n, x, g, &o, c->pool, &c->hooks, m, err));
+                                               count, n, x, g, &opt, c->pool, &c->hooks, m, err));
     }
 done:
     geodec_mem_free(g);
@@ -262,17 +241,16 @@ static geodec_status test_space(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_metric m = {0};
-    geodec_metric_options o;
     geodec_metric_type which;
     geodec_metric_medians own;
     cli_stage stage = {0};
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     if (points == 1) GEODEC_THROW(GEODEC_INVAL, "--points 1: a space is sampled at 2 points or more");
     GEODEC_TRY(geodec_metric_type_find(kind, &which, err));
-    GEODEC_TRY(read_options(&o, err));
+    GEODEC_TRY(read_options(err));
     const bool plane = which == GEODEC_METRIC_POLAR || which == GEODEC_METRIC_GAUSSIAN_FISHER;
     const int64_t n = dim > 0 ? dim : plane ? 2 : TEST_DIM;
-    GEODEC_TRY(geodec_metric_test_space(which, points > 0 ? points : TEST_POINTS, n, curvature, c->seed, &o, c->pool,
+    GEODEC_TRY(geodec_metric_test_space(which, points > 0 ? points : TEST_POINTS, n, curvature, c->seed, &opt, c->pool,
                                         &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
     STAGE_WRITE(&stage, &geodec_metric_kind, geodec_metric_write(&m, NULL, stage.out, err));
@@ -299,4 +277,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_metric_defaults())

@@ -1,4 +1,4 @@
-/* geodec-null: a cloud of noise that keeps one property of another cloud: the control of every later stage. */
+/* geodec-null: a cloud of noise that keeps one property of another cloud, as a control of the later stages. */
 #include "chain/null.h"
 #include "cli/stage.h"
 
@@ -17,10 +17,11 @@ static const cli_tool tool = {
     .purpose = "a cloud of noise that keeps one property of another",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
-        "Same number of points, directions and integer dimension; of the model only this is left: gaussian: the\n"
+        "Same number of points, directions and integer dimension. Only this property of the states is kept: gaussian: "
+        "the\n"
         "variances. phase: Fourier phases along the text are random, the same for all coordinates, so covariance,\n"
         "power spectra and linear correlations along the text stay. shuffle: each coordinate is permuted on its own,\n"
-        "so its values stay. What a later stage reports of it is what noise gives.",
+        "so its values stay. Results of later stages on it are those of noise.",
     .examples = "geodec-null -o null.h5 cloud.h5 && geodec-metric -o null-metric.h5 null.h5",
     CLI_TAKES(options, 1, 1),
 };

@@ -31,11 +31,11 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-plan",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "how a text becomes documents, and the sizes of a run that model and text carry",
+    .purpose = "how a text becomes documents, and the sizes of a run that model and text allow",
     .usage = "--model FILE --text FILE [OPTIONS]",
     .description =
-        "Prints name, value and reason, one size a line. What is asked for is kept where model and text carry it, and\n"
-        "is at least 1; else\n"
+        "Prints name, value and reason, one size a line. A size that model and text allow is kept, and is at least 1;\n"
+        "else\n"
         "  tokens         at most what the text has, with BOS at the head of each document\n"
         "  points         at most tokens\n"
         "  store_texts    as asked for: the model writes them itself\n"

@@ -7,9 +7,7 @@
 #include <string.h>
 
 static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto", *mode = "correct";
-static int64_t control = 4;
-static double rtol = 1e-12, check = 1e-3;
-static bool flow;
+static geodec_propagators_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "propagators.h5"),
@@ -17,10 +15,10 @@ static const cli_option options[] = {
     OPT_CHOICE("scheme", 's', &scheme, GEODEC_MAGNUS_CHOICES, "NAME", "exponential integrator"),
     OPT_CHOICE("dense", 0, &dense, "auto|hermite|integrate", "HOW",
                "inner nodes of a step: cubic Hermite, or the geodesic integrated again (auto: for magnus6)"),
-    OPT_F64("rtol", 0, &rtol, 1e-14, 0.1, "X", "tolerance of --dense integrate"),
-    OPT_FLAG("flow", 0, &flow, "keep the whole flow d(x,v)/d(x,v), four times the size"),
-    OPT_I64("control", 0, &control, 0, 1e6, "N", "paths compared with central differences of the flow"),
-    OPT_F64("check", 0, &check, 0, 1e9, "X", "largest gap to the differences; a larger one ends with code 4"),
+    OPT_F64("rtol", 0, &opt.propagate.rtol, 1e-14, 0.1, "X", "tolerance of --dense integrate"),
+    OPT_FLAG("flow", 0, &opt.flow, "keep the whole flow d(x,v)/d(x,v), four times the size"),
+    OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "paths compared with central differences of the flow"),
+    OPT_F64("check", 0, &opt.check, 0, 1e9, "X", "largest gap to the differences; a larger one ends with code 4"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
@@ -32,8 +30,8 @@ static const cli_tool tool = {
     .description =
         "Integrates the variational equation of the coordinate geodesic equation by an exponential "
         "scheme:\n" GEODEC_MAGNUS_LINES
-        "Every path is tested against what the exact flow preserves (symplectic form, volume), some against\n"
-        "differences of the flow.",
+        "Every path is compared with invariants of the exact flow (symplectic form, volume), some with differences\n"
+        "of the flow.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 2, 2),
@@ -46,29 +44,25 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_harness_space in = {0};
     geodec_geodesics paths = {0};
     geodec_propagators r = {0};
-    geodec_propagators_options o = geodec_propagators_defaults();
     cli_stage stage = {0};
     bool ref;
-    GEODEC_TRY(geodec_magnus_find(scheme, &o.propagate.scheme, err));
-    const bool integrate =
-        strcmp(dense, "integrate") == 0 || (strcmp(dense, "auto") == 0 && geodec_magnus_order(o.propagate.scheme) > 4);
-    o.propagate.dense = integrate ? GEODEC_DENSE_INTEGRATE : GEODEC_DENSE_HERMITE;
-    o.propagate.rtol = rtol;
-    o.flow = flow;
-    o.control = control;
-    o.check = check;
-    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
+    GEODEC_TRY(geodec_magnus_find(scheme, &opt.propagate.scheme, err));
+    const bool integrate = strcmp(dense, "integrate") == 0 ||
+                           (strcmp(dense, "auto") == 0 && geodec_magnus_order(opt.propagate.scheme) > 4);
+    opt.propagate.dense = integrate ? GEODEC_DENSE_INTEGRATE : GEODEC_DENSE_HERMITE;
+    GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (ref) {
-        o.rule = geodec_harness_rule;
-        o.rule_ctx = in.published;
-        o.rule_name = "published";
+        opt.rule = geodec_harness_rule;
+        opt.rule_ctx = in.published;
+        opt.rule_name = "published";
     }
     GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
-    GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &opt, c->pool, &c->hooks, &r, err));
+    const double check = opt.check;
     double gap = 0, symplectic = 0, step = INFINITY;
     for (int64_t i = 0; i < r.controls; i++) {
         gap = r.control_gap[i] > gap ? r.control_gap[i] : gap;
@@ -82,7 +76,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                      "half the step changes the flow by %.1e, above %.1e: the field of %lld points is too rough for "
                      "the paths; more points are needed",
                      step, check, (long long)in.metric.points);
-    if (gap > check && !ref) /* the published rule is not the derivative of the flow: told, not refused */
+    if (gap > check && !ref) /* the published rule is not the derivative of the flow: its gap is reported only */
         GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
                      scheme);
     STAGE_WRITE(&stage, &geodec_propagators_kind, geodec_propagators_write(&r, stage.out, err));
@@ -93,7 +87,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         cli_say(c,
                 "%lld propagators by %s (order %d): within %.1e of differences of the flow on %lld paths, symplectic "
                 "within %.1e",
-                (long long)r.paths.paths, scheme, geodec_magnus_order(o.propagate.scheme), gap, (long long)r.controls,
+                (long long)r.paths.paths, scheme, geodec_magnus_order(opt.propagate.scheme), gap, (long long)r.controls,
                 symplectic);
 done:
     stage_end(&stage);
@@ -103,4 +97,4 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_propagators_defaults())

@@ -36,8 +36,8 @@ static const cli_tool tool = {
         "Keeps the paths with status ok: few waypoints (float16, cubic Hermite), Phi - I by the smallest rank that\n"
         "meets the tolerance or in full where that is smaller, the radius rho measured for each record, and with\n"
         "ACTIVATIONS.h5 the best logits at the state the path aims at. Then looks up points of the cloud and reports\n"
-        "recall. --mode ref makes the published store (Phi cut to rank 5 at every node) and says what its figures\n"
-        "hide.",
+        "recall. --mode ref makes the published store (Phi cut to rank 5 at every node) and reports the errors\n"
+        "that its figures leave out.",
     .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5\n"
                 "  geodec-records --mode ref --draws smollm2-135m_n8.h5 -o records-ref.h5",
     CLI_TAKES(options, 0, 3),

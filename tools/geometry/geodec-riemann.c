@@ -6,19 +6,18 @@
 #include "io/foreign.h"
 
 static const char *shard, *output = "riemann.h5", *geodesics, *mode = "correct", *draws;
-static int64_t samples = 512, midpoints = 256;
+static geodec_riemann_options opt = {.samples = 512, .midpoints = 256};
 static double check = 1e-6;
-static bool tensors;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "riemann.h5"),
     SPACE_MODE_OPTION(mode),
     OPT_FILE("draws", 0, &draws, "FILE", "at /riemann/points of an HDF5 file in place of samples and midpoints"),
-    OPT_I64("samples", 's', &samples, 0, 1e7, "N", "points of the cloud, a random choice (0: all)"),
-    OPT_I64("midpoints", 0, &midpoints, 0, 1e7, "N",
-            "points half-way to the nearest neighbour, for so many of the samples (0: all)"),
+    OPT_I64("samples", 's', &opt.samples, 0, 1e7, "N", "points of the cloud, a random choice (0: all)"),
+    OPT_I64("midpoints", 0, &opt.midpoints, 0, 1e7, "N",
+            "points half-way to the nearest neighbour, for N of the samples (0: all)"),
     OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also at the middle and the end of every path of FILE"),
-    OPT_FLAG("tensors", 0, &tensors, "keep the whole tensor of every point (n^4 numbers each)"),
+    OPT_FLAG("tensors", 0, &opt.tensors, "keep the whole tensor of every point (n^4 numbers each)"),
     OPT_F64("check", 0, &check, 0, 1e9, "X",
             "largest relative residual of the tensor's symmetries; a larger one ends with code 4"),
     CLI_SHARD_OPTION(shard, "points"),
@@ -44,11 +43,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_harness_space in = {0};
     geodec_geodesics paths = {0};
     geodec_riemann r = {0};
-    geodec_riemann_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
     cli_stage stage = {0};
     double *x = NULL;
     bool ref;
-    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
+    opt.seed = c->seed;
+    GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
@@ -56,19 +55,19 @@ static geodec_status run(const cli *c, geodec_err *err)
         int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
         GEODEC_TRY(geodec_foreign_read(draws, "/riemann/points", 2, shape, NULL, &x, err));
         GEODEC_TRY(stage_file(&stage, draws, err));
-        o.x = x;
-        o.given = shape[0];
+        opt.x = x;
+        opt.given = shape[0];
     }
     if (geodesics) {
         GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, geodesics, &path_file, err));
         GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
     }
     GEODEC_TRY(
-        geodec_riemann_compute(&in.metric, in.space, geodesics ? &paths : NULL, &o, c->pool, &c->hooks, &r, err));
+        geodec_riemann_compute(&in.metric, in.space, geodesics ? &paths : NULL, &opt, c->pool, &c->hooks, &r, err));
     const geodec_curvature_check *w = &r.worst;
     const double pairs = w->first_pair > w->exchange ? w->first_pair : w->exchange;
-    /* what the harness calls the Riemann tensor has no such symmetries: they are reported, not asked for */
-    /* the same code on the sphere tells a wrong tensor from one that a rough field loses in rounding */
+    /* The harness's Riemann tensor lacks these symmetries: --mode ref reports them and does not require them. The
+     * control on the sphere distinguishes a wrong tensor from a rough field that rounding spoils. */
     if (!ref && pairs > check && w->bianchi <= check && r.sphere_error <= check)
         GEODEC_THROW(GEODEC_SCARCE,
                      "the field of %lld points is too rough: rounding breaks the curvature's symmetries by %.1e, above "

@@ -11,9 +11,10 @@
 #include <math.h>
 
 static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws, *eps_list, *shard, *joined;
-static int64_t starts = 12, perturbations = 6, steps = 16, bootstrap = 1000, sphere_starts = 16;
+static int64_t starts = 12, sphere_starts = 16;
 enum { HALVINGS = 6 };
-static double dl = 0.1, slope_min = 1.8, eps_min = 0.005, eps_max = 5, tolerance = 1e-5;
+static double eps_min = 0.005, eps_max = 5, tolerance = 1e-5;
+static geodec_validity_options opt;
 static bool no_check;
 
 static const cli_option options[] = {
@@ -21,20 +22,20 @@ static const cli_option options[] = {
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
     OPT_I64("starts", 's', &starts, 1, 1e6, "N", "starts, a random choice of points"),
-    OPT_I64("perturbations", 'u', &perturbations, 1, 1e6, "N", "directions in which each start is moved"),
-    OPT_I64("steps", 'T', &steps, 1, 1e5, "N", "steps of a path"),
-    OPT_F64("dl", 0, &dl, 1e-12, 1e12, "X", "arc length of a step"),
+    OPT_I64("perturbations", 'u', &opt.perturbations, 1, 1e6, "N", "directions in which each start is moved"),
+    OPT_I64("steps", 'T', &opt.path.steps, 1, 1e5, "N", "steps of a path"),
+    OPT_F64("dl", 0, &opt.path.dl, 1e-12, 1e12, "X", "arc length of a step"),
     OPT_F64("settle", 0, &tolerance, 0, 1, "X",
             "halve the step until no propagator changes by more than X of itself, six times at most; 0 = keep it"),
     OPT_CHOICE("scheme", 0, &scheme, GEODEC_MAGNUS_CHOICES, "NAME", "exponential integrator of the propagator"),
     OPT_F64("eps-min", 0, &eps_min, 1e-9, 1e9, "X", "smallest perturbation, as g-length"),
     OPT_F64("eps-max", 0, &eps_max, 1e-9, 1e9, "X",
             "largest perturbation; eleven lengths, evenly spaced in the logarithm"),
-    OPT_STR("eps", 0, &eps_list, "LIST", "perturbations joined by commas, rising, in place of those (at most 64)"),
-    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over starts for the 95 % intervals"),
+    OPT_STR("eps", 0, &eps_list, "LIST", "perturbations joined by commas, ascending, in place of those (at most 64)"),
+    OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over starts for the 95 % intervals"),
     OPT_I64("sphere-starts", 0, &sphere_starts, 1, 1e6, "N",
             "starts of each control: unit sphere, hyperbolic space, flat torus, normal distributions"),
-    OPT_F64("slope-min", 0, &slope_min, -10, 10, "X",
+    OPT_F64("slope-min", 0, &opt.slope_min, -10, 10, "X",
             "a smaller slope of the error over the smallest three perturbations ends with code 4"),
     OPT_FLAG("no-check", 0, &no_check, "write the result whatever the slope is"),
     CLI_SWEEP_OPTIONS(shard, joined, "starts"),
@@ -47,11 +48,11 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T d.\n"
-        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. Beside\n"
-        "it stands the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors are\n"
-        "rounding) and among normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged\n"
+        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. The\n"
+        "controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors\n"
+        "are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged\n"
         "as censored when they lie outside the range. --mode ref measures as the published harness does, on its own\n"
-        "draws; for the sampled sphere the same rule with exact geometry and the right map stand beside it.",
+        "draws; for the sampled sphere it adds the same rule with exact geometry and the right map.",
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -62,25 +63,19 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_harness_space in = {0};
     geodec_validity v = {0}, sphere = {0}, cases[GEODEC_VALIDITY_CASES] = {{0}};
-    geodec_validity_options o = geodec_validity_defaults();
     cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
     bool part;
-    GEODEC_TRY(geodec_magnus_find(scheme, &o.propagate.scheme, err));
+    GEODEC_TRY(geodec_magnus_find(scheme, &opt.propagate.scheme, err));
     if (!(eps_max > eps_min)) GEODEC_THROW(GEODEC_RANGE, "--eps-max must exceed --eps-min");
-    o.path.steps = steps;
-    o.path.dl = dl;
-    o.perturbations = perturbations;
-    o.bootstrap = bootstrap;
-    o.slope_min = slope_min;
-    geodec_validity_grid(&o, 11, eps_min, eps_max);
+    geodec_validity_grid(&opt, 11, eps_min, eps_max);
     if (eps_list)
-        GEODEC_TRY(
-            geodec_numbers_parse(eps_list, "--eps", -DBL_MAX, DBL_MAX, GEODEC_VALIDITY_EPS_MAX, o.eps, &o.n_eps, err));
-    if (geodec_magnus_order(o.propagate.scheme) > 4) o.propagate.dense = GEODEC_DENSE_INTEGRATE;
+        GEODEC_TRY(geodec_numbers_parse(eps_list, "--eps", -DBL_MAX, DBL_MAX, GEODEC_VALIDITY_EPS_MAX, opt.eps,
+                                        &opt.n_eps, err));
+    if (geodec_magnus_order(opt.propagate.scheme) > 4) opt.propagate.dense = GEODEC_DENSE_INTEGRATE;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     const geodec_space *s = in.space;
     int halvings = 0;
     double settled = 0;
@@ -89,12 +84,12 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_NEW(v0, count * in.metric.n);
     GEODEC_TRY(geodec_validity_starts(&in.metric, s, count, c->seed, x0, v0, err));
     if (tolerance > 0)
-        GEODEC_TRY(geodec_validity_settle(s, &o, c->pool, &c->hooks, count, x0, v0, tolerance, HALVINGS, &halvings,
+        GEODEC_TRY(geodec_validity_settle(s, &opt, c->pool, &c->hooks, count, x0, v0, tolerance, HALVINGS, &halvings,
                                           &settled, err));
-    GEODEC_TRY(geodec_validity_run(s, &o, c->pool, &c->hooks, count, x0, v0, NULL, c->seed, &v, err));
-    GEODEC_TRY(geodec_validity_sphere(s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
+    GEODEC_TRY(geodec_validity_run(s, &opt, c->pool, &c->hooks, count, x0, v0, NULL, c->seed, &v, err));
+    GEODEC_TRY(geodec_validity_sphere(s->n, &opt, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
-        GEODEC_TRY(geodec_validity_case(w, s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));
+        GEODEC_TRY(geodec_validity_case(w, s->n, &opt, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     /* a sphere of one dimension is flat: its errors are rounding, and have no slope */
@@ -102,9 +97,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has no slope");
     if (sphere.slope_known && !sphere.slope_ok && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has slope %.2f, below %.2f",
-                     sphere.slope.value, slope_min);
-    /* An unknown slope shows nothing: neither a right map nor a wrong one. A step that did not settle measures nothing,
-     * with --no-check too. */
+                     sphere.slope.value, opt.slope_min);
+    /* An unknown slope says nothing about the map. A step that did not settle measures nothing, with --no-check too. */
     if (v.slope_known && !v.slope_ok && settled > tolerance)
         GEODEC_THROW(GEODEC_SCARCE,
                      "after %d halvings of the step propagators still change by %.1e: the field of %lld points is too "
@@ -114,12 +108,12 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_THROW(
             GEODEC_CHECK,
             "the error of the linear map has slope %.2f, below %.2f: the map is not the derivative (sphere: %.2f)",
-            v.slope.value, slope_min, sphere.slope.value);
+            v.slope.value, opt.slope_min, sphere.slope.value);
     GEODEC_TRY(stage_create(&stage, &geodec_validity_kind, err));
-    o.settles = tolerance > 0;
-    o.halvings = halvings;
-    o.settled = settled;
-    GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, stage.out, err));
+    opt.settles = tolerance > 0;
+    opt.halvings = halvings;
+    opt.settled = settled;
+    GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &opt, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     geodec_validity_say(&c->hooks, "field", &v);
     geodec_validity_say(&c->hooks, "sphere", &sphere);
@@ -147,7 +141,8 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_validity_published_draws_read(draws, &d, err));
     GEODEC_TRY(geodec_validity_published_run(&d.m, &d.p, c->pool, &c->hooks, &v, err));
     if (d.sphere)
-        GEODEC_TRY(geodec_validity_published_sphere(&d, bootstrap, c->seed, c->pool, &c->hooks, &rule, &correct, err));
+        GEODEC_TRY(
+            geodec_validity_published_sphere(&d, opt.bootstrap, c->seed, c->pool, &c->hooks, &rule, &correct, err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(
         &stage, &geodec_validity_published_kind,
@@ -175,4 +170,4 @@ static geodec_status run(const cli *c, geodec_err *err)
     return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+CLI_MAIN(opt = geodec_validity_defaults(); opt.perturbations = 6)

@@ -104,3 +104,15 @@ const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n
     geodec_mem_free(logit);
     return path;
 }
+
+int32_t world_propose(geodec_flowmap_track *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
+                      bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx, geodec_flow_draft *out)
+{
+    int32_t done = 0;
+    if (n < 1 || !geodec_flowmap_track_root(t, newest, skip, sampled)) return 0;
+    for (; done < n; done++) {
+        if (geodec_flowmap_track_children(t, done, 1, forbid, ctx, &out[done]) == 0) break;
+        if (done + 1 < n) geodec_flowmap_track_adopt(t, done, out[done].token);
+    }
+    return done;
+}

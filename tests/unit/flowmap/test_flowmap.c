@@ -273,7 +273,7 @@ static outcome follow(const geodec_flowmap *map, uint64_t seed, int64_t texts)
         for (int32_t p = 0; p < x.n; p++) {
             geodec_flow_draft d[4];
             if (p > 1 && p + 4 < x.n) {
-                const int32_t n = geodec_flowmap_track_propose(t, x.token[p], 4, -1, false, NULL, NULL, d);
+                const int32_t n = world_propose(t, x.token[p], 4, -1, false, NULL, NULL, d);
                 o.asked++;
                 for (int32_t k = 0; k < n; k++) {
                     o.reached++;
@@ -402,7 +402,7 @@ Test(flowmap, the_current_text_is_learned)
     geodec_flowmap_track *t = NULL;
     geodec_flow_draft d[8];
     test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
-    cr_assert_eq(geodec_flowmap_track_propose(t, 5, 4, -1, false, NULL, NULL, d), 0); /* no state yet */
+    cr_assert_eq(world_propose(t, 5, 4, -1, false, NULL, NULL, d), 0); /* no state yet */
     /* a phrase that is not in the store (token 2 is in no text), twice */
     const int32_t phrase[] = {1, 2, 5, 2, 9, 2, 7, 2, 5, 2, 9};
     float state[WORLD_D];
@@ -411,7 +411,7 @@ Test(flowmap, the_current_text_is_learned)
             state[c] = (float)sin((double)(phrase[p] * 7 + c) + (p > 0 ? phrase[p - 1] : 0));
         test_ok(geodec_flowmap_track_push(t, phrase[p], -1, state, &err), &err);
     }
-    const int32_t n = geodec_flowmap_track_propose(t, 2, 2, -1, false, NULL, NULL, d);
+    const int32_t n = world_propose(t, 2, 2, -1, false, NULL, NULL, d);
     cr_assert_eq(n, 2);
     cr_assert_eq(d[0].token, 7);
     cr_assert(d[0].own);
@@ -419,7 +419,7 @@ Test(flowmap, the_current_text_is_learned)
     cr_assert_eq(geodec_flowmap_track_push(t, WORLD_VOCAB, -1, state, &err), GEODEC_RANGE);
     test_ok(geodec_flowmap_track_begin(t, &err), &err); /* forgotten */
     test_ok(geodec_flowmap_track_push(t, 1, -1, state, &err), &err);
-    cr_assert_eq(geodec_flowmap_track_propose(t, 2, 2, -1, false, NULL, NULL, d), 0);
+    cr_assert_eq(world_propose(t, 2, 2, -1, false, NULL, NULL, d), 0);
     geodec_flowmap_track_destroy(t);
     geodec_flowmap_clear(&map);
 }
@@ -441,9 +441,9 @@ Test(flowmap, a_forbidden_token_is_not_drafted)
     test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
     world_text x = world_write(77, 0, LENGTH, 0);
     for (int32_t p = 0; p < x.n; p++) {
-        if (p > 1 && geodec_flowmap_track_propose(t, x.token[p], 1, -1, false, NULL, NULL, d) == 1) {
+        if (p > 1 && world_propose(t, x.token[p], 1, -1, false, NULL, NULL, d) == 1) {
             const int32_t free_choice = d[0].token;
-            if (geodec_flowmap_track_propose(t, x.token[p], 2, -1, false, no_evens, &asked, d) > 0) {
+            if (world_propose(t, x.token[p], 2, -1, false, no_evens, &asked, d) > 0) {
                 cr_assert_eq(d[0].token % 2, 1);
                 if (free_choice % 2) cr_assert_eq(d[0].token, free_choice);
                 changed += d[0].token != free_choice;

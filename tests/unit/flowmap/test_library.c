@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "flowmap/flow_world.h"
 #include "flowmap/flowmap_internal.h"
-#include "flowmap/library_internal.h"
+#include "flowmap/library.h"
 #include "flowmap/track.h"
 #include "io/file.h"
 #include "io/h5.h"
@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 enum { TEXTS = 40, LENGTH = 60, SMALL = 70000 };
+/* Layout of the file: flowmap/library.h. */
+enum { HEAD = 256 };
+static int64_t slot_bytes(int64_t dims) { return (48 + dims + 7) / 8 * 8; }
 static const char *const MAP = "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc";
 
 static geodec_flowmap small_map(void)
@@ -185,7 +188,7 @@ Test(flowgrown, a_cut_or_torn_file_loses_the_records_that_were_hit_and_a_damaged
     geodec_flowmap map = small_map();
     const char *path = test_tmp("torn.grown");
     geodec_flowmap_library *g = opened(&map, path);
-    const int64_t slot = geodec__flowmap_library_slot(map.dims), records = 9;
+    const int64_t slot = slot_bytes(map.dims), records = 9;
     geodec_rng r = geodec_rng_stream(2, 0);
     for (int64_t i = 0; i < records; i++) {
         const geodec_flowmap_library_record x = random_record(&map, &r);
@@ -194,19 +197,18 @@ Test(flowgrown, a_cut_or_torn_file_loses_the_records_that_were_hit_and_a_damaged
     geodec_flowmap_library_close(g);
     size_t n;
     char *good = bytes_of(path, &n);
-    cr_assert_eq(n, (size_t)(GEODEC__GROWN_HEAD + records * slot));
+    cr_assert_eq(n, (size_t)(HEAD + records * slot));
     for (size_t cut = 1; cut <= n; cut++) {
         int warnings = 0;
         const geodec_hooks hooks = {.ctx = &warnings, .log = count_warning};
         write_file(path, good, cut);
         const geodec_status st = geodec_flowmap_library_open(&map, MAP, path, SMALL, &hooks, &g, &err);
-        if (cut < GEODEC__GROWN_HEAD) {
+        if (cut < HEAD) {
             cr_assert_eq(st, GEODEC_FORMAT);
             continue;
         }
         test_ok(st, &err);
-        const int64_t left = (int64_t)(cut - GEODEC__GROWN_HEAD) / slot,
-                      over = (int64_t)(cut - GEODEC__GROWN_HEAD) % slot;
+        const int64_t left = (int64_t)(cut - HEAD) / slot, over = (int64_t)(cut - HEAD) % slot;
         cr_assert_eq(geodec_flowmap_library_summary(g).records, left);
         cr_assert_eq(geodec_flowmap_library_end(g), left);
         cr_assert_eq(warnings, over > 0);
@@ -218,11 +220,11 @@ Test(flowgrown, a_cut_or_torn_file_loses_the_records_that_were_hit_and_a_damaged
         bad[at] ^= (char)(1 << at % 8);
         write_file(path, bad, n);
         const geodec_status st = geodec_flowmap_library_open(&map, MAP, path, SMALL, NULL, &g, &err);
-        if (at < GEODEC__GROWN_HEAD) {
+        if (at < HEAD) {
             cr_assert_eq(st, GEODEC_FORMAT, "byte %zu: %s", at, geodec_status_name(st));
         } else {
             test_ok(st, &err);
-            const bool padding = (int64_t)(at - GEODEC__GROWN_HEAD) % slot >= 48 + map.dims;
+            const bool padding = (int64_t)(at - HEAD) % slot >= 48 + map.dims;
             cr_assert_eq(geodec_flowmap_library_summary(g).records, records - !padding);
             geodec_flowmap_library_close(g);
         }
@@ -258,10 +260,12 @@ Test(flowgrown, another_model_map_or_bound_and_a_second_writer_are_refused)
     cr_assert_eq(geodec_flowmap_library_open(&map, MAP, "/nowhere/at/all", 0, NULL, &g, &err), GEODEC_NOTFOUND);
     write_file(path, "", 0); /* an empty file is a new library */
     g = opened(&map, path);
+    const int64_t room = geodec_flowmap_library_summary(g).room;
     geodec_flowmap_library_close(g);
     g = NULL;
     test_ok(geodec_flowmap_library_open(&map, MAP, path, 0, NULL, &g, &err), &err); /* the file's own bound */
-    cr_assert_eq(geodec_flowmap_library_summary(g).room, geodec__flowmap_library_room(&map, SMALL));
+    cr_assert_eq(geodec_flowmap_library_summary(g).room, room);
+    cr_assert(room > 0 && HEAD + room * slot_bytes(map.dims) <= SMALL);
     geodec_flowmap_library_close(g);
     geodec_flowmap_clear(&map);
 }
@@ -283,8 +287,7 @@ static double follow(const geodec_flowmap *map, geodec_flowmap_library *g, int64
             const int32_t token = WORLD_VOCAB - 1 - x.token[p], argmax = WORLD_VOCAB - 1 - x.argmax[p];
             if (p > 2 && p % every == 0) {
                 asked++;
-                right +=
-                    geodec_flowmap_track_propose(t, token, n, -1, false, NULL, NULL, d) > 0 && d[0].token == argmax;
+                right += world_propose(t, token, n, -1, false, NULL, NULL, d) > 0 && d[0].token == argmax;
             }
             test_ok(geodec_flowmap_track_push(t, token, p > 2 ? argmax : -1, x.state + p * WORLD_D, &err), &err);
         }

@@ -51,8 +51,8 @@ static double worst(const exact *e, geodec_geodesic_options o, int64_t refine, d
         geodec_path_report rep;
         test_ok(geodec_geodesic_path(&e->a.space.base, &o, e->x0 + p * n, e->v0 + p * n, xs, vs, NULL, &rep, &err),
                 &err);
-        cr_assert_eq(rep.status, GEODEC_PATH_OK, "%s path %lld: %s, drift %g", e->a.group, (long long)p,
-                     geodec_geodesic_status_text(rep.status), rep.drift);
+        cr_assert_eq(rep.status, GEODEC_PATH_OK, "%s path %lld: status %d, drift %g", e->a.group, (long long)p,
+                     (int)rep.status, rep.drift);
         cr_assert_eq(rep.good, o.steps);
         *drift = fmax(*drift, rep.drift);
         for (int64_t k = 0; k < e->nodes; k++)
@@ -137,7 +137,7 @@ Test(geodesic, breakdown_has_a_status_and_no_nan)
         geodec_err err = {0};
         o.method = method ? GEODEC_GEODESIC_ADAPTIVE : GEODEC_GEODESIC_RK4;
         test_ok(geodec_geodesic_path(&s, &o, (double[]){1, 0}, (double[]){-1, 0}, xs, vs, speed2, &rep, &err), &err);
-        cr_assert_eq(rep.status, GEODEC_PATH_NONFINITE, "%s", geodec_geodesic_status_text(rep.status));
+        cr_assert_eq(rep.status, GEODEC_PATH_NONFINITE, "%d", (int)rep.status);
         cr_assert(rep.good >= 8 && rep.good < 16, "good = %lld", (long long)rep.good);
         for (int i = 0; i < 34; i++) cr_assert(isfinite(xs[i]) && isfinite(vs[i]));
         for (int k = 0; k <= 16; k++) {

@@ -5,7 +5,6 @@
 #include "geometry/bumps.h"
 #include "geometry/curvature.h"
 #include "geometry/field.h"
-#include "geometry/jacobi.h"
 #include "geometry/propagate.h"
 #include "support/goldens.h"
 #include "support/support.h"
@@ -32,8 +31,8 @@ Test(propagate, generator_is_the_jacobi_equation)
             j[i] = geodec_rng_normal(&r);
             w[i] = geodec_rng_normal(&r);
         }
-        double *scratch = geodec_mem_new(geodec_jacobi_scratch(N), sizeof *scratch);
-        test_ok(geodec_jacobi_generators(&b.base, 1, x, v, a, scratch, &err), &err);
+        double *scratch = geodec_mem_new(geodec_propagate_generators_scratch(N), sizeof *scratch);
+        test_ok(geodec_propagate_generators(&b.base, 1, x, v, a, scratch, &err), &err);
         geodec_mem_free(scratch);
         test_ok(b.base.at(&b.base, x, NULL, NULL, gamma, &err), &err);
         test_ok(geodec_space_dgamma(&b.base, x, dgamma, &err), &err);

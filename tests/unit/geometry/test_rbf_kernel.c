@@ -4,6 +4,7 @@
 #include "geometry/curvature.h"
 #include "geometry/rbf_internal.h"
 #include "geometry/rbf_kernel_internal.h"
+#include "geometry/rbf_reference.h"
 #include "linalg/expm.h"
 #include "support/support.h"
 
@@ -52,7 +53,7 @@ static geodec_status plain_at(const geodec_space *s, const double *x, double *g,
     const plain *p = (const plain *)(const void *)s;
     geodec_status st = GEODEC_OK;
     double own[MAX * MAX], own_d[MAX * MAX * MAX];
-    GEODEC_TRY(geodec_rbf_reference((const geodec_rbf *)(const void *)p->inner, x, own, own_d, err));
+    GEODEC_TRY(rbf_reference((const geodec_rbf *)(const void *)p->inner, x, own, own_d, err));
     if (gamma) GEODEC_TRY(geodec_space_christoffel(s->n, own, own_d, gamma, err));
     if (g) memcpy(g, own, (size_t)(s->n * s->n) * sizeof *g);
     if (dg) memcpy(dg, own_d, (size_t)(s->n * s->n * s->n) * sizeof *dg);
@@ -98,7 +99,7 @@ static void compare(int64_t N, int64_t n, double spread, double sigma)
             bool here;
             test_ok(geodec__rbf_first(f, x, g, dg, &here, &err), &err);
             cr_assert(here);
-            test_ok(geodec_rbf_reference(f, x, g0, dg0, &err), &err);
+            test_ok(rbf_reference(f, x, g0, dg0, &err), &err);
             cr_expect_lt(worst(n2, g, g0), 1e-12, "%s n %d: g %g", sets[k]->name, (int)n, worst(n2, g, g0));
             cr_expect_lt(worst(n3, dg, dg0), 1e-9, "%s n %d: dg %g", sets[k]->name, (int)n, worst(n3, dg, dg0));
             test_ok(geodec_space_path(s, 1, x, v, &speed2, a, work, &err), &err);
@@ -156,17 +157,17 @@ Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
     geodec_rbf *f = field(N, n, 1, 0.05, 11);
     geodec_err err = {0};
     for (uint64_t q = 0; q < 30; q++) {
-        double x[3], g[9], dg[27], g0[9], dg0[27], d2, least = INFINITY;
+        double x[3], g[9], dg[27], g0[9], dg0[27], least = INFINITY;
         geodec_rng r = geodec_rng_stream(5, geodec_rng_id("tree test", q));
         for (int64_t i = 0; i < n; i++) x[i] = (q == 29 ? 9 : 1) * geodec_rng_normal(&r);
-        int64_t nearest, first = -1, inside = 0;
-        test_ok(geodec_rbf_locate(f, x, &d2, &nearest, NULL, &err), &err);
+        int64_t where, first = -1, inside = 0;
+        const double d2 = geodec__rbf_tree_nearest(f->tree, x, &where);
         for (int64_t p = 0; p < N; p++) {
             double d = 0;
             for (int64_t a = 0; a < n; a++) d += (geodec_rbf_site(f, p)[a] - x[a]) * (geodec_rbf_site(f, p)[a] - x[a]);
             if (d < least) least = d, first = p;
         }
-        cr_assert_eq(nearest, first);
+        cr_assert_eq(geodec__rbf_tree_order(f->tree)[where], first);
         cr_assert_eq(d2, least);
         const double radius2 = least + 0.25;
         int32_t index[5000];
@@ -180,7 +181,7 @@ Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
         bool here;
         test_ok(geodec__rbf_first(f, x, g, dg, &here, &err), &err);
         cr_assert(here);
-        test_ok(geodec_rbf_reference(f, x, g0, dg0, &err), &err);
+        test_ok(rbf_reference(f, x, g0, dg0, &err), &err);
         cr_expect_lt(worst(9, g, g0), 1e-12);
         /* the plain loops lose what a site of nearly all the weight is off the mean: its natural size is |g| / sigma */
         for (int i = 0; i < 27; i++) cr_expect_lt(fabs(dg[i] - dg0[i]), 1e-13 * test_max_abs(g0, 9) / 0.05);

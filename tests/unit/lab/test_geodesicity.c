@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "geometry/closed_forms.h"
 #include "geometry/space_closed.h"
 #include "lab/geodesicity/correct.h"
 #include "linalg/expm.h"
@@ -80,7 +81,7 @@ Test(geodesicity, geodesics_of_a_sphere_are_found_to_be_geodesics)
         double x0[N], v0[N];
         draw(p, x0, v0);
         for (int k = 0; k < LENGTH; k++)
-            test_ok(geodec_space_conformal_geodesic(&sphere, x0, v0, k, w->x + (p * LENGTH + k) * N, &err), &err);
+            test_ok(closed_geodesic(&sphere, x0, v0, k, w->x + (p * LENGTH + k) * N, &err), &err);
     }
     test_ok(geodec_geodesicity_run(&w->t, &w->f, &w->o, NULL, NULL, &count, &g, &err), &err);
     cr_assert(count == 1 && g->place == -1 && g->ahead == 4 && g->texts > 5 && g->texts < TEXTS);

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/metric.h"
+#include "geometry/closed_forms.h"
 #include "geometry/geodesic.h"
 #include "geometry/space_closed.h"
 #include "lab/harness/manifold.h"
@@ -94,8 +95,8 @@ Test(hjb, order_on_the_sphere)
         const double h = k ? 0.025 : 0.05;
         double xs[NODES * N], ys[NODES * N], total[NODES - 2], q[NODES - 2], j2[NODES - 2];
         for (int t = 0; t < NODES; t++) {
-            test_ok(geodec_space_conformal_geodesic(&s, x0, v0, t * h, xs + t * N, &err), &err);
-            test_ok(geodec_space_conformal_geodesic(&s, y0, v0, t * h, ys + t * N, &err), &err);
+            test_ok(closed_geodesic(&s, x0, v0, t * h, xs + t * N, &err), &err);
+            test_ok(closed_geodesic(&s, y0, v0, t * h, ys + t * N, &err), &err);
         }
         const geodec_residual_parts parts = {.total = total};
         test_ok(geodec_residual_path(&s.base, NODES, xs, &parts, &err), &err);

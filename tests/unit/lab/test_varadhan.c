@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "geometry/closed_forms.h"
 #include "geometry/space_closed.h"
 #include "lab/varadhan/correct.h"
 #include "linalg/expm.h"
@@ -50,7 +51,7 @@ static world *begin(void)
             const double turn = 6.283185307179586 * geodec_rng_uniform(&r), length = 0.2 + 0.5 * geodec_rng_uniform(&r);
             v[0] = length * cos(turn);
             v[1] = length * sin(turn);
-            test_ok(geodec_space_conformal_geodesic(&w->sphere, x, v, 1, x + (k + 1) * N, &err), &err);
+            test_ok(closed_geodesic(&w->sphere, x, v, 1, x + (k + 1) * N, &err), &err);
         }
         w->text[i] = i / 4;
     }

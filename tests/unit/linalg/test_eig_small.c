@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/eig.h"
-#include "linalg/eig_internal.h"
+#include "linalg/small_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -65,16 +65,16 @@ Test(linalg, small_symmetric_eigenproblems)
 
 Test(linalg, small_eigenproblems_have_the_same_bits_on_every_instruction_set)
 {
-    const geodec__eig_kernels *best = geodec__eig_best();
-    const geodec__eig_kernels *const all[] = {&geodec__eig_avx2, &geodec__eig_avx512};
+    const geodec__small_kernels *best = geodec__small_best();
+    const geodec__small_kernels *const all[] = {&geodec__small_avx2, &geodec__small_avx512};
     double a[MAX * MAX], v[MAX * MAX], w[MAX], v2[MAX * MAX], w2[MAX];
     double *work = geodec_mem_new(geodec__eig_small_work(MAX) + 1, sizeof *work);
     for (size_t k = 0; k < 2; k++) {
-        if (best == &geodec__eig_scalar || (k == 1 && best != all[1])) continue;
+        if (best == &geodec__small_scalar || (k == 1 && best != all[1])) continue;
         for (int kind = 0; kind < KINDS; kind++)
             for (int n = 1; n <= MAX; n++) {
                 fill(kind, n, a);
-                cr_assert(geodec__eig_scalar.eig(n, a, w, v, work));
+                cr_assert(geodec__small_scalar.eig(n, a, w, v, work));
                 cr_assert(all[k]->eig(n, a, w2, v2, work + 1)); /* work need not be aligned */
                 cr_assert_arr_eq(w, w2, (size_t)n * sizeof *w, "%s kind %d n %d", all[k]->name, kind, n);
                 cr_assert_arr_eq(v, v2, (size_t)(n * n) * sizeof *v, "%s kind %d n %d", all[k]->name, kind, n);

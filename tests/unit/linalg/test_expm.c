@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "linalg/expm.h"
 #include "linalg/expm_exact.h"
-#include "linalg/expm_internal.h"
+#include "linalg/small_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -59,18 +59,18 @@ Test(linalg, expm_has_the_same_bits_on_every_instruction_set)
 {
     static const int sizes[] = {1, 3, 8, 11, 16, 29, 34, 42, 49, 57, 64};
     static double a[64 * 64], e[64 * 64], f[64 * 64];
-    const geodec__expm_kernels *best = geodec__expm_best();
-    const geodec__expm_kernels *const all[] = {&geodec__expm_scalar, &geodec__expm_avx2, &geodec__expm_avx512};
+    const geodec__small_kernels *best = geodec__small_best();
+    const geodec__small_kernels *const all[] = {&geodec__small_scalar, &geodec__small_avx2, &geodec__small_avx512};
     int compared = 0;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        if (!all[k]->expm || (all[k] != &geodec__expm_scalar && best == &geodec__expm_scalar)) continue;
-        if (all[k] == &geodec__expm_avx512 && best != &geodec__expm_avx512) continue;
+        if (!all[k]->expm || (all[k] != &geodec__small_scalar && best == &geodec__small_scalar)) continue;
+        if (all[k] == &geodec__small_avx512 && best != &geodec__small_avx512) continue;
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (double norm = 1e-5; norm < 50; norm *= 7) {
                 const int64_t n = sizes[s];
                 double x, y, *work = geodec_mem_new(geodec__expm_small_work(n) + 1, sizeof *work);
                 fill(0, (int)n, norm, 7, a);
-                cr_assert_eq(geodec__expm_scalar.expm(n, a, e, work, &x), GEODEC__EXPM_OK);
+                cr_assert_eq(geodec__small_scalar.expm(n, a, e, work, &x), GEODEC__EXPM_OK);
                 cr_assert_eq(all[k]->expm(n, a, f, work + 1, &y), GEODEC__EXPM_OK); /* work need not be aligned */
                 cr_assert_eq(memcmp(e, f, (size_t)(n * n) * sizeof *e), 0, "%s n %d norm %g", all[k]->name, (int)n,
                              norm);
@@ -118,8 +118,8 @@ Test(linalg, expm_of_decaying_matrices_is_exact_to_rounding)
 Test(linalg, expm_product_is_the_sum_in_order_on_every_instruction_set)
 {
     static double a[64 * 64], b[64 * 64], c[64 * 64], by_kernel[64 * 64];
-    const geodec__expm_kernels *best = geodec__expm_best();
-    const geodec__expm_kernels *const all[] = {&geodec__expm_scalar, &geodec__expm_avx2, &geodec__expm_avx512};
+    const geodec__small_kernels *best = geodec__small_best();
+    const geodec__small_kernels *const all[] = {&geodec__small_scalar, &geodec__small_avx2, &geodec__small_avx512};
     for (int n = 1; n <= 64; n += n % 8 == 0 ? 1 : 7 - n % 8 + 1) { /* 1, 8, 9, 16, 17 .. 64 */
         fill(0, n, 1, 3, a);
         fill(0, n, 2, 4, b);
@@ -137,8 +137,8 @@ Test(linalg, expm_product_is_the_sum_in_order_on_every_instruction_set)
                     cr_assert_leq(fabs(c[i * n + j] - sum), 1e-14 * size);
             }
         for (size_t k = 0; k < sizeof all / sizeof *all && n % 8 == 0; k++) {
-            if (!all[k]->product || (all[k] != &geodec__expm_scalar && best == &geodec__expm_scalar)) continue;
-            if (all[k] == &geodec__expm_avx512 && best != &geodec__expm_avx512) continue;
+            if (!all[k]->product || (all[k] != &geodec__small_scalar && best == &geodec__small_scalar)) continue;
+            if (all[k] == &geodec__small_avx512 && best != &geodec__small_avx512) continue;
             all[k]->product(n, a, b, by_kernel);
             cr_assert_eq(memcmp(c, by_kernel, (size_t)(n * n) * sizeof *c), 0, "%s n %d", all[k]->name, n);
         }
