@@ -62,8 +62,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     if (count < 9 || count > GEODEC_PUBLISHED_BLOCKS_LIST || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
         GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)count, (long long)n);
     GEODEC_NEW(velocity, GEODEC_PUBLISHED_BLOCKS_LIST * n);
-    GEODEC_NEW(anchor, GEODEC_PUBLISHED_BLOCKS_LIST);
-    GEODEC_NEW(query, GEODEC_PUBLISHED_BLOCKS_LIST);
+    GEODEC_NEW_EACH(GEODEC_PUBLISHED_BLOCKS_LIST, anchor, query);
     GEODEC_NEW(taken, count);
     GEODEC_TRY(
         geodec_blocks_published_anchors(anchor_file, c->seed, count, n, anchor, velocity, &n_anchor, taken, err));
@@ -85,11 +84,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
         100 * last->shift);
 done:
     stage_end(&stage);
-    geodec_mem_free(point);
-    geodec_mem_free(velocity);
-    geodec_mem_free(anchor);
-    geodec_mem_free(query);
-    geodec_mem_free(taken);
+    GEODEC_FREE(point, velocity, anchor, query, taken);
     return st;
 }
 

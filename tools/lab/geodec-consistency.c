@@ -70,9 +70,7 @@ done:
     stage_end(&stage);
     geodec_cloud_clear(&cloud);
     geodec_consistency_clear(&r);
-    geodec_mem_free(x);
-    geodec_mem_free(unit);
-    geodec_mem_free(unit_of_row);
+    GEODEC_FREE(x, unit, unit_of_row);
     return st;
 }
 

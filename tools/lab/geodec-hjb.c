@@ -85,8 +85,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_harness_space_close(&in);
-    geodec_mem_free(basis);
-    geodec_mem_free(mean);
+    GEODEC_FREE(basis, mean);
     return st;
 }
 

@@ -81,8 +81,7 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_harness_manifold_clear(&m);
-    geodec_mem_free(point);
-    geodec_mem_free(permutation);
+    GEODEC_FREE(point, permutation);
     return st;
 }
 

@@ -130,9 +130,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_harness_manifold_clear(&m);
-    geodec_mem_free(point);
-    geodec_mem_free(query);
-    geodec_mem_free(holdout);
+    GEODEC_FREE(point, query, holdout);
     return st;
 }
 

@@ -117,14 +117,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
         const double *a0 = state(j, &j->anchor[a], 0);
         for (int64_t i = 0; i < n; i++) v[i] = a0[i] - x0[i];
         const double d = geodec__norm2(n, g, v);
-        if (count == k && d >= near[k - 1]) continue;
-        int64_t at = count < k ? count++ : k - 1;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            top[at] = top[at - 1];
-        }
-        near[at] = d;
-        top[at] = a;
+        geodec__keep_nearest(k, &count, near, top, d, a);
     }
     for (int64_t i = 0; i < k; i++) memcpy(start + i * n, state(j, &j->anchor[top[i]], 0), (size_t)n * sizeof *start);
     memcpy(l, g, sizeof *l * (size_t)(n * n));
@@ -210,30 +203,19 @@ static geodec_status estimates(const job *j, geodec_blocks *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t blocks = j->o->blocks;
-    double *sums = NULL;
-    int64_t *group = NULL, groups = 0;
-    GEODEC_NEW(sums, 2 * j->queries);
-    GEODEC_NEW(group, j->queries);
-    for (int64_t q = 0; q < j->queries; q++) { /* windows of one text follow each other */
-        if (q > 0 && j->query[q].text != j->query[q - 1].text) groups++;
-        group[q] = groups;
-    }
-    groups++;
-    r->texts = groups;
-    for (int64_t b = 0; b < blocks; b++) {
+    geodec_text_sums sums = {0};
+    GEODEC_TRY(geodec_text_sums_reserve(&sums, j->queries, err));
+    for (int64_t q = 0; q < j->queries; q++) r->texts += q == 0 || j->query[q].text != j->query[q - 1].text;
+    for (int64_t b = 0; b < blocks; b++)
         for (int p = 0; p < P; p++) {
-            memset(sums, 0, (size_t)(2 * j->queries) * sizeof *sums);
-            for (int64_t q = 0; q < j->queries; q++) {
-                sums[group[q]] += j->miss[(q * blocks + b) * P + p];
-                sums[j->queries + group[q]] += j->moved[q * blocks + b];
-            }
-            GEODEC_TRY(geodec_stats_ratio(groups, sums, sums + j->queries, j->o->replicates, j->o->seed,
-                                          geodec_rng_id("blocks", (uint64_t)b), &r->error[p][b], err));
+            for (int64_t q = 0; q < j->queries; q++)
+                geodec_text_sums_add(&sums, j->query[q].text, j->miss[(q * blocks + b) * P + p],
+                                     j->moved[q * blocks + b]);
+            GEODEC_TRY(geodec_text_sums_ratio(&sums, j->o->replicates, j->o->seed, geodec_rng_id("blocks", (uint64_t)b),
+                                              &r->error[p][b], NULL, err));
         }
-    }
 done:
-    geodec_mem_free(sums);
-    geodec_mem_free(group);
+    geodec_text_sums_clear(&sums);
     return st;
 }
 
@@ -286,9 +268,6 @@ geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories
     GEODEC_TRY(estimates(&j, &r, err));
     *out = r;
 done:
-    geodec_mem_free(anchor);
-    geodec_mem_free(query);
-    geodec_mem_free(block);
-    geodec_mem_free(broken);
+    GEODEC_FREE(anchor, query, block, broken);
     return st;
 }

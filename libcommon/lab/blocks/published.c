@@ -99,14 +99,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
     for (int64_t a = 0; a < j->anchors; a++) {
         double d;
         GEODEC_TRY(distance(j->m, x, j->point + j->anchor[a] * n, &d, err));
-        if (count == TOP && d >= near[TOP - 1]) continue;
-        int64_t at = count < TOP ? count++ : TOP - 1;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            top[at] = top[at - 1];
-        }
-        near[at] = d;
-        top[at] = a;
+        geodec__keep_nearest(TOP, &count, near, top, d, a);
     }
     j->near[q] = near[0];
     int64_t different = 0;

@@ -37,8 +37,7 @@ typedef struct halves {
 static void halves_clear(halves *h)
 {
     for (int i = 0; i < 2; i++) {
-        geodec_mem_free(h->row[i]);
-        geodec_mem_free(h->x[i]);
+        GEODEC_FREE(h->row[i], h->x[i]);
         geodec_metric_clear(&h->metric[i]);
     }
     geodec_three_metrics_clear(&h->fields);
@@ -155,46 +154,35 @@ static geodec_status shares(geodec_consistency *c, const int32_t *unit, const ge
 {
     enum { ORDER, STEP, SCORE, GAIN, SHARES };
     geodec_status st = GEODEC_OK;
-    double *sum = NULL, *states = NULL, *steps = NULL;
-    int64_t *group = NULL;
-    GEODEC_NEW(group, c->held_out);
+    geodec_text_sums sums[SHARES] = {{0}};
     c->units = 0;
-    for (int64_t i = 0; i < c->held_out; i++) {
-        if (i == 0 || unit[c->row[i]] != unit[c->row[i - 1]]) c->units++;
-        group[i] = c->units - 1;
-    }
+    for (int64_t i = 0; i < c->held_out; i++) c->units += i == 0 || unit[c->row[i]] != unit[c->row[i - 1]];
     if (c->units < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld texts in the second half; at least 2 are needed", (long long)c->units);
-    GEODEC_NEW(states, c->units);
-    GEODEC_NEW(steps, c->units);
-    GEODEC_NEW(sum, METRICS * SHARES * c->units);
-    for (int64_t i = 0; i < c->held_out; i++) {
-        double fitted = 0;
-        states[group[i]] += 1;
-        for (int k = 0; k < METRICS; k++) {
-            const double ratio = c->step_ratio[k * c->held_out + i];
-            const bool order = c->discordance[k * c->held_out + i] <= o->tau, step = fabs(ratio - 1) <= o->tau;
-            const bool both = order && (step || !(ratio > 0));
-            double *at = sum + (int64_t)k * SHARES * c->units + group[i];
-            if (k == 0) fitted = both;
-            if (k == 0 && ratio > 0) steps[group[i]] += 1;
-            at[ORDER * c->units] += order;
-            at[STEP * c->units] += ratio > 0 && step;
-            at[SCORE * c->units] += both;
-            at[GAIN * c->units] += fitted - both;
-        }
-    }
+    for (int s = 0; s < SHARES; s++) GEODEC_TRY(geodec_text_sums_reserve(&sums[s], c->held_out, err));
     for (int k = 0; k < METRICS; k++) {
         geodec_estimate *to[SHARES] = {&c->order[k], &c->step[k], &c->score[k], &c->gain[k]};
+        for (int64_t i = 0; i < c->held_out; i++) {
+            bool order[2], step[2], both[2]; /* of the fitted metric, of this one */
+            const int32_t text = unit[c->row[i]];
+            const double ratio = c->step_ratio[k * c->held_out + i];
+            for (int own = 0; own < 2; own++) {
+                const int64_t at = own * k * c->held_out + i;
+                order[own] = c->discordance[at] <= o->tau;
+                step[own] = fabs(c->step_ratio[at] - 1) <= o->tau;
+                both[own] = order[own] && (step[own] || !(c->step_ratio[at] > 0));
+            }
+            geodec_text_sums_add(&sums[ORDER], text, order[1], 1);
+            geodec_text_sums_add(&sums[STEP], text, ratio > 0 && step[1], c->step_ratio[i] > 0);
+            geodec_text_sums_add(&sums[SCORE], text, both[1], 1);
+            geodec_text_sums_add(&sums[GAIN], text, both[0] - both[1], 1);
+        }
         for (int s = 0; s < SHARES; s++)
-            GEODEC_TRY(geodec_stats_ratio(c->units, sum + (k * SHARES + s) * c->units, s == STEP ? steps : states,
-                                          o->replicates, o->seed, geodec_rng_id("consistency", 0), to[s], err));
+            GEODEC_TRY(geodec_text_sums_ratio(&sums[s], o->replicates, o->seed, geodec_rng_id("consistency", 0), to[s],
+                                              NULL, err));
     }
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(states);
-    geodec_mem_free(steps);
-    geodec_mem_free(group);
+    for (int s = 0; s < SHARES; s++) geodec_text_sums_clear(&sums[s]);
     return st;
 }
 
@@ -218,8 +206,7 @@ geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x,
     c.k = h.metric[1].k;
     c.fitted = h.count[0];
     c.held_out = h.count[1];
-    GEODEC_NEW(c.discordance, METRICS * c.held_out);
-    GEODEC_NEW(c.step_ratio, METRICS * c.held_out);
+    GEODEC_NEW_EACH(METRICS * c.held_out, c.discordance, c.step_ratio);
     GEODEC_NEW(own, n * n);
     GEODEC_NEW(work, 2 * c.k);
     c.row = h.row[1];
@@ -231,20 +218,16 @@ geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x,
     }
     if (c.steps == 0) GEODEC_THROW(GEODEC_SCARCE, "no held-out state has a next one");
     GEODEC_TRY(shares(&c, unit, o, err));
-    *out = c;
-    c = (geodec_consistency){0};
+    GEODEC_MOVE(*out, c);
 done:
     geodec_consistency_clear(&c);
     halves_clear(&h);
-    geodec_mem_free(own);
-    geodec_mem_free(work);
+    GEODEC_FREE(own, work);
     return st;
 }
 
 void geodec_consistency_clear(geodec_consistency *c)
 {
-    geodec_mem_free(c->row);
-    geodec_mem_free(c->discordance);
-    geodec_mem_free(c->step_ratio);
+    GEODEC_FREE(c->row, c->discordance, c->step_ratio);
     *c = (geodec_consistency){0};
 }

@@ -109,8 +109,7 @@ static geodec_status count(const geodec_coverage_published_splits *s, const doub
         }
     }
 done:
-    geodec_mem_free(distance);
-    geodec_mem_free(share);
+    GEODEC_FREE(distance, share);
     return st;
 }
 
@@ -149,13 +148,9 @@ static geodec_status reserve(const geodec_coverage_published_splits *s, geodec_c
     GEODEC_NEW(c->cached, S);
     GEODEC_NEW(c->eps, E);
     GEODEC_NEW(c->closed_form, S);
-    GEODEC_NEW(c->null_mean, S * E);
-    GEODEC_NEW(c->null_sd, S * E);
-    GEODEC_NEW(c->z, S * E);
+    GEODEC_NEW_EACH(S * E, c->null_mean, c->null_sd, c->z);
     for (int v = 0; v < V; v++) {
-        GEODEC_NEW(c->hit[v], S * E);
-        GEODEC_NEW(c->p10[v], S * E);
-        GEODEC_NEW(c->p90[v], S * E);
+        GEODEC_NEW_EACH(S * E, c->hit[v], c->p10[v], c->p90[v]);
         GEODEC_NEW(c->distance[v], S);
     }
     memcpy(c->cached, s->cached, (size_t)S * sizeof *c->cached);
@@ -189,9 +184,7 @@ static geodec_status run_nulls(const geodec_coverage_published_splits *s, const 
         c->z[i] = nulls > 1 ? (c->hit[GEODEC_PUBLISHED_ONCE][i] - c->null_mean[i]) / fmax(c->null_sd[i], one) : 0;
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(all);
-    geodec_mem_free(column);
+    GEODEC_FREE(x, all, column);
     return st;
 }
 
@@ -214,8 +207,7 @@ geodec_status geodec_coverage_published_compute(const geodec_coverage_published_
     for (int64_t f = 0; f < s->shares; f++)
         c.closed_form[f] = geodec_coverage_closed_form(s->points, o->k, s->cached[f]);
     GEODEC_TRY(run_nulls(s, o, nulls, seed, pool, hooks, g, &c, err));
-    *out = c;
-    c = (geodec_coverage_published){0};
+    GEODEC_MOVE(*out, c);
 done:
     geodec_mem_free(g);
     geodec_coverage_published_clear(&c);

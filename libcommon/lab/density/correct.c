@@ -73,9 +73,7 @@ static geodec_status split(int64_t points, const int32_t *sequence, const geodec
     geodec_status st = GEODEC_OK;
     int64_t *index = NULL, *order = NULL;
     uint8_t *held = NULL;
-    GEODEC_NEW(t->of, points);
-    GEODEC_NEW(t->online, points);
-    GEODEC_NEW(index, points);
+    GEODEC_NEW_EACH(points, t->of, t->online, index);
     for (int64_t i = 0; i < points; i++) index[i] = i;
     sort_by_text(points, sequence, index);
     for (int64_t i = 0; i < points; i++) {
@@ -89,15 +87,12 @@ static geodec_status split(int64_t points, const int32_t *sequence, const geodec
     t->held = (int64_t)floor(o->held_out * (double)t->count + 0.5);
     if (t->held < 1) t->held = 1;
     if (t->held > t->count - 2) t->held = t->count - 2; /* offline distances go from text to text */
-    GEODEC_NEW(order, t->count);
-    GEODEC_NEW(held, t->count);
+    GEODEC_NEW_EACH(t->count, order, held);
     geodec__choose_order(o->seed, geodec_rng_id("density texts", 0), t->count, order);
     for (int64_t i = 0; i < t->held; i++) held[order[i]] = 1;
     for (int64_t i = 0; i < points; i++) t->online[i] = held[t->of[i]];
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(order);
-    geodec_mem_free(held);
+    GEODEC_FREE(index, order, held);
     return st;
 }
 
@@ -161,8 +156,7 @@ static geodec_status side(const search *s, bool online, int64_t replicates, geod
     if (p50) *p50 = geodec_stats_percentile(count, sorted, 0.5);
     if (p90) *p90 = geodec_stats_percentile(count, sorted, 0.9);
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(sorted);
+    GEODEC_FREE(sum, sorted);
     return st;
 }
 
@@ -220,8 +214,7 @@ static geodec_status nulls(search s, const double *x, geodec_pool *pool, const g
         d->z = d->null_sd > 0 ? (d->ratio.value - d->null_ratio) / d->null_sd : 0;
     }
 done:
-    geodec_mem_free(y);
-    geodec_mem_free(ratio);
+    GEODEC_FREE(y, ratio);
     return st;
 }
 
@@ -278,10 +271,7 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     GEODEC_TRY(split(points, sequence, o, &t, err));
     d.texts = t.count;
     d.held_texts = t.held;
-    GEODEC_NEW(d.window, o->n_windows);
-    GEODEC_NEW(d.within_count, o->n_windows);
-    GEODEC_NEW(d.within, o->n_windows);
-    GEODEC_NEW(d.within_null, o->n_windows);
+    GEODEC_NEW_EACH(o->n_windows, d.window, d.within_count, d.within, d.within_null);
     GEODEC_NEW(s.nearest, points);
     GEODEC_NEW(s.within, o->n_windows * points);
     memcpy(d.window, o->window, (size_t)o->n_windows * sizeof *d.window);
@@ -302,22 +292,15 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     d.published_rule = ceil(d.ratio.value * d.ratio.value);
     GEODEC_TRY(nulls(s, x, pool, hooks, &d, err));
 give:
-    *out = d;
-    d = (geodec_density){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_density_clear(&d);
-    geodec_mem_free(t.of);
-    geodec_mem_free(t.online);
-    geodec_mem_free(s.nearest);
-    geodec_mem_free(s.within);
+    GEODEC_FREE(t.of, t.online, s.nearest, s.within);
     return st;
 }
 
 void geodec_density_clear(geodec_density *d)
 {
-    geodec_mem_free(d->window);
-    geodec_mem_free(d->within_count);
-    geodec_mem_free(d->within);
-    geodec_mem_free(d->within_null);
+    GEODEC_FREE(d->window, d->within_count, d->within, d->within_null);
     *d = (geodec_density){0};
 }

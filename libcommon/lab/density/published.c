@@ -78,8 +78,7 @@ geodec_status geodec_density_published_run(const geodec_telemetry *t, bool cosin
         if (!(enrichment < 9e15)) GEODEC_THROW(GEODEC_NUMERIC, "the ratio %g is beyond counting", p.ratio);
         if (p.ratio > 1.5) p.enrichment = (int64_t)enrichment;
     }
-    *out = p;
-    p = (geodec_density_published){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_density_published_clear(&p);
     return st;

@@ -184,8 +184,7 @@ geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *
     r.t = (geodec_telemetry){0};
 done:
     if (r.file) (void)fclose(r.file);
-    geodec_mem_free(r.line);
-    geodec_mem_free(r.row);
+    GEODEC_FREE(r.line, r.row);
     geodec_density_telemetry_clear(&r.t);
     return st;
 }

@@ -110,9 +110,7 @@ static geodec_status start(const geodec_divergence *d, const int32_t *group, dra
         if (w->first[g + 1] - w->first[g] > largest) largest = w->first[g + 1] - w->first[g];
     w->capacity = largest * w->groups;
     GEODEC_NEW(w->group, w->groups);
-    GEODEC_NEW(w->index, w->capacity);
-    GEODEC_NEW(w->a, w->capacity);
-    GEODEC_NEW(w->b, w->capacity);
+    GEODEC_NEW_EACH(w->capacity, w->index, w->a, w->b);
 done:
     return st;
 }
@@ -160,13 +158,7 @@ geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *gro
                 median_ratio(Q, d->kl + which * Q, d->predicted + (k * 2 + which) * Q, w.a, &d->ratio[k][which], err));
         }
 done:
-    geodec_mem_free(w.first);
-    geodec_mem_free(w.group);
-    geodec_mem_free(w.index);
-    geodec_mem_free(w.a);
-    geodec_mem_free(w.b);
-    geodec_mem_free(found);
-    geodec_mem_free(gap);
+    GEODEC_FREE(w.first, w.group, w.index, w.a, w.b, found, gap);
     return st;
 }
 

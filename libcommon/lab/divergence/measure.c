@@ -13,8 +13,7 @@ static geodec_status sample_pairs(geodec_divergence_work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_metric *m = w->metric;
-    GEODEC_NEW(w->from, w->pairs);
-    GEODEC_NEW(w->to, w->pairs);
+    GEODEC_NEW_EACH(w->pairs, w->from, w->to);
     geodec_rng r = geodec_rng_stream(w->seed, geodec_rng_id("divergence pairs", 0));
     if (w->pairs > m->points) w->pairs = m->points;
     for (int64_t i = 0, taken = 0; i < m->points && taken < w->pairs; i++) {
@@ -61,8 +60,7 @@ static geodec_status truth(geodec_divergence_work *w, const geodec_model_states 
     GEODEC_TRY(geodec_fisher_divergence(s->reference, &w->own.s, w->pairs, of, w->next.state, w->hooks,
                                         w->kl + w->pairs, w->whole + w->pairs, err));
 done:
-    geodec_mem_free(moved);
-    geodec_mem_free(of);
+    GEODEC_FREE(moved, of);
     return st;
 }
 
@@ -81,9 +79,7 @@ static geodec_status predict(geodec_divergence_work *w, const geodec_model_state
     const int64_t n = w->n, size = n * n;
     double *g = NULL, *shuffled = NULL, *other = NULL;
     int32_t *swap = NULL;
-    GEODEC_NEW(g, w->pairs * size);
-    GEODEC_NEW(shuffled, w->pairs * size);
-    GEODEC_NEW(other, w->pairs * size);
+    GEODEC_NEW_EACH(w->pairs * size, g, shuffled, other);
     GEODEC_NEW(swap, mc->n_vocab);
     geodec_fisher_swap(mc->n_vocab, w->seed, swap);
     GEODEC_TRY(geodec_fisher_metric(s->reference, &w->own.s, n, w->basis, swap, w->hooks, g, shuffled, NULL, err));
@@ -114,10 +110,7 @@ static geodec_status predict(geodec_divergence_work *w, const geodec_model_state
     }
 #undef NEXT
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(shuffled);
-    geodec_mem_free(other);
-    geodec_mem_free(swap);
+    GEODEC_FREE(g, shuffled, other, swap);
     return st;
 }
 
@@ -128,9 +121,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     double *delta = NULL;
     int32_t *own = NULL, *next = NULL, *text = NULL;
     GEODEC_TRY(sample_pairs(w, err));
-    GEODEC_NEW(own, w->pairs);
-    GEODEC_NEW(next, w->pairs);
-    GEODEC_NEW(text, w->pairs);
+    GEODEC_NEW_EACH(w->pairs, own, next, text);
     for (int64_t j = 0; j < w->pairs; j++) {
         own[j] = w->row[w->from[j]];
         next[j] = w->row[w->to[j]];
@@ -139,8 +130,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     GEODEC_TRY(geodec_model_states_rows_read(s, w->layer, w->pairs, next, &w->next, err));
     for (int64_t j = 0; j < w->pairs; j++) text[j] = s->text[own[j]];
     GEODEC_NEW(delta, w->pairs * w->n);
-    GEODEC_NEW(w->kl, 2 * w->pairs);
-    GEODEC_NEW(w->whole, 2 * w->pairs);
+    GEODEC_NEW_EACH(2 * w->pairs, w->kl, w->whole);
     GEODEC_NEW(w->predicted, (EXTRA + w->metrics) * 2 * w->pairs);
     steps(w, delta);
     GEODEC_TRY(truth(w, s, delta, err));
@@ -150,10 +140,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     w->result.predicted = w->predicted;
     GEODEC_TRY(geodec_divergence_compute(&w->result, text, w->replicates, w->seed, err));
 done:
-    geodec_mem_free(delta);
-    geodec_mem_free(own);
-    geodec_mem_free(next);
-    geodec_mem_free(text);
+    GEODEC_FREE(delta, own, next, text);
     return st;
 }
 
@@ -162,8 +149,7 @@ void geodec_divergence_work_clear(geodec_divergence_work *w)
     for (int64_t k = 0; k < GEODEC_DIVERGENCE_METRICS; k++) geodec_metric_clear(w->metric + k);
     geodec_model_states_rows_clear(&w->own);
     geodec_model_states_rows_clear(&w->next);
-    void *const all[] = {w->row, w->basis, w->from, w->to, w->kl, w->whole, w->predicted};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(w->row, w->basis, w->from, w->to, w->kl, w->whole, w->predicted);
     memset(w, 0, sizeof *w);
 }
 

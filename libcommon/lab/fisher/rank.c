@@ -59,9 +59,7 @@ geodec_status geodec_fisher_control(int64_t d_model, int64_t n_vocab, const doub
     }
     *rank = sum / draws;
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(rows);
-    geodec_mem_free(mean);
+    GEODEC_FREE(g, rows, mean);
     return st;
 }
 
@@ -92,9 +90,7 @@ static geodec_status check_metric(const geodec_reference *r, int32_t from, int64
     }
     *check = fabs(kl / (h * h) - form) / form;
 done:
-    geodec_mem_free(u);
-    geodec_mem_free(at);
-    geodec_mem_free(y);
+    GEODEC_FREE(u, at, y);
     return st;
 }
 
@@ -119,8 +115,6 @@ geodec_status geodec_fisher_at(const geodec_reference *r, int32_t from, int64_t 
     if (probability) memcpy(probability, p, (size_t)v * sizeof *p);
     *out = f;
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(p);
-    geodec_mem_free(w);
+    GEODEC_FREE(g, p, w);
     return st;
 }

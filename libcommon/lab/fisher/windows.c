@@ -92,8 +92,7 @@ geodec_status geodec_fisher_windows_print(const geodec_fisher_windows *o, const 
     const geodec_reference_options ro = {.pool = o->pool, .n_ctx = (int32_t)o->window};
     GEODEC_TRY(geodec_reference_create(m, &ro, &s.reference, err));
     GEODEC_NEW(s.token, o->window);
-    GEODEC_NEW(s.x, o->window * mc->d_model);
-    GEODEC_NEW(s.y, o->window * mc->d_model);
+    GEODEC_NEW_EACH(o->window * mc->d_model, s.x, s.y);
     GEODEC_NEW(s.p, mc->n_vocab);
     GEODEC_TRY(begin_table(&s, err));
     GEODEC_TRY(all_windows(&s, path, geodec_tokenizer_bos(geodec_model_tokenizer(m)), n, ids, err));
@@ -101,9 +100,6 @@ geodec_status geodec_fisher_windows_print(const geodec_fisher_windows *o, const 
 done:
     geodec_tsv_abandon(s.table);
     geodec_reference_destroy(s.reference);
-    geodec_mem_free(s.token);
-    geodec_mem_free(s.x);
-    geodec_mem_free(s.y);
-    geodec_mem_free(s.p);
+    GEODEC_FREE(s.token, s.x, s.y, s.p);
     return st;
 }

@@ -39,8 +39,7 @@ geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, 
     GEODEC_NEW(o.site, sites * n);
     o.padded = (sites + LANES - 1) / LANES * LANES;
     GEODEC_NEW(o.site_t, n * o.padded);
-    GEODEC_NEW(o.g, sites * n * n);
-    GEODEC_NEW(o.log_g, sites * n * n);
+    GEODEC_NEW_EACH(sites * n * n, o.g, o.log_g);
     GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
     memcpy(o.site, site, (size_t)(sites * n) * sizeof *site);
     memcpy(o.g, g, (size_t)(sites * n * n) * sizeof *g);
@@ -51,8 +50,7 @@ geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, 
     for (int64_t p = 0; p < sites; p++)
         GEODEC_TRY_MSG(site_log(n, g + p * n * n, o.log_g + p * n * n, scratch, err), "metric of site %lld",
                        (long long)p);
-    *f = o;
-    o = (geodec_harness_field){0};
+    GEODEC_MOVE(*f, o);
 done:
     geodec_harness_field_clear(&o);
     geodec_mem_free(scratch);
@@ -61,10 +59,7 @@ done:
 
 void geodec_harness_field_clear(geodec_harness_field *f)
 {
-    geodec_mem_free(f->site);
-    geodec_mem_free(f->site_t);
-    geodec_mem_free(f->g);
-    geodec_mem_free(f->log_g);
+    GEODEC_FREE(f->site, f->site_t, f->g, f->log_g);
     *f = (geodec_harness_field){0};
 }
 

@@ -56,17 +56,12 @@ static geodec_status check_states(work *w, geodec_err *err)
                          (long long)i, s->position[i], (long long)s->first[i], (long long)s->tokens);
         if (s->position[i] + 1 > w->most) w->most = s->position[i] + 1;
     }
-    GEODEC_NEW(w->text, w->most * w->d);
-    GEODEC_NEW(w->copy, w->most * w->d);
+    GEODEC_NEW_EACH(w->most * w->d, w->text, w->copy);
 done:
     return st;
 }
 
-static void clear_work(work *w)
-{
-    geodec_mem_free(w->text);
-    geodec_mem_free(w->copy);
-}
+static void clear_work(work *w) { GEODEC_FREE(w->text, w->copy); }
 
 /* The text of state i at its boundary, its own row replaced by x [d]. Each text is computed up to the boundary once: a
  * text's states are contiguous, and a longer prefix serves the shorter ones. */
@@ -182,10 +177,7 @@ geodec_status geodec_fisher_metric(const geodec_reference *r, const geodec_fishe
         if (!isfinite(g[i])) GEODEC_THROW(GEODEC_NUMERIC, "metric of state %lld", (long long)(i / (n * n)));
 done:
     clear_work(&w);
-    geodec_mem_free(p);
-    geodec_mem_free(dx);
-    geodec_mem_free(dy);
-    geodec_mem_free(rows);
+    GEODEC_FREE(p, dx, dy, rows);
     return st;
 }
 
@@ -235,9 +227,7 @@ geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, d
         if (floored) floored[p] = lifted;
     }
 done:
-    geodec_mem_free(t);
-    geodec_mem_free(value);
-    geodec_mem_free(vector);
+    GEODEC_FREE(t, value, vector);
     return st;
 }
 
@@ -293,10 +283,7 @@ static geodec_status pairs_of_head(const work *w, const divergences *o, const ge
                      o->form ? o->form + first + j : NULL);
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(u);
-    geodec_mem_free(y);
-    geodec_mem_free(dy);
+    GEODEC_FREE(x, u, y, dy);
     return st;
 }
 
@@ -306,8 +293,7 @@ static geodec_status pairs_of_text(work *w, const divergences *o, const geodec_h
     geodec_status st = GEODEC_OK;
     const int64_t d = w->d, v = w->v;
     double *p = NULL, *y = NULL, *u = NULL, *dy = NULL;
-    GEODEC_NEW(p, v);
-    GEODEC_NEW(y, v);
+    GEODEC_NEW_EACH(v, p, y);
     GEODEC_NEW(u, d);
     GEODEC_NEW(dy, v);
     for (int64_t j = 0; j < o->pairs; j++) {
@@ -323,10 +309,7 @@ static geodec_status pairs_of_text(work *w, const divergences *o, const geodec_h
         one_pair(w, p, y, dy, o->kl + j, o->form ? o->form + j : NULL);
     }
 done:
-    geodec_mem_free(p);
-    geodec_mem_free(y);
-    geodec_mem_free(u);
-    geodec_mem_free(dy);
+    GEODEC_FREE(p, y, u, dy);
     return st;
 }
 

@@ -138,8 +138,7 @@ static geodec_status sample_task(void *ctx, int64_t p, geodec_err *err)
     GEODEC_TRY(geodec_harness_field_christoffel(n, fitted_metric, &at, m->point + p * n, m->g + p * n * n, f->o->h,
                                                 m->gamma + p * n * n * n, scratch, err));
 done:
-    geodec_mem_free(at.scratch);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(at.scratch, scratch);
     return st;
 }
 
@@ -177,10 +176,7 @@ done:
 
 void geodec_harness_manifold_clear(geodec_harness_manifold *m)
 {
-    geodec_mem_free(m->point);
-    geodec_mem_free(m->g);
-    geodec_mem_free(m->gamma);
-    geodec_mem_free(m->g_raw);
+    GEODEC_FREE(m->point, m->g, m->gamma, m->g_raw);
     geodec_harness_field_clear(&m->fitted);
     geodec_harness_field_clear(&m->accessor);
     *m = (geodec_harness_manifold){0};

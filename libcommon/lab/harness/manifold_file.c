@@ -57,8 +57,6 @@ geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geode
     m->g_raw = g_raw;
     g_raw = NULL;
 done:
-    geodec_mem_free(g_raw);
-    geodec_mem_free(g);
-    geodec_mem_free(gamma);
+    GEODEC_FREE(g_raw, g, gamma);
     return st;
 }

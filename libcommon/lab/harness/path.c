@@ -143,9 +143,7 @@ geodec_status geodec_harness_propagator_with(int64_t n, geodec_harness_riemann_f
         memcpy(phi + (t + 1) * n2, state, (size_t)n2 * sizeof *phi);
     }
 done:
-    geodec_mem_free(riem);
-    geodec_mem_free(a);
-    geodec_mem_free(state);
+    GEODEC_FREE(riem, a, state);
     return st;
 }
 

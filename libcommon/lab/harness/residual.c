@@ -127,7 +127,6 @@ geodec_status geodec_residual_penalty(const geodec_space *s, int64_t nodes, cons
     *penalty = sum;
     if (gradient) memcpy(gradient, to, (size_t)(nodes * n) * sizeof *gradient);
 done:
-    geodec_mem_free(gamma);
-    geodec_mem_free(to);
+    GEODEC_FREE(gamma, to);
     return st;
 }

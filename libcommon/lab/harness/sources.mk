@@ -13,6 +13,5 @@ lab/harness_SRCS := \
   residual.c \
   space.c \
   split.c \
-  starts.c \
   three_metrics.c \
   trajectories.c

@@ -1,7 +1,6 @@
 #include "lab/harness/trajectories.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "geometry/pca.h"
 
 #include <math.h>
@@ -38,8 +37,7 @@ static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const c
     float *state = NULL;
     double *x = NULL;
     uint8_t *scratch = NULL;
-    GEODEC_NEW(state, SLAB * d);
-    GEODEC_NEW(x, SLAB * d);
+    GEODEC_NEW_EACH(SLAB * d, state, x);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(r->a, SLAB));
     for (int64_t l = r->first; l <= r->last; l++)
         for (int64_t row = 0; row < r->a->rows; row += SLAB) {
@@ -51,9 +49,7 @@ static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const c
             GEODEC_TRY(fn(ctx, l, row, count, x, err));
         }
 done:
-    geodec_mem_free(state);
-    geodec_mem_free(x);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(state, x, scratch);
     return st;
 }
 
@@ -153,16 +149,6 @@ done:
     return st;
 }
 
-/* `keep` of the list's values, in their order (rising). */
-static void thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r)
-{
-    if (keep <= 0 || keep >= *count) return;
-    int64_t out = 0; /* selection sampling: each of the rest is taken with the remaining probability */
-    for (int64_t i = 0; i < *count && out < keep; i++)
-        if (geodec_rng_uniform(&r) * (double)(*count - i) < (double)(keep - out)) list[out++] = list[i];
-    *count = out;
-}
-
 static geodec_status lay_out(const rows *r, int64_t *path, geodec_harness_charted *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -172,7 +158,8 @@ static geodec_status lay_out(const rows *r, int64_t *path, geodec_harness_charte
         GEODEC_NEW(list, R);
         for (int64_t i = 0; i < R; i++)
             if (r->position[i] > 0 && r->text[i] != GEODEC_SPLIT_NONE) list[count++] = i;
-        thin(list, &count, r->o->paths, geodec_rng_stream(r->o->split->seed, geodec_rng_id("layer paths", 0)));
+        geodec_harness_thin(list, &count, r->o->paths,
+                            geodec_rng_stream(r->o->split->seed, geodec_rng_id("layer paths", 0)));
         for (int64_t i = 0; i < R; i++) path[i] = -1;
         for (int64_t i = 0; i < count; i++) path[list[i]] = i;
         GEODEC_NEW(c->offset, count + 1);
@@ -217,17 +204,15 @@ static geodec_status place_all(const rows *r, geodec_pool *pool, const geodec_ho
     for (int64_t l = 0; l < layers; l++)
         for (int64_t i = 0; i < R; i++)
             if (usable(r, i)) pick[c->points++] = l * R + i;
-    thin(pick, &c->points, r->o->points, geodec_rng_stream(r->o->split->seed, geodec_rng_id("metric points", 0)));
+    geodec_harness_thin(pick, &c->points, r->o->points,
+                        geodec_rng_stream(r->o->split->seed, geodec_rng_id("metric points", 0)));
     p.pick = pick;
     GEODEC_NEW(c->point, c->points * c->n);
     GEODEC_NEW(c->state, c->points * c->d);
-    GEODEC_NEW(c->point_row, c->points);
-    GEODEC_NEW(c->point_place, c->points);
+    GEODEC_NEW_EACH(c->points, c->point_row, c->point_place);
     GEODEC_TRY(each_slab(r, hooks, "trajectories", place_slab, &p, err));
 done:
-    geodec_mem_free(pick);
-    geodec_mem_free(p.path);
-    geodec_mem_free(p.y);
+    GEODEC_FREE(pick, p.path, p.y);
     return st;
 }
 
@@ -260,27 +245,15 @@ geodec_status geodec_harness_charted_make(const geodec_activations *a, const geo
     GEODEC_TRY(read_rows(&r, &c.split, err));
     GEODEC_TRY(o->basis ? take_chart(o, &c, err) : make_chart(&r, pool, hooks, &c, err));
     GEODEC_TRY(place_all(&r, pool, hooks, &c, err));
-    *out = c;
-    memset(&c, 0, sizeof c);
+    GEODEC_MOVE(*out, c);
 done:
     geodec_harness_charted_clear(&c);
-    geodec_mem_free(r.text);
-    geodec_mem_free(r.sequence);
-    geodec_mem_free(r.position);
-    geodec_mem_free(r.training);
+    GEODEC_FREE(r.text, r.sequence, r.position, r.training);
     return st;
 }
 
 void geodec_harness_charted_clear(geodec_harness_charted *c)
 {
-    geodec_mem_free(c->basis);
-    geodec_mem_free(c->mean);
-    geodec_mem_free(c->offset);
-    geodec_mem_free(c->text);
-    geodec_mem_free(c->x);
-    geodec_mem_free(c->point);
-    geodec_mem_free(c->state);
-    geodec_mem_free(c->point_row);
-    geodec_mem_free(c->point_place);
+    GEODEC_FREE(c->basis, c->mean, c->offset, c->text, c->x, c->point, c->state, c->point_row, c->point_place);
     memset(c, 0, sizeof *c);
 }

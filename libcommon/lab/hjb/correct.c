@@ -154,8 +154,7 @@ geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *
     }
     *out = r;
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(x);
+    GEODEC_FREE(sum, x);
     return st;
 }
 

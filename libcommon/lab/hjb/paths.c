@@ -1,6 +1,7 @@
 /* Trajectories for the residuals: of the cloud, and of the model. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/vec_internal.h"
 #include "geometry/geodesic.h"
 #include "geometry/pca.h"
 #include "geometry/space_closed.h"
@@ -15,16 +16,14 @@ static geodec_status new_paths(int64_t paths, int64_t nodes, int64_t n, geodec_h
 {
     geodec_status st = GEODEC_OK;
     *p = (geodec_hjb_paths){.paths = paths, .nodes = nodes};
-    GEODEC_NEW(p->xs, paths * nodes * n);
-    GEODEC_NEW(p->ys, paths * nodes * n);
+    GEODEC_NEW_EACH(paths * nodes * n, p->xs, p->ys);
 done:
     return st;
 }
 
 void geodec_hjb_paths_clear(geodec_hjb_paths *p)
 {
-    geodec_mem_free(p->xs);
-    geodec_mem_free(p->ys);
+    GEODEC_FREE(p->xs, p->ys);
     *p = (geodec_hjb_paths){0};
 }
 
@@ -33,19 +32,8 @@ static void neighbours(int64_t points, int64_t n, const double *point, int64_t p
 {
     double least[NEAREST];
     int64_t found = 0;
-    for (int64_t i = 0; i < points; i++) {
-        double d = 0;
-        for (int64_t a = 0; a < n; a++)
-            d += (point[i * n + a] - point[p * n + a]) * (point[i * n + a] - point[p * n + a]);
-        if (i == p || (found == NEAREST && !(d < least[NEAREST - 1]))) continue;
-        int64_t at = found < NEAREST ? found++ : NEAREST - 1;
-        for (; at > 0 && d < least[at - 1]; at--) {
-            least[at] = least[at - 1];
-            to[at] = to[at - 1];
-        }
-        least[at] = d;
-        to[at] = i;
-    }
+    for (int64_t i = 0; i < points; i++)
+        if (i != p) geodec__keep_nearest(NEAREST, &found, least, to, geodec__gap2(n, point + i * n, point + p * n), i);
 }
 
 /* The neighbour of a path that has none of its own: the next one of its class. */
@@ -135,8 +123,7 @@ geodec_status geodec_hjb_sample(const geodec_space *s, geodec_hjb_class kind, in
         GEODEC_TRY(geodesics(s, points, point, o, dl, &p, err));
     else
         pair_up(&p, n);
-    *out = p;
-    p = (geodec_hjb_paths){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_hjb_paths_clear(&p);
     return st;
@@ -162,8 +149,7 @@ static geodec_status project(const geodec_activations *v, int64_t index, int64_t
             x[r * n + a] = s;
         }
 done:
-    geodec_mem_free(state);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(state, scratch);
     return st;
 }
 
@@ -200,9 +186,7 @@ static geodec_status text(const geodec_activations *v, bool shuffled, int64_t la
     }
     p->paths = got;
 done:
-    geodec_mem_free(sequence);
-    geodec_mem_free(position);
-    geodec_mem_free(other);
+    GEODEC_FREE(sequence, position, other);
     return st;
 }
 
@@ -240,8 +224,7 @@ geodec_status geodec_hjb_read(const geodec_activations *v, geodec_hjb_class kind
     else
         GEODEC_TRY(text(v, kind == GEODEC_HJB_SHUFFLED, layer, n, basis, mean, o, &p, err));
     pair_up(&p, n);
-    *out = p;
-    p = (geodec_hjb_paths){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_hjb_paths_clear(&p);
     return st;

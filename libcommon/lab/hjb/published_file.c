@@ -80,7 +80,6 @@ geodec_status geodec_hjb_published_class(const char *draws, const char *name, co
     r.paths = shape[0];
     *out = r;
 done:
-    geodec_mem_free(xs);
-    geodec_mem_free(part);
+    GEODEC_FREE(xs, part);
     return st;
 }

@@ -374,15 +374,7 @@ static geodec_status raw_estimate(const geodec_space *s, int64_t points, const d
     for (int64_t j = 0; j < points; j++) { /* nearest in the anchor's metric, ties by index */
         if (j == anchor) continue;
         for (int64_t i = 0; i < n; i++) v[i] = point[j * n + i] - x[i];
-        const double d = geodec__norm2(n, g, v);
-        if (count == NEIGHBOURS && d >= near[count - 1]) continue;
-        int64_t at = count < NEIGHBOURS ? count++ : count - 1;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            index[at] = index[at - 1];
-        }
-        near[at] = d;
-        index[at] = j;
+        geodec__keep_nearest(NEIGHBOURS, &count, near, index, geodec__norm2(n, g, v), j);
     }
     if (count < 3) GEODEC_THROW(GEODEC_RANGE, "%lld points are too few", (long long)points);
     memcpy(z, x, (size_t)n * sizeof *z);
@@ -407,8 +399,7 @@ static geodec_status raw_estimate(const geodec_space *s, int64_t points, const d
     GEODEC_TRY(geodec_eig_values(n, cov, w, err));
     *raw = w[n - 1] > 0 && size > 0 ? M_PI / (sqrt(w[n - 1]) * sqrt(size)) : 0;
 done:
-    geodec_mem_free(grad);
-    geodec_mem_free(cov);
+    GEODEC_FREE(grad, cov);
     return st;
 }
 
@@ -474,9 +465,7 @@ void geodec_injectivity_leave_one_out(int64_t total, const double *raw_all, cons
     }
     out->p = (double)(reached + 1) / (PERMUTATIONS + 1);
 done:
-    geodec_mem_free(raw);
-    geodec_mem_free(y);
-    geodec_mem_free(held);
+    GEODEC_FREE(raw, y, held);
 }
 
 /* ---- one anchor ------------------------------------------------------------------------------------------------- */
@@ -550,8 +539,7 @@ static geodec_status anchor_task(void *ctx, int64_t task, geodec_err *err)
     if (rays[0].report.good >= steps / 2) GEODEC_TRY(validity_of(j, &rays[0], a, err));
 done:
     for (int64_t d = 0; rays && d < D; d++) geodec_mem_free(rays[d].block);
-    geodec_mem_free(rays);
-    geodec_mem_free(work.block);
+    GEODEC_FREE(rays, work.block);
     return st;
 }
 
@@ -627,10 +615,7 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     if (points < 4)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points; the injectivity radius needs at least 4", (long long)points);
     r.anchors = o->anchors < points ? o->anchors : points;
-    GEODEC_NEW(r.anchor, r.anchors);
-    GEODEC_NEW(x, r.anchors);
-    GEODEC_NEW(y, r.anchors);
-    GEODEC_NEW(use, r.anchors);
+    GEODEC_NEW_EACH(r.anchors, r.anchor, x, y, use);
     for (int64_t i = 0; i < r.anchors; i++) {
         const int64_t p = r.anchor[i].point = i * points / r.anchors;
         x[i] = INFINITY;
@@ -671,9 +656,6 @@ give:
     *out = r;
     r.anchor = NULL;
 done:
-    geodec_mem_free(r.anchor);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(use);
+    GEODEC_FREE(r.anchor, x, y, use);
     return st;
 }

@@ -79,8 +79,6 @@ geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double
         nn[3] += one / CLOUDS;
     }
 done:
-    geodec_mem_free(block);
-    geodec_mem_free(cov);
-    geodec_mem_free(index);
+    GEODEC_FREE(block, cov, index);
     return st;
 }

@@ -88,8 +88,7 @@ geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manif
     int64_t *order = NULL, near = 0, first = 0;
     if (anchor < 0 || anchor >= points || points < 3)
         GEODEC_THROW(GEODEC_RANGE, "anchor %lld is not one of %lld points", (long long)anchor, (long long)points);
-    GEODEC_NEW(d, points);
-    GEODEC_NEW(order, points);
+    GEODEC_NEW_EACH(points, d, order);
     GEODEC_NEW(grad, o->most * n);
     const double *x = point + anchor * n;
     GEODEC_TRY(sorted(m, points, point, x, d, order, err));
@@ -123,9 +122,7 @@ geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manif
     out->raw = M_PI / (sqrt(out->lambda) * fmax(out->size, 1e-12));
     out->neighbours = count;
 done:
-    geodec_mem_free(d);
-    geodec_mem_free(order);
-    geodec_mem_free(grad);
+    GEODEC_FREE(d, order, grad);
     return st;
 }
 
@@ -235,8 +232,7 @@ geodec_status geodec_injectivity_published_velocity_proxy(const geodec_harness_m
     int64_t *order = NULL;
     if (query < 0 || query >= points || points < 2)
         GEODEC_THROW(GEODEC_RANGE, "query %lld is not one of %lld points", (long long)query, (long long)points);
-    GEODEC_NEW(d, points);
-    GEODEC_NEW(order, points);
+    GEODEC_NEW_EACH(points, d, order);
     GEODEC_NEW(paths, 3 * (T + 1) * n);
     const double *x = point + query * n;
     GEODEC_TRY(sorted(m, points, point, x, d, order, err));
@@ -270,9 +266,7 @@ geodec_status geodec_injectivity_published_velocity_proxy(const geodec_harness_m
     out->error = error[0];
     out->local_error = error[1];
 done:
-    geodec_mem_free(d);
-    geodec_mem_free(order);
-    geodec_mem_free(paths);
+    GEODEC_FREE(d, order, paths);
     return st;
 }
 

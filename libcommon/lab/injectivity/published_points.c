@@ -36,8 +36,7 @@ geodec_status geodec_injectivity_published_points(const double *x, int64_t n, in
             GEODEC_THROW(GEODEC_INVAL, "%s: %g is none of %lld points", option, x[i], (long long)points);
         y[i] = (int64_t)x[i];
     }
-    *out = y;
-    y = NULL;
+    GEODEC_MOVE(*out, y);
 done:
     geodec_mem_free(y);
     return st;

@@ -13,8 +13,7 @@ static const double grid[LEVELS] = {0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4};
 
 void geodec_injectivity_published_clear(geodec_injectivity_published *r)
 {
-    void *const all[] = {r->anchor, r->query, r->raw, r->measured, r->velocity, r->all_raw, r->all_measured};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(r->anchor, r->query, r->raw, r->measured, r->velocity, r->all_raw, r->all_measured);
     *r = (geodec_injectivity_published){0};
 }
 
@@ -74,11 +73,9 @@ geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const 
     }
     GEODEC_NEW(r.anchor, anchors);
     GEODEC_NEW(r.query, queries);
-    GEODEC_NEW(r.raw, anchors);
-    GEODEC_NEW(r.measured, anchors);
+    GEODEC_NEW_EACH(anchors, r.raw, r.measured);
     GEODEC_NEW(r.velocity, queries);
-    GEODEC_NEW(r.all_raw, points);
-    GEODEC_NEW(r.all_measured, points);
+    GEODEC_NEW_EACH(points, r.all_raw, r.all_measured);
     memcpy(r.anchor, anchor, (size_t)anchors * sizeof *anchor);
     memcpy(r.query, query, (size_t)queries * sizeof *query);
     GEODEC_TRY(geodec_harness_manifold_fit(points, n, point, &o, pool, hooks, &m, err));
@@ -98,8 +95,7 @@ geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const 
         r.local_cosine += r.velocity[q].local_cosine / (double)queries;
         r.local_error += r.velocity[q].local_error / (double)queries;
     }
-    *out = r;
-    r = (geodec_injectivity_published){0};
+    GEODEC_MOVE(*out, r);
 done:
     geodec_harness_manifold_clear(&m);
     geodec_injectivity_published_clear(&r);

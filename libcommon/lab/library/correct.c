@@ -79,9 +79,7 @@ static geodec_status run_one(const sweep *w, int stream, double radius, geodec_l
     int64_t *assigned = NULL, *first = NULL, stored = 0;
     const bool wanted = quality && w->next && stream == GEODEC_LIBRARY_TEXT;
     if (wanted) {
-        GEODEC_NEW(hit, w->points);
-        GEODEC_NEW(assigned, w->points);
-        GEODEC_NEW(first, w->points);
+        GEODEC_NEW_EACH(w->points, hit, assigned, first);
     }
     GEODEC_TRY(
         geodec_library_run(w->points, w->n, w->stream[stream], radius * w->s->unit, NULL, hit, assigned, summary, err));
@@ -90,9 +88,7 @@ static geodec_status run_one(const sweep *w, int stream, double radius, geodec_l
         if (!hit[q]) first[stored++] = q;
     judge(w, hit, assigned, first, stored, quality, judged);
 done:
-    geodec_mem_free(hit);
-    geodec_mem_free(assigned);
-    geodec_mem_free(first);
+    GEODEC_FREE(hit, assigned, first);
     return st;
 }
 
@@ -158,16 +154,14 @@ static geodec_status unit_of(int64_t points, int64_t n, const double *x, geodec_
     geodec_status st = GEODEC_OK;
     int32_t *index = NULL;
     double *d2 = NULL;
-    GEODEC_NEW(index, points);
-    GEODEC_NEW(d2, points);
+    GEODEC_NEW_EACH(points, index, d2);
     GEODEC_TRY(geodec_knn_search(points, n, x, 0, NULL, 1, index, d2, pool, hooks, err));
     GEODEC_TRY(geodec_stats_median(points, d2, unit, err));
     *unit = sqrt(*unit);
     if (!(*unit > 0))
         GEODEC_THROW(GEODEC_SCARCE, "half of the points coincide with another; the library needs different ones");
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(d2);
+    GEODEC_FREE(index, d2);
     return st;
 }
 
@@ -207,11 +201,9 @@ geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *
     GEODEC_TRY(unit_of(points, n, x, pool, hooks, &s.unit, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "library radii", W * o->n_radii, radius_task, &w, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "library streams", W, target_task, &w, err));
-    *out = s;
-    s = (geodec_library_sweep){0};
+    GEODEC_MOVE(*out, s);
 done:
     geodec_library_sweep_clear(&s);
-    geodec_mem_free(block);
-    geodec_mem_free(order);
+    GEODEC_FREE(block, order);
     return st;
 }

@@ -143,11 +143,7 @@ done:
 static void world_clear(world *w)
 {
     geodec_lookup_destroy(w->l);
-    geodec_mem_free(w->q);
-    geodec_mem_free(w->x);
-    geodec_mem_free(w->g);
-    geodec_mem_free(w->own);
-    geodec_mem_free(w->hit);
+    GEODEC_FREE(w->q, w->x, w->g, w->own, w->hit);
 }
 
 geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row, geodec_err *err)
@@ -203,8 +199,7 @@ geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t see
     GEODEC_NEW(w.q, N * n);
     GEODEC_NEW(w.x, QUERIES * n);
     GEODEC_NEW(w.g, QUERIES * n * n);
-    GEODEC_NEW(w.hit, QUERIES);
-    GEODEC_NEW(condition, QUERIES);
+    GEODEC_NEW_EACH(QUERIES, w.hit, condition);
     memcpy(w.q, cloud->point, (size_t)(N * n) * sizeof *w.q);
     for (int64_t i = 0; i < QUERIES; i++) {
         const int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)N), to = cloud->knn_index[p * cloud->k];

@@ -77,9 +77,7 @@ static geodec_status costs(int size, int64_t n, const double *a, const geodec_re
     geodec_status st = GEODEC_OK;
     double *x = NULL, *y = NULL, *z = NULL;
     geodec_apply p = {0};
-    GEODEC_NEW(x, TOP * n);
-    GEODEC_NEW(y, TOP * n);
-    GEODEC_NEW(z, TOP * n);
+    GEODEC_NEW_EACH(TOP * n, x, y, z);
     GEODEC_TRY(geodec_apply_init(n, a, &p, err));
     geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("resonance queries", (uint64_t)size));
     for (int64_t i = 0; i < TOP * n; i++) x[i] = 0.05 * geodec_rng_normal(&rng);
@@ -100,9 +98,7 @@ static geodec_status costs(int size, int64_t n, const double *a, const geodec_re
     r->peak = fmax(r->peak, peak(o));
 done:
     geodec_apply_clear(&p);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(z);
+    GEODEC_FREE(x, y, z);
     return st;
 }
 
@@ -130,8 +126,7 @@ static geodec_status compare(int size, const ends *e, const double *a, geodec_re
     const int64_t n = r->n, m = n * (size + 1), D = e->o->directions, T = e->o->path.steps;
     double *d = NULL, *y = NULL;
     geodec_apply p = {0};
-    GEODEC_NEW(d, D * m);
-    GEODEC_NEW(y, D * m);
+    GEODEC_NEW_EACH(D * m, d, y);
     GEODEC_TRY(geodec_apply_init(m, a, &p, err));
     double log_move[GEODEC_RESONANCE_MOVES], log_error[GEODEC_RESONANCE_MOVES];
     for (int k = 0; k < GEODEC_RESONANCE_MOVES; k++) {
@@ -179,8 +174,7 @@ static geodec_status compare(int size, const ends *e, const double *a, geodec_re
     r->slope[size] = line.slope;
 done:
     geodec_apply_clear(&p);
-    geodec_mem_free(d);
-    geodec_mem_free(y);
+    GEODEC_FREE(d, y);
     return st;
 }
 
@@ -205,10 +199,7 @@ geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, 
     geodec_propagate_report quality;
     double *xs = NULL, *vs = NULL, *phi = NULL, *flow = NULL, *xs2 = NULL, *vs2 = NULL;
     GEODEC_TRY(check(n, o, err));
-    GEODEC_NEW(xs, (T + 1) * n);
-    GEODEC_NEW(vs, (T + 1) * n);
-    GEODEC_NEW(xs2, (T + 1) * n);
-    GEODEC_NEW(vs2, (T + 1) * n);
+    GEODEC_NEW_EACH((T + 1) * n, xs, vs, xs2, vs2);
     GEODEC_NEW(phi, (T + 1) * n * n);
     GEODEC_NEW(flow, (T + 1) * m * m);
     GEODEC_TRY(geodec_geodesic_path(s, &o->path, x0, v0, xs, vs, NULL, &report, err));
@@ -224,12 +215,7 @@ geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, 
     set_floor(&r);
     *out = r;
 done:
-    geodec_mem_free(xs);
-    geodec_mem_free(vs);
-    geodec_mem_free(xs2);
-    geodec_mem_free(vs2);
-    geodec_mem_free(phi);
-    geodec_mem_free(flow);
+    GEODEC_FREE(xs, vs, xs2, vs2, phi, flow);
     return st;
 }
 

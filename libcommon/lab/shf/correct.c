@@ -40,8 +40,7 @@ geodec_status geodec_shf_create(const geodec_shf_options *o, geodec_shf **out, g
     double length[N_MAX];
     for (int i = 0; i < N_MAX; i++) length[i] = 1;
     if (o->flat) GEODEC_TRY(geodec_space_torus_init(&s->plane, (int32_t)o->n, length, err));
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_shf_destroy(s);
     return st;
@@ -141,8 +140,7 @@ geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, in
     if (!s->o.flat) GEODEC_TRY(fit_field(s, count < s->o.sites ? count : s->o.sites, point, err));
     s->space = s->o.flat ? &s->plane.base : geodec_rbf_space(s->field);
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(point);
+    GEODEC_FREE(x, point);
     return st;
 }
 

@@ -41,9 +41,7 @@ static geodec_status gather(geodec_substitution_work *w, int64_t layer, geodec_e
     int64_t count = 0, left = 0;
     geodec_rng r = geodec_rng_stream(w->seed, geodec_rng_id("substitution queries", 0));
     GEODEC_TRY(geodec_artifact_read(w->states->file, "/sequence", &sequence, err));
-    GEODEC_NEW(row, R);
-    GEODEC_NEW(next, R);
-    GEODEC_NEW(w->text, R);
+    GEODEC_NEW_EACH(R, row, next, w->text);
     for (int64_t i = 0; i < w->chart.points; i++)
         if (has_next(w, sequence, w->chart.point_row[i])) row[count++] = (int32_t)w->chart.point_row[i];
     for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
@@ -80,9 +78,7 @@ static geodec_status gather(geodec_substitution_work *w, int64_t layer, geodec_e
     GEODEC_TRY(read_states(w, layer, count, row, &w->query, err));
     GEODEC_TRY(read_states(w, layer, count, next, &w->truth, err));
 done:
-    geodec_mem_free(sequence);
-    geodec_mem_free(row);
-    geodec_mem_free(next);
+    GEODEC_FREE(sequence, row, next);
     return st;
 }
 
@@ -112,8 +108,7 @@ static geodec_status make_field(geodec_substitution_work *w, int64_t layer, geod
 done:
     geodec_metric_clear(&m);
     geodec_model_states_rows_clear(&rows);
-    geodec_mem_free(row);
-    geodec_mem_free(g);
+    GEODEC_FREE(row, g);
     return st;
 }
 
@@ -246,9 +241,8 @@ done:
 
 void geodec_substitution_work_clear(geodec_substitution_work *w)
 {
-    void *const all[] = {w->from, w->to, w->query, w->truth, w->text, w->token, w->wanted};
+    GEODEC_FREE(w->from, w->to, w->query, w->truth, w->text, w->token, w->wanted);
     geodec_harness_charted_clear(&w->chart);
     geodec_rbf_destroy(w->field);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     memset(w, 0, sizeof *w);
 }

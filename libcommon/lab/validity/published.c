@@ -155,9 +155,7 @@ done:
 
 void geodec_validity_published_clear(geodec_validity_published *v)
 {
-    double *all[] = {v->eps, v->tau, v->x_T, v->phi, v->error, v->mean, v->median, v->p95, v->shift, v->radius};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(v->broken);
+    GEODEC_FREE(v->eps, v->tau, v->x_T, v->phi, v->error, v->mean, v->median, v->p95, v->shift, v->radius, v->broken);
     *v = (geodec_validity_published){0};
 }
 
@@ -194,20 +192,14 @@ static geodec_status compute(const geodec_harness_manifold *m, const geodec_spac
     GEODEC_NEW(v.tau, p->n_tau);
     GEODEC_NEW(v.x_T, p->starts * n);
     GEODEC_NEW(v.phi, p->starts * n * n);
-    GEODEC_NEW(v.error, all);
-    GEODEC_NEW(r.shift, all);
-    GEODEC_NEW(v.mean, p->n_eps);
-    GEODEC_NEW(v.median, p->n_eps);
-    GEODEC_NEW(v.p95, p->n_eps);
-    GEODEC_NEW(v.shift, p->n_eps);
-    GEODEC_NEW(v.broken, p->n_eps);
+    GEODEC_NEW_EACH(all, v.error, r.shift);
+    GEODEC_NEW_EACH(p->n_eps, v.mean, v.median, v.p95, v.shift, v.broken);
     GEODEC_NEW(v.radius, p->n_tau);
     memcpy(v.eps, p->eps, (size_t)p->n_eps * sizeof *v.eps);
     memcpy(v.tau, p->tau, (size_t)p->n_tau * sizeof *v.tau);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "published starts", p->starts, start_task, &r, err));
     GEODEC_TRY(summarise(&r, err));
-    *out = v;
-    v = (geodec_validity_published){0};
+    GEODEC_MOVE(*out, v);
 done:
     geodec_mem_free(r.shift);
     geodec_validity_published_clear(&v);

@@ -8,9 +8,7 @@
 
 void geodec_validity_published_draws_clear(geodec_validity_published_draws *d)
 {
-    double *all[] = {d->point, d->g, d->gamma, d->x0, d->v0, d->delta0, d->eps, d->tau};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(d->index);
+    GEODEC_FREE(d->point, d->g, d->gamma, d->x0, d->v0, d->delta0, d->eps, d->tau, d->index);
     geodec_harness_manifold_clear(&d->m);
     memset(d, 0, sizeof *d);
 }

@@ -86,8 +86,7 @@ static geodec_status pick(const geodec_varadhan_source *s, const geodec_harness_
                      (long long)count, (int)KEYS);
     geodec_rng r = geodec_rng_stream(s->seed, geodec_rng_id("varadhan queries", (uint64_t)layer));
     const int64_t keep = s->queries < count ? s->queries : count;
-    GEODEC_NEW(out->row, keep);
-    GEODEC_NEW(out->query, keep);
+    GEODEC_NEW_EACH(keep, out->row, out->query);
     for (int64_t i = 0; i < count && out->count < keep; i++) /* selection sampling, in their order */
         if (geodec_rng_uniform(&r) * (double)(count - i) < (double)(keep - out->count)) out->row[out->count++] = row[i];
     for (int64_t i = 0; i < out->count; i++) {
@@ -147,19 +146,15 @@ geodec_status geodec_varadhan_ask(const geodec_varadhan_source *s, const geodec_
     GEODEC_TRY(pick(s, c, layer, near, &p, err));
     g.count = p.count;
     GEODEC_TRY(ask(s, c, layer, &p, &g, err));
-    *out = g;
-    memset(&g, 0, sizeof g);
+    GEODEC_MOVE(*out, g);
 done:
     geodec_varadhan_asked_clear(&g);
-    geodec_mem_free(p.row);
-    geodec_mem_free(p.query);
+    GEODEC_FREE(p.row, p.query);
     return st;
 }
 
 void geodec_varadhan_asked_clear(geodec_varadhan_asked *g)
 {
-    double *const all[] = {g->gradient, g->inside, g->along, g->weight, g->state};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(g->text);
+    GEODEC_FREE(g->gradient, g->inside, g->along, g->weight, g->state, g->text);
     memset(g, 0, sizeof *g);
 }

@@ -5,7 +5,6 @@
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/logmap.h"
-#include "lab/harness/starts.h"
 #include "lab/harness/three_metrics.h"
 #include "linalg/regression.h"
 
@@ -108,8 +107,7 @@ static void neighbour(const work *w, const double *x, double *step)
     double least = INFINITY;
     for (int64_t i = 0; i < w->training; i++) {
         const double *y = w->t->x + w->trained[i].row * n;
-        double d2 = 0;
-        for (int64_t k = 0; k < n; k++) d2 += (y[k] - x[k]) * (y[k] - x[k]);
+        const double d2 = geodec__gap2(n, y, x);
         if (d2 < least) {
             least = d2;
             best = y;
@@ -230,9 +228,7 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
     double *z = NULL, *x = NULL, *y = NULL, *mixed = NULL;
     int64_t *order = NULL;
     GEODEC_NEW(z, N * 2 * n);
-    GEODEC_NEW(x, N * n);
-    GEODEC_NEW(y, N * n);
-    GEODEC_NEW(mixed, N * n);
+    GEODEC_NEW_EACH(N * n, x, y, mixed);
     GEODEC_NEW(order, N);
     GEODEC_NEW(w->mean, n);
     GEODEC_NEW(w->map_x, (n + 1) * n);
@@ -264,11 +260,7 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
                                          w->permuted + permutation * (2 * n + 1) * n, err));
     }
 done:
-    geodec_mem_free(z);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(mixed);
-    geodec_mem_free(order);
+    GEODEC_FREE(z, x, y, mixed, order);
     return st;
 }
 
@@ -309,49 +301,34 @@ static double value_of(const work *w, const double *start, int which, quantity q
     }
 }
 
-static geodec_status average(const work *w, int which, quantity q, int norm, geodec_estimate *out, int64_t *counted,
-                             geodec_err *err)
+static geodec_status average(const work *w, geodec_text_sums *sums, int which, quantity q, int norm,
+                             geodec_estimate *out, int64_t *counted, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    double *sum = NULL, *count = NULL;
-    int64_t groups = 0, before = -1;
-    GEODEC_NEW(sum, w->starts);
-    GEODEC_NEW(count, w->starts);
-    *counted = 0;
     for (int64_t i = 0; i < w->starts; i++) {
         const double v = value_of(w, w->figure + i * SURROGATES * FIGURES, which, q, norm);
-        if (v == none) continue;
-        if (before < 0 || w->start[before].text != w->start[i].text) groups++;
-        before = i;
-        sum[groups - 1] += v;
-        count[groups - 1]++;
-        ++*counted;
+        if (v != none) geodec_text_sums_add(sums, w->start[i].text, v, 1);
     }
-    *out = (geodec_estimate){0};
-    if (groups > 0)
-        GEODEC_TRY(geodec_stats_ratio(groups, sum, count, w->o->replicates, w->o->seed,
-                                      geodec_rng_id("velocity", (uint64_t)((which * 5 + (int)q) * NORMS + norm)), out,
-                                      err));
-done:
-    geodec_mem_free(sum);
-    geodec_mem_free(count);
-    return st;
+    return geodec_text_sums_ratio(sums, w->o->replicates, w->o->seed,
+                                  geodec_rng_id("velocity", (uint64_t)((which * 5 + (int)q) * NORMS + norm)), out,
+                                  counted, err);
 }
 
 static geodec_status figures(const work *w, geodec_velocity_initial *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t unused;
+    geodec_text_sums sums = {0};
+    GEODEC_TRY(geodec_text_sums_reserve(&sums, w->starts, err));
     for (int s = 0; s < SURROGATES; s++) {
         for (int norm = 0; norm < NORMS; norm++) {
-            GEODEC_TRY(average(w, s, COSINE, norm, &v->cosine[s][norm], &v->counted[s][norm], err));
-            GEODEC_TRY(average(w, s, GAIN, norm, &v->gain[s][norm], &unused, err));
+            GEODEC_TRY(average(w, &sums, s, COSINE, norm, &v->cosine[s][norm], &v->counted[s][norm], err));
+            GEODEC_TRY(average(w, &sums, s, GAIN, norm, &v->gain[s][norm], NULL, err));
         }
-        GEODEC_TRY(average(w, s, LEAK, 0, &v->leak[s], &unused, err));
-        GEODEC_TRY(average(w, s, UNRELATED, 0, &v->unrelated[s], &unused, err));
-        GEODEC_TRY(average(w, s, CLOSE, 0, &v->close[s], &unused, err));
+        GEODEC_TRY(average(w, &sums, s, LEAK, 0, &v->leak[s], NULL, err));
+        GEODEC_TRY(average(w, &sums, s, UNRELATED, 0, &v->unrelated[s], NULL, err));
+        GEODEC_TRY(average(w, &sums, s, CLOSE, 0, &v->close[s], NULL, err));
     }
 done:
+    geodec_text_sums_clear(&sums);
     return st;
 }
 
@@ -384,7 +361,6 @@ geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const ge
     *out = v;
 done:
     geodec_three_metrics_clear(&three);
-    void *const all[] = {w.start, w.trained, w.other, w.mean, w.centre, w.map_x, w.map_xv, w.permuted, w.figure};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(w.start, w.trained, w.other, w.mean, w.centre, w.map_x, w.map_xv, w.permuted, w.figure);
     return st;
 }

@@ -31,8 +31,7 @@ static geodec_status read_rows(const geodec_activations *v, int64_t index, int64
         for (int64_t k = 0; k < v->d; k++) x[i * v->d + k] = (double)read[k];
     }
 done:
-    geodec_mem_free(read);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(read, scratch);
     return st;
 }
 
@@ -54,8 +53,7 @@ static geodec_status add_difference(const geodec_initial_source *s, const geodec
     const int64_t a = kept(s, layer_a), b = kept(s, layer_b), d = c->d, n = c->n;
     double *xa = NULL, *xb = NULL, *zero = NULL;
     if (a < 0 || b < 0 || a == b) goto done;
-    GEODEC_NEW(xa, count * d);
-    GEODEC_NEW(xb, count * d);
+    GEODEC_NEW_EACH(count * d, xa, xb);
     GEODEC_NEW(zero, d);
     GEODEC_TRY(add(e, which, count * n, err));
     GEODEC_TRY(read_rows(s->view, a, count, row, xa, err));
@@ -65,9 +63,7 @@ static geodec_status add_difference(const geodec_initial_source *s, const geodec
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < n; k++) e->end[which][i * n + k] += c->x[row[i] * n + k];
 done:
-    geodec_mem_free(xa);
-    geodec_mem_free(xb);
-    geodec_mem_free(zero);
+    GEODEC_FREE(xa, xb, zero);
     return st;
 }
 
@@ -151,11 +147,7 @@ static geodec_status add_of_model(const geodec_initial_source *s, const geodec_h
         }
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(logit);
-    geodec_mem_free(embedded);
-    geodec_mem_free(y);
-    geodec_mem_free(mean);
+    GEODEC_FREE(x, logit, embedded, y, mean);
     return st;
 }
 

@@ -104,8 +104,7 @@ static geodec_status arrays_of(const geodec_space *s, const double *x, double **
     }
     *f = (geodec_verification_field){
         .points = POINTS, .n = n, .x = xs, .g = g, .dg = dg, .gamma = gamma, .dgamma = dgamma, .riem = riem};
-    *block = b;
-    b = NULL;
+    GEODEC_MOVE(*block, b);
 done:
     geodec_mem_free(b);
     return st;
@@ -227,7 +226,6 @@ geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_co
 done:
     geodec_verification_clear(&v);
     geodec_rbf_destroy(generic);
-    geodec_mem_free(block);
-    geodec_mem_free(broken);
+    GEODEC_FREE(block, broken);
     return st;
 }

@@ -547,7 +547,6 @@ geodec_status geodec_verification_space(const geodec_space *s, int64_t points, c
     *out = v;
     v.value = NULL;
 done:
-    geodec_mem_free(v.value);
-    geodec_mem_free(probe);
+    GEODEC_FREE(v.value, probe);
     return st;
 }

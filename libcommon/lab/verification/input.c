@@ -109,7 +109,6 @@ bool geodec_verification_input_curvature(const geodec_metric *m, double *k)
 
 void geodec_verification_input_clear(geodec_verification_input *a)
 {
-    double *const all[] = {a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar);
     memset(a, 0, sizeof *a);
 }

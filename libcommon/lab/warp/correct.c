@@ -224,8 +224,7 @@ static geodec_status fact_task(void *ctx, int64_t f, geodec_err *err)
     }
     GEODEC_TRY(fact_cells(r, f, v, end, hold, xs, err));
 done:
-    geodec_mem_free(xs);
-    geodec_mem_free(hold);
+    GEODEC_FREE(xs, hold);
     return st;
 }
 
@@ -273,9 +272,7 @@ static geodec_status p95_of(const run *r, int64_t c, double radius, geodec_estim
         out->high = geodec_stats_percentile(got, each, 0.975);
     }
 done:
-    geodec_mem_free(values);
-    geodec_mem_free(each);
-    geodec_mem_free(index);
+    GEODEC_FREE(values, each, index);
     return st;
 }
 
@@ -298,8 +295,7 @@ static geodec_status aggregate(const run *r, int64_t c, geodec_err *err)
     const bool zero = r->o->alpha[c / 2 / r->o->widths] == 0;
     geodec_warp_cell *cell = &w->cell[c];
     double *num = NULL, *den = NULL;
-    GEODEC_NEW(num, facts);
-    GEODEC_NEW(den, facts);
+    GEODEC_NEW_EACH(facts, num, den);
     for (int pass = 0; pass < 2; pass++) {
         const double *after = (pass ? w->after_warped : w->after) + c * facts;
         for (int64_t f = 0; f < facts; f++) {
@@ -340,8 +336,7 @@ static geodec_status aggregate(const run *r, int64_t c, geodec_err *err)
         cell->broken == 0 && cell->reduction.value >= 0.5 && cell->spills[2] > 0 && cell->spill_p95[2].value <= 0.05;
     w->passes += cell->pass ? 1 : 0;
 done:
-    geodec_mem_free(num);
-    geodec_mem_free(den);
+    GEODEC_FREE(num, den);
     return st;
 }
 
@@ -380,17 +375,12 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
     w.cells = o->strengths * o->widths * GEODEC_WARP_PLACES;
     GEODEC_NEW(w.query, w.facts);
     GEODEC_NEW(w.holdout, w.facts * w.holdouts);
-    GEODEC_NEW(w.velocity, w.facts * w.n);
-    GEODEC_NEW(w.target, w.facts * w.n);
+    GEODEC_NEW_EACH(w.facts * w.n, w.velocity, w.target);
     GEODEC_NEW(w.before, w.facts);
-    GEODEC_NEW(w.after, w.cells * w.facts);
-    GEODEC_NEW(w.after_warped, w.cells * w.facts);
-    GEODEC_NEW(w.spillover, w.cells * w.facts * w.holdouts);
-    GEODEC_NEW(w.shift, w.cells * w.facts * w.holdouts);
-    GEODEC_NEW(w.away, w.cells * w.facts * w.holdouts);
+    GEODEC_NEW_EACH(w.cells * w.facts, w.after, w.after_warped);
+    GEODEC_NEW_EACH(w.cells * w.facts * w.holdouts, w.spillover, w.shift, w.away);
     GEODEC_NEW(w.cell, w.cells);
-    GEODEC_NEW(r.lost, w.facts);
-    GEODEC_NEW(ones, w.facts);
+    GEODEC_NEW_EACH(w.facts, r.lost, ones);
     const int64_t size = sizeof(double), held = w.holdouts * size;
     const geodec_sweep_result result[] = {{w.query, 1, size},           {w.holdout, 1, held},
                                           {w.velocity, 1, w.n * size},  {w.target, 1, w.n * size},
@@ -414,12 +404,10 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
         w.cell[c].broken += lost;
     }
 give:
-    *out = w;
-    w = (geodec_warp){0};
+    GEODEC_MOVE(*out, w);
 done:
     geodec_warp_clear(&w);
-    geodec_mem_free(r.lost);
-    geodec_mem_free(ones);
+    GEODEC_FREE(r.lost, ones);
     return st;
 }
 
@@ -450,8 +438,7 @@ done:
 
 void geodec_warp_clear(geodec_warp *w)
 {
-    void *const all[] = {w->query,        w->holdout,   w->velocity, w->target, w->before, w->after,
-                         w->after_warped, w->spillover, w->shift,    w->away,   w->cell};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(w->query, w->holdout, w->velocity, w->target, w->before, w->after, w->after_warped, w->spillover,
+                w->shift, w->away, w->cell);
     *w = (geodec_warp){0};
 }

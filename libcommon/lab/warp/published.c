@@ -123,17 +123,14 @@ geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geo
                                  .kernels = geodec__harness_kernels_best()};
     w->packed = w->ld * n * (n + 1) / 2;
     GEODEC_NEW(w->x, s * t * n);
-    GEODEC_NEW(w->g, s * t * n * n);
-    GEODEC_NEW(w->v, s * t * n * n);
+    GEODEC_NEW_EACH(s * t * n * n, w->g, w->v);
     GEODEC_NEW(w->d, s * t * n);
-    GEODEC_NEW(w->gamma, s * w->packed);
-    GEODEC_NEW(w->first, s * w->packed);
+    GEODEC_NEW_EACH(s * w->packed, w->gamma, w->first);
     GEODEC_NEW(w->unit, s * n * n);
     GEODEC_NEW(w->inner2, s);
     GEODEC_TRY(geodec_harness_field_init(&w->field, s, n, m->point, m->g, warp_sigma, false, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: stencil of sample", s, stencil_task, w, err));
-    *out = w;
-    w = NULL;
+    GEODEC_MOVE(*out, w);
 done:
     geodec_warp_published_destroy(w);
     return st;
@@ -143,9 +140,7 @@ void geodec_warp_published_destroy(geodec_warp_published *w)
 {
     if (!w) return;
     geodec_harness_field_clear(&w->field);
-    double *const all[] = {w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(w);
+    GEODEC_FREE(w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2, w);
 }
 
 /* ---- one fact's warp ----------------------------------------------------------------------------------------------
@@ -462,8 +457,7 @@ geodec_status geodec_warp_published_prepare(const geodec_warp_published *w, cons
     GEODEC_TRY(geodec__warp_begin(w->m, draws, &b->shape, err));
     GEODEC_NEW(b->holdout, draws->facts * draws->holdouts);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: paths of fact", draws->facts, before_task, b, err));
-    *out = b;
-    b = NULL;
+    GEODEC_MOVE(*out, b);
 done:
     geodec_warp_published_release(b);
     return st;
@@ -473,8 +467,7 @@ void geodec_warp_published_release(geodec_warp_published_before *b)
 {
     if (!b) return;
     geodec_warp_published_clear(&b->shape);
-    geodec_mem_free(b->holdout);
-    geodec_mem_free(b);
+    GEODEC_FREE(b->holdout, b);
 }
 
 /* ---- run ----------------------------------------------------------------------------------------------------------
@@ -530,11 +523,7 @@ static geodec_status fact_task(void *ctx, int64_t at, geodec_err *err)
         r->o->spillover[k] = warp_spill(b->holdout[k], after);
     }
 done:
-    geodec_mem_free(f.known);
-    geodec_mem_free(f.g);
-    geodec_mem_free(f.gamma);
-    geodec_mem_free(f.at);
-    geodec_mem_free(f.scratch);
+    GEODEC_FREE(f.known, f.g, f.gamma, f.at, f.scratch);
     return st;
 }
 
@@ -549,19 +538,14 @@ geodec_status geodec_warp_published_run(const geodec_warp_published *w, const ge
     if (!(c->extent > 0) || !isfinite(c->extent) || !isfinite(c->alpha))
         GEODEC_THROW(GEODEC_RANGE, "alpha %g, extent %g", c->alpha, c->extent);
     o = (geodec_warp_published_outcome){.facts = b->draws.facts, .holdouts = b->draws.holdouts};
-    GEODEC_NEW(o.target, o.facts);
-    GEODEC_NEW(o.neighbour, o.facts);
-    GEODEC_NEW(o.pre, o.facts);
-    GEODEC_NEW(o.post, o.facts);
-    GEODEC_NEW(o.spillover, o.facts * o.holdouts);
-    GEODEC_NEW(o.used, o.facts * o.holdouts);
+    GEODEC_NEW_EACH(o.facts, o.target, o.neighbour, o.pre, o.post);
+    GEODEC_NEW_EACH(o.facts * o.holdouts, o.spillover, o.used);
     memcpy(o.target, b->shape.target, (size_t)o.facts * sizeof *o.target);
     memcpy(o.neighbour, b->shape.neighbour, (size_t)o.facts * sizeof *o.neighbour);
     running r = {.b = b, .c = c, .o = &o};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: fact", o.facts, fact_task, &r, err));
     GEODEC_TRY(geodec__warp_summary(&o, err));
-    *out = o;
-    o = (geodec_warp_published_outcome){0};
+    GEODEC_MOVE(*out, o);
 done:
     geodec_warp_published_clear(&o);
     return st;

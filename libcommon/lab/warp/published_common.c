@@ -51,12 +51,8 @@ geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_
     geodec_status st = GEODEC_OK;
     geodec_warp_published_outcome o = {.facts = draws->facts, .holdouts = draws->holdouts};
     double *d2 = NULL;
-    GEODEC_NEW(o.target, o.facts);
-    GEODEC_NEW(o.neighbour, o.facts);
-    GEODEC_NEW(o.pre, o.facts);
-    GEODEC_NEW(o.post, o.facts);
-    GEODEC_NEW(o.spillover, o.facts * o.holdouts);
-    GEODEC_NEW(o.used, o.facts * o.holdouts);
+    GEODEC_NEW_EACH(o.facts, o.target, o.neighbour, o.pre, o.post);
+    GEODEC_NEW_EACH(o.facts * o.holdouts, o.spillover, o.used);
     GEODEC_NEW(d2, m->samples);
     for (int64_t f = 0; f < o.facts; f++) {
         const double *q = m->point + draws->query[f] * m->n;
@@ -64,8 +60,7 @@ geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_
         o.target[f] = ranked(m, draws->query[f], m->samples / 2, d2);
         o.neighbour[f] = ranked(m, draws->query[f], m->samples / 4, d2);
     }
-    *out = o;
-    o = (geodec_warp_published_outcome){0};
+    GEODEC_MOVE(*out, o);
 done:
     geodec_warp_published_clear(&o);
     geodec_mem_free(d2);
@@ -74,12 +69,7 @@ done:
 
 void geodec_warp_published_clear(geodec_warp_published_outcome *o)
 {
-    geodec_mem_free(o->target);
-    geodec_mem_free(o->neighbour);
-    geodec_mem_free(o->pre);
-    geodec_mem_free(o->post);
-    geodec_mem_free(o->spillover);
-    geodec_mem_free(o->used);
+    GEODEC_FREE(o->target, o->neighbour, o->pre, o->post, o->spillover, o->used);
     *o = (geodec_warp_published_outcome){0};
 }
 

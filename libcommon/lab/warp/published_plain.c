@@ -144,8 +144,7 @@ geodec_status geodec_warp_published_plain(const geodec_harness_manifold *m, cons
     for (int64_t f = 0; f < draws->facts; f++)
         GEODEC_TRY_MSG(fact(m, &field, draws, c, f, table, &o, err), "fact %lld", (long long)f);
     GEODEC_TRY(geodec__warp_summary(&o, err));
-    *out = o;
-    o = (geodec_warp_published_outcome){0};
+    GEODEC_MOVE(*out, o);
 done:
     geodec_warp_published_clear(&o);
     geodec_harness_field_clear(&field);
