@@ -61,9 +61,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_harness_charts_fitted(&s.charts, -1, geodec_geodesicity_cases_add, &s, err));
     for (int i = 1; i < c->n_args; i++)
         GEODEC_TRY(geodec_harness_charts_file(&s.charts, &stage.p, c->args[i], geodec_geodesicity_cases_add, &s, err));
-    STAGE_WRITE(&stage, &geodec_geodesicity_kind,
-                geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, geodec_split_name(s.charts.units.by_document),
-                                         stage.out, err));
+    STAGE_WRITE(&stage, &geodec_geodesicity_kind, geodec_geodesicity_cases_write(&s, stage.out, err));
     geodec_geodesicity_cases_say(&c->hooks, &s);
 done:
     stage_end(&stage);

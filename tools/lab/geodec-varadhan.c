@@ -77,9 +77,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     for (int i = 1; i < c->n_args; i++)
         GEODEC_TRY(geodec_harness_charts_file(&s.charts, &stage.p, c->args[i], geodec_varadhan_cases_add, &s, err));
-    STAGE_WRITE(&stage, &geodec_varadhan_kind,
-                geodec_varadhan_write(s.n_cases, s.cases, s.columns, &s.o,
-                                      geodec_split_name(s.charts.units.by_document), stage.out, err));
+    STAGE_WRITE(&stage, &geodec_varadhan_kind, geodec_varadhan_cases_write(&s, stage.out, err));
     geodec_varadhan_cases_say(&c->hooks, &s);
 done:
     for (int64_t i = 0; i < s.n_cases; i++) geodec_varadhan_clear(&s.cases[i].figures);

@@ -56,9 +56,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!none) GEODEC_TRY(geodec_harness_charts_layers(&s.charts, layers, geodec_velocity_cases_add, &s, err));
     for (int i = 1; i < c->n_args; i++)
         GEODEC_TRY(geodec_harness_charts_file(&s.charts, &stage.p, c->args[i], geodec_velocity_cases_add, &s, err));
-    STAGE_WRITE(&stage, &geodec_velocity_kind,
-                geodec_velocity_initial_write(s.n_cases, s.cases, &s.o, geodec_split_name(s.charts.units.by_document),
-                                              stage.out, err));
+    STAGE_WRITE(&stage, &geodec_velocity_kind, geodec_velocity_cases_write(&s, stage.out, err));
     geodec_velocity_cases_say(&c->hooks, &s);
 done:
     stage_end(&stage);

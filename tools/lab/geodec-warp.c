@@ -104,17 +104,13 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     const geodec_warp_published_draws d = {
         .facts = found[0], .holdouts = others[0], .query = query, .holdout = holdout};
     GEODEC_TRY(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
-    if (sweep) {
-        GEODEC_TRY(geodec_warp_published_sweep(&m, &d, c->pool, &c->hooks, row, err));
-    } else {
-        const geodec_warp_published_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
-                                                                                        : GEODEC_PUBLISHED_WARP_V2,
-                                                  .alpha = alpha,
-                                                  .extent = extent,
-                                                  .steps = steps > 0 ? steps : 16,
-                                                  .dl = dl};
-        GEODEC_TRY(geodec_warp_published_one(&m, &d, &one, c->pool, &c->hooks, row, err));
-    }
+    const geodec_warp_published_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
+                                                                                    : GEODEC_PUBLISHED_WARP_V2,
+                                              .alpha = alpha,
+                                              .extent = extent,
+                                              .steps = steps > 0 ? steps : 16,
+                                              .dl = dl};
+    GEODEC_TRY(geodec_warp_published_sweep(&m, &d, sweep ? NULL : &one, c->pool, &c->hooks, row, err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(&stage, &geodec_warp_published_kind,
                 geodec_warp_published_write(row, rows, m.samples, m.n, stage.out, err));

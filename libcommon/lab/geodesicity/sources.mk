@@ -1,4 +1,3 @@
 lab/geodesicity_SRCS := \
   cases.c \
-  correct.c \
-  file.c
+  correct.c

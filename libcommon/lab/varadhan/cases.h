@@ -1,4 +1,4 @@
-/* The cases of an experiment: a metric, a layer and a kind of keys each. */
+/* The cases of the experiment, a metric, a layer and a kind of keys each, and their artifact. */
 #ifndef GEODEC_LAB_VARADHAN_CASES_H
 #define GEODEC_LAB_VARADHAN_CASES_H
 
@@ -7,6 +7,14 @@
 #include "lab/varadhan/ask.h"
 
 enum { GEODEC_VARADHAN_CASES = 256 };
+
+typedef struct geodec_varadhan_case {
+    const char *metric, *keys; /* kind of the metric; which keys: "any", "near" */
+    int32_t layer;
+    double inside[GEODEC_VARADHAN_FORMS]; /* mean share of the gradients' squared length in the chart, all heads */
+    double weight;                        /* mean weight of the pairs, over heads */
+    geodec_varadhan figures;
+} geodec_varadhan_case;
 
 typedef struct geodec_varadhan_cases {
     geodec_harness_charts charts;
@@ -21,7 +29,9 @@ typedef struct geodec_varadhan_cases {
 GEODEC_API geodec_status geodec_varadhan_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
                                                    const geodec_harness_sites *f, const char *metric,
                                                    geodec_err *err) GEODEC_MUST_USE;
-
+/* Fills a new artifact of geodec_varadhan_kind; the caller commits. */
+GEODEC_API geodec_status geodec_varadhan_cases_write(const geodec_varadhan_cases *s, geodec_artifact *a,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 /* Logs the figures in words. */
 GEODEC_API void geodec_varadhan_cases_say(const geodec_hooks *hooks, const geodec_varadhan_cases *s);
 

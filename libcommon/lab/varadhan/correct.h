@@ -85,18 +85,6 @@ GEODEC_API geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, c
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_varadhan_clear(geodec_varadhan *v);
 
-/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 GEODEC_API extern const geodec_kind geodec_varadhan_kind;
-typedef struct geodec_varadhan_case {
-    const char *metric, *keys; /* kind of the metric; which keys: "any", "near" */
-    int32_t layer;
-    double inside[GEODEC_VARADHAN_FORMS]; /* mean share of the gradients' squared length in the chart, all heads */
-    double weight;                        /* mean weight of the pairs, over heads */
-    geodec_varadhan figures;
-} geodec_varadhan_case;
-/* columns as in the queries. split: what was held out (geodec_split_name). Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_varadhan_write(int64_t cases, const geodec_varadhan_case *c, int64_t columns,
-                                               const geodec_varadhan_options *o, const char *split, geodec_artifact *a,
-                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

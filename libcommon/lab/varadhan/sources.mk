@@ -2,5 +2,4 @@ lab/varadhan_SRCS := \
   ask.c \
   attention_gradient.c \
   cases.c \
-  correct.c \
-  file.c
+  correct.c

@@ -1,4 +1,4 @@
-/* The cases of an experiment: a metric and a layer each. */
+/* The cases of the experiment, a metric and a layer each, and their artifact. */
 #ifndef GEODEC_LAB_VELOCITY_CASES_H
 #define GEODEC_LAB_VELOCITY_CASES_H
 
@@ -7,6 +7,12 @@
 #include "lab/velocity/model.h"
 
 enum { GEODEC_VELOCITY_CASES = 256 };
+
+typedef struct geodec_velocity_initial_case {
+    const char *metric; /* kind of the metric */
+    int32_t layer;
+    geodec_velocity_initial figures;
+} geodec_velocity_initial_case;
 
 typedef struct geodec_velocity_cases {
     geodec_harness_charts charts;
@@ -20,7 +26,9 @@ typedef struct geodec_velocity_cases {
 GEODEC_API geodec_status geodec_velocity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
                                                    const geodec_harness_sites *f, const char *metric,
                                                    geodec_err *err) GEODEC_MUST_USE;
-
+/* Fills a new artifact of geodec_velocity_kind; the caller commits. */
+GEODEC_API geodec_status geodec_velocity_cases_write(const geodec_velocity_cases *s, geodec_artifact *a,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 /* Logs the figures in words. */
 GEODEC_API void geodec_velocity_cases_say(const geodec_hooks *hooks, const geodec_velocity_cases *s);
 

@@ -100,16 +100,6 @@ GEODEC_API geodec_status geodec_velocity_initial_run(const geodec_trajectories *
                                                      const geodec_hooks *hooks, geodec_velocity_initial *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 GEODEC_API extern const geodec_kind geodec_velocity_kind;
-typedef struct geodec_velocity_initial_case {
-    const char *metric;
-    int32_t layer;
-    geodec_velocity_initial figures;
-} geodec_velocity_initial_case;
-/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
-GEODEC_API geodec_status geodec_velocity_initial_write(int64_t cases, const geodec_velocity_initial_case *c,
-                                                       const geodec_velocity_initial_options *o, const char *split,
-                                                       geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -45,11 +45,7 @@ static int64_t nearest(const run *r, int64_t p)
     int64_t best = -1;
     double least = INFINITY;
     for (int64_t i = 0; i < r->points; i++) {
-        double d = 0;
-        for (int64_t a = 0; a < r->n; a++) {
-            const double u = r->point[i * r->n + a] - r->point[p * r->n + a];
-            d += u * u;
-        }
+        const double d = geodec__gap2(r->n, r->point + i * r->n, r->point + p * r->n);
         if (i != p && d > 0 && d < least) {
             least = d;
             best = i;
@@ -148,12 +144,9 @@ static geodec_status fact_cells(const run *r, int64_t f, const double *v, const 
     const geodec_warp_options *o = r->o;
     const int64_t n = r->n;
     const double *q = r->point + w->query[f] * n, *t = w->target + f * n;
-    double direction[N_MAX], extent = 0, after[N_MAX];
-    for (int64_t i = 0; i < n; i++) {
-        direction[i] = t[i] - q[i];
-        extent += (end[i] - q[i]) * (end[i] - q[i]);
-    }
-    extent = sqrt(extent);
+    const double extent = sqrt(geodec__gap2(n, end, q));
+    double direction[N_MAX], after[N_MAX];
+    for (int64_t i = 0; i < n; i++) direction[i] = t[i] - q[i];
     for (int64_t c = 0; c < w->cells; c++) {
         const double alpha = o->alpha[c / 2 / o->widths], sigma = extent * o->width[c / 2 % o->widths];
         const double *centre = c % 2 == GEODEC_WARP_QUERY ? q : t;
@@ -169,9 +162,7 @@ static geodec_status fact_cells(const run *r, int64_t f, const double *v, const 
         for (int64_t h = 0; h < w->holdouts; h++) {
             const int64_t p = w->holdout[f * w->holdouts + h], at = (c * w->facts + f) * w->holdouts + h;
             const double *x = r->point + p * n;
-            double away = 0;
-            for (int64_t i = 0; i < n; i++) away += (x[i] - centre[i]) * (x[i] - centre[i]);
-            w->away[at] = sqrt(away) / sigma;
+            w->away[at] = sqrt(geodec__gap2(n, x, centre)) / sigma;
             w->spillover[at] = w->shift[at] = -1;
             if (!hold[h].fine) continue;
             GEODEC_TRY(shoot(r, &s.base, x, hold[h].v, after, &fine, xs, err));

@@ -1,4 +1,3 @@
-/* The published warp, fast: see warp.h. */
 #include "lab/warp/published.h"
 
 #include "base/mem.h"
@@ -94,14 +93,8 @@ static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
     pack(n, w->ld, w->m->gamma + p * n * n * n, w->first + p * w->packed);
     GEODEC_TRY(geodec_harness_g_at(w->m, w->m->point + p * n, w->unit + p * n * n, err));
     double least = INFINITY;
-    for (int64_t o = 0; o < w->samples; o++) {
-        double d2 = 0;
-        for (int64_t i = 0; i < n; i++) {
-            const double u = w->m->point[p * n + i] - w->m->point[o * n + i];
-            d2 += u * u;
-        }
-        if (o != p && d2 < least) least = d2;
-    }
+    for (int64_t o = 0; o < w->samples; o++)
+        if (o != p) least = fmin(least, geodec__gap2(n, w->m->point + p * n, w->m->point + o * n));
     w->inner2[p] = 0.25 * (1 - 1e-9) * least;
 done:
     geodec_mem_free(scratch);
@@ -150,7 +143,7 @@ typedef struct fact {
     const geodec_warp_published *w;
     const geodec_warp_published_config *c;
     const double *centre;
-    double dir[N_MAX];    /* w of warp.h; all zero for a target that is the query */
+    double dir[N_MAX];    /* w of published.h; all zero for a target that is the query */
     uint8_t *known;       /* [samples] 1: metric of the sample there, 2: symbols too */
     double *g;            /* [samples][n][n] */
     double *gamma;        /* [samples][packed] */
@@ -256,8 +249,7 @@ static geodec_status warped_at(const fact *f, int64_t at, double *out, bool *sam
 {
     const int64_t n = f->w->n;
     const double *x = f->w->x + at * n;
-    double r2 = 0;
-    for (int64_t i = 0; i < n; i++) r2 += (x[i] - f->centre[i]) * (x[i] - f->centre[i]);
+    const double r2 = geodec__gap2(n, x, f->centre);
     if (f->c->variant == GEODEC_PUBLISHED_WARP_V2) return second_kind(f, at, r2, out, same, err);
     *same = false;
     return first_kind(f, at, r2, out, err);
@@ -345,10 +337,7 @@ static int64_t nearest(const geodec_warp_published *w, const double *y)
 static geodec_status visit(const geodec_warp_published *w, fact *f, const double *y, int64_t *cell,
                            const double **gamma, geodec_err *err)
 {
-    const double *s = w->m->point + *cell * w->n;
-    double d2 = 0;
-    for (int64_t i = 0; i < w->n; i++) d2 += (y[i] - s[i]) * (y[i] - s[i]);
-    if (!(d2 < w->inner2[*cell])) *cell = nearest(w, y);
+    if (!(geodec__gap2(w->n, y, w->m->point + *cell * w->n) < w->inner2[*cell])) *cell = nearest(w, y);
     if (f) return sample_symbols(f, *cell, gamma, err);
     *gamma = w->first + *cell * w->packed;
     return GEODEC_OK;
@@ -537,9 +526,7 @@ geodec_status geodec_warp_published_run(const geodec_warp_published *w, const ge
         GEODEC_THROW(GEODEC_INVAL, "paths were prepared for %lld steps of %g", (long long)b->steps, b->dl);
     if (!(c->extent > 0) || !isfinite(c->extent) || !isfinite(c->alpha))
         GEODEC_THROW(GEODEC_RANGE, "alpha %g, extent %g", c->alpha, c->extent);
-    o = (geodec_warp_published_outcome){.facts = b->draws.facts, .holdouts = b->draws.holdouts};
-    GEODEC_NEW_EACH(o.facts, o.target, o.neighbour, o.pre, o.post);
-    GEODEC_NEW_EACH(o.facts * o.holdouts, o.spillover, o.used);
+    GEODEC_TRY(geodec__warp_outcome(b->draws.facts, b->draws.holdouts, &o, err));
     memcpy(o.target, b->shape.target, (size_t)o.facts * sizeof *o.target);
     memcpy(o.neighbour, b->shape.neighbour, (size_t)o.facts * sizeof *o.neighbour);
     running r = {.b = b, .c = c, .o = &o};

@@ -101,30 +101,19 @@ typedef struct geodec_warp_published_row {
 } geodec_warp_published_row;
 
 enum { GEODEC_PUBLISHED_WARP_ROWS = 4 + 32 + 32 };
-/* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]. The grids use the first 20 and 32 facts of the draws, or
- * as many as there are (the harness drew others for them, from another seed). */
+/* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]; with `one`, that configuration alone: row [1]. The grids
+ * use the first 20 and 32 facts of the draws, or as many as there are (the harness drew others for them, from another
+ * seed). */
 GEODEC_API geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m,
-                                                     const geodec_warp_published_draws *draws, geodec_pool *pool,
+                                                     const geodec_warp_published_draws *draws,
+                                                     const geodec_warp_published_config *one, geodec_pool *pool,
                                                      const geodec_hooks *hooks, geodec_warp_published_row *row,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* One configuration. */
-GEODEC_API geodec_status geodec_warp_published_one(const geodec_harness_manifold *m,
-                                                   const geodec_warp_published_draws *draws,
-                                                   const geodec_warp_published_config *c, geodec_pool *pool,
-                                                   const geodec_hooks *hooks, geodec_warp_published_row *row,
-                                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* The artifact of the published mode; m and draws for its sizes. */
 GEODEC_API extern const geodec_kind geodec_warp_published_kind;
 GEODEC_API geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows,
                                                      int64_t samples, int64_t n, geodec_artifact *a,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-
-/* ---- plain: the harness's steps in its order, the whole table for every fact; the reference for the fast one ---- */
-GEODEC_API geodec_status geodec_warp_published_plain(const geodec_harness_manifold *m,
-                                                     const geodec_warp_published_draws *draws,
-                                                     const geodec_warp_published_config *c,
-                                                     geodec_warp_published_outcome *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

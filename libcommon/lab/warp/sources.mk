@@ -4,4 +4,3 @@ lab/warp_SRCS := \
   published.c \
   published_common.c \
   published_file.c \
-  published_plain.c
