@@ -120,8 +120,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     for (int k = 0; k < GEODEC_BLOCKS_PREDICTORS; k++) {
         const size_t used = strlen(line);
         (void)snprintf(line + used, sizeof line - used, "%s%s %.2f / %.2f", k ? ", " : "",
-                       geodec_blocks_predictor_name((geodec_blocks_predictor)k), r.error[k][0].value,
-                       r.error[k][opt.blocks - 1].value);
+                       geodec_blocks_predictor_names[k], r.error[k][0].value, r.error[k][opt.blocks - 1].value);
     }
     cli_say(c, "%lld anchors, %lld queries of %lld texts; error over displacement, first / last block: %s",
             (long long)r.anchors, (long long)r.queries, (long long)r.texts, line);

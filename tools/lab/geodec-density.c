@@ -1,4 +1,5 @@
 /* geodec-density: how near new states lie to a library of states. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/cloud.h"
 #include "cli/mode.h"
@@ -64,7 +65,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &opt, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    STAGE_WRITE(&stage, &geodec_density_kind, geodec_density_write(&d, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_density_kind, geodec_artifact_save(stage.out, &d, err));
     cli_say(c,
             "%lld held-out states to the library: %.3g [%.3g, %.3g]; library states of other texts: %.3g [%.3g, %.3g]",
             (long long)d.online_points, d.online.value, d.online.low, d.online.high, d.offline.value, d.offline.low,
@@ -97,7 +98,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_density_telemetry_read(telemetry, &t, err));
     GEODEC_TRY(geodec_density_published_run(&t, strcmp(metric, "cosine") == 0, radius, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(stage_file(&stage, telemetry, err));
-    STAGE_WRITE(&stage, &geodec_density_published_kind, geodec_density_published_write(&d, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_density_published_kind, geodec_artifact_save(stage.out, &d, err));
     cli_say(c,
             "%lld states (%lld lines left out), %s: consecutive mean %.3g, median %.3g, p90 %.3g; nearest mean %.3g, "
             "median %.3g, p90 %.3g",

@@ -1,4 +1,5 @@
 /* geodec-hjb: residuals of the geodesic equation along trajectories; and the published ones. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/mode.h"
 #include "cli/space.h"
@@ -71,14 +72,14 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
                               c->pool, &c->hooks, &h, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    STAGE_WRITE(&stage, &geodec_hjb_kind, geodec_hjb_write(&h, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_hjb_kind, geodec_artifact_save(stage.out, &h, err));
     for (int k = 0; k < GEODEC_HJB_CLASSES; k++) {
         const geodec_hjb_row *r = &h.row[k];
         if (r->paths == 0) continue;
         cli_say(c,
                 "%-8s %lld paths: residual over step %.3g [%.3g, %.3g], second difference %.3g; explained %.1f %% "
                 "[%.1f, %.1f]",
-                geodec_hjb_name((geodec_hjb_class)k), (long long)r->paths, r->turn.value, r->turn.low, r->turn.high,
+                geodec_hjb_names[k], (long long)r->paths, r->turn.value, r->turn.low, r->turn.high,
                 r->kinetic_turn.value, 100 * r->explained.value, 100 * r->explained.low, 100 * r->explained.high);
     }
     cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);

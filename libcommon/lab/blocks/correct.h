@@ -36,8 +36,7 @@ typedef enum geodec_blocks_predictor {
     GEODEC_BLOCKS_CENTRE,
     GEODEC_BLOCKS_PREDICTORS
 } geodec_blocks_predictor;
-GEODEC_API extern const char *const geodec_blocks_predictor_names[];            /* by number, then NULL */
-GEODEC_API const char *geodec_blocks_predictor_name(geodec_blocks_predictor p); /* "?" otherwise */
+GEODEC_API extern const char *const geodec_blocks_predictor_names[]; /* by number, then NULL */
 
 enum { GEODEC_BLOCKS_MAX = 8 };
 typedef struct geodec_blocks_options {

@@ -33,9 +33,7 @@ typedef enum geodec_consistency_metric {
     GEODEC_CONSISTENT_CONSTANT,
     GEODEC_CONSISTENT_METRICS
 } geodec_consistency_metric;
-/* "fitted", "shuffled", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_consistency_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_consistency_name(geodec_consistency_metric m);
+GEODEC_API extern const char *const geodec_consistency_names[]; /* "fitted", .. by number, then NULL */
 
 typedef struct geodec_consistency_options {
     double tau;                   /* in (0, 1); default 0.25 */

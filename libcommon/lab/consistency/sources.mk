@@ -1,3 +1,2 @@
 lab/consistency_SRCS := \
-  correct.c \
-  file.c
+  correct.c

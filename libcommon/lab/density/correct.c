@@ -1,5 +1,6 @@
 #include "lab/density/correct.h"
 
+#include "artifact/binding.h"
 #include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -7,6 +8,7 @@
 #include "base/vec_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 geodec_density_options geodec_density_defaults(void)
@@ -39,50 +41,35 @@ typedef struct search {
     double *within;  /* [windows][points]; -1 = none */
 } search;
 
-static int by_text(const int32_t *sequence, int64_t a, int64_t b)
-{
-    return sequence[a] - sequence[b] < 0 ? -1 : sequence[a] > sequence[b];
-}
+typedef struct place {
+    int32_t sequence;
+    int64_t point;
+} place;
 
-/* Heap sort of indices by text, ties by index. */
-static void sort_by_text(int64_t n, const int32_t *sequence, int64_t *index)
+static int by_text(const void *a, const void *b)
 {
-    for (int64_t end = n, start = n / 2; end > 1;) {
-        if (start > 0) {
-            start--;
-        } else {
-            const int64_t last = index[--end];
-            index[end] = index[0];
-            index[0] = last;
-        }
-        for (int64_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-            const int order = child + 1 < end ? by_text(sequence, index[child], index[child + 1]) : 1;
-            if (order < 0 || (order == 0 && index[child] < index[child + 1])) child++;
-            const int down = by_text(sequence, index[root], index[child]);
-            if (down > 0 || (down == 0 && index[root] >= index[child])) break;
-            const int64_t swap = index[root];
-            index[root] = index[child];
-            index[child] = swap;
-        }
-    }
+    const place *x = a, *y = b;
+    if (x->sequence != y->sequence) return x->sequence < y->sequence ? -1 : 1;
+    return (x->point > y->point) - (x->point < y->point);
 }
 
 static geodec_status split(int64_t points, const int32_t *sequence, const geodec_density_options *o, texts *t,
                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *index = NULL, *order = NULL;
+    place *row = NULL;
+    int64_t *order = NULL;
     uint8_t *held = NULL;
-    GEODEC_NEW_EACH(points, t->of, t->online, index);
-    for (int64_t i = 0; i < points; i++) index[i] = i;
-    sort_by_text(points, sequence, index);
+    GEODEC_NEW_EACH(points, t->of, t->online, row);
+    for (int64_t i = 0; i < points; i++) row[i] = (place){sequence[i], i};
+    qsort(row, (size_t)points, sizeof *row, by_text);
     for (int64_t i = 0; i < points; i++) {
-        if (i == 0 || sequence[index[i]] != sequence[index[i - 1]]) t->count++;
-        t->of[index[i]] = t->count - 1;
+        t->count += i == 0 || row[i].sequence != row[i - 1].sequence;
+        t->of[row[i].point] = t->count - 1;
     }
     if (t->count < 4) { /* one long text: pieces of it serve as texts */
         t->count = PIECES;
-        for (int64_t i = 0; i < points; i++) t->of[index[i]] = i * PIECES / points;
+        for (int64_t i = 0; i < points; i++) t->of[row[i].point] = i * PIECES / points;
     }
     t->held = (int64_t)floor(o->held_out * (double)t->count + 0.5);
     if (t->held < 1) t->held = 1;
@@ -92,7 +79,7 @@ static geodec_status split(int64_t points, const int32_t *sequence, const geodec
     for (int64_t i = 0; i < t->held; i++) held[order[i]] = 1;
     for (int64_t i = 0; i < points; i++) t->online[i] = held[t->of[i]];
 done:
-    GEODEC_FREE(index, order, held);
+    GEODEC_FREE(row, order, held);
     return st;
 }
 
@@ -304,3 +291,67 @@ void geodec_density_clear(geodec_density *d)
     GEODEC_FREE(d->window, d->within_count, d->within, d->within_null);
     *d = (geodec_density){0};
 }
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+#define AT(m) GEODEC_AT(geodec_density, m)
+#define IN(m) GEODEC_IN(geodec_density, m)
+
+static const geodec_field fields[] = {
+    {"/window", GEODEC_I64, "W", 0, "token", "w: states of the same text nearer in time than this are left out", 0,
+     AT(window)},
+    {"/within", GEODEC_F64, "W", 0, "activation",
+     "mean distance of a held-out state to the nearest of its own text, at least w tokens away; 0 = there is none", 0,
+     AT(within)},
+    {"/within_count", GEODEC_I64, "W", 0, "1", "states that have one", 0, AT(within_count)},
+    {"/within_null", GEODEC_F64, "W", 0, "activation", "control: the same on surrogates", 0, AT(within_null)},
+};
+
+static const geodec_attr attrs[] = {
+    {"points", GEODEC_ATTR_I64, 0, "states", IN(points)},
+    {"n", GEODEC_ATTR_I64, 0, "principal coordinates that distances are taken in", IN(n)},
+    {"texts", GEODEC_ATTR_I64, 0, "texts", IN(texts)},
+    {"held_texts", GEODEC_ATTR_I64, 0, "texts held out of the library", IN(held_texts)},
+    {"online_points", GEODEC_ATTR_I64, 0, "held-out states", IN(online_points)},
+    {"offline_points", GEODEC_ATTR_I64, 0, "library states", IN(offline_points)},
+    {"online", GEODEC_ATTR_F64, 0, "mean distance of a held-out state to the nearest library state", IN(online.value)},
+    {"online_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval over texts", IN(online.low)},
+    {"online_high", GEODEC_ATTR_F64, 0, "upper end", IN(online.high)},
+    {"online_p50", GEODEC_ATTR_F64, 0, "median", IN(online_p50)},
+    {"online_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(online_p90)},
+    {"offline", GEODEC_ATTR_F64, 0, "mean distance of a library state to the nearest one of another text",
+     IN(offline.value)},
+    {"offline_low", GEODEC_ATTR_F64, 0, "lower end of its interval", IN(offline.low)},
+    {"offline_high", GEODEC_ATTR_F64, 0, "upper end", IN(offline.high)},
+    {"offline_p50", GEODEC_ATTR_F64, 0, "median", IN(offline_p50)},
+    {"offline_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(offline_p90)},
+    {"ratio", GEODEC_ATTR_F64, 0, "online / offline", IN(ratio.value)},
+    {"ratio_low", GEODEC_ATTR_F64, 0, "lower end: ends of the intervals combined", IN(ratio.low)},
+    {"ratio_high", GEODEC_ATTR_F64, 0, "upper end", IN(ratio.high)},
+    {"dimension", GEODEC_ATTR_F64, 0, "TwoNN dimension of the library (line fit)", IN(dimension.fit)},
+    {"dimension_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % interval", IN(dimension.fit_low)},
+    {"dimension_high", GEODEC_ATTR_F64, 0, "upper end", IN(dimension.fit_high)},
+    {"enrichment", GEODEC_ATTR_F64, 0, "ratio^dimension: times as many library states for ratio 1",
+     IN(enrichment.value)},
+    {"enrichment_low", GEODEC_ATTR_F64, 0, "lower end over both intervals", IN(enrichment.low)},
+    {"enrichment_high", GEODEC_ATTR_F64, 0, "upper end", IN(enrichment.high)},
+    {"published_rule", GEODEC_ATTR_F64, 0,
+     "for comparison: ceil(ratio^2), which the harness prints for ratios above 1.5", IN(published_rule)},
+    {"surrogate", GEODEC_ATTR_STR, 0, "of the null: phase or shuffle",
+     GEODEC_NAMED(geodec_density, surrogate, geodec_surrogate_names)},
+    {"nulls", GEODEC_ATTR_I64, 0, "surrogates", IN(nulls)},
+    {"null_ratio", GEODEC_ATTR_F64, 0, "control: mean ratio of surrogates", IN(null_ratio)},
+    {"null_sd", GEODEC_ATTR_F64, 0, "its standard deviation over them", IN(null_sd)},
+    {"z", GEODEC_ATTR_F64, 0, "(ratio - null_ratio) / null_sd; 0 below 2 surrogates", IN(z)},
+};
+
+static const geodec_extent extents[] = {{"W", IN(n_windows), 0, 0}};
+
+const geodec_kind geodec_density_kind = {
+    .name = "density",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-density",
+    .purpose = "distances of held-out states to a library and within it, in one metric",
+    GEODEC_TABLES(fields, attrs, extents),
+};

@@ -62,8 +62,5 @@ GEODEC_API geodec_status geodec_density_run(int64_t points, int64_t n, const dou
                                             const geodec_hooks *hooks, geodec_density *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_density_clear(geodec_density *d);
-/* Fills a new artifact of geodec_density_kind; the caller commits. */
-GEODEC_API geodec_status geodec_density_write(const geodec_density *d, geodec_artifact *a,
-                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -127,8 +127,3 @@ const geodec_kind geodec_density_published_kind = {
     .purpose = "distances of an online trajectory as the published harness compares them with a radius",
     GEODEC_TABLES(fields, attrs, extents),
 };
-
-geodec_status geodec_density_published_write(const geodec_density_published *p, geodec_artifact *a, geodec_err *err)
-{
-    return geodec_artifact_save(a, p, err);
-}

@@ -1,5 +1,4 @@
 lab/density_SRCS := \
   correct.c \
-  file.c \
   published.c \
   telemetry.c

@@ -3,10 +3,9 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "lab/harness/names.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef struct report {
     geodec_divergence d;
@@ -165,11 +164,11 @@ done:
 geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
                                       geodec_artifact *a, geodec_err *err)
 {
-    char names[1024] = "";
+    geodec_status st = GEODEC_OK;
+    char names[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {*d, layer, n, explained, names, d->name[d->control]};
-    for (int64_t k = 0; k < d->kinds; k++) {
-        const size_t used = strlen(names);
-        (void)snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", d->name[k]);
-    }
-    return geodec_artifact_save(a, &r, err);
+    for (int64_t k = 0; k < d->kinds; k++) GEODEC_TRY(geodec_names_add(names, err, "%s", d->name[k]));
+    GEODEC_TRY(geodec_artifact_save(a, &r, err));
+done:
+    return st;
 }

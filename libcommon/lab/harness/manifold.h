@@ -88,6 +88,9 @@ GEODEC_API const double *geodec_harness_gamma_at(const geodec_harness_manifold *
 /* v [n] to unit speed at x; unchanged when its squared length is below 1e-12. */
 GEODEC_API geodec_status geodec_harness_unit(const geodec_harness_manifold *m, const double *x, double *v,
                                              geodec_err *err) GEODEC_MUST_USE;
+/* *d = |y - x| by the accessor's metric half-way between the two. */
+GEODEC_API geodec_status geodec_harness_distance(const geodec_harness_manifold *m, const double *x, const double *y,
+                                                 double *d, geodec_err *err) GEODEC_MUST_USE;
 /* Classical Runge-Kutta: xs, vs [steps + 1][n] (vs may be NULL). Values that overflow are kept, NaN included. */
 GEODEC_API void geodec_harness_geodesic(const geodec_harness_manifold *m, const double *x0, const double *v0,
                                         int64_t steps, double dl, double *xs, double *vs);

@@ -33,6 +33,7 @@ typedef enum geodec_hjb_class {
     GEODEC_HJB_LAYERS,
     GEODEC_HJB_CLASSES
 } geodec_hjb_class;
+GEODEC_API extern const char *const geodec_hjb_names[GEODEC_HJB_CLASSES]; /* "geodesic", .. by number */
 enum { GEODEC_HJB_STEPS = 3 };
 
 typedef struct geodec_hjb_options {
@@ -90,9 +91,7 @@ GEODEC_API geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, c
                                         const geodec_activations *v, int64_t layer, const double *basis,
                                         const double *mean, const geodec_hjb_options *o, geodec_pool *pool,
                                         const geodec_hooks *hooks, geodec_hjb *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API const char *geodec_hjb_name(geodec_hjb_class c); /* "geodesic", ..; static */
 
 GEODEC_API extern const geodec_kind geodec_hjb_kind;
-GEODEC_API geodec_status geodec_hjb_write(const geodec_hjb *h, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -16,25 +16,11 @@ geodec_injectivity_published_radius_options geodec_injectivity_published_radius_
         .tau = 0.5, .h = 1e-3, .local = 1.6, .most = 12, .dl = 0.05, .steps = 8, .tau_err = 1e-9};
 }
 
-/* By the accessor's metric half-way. */
-static geodec_status distance(const geodec_harness_manifold *m, const double *x, const double *y, double *d,
-                              geodec_err *err)
-{
-    double mid[MAX_N], v[MAX_N], g[MAX_N * MAX_N];
-    for (int64_t i = 0; i < m->n; i++) {
-        mid[i] = 0.5 * (x[i] + y[i]);
-        v[i] = y[i] - x[i];
-    }
-    const geodec_status st = geodec_harness_g_at(m, mid, g, err);
-    if (st == GEODEC_OK) *d = sqrt(fmax(geodec__norm2(m->n, g, v), 0));
-    return st;
-}
-
 static geodec_status kernel(const geodec_harness_manifold *m, const double *x, const double *y, double tau, double *a,
                             geodec_err *err)
 {
     double d;
-    const geodec_status st = distance(m, x, y, &d, err);
+    const geodec_status st = geodec_harness_distance(m, x, y, &d, err);
     if (st == GEODEC_OK) *a = exp(-(d * d) / fmax(4 * tau, 1e-9));
     return st;
 }
@@ -68,7 +54,7 @@ static geodec_status sorted(const geodec_harness_manifold *m, int64_t points, co
 {
     geodec_status st = GEODEC_OK;
     for (int64_t j = 0; j < points; j++) {
-        GEODEC_TRY(distance(m, x, point + j * m->n, &d[j], err));
+        GEODEC_TRY(geodec_harness_distance(m, x, point + j * m->n, &d[j], err));
         int64_t at = j;
         for (; at > 0 && d[order[at - 1]] > d[j]; at--) order[at] = order[at - 1];
         order[at] = j;

@@ -1,10 +1,13 @@
 /* The published experiment as a whole, and its artifact. */
-#include "artifact/binding.h"
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/tasks.h"
 #include "lab/injectivity/published.h"
 
+#include "artifact/binding.h"
+#include "base/mem.h"
+#include "base/numbers.h"
+#include "base/rng.h"
+#include "base/tasks.h"
+
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -167,4 +170,41 @@ geodec_status geodec_injectivity_published_write(const geodec_injectivity_publis
                         .nn = {nn[0], nn[1], nn[2], nn[3]},
                         .held_out = {held_out[0], 100 * held_out[1], 100 * held_out[2]}};
     return geodec_artifact_save(a, &all, err);
+}
+
+/* Numbers separated by commas; NULL text: `count` numbers 0, points/count, .. */
+geodec_status geodec_injectivity_published_list(const char *text, const char *option, int64_t points, int64_t count,
+                                                double **out, int64_t *n_out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL;
+    int64_t n = 1;
+    if (!text) n = count < points ? count : points;
+    for (const char *p = text; p && *p; p++) n += *p == ',';
+    GEODEC_NEW(x, n);
+    if (text) GEODEC_TRY(geodec_numbers_parse(text, option, -DBL_MAX, DBL_MAX, n, x, &n, err));
+    for (int64_t i = 0; !text && i < n; i++) x[i] = (double)(i * points / n);
+    *out = x;
+    *n_out = n;
+    x = NULL;
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+geodec_status geodec_injectivity_published_points(const double *x, int64_t n, int64_t points, const char *option,
+                                                  int64_t **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t *y = NULL;
+    GEODEC_NEW(y, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (x[i] < 0 || x[i] >= (double)points || x[i] != floor(x[i]))
+            GEODEC_THROW(GEODEC_INVAL, "%s: %g is none of %lld points", option, x[i], (long long)points);
+        y[i] = (int64_t)x[i];
+    }
+    GEODEC_MOVE(*out, y);
+done:
+    geodec_mem_free(y);
+    return st;
 }

@@ -3,5 +3,4 @@ lab/injectivity_SRCS := \
   file.c \
   nearest.c \
   published.c \
-  published_points.c \
   published_run.c

@@ -1,4 +1,3 @@
 lab/library_SRCS := \
   correct.c \
-  file.c \
-  growth.c
+  file.c

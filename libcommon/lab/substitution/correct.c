@@ -23,11 +23,6 @@ const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1
 const char *const geodec_substitution_method_names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
                                                         "shift", "propagator", "other", NULL};
 
-const char *geodec_substitution_method_name(geodec_substitution_method s)
-{
-    return (int)s >= 0 && s < GEODEC_SUBSTITUTES ? geodec_substitution_method_names[s] : "?";
-}
-
 typedef struct work {
     const geodec_substitution_data *s;
     geodec_substitution_predictions *p;
@@ -299,9 +294,9 @@ void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitutio
             hooks, GEODEC_LOG_INFO,
             "%-10s error %.3f [%.3f, %.3f] steps, same token %4.1f %% [%.1f, %.1f]; of the nearest 10 %%: %.3f, "
             "%4.1f %%",
-            geodec_substitution_method_name((geodec_substitution_method)k), s->error[k][ALL].value,
-            s->error[k][ALL].low, s->error[k][ALL].high, 100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low,
-            100 * s->agree[k][ALL].high, s->error[k][1].value, 100 * s->agree[k][1].value);
+            geodec_substitution_method_names[k], s->error[k][ALL].value, s->error[k][ALL].low, s->error[k][ALL].high,
+            100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low, 100 * s->agree[k][ALL].high, s->error[k][1].value,
+            100 * s->agree[k][1].value);
     if (s->full_us > 0)
         geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                          "a step %.0f us, its head %.0f us, a lookup %.1f us: substituting all %.1f x, a tenth %.2f x",

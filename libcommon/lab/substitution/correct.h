@@ -34,9 +34,7 @@ typedef enum geodec_substitution_method {
     GEODEC_SUBSTITUTE_OTHER,
     GEODEC_SUBSTITUTES
 } geodec_substitution_method;
-/* "stay", .. as above; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_substitution_method_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_substitution_method_name(geodec_substitution_method s);
+GEODEC_API extern const char *const geodec_substitution_method_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_substitution_data {
     int64_t records, queries, n, d;

@@ -105,9 +105,9 @@ void geodec_velocity_cases_say(const geodec_hooks *hooks, const geodec_velocity_
                 hooks, GEODEC_LOG_INFO,
                 "  %-14s cosine %+.3f [%+.3f, %+.3f], in the metric %+.3f of %lld, another's step %+.3f, leak %.3f, "
                 "above %g %.0f %%",
-                geodec_velocity_initial_name((geodec_velocity_initial_surrogate)p), v->cosine[p][0].value,
-                v->cosine[p][0].low, v->cosine[p][0].high, v->cosine[p][1].value, (long long)v->counted[p][1],
-                v->unrelated[p].value, v->leak[p].value, s->o.close, 100 * v->close[p].value);
+                geodec_velocity_initial_names[p], v->cosine[p][0].value, v->cosine[p][0].low, v->cosine[p][0].high,
+                v->cosine[p][1].value, (long long)v->counted[p][1], v->unrelated[p].value, v->leak[p].value, s->o.close,
+                100 * v->close[p].value);
         }
     }
 }

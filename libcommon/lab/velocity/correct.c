@@ -24,11 +24,6 @@ const char *const geodec_velocity_initial_names[] = {
     "mean",      "centre",   "previous",   "neighbour", "ridge_x",        "ridge_xv",   "layer_delta", "depth",
     "embedding", "centroid", "token_mean", "random",    "ridge_shuffled", "next_token", "target",      NULL};
 
-const char *geodec_velocity_initial_name(geodec_velocity_initial_surrogate s)
-{
-    return (int)s >= 0 && (int)s < SURROGATES ? geodec_velocity_initial_names[s] : "?";
-}
-
 geodec_velocity_initial_options geodec_velocity_initial_defaults(void)
 {
     return (geodec_velocity_initial_options){

@@ -53,9 +53,7 @@ typedef enum geodec_velocity_initial_surrogate {
     GEODEC_INITIAL_TARGET,
     GEODEC_INITIAL_SURROGATES
 } geodec_velocity_initial_surrogate;
-/* "mean", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_velocity_initial_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_velocity_initial_name(geodec_velocity_initial_surrogate s);
+GEODEC_API extern const char *const geodec_velocity_initial_names[]; /* "mean", .. by number, then NULL */
 
 typedef struct geodec_velocity_initial_options {
     int64_t starts;     /* at most so many, a seeded choice; default 100 */
