@@ -59,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!*chart.model) GEODEC_THROW(GEODEC_INVAL, "--model is missing");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_charts(&stage, c->args[0], &s.charts, err));
-    s.columns = geodec_varadhan_columns(&s.charts.source);
+    s.columns = geodec_model_configuration(s.charts.source.model)->n_head + 1;
     const bool none = strcmp(layers, "none") == 0, all = strcmp(layers, "all") == 0;
     if (none && c->n_args < 2) GEODEC_THROW(GEODEC_INVAL, "--layers none needs a METRIC.h5");
     if (!none) GEODEC_TRY(geodec_layer_list_parse(layers, (int32_t)s.charts.n_layer, list, &n_list, err));

@@ -1,4 +1,3 @@
 lab/velocity_SRCS := \
   cases.c \
-  correct.c \
-  model.c
+  correct.c
