@@ -5,8 +5,6 @@
 #include "cli/stage.h"
 #include "lab/consistency/correct.h"
 
-#include <string.h>
-
 static const char *output = "consistency.h5";
 static int64_t dim;
 static geodec_consistency_options opt;

@@ -8,9 +8,6 @@
 #include "lab/hjb/correct.h"
 #include "lab/hjb/published.h"
 
-#include <math.h>
-#include <string.h>
-
 static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
 static int64_t paths = 12;
 static geodec_hjb_options opt;

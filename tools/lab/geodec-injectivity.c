@@ -7,8 +7,6 @@
 #include "lab/injectivity/correct.h"
 #include "lab/injectivity/published.h"
 
-#include <string.h>
-
 static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list,
                   *shard, *joined;
 static geodec_injectivity_options opt;

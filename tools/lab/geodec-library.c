@@ -4,8 +4,6 @@
 #include "cli/stage.h"
 #include "lab/library/correct.h"
 
-#include <string.h>
-
 static const char *output = "library.h5", *activations;
 static int64_t dim, points;
 static double target = 0.922;

@@ -6,8 +6,6 @@
 #include "io/foreign.h"
 #include "lab/resonance/correct.h"
 
-#include <string.h>
-
 static const char *output = "speed-resonance.h5", *mode = "correct", *draws;
 static int64_t path = 0;
 static geodec_resonance_options opt;

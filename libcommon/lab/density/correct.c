@@ -4,7 +4,6 @@
 #include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/tasks.h"
 #include "base/vec_internal.h"
 
 #include <math.h>

@@ -5,8 +5,6 @@
 #include "base/rng.h"
 #include "lab/harness/names.h"
 
-#include <math.h>
-
 typedef struct report {
     geodec_divergence d;
     int64_t layer, n;

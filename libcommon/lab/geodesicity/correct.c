@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/split.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/geodesic.h"
@@ -315,9 +314,7 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
     GEODEC_TRY(figures(&p, out, err));
 done:
     GEODEC_FREE(training, p.start, p.error, p.step, p.planted);
-    for (int m = 0; m < AHEAD; m++) {
-        GEODEC_FREE(p.map_x[m], p.map_xv[m]);
-    }
+    for (int m = 0; m < AHEAD; m++) GEODEC_FREE(p.map_x[m], p.map_xv[m]);
     return st;
 }
 

@@ -149,37 +149,12 @@ done:
 
 int64_t geodec_harness_field_christoffel_scratch(int64_t n) { return 2 * n * n * n + 2 * n * n + n; }
 
-geodec_status geodec_harness_field_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
-                                                    const double *g_minus, double h, double *gamma, double *scratch,
-                                                    geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *l = scratch, *inverse = l + n * n;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) l[i * n + j] = 0.5 * (g_x[i * n + j] + g_x[j * n + i]);
-    for (int64_t i = 0; i < n; i++) l[i * n + i] += log_shift;
-    GEODEC_TRY(geodec_chol_factor(n, l, err));
-    geodec_chol_inverse(n, l, inverse);
-    const double scale = 0.25 / h; /* 1/2 of the formula, 1/2h of the difference */
-#define DG(a, i, j) (g_plus[((a)*n + (i)) * n + (j)] - g_minus[((a)*n + (i)) * n + (j)])
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t k = 0; k < n; k++) {
-                double s = 0;
-                for (int64_t m = 0; m < n; m++) s += inverse[k * n + m] * (DG(i, j, m) + DG(j, i, m) - DG(m, i, j));
-                gamma[(i * n + j) * n + k] = scale * s;
-            }
-#undef DG
-done:
-    return st;
-}
-
 geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
                                                const double *x, const double *g_x, double h, double *gamma,
                                                double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *y = scratch, *plus = y + n, *minus = plus + n * n * n, *rest = minus + n * n * n;
+    double *y = scratch, *plus = y + n, *minus = plus + n * n * n, *l = minus + n * n * n, *inverse = l + n * n;
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t a = 0; a < n; a++) {
         y[a] = x[a] + h;
@@ -188,7 +163,21 @@ geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_m
         GEODEC_TRY(fn(ctx, y, minus + a * n * n, err));
         y[a] = x[a];
     }
-    GEODEC_TRY(geodec_harness_field_christoffel_from(n, g_x, plus, minus, h, gamma, rest, err));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) l[i * n + j] = 0.5 * (g_x[i * n + j] + g_x[j * n + i]);
+    for (int64_t i = 0; i < n; i++) l[i * n + i] += log_shift;
+    GEODEC_TRY(geodec_chol_factor(n, l, err));
+    geodec_chol_inverse(n, l, inverse);
+    const double scale = 0.25 / h; /* 1/2 of the formula, 1/2h of the difference */
+#define DG(a, i, j) (plus[((a)*n + (i)) * n + (j)] - minus[((a)*n + (i)) * n + (j)])
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = 0; k < n; k++) {
+                double s = 0;
+                for (int64_t m = 0; m < n; m++) s += inverse[k * n + m] * (DG(i, j, m) + DG(j, i, m) - DG(m, i, j));
+                gamma[(i * n + j) * n + k] = scale * s;
+            }
+#undef DG
 done:
     return st;
 }

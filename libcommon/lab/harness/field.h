@@ -58,9 +58,5 @@ GEODEC_API int64_t geodec_harness_field_christoffel_scratch(int64_t n);
 GEODEC_API geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
                                                           const double *x, const double *g_x, double h, double *gamma,
                                                           double *scratch, geodec_err *err) GEODEC_MUST_USE;
-/* The same from metrics already known: g_plus, g_minus [n][n][n] at x + h e_a and x - h e_a (index a first). */
-GEODEC_API geodec_status geodec_harness_field_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
-                                                               const double *g_minus, double h, double *gamma,
-                                                               double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "linalg/blas.h"
-#include "linalg/chol.h"
 #include "linalg/eig.h"
 #include "linalg/knn.h"
 

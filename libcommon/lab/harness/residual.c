@@ -56,7 +56,6 @@ geodec_status geodec_residual_path(const geodec_space *s, int64_t nodes, const d
         put(out->connection, l - 1, geodec__dot(n, c, c));
         put(out->total_g, l - 1, geodec__norm2(n, g, r));
         put(out->kinetic_g, l - 1, geodec__norm2(n, g, d2));
-        put(out->connection_g, l - 1, geodec__norm2(n, g, c));
         put(out->step_g, l - 1, geodec__norm2(n, g, d1));
     }
 done:

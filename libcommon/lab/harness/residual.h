@@ -18,9 +18,9 @@
 
 /* Squared lengths at the inner nodes l = 1 .. nodes - 2; any pointer may be NULL. [nodes - 2] each. */
 typedef struct geodec_residual_parts {
-    double *total, *kinetic, *connection;       /* |r|^2, |D2 s|^2, |Gamma(Dc s, Dc s)|^2, Euclidean in the chart */
-    double *total_g, *kinetic_g, *connection_g; /* the same in g(s_l) */
-    double *step_g;                             /* |Dc s|^2 in g(s_l) */
+    double *total, *kinetic, *connection; /* |r|^2, |D2 s|^2, |Gamma(Dc s, Dc s)|^2, Euclidean in the chart */
+    double *total_g, *kinetic_g;          /* the first two in g(s_l) */
+    double *step_g;                       /* |Dc s|^2 in g(s_l) */
 } geodec_residual_parts;
 
 /* xs [nodes][n], nodes >= 3. GEODEC_RANGE; GEODEC_NUMERIC where the metric has no value. */

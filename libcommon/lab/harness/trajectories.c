@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "geometry/pca.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { SLAB = 1024 /* rows */ };

@@ -3,10 +3,8 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/tasks.h"
 
 #include <math.h>
-#include <string.h>
 
 geodec_hjb_options geodec_hjb_defaults(void)
 {
@@ -15,9 +13,11 @@ geodec_hjb_options geodec_hjb_defaults(void)
 
 const char *const geodec_hjb_names[GEODEC_HJB_CLASSES] = {"geodesic", "walk", "straight", "text", "shuffled", "layers"};
 
+enum { TOTAL, KINETIC, CONNECTION, TOTAL_G, KINETIC_G, STEP_G, JACOBI, JACOBI_KINETIC, PARTS };
+
 /* Sums of a path over its nodes. */
 typedef struct sums {
-    double total, kinetic, connection, total_g, kinetic_g, step_g, jacobi, jacobi_kinetic;
+    double part[PARTS];
     bool lost; /* a node lies outside the chart */
 } sums;
 
@@ -35,16 +35,16 @@ static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
     const double *xs = m->p->xs + i * nodes * n, *ys = m->p->ys + i * nodes * n;
     sums *s = &m->sum[i];
     double *a = NULL;
-    GEODEC_NEW(a, 9 * inner);
-    const geodec_residual_parts parts = {.total = a,
-                                         .kinetic = a + inner,
-                                         .connection = a + 2 * inner,
-                                         .total_g = a + 3 * inner,
-                                         .kinetic_g = a + 4 * inner,
-                                         .connection_g = a + 5 * inner,
-                                         .step_g = a + 6 * inner};
+    GEODEC_NEW(a, PARTS * inner);
+    const geodec_residual_parts parts = {.total = a + TOTAL * inner,
+                                         .kinetic = a + KINETIC * inner,
+                                         .connection = a + CONNECTION * inner,
+                                         .total_g = a + TOTAL_G * inner,
+                                         .kinetic_g = a + KINETIC_G * inner,
+                                         .step_g = a + STEP_G * inner};
     st = geodec_residual_path(m->s, nodes, xs, &parts, err);
-    if (st == GEODEC_OK) st = geodec_residual_jacobi(m->s, nodes, xs, ys, a + 7 * inner, a + 8 * inner, err);
+    if (st == GEODEC_OK)
+        st = geodec_residual_jacobi(m->s, nodes, xs, ys, a + JACOBI * inner, a + JACOBI_KINETIC * inner, err);
     if (st == GEODEC_NUMERIC) {
         s->lost = true;
         geodec_err_clear(err);
@@ -52,16 +52,8 @@ static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
         goto done;
     }
     GEODEC_TRY(st);
-    for (int64_t l = 0; l < inner; l++) {
-        s->total += parts.total[l];
-        s->kinetic += parts.kinetic[l];
-        s->connection += parts.connection[l];
-        s->total_g += parts.total_g[l];
-        s->kinetic_g += parts.kinetic_g[l];
-        s->step_g += parts.step_g[l];
-        s->jacobi += a[7 * inner + l];
-        s->jacobi_kinetic += a[8 * inner + l];
-    }
+    for (int k = 0; k < PARTS; k++)
+        for (int64_t l = 0; l < inner; l++) s->part[k] += a[k * inner + l];
 done:
     geodec_mem_free(a);
     return st;
@@ -96,14 +88,14 @@ geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *
     geodec_status st = GEODEC_OK;
     geodec_hjb_row r = {.nodes = p->nodes};
     sums *sum = NULL;
-    double *x = NULL;
+    double *x = NULL, mean[PARTS] = {0};
     int64_t got = 0;
     if (p->paths == 0) {
         *out = (geodec_hjb_row){0};
         goto done;
     }
     GEODEC_NEW(sum, p->paths);
-    GEODEC_NEW(x, 5 * p->paths);
+    GEODEC_NEW(x, PARTS * p->paths);
     measuring m = {.s = s, .p = p, .sum = sum};
     const geodec_sweep_result result = {sum, 1, sizeof *sum};
     GEODEC_TRY(
@@ -112,31 +104,22 @@ geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *
         *out = r;
         goto done;
     }
-    double *total = x, *kinetic = x + p->paths, *step = kinetic + p->paths, *jacobi = step + p->paths,
-           *still = jacobi + p->paths;
     for (int64_t i = 0; i < p->paths; i++) {
-        if (sum[i].lost) continue;
-        total[got] = sum[i].total_g;
-        kinetic[got] = sum[i].kinetic_g;
-        step[got] = sum[i].step_g;
-        jacobi[got] = sum[i].jacobi;
-        still[got++] = sum[i].jacobi_kinetic;
-        r.total += sum[i].total;
-        r.kinetic += sum[i].kinetic;
-        r.connection += sum[i].connection;
-        r.jacobi += sum[i].jacobi;
-        r.jacobi_kinetic += sum[i].jacobi_kinetic;
+        for (int k = 0; k < PARTS && !sum[i].lost; k++) mean[k] += x[k * p->paths + got] = sum[i].part[k];
+        got += !sum[i].lost;
     }
     r.paths = got;
     r.left_out = p->paths - got;
     if (got > 0) {
-        const double nodes = (double)(got * (p->nodes - 2));
+        for (int k = 0; k < PARTS; k++) mean[k] /= (double)(got * (p->nodes - 2));
+        const double *total = x + TOTAL_G * p->paths, *kinetic = x + KINETIC_G * p->paths,
+                     *step = x + STEP_G * p->paths;
         geodec_estimate e;
-        r.total /= nodes;
-        r.kinetic /= nodes;
-        r.connection /= nodes;
-        r.jacobi /= nodes;
-        r.jacobi_kinetic /= nodes;
+        r.total = mean[TOTAL];
+        r.kinetic = mean[KINETIC];
+        r.connection = mean[CONNECTION];
+        r.jacobi = mean[JACOBI];
+        r.jacobi_kinetic = mean[JACOBI_KINETIC];
         GEODEC_TRY(ratio(got, total, step, o, &e, err));
         r.turn = root(e);
         GEODEC_TRY(ratio(got, kinetic, step, o, &e, err));
@@ -145,7 +128,7 @@ geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *
         if (r.kinetic_turn.value > 1e-12) {
             GEODEC_TRY(ratio(got, total, kinetic, o, &e, err));
             r.explained = explained(e, r.kinetic);
-            GEODEC_TRY(ratio(got, jacobi, still, o, &e, err));
+            GEODEC_TRY(ratio(got, x + JACOBI * p->paths, x + JACOBI_KINETIC * p->paths, o, &e, err));
             r.jacobi_explained = explained(e, r.jacobi_kinetic);
         }
     }

@@ -3,11 +3,9 @@
 #include "base/rng.h"
 #include "base/vec_internal.h"
 #include "geometry/geodesic.h"
-#include "geometry/pca.h"
 #include "geometry/space_closed.h"
 #include "lab/hjb/correct.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { N_MAX = GEODEC_SPACE_DIM_MAX, NEAREST = 4, ATTEMPTS = 200 };

@@ -4,7 +4,6 @@
 #include "lab/injectivity/correct.h"
 #include "lab/injectivity/published.h"
 #include "linalg/chol.h"
-#include "linalg/eig.h"
 #include "linalg/knn.h"
 
 #include <math.h>

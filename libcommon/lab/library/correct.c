@@ -79,9 +79,7 @@ static geodec_status run_one(const sweep *w, int stream, double radius, geodec_l
     uint8_t *hit = NULL;
     int64_t *assigned = NULL, *first = NULL, stored = 0;
     const bool wanted = quality && w->next && stream == GEODEC_LIBRARY_TEXT;
-    if (wanted) {
-        GEODEC_NEW_EACH(w->points, hit, assigned, first);
-    }
+    if (wanted) GEODEC_NEW_EACH(w->points, hit, assigned, first);
     GEODEC_TRY(
         geodec_library_run(w->points, w->n, w->stream[stream], radius * w->s->unit, NULL, hit, assigned, summary, err));
     if (!wanted) goto done;

@@ -12,7 +12,6 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <string.h>
 
 enum { MAX = 2 * GEODEC_RBF_MAX_N, TOP = 10000 };
 

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "base/vec_internal.h"
 #include "geometry/curvature.h"
-#include "geometry/space_closed.h"
 #include "lab/verification/verification_internal.h"
 #include "linalg/chol.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/geodesic.h"
 #include "geometry/space_warped.h"
