@@ -48,6 +48,12 @@ GEODEC_API int geodec_mem_mul(int64_t a, int64_t b, int64_t *product);
 #define GEODEC__NEW6(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW5(n, __VA_ARGS__)
 #define GEODEC__NEW7(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW6(n, __VA_ARGS__)
 #define GEODEC__NEW8(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW7(n, __VA_ARGS__)
+/* Allocates p[n] as a copy of from[n], or jumps to done with GEODEC_NOMEM. */
+#define GEODEC_NEW_COPY(p, from, n)                                                                                    \
+    do {                                                                                                               \
+        GEODEC_NEW(p, n);                                                                                              \
+        memcpy((p), (from), (size_t)(n) * sizeof *(p));                                                                \
+    } while (0)
 /* to = from, and from becomes all zero: what it owns has one owner. */
 #define GEODEC_MOVE(to, from)                                                                                          \
     do {                                                                                                               \

@@ -266,8 +266,7 @@ geodec_status geodec_blocks_published_write(const geodec_blocks_published *b, co
     return geodec_artifact_save(a, &r, err);
 }
 
-/* ---- anchors and queries ------------------------------------------------------------------------------------------
- */
+/* ---- anchors and queries ----------------------------------------------------------------------------------------- */
 
 enum { ANCHORS = 16, QUERIES = 24 };
 

@@ -15,7 +15,7 @@
 
 enum { V = GEODEC_PUBLISHED_VARIANTS };
 
-/* ---- the metrics of one cloud ----------------------------------------------------------------------------------- */
+/* ---- the metrics of one cloud ------------------------------------------------------------------------------------ */
 
 typedef struct evaluation {
     const geodec_harness_field *field;
@@ -57,7 +57,7 @@ done:
     return st;
 }
 
-/* ---- counting --------------------------------------------------------------------------------------------------- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 /* g-distance of each held-out point of one split to its Euclid-nearest cached one: distance [N - cached]. */
 static void held_out(const geodec_coverage_published_splits *s, const double *x, const double *g, int64_t cached,
@@ -115,7 +115,7 @@ done:
     return st;
 }
 
-/* ---- the experiment --------------------------------------------------------------------------------------------- */
+/* ---- the experiment ---------------------------------------------------------------------------------------------- */
 
 static geodec_status splits_ok(const geodec_coverage_published_splits *s, geodec_err *err)
 {
@@ -147,16 +147,14 @@ static geodec_status reserve(const geodec_coverage_published_splits *s, geodec_c
     geodec_status st = GEODEC_OK;
     const int64_t S = s->shares, E = s->n_eps;
     c->shares = S, c->n_eps = E, c->repeats = s->repeats, c->points = s->points, c->n = s->n;
-    GEODEC_NEW(c->cached, S);
-    GEODEC_NEW(c->eps, E);
     GEODEC_NEW(c->closed_form, S);
     GEODEC_NEW_EACH(S * E, c->null_mean, c->null_sd, c->z);
     for (int v = 0; v < V; v++) {
         GEODEC_NEW_EACH(S * E, c->hit[v], c->p10[v], c->p90[v]);
         GEODEC_NEW(c->distance[v], S);
     }
-    memcpy(c->cached, s->cached, (size_t)S * sizeof *c->cached);
-    memcpy(c->eps, s->eps, (size_t)E * sizeof *c->eps);
+    GEODEC_NEW_COPY(c->cached, s->cached, S);
+    GEODEC_NEW_COPY(c->eps, s->eps, E);
 done:
     return st;
 }

@@ -42,8 +42,7 @@ static geodec_status summarise(geodec_published_distances *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *sorted = NULL;
-    GEODEC_NEW(sorted, d->count);
-    memcpy(sorted, d->value, (size_t)d->count * sizeof *sorted);
+    GEODEC_NEW_COPY(sorted, d->value, d->count);
     geodec_stats_sort(d->count, sorted);
     d->mean = geodec_stats_mean(d->count, d->value);
     d->p50 = geodec_stats_percentile(d->count, sorted, 0.5);
@@ -90,7 +89,7 @@ void geodec_density_published_clear(geodec_density_published *p)
     *p = (geodec_density_published){0};
 }
 
-/* ---- the artifact ----------------------------------------------------------------------------------------------- */
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
 #define AT(m) GEODEC_AT(geodec_density_published, m)
 #define IN(m) GEODEC_IN(geodec_density_published, m)

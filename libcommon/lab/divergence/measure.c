@@ -48,9 +48,8 @@ static geodec_status truth(geodec_divergence_work *w, const geodec_model_states 
     geodec_status st = GEODEC_OK;
     double *moved = NULL;
     int64_t *of = NULL;
-    GEODEC_NEW(moved, w->pairs * w->d);
     GEODEC_NEW(of, w->pairs);
-    memcpy(moved, w->own.state, (size_t)(w->pairs * w->d) * sizeof *moved);
+    GEODEC_NEW_COPY(moved, w->own.state, w->pairs * w->d);
     for (int64_t j = 0; j < w->pairs; j++) {
         of[j] = j;
         for (int64_t a = 0; a < w->n; a++)

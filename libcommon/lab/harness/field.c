@@ -36,12 +36,11 @@ geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, 
         GEODEC_THROW(GEODEC_RANGE, "published field of %lld sites, dimension %lld, sigma %g", (long long)sites,
                      (long long)n, sigma);
     }
-    GEODEC_NEW(o.site, sites * n);
     o.padded = (sites + LANES - 1) / LANES * LANES;
     GEODEC_NEW(o.site_t, n * o.padded);
     GEODEC_NEW_EACH(sites * n * n, o.g, o.log_g);
     GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
-    memcpy(o.site, site, (size_t)(sites * n) * sizeof *site);
+    GEODEC_NEW_COPY(o.site, site, sites * n);
     memcpy(o.g, g, (size_t)(sites * n * n) * sizeof *g);
     for (int64_t i = 0; i < sites * n; i++)
         if (!isfinite(site[i])) GEODEC_THROW(GEODEC_NUMERIC, "site %lld is not finite", (long long)(i / n));
@@ -144,8 +143,7 @@ done:
     return st;
 }
 
-/* ---- Christoffel symbols ------------------------------------------------------------------------------------------
- */
+/* ---- Christoffel symbols ----------------------------------------------------------------------------------------- */
 
 int64_t geodec_harness_field_christoffel_scratch(int64_t n) { return 2 * n * n * n + 2 * n * n + n; }
 

@@ -6,7 +6,6 @@ lab/harness_SRCS := \
   kernels_avx512.c \
   kernels_scalar.c \
   manifold.c \
-  manifold_file.c \
   model_states.c \
   names.c \
   path.c \

@@ -87,10 +87,8 @@ static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_h
     if (pca.k < c->n)
         GEODEC_THROW(GEODEC_SCARCE, "the states fill %lld dimensions; the chart needs %lld", (long long)pca.k,
                      (long long)c->n);
-    GEODEC_NEW(c->basis, c->n * c->d);
-    GEODEC_NEW(c->mean, c->d);
-    memcpy(c->basis, pca.basis, (size_t)(c->n * c->d) * sizeof *c->basis);
-    memcpy(c->mean, pca.mean, (size_t)c->d * sizeof *c->mean);
+    GEODEC_NEW_COPY(c->basis, pca.basis, c->n * c->d);
+    GEODEC_NEW_COPY(c->mean, pca.mean, c->d);
     for (int64_t i = 0; i < c->n; i++) kept += pca.eigenvalue[i];
     c->explained = kept / pca.total;
     c->leading = pca.eigenvalue[0] / pca.total;
@@ -98,18 +96,6 @@ done:
     geodec_pca_moments_clear(&g.moments);
     geodec_pca_clear(&pca);
     geodec_mem_free(g.kept);
-    return st;
-}
-
-/* The given chart; its shares of the variance are not known without another pass: 0. */
-static geodec_status take_chart(const geodec_harness_chart_options *o, geodec_harness_charted *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_NEW(c->basis, c->n * c->d);
-    GEODEC_NEW(c->mean, c->d);
-    memcpy(c->basis, o->basis, (size_t)(c->n * c->d) * sizeof *c->basis);
-    memcpy(c->mean, o->mean, (size_t)c->d * sizeof *c->mean);
-done:
     return st;
 }
 
@@ -242,7 +228,12 @@ geodec_status geodec_harness_charted_make(const geodec_activations *a, const geo
         GEODEC_THROW(GEODEC_RANGE, "a chart of %lld dimensions with %lld points at layer %lld of %lld", (long long)o->n,
                      (long long)o->points, (long long)o->index, (long long)a->layers);
     GEODEC_TRY(read_rows(&r, &c.split, err));
-    GEODEC_TRY(o->basis ? take_chart(o, &c, err) : make_chart(&r, pool, hooks, &c, err));
+    if (o->basis) { /* its shares of the variance are not known without another pass: 0 */
+        GEODEC_NEW_COPY(c.basis, o->basis, c.n * c.d);
+        GEODEC_NEW_COPY(c.mean, o->mean, c.d);
+    } else {
+        GEODEC_TRY(make_chart(&r, pool, hooks, &c, err));
+    }
     GEODEC_TRY(place_all(&r, pool, hooks, &c, err));
     GEODEC_MOVE(*out, c);
 done:

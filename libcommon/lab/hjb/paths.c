@@ -127,8 +127,7 @@ done:
     return st;
 }
 
-/* ---- of the model -------------------------------------------------------------------------------------------------
- */
+/* ---- of the model ------------------------------------------------------------------------------------------------ */
 
 /* Projects `rows` rows of one layer from row0 on into x [rows][n]. */
 static geodec_status project(const geodec_activations *v, int64_t index, int64_t row0, int64_t rows, int64_t n,

@@ -84,7 +84,7 @@ done:
     return st;
 }
 
-/* ---- conjugate points ------------------------------------------------------------------------------------------- */
+/* ---- conjugate points -------------------------------------------------------------------------------------------- */
 
 /* L of g = L L^T at x */
 static geodec_status frame(const geodec_space *s, const double *x, double *l, geodec_err *err)
@@ -148,7 +148,7 @@ done:
     return st;
 }
 
-/* ---- other geodesics to the same point -------------------------------------------------------------------------- */
+/* ---- other geodesics to the same point --------------------------------------------------------------------------- */
 
 static double g_length(const geodec_space *s, const double *x, const double *v)
 {
@@ -275,7 +275,7 @@ static void loops(const geodec_space *s, const double *p, const double *period, 
     }
 }
 
-/* ---- sectional curvature ---------------------------------------------------------------------------------------- */
+/* ---- sectional curvature ----------------------------------------------------------------------------------------- */
 
 /* B_bd = R(u, b, u, d), whose largest eigenvalue over vectors normal to u is the largest curvature of a plane with u.
  */
@@ -345,7 +345,7 @@ done:
     return st;
 }
 
-/* ---- the heat-kernel estimate ----------------------------------------------------------------------------------- */
+/* ---- the heat-kernel estimate ------------------------------------------------------------------------------------ */
 
 static double kernel_at(const geodec_space *s, const double *x, const double *y, double tau)
 {
@@ -467,7 +467,7 @@ done:
     GEODEC_FREE(raw, y, held);
 }
 
-/* ---- one anchor ------------------------------------------------------------------------------------------------- */
+/* ---- one anchor -------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     const geodec_space *s;
@@ -542,7 +542,7 @@ done:
     return st;
 }
 
-/* ---- controls --------------------------------------------------------------------------------------------------- */
+/* ---- controls ---------------------------------------------------------------------------------------------------- */
 
 static geodec_status controls(int32_t n, geodec_injectivity *r, geodec_err *err)
 {

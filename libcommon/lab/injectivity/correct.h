@@ -79,7 +79,7 @@ GEODEC_API geodec_status geodec_injectivity_run(const geodec_space *s, int64_t p
                                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_injectivity *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* First conjugate point along the geodesic of x0 with g-unit v0 up to `reach`; *t = reach when there is none.
  * Between two nodes a singular value of the propagator changes sign where its polar factor turns by a reflection, which

@@ -74,13 +74,11 @@ geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const 
         if (p < 0 || p >= points)
             GEODEC_THROW(GEODEC_RANGE, "point %lld is not one of %lld", (long long)p, (long long)points);
     }
-    GEODEC_NEW(r.anchor, anchors);
-    GEODEC_NEW(r.query, queries);
     GEODEC_NEW_EACH(anchors, r.raw, r.measured);
     GEODEC_NEW(r.velocity, queries);
     GEODEC_NEW_EACH(points, r.all_raw, r.all_measured);
-    memcpy(r.anchor, anchor, (size_t)anchors * sizeof *anchor);
-    memcpy(r.query, query, (size_t)queries * sizeof *query);
+    GEODEC_NEW_COPY(r.anchor, anchor, anchors);
+    GEODEC_NEW_COPY(r.query, query, queries);
     GEODEC_TRY(geodec_harness_manifold_fit(points, n, point, &o, pool, hooks, &m, err));
     job j = {&m, point, &r, geodec_injectivity_published_radius_defaults(), seed};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "points", points, point_task, &j, err));

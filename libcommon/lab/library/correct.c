@@ -32,7 +32,7 @@ typedef struct sweep {
     geodec_library_sweep *s;
 } sweep;
 
-/* ---- quality ---------------------------------------------------------------------------------------------------- */
+/* ---- quality ----------------------------------------------------------------------------------------------------- */
 
 /* Mean errors of the four predictions over hits of the text stream; first [stored]: the point each record came from. */
 static void judge(const sweep *w, const uint8_t *hit, const int64_t *assigned, const int64_t *first, int64_t stored,
@@ -128,7 +128,7 @@ done:
     return st;
 }
 
-/* ---- the sweep -------------------------------------------------------------------------------------------------- */
+/* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 static geodec_status input_ok(int64_t points, int64_t n, const double *x, const geodec_successors *next,
                               const geodec_library_options *o, geodec_err *err)
@@ -179,13 +179,12 @@ geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *
     double *block = NULL;
     int64_t *order = NULL;
     GEODEC_TRY(input_ok(points, n, x, next, o, err));
-    GEODEC_NEW(s.radius, o->n_radii);
     GEODEC_NEW(s.summary, W * o->n_radii);
     GEODEC_NEW(s.quality, o->n_radii * P);
     GEODEC_NEW(s.judged, o->n_radii);
     GEODEC_NEW(block, 3 * points * n);
     GEODEC_NEW(order, points);
-    memcpy(s.radius, o->radius, (size_t)o->n_radii * sizeof *s.radius);
+    GEODEC_NEW_COPY(s.radius, o->radius, o->n_radii);
     double *shuffled = block, *gaussian = shuffled + points * n, *surrogate = gaussian + points * n;
     geodec__choose_order(o->seed, geodec_rng_id("library order", 0), points, order);
     for (int64_t i = 0; i < points; i++) memcpy(shuffled + i * n, x + order[i] * n, (size_t)n * sizeof *x);

@@ -196,11 +196,10 @@ geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t see
     GEODEC_TRY(geodec_metric_field(cloud, &field, err));
     const geodec_space *s = geodec_rbf_space(field);
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("lookup cloud", (uint64_t)N));
-    GEODEC_NEW(w.q, N * n);
     GEODEC_NEW(w.x, QUERIES * n);
     GEODEC_NEW(w.g, QUERIES * n * n);
     GEODEC_NEW_EACH(QUERIES, w.hit, condition);
-    memcpy(w.q, cloud->point, (size_t)(N * n) * sizeof *w.q);
+    GEODEC_NEW_COPY(w.q, cloud->point, N * n);
     for (int64_t i = 0; i < QUERIES; i++) {
         const int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)N), to = cloud->knn_index[p * cloud->k];
         double *x = w.x + i * n, *g = w.g + i * n * n;

@@ -1,4 +1,2 @@
 lab/validity_SRCS := \
-  published.c \
-  published_draws.c \
-  published_file.c
+  published.c

@@ -71,7 +71,7 @@ const geodec_kind geodec_varadhan_kind = {
     .first = "/layer,/queries,/texts,/planted",
 };
 
-/* ---- queries and their gradients -------------------------------------------------------------------------------- */
+/* ---- queries and their gradients --------------------------------------------------------------------------------- */
 
 enum { KEYS = GEODEC_VARADHAN_KEYS, FORMS = GEODEC_VARADHAN_FORMS, FIRST = 1 /* position of a key */ };
 

@@ -66,8 +66,7 @@ const geodec_kind geodec_velocity_kind = {
     .rows = {"C", sizeof(geodec_velocity_initial_case), offsetof(report, c), false},
 };
 
-/* ---- predictions by the file of states and the model --------------------------------------------------------------
- */
+/* ---- predictions by the file of states and the model ------------------------------------------------------------- */
 
 enum { BEST = 32 /* tokens of the centroid */ };
 

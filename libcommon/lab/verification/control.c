@@ -12,8 +12,7 @@
 
 enum { POINTS = 6, FAULT_N = 3, SITES = 5, DIM_MAX = 8 };
 
-/* ---- exact spaces ---------------------------------------------------------------------------------------------------
- */
+/* ---- exact spaces ------------------------------------------------------------------------------------------------ */
 
 typedef enum shape { CONFORMAL, TORUS, POLAR, NORMAL } shape;
 static const struct {
@@ -82,9 +81,7 @@ static double worst_ratio(const geodec_verification *v)
     return worst;
 }
 
-/* ---- arrays
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 /* The arrays of POINTS points in one block, and the field that borrows them. */
 typedef struct parts {

@@ -99,8 +99,7 @@ static void GEODEC_PRINTF(2, 3) note(geodec_verification *v, const char *format,
     va_end(args);
 }
 
-/* ---- readings of one point ------------------------------------------------------------------------------------------
- */
+/* ---- readings of one point --------------------------------------------------------------------------------------- */
 
 /* Gamma^k_ij of a reading; inverse [n][n] of g. tmp [n]^3. */
 static void read_gamma(int64_t n, const reading *r, double factor, const double *inverse, const double *src,

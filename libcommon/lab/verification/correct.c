@@ -46,9 +46,7 @@ void geodec_verification_clear(geodec_verification *v)
     *v = (geodec_verification){0};
 }
 
-/* ---- identities at one point
- * -----------------------------------------------------------------------------------------
- */
+/* ---- identities at one point ------------------------------------------------------------------------------------- */
 
 double geodec__verification_compatibility(int64_t n, const double *g, const double *dg, const double *gamma,
                                           double least, int64_t at[3])
@@ -252,9 +250,7 @@ done:
     return st;
 }
 
-/* ---- verdict
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- verdict ----------------------------------------------------------------------------------------------------- */
 
 /* first, second: whether the derivatives of g and of Gamma had to be taken by differences */
 static geodec_status verdict(geodec_verification *v, bool first, bool second, double tolerance, geodec_err *err)
@@ -295,9 +291,7 @@ done:
     return st;
 }
 
-/* ---- arrays
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 /* Share of the largest value at any point below which a point has no scale of its own. */
 #define LEAST 1e-6
@@ -376,9 +370,7 @@ done:
     return st;
 }
 
-/* ---- a space
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- a space ----------------------------------------------------------------------------------------------------- */
 
 typedef struct spaced {
     const geodec_space *s;

@@ -28,8 +28,7 @@ struct geodec_warp_published {
     double *inner2;     /* [samples] within sqrt of this a point's nearest sample is surely this one */
 };
 
-/* ---- symbols ------------------------------------------------------------------------------------------------------
- */
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
 /* Pairs i <= j, k last; packed was zero. */
 static void pack(int64_t n, int64_t ld, const double *gamma, double *packed)
@@ -69,8 +68,7 @@ done:
 
 static int64_t symbols_scratch(int64_t n) { return 2 * n * n + n * n * n; }
 
-/* ---- what all facts share -----------------------------------------------------------------------------------------
- */
+/* ---- what all facts share ---------------------------------------------------------------------------------------- */
 
 static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
 {
@@ -136,8 +134,7 @@ void geodec_warp_published_destroy(geodec_warp_published *w)
     GEODEC_FREE(w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2, w);
 }
 
-/* ---- one fact's warp ----------------------------------------------------------------------------------------------
- */
+/* ---- one fact's warp --------------------------------------------------------------------------------------------- */
 
 typedef struct fact {
     const geodec_warp_published *w;
@@ -295,8 +292,7 @@ done:
     return st;
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------------------
- */
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
 
 static void accel(int64_t n, int64_t ld, const double *packed, const double *v, double *a)
 {
@@ -381,8 +377,7 @@ done:
     return st;
 }
 
-/* ---- before -------------------------------------------------------------------------------------------------------
- */
+/* ---- before ------------------------------------------------------------------------------------------------------ */
 
 struct geodec_warp_published_before {
     const geodec_warp_published *w;
@@ -459,8 +454,7 @@ void geodec_warp_published_release(geodec_warp_published_before *b)
     GEODEC_FREE(b->holdout, b);
 }
 
-/* ---- run ----------------------------------------------------------------------------------------------------------
- */
+/* ---- run --------------------------------------------------------------------------------------------------------- */
 
 typedef struct running {
     const geodec_warp_published_before *b;

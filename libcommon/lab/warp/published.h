@@ -61,7 +61,7 @@ typedef struct geodec_warp_published_outcome {
 } geodec_warp_published_outcome;
 GEODEC_API void geodec_warp_published_clear(geodec_warp_published_outcome *o);
 
-/* ---- fast: computes once what the facts of a manifold share ----------------------------------------------------- */
+/* ---- fast: computes once what the facts of a manifold share ------------------------------------------------------ */
 typedef struct geodec_warp_published geodec_warp_published;
 /* m stays the caller's and must outlive it. GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
