@@ -3,8 +3,12 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/vec_internal.h"
+#include "geometry/geodesic.h"
+#include "geometry/space_closed.h"
 
 #include <math.h>
+#include <string.h>
 
 geodec_hjb_options geodec_hjb_defaults(void)
 {
@@ -12,6 +16,237 @@ geodec_hjb_options geodec_hjb_defaults(void)
 }
 
 const char *const geodec_hjb_names[GEODEC_HJB_CLASSES] = {"geodesic", "walk", "straight", "text", "shuffled", "layers"};
+
+/* ---- trajectories ------------------------------------------------------------------------------------------------ */
+
+enum { N_MAX = GEODEC_SPACE_DIM_MAX, NEAREST = 4, ATTEMPTS = 200 };
+
+/* Trajectories of a class and of their neighbours, [paths][nodes][n]. */
+typedef struct bundle {
+    int64_t paths, nodes;
+    double *xs, *ys;
+} bundle;
+
+static geodec_status new_paths(int64_t paths, int64_t nodes, int64_t n, bundle *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *p = (bundle){.paths = paths, .nodes = nodes};
+    GEODEC_NEW_EACH(paths * nodes * n, p->xs, p->ys);
+done:
+    return st;
+}
+
+static void clear_paths(bundle *p)
+{
+    GEODEC_FREE(p->xs, p->ys);
+    *p = (bundle){0};
+}
+
+/* The NEAREST points to point p, nearest first. */
+static void neighbours(int64_t points, int64_t n, const double *point, int64_t p, int64_t *to)
+{
+    double least[NEAREST];
+    int64_t found = 0;
+    for (int64_t i = 0; i < points; i++)
+        if (i != p) geodec__keep_nearest(NEAREST, &found, least, to, geodec__gap2(n, point + i * n, point + p * n), i);
+}
+
+/* The neighbour of a path that has none of its own: the next one of its class. */
+static void pair_up(bundle *p, int64_t n)
+{
+    const int64_t size = p->nodes * n;
+    for (int64_t i = 0; i < p->paths; i++)
+        memcpy(p->ys + i * size, p->xs + (i + 1) % p->paths * size, (size_t)size * sizeof *p->ys);
+}
+
+static geodec_status geodesics(const geodec_space *s, int64_t points, const double *point, const geodec_hjb_options *o,
+                               double dl, bundle *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, nodes = p->nodes;
+    geodec_geodesic_options g = geodec_geodesic_defaults();
+    double *vs = NULL;
+    int64_t got = 0;
+    g.steps = nodes - 1;
+    g.dl = dl;
+    GEODEC_NEW(vs, nodes * n);
+    for (int64_t i = 0; i < p->paths; i++) {
+        geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("hjb geodesic", (uint64_t)i));
+        const int64_t q = (int64_t)geodec_rng_below(&rng, (uint64_t)points);
+        int64_t to[NEAREST] = {0};
+        double v[N_MAX], u[N_MAX], x[N_MAX];
+        geodec_path_report report[2];
+        neighbours(points, n, point, q, to);
+        for (int64_t a = 0; a < n; a++) {
+            v[a] = point[to[0] * n + a] - point[q * n + a];
+            u[a] = geodec_rng_normal(&rng);
+        }
+        if (geodec_geodesic_unit(s, point + q * n, v, NULL) != GEODEC_OK) continue;
+        if (geodec_geodesic_unit(s, point + q * n, u, NULL) != GEODEC_OK) continue;
+        /* one shift for all steps, so that a refinement compares the same curves */
+        for (int64_t a = 0; a < n; a++) x[a] = point[q * n + a] + o->shift * o->dl * u[a];
+        const geodec_status first = geodec_geodesic_path(s, &g, point + q * n, v, p->xs + got * nodes * n, vs, NULL,
+                                                         &report[0], NULL),
+                            second =
+                                geodec_geodesic_path(s, &g, x, v, p->ys + got * nodes * n, vs, NULL, &report[1], NULL);
+        if (first != GEODEC_OK || second != GEODEC_OK || report[0].status == GEODEC_PATH_NONFINITE ||
+            report[1].status == GEODEC_PATH_NONFINITE)
+            continue;
+        got++;
+    }
+    p->paths = got;
+done:
+    geodec_mem_free(vs);
+    return st;
+}
+
+/* GEODESIC, WALK or STRAIGHT of points point [points][n] in s. Geodesics that break down are not among them. */
+static geodec_status sample_paths(const geodec_space *s, geodec_hjb_class kind, int64_t points, const double *point,
+                                  const geodec_hjb_options *o, double dl, int64_t nodes, bundle *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bundle p = {0};
+    const int64_t n = s->n;
+    if (points < NEAREST + 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points; paths through the cloud need at least %d", (long long)points,
+                     NEAREST + 2);
+    if (o->paths < 1 || nodes < 3 || !(dl > 0) || n > N_MAX || kind > GEODEC_HJB_STRAIGHT)
+        GEODEC_THROW(GEODEC_RANGE, "%lld paths of %lld nodes through %lld points", (long long)o->paths,
+                     (long long)nodes, (long long)points);
+    GEODEC_TRY(new_paths(o->paths, nodes, n, &p, err));
+    for (int64_t i = 0; kind != GEODEC_HJB_GEODESIC && i < p.paths; i++) {
+        double *x = p.xs + i * nodes * n;
+        geodec_rng rng =
+            geodec_rng_stream(o->seed, geodec_rng_id(kind == GEODEC_HJB_WALK ? "hjb walk" : "hjb line", (uint64_t)i));
+        int64_t at = (int64_t)geodec_rng_below(&rng, (uint64_t)points), to[NEAREST] = {0};
+        if (kind == GEODEC_HJB_WALK) {
+            for (int64_t t = 0; t < nodes; t++) {
+                memcpy(x + t * n, point + at * n, (size_t)n * sizeof *x);
+                neighbours(points, n, point, at, to);
+                at = to[geodec_rng_below(&rng, NEAREST)];
+            }
+            continue;
+        }
+        int64_t end = (int64_t)geodec_rng_below(&rng, (uint64_t)points - 1);
+        if (end >= at) end++;
+        for (int64_t t = 0; t < nodes; t++) {
+            const double c = (double)t / (double)(nodes - 1);
+            for (int64_t a = 0; a < n; a++) x[t * n + a] = (1 - c) * point[at * n + a] + c * point[end * n + a];
+        }
+    }
+    if (kind == GEODEC_HJB_GEODESIC)
+        GEODEC_TRY(geodesics(s, points, point, o, dl, &p, err));
+    else
+        pair_up(&p, n);
+    GEODEC_MOVE(*out, p);
+done:
+    clear_paths(&p);
+    return st;
+}
+
+/* ---- of the model ------------------------------------------------------------------------------------------------ */
+
+/* Projects `rows` rows of one layer from row0 on into x [rows][n]. */
+static geodec_status project(const geodec_activations *v, int64_t index, int64_t row0, int64_t rows, int64_t n,
+                             const double *basis, const double *mean, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    float *state = NULL;
+    char *scratch = NULL;
+    GEODEC_NEW(state, rows * v->d);
+    GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(v, rows) + 1);
+    GEODEC_TRY(geodec_activations_read(v, index, row0, rows, state, scratch, err));
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t a = 0; a < n; a++) {
+            double s = 0;
+            for (int64_t i = 0; i < v->d; i++) s += basis[a * v->d + i] * ((double)state[r * v->d + i] - mean[i]);
+            x[r * n + a] = s;
+        }
+done:
+    GEODEC_FREE(state, scratch);
+    return st;
+}
+
+static geodec_status text(const geodec_activations *v, bool shuffled, int64_t layer, int64_t n, const double *basis,
+                          const double *mean, const geodec_hjb_options *o, bundle *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *sequence = NULL, *position = NULL;
+    double *other = NULL;
+    int64_t index, got = 0;
+    const int64_t nodes = p->nodes;
+    GEODEC_TRY(geodec_activations_find_layer(v, layer, &index, err));
+    GEODEC_TRY(geodec_artifact_read(v->file, "/sequence", &sequence, err));
+    GEODEC_TRY(geodec_artifact_read(v->file, "/position", &position, err));
+    GEODEC_NEW(other, nodes * n);
+    for (int64_t i = 0; i < p->paths && v->rows >= nodes; i++) {
+        double *x = p->xs + got * nodes * n;
+        bool found = false;
+        geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("hjb text", (uint64_t)i));
+        for (int attempt = 0; attempt < ATTEMPTS && !found; attempt++) {
+            const int64_t r = (int64_t)geodec_rng_below(&rng, (uint64_t)(v->rows - nodes + 1)), last = r + nodes - 1;
+            if (sequence[r] != sequence[last] || (int64_t)position[last] - position[r] != nodes - 1) continue;
+            GEODEC_TRY(project(v, index, r, nodes, n, basis, mean, x, err));
+            found = true;
+        }
+        if (!found) continue;
+        for (int64_t t = nodes - 1; shuffled && t > 0; t--) {
+            const int64_t with = (int64_t)geodec_rng_below(&rng, (uint64_t)t + 1);
+            memcpy(other, x + t * n, (size_t)n * sizeof *x);
+            memmove(x + t * n, x + with * n, (size_t)n * sizeof *x);
+            memcpy(x + with * n, other, (size_t)n * sizeof *x);
+        }
+        got++;
+    }
+    p->paths = got;
+done:
+    GEODEC_FREE(sequence, position, other);
+    return st;
+}
+
+static geodec_status layers(const geodec_activations *v, int64_t n, const double *basis, const double *mean,
+                            const geodec_hjb_options *o, bundle *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < p->paths; i++) {
+        geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("hjb layers", (uint64_t)i));
+        const int64_t r = (int64_t)geodec_rng_below(&rng, (uint64_t)v->rows);
+        for (int64_t l = 0; l < p->nodes; l++)
+            GEODEC_TRY(project(v, l, r, 1, n, basis, mean, p->xs + (i * p->nodes + l) * n, err));
+    }
+done:
+    return st;
+}
+
+/* TEXT, SHUFFLED or LAYERS from activations: coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model
+ * for the first two. No paths where there is nothing: no sequence that long, fewer than three layers. */
+static geodec_status read_paths(const geodec_activations *v, geodec_hjb_class kind, int64_t layer, int64_t n,
+                                const double *basis, const double *mean, const geodec_hjb_options *o, bundle *out,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bundle p = {0};
+    const bool by_layer = kind == GEODEC_HJB_LAYERS;
+    if (kind < GEODEC_HJB_TEXT || o->paths < 1 || o->nodes < 3)
+        GEODEC_THROW(GEODEC_RANGE, "%lld paths of %lld nodes from activations", (long long)o->paths,
+                     (long long)o->nodes);
+    if (by_layer && v->layers < 3) {
+        *out = p;
+        goto done;
+    }
+    GEODEC_TRY(new_paths(o->paths, by_layer ? v->layers : o->nodes, n, &p, err));
+    if (by_layer)
+        GEODEC_TRY(layers(v, n, basis, mean, o, &p, err));
+    else
+        GEODEC_TRY(text(v, kind == GEODEC_HJB_SHUFFLED, layer, n, basis, mean, o, &p, err));
+    pair_up(&p, n);
+    GEODEC_MOVE(*out, p);
+done:
+    clear_paths(&p);
+    return st;
+}
+
+/* ---- residuals --------------------------------------------------------------------------------------------------- */
 
 enum { TOTAL, KINETIC, CONNECTION, TOTAL_G, KINETIC_G, STEP_G, JACOBI, JACOBI_KINETIC, PARTS };
 
@@ -23,7 +258,7 @@ typedef struct sums {
 
 typedef struct measuring {
     const geodec_space *s;
-    const geodec_hjb_paths *p;
+    const bundle *p;
     sums *sum;
 } measuring;
 
@@ -82,8 +317,8 @@ static geodec_estimate explained(geodec_estimate e, double of)
     return (geodec_estimate){.value = 1 - e.value, .low = 1 - e.high, .high = 1 - e.low};
 }
 
-geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *p, const geodec_hjb_options *o,
-                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_hjb_row *out, geodec_err *err)
+static geodec_status measure(const geodec_space *s, const bundle *p, const geodec_hjb_options *o, geodec_pool *pool,
+                             const geodec_hooks *hooks, geodec_hjb_row *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_hjb_row r = {.nodes = p->nodes};
@@ -144,27 +379,27 @@ geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double
 {
     geodec_status st = GEODEC_OK;
     geodec_hjb h = {.n = s->n};
-    geodec_hjb_paths p = {0};
+    bundle p = {0};
     geodec_hjb_row row;
     double x[GEODEC_HJB_STEPS], y[GEODEC_HJB_STEPS];
     for (int c = 0; c < GEODEC_HJB_CLASSES; c++) {
         if (c <= GEODEC_HJB_STRAIGHT)
-            GEODEC_TRY(geodec_hjb_sample(s, (geodec_hjb_class)c, points, point, o, o->dl, o->nodes, &p, err));
+            GEODEC_TRY(sample_paths(s, (geodec_hjb_class)c, points, point, o, o->dl, o->nodes, &p, err));
         else if (v)
-            GEODEC_TRY(geodec_hjb_read(v, (geodec_hjb_class)c, layer, s->n, basis, mean, o, &p, err));
+            GEODEC_TRY(read_paths(v, (geodec_hjb_class)c, layer, s->n, basis, mean, o, &p, err));
         else
             continue;
-        GEODEC_TRY_MSG(geodec_hjb_measure(s, &p, o, pool, hooks, &h.row[c], err), "class %s", geodec_hjb_names[c]);
-        geodec_hjb_paths_clear(&p);
+        GEODEC_TRY_MSG(measure(s, &p, o, pool, hooks, &h.row[c], err), "class %s", geodec_hjb_names[c]);
+        clear_paths(&p);
     }
     bool all = true;
     for (int k = 0; k < GEODEC_HJB_STEPS; k++) {
         const int64_t parts = (int64_t)1 << k;
         h.dl[k] = o->dl / (double)parts;
         GEODEC_TRY(
-            geodec_hjb_sample(s, GEODEC_HJB_GEODESIC, points, point, o, h.dl[k], (o->nodes - 1) * parts + 1, &p, err));
-        GEODEC_TRY(geodec_hjb_measure(s, &p, o, pool, hooks, &row, err));
-        geodec_hjb_paths_clear(&p);
+            sample_paths(s, GEODEC_HJB_GEODESIC, points, point, o, h.dl[k], (o->nodes - 1) * parts + 1, &p, err));
+        GEODEC_TRY(measure(s, &p, o, pool, hooks, &row, err));
+        clear_paths(&p);
         h.refined[k] = sqrt(row.total);
         all &= h.refined[k] > 0;
         x[k] = log(h.dl[k]);
@@ -177,7 +412,7 @@ geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double
     }
     *out = h;
 done:
-    geodec_hjb_paths_clear(&p);
+    clear_paths(&p);
     return st;
 }
 

@@ -1,4 +1,3 @@
 lab/hjb_SRCS := \
   correct.c \
-  paths.c \
   published.c

@@ -17,54 +17,15 @@
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
 
-typedef struct geodec_injectivity_published_radius_options {
-    double tau;     /* 0.5 */
-    double h;       /* of the gradient; 1e-3 */
-    double local;   /* largest g-distance of a neighbour, where at least 4 are as near; 1.6 */
-    int64_t most;   /* neighbours; 12 */
-    double dl;      /* 0.05 */
-    int64_t steps;  /* 8 */
-    double tau_err; /* tolerated error of the propagator; 1e-9 */
-} geodec_injectivity_published_radius_options;
-GEODEC_API geodec_injectivity_published_radius_options geodec_injectivity_published_radius_defaults(void);
-
-typedef struct geodec_published_raw {
-    double raw, size, lambda; /* rho_raw, |A|, lambda_max */
-    int64_t neighbours;
-} geodec_published_raw;
-/* At point `anchor` of point [points][n]. */
-GEODEC_API geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manifold *m, int64_t points,
-                                                                 const double *point, int64_t anchor,
-                                                                 const geodec_injectivity_published_radius_options *o,
-                                                                 geodec_published_raw *out,
-                                                                 geodec_err *err) GEODEC_MUST_USE;
-
-/* The largest of eps [levels] whose mean relative error over the perturbations is at most tau_err; 0 = none.
- * v0 [n] of unit speed; delta [levels][per][n] in any length: scaled to |delta| = eps. error [levels]: the means, may
- * be NULL. */
-GEODEC_API geodec_status geodec_injectivity_published_radius_measure(
-    const geodec_harness_manifold *m, const double *x0, const double *v0, int64_t levels, const double *eps,
-    int64_t per, const double *delta, const geodec_injectivity_published_radius_options *o, double *error,
-    double *radius, geodec_err *err) GEODEC_MUST_USE;
-
 typedef struct geodec_injectivity_published_radius_fit {
-    int64_t fitted, total, nonzero;
+    int64_t fitted, total;
     double C, r_fit, r_all, mape, rmse; /* mape over anchors whose measured radius is above 1e-6 */
 } geodec_injectivity_published_radius_fit;
-/* raw, measured [count]; fitted are the measured strictly inside low..high. fit_mask [count] may be NULL. */
-GEODEC_API void geodec_injectivity_published_radius_calibrate(int64_t count, const double *raw, const double *measured,
-                                                              double low, double high,
-                                                              geodec_injectivity_published_radius_fit *out);
 
 typedef struct geodec_published_velocity {
-    int64_t target;                   /* nearest other point by g-distance */
-    double cosine, error;             /* gradient form: cosine with y - x, and of the endpoints after `steps` steps */
+    double cosine, error; /* gradient form: cosine with y - x, y the nearest other point; of the endpoints */
     double local_cosine, local_error; /* the form that is y - x */
 } geodec_published_velocity;
-GEODEC_API geodec_status
-geodec_injectivity_published_velocity_proxy(const geodec_harness_manifold *m, int64_t points, const double *point,
-                                            int64_t query, const geodec_injectivity_published_radius_options *o,
-                                            geodec_published_velocity *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Gamma(1/k) / sqrt(pi) (V_k / N)^(1/k) sigma, V_k the volume of the unit ball: the "universal" radius. The expected
  * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k): V_k belongs below. */

@@ -2,5 +2,4 @@ lab/injectivity_SRCS := \
   correct.c \
   file.c \
   nearest.c \
-  published.c \
-  published_run.c
+  published.c
