@@ -30,8 +30,8 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines;\n"
-        "with the activations the metric was made from also along the text and, as its control, along the same states\n"
-        "in random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
+        "with the activations the metric was made from, also along the text and, as the control, along the same\n"
+        "states in random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
     .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
                 "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
     CLI_TAKES(options, 0, 2),

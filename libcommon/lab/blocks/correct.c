@@ -24,7 +24,7 @@ geodec_blocks_options geodec_blocks_defaults(void)
         .blocks = 8, .stride = 4, .anchors = 400, .queries = 400, .top = 8, .replicates = 400, .seed = 1};
 }
 
-/* A window: B + 1 states of one path, from state `first` of t on. */
+/* A window: B + 1 states of one path, beginning at state `first` of t. */
 typedef struct window {
     int64_t first;
     int32_t text;
@@ -82,7 +82,7 @@ done:
     return st;
 }
 
-/* Weights of the simplex for rows [k][n] and a target in the metric l l^T: both times l^T first. */
+/* Simplex weights of rows [k][n] for a target in the metric l l^T: both are multiplied by l^T first. */
 static geodec_status metric_weights(int64_t n, int64_t k, const double *l, const double *rows, const double *target,
                                     double *w, double *kkt, geodec_err *err)
 {

@@ -281,12 +281,13 @@ geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, i
         int64_t rows = 0, cols = 0;
         GEODEC_TRY(geodec_foreign_text(path, &rows, &cols, &table, err));
         if (cols != n + 1 || rows < 1 || rows > GEODEC_PUBLISHED_BLOCKS_LIST)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: %lld rows of %lld numbers; 1 + %lld a row are wanted", path,
-                         (long long)rows, (long long)cols, (long long)n);
+            GEODEC_THROW(GEODEC_FORMAT, "%s: %lld rows of %lld numbers; each row needs 1 + %lld", path, (long long)rows,
+                         (long long)cols, (long long)n);
         for (int64_t i = 0; i < rows; i++) {
             const double p = table[i * cols];
             if (!(p >= 0 && p < (double)count && p == floor(p)) || taken[(int64_t)p])
-                GEODEC_THROW(GEODEC_RANGE, "%s: row %lld: %g is no point, or there twice", path, (long long)i, p);
+                GEODEC_THROW(GEODEC_RANGE, "%s: row %lld: %g is no point, or a point given twice", path, (long long)i,
+                             p);
             anchor[i] = (int64_t)p;
             taken[anchor[i]] = 1;
             memcpy(velocity + i * n, table + i * cols + 1, (size_t)n * sizeof *velocity);

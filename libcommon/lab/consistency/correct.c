@@ -108,7 +108,7 @@ static double length(int64_t n, const double *g, const double *x, const double *
     return sqrt(s > 0 ? s : 0);
 }
 
-/* The share of pairs whose order by a is not that by b; a tie in one alone counts as half a pair. */
+/* The share of pairs that a and b order differently; a tie in only one of the two counts as half a pair. */
 static double discordance(int64_t k, const double *a, const double *b)
 {
     double other = 0;

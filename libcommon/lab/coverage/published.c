@@ -45,7 +45,8 @@ static geodec_status metrics(const geodec_coverage_published_splits *s, const do
     const int64_t N = s->points, n = s->n, size = N * n * n;
     geodec_harness_field field = {0};
     GEODEC_TRY(geodec_harness_metric(N, n, x, o, pool, hooks, g, NULL, err));
-    for (int v = 1; v < wanted; v++) { /* the field through the matrices before; the accessor's has no identity */
+    for (int v = 1; v < wanted; v++) { /* the field through the matrices of the variant before; the accessor's field
+                                        * has no identity far away */
         GEODEC_TRY(
             geodec_harness_field_init(&field, N, n, x, g + (v - 1) * size, o->sigma, v == GEODEC_PUBLISHED_TWICE, err));
         evaluation f = {&field, x, g + v * size};
@@ -235,7 +236,7 @@ done:
     return st;
 }
 
-/* What was read is owned by *s, which lends it as const. */
+/* The arrays are owned by *s; its pointers are const for the readers. */
 void geodec_coverage_published_draws_clear(geodec_coverage_published_splits *s)
 {
     const void *const all[] = {s->point, s->permutation, s->cached, s->eps};

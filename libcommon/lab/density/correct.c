@@ -23,7 +23,7 @@ geodec_density_options geodec_density_defaults(void)
 
 enum { PIECES = 8 };
 
-/* The texts of the points, numbered from 0, and which are held out. */
+/* The texts of the points, numbered from 0, and whether each is held out. */
 typedef struct texts {
     int64_t count, held;
     int64_t *of;     /* [points] */
@@ -82,7 +82,7 @@ done:
     return st;
 }
 
-/* Squared distance, or anything >= limit once it is no less. */
+/* The squared distance; once the sum reaches the limit, any value >= limit. */
 static double distance2(int64_t n, const double *a, const double *b, double limit)
 {
     double s = 0;
@@ -224,7 +224,7 @@ done:
     return st;
 }
 
-/* ratio^n with the ends that are farthest apart. */
+/* ratio^n; the interval has the smallest and the largest of its four ends. */
 static geodec_estimate power(geodec_estimate r, const geodec_twonn *n)
 {
     const double ends[4] = {pow(r.low, n->fit_low), pow(r.low, n->fit_high), pow(r.high, n->fit_low),

@@ -6,14 +6,15 @@
  *
  *   online   each held-out state to the nearest library state
  *   offline  each library state to the nearest library state of another text
- *   within   each held-out state to the nearest state of its own text at least w tokens away: at w = 1 what a single
- *            trajectory shows, which is its autocorrelation and no density
+ *   within   each held-out state to the nearest state of its own text at least w tokens away: at w = 1 this is
+ *            the autocorrelation of a single trajectory and no density
  *
  *     ratio = mean online / mean offline,    enrichment = ratio^n,
  *
- * n the TwoNN dimension of the library with its interval: how many times as many library states are needed for held-out
- * ones to be as near as library states are to each other (distances shrink as N^(-1/n)). Intervals: 95 % bootstraps
- * over texts, ends combined. The null is the whole experiment on surrogates (linalg/surrogate.h). */
+ * n the TwoNN dimension of the library with its interval. The enrichment is the factor by which the library must grow
+ * for held-out states to be as near to it as library states are to each other (distances shrink as N^(-1/n)).
+ * Intervals: 95 % bootstraps over texts, ends combined. The null is the whole experiment on surrogates
+ * (linalg/surrogate.h). */
 #ifndef GEODEC_LAB_DENSITY_CORRECT_H
 #define GEODEC_LAB_DENSITY_CORRECT_H
 

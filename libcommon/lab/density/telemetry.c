@@ -25,7 +25,8 @@ typedef struct reader {
     int64_t row_room, width;
 } reader;
 
-/* The next line into r->line without its end; *more false at the end of the file. A NUL ends the line's text. */
+/* Reads the next line into r->line without its end; *more is false at the end of the file. A NUL ends the text of the
+ * line. */
 static geodec_status next_line(reader *r, bool *more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -49,7 +50,7 @@ done:
     return st;
 }
 
-/* A whole number between blanks, as the harness takes it. */
+/* Whether the text is an integer, blanks around it allowed, as in the harness. */
 static bool is_whole(const char *text)
 {
     char *end;
@@ -90,7 +91,7 @@ done:
     return st;
 }
 
-/* The cells of a row into r->row; *good false when the harness would leave it out. */
+/* Parses the cells of a row into r->row; *good is false when the harness would leave the row out. */
 static geodec_status row_of(reader *r, bool *good, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

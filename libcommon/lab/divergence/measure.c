@@ -8,7 +8,7 @@
 
 enum { EXTRA = 6 }; /* kinds that are no metric of a file */
 
-/* Pairs: seeded points in their order, each with one of its neighbours. */
+/* Samples the pairs: a seeded choice of points in their order, each with one of its neighbours. */
 static geodec_status sample_pairs(geodec_divergence_work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -41,7 +41,7 @@ static void steps(geodec_divergence_work *w, double *delta)
     w->explained = all > 0 ? in / all : 1;
 }
 
-/* The true divergences and the whole stream's forms, for moves within the chart and whole ones. */
+/* The true divergences and the quadratic forms of the whole stream, for moves within the chart and whole moves. */
 static geodec_status truth(geodec_divergence_work *w, const geodec_model_states *s, const double *delta,
                            geodec_err *err)
 {
@@ -63,7 +63,7 @@ done:
     return st;
 }
 
-/* d^T g d / 2 for g [pairs][n][n]; the same for both truths, since a chart has no other part. */
+/* d^T g d / 2 for g [pairs][n][n]; the same for both moves, since the chart holds no other part. */
 static void lengths(const geodec_divergence_work *w, const double *g, const double *delta, double *out)
 {
     for (int64_t j = 0; j < w->pairs; j++)

@@ -75,7 +75,7 @@ static geodec_status check_metric(const geodec_reference *r, int32_t from, int64
     double *u = NULL, *at = NULL, *y = NULL, form = 0, kl = 0;
     GEODEC_NEW(u, d);
     GEODEC_NEW(y, v);
-    for (int64_t j = 0; j < d; j++) { /* u = G w, w random: in the null space of G there is nothing to compare */
+    for (int64_t j = 0; j < d; j++) { /* u = G w, w random: in the null space of G both sides are zero */
         const double w = geodec_rng_normal(&rng);
         for (int64_t i = 0; i < d; i++) u[i] += w * g[j * d + i];
     }

@@ -39,7 +39,7 @@ static geodec_status one_window(window *s, int64_t number, int64_t n, geodec_err
     const geodec_reference *r = s->reference;
     const size_t bytes = (size_t)(n * geodec_reference_width(r, 0)) * sizeof *s->x;
     int32_t at = 0;
-    double control = 0; /* p is the same from every layer: it is the whole model's */
+    double control = 0; /* p is the distribution of the whole model: the same from every layer */
     GEODEC_TRY(geodec_reference_embed(r, s->token, n, s->x, err));
     for (int32_t i = 0; i < s->o->n_layers; i++) {
         geodec_fisher_figures f;

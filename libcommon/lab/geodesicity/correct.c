@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, NORMS = 2, SUBSTEPS_MAX = 64 };
-/* Planted steps are shorter than true ones: at the length of true ones, which is that of the metric's own variation,
- * two states often have several geodesics between them, and the ends do not identify one. */
+/* Planted steps are shorter than true ones. At the length of true ones, over which the metric itself varies, several
+ * geodesics often connect two states, and the ends do not identify one. */
 static const double planted_share = 0.25;
 
 const char *const geodec_geodesicity_predictor_names[] = {

@@ -118,8 +118,8 @@ done:
     return st;
 }
 
-/* Texts of the metric's points, which must be rows of these activations: else nobody knows which of them are held out.
- * Points that are no states (of a space known in closed form) belong to none: *text stays NULL. */
+/* Texts of the metric's points, which must be rows of these activations: otherwise it is unknown which are held out.
+ * Points that are no states (of a space known in closed form) belong to no text: *text stays NULL. */
 static geodec_status texts_of(const geodec_harness_charts *s, const geodec_harness_space *in, int32_t **text,
                               geodec_err *err)
 {

@@ -62,8 +62,8 @@ void geodec_harness_field_clear(geodec_harness_field *f)
     *f = (geodec_harness_field){0};
 }
 
-/* Rounding decides which of two samples is nearer to the middle of their edge, and the goldens depend on it: so the sum
- * uses the harness's order, two lanes, each block of eight from its end. */
+/* Rounding decides which of two samples is nearer to the middle of their edge, and the goldens depend on it. The sum
+ * therefore uses the harness's order: two lanes, each block of eight from its end. */
 static double distance2(int64_t n, const double *a, const double *b)
 {
     double lane[2] = {0, 0};
@@ -113,7 +113,7 @@ geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const do
             for (int64_t i = 0; i < n * n; i++) l[i] += weight * log_g[i];
         }
     }
-    if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field was asked for at a point that is not finite");
+    if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field has no value at a point that is not finite");
     *far = total < least_weight;
     if (*far) goto done;
     for (int64_t i = 0; i < n * n; i++) l[i] /= total;

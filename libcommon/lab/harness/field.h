@@ -36,8 +36,8 @@ GEODEC_API geodec_status geodec_harness_field_init(geodec_harness_field *f, int6
                                                    const double *site, const double *g, double sigma, bool nearest,
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_harness_field_clear(geodec_harness_field *f);
-/* Index of the nearest of `sites` points site [sites][n], the lowest of several; x [n]. A coordinate that is not a
- * number gives site 0, as the harness's argmin does. */
+/* Index of the nearest of `sites` points site [sites][n], the lowest of several; x [n]. With a coordinate
+ * that is not a number the result is 0, as in the harness's argmin. */
 GEODEC_API int64_t geodec_harness_field_nearest(int64_t sites, int64_t n, const double *site, const double *x);
 /* g [n][n] at x [n]; scratch: geodec_harness_field_scratch(n) doubles. GEODEC_NUMERIC at a point that is not finite.
  */

@@ -13,7 +13,8 @@
 static const double eigenvalue_floor = 1e-12;
 static const int64_t batch_values = 8 << 20; /* logits and their tangents of a batch: 64 MiB */
 
-/* Rows of the stream that are processed together: at the last boundary any states, elsewhere the text up to one. */
+/* Rows of the stream that are processed together: any states at the last boundary, elsewhere the text up to one state.
+ * */
 typedef struct batch {
     int64_t rows;    /* states of the batch */
     int64_t length;  /* rows of x */
@@ -29,7 +30,7 @@ typedef struct work {
     int64_t open; /* state whose text is in `text`; -1 */
     double *text; /* [most positions + 1][d]: the text of state `open` at the boundary */
     int64_t most; /* largest position + 1 */
-    double *copy; /* the same once more: geodec_reference_run may not work in place */
+    double *copy; /* a second copy: geodec_reference_run does not work in place */
 } work;
 
 static geodec_status check_states(work *w, geodec_err *err)

@@ -25,7 +25,7 @@ static geodec_status local_metric(int64_t n, int64_t k, const double *point, con
         for (int64_t a = 0; a < n; a++) d[i * n + a] = point[index[p * k + i] * n + a] - point[p * n + a];
     geodec_blas_syrk(k, n, 1 / (double)(k > 1 ? k - 1 : 1), d, n, 0, c, n);
     for (int64_t i = 0; i < n; i++) c[i * n + i] += o->ridge;
-    /* the inverse and its clipping in one: eigenvalues of g are those of 1/C */
+    /* inverse and clipping in one step: the eigenvalues of g are the reciprocals of those of C */
     GEODEC_TRY(geodec_eig_sym_ws(n, c, w, c, eig, err));
     for (int64_t i = 0; i < n; i++) w[i] = fmin(fmax(1 / w[i], o->clip_min), o->clip_max);
     geodec_eig_compose(n, w, c, g);
@@ -91,7 +91,7 @@ done:
     return st;
 }
 
-/* Storage and the space; g and gamma of the samples are left to the caller. */
+/* Allocates the arrays and sets the space; the caller fills g and gamma of the samples. */
 static geodec_status begin(geodec_harness_manifold *m, int64_t samples, int64_t n, const double *point, double sigma,
                            geodec_err *err)
 {

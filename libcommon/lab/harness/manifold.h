@@ -67,7 +67,7 @@ GEODEC_API geodec_status geodec_harness_manifold_metric(const geodec_harness_man
  * its differences. */
 GEODEC_API geodec_status geodec_harness_manifold_write(const geodec_harness_manifold *m, double h, geodec_artifact *a,
                                                        geodec_err *err) GEODEC_MUST_USE;
-/* And back; metric: what geodec_metric_read gave of the same artifact. GEODEC_FORMAT when it holds none. */
+/* Reads them; metric: the result of geodec_metric_read on the same artifact. GEODEC_FORMAT when it holds none. */
 GEODEC_API geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
                                                       geodec_harness_manifold *m, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_harness_manifold_clear(geodec_harness_manifold *m);

@@ -7,10 +7,10 @@
  *     q_l = D2 J_l + 2 Gamma(s_l)(Dc s_l, Dc J_l) + (d_m Gamma(s_l) J_l^m)(Dc s_l, Dc s_l),  J = s' - s
  *
  * q is the linear part in J of the difference of the two paths' r, in coordinates (no covariant derivative: no
- * curvature term of its own is to be added). "Kinetic" is D2 s alone, the value of a penalty on second differences;
- * "connection" is Gamma(Dc s, Dc s), the part it omits. Components are those of the chart; lengths are taken in g(s_l)
- * and relative to |Dc s_l|_g, so that figures of paths with other steps are comparable: |r| / |Dc s| is the turn of a
- * step. */
+ * curvature term of its own is to be added). "Kinetic" is D2 s alone, the quantity that a penalty on second differences
+ * squares; "connection" is Gamma(Dc s, Dc s), the part it omits. Components are those of the chart; lengths are taken
+ * in g(s_l) and relative to |Dc s_l|_g, so that figures of paths with other steps are comparable: |r| / |Dc s| is the
+ * turn of a step. */
 #ifndef GEODEC_LAB_HARNESS_RESIDUAL_H
 #define GEODEC_LAB_HARNESS_RESIDUAL_H
 

@@ -12,7 +12,8 @@ geodec_harness_split geodec_harness_split_defaults(void)
 
 bool geodec_harness_split_held_out(const geodec_harness_split *s, int32_t text)
 {
-    /* One of each pair of texts falls into each half of the interval, so that a share of a half divides even two. */
+    /* One text of each pair falls into each half of the interval, so that a share of one half divides even two texts.
+     * */
     const uint64_t stream = geodec_rng_id("held-out text", 0), t = (uint32_t)text;
     const uint64_t side = (geodec_rng_at(s->seed, stream, t / 2) >> 63) ^ (t & 1);
     const double inside = geodec_rng_uniform_at(s->seed, geodec_rng_id("held-out text", 1), t);

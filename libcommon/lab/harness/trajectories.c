@@ -24,7 +24,8 @@ typedef struct rows {
 typedef geodec_status (*slab_fn)(void *ctx, int64_t layer, int64_t row0, int64_t count, const double *x,
                                  geodec_err *err);
 
-/* True for a training state. The first state of a text is the same in every text, so it would be on both sides. */
+/* Whether a state is a training state. The first state is the same in every text and would be on both sides: left out.
+ * */
 static bool usable(const rows *r, int64_t row) { return r->training[row] && r->position[row] > 0; }
 
 /* Calls fn on slabs of rows of each layer read, as float64. */

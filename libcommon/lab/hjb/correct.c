@@ -51,7 +51,7 @@ static void neighbours(int64_t points, int64_t n, const double *point, int64_t p
         if (i != p) geodec__keep_nearest(NEAREST, &found, least, to, geodec__gap2(n, point + i * n, point + p * n), i);
 }
 
-/* The neighbour of a path that has none of its own: the next one of its class. */
+/* Gives each path without a neighbour of its own the next path of its class as neighbour. */
 static void pair_up(bundle *p, int64_t n)
 {
     const int64_t size = p->nodes * n;
@@ -310,7 +310,7 @@ static geodec_estimate root(geodec_estimate e)
     return (geodec_estimate){.value = sqrt(e.value), .low = sqrt(e.low), .high = sqrt(e.high)};
 }
 
-/* 1 - e, or nothing where there was nothing to explain. */
+/* 1 - e; 0 where the denominator is 0. */
 static geodec_estimate explained(geodec_estimate e, double of)
 {
     if (!(of > 0)) return (geodec_estimate){0};
@@ -359,7 +359,7 @@ static geodec_status measure(const geodec_space *s, const bundle *p, const geode
         r.turn = root(e);
         GEODEC_TRY(ratio(got, kinetic, step, o, &e, err));
         r.kinetic_turn = root(e);
-        /* below 1e-12 of the steps a second difference is rounding: a straight line has none to explain */
+        /* below 1e-12 of the steps a second difference is rounding: a straight line has none */
         if (r.kinetic_turn.value > 1e-12) {
             GEODEC_TRY(ratio(got, total, kinetic, o, &e, err));
             r.explained = explained(e, r.kinetic);

@@ -1,11 +1,10 @@
 /* Residuals of the geodesic equation (lab/harness/residual.h) over classes of trajectories:
  *
- *         geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: the value of
- *     zero,
- *                with its order in the step (4) by halving it
+ *     geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: the residual is
+ *                zero up to the step; its order (4) is measured by halving the step
  *     walk       over the four nearest neighbours: moves within the cloud
- *     straight   lines of the chart between two points: no second difference, all of the residual is connection
- *     text       consecutive states of one sequence: the measurement
+ *     straight   lines of the chart between two points: no second difference, the residual is the connection alone
+ *     text       consecutive states of one sequence: the quantity of interest
  *     shuffled   the same windows with their states in random order: the control of `text`
  *     layers     the states of one token layer by layer, where activations hold at least three
  *

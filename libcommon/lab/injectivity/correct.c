@@ -71,7 +71,7 @@ static geodec_status ray_shoot(const geodec_space *s, const double *x0, const do
     const geodec_propagate_options p = geodec_propagate_defaults();
     geodec_propagate_report report;
     GEODEC_TRY(geodec_geodesic_path(s, &o, x0, v0, r->xs, r->vs, NULL, &r->report, err));
-    /* a path towards the chart's point at infinity has no propagator there: back to the last node with one */
+    /* a path towards the chart's point at infinity has no propagator there: shorten it until it has one */
     for (;;) {
         GEODEC_TRY(
             geodec_propagate_path(s, &p, steps, o.dl, r->report.good, r->xs, r->vs, r->phi, r->flow, &report, err));
@@ -205,7 +205,7 @@ static void connect(const geodec_space *s, const double *p, const double *q, ray
     }
 }
 
-/* Whether another geodesic, not longer, leads from p to exp_p(r v): found from the straight line of the chart. */
+/* Whether another geodesic, not longer, connects p and exp_p(r v): searched from the straight line of the chart. */
 static bool is_met(const geodec_space *s, const double *p, const double *v, const double *end, double r, ray *work)
 {
     const int64_t n = s->n;
@@ -218,7 +218,7 @@ static bool is_met(const geodec_space *s, const double *p, const double *v, cons
     return g_length(s, p, gap) > 1e-2 * r && g_length(s, p, w) <= r * (1 - 1e-6);
 }
 
-/* Least r at which it is met: by bisection between nodes, from the end back; reach when the end is not met. */
+/* The least r at which it is met, by bisection over the nodes; the reach when the end is not met. */
 static void meeting_on(const geodec_space *s, const ray *of, double reach, int64_t steps, ray *work, double *t)
 {
     const int64_t n = s->n;
@@ -236,7 +236,7 @@ static void meeting_on(const geodec_space *s, const ray *of, double reach, int64
     *t = dl * (double)high;
 }
 
-/* Half the length of the shortest loop found: along the chart's periods, and where a ray comes back. */
+/* Half the length of the shortest loop found: along the periods of the chart, and where a ray returns to its start. */
 static void loops(const geodec_space *s, const double *p, const double *period, const ray *rays, int64_t count,
                   double reach, int64_t steps, ray *work, double *half)
 {
@@ -322,7 +322,8 @@ geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *
         for (int64_t i = 0; i < n; i++) u[i] /= size;
         for (int k = 0; k < ROUNDS; k++) {
             with_vector(n, r, u, b);
-            /* u itself has the value 0, which must not be the largest where all planes with u are negative */
+            /* u itself has the value 0, which must not be the largest where the curvature of all planes with u is
+             * negative */
             const double away = 2 * geodec__largest(n2, b) * (double)n;
             for (int64_t i = 0; i < n; i++)
                 for (int64_t j = 0; j < n; j++) b[i * n + j] -= away * u[i] * u[j];

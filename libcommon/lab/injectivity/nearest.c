@@ -1,4 +1,4 @@
-/* The manuscript's calibration-free radius, and the distance it is claimed to be. */
+/* The manuscript's calibration-free radius, and the nearest-neighbour distance that it claims to predict. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/injectivity/correct.h"

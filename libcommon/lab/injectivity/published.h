@@ -7,8 +7,8 @@
  * an injectivity radius but the largest of eight perturbations at which the harness's propagator errs by at most 1e-9:
  * inside a cell of constant symbols that is the distance to the cell's wall.
  *
- * The initial velocity -grad_x(-log A) (a covector used as a vector) is compared with the direction y - x; its second
- * form g^-1 g (y - x) is y - x again, and agrees with itself.
+ * The initial velocity -grad_x(-log A) (a covector used as a vector) is compared with the direction y - x. Its second
+ * form g^-1 g (y - x) is y - x again, so its agreement is an identity.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_INJECTIVITY_PUBLISHED_H
@@ -28,14 +28,14 @@ typedef struct geodec_published_velocity {
 } geodec_published_velocity;
 
 /* Gamma(1/k) / sqrt(pi) (V_k / N)^(1/k) sigma, V_k the volume of the unit ball: the "universal" radius. The expected
- * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k): V_k belongs below. */
+ * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k), with V_k in the denominator. */
 GEODEC_API double geodec_injectivity_published_universal(int64_t k, int64_t points, double sigma);
 
 /* ---- the whole experiment ---------------------------------------------------------------------------------------- */
 
-/* The published run: its anchors with the radii it measured there (both numpy's samples, printed in its result file),
- * and its queries. The control is the same on every point, with radii measured along our own directions: the
- * calibration with more than ten anchors. */
+/* The published run: its anchors with the radii measured there (both from numpy's samples, printed in its result file),
+ * and its queries. The control repeats the calibration with every point as an anchor and radii measured along our own
+ * directions. */
 typedef struct geodec_injectivity_published {
     int64_t anchors, queries, points;
     int64_t *anchor, *query;             /* [anchors], [queries] */

@@ -45,7 +45,7 @@ static void judge(const sweep *w, const uint8_t *hit, const int64_t *assigned, c
     for (int64_t q = 0; q < w->points; q++) {
         const int64_t r = hit[q] ? first[assigned[q]] : -1;
         if (r < 0 || !w->next->has[q] || !w->next->has[r]) continue;
-        /* an existing record with a next state: a few attempts, then the hit's own */
+        /* a random earlier record with a next state: 16 attempts, then the record of the hit */
         int64_t c = r;
         for (int t = 0; t < 16; t++) {
             const double u = geodec_rng_uniform_at(w->o->seed, stream, (uint64_t)(q * 16 + t));
@@ -99,8 +99,8 @@ static geodec_status radius_task(void *ctx, int64_t task, geodec_err *err)
                    err);
 }
 
-/* The radius of the target by bisection. The share of hits does not quite rise with the radius (a larger one stores
- * other records), so the result is one crossing. */
+/* The radius of the target by bisection. The share of hits is not monotone in the radius (a larger one stores other
+ * records), so the result is one of the crossings. */
 static geodec_status target_task(void *ctx, int64_t stream, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

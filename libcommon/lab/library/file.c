@@ -46,7 +46,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"W", .plus = GEODEC_LIBRARY_STREAMS}, {"R", IN(n_radii)}};
 
-/* Fields that are absent without next states, and a number of the first row. */
+/* Writes the field that is absent without next states, and a number of the first row. */
 static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
 {
     const geodec_library_sweep *s = object;

@@ -162,7 +162,7 @@ done:
 
 /* ---- a cloud ----------------------------------------------------------------------------------------------------- */
 
-/* g to the power that has the condition number `wanted` (0: unchanged); *condition: that of g. */
+/* Raises g to the power with the condition number `wanted` (0: unchanged); *condition: that of g before. */
 static geodec_status set_condition(int64_t n, double wanted, double *g, double *condition, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -172,7 +172,7 @@ static geodec_status set_condition(int64_t n, double wanted, double *g, double *
     if (!(l[0] > 0)) GEODEC_THROW(GEODEC_NUMERIC, "a metric with the eigenvalue %g", l[0]);
     if (wanted == 0) goto done;
     const double power = log(wanted) / log(*condition);
-    for (int64_t i = n - 1; i >= 0; i--) /* rounding decides between nearly equal ones: spread evenly */
+    for (int64_t i = n - 1; i >= 0; i--) /* nearly equal eigenvalues have no order but rounding: spread them evenly */
         l[i] = *condition > 1.01 ? pow(l[i] / l[0], power) : pow(wanted, (double)i / (double)(n - 1));
     geodec_eig_compose(n, l, v, g);
 done:

@@ -126,8 +126,8 @@ done:
     return st;
 }
 
-/* A query is a point moved a little: the point is cached, or (k neighbours within sqrt(k - 1) < 3) one of its k
- * neighbours is. */
+/* A query is a slightly moved point: a hit when the point is cached, or one of its k neighbours, which lie within
+ * sqrt(k - 1) < 3. */
 static double closed_form(int64_t points, int64_t anchors, int64_t k)
 {
     double none = (double)(points - anchors) / (double)points;

@@ -36,7 +36,7 @@ static void apply(way w, int64_t n, const double *a, const geodec_apply *p, int6
             cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)n, (int)n, 1, a, (int)n, x + b * n, 1, 0, y + b * n, 1);
 }
 
-/* Least microseconds a query of `repeats` rounds, each as many calls as fill o->seconds. */
+/* The least time a query in microseconds, over `repeats` rounds of as many calls as fill o->seconds. */
 static double cost(way w, const geodec_resonance_options *o, int64_t n, const double *a, const geodec_apply *p,
                    int64_t count, const double *x, double *y)
 {
@@ -118,7 +118,7 @@ typedef struct ends {
     double *xs, *vs;                   /* [T + 1][n] scratch */
 } ends;
 
-/* Prediction a move of every direction and length, by the kernel, against the geodesic from the moved start. */
+/* Compares the kernel's prediction for moves of every direction and length with the geodesic from the moved start. */
 static geodec_status compare(int size, const ends *e, const double *a, geodec_resonance *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -226,7 +226,7 @@ geodec_status geodec_resonance_published(int64_t n, const double *phi, const geo
     double *both = NULL;
     GEODEC_TRY(check(n, o, err));
     GEODEC_NEW(both, 4 * n * n);
-    for (int64_t i = 0; i < 2 * n; i++) /* the harness has no flow: Phi twice on the diagonal */
+    for (int64_t i = 0; i < 2 * n; i++) /* the harness has no flow: Phi twice on the diagonal instead */
         for (int64_t j = 0; j < n; j++) both[i * 2 * n + j + i / n * n] = phi[i % n * n + j];
     GEODEC_TRY(costs(0, n, phi, o, &r, err));
     GEODEC_TRY(costs(1, 2 * n, both, o, &r, err));

@@ -16,7 +16,7 @@
 
 enum { MAX_N = GEODEC_RBF_MAX_N, STEPS = 8 };
 
-static const double phi_norm_max = 100; /* |Phi|_F above which a linear propagator cannot predict a neighbour */
+static const double phi_norm_max = 100; /* |Phi|_F above which the propagator counts as broken */
 
 const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
 
@@ -32,7 +32,7 @@ typedef struct work {
     uint8_t *broken; /* [queries] */
 } work;
 
-/* Index of the nearest of `count` rows, the first of equals; g NULL: Euclid. */
+/* Index of the nearest of `count` rows, the first of equal ones; g NULL: Euclidean. */
 static int64_t nearest(int64_t count, int64_t n, const double *rows, const double *x, const double *g, double *distance)
 {
     double best = INFINITY, e[MAX_N];

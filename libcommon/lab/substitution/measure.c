@@ -105,7 +105,7 @@ done:
     return st;
 }
 
-/* The head's first choice for each of count states. */
+/* The head's argmax for each of count states. */
 static geodec_status choices(const geodec_substitution_work *w, int64_t count, const double *state, int32_t *token,
                              geodec_err *err)
 {

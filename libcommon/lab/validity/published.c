@@ -319,7 +319,7 @@ done:
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
-/* Pointers that are NULL: there are no controls. */
+/* The pointers are NULL without controls. */
 typedef struct report {
     geodec_validity_published v;
     const double *control_mean, *control_slope, *correct_mean, *correct_slope;

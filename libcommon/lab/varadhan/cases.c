@@ -75,14 +75,15 @@ const geodec_kind geodec_varadhan_kind = {
 
 enum { KEYS = GEODEC_VARADHAN_KEYS, FORMS = GEODEC_VARADHAN_FORMS, FIRST = 1 /* position of a key */ };
 
-/* The queries of a layer: row of the file, keys as rows of its text. */
+/* The queries of a layer: rows of the file; their keys are rows of the text. */
 typedef struct picked {
     int64_t count;
     int64_t *row;
     geodec_attention_query *query;
 } picked;
 
-/* Rows before `row` that it sees and that may be keys: from *from on. Position 0 is the same state in every text. */
+/* Number of rows before `row` that it attends to and that may be keys; the first is *from. Position 0 is the same
+ * state in every text. */
 static int64_t visible(const geodec_varadhan_cases *s, int32_t layer, int64_t row, int64_t *from)
 {
     const geodec_model_config *c = geodec_model_configuration(s->charts.source.model);
@@ -94,7 +95,7 @@ static int64_t visible(const geodec_varadhan_cases *s, int32_t layer, int64_t ro
     return row - first;
 }
 
-/* The text up to the row is in the file without gaps. */
+/* Whether the text up to the row is in the file without gaps. */
 static bool whole(const geodec_varadhan_cases *s, int64_t row)
 {
     const int32_t *position = s->charts.source.position, *sequence = s->charts.source.sequence;

@@ -43,7 +43,7 @@ typedef struct work {
     double *planted;                     /* [queries], none = there is none */
 } work;
 
-/* A metric at a point: g, its Cholesky factor, and a direction with its length; !there = cannot be had. */
+/* A metric at a point, g and its Cholesky factor; a direction with its length, !there = it does not exist. */
 typedef struct frame {
     double g[MAX_N * MAX_N], l[MAX_N * MAX_N];
 } frame;
@@ -137,7 +137,7 @@ done:
     return st;
 }
 
-/* Isotropic in g: L^-T z, for each column its own. */
+/* A random direction, isotropic in g: L^-T z, one for each column. */
 static direction noise_of(const work *w, int64_t column, const frame *f)
 {
     const int64_t n = w->q->n;

@@ -173,7 +173,7 @@ static int64_t most_probable(int64_t vocab, const double *logit, int32_t *token,
     return count;
 }
 
-/* The model's own prediction of the next token, from the last layer's state at the row: nothing after it. */
+/* Predictions by the model's distribution of the next token, from the last layer's state at the row alone. */
 static geodec_status add_of_model(const geodec_velocity_cases *s, const geodec_harness_charted *c, int64_t count,
                                   const int64_t *row, geodec_velocity_predictions *e, geodec_err *err)
 {

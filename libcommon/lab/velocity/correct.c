@@ -259,7 +259,7 @@ done:
     return st;
 }
 
-/* For each start one of another text, half way round from it: nothing of the own text's future comes in. */
+/* For each start one of another text, about half of the starts away: the future of its own text is not used. */
 static geodec_status exchange(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,4 +1,4 @@
-/* The checker's own control: what is exact must pass, what is broken must be named. */
+/* The control of the checker: exact geometries must pass, and each fault must be named. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/curvature.h"
@@ -210,7 +210,8 @@ geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_co
             geodec_mem_free(block);
             block = NULL;
             GEODEC_TRY(arrays_of(e > SPACES ? geodec_rbf_space(generic) : &s.base, x, &block, &f, err));
-            if (e == SPACES) o.curvature = NULL; /* its dGamma may be by differences: the symmetries speak */
+            if (e == SPACES)
+                o.curvature = NULL; /* its dGamma may be by differences: the symmetries alone are checked */
             GEODEC_TRY(geodec_verification_arrays(&f, &o, NULL, NULL, &v, err));
         }
         c.exact[e].pass = v.pass;

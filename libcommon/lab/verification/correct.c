@@ -112,7 +112,7 @@ static double gap(int64_t count, const double *a, const double *b, double scale)
     return ratio(worst, scale);
 }
 
-/* Least scales, for points at which all is rounding; of the lowered tensor relative to max |g|. */
+/* Least scales, for points at which only rounding remains; that of the lowered tensor is relative to max |g|. */
 typedef struct scales {
     double dg, gamma, dgamma, riem;
 } scales;
@@ -225,7 +225,7 @@ static geodec_status curvature_checks(const local *p, const double *curvature, d
                     for (int64_t d = 0; d < n; d++)
                         other[a * n3 + b * n2 + c * n + d] =
                             k * ((a == c) * p->g[b * n + d] - (a == d) * p->g[b * n + c]);
-        /* a flat space has no scale of its own but that of the terms */
+        /* a flat space has no scale but that of the terms */
         value[GEODEC_VERIFY_CLOSED_FORM] =
             gap(n4, p->riem, other, fmax(fabs(k) * gm, fmax(1e-4 * terms, k == 0 && terms == 0 ? 1 : 0)));
     }
@@ -252,7 +252,7 @@ done:
 
 /* ---- verdict ----------------------------------------------------------------------------------------------------- */
 
-/* first, second: whether the derivatives of g and of Gamma had to be taken by differences */
+/* first, second: whether the derivatives of g and of Gamma are differences */
 static geodec_status verdict(geodec_verification *v, bool first, bool second, double tolerance, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -293,7 +293,7 @@ done:
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Share of the largest value at any point below which a point has no scale of its own. */
+/* Share of the largest value at any point that is the least scale of a point. */
 #define LEAST 1e-6
 
 typedef struct arrays {

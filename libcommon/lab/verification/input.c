@@ -17,7 +17,7 @@ bool geodec_verification_input_is_artifact(const char *path)
     return yes;
 }
 
-/* A dataset that may be missing: *out stays NULL. */
+/* Reads a dataset that may be missing: *out is then NULL. */
 static geodec_status optional(const char *path, const char *group, const char *name, int rank, int64_t points,
                               int64_t n, double **out, geodec_err *err)
 {

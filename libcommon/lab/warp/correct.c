@@ -52,7 +52,7 @@ static int64_t nearest(const run *r, int64_t p)
     return best;
 }
 
-/* Length of y - x in the metric at their middle; *fine = there is one. */
+/* Length of y - x in the metric at their middle; *fine: the metric is defined there. */
 static geodec_status distance(const geodec_space *s, const double *x, const double *y, double *d, bool *fine,
                               geodec_err *err)
 {

@@ -25,7 +25,7 @@ struct geodec_warp_published {
     double *gamma;      /* [samples][packed] of the table that is not warped */
     double *first;      /* [samples][packed] of the manifold */
     double *unit;       /* [samples][n][n] the accessor at the samples */
-    double *inner2;     /* [samples] within sqrt of this a point's nearest sample is surely this one */
+    double *inner2;     /* [samples] a point within the square root of this has this sample as its nearest */
 };
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ done:
 
 static int64_t symbols_scratch(int64_t n) { return 2 * n * n + n * n * n; }
 
-/* ---- what all facts share ---------------------------------------------------------------------------------------- */
+/* ---- shared by all facts ---------------------------------------------------------------------------------------- */
 
 static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
 {
@@ -304,7 +304,8 @@ static void accel(int64_t n, int64_t ld, const double *packed, const double *v, 
         }
 }
 
-/* geodec_harness_field_nearest, which sums in an order of its own, asked only where rounding could decide. */
+/* The nearest sample. Where rounding could decide, geodec_harness_field_nearest does: it sums in the harness's order.
+ */
 static int64_t nearest(const geodec_warp_published *w, const double *y)
 {
     enum { BLOCK = 512 };
