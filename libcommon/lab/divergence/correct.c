@@ -81,19 +81,6 @@ static void interval(int64_t n, double *x, geodec_estimate *e)
     e->high = geodec_stats_percentile(n, x, 0.975);
 }
 
-static geodec_status median_ratio(int64_t n, const double *kl, const double *predicted, double *work, double *out,
-                                  geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (predicted[i] > 0) work[count++] = kl[i] / predicted[i];
-    *out = 0;
-    if (count > 0) GEODEC_TRY(geodec_stats_median(count, work, out, err));
-done:
-    return st;
-}
-
 static geodec_status start(const geodec_divergence *d, const int32_t *group, draws *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -151,8 +138,12 @@ geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *gro
             interval(replicates, gap, &d->difference[k][which]);
             for (int64_t r = 0; r < replicates; r++) gap[r] = own[r + 1];
             interval(replicates, gap, &d->rank[k][which]);
-            GEODEC_TRY(
-                median_ratio(Q, d->kl + which * Q, d->predicted + (k * 2 + which) * Q, w.a, &d->ratio[k][which], err));
+            const double *kl = d->kl + which * Q, *predicted = d->predicted + (k * 2 + which) * Q;
+            int64_t count = 0;
+            for (int64_t q = 0; q < Q; q++)
+                if (predicted[q] > 0) w.a[count++] = kl[q] / predicted[q];
+            d->ratio[k][which] = 0;
+            if (count > 0) GEODEC_TRY(geodec_stats_median(count, w.a, &d->ratio[k][which], err));
         }
 done:
     GEODEC_FREE(w.first, w.group, w.index, w.a, w.b, found, gap);

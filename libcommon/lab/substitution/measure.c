@@ -181,18 +181,6 @@ done:
     return st;
 }
 
-static geodec_status measure_times(const geodec_substitution_work *w, geodec_substitution *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double body;
-    GEODEC_TRY(time_pass(w, true, &out->full_us, err));
-    GEODEC_TRY(time_pass(w, false, &body, err));
-    out->head_us = fmax(0, out->full_us - body);
-    GEODEC_TRY(time_lookup(w, &out->lookup_us, err));
-done:
-    return st;
-}
-
 geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_substitution *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -226,7 +214,12 @@ geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_su
     GEODEC_TRY(choices(w, Q, w->truth, w->wanted, err));
     GEODEC_TRY(geodec_substitution_figures(&w->data, &predicted, w->token, w->wanted, w->text, w->replicates, w->seed,
                                            out, err));
-    if (w->timed) GEODEC_TRY(measure_times(w, out, err));
+    if (!w->timed) goto done;
+    double body;
+    GEODEC_TRY(time_pass(w, true, &out->full_us, err));
+    GEODEC_TRY(time_pass(w, false, &body, err));
+    out->head_us = fmax(0, out->full_us - body);
+    GEODEC_TRY(time_lookup(w, &out->lookup_us, err));
 done:
     geodec_substitution_clear(&predicted);
     return st;
