@@ -186,9 +186,8 @@ static geodec_status windows(const geodec_trajectories *t, const geodec_harness_
         for (int64_t i = 0; i < most; i++) all[i] = all[(int64_t)(((double)i + shift) * (double)n / (double)most)];
         n = most;
     }
-    *out = all;
+    GEODEC_MOVE(*out, all);
     *count = n;
-    all = NULL;
 done:
     geodec_mem_free(all);
     return st;

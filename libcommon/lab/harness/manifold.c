@@ -275,8 +275,7 @@ geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geode
         geodec_harness_manifold_clear(m);
         goto done;
     }
-    m->g_raw = g_raw;
-    g_raw = NULL;
+    GEODEC_MOVE(m->g_raw, g_raw);
 done:
     GEODEC_FREE(g_raw, g, gamma);
     return st;

@@ -653,8 +653,7 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     GEODEC_TRY(medians(&r, err));
     GEODEC_TRY(controls((int32_t)n, &r, err));
 give:
-    *out = r;
-    r.anchor = NULL;
+    GEODEC_MOVE(*out, r);
 done:
     GEODEC_FREE(r.anchor, x, y, use);
     return st;

@@ -417,9 +417,8 @@ geodec_status geodec_injectivity_published_list(const char *text, const char *op
     GEODEC_NEW(x, n);
     if (text) GEODEC_TRY(geodec_numbers_parse(text, option, -DBL_MAX, DBL_MAX, n, x, &n, err));
     for (int64_t i = 0; !text && i < n; i++) x[i] = (double)(i * points / n);
-    *out = x;
+    GEODEC_MOVE(*out, x);
     *n_out = n;
-    x = NULL;
 done:
     geodec_mem_free(x);
     return st;

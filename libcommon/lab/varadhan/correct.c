@@ -341,8 +341,7 @@ geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "planted gradients", o->planted < q->queries ? o->planted : q->queries,
                                  plant, &w, err));
     GEODEC_TRY(figures(&w, &v, err));
-    *out = v;
-    v.head = NULL;
+    GEODEC_MOVE(*out, v);
 done:
     geodec_varadhan_clear(&v);
     geodec_three_metrics_clear(&three);

@@ -363,8 +363,7 @@ geodec_status geodec_verification_arrays(const geodec_verification_field *f, con
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", f->points, arrays_task, &a, err));
     GEODEC_TRY(verdict(&v, false, false, o ? o->tolerance : 0, err));
     if (!v.pass) GEODEC_TRY(geodec__verification_diagnose(f, a.curvature, &v, err));
-    *out = v;
-    v.value = NULL;
+    GEODEC_MOVE(*out, v);
 done:
     geodec_mem_free(v.value);
     return st;
@@ -518,8 +517,7 @@ geodec_status geodec_verification_space(const geodec_space *s, int64_t points, c
     a.has_dg = s->at(s, x, NULL, probe, NULL, NULL) != GEODEC_UNSUPPORTED;
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", points, space_task, &a, err));
     GEODEC_TRY(verdict(&v, !a.has_dg, !s->dgamma, o->tolerance, err));
-    *out = v;
-    v.value = NULL;
+    GEODEC_MOVE(*out, v);
 done:
     GEODEC_FREE(v.value, probe);
     return st;

@@ -78,9 +78,8 @@ geodec_status geodec_verification_input_points(const geodec_metric *m, const geo
         for (int64_t i = 0; i < n; i++) mid[i] = 0.5 * (m->point[p * n + i] + m->point[m->knn_index[p * m->k] * n + i]);
         used += space->at(space, mid, NULL, NULL, NULL, NULL) == GEODEC_OK;
     }
-    *out = x;
+    GEODEC_MOVE(*out, x);
     *count = used;
-    x = NULL;
 done:
     geodec_mem_free(x);
     return st;
