@@ -270,6 +270,15 @@ geodec_status geodec_blocks_published_write(const geodec_blocks_published *b, co
 
 enum { ANCHORS = 16, QUERIES = 24 };
 
+/* A random point that is not taken, which is then taken. */
+static int64_t take_one(geodec_rng *r, int64_t count, uint8_t *taken)
+{
+    int64_t p = (int64_t)geodec_rng_below(r, (uint64_t)count);
+    while (taken[p]) p = (p + 1) % count;
+    taken[p] = 1;
+    return p;
+}
+
 /* Anchors and velocities from the file, or from the seed. */
 geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, int64_t count, int64_t n,
                                               int64_t *anchor, double *velocity, int64_t *found, uint8_t *taken,
@@ -297,10 +306,7 @@ geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, i
     }
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("published-blocks", 0));
     for (*found = 0; *found < ANCHORS && *found < count / 2; ++*found) {
-        int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)count);
-        while (taken[p]) p = (p + 1) % count;
-        taken[p] = 1;
-        anchor[*found] = p;
+        anchor[*found] = take_one(&r, count, taken);
         for (int64_t k = 0; k < n; k++) velocity[*found * n + k] = geodec_rng_normal(&r);
     }
 done:
@@ -327,12 +333,7 @@ geodec_status geodec_blocks_published_queries(const char *list, uint64_t seed, i
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("published-blocks", 1));
     int64_t left = 0;
     for (int64_t p = 0; p < count; p++) left += !taken[p];
-    for (; *found < QUERIES && left > 0; left--) {
-        int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)count);
-        while (taken[p]) p = (p + 1) % count;
-        taken[p] = 1;
-        query[(*found)++] = p;
-    }
+    for (; *found < QUERIES && left > 0; left--) query[(*found)++] = take_one(&r, count, taken);
 done:
     geodec_mem_free(number);
     return st;

@@ -285,15 +285,12 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
     geodec__starts_row *training = NULL;
-    const int64_t count = geodec__starts_gather(t, &o->split, number, false, NULL);
-    p.starts = geodec__starts_gather(t, &o->split, number, true, NULL);
+    int64_t count;
+    GEODEC_TRY(geodec__starts_gather(t, &o->split, number, false, &count, &training, err));
+    GEODEC_TRY(geodec__starts_gather(t, &o->split, number, true, &p.starts, &p.start, err));
     if (count < 2 || p.starts < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld starts in training texts and %lld in the others; at least 2 each are needed",
                      (long long)count, (long long)p.starts);
-    GEODEC_NEW(training, count);
-    GEODEC_NEW(p.start, p.starts);
-    (void)geodec__starts_gather(t, &o->split, number, false, training);
-    (void)geodec__starts_gather(t, &o->split, number, true, p.start);
     geodec__starts_choose(p.start, &p.starts, o->starts, o->split.seed, number);
     for (int64_t i = 0; i < p.starts; i++)
         if (p.start[i].end - p.start[i].row - 1 > p.ahead) p.ahead = p.start[i].end - p.start[i].row - 1;

@@ -34,19 +34,25 @@ void geodec_harness_thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng
     *count = out;
 }
 
-int64_t geodec__starts_gather(const geodec_trajectories *t, const geodec_harness_split *o, int64_t place, bool held_out,
-                              geodec__starts_row *out)
+geodec_status geodec__starts_gather(const geodec_trajectories *t, const geodec_harness_split *o, int64_t place,
+                                    bool held_out, int64_t *count, geodec__starts_row **out, geodec_err *err)
 {
-    int64_t count = 0;
-    for (int64_t p = 0; p < t->paths; p++) {
-        if (!geodec_harness_split_on(o, t->text[p], held_out)) continue;
-        for (int64_t k = 1; t->offset[p] + k + 1 < t->offset[p + 1]; k++) {
-            if (place >= 0 && k != place) continue;
-            if (out) out[count] = (geodec__starts_row){t->offset[p] + k, t->offset[p + 1], t->text[p]};
-            count++;
+    geodec_status st = GEODEC_OK;
+    *count = 0;
+    for (int pass = 0; pass < 2; pass++) { /* counts, then fills */
+        if (pass) GEODEC_NEW(*out, *count);
+        *count = 0;
+        for (int64_t p = 0; p < t->paths; p++) {
+            if (!geodec_harness_split_on(o, t->text[p], held_out)) continue;
+            for (int64_t k = 1; t->offset[p] + k + 1 < t->offset[p + 1]; k++) {
+                if (place >= 0 && k != place) continue;
+                if (pass) (*out)[*count] = (geodec__starts_row){t->offset[p] + k, t->offset[p + 1], t->text[p]};
+                ++*count;
+            }
         }
     }
-    return count;
+done:
+    return st;
 }
 
 static int by_row(const void *a, const void *b)

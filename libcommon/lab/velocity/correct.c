@@ -30,27 +30,18 @@ geodec_velocity_initial_options geodec_velocity_initial_defaults(void)
         .starts = 100, .ridge = 1e-3, .close = 0.82, .rtol = 1e-3, .drift_max = 1e-2, .replicates = 400};
 }
 
-/* Starts of one part of the texts. */
+/* Starts of one part of the texts; of the held-out ones, a choice. */
 static geodec_status starts_of(const geodec_trajectories *t, const geodec_harness_split *split, bool held_out,
-                               int64_t *count, geodec__starts_row **out, geodec_err *err)
+                               const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
+                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    *count = geodec__starts_gather(t, split, -1, held_out, NULL);
+    GEODEC_TRY(geodec__starts_gather(t, split, -1, held_out, count, out, err));
     if (*count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld starts in %s texts; at least 2 are needed", (long long)*count,
                      held_out ? "held-out" : "training");
-    GEODEC_NEW(*out, *count);
-    (void)geodec__starts_gather(t, split, -1, held_out, *out);
+    geodec__starts_choose(*out, count, held_out ? o->starts : 0, o->seed, -1);
 done:
-    return st;
-}
-
-static geodec_status chosen(const geodec_trajectories *t, const geodec_harness_split *split,
-                            const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
-                            geodec_err *err)
-{
-    const geodec_status st = starts_of(t, split, true, count, out, err);
-    if (st == GEODEC_OK) geodec__starts_choose(*out, count, o->starts, o->seed, -1);
     return st;
 }
 
@@ -60,7 +51,7 @@ geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const
 {
     geodec_status st = GEODEC_OK;
     geodec__starts_row *s = NULL;
-    GEODEC_TRY(chosen(t, split, o, count, &s, err));
+    GEODEC_TRY(starts_of(t, split, true, o, count, &s, err));
     GEODEC_NEW(*row, *count);
     for (int64_t i = 0; i < *count; i++) (*row)[i] = s[i].row;
 done:
@@ -343,8 +334,8 @@ geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const ge
     if (!geodec__finite(t->offset[t->paths] * t->n, t->x)) GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
     GEODEC_TRY(geodec_three_metrics_make(f, t->n, split, &three, err));
     w.metric = three.own;
-    GEODEC_TRY(starts_of(t, split, false, &w.training, &w.trained, err));
-    GEODEC_TRY(chosen(t, split, o, &w.starts, &w.start, err));
+    GEODEC_TRY(starts_of(t, split, false, o, &w.training, &w.trained, err));
+    GEODEC_TRY(starts_of(t, split, true, o, &w.starts, &w.start, err));
     GEODEC_TRY(exchange(&w, err));
     GEODEC_TRY(fit(&w, o->seed, err));
     GEODEC_NEW(w.figure, w.starts * SURROGATES * FIGURES);
