@@ -304,11 +304,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"P", .plus = GEODEC_BLOCKS_PREDICTORS}, {"B", IN(o.blocks)}};
 
 const geodec_kind geodec_blocks_kind = {
-    .name = "blocks",
-    .major = 1,
-    .minor = 1,
-    .tool = "geodec-blocks",
-    .purpose = "block summaries of held-out texts from those of other texts",
+    GEODEC_ABOUT("blocks", 1, 1, "geodec-blocks", "block summaries of held-out texts from those of other texts"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"P", sizeof(predictor), offsetof(report, r.error), true},
 };

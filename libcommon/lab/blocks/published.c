@@ -237,11 +237,8 @@ static const geodec_attr attrs[] = {
      IN(b.distinct[0])},
 };
 const geodec_kind geodec_blocks_published_kind = {
-    .name = "blocks-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-blocks --mode ref",
-    .purpose = "block summaries as the published prototype transports them",
+    GEODEC_ABOUT("blocks-ref", 1, 0, "geodec-blocks --mode ref",
+                 "block summaries as the published prototype transports them"),
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,

@@ -278,11 +278,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"H", IN(c.held_out)}, {"K", .plus = GEODEC_CONSISTENT_METRICS}};
 
 const geodec_kind geodec_consistency_kind = {
-    .name = "consistency",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-consistency",
-    .purpose = "how far the metric of one half of the texts holds for the states of the other half",
+    GEODEC_ABOUT("consistency", 1, 0, "geodec-consistency",
+                 "how far the metric of one half of the texts holds for the states of the other half"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 

@@ -281,11 +281,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"S", IN(shares)}, {"E", IN(n_eps)}};
 
 const geodec_kind geodec_coverage_published_kind = {
-    .name = "coverage-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-coverage --mode ref",
-    .purpose = "coverage as the published harness counts it, with the closed form that it repeats",
+    GEODEC_ABOUT("coverage-ref", 1, 0, "geodec-coverage --mode ref",
+                 "coverage as the published harness counts it, with the closed form that it repeats"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 

@@ -347,10 +347,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"W", IN(n_windows), 0, 0}};
 
 const geodec_kind geodec_density_kind = {
-    .name = "density",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-density",
-    .purpose = "distances of held-out states to a library and within it, in one metric",
+    GEODEC_ABOUT("density", 1, 0, "geodec-density",
+                 "distances of held-out states to a library and within it, in one metric"),
     GEODEC_TABLES(fields, attrs, extents),
 };

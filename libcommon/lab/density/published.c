@@ -119,10 +119,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(consecutive.count)}, {"S", IN(nearest.count)}};
 
 const geodec_kind geodec_density_published_kind = {
-    .name = "density-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-density --mode ref",
-    .purpose = "distances of an online trajectory as the published harness compares them with a radius",
+    GEODEC_ABOUT("density-ref", 1, 0, "geodec-density --mode ref",
+                 "distances of an online trajectory as the published harness compares them with a radius"),
     GEODEC_TABLES(fields, attrs, extents),
 };

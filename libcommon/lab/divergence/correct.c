@@ -40,11 +40,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"K", IN(d.kinds)}, {"Q", IN(d.pairs)}};
 
 const geodec_kind geodec_divergence_kind = {
-    .name = "divergence",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-divergence",
-    .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
+    GEODEC_ABOUT("divergence", 1, 0, "geodec-divergence",
+                 "how well metrics order the divergences of next-token distributions between neighbouring states"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 

@@ -62,11 +62,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(n_cases)}, {"P", .plus = GEODEC_PREDICTORS}, {"M", IN(o.ahead)}};
 
 const geodec_kind geodec_geodesicity_kind = {
-    .name = "geodesicity",
-    .major = 1,
-    .minor = 1,
-    .tool = "geodec-geodesicity",
-    .purpose = "how well geodesics predict real trajectories, compared with lines, regressions and shuffled metrics",
+    GEODEC_ABOUT("geodesicity", 1, 1, "geodec-geodesicity",
+                 "how well geodesics predict real trajectories, compared with lines, regressions and shuffled metrics"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_geodesicity_case), offsetof(report, c), false},
     .first = "/layer,/place,/starts,/texts,/training,/planted",

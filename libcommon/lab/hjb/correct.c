@@ -454,11 +454,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", .plus = GEODEC_HJB_CLASSES}, {"S", .plus = GEODEC_HJB_STEPS}};
 
 const geodec_kind geodec_hjb_kind = {
-    .name = "hjb",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-hjb",
-    .purpose = "residuals of the geodesic equation along classes of trajectories",
+    GEODEC_ABOUT("hjb", 1, 0, "geodec-hjb", "residuals of the geodesic equation along classes of trajectories"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_hjb_row), offsetof(geodec_hjb, row), true},
 };

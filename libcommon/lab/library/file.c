@@ -55,11 +55,8 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
 }
 
 const geodec_kind geodec_library_kind = {
-    .name = "library",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-library",
-    .purpose = "growth of a library that stores what it misses, compared with its nulls, and the value of its hits",
+    GEODEC_ABOUT("library", 1, 0, "geodec-library",
+                 "growth of a library that stores what it misses, compared with its nulls, and the value of its hits"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"W,R", sizeof(geodec_library_summary), offsetof(geodec_library_sweep, summary), false},
     .put = put,

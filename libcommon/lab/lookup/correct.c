@@ -247,11 +247,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"K", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_lookup_speed_kind = {
-    .name = "lookup_speed",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-lookup",
-    .purpose = "speed and recall of the nearest-record search",
+    GEODEC_ABOUT("lookup_speed", 1, 0, "geodec-lookup", "speed and recall of the nearest-record search"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"K", sizeof(geodec_lookup_speed), offsetof(report, row), false},
 };

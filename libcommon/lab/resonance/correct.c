@@ -291,11 +291,8 @@ static const geodec_extent extents[] = {{"B", .plus = GEODEC_RESONANCE_BATCHES},
                                         {"E", .plus = GEODEC_RESONANCE_MOVES}};
 
 const geodec_kind geodec_resonance_kind = {
-    .name = "resonance",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-resonance",
-    .purpose = "cost of corrections by propagators one by one and in batches, and their error against true paths",
+    GEODEC_ABOUT("resonance", 1, 0, "geodec-resonance",
+                 "cost of corrections by propagators one by one and in batches, and their error against true paths"),
     GEODEC_TABLES(fields, attrs, extents),
     .first = "/batch,/loop_us,/gemm_us,/kernel_us,/floor_us,/speedup,/same_product,/move,/error,/"
              "control,slope_phi,slope_flow",

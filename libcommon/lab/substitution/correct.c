@@ -263,11 +263,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"K", .plus = GEODEC_SUBSTITUTES}, {"S", .plus = GEODEC_SUBSTITUTION_SHARES}};
 
 const geodec_kind geodec_substitution_kind = {
-    .name = "substitution",
-    .major = 1,
-    .minor = 1,
-    .tool = "geodec-substitution",
-    .purpose = "next hidden states from records of earlier steps, compared with predictors that need no record",
+    GEODEC_ABOUT("substitution", 1, 1, "geodec-substitution",
+                 "next hidden states from records of earlier steps, compared with predictors that need no record"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 

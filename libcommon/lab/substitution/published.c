@@ -28,11 +28,8 @@ static const geodec_field fields[] = {
 static const geodec_extent extents[] = {{"S", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_substitution_published_kind = {
-    .name = "substitution-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-substitution",
-    .purpose = "the published decode substitution: counts and the speed-up projected from them",
+    GEODEC_ABOUT("substitution-ref", 1, 0, "geodec-substitution",
+                 "the published decode substitution: counts and the speed-up projected from them"),
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .extents = extents,

@@ -61,11 +61,8 @@ static const geodec_extent extents[] = {{"C", IN(n_cases)},
                                         {"D", .plus = GEODEC_VARADHAN_DIRECTIONS}};
 
 const geodec_kind geodec_varadhan_kind = {
-    .name = "varadhan",
-    .major = 1,
-    .minor = 1,
-    .tool = "geodec-varadhan",
-    .purpose = "gradients of attention weights compared with logarithm maps towards the keys, with controls",
+    GEODEC_ABOUT("varadhan", 1, 1, "geodec-varadhan",
+                 "gradients of attention weights compared with logarithm maps towards the keys, with controls"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_varadhan_case), offsetof(report, c), false},
     .first = "/layer,/queries,/texts,/planted",

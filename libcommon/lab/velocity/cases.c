@@ -57,11 +57,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(n_cases)}, {"S", .plus = GEODEC_INITIAL_SURROGATES}};
 
 const geodec_kind geodec_velocity_kind = {
-    .name = "velocity",
-    .major = 1,
-    .minor = 1,
-    .tool = "geodec-velocity",
-    .purpose = "surrogates of the initial velocity against true next steps, with a leak test",
+    GEODEC_ABOUT("velocity", 1, 1, "geodec-velocity",
+                 "surrogates of the initial velocity against true next steps, with a leak test"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(geodec_velocity_initial_case), offsetof(report, c), false},
 };

@@ -173,11 +173,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"Q", IN(v.points)}, {"n", IN(v.n)}};
 
 const geodec_kind geodec_verification_kind = {
-    .name = "verification",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-verify-geometry",
-    .purpose = "identities of a metric, its connection and its curvature",
+    GEODEC_ABOUT("verification", 1, 0, "geodec-verify-geometry",
+                 "identities of a metric, its connection and its curvature"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {CHECKS, sizeof(geodec_verification_result), offsetof(report, v.check), true},
 };

@@ -91,11 +91,8 @@ static const geodec_extent extents[] = {
     {"R", .plus = GEODEC_WARP_RADII}, {"F", IN(field.facts)}, {"H", IN(field.holdouts)}};
 
 const geodec_kind geodec_warp_kind = {
-    .name = "warp",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-warp",
-    .purpose = "what a local warp of the metric does to a geodesic that should be redirected, and to others",
+    GEODEC_ABOUT("warp", 1, 0, "geodec-warp",
+                 "what a local warp of the metric does to a geodesic that should be redirected, and to others"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 

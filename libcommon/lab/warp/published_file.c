@@ -132,11 +132,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(rows)}};
 
 const geodec_kind geodec_warp_published_kind = {
-    .name = "warp-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-warp --mode ref",
-    .purpose = "the published curvature warp, both protocols, with the control of strength 0",
+    GEODEC_ABOUT("warp-ref", 1, 0, "geodec-warp --mode ref",
+                 "the published curvature warp, both protocols, with the control of strength 0"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(cell), offsetof(report, cell), false},
     .first = "/alpha,/extent,/dl,/pre,/improvement,/spill_mean,/spill_p95,/facts,/spills,/nan_post,/nan_spill",
