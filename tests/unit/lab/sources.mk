@@ -23,6 +23,7 @@ lab_TESTS := \
   test_published_warp.c \
   test_resonance.c \
   test_shf.c \
+  test_split.c \
   test_substitution.c \
   test_varadhan.c \
   test_velocity.c \
