@@ -47,8 +47,7 @@ typedef enum geodec_geodesicity_predictor {
     GEODEC_PREDICT_GEODESIC_FITTED,
     GEODEC_PREDICTORS
 } geodec_geodesicity_predictor;
-/* "stay", .. as above; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* by number, then NULL */
+GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_geodesicity_options {
     int64_t starts;     /* at most so many of each place, a seeded choice; default 100 */

@@ -1,3 +1,2 @@
 lab/library_SRCS := \
-  correct.c \
-  file.c
+  correct.c

@@ -45,8 +45,7 @@ typedef enum geodec_varadhan_direction {
     GEODEC_VARADHAN_NOISE,
     GEODEC_VARADHAN_DIRECTIONS
 } geodec_varadhan_direction;
-/* "log", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_varadhan_names[]; /* by number, then NULL */
+GEODEC_API extern const char *const geodec_varadhan_names[]; /* "log", .. by number, then NULL */
 
 /* Queries in a chart, those of a text contiguous. columns: the heads, and last all heads together. */
 typedef struct geodec_varadhan_queries {
