@@ -5,6 +5,9 @@
 
 #include "artifact/artifact.h"
 
+/* In a kind's initialiser: its name, its version, the tool that makes it, and its purpose. */
+#define GEODEC_ABOUT(name_, major_, minor_, tool_, purpose_)                                                           \
+    .name = (name_), .major = (major_), .minor = (minor_), .tool = (tool_), .purpose = (purpose_)
 /* In a kind's initialiser: its tables, which are arrays. */
 #define GEODEC_TABLES(field_table, attr_table, extent_table)                                                           \
     .fields = (field_table), .n_fields = (int)(sizeof(field_table) / sizeof *(field_table)), .attrs = (attr_table),    \

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* n elements of `size` bytes, all zero, aligned to 64 bytes; n = 0 gives a valid pointer. NULL when n < 0, when n *
  * size overflows, or when there is not enough memory. Free with geodec_mem_free. */
@@ -31,9 +32,6 @@ GEODEC_API char *geodec_mem_strdup(const char *s) GEODEC_MUST_USE;
 /* Product of two non-negative counts; 0 on success, -1 on overflow or a negative factor. */
 GEODEC_API int geodec_mem_mul(int64_t a, int64_t b, int64_t *product);
 
-/* Test hook: the k-th allocation from now fails (k >= 1); 0 disables the hook. Not thread-safe. */
-GEODEC_API void geodec_mem_fail_after(int64_t k);
-
 /* Allocates p[n] zeroed, or jumps to done with GEODEC_NOMEM. */
 #define GEODEC_NEW(p, n)                                                                                               \
     do {                                                                                                               \
@@ -41,22 +39,37 @@ GEODEC_API void geodec_mem_fail_after(int64_t k);
         if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %zu bytes", (long long)(n), sizeof *(p));           \
     } while (0)
 
-/* The same for several arrays of n elements each: GEODEC_NEW_ALL(n, a, b, c), up to eight. The arrays after the first
- * that fails keep their value. */
-#define GEODEC_NEW_ALL(n, ...)                                                                                         \
+/* GEODEC_NEW of 2 to 8 arrays of the same length: GEODEC_NEW_EACH(n, a, b, c). */
+#define GEODEC_NEW_EACH(n, ...)                                                                                        \
     do {                                                                                                               \
-        if (!GEODEC__NEW_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(n, __VA_ARGS__))                                    \
-            GEODEC_THROW(GEODEC_NOMEM, "no memory for arrays of %lld values", (long long)(n));                         \
+        GEODEC__NINTH(__VA_ARGS__, GEODEC__NEW8, GEODEC__NEW7, GEODEC__NEW6, GEODEC__NEW5, GEODEC__NEW4, GEODEC__NEW3, \
+                      GEODEC__NEW2, GEODEC__NEW1, 0)                                                                   \
+        (n, __VA_ARGS__)                                                                                               \
     } while (0)
-#define GEODEC__NEW_PICK(a, b, c, d, e, f, g, h, count, ...) GEODEC__NEW_##count
-#define GEODEC__NEW_1(n, p) (((p) = geodec_mem_new((int64_t)(n), sizeof *(p))) != NULL)
-#define GEODEC__NEW_2(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_1(n, __VA_ARGS__))
-#define GEODEC__NEW_3(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_2(n, __VA_ARGS__))
-#define GEODEC__NEW_4(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_3(n, __VA_ARGS__))
-#define GEODEC__NEW_5(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_4(n, __VA_ARGS__))
-#define GEODEC__NEW_6(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_5(n, __VA_ARGS__))
-#define GEODEC__NEW_7(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_6(n, __VA_ARGS__))
-#define GEODEC__NEW_8(n, p, ...) (GEODEC__NEW_1(n, p) && GEODEC__NEW_7(n, __VA_ARGS__))
+#define GEODEC__NINTH(a, b, c, d, e, f, g, h, i, ...) i
+#define GEODEC__NEW1(n, p) GEODEC_NEW(p, n);
+#define GEODEC__NEW2(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW1(n, __VA_ARGS__)
+#define GEODEC__NEW3(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW2(n, __VA_ARGS__)
+#define GEODEC__NEW4(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW3(n, __VA_ARGS__)
+#define GEODEC__NEW5(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW4(n, __VA_ARGS__)
+#define GEODEC__NEW6(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW5(n, __VA_ARGS__)
+#define GEODEC__NEW7(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW6(n, __VA_ARGS__)
+#define GEODEC__NEW8(n, p, ...) GEODEC__NEW1(n, p) GEODEC__NEW7(n, __VA_ARGS__)
+/* Allocates p[n] as a copy of from[n], or jumps to done with GEODEC_NOMEM. */
+#define GEODEC_NEW_COPY(p, from, n)                                                                                    \
+    do {                                                                                                               \
+        GEODEC_NEW(p, n);                                                                                              \
+        memcpy((p), (from), (size_t)(n) * sizeof *(p));                                                                \
+    } while (0)
+/* to = from, and from becomes all zero: what it owns has one owner. */
+#define GEODEC_MOVE(to, from)                                                                                          \
+    do {                                                                                                               \
+        (to) = (from);                                                                                                 \
+        memset(&(from), 0, sizeof(from));                                                                              \
+    } while (0)
+
+/* Test hook: the k-th allocation from now fails (k >= 1); 0 disables the hook. Not thread-safe. */
+GEODEC_API void geodec_mem_fail_after(int64_t k);
 
 /* p = a copy of the text, or jumps to done with GEODEC_NOMEM. */
 #define GEODEC_STRDUP(p, text)                                                                                         \

@@ -222,7 +222,7 @@ geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool 
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->left, NULL);
-    GEODEC_NEW_ALL(threads, p->helper, p->slot);
+    GEODEC_NEW_EACH(threads, p->helper, p->slot);
     for (int w = 1; w < threads; w++) {
         helper_arg *arg;
         GEODEC_NEW(arg, 1);

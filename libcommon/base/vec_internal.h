@@ -21,6 +21,29 @@ static inline double geodec__norm2(int64_t n, const double *g, const double *v)
     return s;
 }
 
+/* |a - b|^2 */
+static inline double geodec__gap2(int64_t n, const double *a, const double *b)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += (a[i] - b[i]) * (a[i] - b[i]);
+    return s;
+}
+
+/* Keeps the `most` nearest of items that are offered one by one, nearest first, ties in their order: near and index
+ * [most], of which *count are in use. */
+static inline void geodec__keep_nearest(int64_t most, int64_t *count, double *near, int64_t *index, double d,
+                                        int64_t item)
+{
+    if (*count == most && d >= near[most - 1]) return;
+    int64_t at = *count < most ? (*count)++ : most - 1;
+    for (; at > 0 && near[at - 1] > d; at--) {
+        near[at] = near[at - 1];
+        index[at] = index[at - 1];
+    }
+    near[at] = d;
+    index[at] = item;
+}
+
 static inline bool geodec__finite(int64_t n, const double *a)
 {
     for (int64_t i = 0; i < n; i++)

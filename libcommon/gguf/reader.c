@@ -131,7 +131,7 @@ static geodec_status read_keys(geodec_gguf *g, cursor *c, uint64_t n, geodec_err
     /* name length, one character, type, one byte of value */
     if (n > GGUF_MAX_KEYS || n > (c->size - c->at) / 14)
         GEODEC_THROW(GEODEC_FORMAT, "%llu keys cannot be in this file", (unsigned long long)n);
-    GEODEC_NEW_ALL(n, g->key, g->key_order);
+    GEODEC_NEW_EACH(n, g->key, g->key_order);
     for (uint64_t i = 0; i < n; i++) {
         g->n_keys = (int64_t)i + 1; /* frees a half-read key on failure */
         GEODEC_TRY(read_key(c, &g->key[i], (int64_t)i, err));
@@ -220,7 +220,7 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
     /* name length, one character, number of dimensions, one dimension, type, offset */
     if (n > GGUF_MAX_TENSORS || n > (c->size - c->at) / 33)
         GEODEC_THROW(GEODEC_FORMAT, "%llu tensors cannot be in this file", (unsigned long long)n);
-    GEODEC_NEW_ALL(n, g->tensor, g->tensor_order, offset);
+    GEODEC_NEW_EACH(n, g->tensor, g->tensor_order, offset);
     for (uint64_t i = 0; i < n; i++) {
         g->n_tensors = (int64_t)i + 1;
         GEODEC_TRY(read_tensor(g, c, &g->tensor[i], &offset[i], (int64_t)i, err));

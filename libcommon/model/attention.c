@@ -403,7 +403,7 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
         w->low = w->v + block;
         w->total = w->low + low;
         w->split = w->total + n * size;
-        GEODEC_NEW_ALL(n, w->query, w->list);
+        GEODEC_NEW_EACH(n, w->query, w->list);
         for (int64_t q = 0; q < n; q++) w->query[q].score = w->split + n * size + q * GEODEC__KEYS;
     }
     /* a batch may start in the middle of a split, and its tiles may be rounded up to whole ones */

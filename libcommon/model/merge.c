@@ -36,7 +36,7 @@ static geodec_status principal(const geodec_model *m, int64_t dims, float *basis
     float *row = NULL;
     GEODEC_NEW(mean, d);
     GEODEC_NEW(c, d * d);
-    GEODEC_NEW_ALL(d, value, row);
+    GEODEC_NEW_EACH(d, value, row);
     for (int pass = 0; pass < 2; pass++)
         for (int64_t t = 0; t < e->rows; t++) {
             GEODEC_TRY(geodec_model_embeddings(m, t, 1, row, err));

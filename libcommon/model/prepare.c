@@ -154,7 +154,7 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, geodec__
     if (l.n > 0 && wanted(&l)) p->data = geodec_mem_map(l.at);
     if (p->data || kind == GEODEC__PREPARE_PANELS) {
         p->bytes = p->data ? l.at : 0;
-        GEODEC_NEW_ALL(l.n, p->entry, p->order);
+        GEODEC_NEW_EACH(l.n, p->entry, p->order);
         l = (listing){.p = p, .arithmetic = a, .decode = decode};
         geodec__weights_each(m, add, &l);
         p->n = l.n;

@@ -24,7 +24,7 @@ geodec_status geodec__rope_create(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t pairs = c->rope_dim / 2, tables = c->rope_base_local > 0 ? 2 : 1;
     GEODEC_NEW(s->rope_step, tables * pairs);
-    GEODEC_NEW_ALL(tables * s->n_ctx * pairs, s->cosine, s->sine);
+    GEODEC_NEW_EACH(tables * s->n_ctx * pairs, s->cosine, s->sine);
     for (int64_t k = 0; k < tables * pairs; k++)
         s->rope_step[k] = geodec__rope_step(s->model, s->n_ctx, (int32_t)(k / pairs), k % pairs);
 done:

@@ -41,11 +41,11 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     GEODEC_TRY(new_rows(&s->down_row, places, c->d_model, err));
     if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
-    GEODEC_NEW_ALL(n, s->output, s->want, s->parent, s->depth);
+    GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
     GEODEC_NEW(s->job, larger(3, c->n_expert));
     if (c->n_expert > 0) {
         GEODEC_TRY(new_rows(&s->router_row, n, c->n_expert, err));
-        GEODEC_NEW_ALL(places * c->n_layer, s->expert_id, s->expert_weight);
+        GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
         GEODEC_NEW(s->assigned, places);
         GEODEC_NEW(s->expert_end, c->n_expert);
     }

@@ -130,7 +130,7 @@ static geodec_status put_vocabulary(geodec_gguf_writer *w, int32_t n_vocab, geod
     size_t *length = NULL;
     float *score = NULL;
     geodec_tokenizer *t = NULL;
-    GEODEC_NEW_ALL(n, text, piece, length, score);
+    GEODEC_NEW_EACH(n, text, piece, length, score);
     for (int32_t i = 0; i < n; i++) {
         if (i == 0)
             (void)snprintf(text[i], PIECE, "\xe2\x96\x81");

@@ -51,7 +51,7 @@ static geodec_status read_strings(const geodec_gguf *g, const char *key, const c
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(require(g, key, err));
     GEODEC_TRY(geodec_gguf_array_length(g, key, n, err));
-    GEODEC_NEW_ALL(*n, *text, *len);
+    GEODEC_NEW_EACH(*n, *text, *len);
     for (int64_t i = 0; i < *n; i++) GEODEC_TRY(geodec_gguf_array_str(g, key, i, &(*text)[i], &(*len)[i], err));
 done:
     return st;
@@ -127,7 +127,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
         GEODEC_TRY(require(g, key_scores, err));
         GEODEC_TRY(require(g, key_types, err));
     }
-    GEODEC_NEW_ALL(n, score, type);
+    GEODEC_NEW_EACH(n, score, type);
     for (int64_t i = 0; i < n; i++) type[i] = GEODEC_TOKEN_NORMAL;
     if (geodec_gguf_has(g, key_scores)) GEODEC_TRY(geodec_gguf_array_f32(g, key_scores, score, n, err));
     if (geodec_gguf_has(g, key_types)) GEODEC_TRY(geodec_gguf_array_i32(g, key_types, type, n, err));
@@ -159,7 +159,7 @@ static geodec_status put_merges(const geodec_tokenizer *t, geodec_gguf_writer *w
     size_t *len = NULL, total = 0;
     for (int64_t i = 0; i < n; i++) total += geodec__bpe_merge_text(t, i, one);
     GEODEC_NEW(all, total);
-    GEODEC_NEW_ALL(n, text, len);
+    GEODEC_NEW_EACH(n, text, len);
     total = 0;
     for (int64_t i = 0; i < n; i++) {
         text[i] = all + total;
@@ -179,7 +179,7 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
     const char **text = NULL;
     size_t *len = NULL;
     const int32_t special[3] = {t->bos, t->eos, t->unk};
-    GEODEC_NEW_ALL(t->n, text, len);
+    GEODEC_NEW_EACH(t->n, text, len);
     for (int32_t i = 0; i < t->n; i++) {
         text[i] = t->bytes + t->at[i];
         len[i] = (size_t)t->length[i];

@@ -59,7 +59,7 @@ geodec_status geodec__special_create(const geodec_tokenizer *t, geodec__special 
     int32_t n = 0;
     for (int32_t id = 0; id < t->n; id++) n += is_special(t->type[id]) && t->length[id] > 0;
     GEODEC_NEW(s, 1);
-    GEODEC_NEW_ALL(n, s->by_text, s->by_length, s->rank);
+    GEODEC_NEW_EACH(n, s->by_text, s->by_length, s->rank);
     GEODEC_NEW(place, t->n);
     for (int32_t id = 0; id < t->n; id++) {
         if (!is_special(t->type[id]) || t->length[id] == 0) continue;

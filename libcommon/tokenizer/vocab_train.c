@@ -177,7 +177,7 @@ static geodec_status cut_words(trainer *t, int64_t limit, int32_t **chars, int64
     for (int64_t i = 0; i < t->n_w; i++) {
         word *w = &t->w[i];
         uint32_t length = t->s[w->text].n;
-        GEODEC_NEW_ALL(length, w->symbol, w->pair);
+        GEODEC_NEW_EACH(length, w->symbol, w->pair);
         for (uint32_t at = 0; at < length;) {
             char c[4];
             int32_t id = NONE;
@@ -293,7 +293,7 @@ geodec_status geodec_vocab_create(int64_t n, const char *const *piece, const siz
     float *score = NULL;
     int32_t *type = NULL;
     if (n < 0 || all > INT32_MAX) GEODEC_THROW(GEODEC_RANGE, "a vocabulary of %lld pieces", (long long)n);
-    GEODEC_NEW_ALL(all, text, length, score, type);
+    GEODEC_NEW_EACH(all, text, length, score, type);
     for (int64_t i = 0; i < all; i++) {
         const bool is_byte = i >= 3 && i < first;
         if (is_byte) (void)snprintf(byte[i - 3], sizeof byte[0], "<0x%02X>", (unsigned)(i - 3));
@@ -319,7 +319,7 @@ static geodec_status make(const trainer *t, const int32_t *merges, int64_t n_mer
     const char **text = NULL;
     size_t *length = NULL;
     float *score = NULL;
-    GEODEC_NEW_ALL(n, text, length, score);
+    GEODEC_NEW_EACH(n, text, length, score);
     for (int64_t i = 0; i < n; i++) {
         const string *s = &t->s[i < n_merges ? merges[i] : chars[i - n_merges]];
         text[i] = t->pool + s->at;

@@ -149,7 +149,7 @@ static geodec_status copy_pieces(geodec_tokenizer *t, const geodec__vocabulary *
 {
     geodec_status st = GEODEC_OK;
     int64_t total = 0;
-    GEODEC_NEW_ALL(v->n, t->at, t->length, t->type, t->score);
+    GEODEC_NEW_EACH(v->n, t->at, t->length, t->type, t->score);
     for (int32_t i = 0; i < v->n; i++) total += (int64_t)v->len[i] + 1;
     GEODEC_NEW(t->bytes, total);
     total = 0;

@@ -26,7 +26,7 @@ static const cli_option options[] = {
     OPT_I64("stride", 0, &opt.stride, 1, 1e6, "T", "tokens of a block"),
     OPT_I64("anchors", 'a', &opt.anchors, 2, 1e6, "N", "windows of training texts"),
     OPT_I64("queries", 0, &opt.queries, 2, 1e6, "N", "windows of held-out texts"),
-    OPT_I64("top", 0, &opt.top, 1, 64, "K", "anchors that are blended"),
+    OPT_I64("top", 0, &opt.top, 1, 64, "K", "anchors in a blend"),
     OPT_FILE("velocities", 0, &anchor_file, "FILE",
              "--mode ref: the anchors' numbers and velocities, a row each (default: 16 from the seed)"),
     OPT_STR("points", 0, &query_list, "LIST",
@@ -39,11 +39,12 @@ static const cli_tool tool = {
     .purpose = "block summaries of held-out texts from those of other texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Real states some tokens apart are the blocks. Those of a held-out text are predicted from the nearest\n"
-        "anchor, with and without the propagator of its geodesic, and from blends of the nearest with softmax weights\n"
-        "and with weights by least squares over the simplex; persistence, the mean anchor and a shuffled anchor are\n"
-        "the controls, and weights fitted to the answer itself the limit of all blends. --mode ref is the published\n"
-        "prototype, at /cloud/points of --draws.",
+        "The blocks are real states some tokens apart. Those of a held-out text are predicted from the nearest "
+        "anchor,\n"
+        "with and without the propagator of its geodesic, and from blends of the nearest anchors with softmax weights\n"
+        "or least-squares weights on the simplex. Controls: persistence, the mean anchor and a shuffled anchor.\n"
+        "Weights fitted to the answer itself are the limit of all blends. --mode ref is the published prototype, at\n"
+        "/cloud/points of --draws.",
     .examples = "  geodec-blocks -o blocks.h5 activations.h5",
     CLI_TAKES(options, 0, 1),
 };
@@ -62,8 +63,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     if (count < 9 || count > GEODEC_PUBLISHED_BLOCKS_LIST || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
         GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)count, (long long)n);
     GEODEC_NEW(velocity, GEODEC_PUBLISHED_BLOCKS_LIST * n);
-    GEODEC_NEW(anchor, GEODEC_PUBLISHED_BLOCKS_LIST);
-    GEODEC_NEW(query, GEODEC_PUBLISHED_BLOCKS_LIST);
+    GEODEC_NEW_EACH(GEODEC_PUBLISHED_BLOCKS_LIST, anchor, query);
     GEODEC_NEW(taken, count);
     GEODEC_TRY(
         geodec_blocks_published_anchors(anchor_file, c->seed, count, n, anchor, velocity, &n_anchor, taken, err));
@@ -85,11 +85,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
         100 * last->shift);
 done:
     stage_end(&stage);
-    geodec_mem_free(point);
-    geodec_mem_free(velocity);
-    geodec_mem_free(anchor);
-    geodec_mem_free(query);
-    geodec_mem_free(taken);
+    GEODEC_FREE(point, velocity, anchor, query, taken);
     return st;
 }
 
@@ -125,8 +121,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     for (int k = 0; k < GEODEC_BLOCKS_PREDICTORS; k++) {
         const size_t used = strlen(line);
         (void)snprintf(line + used, sizeof line - used, "%s%s %.2f / %.2f", k ? ", " : "",
-                       geodec_blocks_predictor_name((geodec_blocks_predictor)k), r.error[k][0].value,
-                       r.error[k][opt.blocks - 1].value);
+                       geodec_blocks_predictor_names[k], r.error[k][0].value, r.error[k][opt.blocks - 1].value);
     }
     cli_say(c, "%lld anchors, %lld queries of %lld texts; error over displacement, first / last block: %s",
             (long long)r.anchors, (long long)r.queries, (long long)r.texts, line);

@@ -5,8 +5,6 @@
 #include "cli/stage.h"
 #include "lab/consistency/correct.h"
 
-#include <string.h>
-
 static const char *output = "consistency.h5";
 static int64_t dim;
 static geodec_consistency_options opt;
@@ -29,8 +27,8 @@ static const cli_tool tool = {
         "A metric is fitted to the states of one half of the texts. At each state of the other half it predicts the\n"
         "order of the nearest neighbours by length, and the length of the step to the text's next state; both are\n"
         "compared with the local metric of that state's own neighbours, within tau. The consistency is the share of\n"
-        "states for which both hold. Controls: the matrices dealt out anew, turned at random, one for all places.\n"
-        "ACTIVATIONS.h5 is what the cloud was made from; it says what the texts are.",
+        "states for which both hold. Controls: the matrices permuted among the states, rotated at random, and one\n"
+        "matrix for all places. ACTIVATIONS.h5 is the file the cloud was made from; it holds the texts.",
     .examples = "  geodec-consistency -o consistency.h5 cloud.h5 activations.h5",
     CLI_TAKES(options, 2, 2),
 };
@@ -70,9 +68,7 @@ done:
     stage_end(&stage);
     geodec_cloud_clear(&cloud);
     geodec_consistency_clear(&r);
-    geodec_mem_free(x);
-    geodec_mem_free(unit);
-    geodec_mem_free(unit_of_row);
+    GEODEC_FREE(x, unit, unit_of_row);
     return st;
 }
 

@@ -1,4 +1,5 @@
-/* geodec-density: how near new states lie to a library of states. */
+/* geodec-density: distances of new states to a library of states. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/cloud.h"
 #include "cli/mode.h"
@@ -20,9 +21,9 @@ static const cli_option options[] = {
              "states of a generation: step, source, token, numbers (with --mode ref)"),
     OPT_CHOICE("metric", 0, &metric, "cosine|l2", "NAME", "distance of --mode ref"),
     OPT_F64("radius", 0, &radius, 0, 1e300, "X",
-            "radius that --mode ref sets its distances against, in whatever metric it is (0: none)"),
+            "radius that --mode ref compares its distances with, whatever its metric is (0: none)"),
     OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
-    OPT_F64("held-out", 0, &opt.held_out, 0.01, 0.99, "X", "share of the texts that are no part of the library"),
+    OPT_F64("held-out", 0, &opt.held_out, 0.01, 0.99, "X", "share of the texts held out of the library"),
     OPT_I64("nulls", 0, &opt.nulls, 0, 1000, "N", "surrogate clouds, the control"),
     CLI_SWEEP_OPTIONS(shard, joined, "states"),
 };
@@ -36,7 +37,7 @@ static const cli_tool tool = {
         "Texts are split into a library and held-out ones. Distances of held-out states to the library are compared\n"
         "with those of library states to each other from text to text, in one metric; the number of states needed\n"
         "grows with the intrinsic dimension, ratio^n. Within a text, states near in time are left out in steps.\n"
-        "Surrogates are the control. --mode ref prints what the published harness makes of one generation.",
+        "Surrogates are the control. --mode ref computes the published figures of one generation.",
     .examples = "  geodec-density -o density.h5 cloud.h5\n"
                 "  geodec-density --mode ref --telemetry live.tsv --radius 3 -o density-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -64,7 +65,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &opt, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    STAGE_WRITE(&stage, &geodec_density_kind, geodec_density_write(&d, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_density_kind, geodec_artifact_save(stage.out, &d, err));
     cli_say(c,
             "%lld held-out states to the library: %.3g [%.3g, %.3g]; library states of other texts: %.3g [%.3g, %.3g]",
             (long long)d.online_points, d.online.value, d.online.low, d.online.high, d.offline.value, d.offline.low,
@@ -97,7 +98,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_density_telemetry_read(telemetry, &t, err));
     GEODEC_TRY(geodec_density_published_run(&t, strcmp(metric, "cosine") == 0, radius, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(stage_file(&stage, telemetry, err));
-    STAGE_WRITE(&stage, &geodec_density_published_kind, geodec_density_published_write(&d, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_density_published_kind, geodec_artifact_save(stage.out, &d, err));
     cli_say(c,
             "%lld states (%lld lines left out), %s: consecutive mean %.3g, median %.3g, p90 %.3g; nearest mean %.3g, "
             "median %.3g, p90 %.3g",

@@ -1,4 +1,4 @@
-/* geodec-fisher: how many directions of the residual stream the next-token distribution feels, layer by layer. */
+/* geodec-fisher: the number of directions of the residual stream that change the next-token distribution, by layer. */
 #include "lab/fisher/windows.h"
 
 #include "base/mem.h"
@@ -21,14 +21,15 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-fisher",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "effective rank of the next token's Fisher metric on the residual stream, beside its control",
+    .purpose = "effective rank of the next token's Fisher metric on the residual stream, compared with its control",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
         "J is the derivative of a window's last logits with respect to the residual stream of the same token at a\n"
         "layer's boundary, p the next-token distribution, G = J^T (diag p - p p^T) J the Fisher metric of p. One TSV\n"
         "row a window and layer: entropy of p (nats), trace of G, its largest eigenvalue as a share of the trace, and\n"
-        "its effective rank (tr G)^2 / tr G^2. A concentrated p makes the rank small by itself; control_rank is that\n"
-        "of the same p with a random J (mean of 4 draws). check is the relative difference between u^T G u and the\n"
+        "its effective rank (tr G)^2 / tr G^2. A concentrated p makes the rank small by itself; control_rank is the\n"
+        "rank for the same p and a random J (mean of 4 samples). check is the relative difference between u^T G u and "
+        "the\n"
         "second difference of the Kullback-Leibler divergence along a random u. All in float64; the time grows with\n"
         "the square of the width.",
     .examples = "geodec-fisher --model model.gguf --windows 20 book.txt\n"

@@ -1,4 +1,4 @@
-/* geodec-geodesicity: do geodesics predict where a residual stream goes? */
+/* geodec-geodesicity: predictions of residual streams by geodesics. */
 #include "base/mem.h"
 #include "cli/charts.h"
 #include "cli/stage.h"
@@ -17,7 +17,7 @@ static const cli_option options[] = {
         "along", 0, &along, "both|tokens|layers|none", "WAY",
         "token by token at a layer, layer by layer at a token (all kept layers), or both; none: each METRIC.h5 alone"),
     OPT_STR("layers", 'l', &layers, "LIST",
-            "layers to go along the tokens at: all, last, sink or numbers joined by commas"),
+            "layers of the trajectories along tokens: all, last, sink or numbers joined by commas"),
     OPT_I64("starts", 0, &starts, 2, 1e9, "N", "predictions are made from N states of held-out texts, of each layer"),
     OPT_I64("ahead", 0, &ahead, 1, GEODEC_GEODESICITY_AHEAD, "M", "predict 1 to M steps"),
 };
@@ -25,17 +25,17 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-geodesicity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "do geodesics predict where a residual stream goes? Beside lines, regressions and shuffled metrics",
+    .purpose = "predict residual streams by geodesics, compared with lines, regressions and shuffled metrics",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "From a state and its last step, the next states are predicted by the geodesic of a metric, by the straight\n"
         "line, by linear maps fitted to other texts, by staying, and by geodesics of the same metric with its\n"
-        "matrices shuffled among the points or turned at random. Chart, metric and regressions are from one half of\n"
-        "the texts, all figures from the other; intervals are a bootstrap over texts. The metrics: inverse local\n"
-        "covariances (mahalanobis), and with --model the pulled-back Fisher information of the next token and a\n"
-        "log-Euclidean blend of the two. The Euclidean metric's geodesic is the line. Each METRIC.h5, of any kind, is\n"
-        "one more, token by token in its own chart and layer; points of held-out texts are left out of it. Control:\n"
-        "the same on planted geodesics of the same metric.",
+        "matrices shuffled among the points or rotated at random. Chart, metric and regressions are from one half of\n"
+        "the texts, all figures from the other; intervals are a bootstrap over texts. Metrics: inverse local\n"
+        "covariances (mahalanobis), and with --model the pulled-back Fisher information of the next token (fisher)\n"
+        "and a log-Euclidean blend of the two. The Euclidean metric's geodesic is the line. Each METRIC.h5, of any\n"
+        "kind, is one more metric, token by token in its own chart and layer, without its points of held-out texts.\n"
+        "Control: the same on planted geodesics of the same metric.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-geodesicity --model model.gguf --layers 2,4,last -o geodesicity.h5 layers.h5 metric.h5",
     CLI_TAKES(options, 1, 64),
@@ -61,9 +61,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_harness_charts_fitted(&s.charts, -1, geodec_geodesicity_cases_add, &s, err));
     for (int i = 1; i < c->n_args; i++)
         GEODEC_TRY(geodec_harness_charts_file(&s.charts, &stage.p, c->args[i], geodec_geodesicity_cases_add, &s, err));
-    STAGE_WRITE(&stage, &geodec_geodesicity_kind,
-                geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, geodec_split_name(s.charts.units.by_document),
-                                         stage.out, err));
+    STAGE_WRITE(&stage, &geodec_geodesicity_kind, geodec_geodesicity_cases_write(&s, stage.out, err));
     geodec_geodesicity_cases_say(&c->hooks, &s);
 done:
     stage_end(&stage);

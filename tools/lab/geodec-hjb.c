@@ -1,4 +1,5 @@
 /* geodec-hjb: residuals of the geodesic equation along trajectories; and the published ones. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/mode.h"
 #include "cli/space.h"
@@ -6,9 +7,6 @@
 #include "io/foreign.h"
 #include "lab/hjb/correct.h"
 #include "lab/hjb/published.h"
-
-#include <math.h>
-#include <string.h>
 
 static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
 static int64_t paths = 12;
@@ -32,8 +30,8 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines;\n"
-        "with the activations the metric was made from also along the text and, as its control, along the same states\n"
-        "in random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
+        "with the activations the metric was made from, also along the text and, as the control, along the same\n"
+        "states in random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
     .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
                 "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
     CLI_TAKES(options, 0, 2),
@@ -71,22 +69,21 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
                               c->pool, &c->hooks, &h, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    STAGE_WRITE(&stage, &geodec_hjb_kind, geodec_hjb_write(&h, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_hjb_kind, geodec_artifact_save(stage.out, &h, err));
     for (int k = 0; k < GEODEC_HJB_CLASSES; k++) {
         const geodec_hjb_row *r = &h.row[k];
         if (r->paths == 0) continue;
         cli_say(c,
                 "%-8s %lld paths: residual over step %.3g [%.3g, %.3g], second difference %.3g; explained %.1f %% "
                 "[%.1f, %.1f]",
-                geodec_hjb_name((geodec_hjb_class)k), (long long)r->paths, r->turn.value, r->turn.low, r->turn.high,
+                geodec_hjb_names[k], (long long)r->paths, r->turn.value, r->turn.low, r->turn.high,
                 r->kinetic_turn.value, 100 * r->explained.value, 100 * r->explained.low, 100 * r->explained.high);
     }
     cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);
 done:
     stage_end(&stage);
     geodec_harness_space_close(&in);
-    geodec_mem_free(basis);
-    geodec_mem_free(mean);
+    GEODEC_FREE(basis, mean);
     return st;
 }
 

@@ -1,4 +1,4 @@
-/* geodec-injectivity: how far the exponential map is one to one, and what an estimate of it is worth. */
+/* geodec-injectivity: the injectivity radius, and the accuracy of an estimate of it. */
 #include "base/mem.h"
 #include "cli/mode.h"
 #include "cli/space.h"
@@ -6,8 +6,6 @@
 #include "io/foreign.h"
 #include "lab/injectivity/correct.h"
 #include "lab/injectivity/published.h"
-
-#include <string.h>
 
 static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list,
                   *shard, *joined;
@@ -35,14 +33,14 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-injectivity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "injectivity radius, its bound by curvature, and an estimate of it held out",
+    .purpose = "injectivity radius, its bound by curvature, and an estimate of it evaluated on held-out anchors",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-injectivity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "From every anchor geodesics are followed to their first conjugate point, to the first point that a shorter\n"
-        "geodesic reaches, and back to the anchor; pi / sqrt(K_max) stands beside them. The estimate from a heat\n"
-        "kernel is calibrated on all anchors but the one it predicts. Sphere, hyperbolic space and flat torus,\n"
-        "permuted anchors and a constant prediction are the controls. --mode ref computes what the published harness\n"
-        "does, at /cloud/points of --draws.",
+        "From every anchor, geodesics are followed to their first conjugate point, to the first point that a shorter\n"
+        "geodesic reaches, and back to the anchor. The radius is compared with the bound pi / sqrt(K_max). The\n"
+        "estimate from a heat kernel is calibrated on all anchors but the one it predicts. Controls: sphere,\n"
+        "hyperbolic space and flat torus, permuted anchors, a constant prediction. --mode ref repeats the published\n"
+        "computation at /cloud/points of --draws.",
     .examples = "  geodec-injectivity -o injectivity.h5 metric.h5",
     CLI_TAKES(options, 0, 1),
 };

@@ -1,10 +1,8 @@
-/* geodec-library: growth of a library that stores what it misses. */
+/* geodec-library: growth of a library that stores every miss. */
 #include "base/mem.h"
 #include "cli/cloud.h"
 #include "cli/stage.h"
 #include "lab/library/correct.h"
-
-#include <string.h>
 
 static const char *output = "library.h5", *activations;
 static int64_t dim, points;
@@ -13,22 +11,23 @@ static double target = 0.922;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "library.h5"),
     OPT_FILE("activations", 'a', &activations, "FILE.h5",
-             "states the cloud was made from: then hits are judged by the next state they predict"),
+             "states the cloud was made from: evaluates hits by the next state they predict"),
     OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
     OPT_I64("points", 'p', &points, 0, 1e9, "N", "at most the first N points of the stream (0: all)"),
-    OPT_F64("target", 0, &target, 1e-6, 0.999999, "X", "share of hits whose radius is looked for"),
+    OPT_F64("target", 0, &target, 1e-6, 0.999999, "X", "find the radius that gives this share of hits"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-library",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "convergence of a library of states, and what its hits are worth",
+    .purpose = "convergence of a library of states, and the value of its hits",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
-        "The points come in text order; one that lies within the radius of a stored one is a hit, any other is\n"
-        "stored. Since hits and stored add up to all, a share of both is one number, and a radius gives any. Beside\n"
-        "it stand the same points in random order, Gaussian noise and a surrogate; with --activations the next state\n"
-        "that a hit predicts is compared with the true one, beside the state itself and a random record.",
+        "The points come in text order. A point within the radius of a stored one is a hit; any other is stored.\n"
+        "Hits and stored points add up to all points, so the two shares are one number, and some radius gives any\n"
+        "share. Controls: the same points in random order, Gaussian noise and a surrogate. With --activations the\n"
+        "next state that a hit predicts is compared with the true one; controls are the state itself and a random\n"
+        "record.",
     .examples = "geodec-library --activations activations.h5 -o library.h5 cloud.h5",
     CLI_TAKES(options, 1, 1),
 };

@@ -1,12 +1,10 @@
-/* geodec-resonance: what corrections by a propagator cost, and what they are worth. */
+/* geodec-resonance: cost and accuracy of corrections by a propagator. */
 #include "base/mem.h"
 #include "chain/geodesics.h"
 #include "cli/mode.h"
 #include "cli/space.h"
 #include "io/foreign.h"
 #include "lab/resonance/correct.h"
-
-#include <string.h>
 
 static const char *output = "speed-resonance.h5", *mode = "correct", *draws;
 static int64_t path = 0;
@@ -16,9 +14,9 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-resonance.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("path", 0, &path, 0, 1e9, "N", "which of the sound paths of GEODESICS.h5, from 0"),
+    OPT_I64("path", 0, &path, 0, 1e9, "N", "number of the path among the sound ones of GEODESICS.h5, from 0"),
     OPT_I64("directions", 0, &opt.directions, 1, 1e6, "N", "true trajectories for each length of the move"),
-    OPT_I64("repeats", 0, &opt.repeats, 7, 1e6, "N", "of a time, of which the fastest counts"),
+    OPT_I64("repeats", 0, &opt.repeats, 7, 1e6, "N", "repeats of each measurement; the fastest counts"),
 };
 
 static const cli_tool tool = {
@@ -28,8 +26,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries: a loop of dgemv,\n"
-        "one dgemm, and the library's kernel, beside the floor set by the core's peak in the same run. Then compares\n"
-        "what they predict with true geodesics from moved starts. The times, and so the file, differ from run to run.",
+        "one dgemm, and the library's kernel, compared with the floor set by the core's peak in the same run. Then\n"
+        "compares the predictions with true geodesics from moved starts. The times, and so the file, differ from run\n"
+        "to run.",
     .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 0, 2),
 };

@@ -39,9 +39,10 @@ static const cli_tool tool = {
     .description =
         "Records are pairs of consecutive states at the last layer, from one half of the texts; for states of the\n"
         "other half the next state is predicted by the nearest record's successor, shifted, or moved by the record's\n"
-        "propagator, by a linear map without records, by staying, and by a random record. Errors in lengths\n"
-        "of a step, and whether the model's head says the same token as of the true next state. --mode ref repeats\n"
-        "the published counts, in which no next state is predicted.",
+        "propagator, by a linear map without records, by staying, and by a random record. Errors are in lengths of a\n"
+        "step; the agreement is the share of predictions whose argmax token is that of the true next state. --mode "
+        "ref\n"
+        "repeats the published counts, in which no next state is predicted.",
     .examples = "geodec-substitution -m model.gguf --time -o substitution.h5 activations.h5\n"
                 "geodec-substitution --mode ref --draws smollm2-135m_n8.h5 -o substitution-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -81,8 +82,7 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_harness_manifold_clear(&m);
-    geodec_mem_free(point);
-    geodec_mem_free(permutation);
+    GEODEC_FREE(point, permutation);
     return st;
 }
 

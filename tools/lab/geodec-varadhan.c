@@ -1,4 +1,4 @@
-/* geodec-varadhan: does attention look along geodesics, as a heat kernel would? */
+/* geodec-varadhan: tests whether attention points along geodesics, as a heat kernel does. */
 #include "cli/charts.h"
 #include "cli/stage.h"
 #include "lab/varadhan/cases.h"
@@ -14,30 +14,30 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "varadhan.h5"),
     CHARTS_OPTIONS(chart),
     OPT_STR("layers", 'l', &layers, "LIST",
-            "layers whose states attend in the block after them: all, sink or numbers joined by commas; none: each "
+            "layers whose states are the input of the examined attention: all, sink or numbers joined by commas; none: "
+            "each "
             "METRIC.h5 alone"),
     OPT_I64("queries", 0, &n_queries, 2, 1e9, "N",
-            "states of held-out texts whose attention is looked at, of each layer"),
+            "states of held-out texts whose attention is examined, of each layer"),
     OPT_CHOICE("keys", 0, &keys, "both|any|near", "WHICH",
                "any: earlier states at random; near: the two nearest in the chart"),
     OPT_I64("planted", 0, &planted, 0, 1e9, "N",
-            "of these, N with a planted gradient: the control that the harness sees a heat kernel"),
+            "of these, N with a planted gradient: the control that the experiment detects a heat kernel"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-varadhan",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose =
-        "does attention look along geodesics, as a heat kernel would? Beside chords, other keys and shuffled metrics",
+    .purpose = "test whether attention points along geodesics, as a heat kernel does, with controls",
     .usage = "[OPTIONS] --model MODEL.gguf ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "If attention weights were a heat kernel of a metric, the gradient of their logarithm in the attending state\n"
         "would point along the geodesic to the key (Varadhan). Measured for real states and keys of held-out texts,\n"
         "for every head: the cosine of the gradient - of the logarithm of the weight, of the score, and of the\n"
-        "difference of two keys - with the logarithm map towards the key, with the straight chord, with another key's\n"
-        "direction, and with those of the metric shuffled among its points or turned at random. Chart and metrics are\n"
-        "from one half of the texts, the queries from the other; intervals are a bootstrap over texts. Each\n"
-        "METRIC.h5, of any kind, is one more metric in its own chart and layer.",
+        "difference of two keys - with the logarithm map towards the key, with the straight chord, with the direction\n"
+        "of another key, and with those of the metric shuffled among its points or rotated at random. Chart and\n"
+        "metrics are from one half of the texts, the queries from the other; intervals are a bootstrap over texts.\n"
+        "Each METRIC.h5, of any kind, is one more metric in its own chart and layer.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-varadhan --model model.gguf --layers all -o varadhan.h5 layers.h5",
     CLI_TAKES(options, 1, 64),
@@ -59,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!*chart.model) GEODEC_THROW(GEODEC_INVAL, "--model is missing");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_charts(&stage, c->args[0], &s.charts, err));
-    s.columns = geodec_varadhan_columns(&s.charts.source);
+    s.columns = geodec_model_configuration(s.charts.source.model)->n_head + 1;
     const bool none = strcmp(layers, "none") == 0, all = strcmp(layers, "all") == 0;
     if (none && c->n_args < 2) GEODEC_THROW(GEODEC_INVAL, "--layers none needs a METRIC.h5");
     if (!none) GEODEC_TRY(geodec_layer_list_parse(layers, (int32_t)s.charts.n_layer, list, &n_list, err));
@@ -77,9 +77,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     for (int i = 1; i < c->n_args; i++)
         GEODEC_TRY(geodec_harness_charts_file(&s.charts, &stage.p, c->args[i], geodec_varadhan_cases_add, &s, err));
-    STAGE_WRITE(&stage, &geodec_varadhan_kind,
-                geodec_varadhan_write(s.n_cases, s.cases, s.columns, &s.o,
-                                      geodec_split_name(s.charts.units.by_document), stage.out, err));
+    STAGE_WRITE(&stage, &geodec_varadhan_kind, geodec_varadhan_cases_write(&s, stage.out, err));
     geodec_varadhan_cases_say(&c->hooks, &s);
 done:
     for (int64_t i = 0; i < s.n_cases; i++) geodec_varadhan_clear(&s.cases[i].figures);

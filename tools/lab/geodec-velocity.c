@@ -1,4 +1,4 @@
-/* geodec-velocity: what can be known of the next step of a residual stream before it is taken? */
+/* geodec-velocity: predictions of the next step of a residual stream. */
 #include "base/mem.h"
 #include "cli/charts.h"
 #include "cli/stage.h"
@@ -18,22 +18,23 @@ static const cli_option options[] = {
             "layers to predict steps at, token by token: all, last, sink or numbers joined by commas; none: each "
             "METRIC.h5 alone"),
     OPT_I64("starts", 0, &starts, 2, 1e9, "N", "predictions are made at N states of held-out texts, of each layer"),
-    OPT_FLAG("fisher", 0, &fisher, "with the model's Fisher metric and the blend beside the metric of the states"),
+    OPT_FLAG("fisher", 0, &fisher, "also use the model's Fisher metric and its blend with the metric of the states"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-velocity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "what can be known of the next step of a residual stream before it is taken? With a leak test",
+    .purpose = "surrogates of the initial velocity against the true next step of a residual stream, with a leak test",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
-        "Surrogates of the initial velocity: the mean step, the way to the mean state, the last step, the step of the\n"
-        "nearest training state, linear maps, the last layer's part, the depth sink's; and with --model directions\n"
-        "towards its most probable next tokens. Measured on held-out texts: the cosine with the true step, in the\n"
-        "chart and between logarithm maps in the metric. Controls: a random direction, a linear map fitted to\n"
-        "shuffled steps, the steps of other states, and the leak test: with another's future in place of the own no\n"
-        "surrogate may change, but the two that know the answer. Layers 0, the one before and the depth sink give\n"
-        "surrogates of their own where the file has them.",
+        "Surrogates of the initial velocity: the mean step, the direction to the mean state, the last step, the step\n"
+        "of the nearest training state, linear maps, the change by the last layer and by the depth sink; with --model\n"
+        "also directions towards its most probable next tokens. Measured on held-out texts: the cosine with the true\n"
+        "step, in the chart and between logarithm maps in the metric. Controls: a random direction, a linear map\n"
+        "fitted to shuffled steps, the steps of other states, and the leak test: with the future of another start in\n"
+        "place of its own, no surrogate may change but the two that use the answer. Surrogates from layer 0, the "
+        "layer\n"
+        "before and the depth sink need these layers in the file.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-velocity --model model.gguf -o velocity.h5 layers.h5",
     CLI_TAKES(options, 1, 64),
@@ -56,9 +57,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!none) GEODEC_TRY(geodec_harness_charts_layers(&s.charts, layers, geodec_velocity_cases_add, &s, err));
     for (int i = 1; i < c->n_args; i++)
         GEODEC_TRY(geodec_harness_charts_file(&s.charts, &stage.p, c->args[i], geodec_velocity_cases_add, &s, err));
-    STAGE_WRITE(&stage, &geodec_velocity_kind,
-                geodec_velocity_initial_write(s.n_cases, s.cases, &s.o, geodec_split_name(s.charts.units.by_document),
-                                              stage.out, err));
+    STAGE_WRITE(&stage, &geodec_velocity_kind, geodec_velocity_cases_write(&s, stage.out, err));
     geodec_velocity_cases_say(&c->hooks, &s);
 done:
     stage_end(&stage);

@@ -1,4 +1,4 @@
-/* geodec-verify-geometry: is this a Riemannian geometry, and if not, in whose convention would it be one? */
+/* geodec-verify-geometry: checks a Riemannian geometry, and names the convention that a failing one fits. */
 #include "base/mem.h"
 #include "cli/space.h"
 #include "lab/verification/input.h"
@@ -34,15 +34,15 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-verify-geometry",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "checks metrics, Christoffel symbols and curvature for what they must satisfy",
+    .purpose = "check the identities of metrics, Christoffel symbols and curvature",
     .usage = "[OPTIONS] FILE.h5",
     .description =
-        "FILE is a metric artifact of any kind, or any HDF5 file with datasets points [P][n] and g [P][n][n] and, as\n"
-        "far as there are, dg [P][n][n][n] (dg[a][i][j] = d_a g_ij), gamma (gamma[i][j][k] = Gamma^k_ij), dgamma\n"
+        "FILE is a metric artifact of any kind, or any HDF5 file with datasets points [P][n], g [P][n][n] and,\n"
+        "optionally, dg [P][n][n][n] (dg[a][i][j] = d_a g_ij), gamma (gamma[i][j][k] = Gamma^k_ij), dgamma\n"
         "(dgamma[c][i][j][k] = d_c Gamma^k_ij), riemann [P][n][n][n][n] (riemann[a][b][c][d] = R^a_bcd, K (delta^a_c\n"
         "g_bd - delta^a_d g_bc) on constant curvature), ricci [P][n][n], scalar_curvature [P]. A field that fails is\n"
-        "read in the conventions of other packages, and the one that fits is named. Spaces known in closed form and\n"
-        "fields with a known fault are checked beside it, as the control. The code is 4 when a check fails.",
+        "read in the conventions of other packages, and the one that fits is named. Control: spaces known in closed\n"
+        "form and fields with a known fault are checked in the same run. The exit code is 4 when a check fails.",
     .examples = "  geodec-verify-geometry metric.h5\n"
                 "  geodec-verify-geometry --group sphere_n4 --curvature 1 analytic.h5",
     CLI_TAKES(options, 1, 1),

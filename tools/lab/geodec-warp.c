@@ -1,4 +1,4 @@
-/* geodec-warp: what a local change of the metric does to geodesics, there and elsewhere; and the published protocols.
+/* geodec-warp: the effect of a local change of the metric on geodesics, there and elsewhere; the published protocols.
  */
 #include "base/mem.h"
 #include "cli/mode.h"
@@ -20,8 +20,8 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "warp.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("facts", 0, &opt.facts, 1, 1e6, "N", "paths that are to be redirected"),
-    OPT_I64("holdouts", 0, &opt.holdouts, 0, 1e6, "N", "other paths of each fact, that are to stay"),
+    OPT_I64("facts", 0, &opt.facts, 1, 1e6, "N", "paths to redirect"),
+    OPT_I64("holdouts", 0, &opt.holdouts, 0, 1e6, "N", "other paths for each fact, which should not change"),
     OPT_I64("steps", 'T', &steps, 0, 1e5, "N", "steps of a path; 0: 8, or 16 with --mode ref"),
     OPT_F64("length", 0, &opt.length, 1e-9, 1e9, "X", "g-length of a path, and of the geodesic to its target"),
     OPT_F64("angle", 0, &angle, 0.1, 179, "DEGREES", "between a path and the geodesic to its target"),
@@ -37,14 +37,15 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-warp",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "whether a local warp of the metric redirects a geodesic, and what it does to others",
+    .purpose = "test whether a local warp of the metric redirects a geodesic, and measure its effect on others",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-warp --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or\n"
-        "at the target, shoots again. Strengths 0, 0.7, 1.4 and -1.4, -2.1, widths 1/4, 1/2, 1 of the path; strength\n"
-        "0 must change nothing (code 4 otherwise). The same on the unit sphere and in flat space stands beside it.\n"
-        "--mode ref is the published experiment with its defects: the cross-model sweep, its zero-strength control,\n"
-        "both grids of 32.",
+        "at the target, and shoots again. Strengths are 0, 0.7, 1.4, -1.4 and -2.1, widths 1/4, 1/2 and 1 of the "
+        "path.\n"
+        "Strength 0 must change nothing (exit code 4 otherwise). Control: the same on the unit sphere and in flat\n"
+        "space. --mode ref is the published experiment with its defects: the cross-model sweep, its zero-strength\n"
+        "control, both grids of 32.",
     .examples = "  geodec-warp -o warp.h5 metric.h5\n"
                 "  geodec-warp --mode ref --draws smollm2-135m_n8.h5 -o warp-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -104,17 +105,13 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     const geodec_warp_published_draws d = {
         .facts = found[0], .holdouts = others[0], .query = query, .holdout = holdout};
     GEODEC_TRY(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
-    if (sweep) {
-        GEODEC_TRY(geodec_warp_published_sweep(&m, &d, c->pool, &c->hooks, row, err));
-    } else {
-        const geodec_warp_published_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
-                                                                                        : GEODEC_PUBLISHED_WARP_V2,
-                                                  .alpha = alpha,
-                                                  .extent = extent,
-                                                  .steps = steps > 0 ? steps : 16,
-                                                  .dl = dl};
-        GEODEC_TRY(geodec_warp_published_one(&m, &d, &one, c->pool, &c->hooks, row, err));
-    }
+    const geodec_warp_published_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
+                                                                                    : GEODEC_PUBLISHED_WARP_V2,
+                                              .alpha = alpha,
+                                              .extent = extent,
+                                              .steps = steps > 0 ? steps : 16,
+                                              .dl = dl};
+    GEODEC_TRY(geodec_warp_published_sweep(&m, &d, sweep ? NULL : &one, c->pool, &c->hooks, row, err));
     GEODEC_TRY(stage_file(&stage, draws, err));
     STAGE_WRITE(&stage, &geodec_warp_published_kind,
                 geodec_warp_published_write(row, rows, m.samples, m.n, stage.out, err));
@@ -130,9 +127,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_harness_manifold_clear(&m);
-    geodec_mem_free(point);
-    geodec_mem_free(query);
-    geodec_mem_free(holdout);
+    GEODEC_FREE(point, query, holdout);
     return st;
 }
 

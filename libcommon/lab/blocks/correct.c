@@ -1,5 +1,6 @@
 #include "lab/blocks/correct.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
@@ -17,18 +18,13 @@ enum { MAX_N = GEODEC_SPACE_DIM_MAX, TOP_MAX = 64, SUBSTEPS = 4, P = GEODEC_BLOC
 const char *const geodec_blocks_predictor_names[] = {"persistence", "mean",    "shuffled", "nearest", "jacobi",
                                                      "softmax",     "simplex", "oracle",   "centre",  NULL};
 
-const char *geodec_blocks_predictor_name(geodec_blocks_predictor p)
-{
-    return (unsigned)p < P ? geodec_blocks_predictor_names[p] : "?";
-}
-
 geodec_blocks_options geodec_blocks_defaults(void)
 {
     return (geodec_blocks_options){
         .blocks = 8, .stride = 4, .anchors = 400, .queries = 400, .top = 8, .replicates = 400, .seed = 1};
 }
 
-/* A window: B + 1 states of one path, from state `first` of t on. */
+/* A window: B + 1 states of one path, beginning at state `first` of t. */
 typedef struct window {
     int64_t first;
     int32_t text;
@@ -86,7 +82,7 @@ done:
     return st;
 }
 
-/* Weights of the simplex for rows [k][n] and a target in the metric l l^T: both times l^T first. */
+/* Simplex weights of rows [k][n] for a target in the metric l l^T: both are multiplied by l^T first. */
 static geodec_status metric_weights(int64_t n, int64_t k, const double *l, const double *rows, const double *target,
                                     double *w, double *kkt, geodec_err *err)
 {
@@ -117,14 +113,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
         const double *a0 = state(j, &j->anchor[a], 0);
         for (int64_t i = 0; i < n; i++) v[i] = a0[i] - x0[i];
         const double d = geodec__norm2(n, g, v);
-        if (count == k && d >= near[k - 1]) continue;
-        int64_t at = count < k ? count++ : k - 1;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            top[at] = top[at - 1];
-        }
-        near[at] = d;
-        top[at] = a;
+        geodec__keep_nearest(k, &count, near, top, d, a);
     }
     for (int64_t i = 0; i < k; i++) memcpy(start + i * n, state(j, &j->anchor[top[i]], 0), (size_t)n * sizeof *start);
     memcpy(l, g, sizeof *l * (size_t)(n * n));
@@ -197,9 +186,8 @@ static geodec_status windows(const geodec_trajectories *t, const geodec_harness_
         for (int64_t i = 0; i < most; i++) all[i] = all[(int64_t)(((double)i + shift) * (double)n / (double)most)];
         n = most;
     }
-    *out = all;
+    GEODEC_MOVE(*out, all);
     *count = n;
-    all = NULL;
 done:
     geodec_mem_free(all);
     return st;
@@ -210,30 +198,19 @@ static geodec_status estimates(const job *j, geodec_blocks *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t blocks = j->o->blocks;
-    double *sums = NULL;
-    int64_t *group = NULL, groups = 0;
-    GEODEC_NEW(sums, 2 * j->queries);
-    GEODEC_NEW(group, j->queries);
-    for (int64_t q = 0; q < j->queries; q++) { /* windows of one text follow each other */
-        if (q > 0 && j->query[q].text != j->query[q - 1].text) groups++;
-        group[q] = groups;
-    }
-    groups++;
-    r->texts = groups;
-    for (int64_t b = 0; b < blocks; b++) {
+    geodec_text_sums sums = {0};
+    GEODEC_TRY(geodec_text_sums_reserve(&sums, j->queries, err));
+    for (int64_t q = 0; q < j->queries; q++) r->texts += q == 0 || j->query[q].text != j->query[q - 1].text;
+    for (int64_t b = 0; b < blocks; b++)
         for (int p = 0; p < P; p++) {
-            memset(sums, 0, (size_t)(2 * j->queries) * sizeof *sums);
-            for (int64_t q = 0; q < j->queries; q++) {
-                sums[group[q]] += j->miss[(q * blocks + b) * P + p];
-                sums[j->queries + group[q]] += j->moved[q * blocks + b];
-            }
-            GEODEC_TRY(geodec_stats_ratio(groups, sums, sums + j->queries, j->o->replicates, j->o->seed,
-                                          geodec_rng_id("blocks", (uint64_t)b), &r->error[p][b], err));
+            for (int64_t q = 0; q < j->queries; q++)
+                geodec_text_sums_add(&sums, j->query[q].text, j->miss[(q * blocks + b) * P + p],
+                                     j->moved[q * blocks + b]);
+            GEODEC_TRY(geodec_text_sums_ratio(&sums, j->o->replicates, j->o->seed, geodec_rng_id("blocks", (uint64_t)b),
+                                              &r->error[p][b], NULL, err));
         }
-    }
 done:
-    geodec_mem_free(sums);
-    geodec_mem_free(group);
+    geodec_text_sums_clear(&sums);
     return st;
 }
 
@@ -286,9 +263,55 @@ geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories
     GEODEC_TRY(estimates(&j, &r, err));
     *out = r;
 done:
-    geodec_mem_free(anchor);
-    geodec_mem_free(query);
-    geodec_mem_free(block);
-    geodec_mem_free(broken);
+    GEODEC_FREE(anchor, query, block, broken);
     return st;
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+typedef struct report {
+    geodec_blocks r;
+    geodec_blocks_options o;
+    const char *split;
+} report;
+typedef struct predictor {
+    geodec_estimate block[GEODEC_BLOCKS_MAX];
+} predictor;
+#define IN(m) GEODEC_IN(report, m)
+#define EACH(m) GEODEC_OF_ROW_APART(predictor, block[0].m, sizeof(geodec_estimate))
+
+static const geodec_field fields[] = {
+    {"/error", GEODEC_F64, "P,B", 0, "1",
+     "sum |prediction - x_b| / sum |x_b - x_0| in g(x_b), predictors in order of `predictors`", 0, EACH(value)},
+    {"/low", GEODEC_F64, "P,B", 0, "1", "lower end of the 95 % bootstrap interval over texts", 0, EACH(low)},
+    {"/high", GEODEC_F64, "P,B", 0, "1", "upper end", 0, EACH(high)},
+};
+static const geodec_attr attrs[] = {
+    {"predictors", GEODEC_ATTR_STR, 0,
+     "persistence,mean,shuffled (controls),nearest,jacobi,softmax,simplex,oracle (uses the answer),centre (control)",
+     GEODEC_LIST(geodec_blocks_predictor_names)},
+    {"anchors", GEODEC_ATTR_I64, 0, "windows of training texts", IN(r.anchors)},
+    {"queries", GEODEC_ATTR_I64, 0, "windows of held-out texts", IN(r.queries)},
+    {"texts", GEODEC_ATTR_I64, 0, "texts of the queries", IN(r.texts)},
+    {"stride", GEODEC_ATTR_I64, 0, "tokens of a block", IN(o.stride)},
+    {"top", GEODEC_ATTR_I64, 0, "anchors that are blended", IN(o.top)},
+    {"kkt", GEODEC_ATTR_F64, 0, "largest violation of the simplex minimum's conditions", IN(r.kkt)},
+    {"largest_weight", GEODEC_ATTR_F64, 0, "mean largest weight of the simplex fit at x_0", IN(r.weight)},
+    {"broken", GEODEC_ATTR_I64, 0, "anchors whose geodesic broke down (Phi = I)", IN(r.broken)},
+    {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "what was held out: document, or block (contiguous, with gaps; too few documents)", IN(split)},
+};
+static const geodec_extent extents[] = {{"P", .plus = GEODEC_BLOCKS_PREDICTORS}, {"B", IN(o.blocks)}};
+
+const geodec_kind geodec_blocks_kind = {
+    GEODEC_ABOUT("blocks", 1, 1, "geodec-blocks", "block summaries of held-out texts from those of other texts"),
+    GEODEC_TABLES(fields, attrs, extents),
+    .rows = {"P", sizeof(predictor), offsetof(report, r.error), true},
+};
+
+geodec_status geodec_blocks_write(const geodec_blocks *r, const geodec_blocks_options *o, const char *split,
+                                  geodec_artifact *a, geodec_err *err)
+{
+    const report all = {*r, *o, split};
+    return geodec_artifact_save(a, &all, err);
 }

@@ -3,17 +3,15 @@
  * direction of the query), and from the blocks of anchors of other texts: with a the nearest anchor in the metric at
  * x_0
  *
- *     persistence   x_0                                     control: error 1 by definition
+ *     persistence   x_0                                          control: error 1 by definition
  *     mean          x_0 + mean over all anchors of (a_b - a_0)   control: the position alone
- *     centre        mean over all anchors of a_b             control: no state of the query
- *     shuffled      x_0 + (s_b - s_0), s any anchor          control
+ *     centre        mean over all anchors of a_b                 control: no state of the query
+ *     shuffled      x_0 + (s_b - s_0), s any anchor              control
  *     nearest       a_b + (x_0 - a_0)
- *     jacobi        a_b + Phi_b (x_0 - a_0)                  Phi of the geodesic from a_0 with velocity a_1 - a_0
- *         softmax       sum_i w_i (i_b + x_0 - i_0), w ~ exp(-d_i^2 / 2 tau), over the `top` nearest; tau the median of
- *     d^2
+ *     jacobi        a_b + Phi_b (x_0 - a_0), Phi of the geodesic from a_0 with velocity a_1 - a_0
+ *     softmax       sum_i w_i (i_b + x_0 - i_0) over the `top` nearest, w ~ exp(-d_i^2 / 2 tau), tau the median d^2
  *     simplex       the same with weights that fit x_0 best: least squares over the simplex (linalg/simplex_ls.h)
- *         oracle        weights that fit x_b itself: the best weights of the simplex; uses the answer, as the
- *     manuscript does
+ *     oracle        the same with weights that fit x_b itself: uses the answer, as the manuscript does
  *
  * Errors are |prediction - x_b| in the metric at x_b over the same length of x_b - x_0, sums over queries; intervals by
  * bootstrap over texts. */
@@ -36,8 +34,7 @@ typedef enum geodec_blocks_predictor {
     GEODEC_BLOCKS_CENTRE,
     GEODEC_BLOCKS_PREDICTORS
 } geodec_blocks_predictor;
-GEODEC_API extern const char *const geodec_blocks_predictor_names[];            /* by number, then NULL */
-GEODEC_API const char *geodec_blocks_predictor_name(geodec_blocks_predictor p); /* "?" otherwise */
+GEODEC_API extern const char *const geodec_blocks_predictor_names[]; /* by number, then NULL */
 
 enum { GEODEC_BLOCKS_MAX = 8 };
 typedef struct geodec_blocks_options {
@@ -45,7 +42,7 @@ typedef struct geodec_blocks_options {
     int64_t stride;     /* tokens of a block; default 4 */
     int64_t anchors;    /* at most; default 400 */
     int64_t queries;    /* at most; default 400 */
-    int64_t top;        /* anchors that are blended; default 8 */
+    int64_t top;        /* anchors in a blend; default 8 */
     int64_t replicates; /* default 400 */
     uint64_t seed;
 } geodec_blocks_options;
@@ -55,7 +52,7 @@ typedef struct geodec_blocks {
     int64_t anchors, queries, texts;                                    /* texts of the queries */
     geodec_estimate error[GEODEC_BLOCKS_PREDICTORS][GEODEC_BLOCKS_MAX]; /* block 1 .. B */
     double kkt;     /* largest violation of the conditions of the simplex's minimum */
-    double weight;  /* mean largest weight of the simplex: 1 = it is one anchor */
+    double weight;  /* mean largest weight of the simplex; 1 = a single anchor */
     int64_t broken; /* anchors whose geodesic broke down: Phi = I */
 } geodec_blocks;
 

@@ -2,8 +2,11 @@
 
 #include "artifact/binding.h"
 #include "base/mem.h"
+#include "base/numbers.h"
+#include "base/rng.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "io/foreign.h"
 #include "linalg/stats.h"
 #include "linalg/svd.h"
 
@@ -52,19 +55,6 @@ done:
     return st;
 }
 
-static geodec_status distance(const geodec_harness_manifold *m, const double *x, const double *y, double *d,
-                              geodec_err *err)
-{
-    double mid[MAX_N], v[MAX_N], g[MAX_N * MAX_N];
-    for (int64_t i = 0; i < m->n; i++) {
-        mid[i] = 0.5 * (x[i] + y[i]);
-        v[i] = y[i] - x[i];
-    }
-    const geodec_status st = geodec_harness_g_at(m, mid, g, err);
-    if (st == GEODEC_OK) *d = sqrt(fmax(geodec__norm2(m->n, g, v), 0));
-    return st;
-}
-
 /* Least squares of least norm by the pseudo-inverse of the [n][TOP] matrix, cut off and divided by the sum. */
 static geodec_status clipped_weights(int64_t n, const double *refs, const double *target, double *w, geodec_err *err)
 {
@@ -98,15 +88,8 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
     GEODEC_NEW(xs, (STEPS + 1) * n);
     for (int64_t a = 0; a < j->anchors; a++) {
         double d;
-        GEODEC_TRY(distance(j->m, x, j->point + j->anchor[a] * n, &d, err));
-        if (count == TOP && d >= near[TOP - 1]) continue;
-        int64_t at = count < TOP ? count++ : TOP - 1;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            top[at] = top[at - 1];
-        }
-        near[at] = d;
-        top[at] = a;
+        GEODEC_TRY(geodec_harness_distance(j->m, x, j->point + j->anchor[a] * n, &d, err));
+        geodec__keep_nearest(TOP, &count, near, top, d, a);
     }
     j->near[q] = near[0];
     int64_t different = 0;
@@ -138,11 +121,11 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
             blend[i] = 0;
             for (int k = 0; k < TOP; k++) blend[i] += w[k] * refs[k * n + i];
         }
-        GEODEC_TRY(distance(j->m, refs, truth, &d[0], err));
-        GEODEC_TRY(distance(j->m, blend, truth, &d[1], err));
-        GEODEC_TRY(distance(j->m, shifted, truth, &d[2], err));
-        GEODEC_TRY(distance(j->m, origin, truth, &length, err));
-        GEODEC_TRY(distance(j->m, x, truth, &j->moved[q * (B + 1) + b], err));
+        GEODEC_TRY(geodec_harness_distance(j->m, refs, truth, &d[0], err));
+        GEODEC_TRY(geodec_harness_distance(j->m, blend, truth, &d[1], err));
+        GEODEC_TRY(geodec_harness_distance(j->m, shifted, truth, &d[2], err));
+        GEODEC_TRY(geodec_harness_distance(j->m, origin, truth, &length, err));
+        GEODEC_TRY(geodec_harness_distance(j->m, x, truth, &j->moved[q * (B + 1) + b], err));
         for (int k = 0; k < 3; k++) j->miss[(q * (B + 1) + b) * 3 + k] = d[k];
         for (int k = 0; k < 2; k++) j->error[(q * (B + 1) + b) * 2 + k] = d[k] / fmax(length, 1e-9);
     }
@@ -254,11 +237,8 @@ static const geodec_attr attrs[] = {
      IN(b.distinct[0])},
 };
 const geodec_kind geodec_blocks_published_kind = {
-    .name = "blocks-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-blocks --mode ref",
-    .purpose = "block summaries as the published prototype transports them",
+    GEODEC_ABOUT("blocks-ref", 1, 0, "geodec-blocks --mode ref",
+                 "block summaries as the published prototype transports them"),
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
@@ -281,4 +261,77 @@ geodec_status geodec_blocks_published_write(const geodec_blocks_published *b, co
         r.shift[i] = 100 * x->shift;
     }
     return geodec_artifact_save(a, &r, err);
+}
+
+/* ---- anchors and queries ----------------------------------------------------------------------------------------- */
+
+enum { ANCHORS = 16, QUERIES = 24 };
+
+/* A random point that is not taken, which is then taken. */
+static int64_t take_one(geodec_rng *r, int64_t count, uint8_t *taken)
+{
+    int64_t p = (int64_t)geodec_rng_below(r, (uint64_t)count);
+    while (taken[p]) p = (p + 1) % count;
+    taken[p] = 1;
+    return p;
+}
+
+/* Anchors and velocities from the file, or from the seed. */
+geodec_status geodec_blocks_published_anchors(const char *path, uint64_t seed, int64_t count, int64_t n,
+                                              int64_t *anchor, double *velocity, int64_t *found, uint8_t *taken,
+                                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *table = NULL;
+    if (path) {
+        int64_t rows = 0, cols = 0;
+        GEODEC_TRY(geodec_foreign_text(path, &rows, &cols, &table, err));
+        if (cols != n + 1 || rows < 1 || rows > GEODEC_PUBLISHED_BLOCKS_LIST)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: %lld rows of %lld numbers; each row needs 1 + %lld", path, (long long)rows,
+                         (long long)cols, (long long)n);
+        for (int64_t i = 0; i < rows; i++) {
+            const double p = table[i * cols];
+            if (!(p >= 0 && p < (double)count && p == floor(p)) || taken[(int64_t)p])
+                GEODEC_THROW(GEODEC_RANGE, "%s: row %lld: %g is no point, or a point given twice", path, (long long)i,
+                             p);
+            anchor[i] = (int64_t)p;
+            taken[anchor[i]] = 1;
+            memcpy(velocity + i * n, table + i * cols + 1, (size_t)n * sizeof *velocity);
+        }
+        *found = rows;
+        goto done;
+    }
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("published-blocks", 0));
+    for (*found = 0; *found < ANCHORS && *found < count / 2; ++*found) {
+        anchor[*found] = take_one(&r, count, taken);
+        for (int64_t k = 0; k < n; k++) velocity[*found * n + k] = geodec_rng_normal(&r);
+    }
+done:
+    geodec_mem_free(table);
+    return st;
+}
+
+geodec_status geodec_blocks_published_queries(const char *list, uint64_t seed, int64_t count, int64_t *query,
+                                              int64_t *found, uint8_t *taken, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *number = NULL;
+    *found = 0;
+    if (list) {
+        GEODEC_NEW(number, GEODEC_PUBLISHED_BLOCKS_LIST);
+        GEODEC_TRY(geodec_numbers_parse(list, "--points", 0, (double)(count - 1), GEODEC_PUBLISHED_BLOCKS_LIST, number,
+                                        found, err));
+        for (int64_t i = 0; i < *found; i++) {
+            query[i] = (int64_t)number[i];
+            if (number[i] != floor(number[i])) GEODEC_THROW(GEODEC_INVAL, "--points: %g is not whole", number[i]);
+        }
+        goto done;
+    }
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("published-blocks", 1));
+    int64_t left = 0;
+    for (int64_t p = 0; p < count; p++) left += !taken[p];
+    for (; *found < QUERIES && left > 0; left--) query[(*found)++] = take_one(&r, count, taken);
+done:
+    geodec_mem_free(number);
+    return st;
 }

@@ -27,8 +27,8 @@ typedef struct geodec_blocks_published {
 } geodec_blocks_published;
 
 /* point [points][n]; anchor [anchors] at least 4 of them, velocity [anchors][n] of any length (scaled to unit speed),
- * query [queries]; 8 blocks of 4 steps of 0.05. nearest: the metric of the
- * nearest sample, which the printed figures were made with; else today's accessor, which smooths the samples again.
+ * query [queries]; 8 blocks of 4 steps of 0.05. nearest: use the metric of the nearest sample, as the printed figures
+ * do; else today's accessor, which smooths the samples again.
  * GEODEC_RANGE, GEODEC_NUMERIC (a path that is not finite included), GEODEC_NOMEM, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_blocks_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
                                                      const int64_t *anchor, const double *velocity, int64_t queries,

@@ -1,5 +1,6 @@
 #include "lab/consistency/correct.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/harness/three_metrics.h"
@@ -12,11 +13,6 @@
 enum { METRICS = GEODEC_CONSISTENT_METRICS };
 
 const char *const geodec_consistency_names[] = {"fitted", "shuffled", "random", "constant", NULL};
-
-const char *geodec_consistency_name(geodec_consistency_metric m)
-{
-    return (unsigned)m < METRICS ? geodec_consistency_names[m] : "?";
-}
 
 geodec_consistency_options geodec_consistency_defaults(void)
 {
@@ -37,8 +33,7 @@ typedef struct halves {
 static void halves_clear(halves *h)
 {
     for (int i = 0; i < 2; i++) {
-        geodec_mem_free(h->row[i]);
-        geodec_mem_free(h->x[i]);
+        GEODEC_FREE(h->row[i], h->x[i]);
         geodec_metric_clear(&h->metric[i]);
     }
     geodec_three_metrics_clear(&h->fields);
@@ -113,7 +108,7 @@ static double length(int64_t n, const double *g, const double *x, const double *
     return sqrt(s > 0 ? s : 0);
 }
 
-/* The share of pairs whose order by a is not that by b; a tie in one alone counts as half a pair. */
+/* The share of pairs that a and b order differently; a tie in only one of the two counts as half a pair. */
 static double discordance(int64_t k, const double *a, const double *b)
 {
     double other = 0;
@@ -155,46 +150,35 @@ static geodec_status shares(geodec_consistency *c, const int32_t *unit, const ge
 {
     enum { ORDER, STEP, SCORE, GAIN, SHARES };
     geodec_status st = GEODEC_OK;
-    double *sum = NULL, *states = NULL, *steps = NULL;
-    int64_t *group = NULL;
-    GEODEC_NEW(group, c->held_out);
+    geodec_text_sums sums[SHARES] = {{0}};
     c->units = 0;
-    for (int64_t i = 0; i < c->held_out; i++) {
-        if (i == 0 || unit[c->row[i]] != unit[c->row[i - 1]]) c->units++;
-        group[i] = c->units - 1;
-    }
+    for (int64_t i = 0; i < c->held_out; i++) c->units += i == 0 || unit[c->row[i]] != unit[c->row[i - 1]];
     if (c->units < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld texts in the second half; at least 2 are needed", (long long)c->units);
-    GEODEC_NEW(states, c->units);
-    GEODEC_NEW(steps, c->units);
-    GEODEC_NEW(sum, METRICS * SHARES * c->units);
-    for (int64_t i = 0; i < c->held_out; i++) {
-        double fitted = 0;
-        states[group[i]] += 1;
-        for (int k = 0; k < METRICS; k++) {
-            const double ratio = c->step_ratio[k * c->held_out + i];
-            const bool order = c->discordance[k * c->held_out + i] <= o->tau, step = fabs(ratio - 1) <= o->tau;
-            const bool both = order && (step || !(ratio > 0));
-            double *at = sum + (int64_t)k * SHARES * c->units + group[i];
-            if (k == 0) fitted = both;
-            if (k == 0 && ratio > 0) steps[group[i]] += 1;
-            at[ORDER * c->units] += order;
-            at[STEP * c->units] += ratio > 0 && step;
-            at[SCORE * c->units] += both;
-            at[GAIN * c->units] += fitted - both;
-        }
-    }
+    for (int s = 0; s < SHARES; s++) GEODEC_TRY(geodec_text_sums_reserve(&sums[s], c->held_out, err));
     for (int k = 0; k < METRICS; k++) {
         geodec_estimate *to[SHARES] = {&c->order[k], &c->step[k], &c->score[k], &c->gain[k]};
+        for (int64_t i = 0; i < c->held_out; i++) {
+            bool order[2], step[2], both[2]; /* of the fitted metric, of this one */
+            const int32_t text = unit[c->row[i]];
+            const double ratio = c->step_ratio[k * c->held_out + i];
+            for (int own = 0; own < 2; own++) {
+                const int64_t at = own * k * c->held_out + i;
+                order[own] = c->discordance[at] <= o->tau;
+                step[own] = fabs(c->step_ratio[at] - 1) <= o->tau;
+                both[own] = order[own] && (step[own] || !(c->step_ratio[at] > 0));
+            }
+            geodec_text_sums_add(&sums[ORDER], text, order[1], 1);
+            geodec_text_sums_add(&sums[STEP], text, ratio > 0 && step[1], c->step_ratio[i] > 0);
+            geodec_text_sums_add(&sums[SCORE], text, both[1], 1);
+            geodec_text_sums_add(&sums[GAIN], text, both[0] - both[1], 1);
+        }
         for (int s = 0; s < SHARES; s++)
-            GEODEC_TRY(geodec_stats_ratio(c->units, sum + (k * SHARES + s) * c->units, s == STEP ? steps : states,
-                                          o->replicates, o->seed, geodec_rng_id("consistency", 0), to[s], err));
+            GEODEC_TRY(geodec_text_sums_ratio(&sums[s], o->replicates, o->seed, geodec_rng_id("consistency", 0), to[s],
+                                              NULL, err));
     }
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(states);
-    geodec_mem_free(steps);
-    geodec_mem_free(group);
+    for (int s = 0; s < SHARES; s++) geodec_text_sums_clear(&sums[s]);
     return st;
 }
 
@@ -218,8 +202,7 @@ geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x,
     c.k = h.metric[1].k;
     c.fitted = h.count[0];
     c.held_out = h.count[1];
-    GEODEC_NEW(c.discordance, METRICS * c.held_out);
-    GEODEC_NEW(c.step_ratio, METRICS * c.held_out);
+    GEODEC_NEW_EACH(METRICS * c.held_out, c.discordance, c.step_ratio);
     GEODEC_NEW(own, n * n);
     GEODEC_NEW(work, 2 * c.k);
     c.row = h.row[1];
@@ -231,20 +214,100 @@ geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x,
     }
     if (c.steps == 0) GEODEC_THROW(GEODEC_SCARCE, "no held-out state has a next one");
     GEODEC_TRY(shares(&c, unit, o, err));
-    *out = c;
-    c = (geodec_consistency){0};
+    GEODEC_MOVE(*out, c);
 done:
     geodec_consistency_clear(&c);
     halves_clear(&h);
-    geodec_mem_free(own);
-    geodec_mem_free(work);
+    GEODEC_FREE(own, work);
     return st;
 }
 
 void geodec_consistency_clear(geodec_consistency *c)
 {
-    geodec_mem_free(c->row);
-    geodec_mem_free(c->discordance);
-    geodec_mem_free(c->step_ratio);
+    GEODEC_FREE(c->row, c->discordance, c->step_ratio);
     *c = (geodec_consistency){0};
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+typedef struct report {
+    geodec_consistency c;
+    int32_t *row; /* [held_out] of the cloud's file */
+    int64_t layer, k_int;
+    const char *split;
+} report;
+#define AT(m) GEODEC_AT(report, m)
+#define IN(m) GEODEC_IN(report, m)
+#define BY_METRIC(m) GEODEC_ARRAY(report, c.m, [0].value)
+
+static const geodec_field fields[] = {
+    {"/cloud_row", GEODEC_I32, "H", 0, "1", "row of the cloud of each held-out state", 0, AT(row)},
+    {"/discordance", GEODEC_F64, "K,H", 0, "1",
+     "share of the pairs of its neighbours whose order of length differs from that by its own neighbours' metric", 0,
+     AT(c.discordance)},
+    {"/step_ratio", GEODEC_F64, "K,H", 0, "1",
+     "length of the step to the next state over that by its own neighbours' metric; 0 = there is no next state", 0,
+     AT(c.step_ratio)},
+    {"/order", GEODEC_F64, "K,3", 0, "1", "share of states with a discordance of at most tau, 95 % interval over texts",
+     0, BY_METRIC(order)},
+    {"/step", GEODEC_F64, "K,3", 0, "1", "share of steps with |ratio - 1| <= tau, 95 % interval", 0, BY_METRIC(step)},
+    {"/score", GEODEC_F64, "K,3", 0, "1", "consistency: share of states for which both hold, 95 % interval", 0,
+     BY_METRIC(score)},
+    {"/gain", GEODEC_F64, "K,3", 0, "1",
+     "consistency of the fitted metric less that of each, paired by text, 95 % interval", 0, BY_METRIC(gain)},
+};
+
+static const geodec_attr attrs[] = {
+    {"metrics", GEODEC_ATTR_STR, 0, "names along K: the fitted metric and its controls",
+     GEODEC_LIST(geodec_consistency_names)},
+    {"tau", GEODEC_ATTR_F64, 0, "tolerance of order and step", IN(c.tau)},
+    {"consistency", GEODEC_ATTR_F64, 0, "of the fitted metric", IN(c.score[GEODEC_CONSISTENT_FITTED].value)},
+    {"consistency_shuffled", GEODEC_ATTR_F64, 0, "control: with its matrices permuted",
+     IN(c.score[GEODEC_CONSISTENT_SHUFFLED].value)},
+    {"layer", GEODEC_ATTR_I64, 0, "of the states", IN(layer)},
+    {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(c.n)},
+    {"k_int", GEODEC_ATTR_I64, 0, "integer intrinsic dimension of the cloud", IN(k_int)},
+    {"k", GEODEC_ATTR_I64, 0, "neighbours of a state", IN(c.k)},
+    {"fitted", GEODEC_ATTR_I64, 0, "states of the first half of the texts", IN(c.fitted)},
+    {"held_out", GEODEC_ATTR_I64, 0, "states of the second half", IN(c.held_out)},
+    {"steps", GEODEC_ATTR_I64, 0, "of these, with a next state", IN(c.steps)},
+    {"units", GEODEC_ATTR_I64, 0, "texts or blocks of the second half", IN(c.units)},
+    {"split", GEODEC_ATTR_STR, 0, "units of the halves: document or block", IN(split)},
+};
+
+static const geodec_extent extents[] = {{"H", IN(c.held_out)}, {"K", .plus = GEODEC_CONSISTENT_METRICS}};
+
+const geodec_kind geodec_consistency_kind = {
+    GEODEC_ABOUT("consistency", 1, 0, "geodec-consistency",
+                 "how far the metric of one half of the texts holds for the states of the other half"),
+    GEODEC_TABLES(fields, attrs, extents),
+};
+
+geodec_status geodec_consistency_write(const geodec_consistency *c, const geodec_cloud *source,
+                                       const geodec_split *split, geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    report r = {*c, NULL, source->layer, source->k_int, geodec_split_name(split->by_document)};
+    GEODEC_NEW(r.row, c->held_out);
+    for (int64_t i = 0; i < c->held_out; i++) r.row[i] = source->cloud_row[c->row[i]];
+    GEODEC_TRY(geodec_artifact_save(a, &r, err));
+done:
+    geodec_mem_free(r.row);
+    return st;
+}
+
+void geodec_consistency_say(const geodec_hooks *hooks, const geodec_consistency *r)
+{
+    for (int m = 0; m < GEODEC_CONSISTENT_METRICS; m++) {
+        const geodec_estimate *s = &r->score[m], *g = &r->gain[m];
+        geodec_hooks_log(
+            hooks, GEODEC_LOG_INFO,
+            "%-8s consistency %.3f [%.3f, %.3f]: order %.3f, step %.3f; fitted less this %.3f [%.3f, %.3f]",
+            geodec_consistency_names[m], s->value, s->low, s->high, r->order[m].value, r->step[m].value, g->value,
+            g->low, g->high);
+    }
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld held-out states, %lld steps, %lld neighbours in %lld dimensions; the field from %lld states",
+                     (long long)r->held_out, (long long)r->steps, (long long)r->k, (long long)r->n,
+                     (long long)r->fitted);
 }

@@ -11,7 +11,7 @@
  *   step   the length of the step v to the next state of x's text: | |v|_field / |v|_g - 1 | <= tau
  *
  * consistency = the share of the states of the second half for which both hold; of states without a next one, order
- * alone. Controls, in place of the field: the same matrices permuted among the states of the first half (shuffled),
+ * alone. Controls replace the field: the same matrices permuted among the states of the first half (shuffled),
  * each rotated at random with its spectrum kept (random), and one matrix for all, their log-Euclidean mean (constant).
  * A value above `shuffled` shows knowledge of the place; above `random`, of directions. 95 % intervals by bootstrap
  * over the second half's texts. */
@@ -33,9 +33,7 @@ typedef enum geodec_consistency_metric {
     GEODEC_CONSISTENT_CONSTANT,
     GEODEC_CONSISTENT_METRICS
 } geodec_consistency_metric;
-/* "fitted", "shuffled", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_consistency_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_consistency_name(geodec_consistency_metric m);
+GEODEC_API extern const char *const geodec_consistency_names[]; /* "fitted", .. by number, then NULL */
 
 typedef struct geodec_consistency_options {
     double tau;                   /* in (0, 1); default 0.25 */

@@ -1,10 +1,12 @@
 #include "lab/coverage/published.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "chain/coverage.h"
+#include "io/foreign.h"
 #include "linalg/stats.h"
 #include "linalg/surrogate.h"
 
@@ -13,18 +15,18 @@
 
 enum { V = GEODEC_PUBLISHED_VARIANTS };
 
-/* ---- the metrics of one cloud ----------------------------------------------------------------------------------- */
+/* ---- the metrics of one cloud ------------------------------------------------------------------------------------ */
 
-typedef struct fields {
+typedef struct evaluation {
     const geodec_harness_field *field;
     const double *point;
     double *g;
-} fields;
+} evaluation;
 
 static geodec_status field_task(void *ctx, int64_t p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const fields *f = ctx;
+    const evaluation *f = ctx;
     const int64_t n = f->field->n;
     double *scratch = NULL;
     GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
@@ -43,10 +45,11 @@ static geodec_status metrics(const geodec_coverage_published_splits *s, const do
     const int64_t N = s->points, n = s->n, size = N * n * n;
     geodec_harness_field field = {0};
     GEODEC_TRY(geodec_harness_metric(N, n, x, o, pool, hooks, g, NULL, err));
-    for (int v = 1; v < wanted; v++) { /* the field through the matrices before; the accessor's has no identity */
+    for (int v = 1; v < wanted; v++) { /* the field through the matrices of the variant before; the accessor's field
+                                        * has no identity far away */
         GEODEC_TRY(
             geodec_harness_field_init(&field, N, n, x, g + (v - 1) * size, o->sigma, v == GEODEC_PUBLISHED_TWICE, err));
-        fields f = {&field, x, g + v * size};
+        evaluation f = {&field, x, g + v * size};
         GEODEC_TRY(geodec__tasks_run(pool, hooks, "published metric of point", N, field_task, &f, err));
         geodec_harness_field_clear(&field);
     }
@@ -55,7 +58,7 @@ done:
     return st;
 }
 
-/* ---- counting --------------------------------------------------------------------------------------------------- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 /* g-distance of each held-out point of one split to its Euclid-nearest cached one: distance [N - cached]. */
 static void held_out(const geodec_coverage_published_splits *s, const double *x, const double *g, int64_t cached,
@@ -109,12 +112,11 @@ static geodec_status count(const geodec_coverage_published_splits *s, const doub
         }
     }
 done:
-    geodec_mem_free(distance);
-    geodec_mem_free(share);
+    GEODEC_FREE(distance, share);
     return st;
 }
 
-/* ---- the experiment --------------------------------------------------------------------------------------------- */
+/* ---- the experiment ---------------------------------------------------------------------------------------------- */
 
 static geodec_status splits_ok(const geodec_coverage_published_splits *s, geodec_err *err)
 {
@@ -146,20 +148,14 @@ static geodec_status reserve(const geodec_coverage_published_splits *s, geodec_c
     geodec_status st = GEODEC_OK;
     const int64_t S = s->shares, E = s->n_eps;
     c->shares = S, c->n_eps = E, c->repeats = s->repeats, c->points = s->points, c->n = s->n;
-    GEODEC_NEW(c->cached, S);
-    GEODEC_NEW(c->eps, E);
     GEODEC_NEW(c->closed_form, S);
-    GEODEC_NEW(c->null_mean, S * E);
-    GEODEC_NEW(c->null_sd, S * E);
-    GEODEC_NEW(c->z, S * E);
+    GEODEC_NEW_EACH(S * E, c->null_mean, c->null_sd, c->z);
     for (int v = 0; v < V; v++) {
-        GEODEC_NEW(c->hit[v], S * E);
-        GEODEC_NEW(c->p10[v], S * E);
-        GEODEC_NEW(c->p90[v], S * E);
+        GEODEC_NEW_EACH(S * E, c->hit[v], c->p10[v], c->p90[v]);
         GEODEC_NEW(c->distance[v], S);
     }
-    memcpy(c->cached, s->cached, (size_t)S * sizeof *c->cached);
-    memcpy(c->eps, s->eps, (size_t)E * sizeof *c->eps);
+    GEODEC_NEW_COPY(c->cached, s->cached, S);
+    GEODEC_NEW_COPY(c->eps, s->eps, E);
 done:
     return st;
 }
@@ -189,9 +185,7 @@ static geodec_status run_nulls(const geodec_coverage_published_splits *s, const 
         c->z[i] = nulls > 1 ? (c->hit[GEODEC_PUBLISHED_ONCE][i] - c->null_mean[i]) / fmax(c->null_sd[i], one) : 0;
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(all);
-    geodec_mem_free(column);
+    GEODEC_FREE(x, all, column);
     return st;
 }
 
@@ -214,10 +208,107 @@ geodec_status geodec_coverage_published_compute(const geodec_coverage_published_
     for (int64_t f = 0; f < s->shares; f++)
         c.closed_form[f] = geodec_coverage_closed_form(s->points, o->k, s->cached[f]);
     GEODEC_TRY(run_nulls(s, o, nulls, seed, pool, hooks, g, &c, err));
-    *out = c;
-    c = (geodec_coverage_published){0};
+    GEODEC_MOVE(*out, c);
 done:
     geodec_mem_free(g);
     geodec_coverage_published_clear(&c);
     return st;
+}
+
+/* ---- the draws --------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_coverage_published_draws(const char *draws, geodec_coverage_published_splits *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1}, *cached = NULL, *permutation = NULL;
+    double *point = NULL, *eps = NULL;
+    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
+    s->points = shape[0], s->n = shape[1], s->point = point;
+    shape[0] = shape[1] = -1, shape[2] = s->points;
+    GEODEC_TRY(geodec_foreign_read_i64(draws, "/coverage/permutations", 3, shape, 0, s->points - 1, &permutation, err));
+    s->shares = shape[0], s->repeats = shape[1], s->permutation = permutation;
+    GEODEC_TRY(geodec_foreign_read_i64(draws, "/coverage/cache_size", 1, shape, 1, s->points - 1, &cached, err));
+    s->cached = cached;
+    shape[0] = -1;
+    GEODEC_TRY(geodec_foreign_read(draws, "/coverage/eps", 1, shape, NULL, &eps, err));
+    s->n_eps = shape[0], s->eps = eps;
+done:
+    return st;
+}
+
+/* The arrays are owned by *s; its pointers are const for the readers. */
+void geodec_coverage_published_draws_clear(geodec_coverage_published_splits *s)
+{
+    const void *const all[] = {s->point, s->permutation, s->cached, s->eps};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free((void *)(uintptr_t)all[i]);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+#define AT(m) GEODEC_AT(geodec_coverage_published, m)
+#define IN(m) GEODEC_IN(geodec_coverage_published, m)
+
+/* clang-format off */
+#define VARIANT(name, v, text)                                                                                         \
+    {"/hit_" name, GEODEC_F64, "S,E", 0, "1", "hits, metric " text ": mean over the splits", 0, AT(hit[v])},           \
+    {"/hit_" name "_p10", GEODEC_F64, "S,E", 0, "1", "their 10th percentile over the splits", 0, AT(p10[v])},          \
+    {"/hit_" name "_p90", GEODEC_F64, "S,E", 0, "1", "their 90th percentile", 0, AT(p90[v])},                          \
+    {"/distance_" name, GEODEC_F64, "S", 0, "1",                                                                       \
+     "mean g-distance to the Euclid-nearest cached point, metric " text, 0, AT(distance[v])}
+/* clang-format on */
+
+static const geodec_field fields[] = {
+    {"/cached", GEODEC_I64, "S", 0, "1", "c: cached points", 0, AT(cached)},
+    {"/eps", GEODEC_F64, "E", 0, "1", "g-distances", 0, AT(eps)},
+    VARIANT("raw", GEODEC_PUBLISHED_RAW, "as fitted"),
+    VARIANT("once", GEODEC_PUBLISHED_ONCE, "smoothed once (the published tables)"),
+    VARIANT("twice", GEODEC_PUBLISHED_TWICE, "smoothed twice (the present harness)"),
+    {"/closed_form", GEODEC_F64, "S", 0, "1", "control: 1 - C(N-1-k,c) / C(N-1,c), no data enters", 0, AT(closed_form)},
+    {"/null_mean", GEODEC_F64, "S,E", 0, "1",
+     "control: hits on normal noise of the same covariance, same splits, metric smoothed once", 0, AT(null_mean)},
+    {"/null_sd", GEODEC_F64, "S,E", 0, "1", "standard deviation over those clouds", 0, AT(null_sd)},
+    {"/z", GEODEC_F64, "S,E", 0, "1", "(hit_once - null_mean) / max(null_sd, one held-out point)", 0, AT(z)},
+};
+
+static const geodec_attr attrs[] = {
+    {"n", GEODEC_ATTR_I64, 0, "dimension", IN(n)},
+    {"points", GEODEC_ATTR_I64, 0, "points, cached and held out", IN(points)},
+    {"repeats", GEODEC_ATTR_I64, 0, "splits", IN(repeats)},
+    {"nulls", GEODEC_ATTR_I64, 0, "clouds of normal noise", IN(nulls)},
+};
+
+static const geodec_extent extents[] = {{"S", IN(shares)}, {"E", IN(n_eps)}};
+
+const geodec_kind geodec_coverage_published_kind = {
+    GEODEC_ABOUT("coverage-ref", 1, 0, "geodec-coverage --mode ref",
+                 "coverage as the published harness counts it, with the closed form that it repeats"),
+    GEODEC_TABLES(fields, attrs, extents),
+};
+
+geodec_status geodec_coverage_published_write(const geodec_coverage_published *c, geodec_artifact *a, geodec_err *err)
+{
+    return geodec_artifact_save(a, c, err);
+}
+
+void geodec_coverage_published_clear(geodec_coverage_published *c)
+{
+    geodec_artifact_clear(&geodec_coverage_published_kind, c);
+    *c = (geodec_coverage_published){0};
+}
+
+void geodec_coverage_published_say(const geodec_hooks *hooks, const geodec_coverage_published *v)
+{
+    for (int64_t s = 0; s < v->shares; s++)
+        for (int64_t e = 0; e < v->n_eps; e++)
+            if (v->eps[e] == 3)
+                geodec_hooks_log(
+                    hooks, GEODEC_LOG_INFO,
+                    "%2lld of %lld cached, within 3: %.1f %% (raw %.1f %%, smoothed twice %.1f %%); closed form "
+                    "%.1f %%, Gaussian noise %.1f %% (sd %.1f), z %.1f",
+                    (long long)v->cached[s], (long long)v->points,
+                    100 * v->hit[GEODEC_PUBLISHED_ONCE][s * v->n_eps + e],
+                    100 * v->hit[GEODEC_PUBLISHED_RAW][s * v->n_eps + e],
+                    100 * v->hit[GEODEC_PUBLISHED_TWICE][s * v->n_eps + e], 100 * v->closed_form[s],
+                    100 * v->null_mean[s * v->n_eps + e], 100 * v->null_sd[s * v->n_eps + e], v->z[s * v->n_eps + e]);
 }

@@ -6,8 +6,8 @@
  * nearest neighbours", and its probability is 1 - C(N-1-k,c) / C(N-1,c). The controls are that closed form and the same
  * count on clouds of normal noise of the same covariance. chain/coverage.h has the corrected experiment.
  *
- * Dimensions: V = 3 variants of the metric (as fitted, smoothed once, smoothed twice: what versions of the harness
- * printed), S cache sizes, E eps, N points, n, R splits.
+ * Dimensions: V = 3 variants of the metric (as fitted, smoothed once, smoothed twice: the harness printed each of
+ * them in some version), S cache sizes, E eps, N points, n, R splits.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_COVERAGE_PUBLISHED_H

@@ -1,12 +1,13 @@
 #include "lab/density/correct.h"
 
+#include "artifact/binding.h"
 #include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/tasks.h"
 #include "base/vec_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 geodec_density_options geodec_density_defaults(void)
@@ -22,7 +23,7 @@ geodec_density_options geodec_density_defaults(void)
 
 enum { PIECES = 8 };
 
-/* The texts of the points, numbered from 0, and which are held out. */
+/* The texts of the points, numbered from 0, and whether each is held out. */
 typedef struct texts {
     int64_t count, held;
     int64_t *of;     /* [points] */
@@ -39,69 +40,49 @@ typedef struct search {
     double *within;  /* [windows][points]; -1 = none */
 } search;
 
-static int by_text(const int32_t *sequence, int64_t a, int64_t b)
-{
-    return sequence[a] - sequence[b] < 0 ? -1 : sequence[a] > sequence[b];
-}
+typedef struct place {
+    int32_t sequence;
+    int64_t point;
+} place;
 
-/* Heap sort of indices by text, ties by index. */
-static void sort_by_text(int64_t n, const int32_t *sequence, int64_t *index)
+static int by_text(const void *a, const void *b)
 {
-    for (int64_t end = n, start = n / 2; end > 1;) {
-        if (start > 0) {
-            start--;
-        } else {
-            const int64_t last = index[--end];
-            index[end] = index[0];
-            index[0] = last;
-        }
-        for (int64_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-            const int order = child + 1 < end ? by_text(sequence, index[child], index[child + 1]) : 1;
-            if (order < 0 || (order == 0 && index[child] < index[child + 1])) child++;
-            const int down = by_text(sequence, index[root], index[child]);
-            if (down > 0 || (down == 0 && index[root] >= index[child])) break;
-            const int64_t swap = index[root];
-            index[root] = index[child];
-            index[child] = swap;
-        }
-    }
+    const place *x = a, *y = b;
+    if (x->sequence != y->sequence) return x->sequence < y->sequence ? -1 : 1;
+    return (x->point > y->point) - (x->point < y->point);
 }
 
 static geodec_status split(int64_t points, const int32_t *sequence, const geodec_density_options *o, texts *t,
                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *index = NULL, *order = NULL;
+    place *row = NULL;
+    int64_t *order = NULL;
     uint8_t *held = NULL;
-    GEODEC_NEW(t->of, points);
-    GEODEC_NEW(t->online, points);
-    GEODEC_NEW(index, points);
-    for (int64_t i = 0; i < points; i++) index[i] = i;
-    sort_by_text(points, sequence, index);
+    GEODEC_NEW_EACH(points, t->of, t->online, row);
+    for (int64_t i = 0; i < points; i++) row[i] = (place){sequence[i], i};
+    qsort(row, (size_t)points, sizeof *row, by_text);
     for (int64_t i = 0; i < points; i++) {
-        if (i == 0 || sequence[index[i]] != sequence[index[i - 1]]) t->count++;
-        t->of[index[i]] = t->count - 1;
+        t->count += i == 0 || row[i].sequence != row[i - 1].sequence;
+        t->of[row[i].point] = t->count - 1;
     }
     if (t->count < 4) { /* one long text: pieces of it serve as texts */
         t->count = PIECES;
-        for (int64_t i = 0; i < points; i++) t->of[index[i]] = i * PIECES / points;
+        for (int64_t i = 0; i < points; i++) t->of[row[i].point] = i * PIECES / points;
     }
     t->held = (int64_t)floor(o->held_out * (double)t->count + 0.5);
     if (t->held < 1) t->held = 1;
     if (t->held > t->count - 2) t->held = t->count - 2; /* offline distances go from text to text */
-    GEODEC_NEW(order, t->count);
-    GEODEC_NEW(held, t->count);
+    GEODEC_NEW_EACH(t->count, order, held);
     geodec__choose_order(o->seed, geodec_rng_id("density texts", 0), t->count, order);
     for (int64_t i = 0; i < t->held; i++) held[order[i]] = 1;
     for (int64_t i = 0; i < points; i++) t->online[i] = held[t->of[i]];
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(order);
-    geodec_mem_free(held);
+    GEODEC_FREE(row, order, held);
     return st;
 }
 
-/* Squared distance, or anything >= limit once it is no less. */
+/* The squared distance; once the sum reaches the limit, any value >= limit. */
 static double distance2(int64_t n, const double *a, const double *b, double limit)
 {
     double s = 0;
@@ -161,8 +142,7 @@ static geodec_status side(const search *s, bool online, int64_t replicates, geod
     if (p50) *p50 = geodec_stats_percentile(count, sorted, 0.5);
     if (p90) *p90 = geodec_stats_percentile(count, sorted, 0.9);
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(sorted);
+    GEODEC_FREE(sum, sorted);
     return st;
 }
 
@@ -220,8 +200,7 @@ static geodec_status nulls(search s, const double *x, geodec_pool *pool, const g
         d->z = d->null_sd > 0 ? (d->ratio.value - d->null_ratio) / d->null_sd : 0;
     }
 done:
-    geodec_mem_free(y);
-    geodec_mem_free(ratio);
+    GEODEC_FREE(y, ratio);
     return st;
 }
 
@@ -245,7 +224,7 @@ done:
     return st;
 }
 
-/* ratio^n with the ends that are farthest apart. */
+/* ratio^n; the interval has the smallest and the largest of its four ends. */
 static geodec_estimate power(geodec_estimate r, const geodec_twonn *n)
 {
     const double ends[4] = {pow(r.low, n->fit_low), pow(r.low, n->fit_high), pow(r.high, n->fit_low),
@@ -278,10 +257,7 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     GEODEC_TRY(split(points, sequence, o, &t, err));
     d.texts = t.count;
     d.held_texts = t.held;
-    GEODEC_NEW(d.window, o->n_windows);
-    GEODEC_NEW(d.within_count, o->n_windows);
-    GEODEC_NEW(d.within, o->n_windows);
-    GEODEC_NEW(d.within_null, o->n_windows);
+    GEODEC_NEW_EACH(o->n_windows, d.window, d.within_count, d.within, d.within_null);
     GEODEC_NEW(s.nearest, points);
     GEODEC_NEW(s.within, o->n_windows * points);
     memcpy(d.window, o->window, (size_t)o->n_windows * sizeof *d.window);
@@ -302,22 +278,76 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     d.published_rule = ceil(d.ratio.value * d.ratio.value);
     GEODEC_TRY(nulls(s, x, pool, hooks, &d, err));
 give:
-    *out = d;
-    d = (geodec_density){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_density_clear(&d);
-    geodec_mem_free(t.of);
-    geodec_mem_free(t.online);
-    geodec_mem_free(s.nearest);
-    geodec_mem_free(s.within);
+    GEODEC_FREE(t.of, t.online, s.nearest, s.within);
     return st;
 }
 
 void geodec_density_clear(geodec_density *d)
 {
-    geodec_mem_free(d->window);
-    geodec_mem_free(d->within_count);
-    geodec_mem_free(d->within);
-    geodec_mem_free(d->within_null);
+    GEODEC_FREE(d->window, d->within_count, d->within, d->within_null);
     *d = (geodec_density){0};
 }
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+#define AT(m) GEODEC_AT(geodec_density, m)
+#define IN(m) GEODEC_IN(geodec_density, m)
+
+static const geodec_field fields[] = {
+    {"/window", GEODEC_I64, "W", 0, "token", "w: states of the same text nearer in time than this are left out", 0,
+     AT(window)},
+    {"/within", GEODEC_F64, "W", 0, "activation",
+     "mean distance of a held-out state to the nearest of its own text, at least w tokens away; 0 = there is none", 0,
+     AT(within)},
+    {"/within_count", GEODEC_I64, "W", 0, "1", "states that have one", 0, AT(within_count)},
+    {"/within_null", GEODEC_F64, "W", 0, "activation", "control: the same on surrogates", 0, AT(within_null)},
+};
+
+static const geodec_attr attrs[] = {
+    {"points", GEODEC_ATTR_I64, 0, "states", IN(points)},
+    {"n", GEODEC_ATTR_I64, 0, "principal coordinates that distances are taken in", IN(n)},
+    {"texts", GEODEC_ATTR_I64, 0, "texts", IN(texts)},
+    {"held_texts", GEODEC_ATTR_I64, 0, "texts held out of the library", IN(held_texts)},
+    {"online_points", GEODEC_ATTR_I64, 0, "held-out states", IN(online_points)},
+    {"offline_points", GEODEC_ATTR_I64, 0, "library states", IN(offline_points)},
+    {"online", GEODEC_ATTR_F64, 0, "mean distance of a held-out state to the nearest library state", IN(online.value)},
+    {"online_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval over texts", IN(online.low)},
+    {"online_high", GEODEC_ATTR_F64, 0, "upper end", IN(online.high)},
+    {"online_p50", GEODEC_ATTR_F64, 0, "median", IN(online_p50)},
+    {"online_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(online_p90)},
+    {"offline", GEODEC_ATTR_F64, 0, "mean distance of a library state to the nearest one of another text",
+     IN(offline.value)},
+    {"offline_low", GEODEC_ATTR_F64, 0, "lower end of its interval", IN(offline.low)},
+    {"offline_high", GEODEC_ATTR_F64, 0, "upper end", IN(offline.high)},
+    {"offline_p50", GEODEC_ATTR_F64, 0, "median", IN(offline_p50)},
+    {"offline_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(offline_p90)},
+    {"ratio", GEODEC_ATTR_F64, 0, "online / offline", IN(ratio.value)},
+    {"ratio_low", GEODEC_ATTR_F64, 0, "lower end: ends of the intervals combined", IN(ratio.low)},
+    {"ratio_high", GEODEC_ATTR_F64, 0, "upper end", IN(ratio.high)},
+    {"dimension", GEODEC_ATTR_F64, 0, "TwoNN dimension of the library (line fit)", IN(dimension.fit)},
+    {"dimension_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % interval", IN(dimension.fit_low)},
+    {"dimension_high", GEODEC_ATTR_F64, 0, "upper end", IN(dimension.fit_high)},
+    {"enrichment", GEODEC_ATTR_F64, 0, "ratio^dimension: times as many library states for ratio 1",
+     IN(enrichment.value)},
+    {"enrichment_low", GEODEC_ATTR_F64, 0, "lower end over both intervals", IN(enrichment.low)},
+    {"enrichment_high", GEODEC_ATTR_F64, 0, "upper end", IN(enrichment.high)},
+    {"published_rule", GEODEC_ATTR_F64, 0,
+     "for comparison: ceil(ratio^2), which the harness prints for ratios above 1.5", IN(published_rule)},
+    {"surrogate", GEODEC_ATTR_STR, 0, "of the null: phase or shuffle",
+     GEODEC_NAMED(geodec_density, surrogate, geodec_surrogate_names)},
+    {"nulls", GEODEC_ATTR_I64, 0, "surrogates", IN(nulls)},
+    {"null_ratio", GEODEC_ATTR_F64, 0, "control: mean ratio of surrogates", IN(null_ratio)},
+    {"null_sd", GEODEC_ATTR_F64, 0, "its standard deviation over them", IN(null_sd)},
+    {"z", GEODEC_ATTR_F64, 0, "(ratio - null_ratio) / null_sd; 0 below 2 surrogates", IN(z)},
+};
+
+static const geodec_extent extents[] = {{"W", IN(n_windows), 0, 0}};
+
+const geodec_kind geodec_density_kind = {
+    GEODEC_ABOUT("density", 1, 0, "geodec-density",
+                 "distances of held-out states to a library and within it, in one metric"),
+    GEODEC_TABLES(fields, attrs, extents),
+};

@@ -6,14 +6,15 @@
  *
  *   online   each held-out state to the nearest library state
  *   offline  each library state to the nearest library state of another text
- *   within   each held-out state to the nearest state of its own text at least w tokens away: at w = 1 what a single
- *            trajectory shows, which is its autocorrelation and no density
+ *   within   each held-out state to the nearest state of its own text at least w tokens away: at w = 1 this is
+ *            the autocorrelation of a single trajectory and no density
  *
  *     ratio = mean online / mean offline,    enrichment = ratio^n,
  *
- * n the TwoNN dimension of the library with its interval: how many times as many library states are needed for held-out
- * ones to be as near as library states are to each other (distances shrink as N^(-1/n)). Intervals: 95 % bootstraps
- * over texts, ends combined. The null is the whole experiment on surrogates (linalg/surrogate.h). */
+ * n the TwoNN dimension of the library with its interval. The enrichment is the factor by which the library must grow
+ * for held-out states to be as near to it as library states are to each other (distances shrink as N^(-1/n)).
+ * Intervals: 95 % bootstraps over texts, ends combined. The null is the whole experiment on surrogates
+ * (linalg/surrogate.h). */
 #ifndef GEODEC_LAB_DENSITY_CORRECT_H
 #define GEODEC_LAB_DENSITY_CORRECT_H
 
@@ -62,8 +63,5 @@ GEODEC_API geodec_status geodec_density_run(int64_t points, int64_t n, const dou
                                             const geodec_hooks *hooks, geodec_density *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_density_clear(geodec_density *d);
-/* Fills a new artifact of geodec_density_kind; the caller commits. */
-GEODEC_API geodec_status geodec_density_write(const geodec_density *d, geodec_artifact *a,
-                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

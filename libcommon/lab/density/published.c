@@ -42,8 +42,7 @@ static geodec_status summarise(geodec_published_distances *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *sorted = NULL;
-    GEODEC_NEW(sorted, d->count);
-    memcpy(sorted, d->value, (size_t)d->count * sizeof *sorted);
+    GEODEC_NEW_COPY(sorted, d->value, d->count);
     geodec_stats_sort(d->count, sorted);
     d->mean = geodec_stats_mean(d->count, d->value);
     d->p50 = geodec_stats_percentile(d->count, sorted, 0.5);
@@ -78,8 +77,7 @@ geodec_status geodec_density_published_run(const geodec_telemetry *t, bool cosin
         if (!(enrichment < 9e15)) GEODEC_THROW(GEODEC_NUMERIC, "the ratio %g is beyond counting", p.ratio);
         if (p.ratio > 1.5) p.enrichment = (int64_t)enrichment;
     }
-    *out = p;
-    p = (geodec_density_published){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_density_published_clear(&p);
     return st;
@@ -91,7 +89,7 @@ void geodec_density_published_clear(geodec_density_published *p)
     *p = (geodec_density_published){0};
 }
 
-/* ---- the artifact ----------------------------------------------------------------------------------------------- */
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
 #define AT(m) GEODEC_AT(geodec_density_published, m)
 #define IN(m) GEODEC_IN(geodec_density_published, m)
@@ -121,15 +119,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(consecutive.count)}, {"S", IN(nearest.count)}};
 
 const geodec_kind geodec_density_published_kind = {
-    .name = "density-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-density --mode ref",
-    .purpose = "distances of an online trajectory as the published harness compares them with a radius",
+    GEODEC_ABOUT("density-ref", 1, 0, "geodec-density --mode ref",
+                 "distances of an online trajectory as the published harness compares them with a radius"),
     GEODEC_TABLES(fields, attrs, extents),
 };
-
-geodec_status geodec_density_published_write(const geodec_density_published *p, geodec_artifact *a, geodec_err *err)
-{
-    return geodec_artifact_save(a, p, err);
-}

@@ -56,8 +56,5 @@ GEODEC_API geodec_status geodec_density_published_run(const geodec_telemetry *t,
                                                       geodec_pool *pool, const geodec_hooks *hooks,
                                                       geodec_density_published *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_density_published_clear(geodec_density_published *p);
-/* Fills a new artifact of geodec_density_published_kind; the caller commits. */
-GEODEC_API geodec_status geodec_density_published_write(const geodec_density_published *p, geodec_artifact *a,
-                                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

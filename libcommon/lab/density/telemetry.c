@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BLOCK = 1 << 16 };
-
 void geodec_density_telemetry_clear(geodec_telemetry *t)
 {
     geodec_mem_free(t->state);
@@ -22,12 +20,13 @@ typedef struct reader {
     char *line; /* [room] */
     int64_t room, length, number;
     geodec_telemetry t;
-    int64_t capacity; /* states */
+    int64_t capacity; /* numbers in t.state */
     double *row;      /* [row_room] */
     int64_t row_room, width;
 } reader;
 
-/* The next line into r->line without its end; *more false at the end of the file. A NUL ends the line's text. */
+/* Reads the next line into r->line without its end; *more is false at the end of the file. A NUL ends the text of the
+ * line. */
 static geodec_status next_line(reader *r, bool *more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -37,15 +36,10 @@ static geodec_status next_line(reader *r, bool *more, geodec_err *err)
         const int c = getc(r->file);
         if (c == EOF && ferror(r->file)) GEODEC_THROW(GEODEC_IO, "cannot read: %s", strerror(errno));
         if (c == EOF && r->length == 0) goto done;
-        if (r->length + 1 >= r->room) {
-            if (r->room >= GEODEC_TELEMETRY_LINE)
-                GEODEC_THROW(GEODEC_LIMIT, "line %lld is longer than %lld bytes", (long long)r->number + 1,
-                             (long long)GEODEC_TELEMETRY_LINE);
-            char *grown = geodec_mem_grow(r->line, r->room, 2 * r->room, 1);
-            if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for line %lld", (long long)r->number + 1);
-            r->line = grown;
-            r->room *= 2;
-        }
+        if (r->length + 1 >= GEODEC_TELEMETRY_LINE)
+            GEODEC_THROW(GEODEC_LIMIT, "line %lld is longer than %lld bytes", (long long)r->number + 1,
+                         (long long)GEODEC_TELEMETRY_LINE);
+        GEODEC_GROW(r->line, r->length, r->room, 2);
         if (c == EOF || c == '\n') break;
         r->line[r->length++] = (char)c;
     }
@@ -56,7 +50,7 @@ done:
     return st;
 }
 
-/* A whole number between blanks, as the harness takes it. */
+/* Whether the text is an integer, blanks around it allowed, as in the harness. */
 static bool is_whole(const char *text)
 {
     char *end;
@@ -97,7 +91,7 @@ done:
     return st;
 }
 
-/* The cells of a row into r->row; *good false when the harness would leave it out. */
+/* Parses the cells of a row into r->row; *good is false when the harness would leave the row out. */
 static geodec_status row_of(reader *r, bool *good, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -112,12 +106,7 @@ static geodec_status row_of(reader *r, bool *good, geodec_err *err)
             if (r->width == GEODEC_TELEMETRY_DIM)
                 GEODEC_THROW(GEODEC_LIMIT, "line %lld has more than %d numbers", (long long)r->number,
                              GEODEC_TELEMETRY_DIM);
-            if (r->width == r->row_room) {
-                double *grown = geodec_mem_grow(r->row, r->row_room, 2 * r->row_room, sizeof *grown);
-                if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for line %lld", (long long)r->number);
-                r->row = grown;
-                r->row_room *= 2;
-            }
+            GEODEC_GROW(r->row, r->width, r->row_room, 1);
             whole = whole && is_number(at, &r->row[r->width]);
             r->width++;
         }
@@ -140,13 +129,7 @@ static geodec_status keep(reader *r, geodec_err *err)
             GEODEC_THROW(GEODEC_NUMERIC, "line %lld: a number that is not finite", (long long)r->number);
     if (r->t.states == GEODEC_TELEMETRY_STATES)
         GEODEC_THROW(GEODEC_LIMIT, "more than %d states", GEODEC_TELEMETRY_STATES);
-    if (r->t.states == r->capacity) {
-        const int64_t more = r->capacity ? 2 * r->capacity : 64;
-        double *grown = geodec_mem_grow(r->t.state, r->capacity * r->t.d, more * r->t.d, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld states", (long long)more);
-        r->t.state = grown;
-        r->capacity = more;
-    }
+    GEODEC_GROW(r->t.state, r->t.states * r->t.d, r->capacity, r->t.d);
     memcpy(r->t.state + r->t.states++ * r->t.d, r->row, (size_t)r->t.d * sizeof *r->row);
 done:
     return st;
@@ -155,15 +138,13 @@ done:
 geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    reader r = {.room = BLOCK, .row_room = 1024};
+    reader r = {0};
     struct stat s;
     bool more = true, good = false;
     if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file", path);
     if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
     r.file = fopen(path, "rb");
     if (!r.file) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
-    GEODEC_NEW(r.line, r.room);
-    GEODEC_NEW(r.row, r.row_room);
     for (;;) {
         GEODEC_TRY_MSG(next_line(&r, &more, err), "%s", path);
         if (!more) break;
@@ -184,8 +165,7 @@ geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *
     r.t = (geodec_telemetry){0};
 done:
     if (r.file) (void)fclose(r.file);
-    geodec_mem_free(r.line);
-    geodec_mem_free(r.row);
+    GEODEC_FREE(r.line, r.row);
     geodec_density_telemetry_clear(&r.t);
     return st;
 }

@@ -3,10 +3,7 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include "lab/harness/names.h"
 
 typedef struct report {
     geodec_divergence d;
@@ -43,11 +40,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"K", IN(d.kinds)}, {"Q", IN(d.pairs)}};
 
 const geodec_kind geodec_divergence_kind = {
-    .name = "divergence",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-divergence",
-    .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
+    GEODEC_ABOUT("divergence", 1, 0, "geodec-divergence",
+                 "how well metrics order the divergences of next-token distributions between neighbouring states"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 
@@ -84,19 +78,6 @@ static void interval(int64_t n, double *x, geodec_estimate *e)
     e->high = geodec_stats_percentile(n, x, 0.975);
 }
 
-static geodec_status median_ratio(int64_t n, const double *kl, const double *predicted, double *work, double *out,
-                                  geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (predicted[i] > 0) work[count++] = kl[i] / predicted[i];
-    *out = 0;
-    if (count > 0) GEODEC_TRY(geodec_stats_median(count, work, out, err));
-done:
-    return st;
-}
-
 static geodec_status start(const geodec_divergence *d, const int32_t *group, draws *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -110,9 +91,7 @@ static geodec_status start(const geodec_divergence *d, const int32_t *group, dra
         if (w->first[g + 1] - w->first[g] > largest) largest = w->first[g + 1] - w->first[g];
     w->capacity = largest * w->groups;
     GEODEC_NEW(w->group, w->groups);
-    GEODEC_NEW(w->index, w->capacity);
-    GEODEC_NEW(w->a, w->capacity);
-    GEODEC_NEW(w->b, w->capacity);
+    GEODEC_NEW_EACH(w->capacity, w->index, w->a, w->b);
 done:
     return st;
 }
@@ -156,28 +135,26 @@ geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *gro
             interval(replicates, gap, &d->difference[k][which]);
             for (int64_t r = 0; r < replicates; r++) gap[r] = own[r + 1];
             interval(replicates, gap, &d->rank[k][which]);
-            GEODEC_TRY(
-                median_ratio(Q, d->kl + which * Q, d->predicted + (k * 2 + which) * Q, w.a, &d->ratio[k][which], err));
+            const double *kl = d->kl + which * Q, *predicted = d->predicted + (k * 2 + which) * Q;
+            int64_t count = 0;
+            for (int64_t q = 0; q < Q; q++)
+                if (predicted[q] > 0) w.a[count++] = kl[q] / predicted[q];
+            d->ratio[k][which] = 0;
+            if (count > 0) GEODEC_TRY(geodec_stats_median(count, w.a, &d->ratio[k][which], err));
         }
 done:
-    geodec_mem_free(w.first);
-    geodec_mem_free(w.group);
-    geodec_mem_free(w.index);
-    geodec_mem_free(w.a);
-    geodec_mem_free(w.b);
-    geodec_mem_free(found);
-    geodec_mem_free(gap);
+    GEODEC_FREE(w.first, w.group, w.index, w.a, w.b, found, gap);
     return st;
 }
 
 geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
                                       geodec_artifact *a, geodec_err *err)
 {
-    char names[1024] = "";
+    geodec_status st = GEODEC_OK;
+    char names[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {*d, layer, n, explained, names, d->name[d->control]};
-    for (int64_t k = 0; k < d->kinds; k++) {
-        const size_t used = strlen(names);
-        (void)snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", d->name[k]);
-    }
-    return geodec_artifact_save(a, &r, err);
+    for (int64_t k = 0; k < d->kinds; k++) GEODEC_TRY(geodec_names_add(names, err, "%s", d->name[k]));
+    GEODEC_TRY(geodec_artifact_save(a, &r, err));
+done:
+    return st;
 }

@@ -2,9 +2,9 @@
  * neighbouring states order the true divergences KL(p || q) of their next-token distributions (Spearman's rank
  * correlation).
  *
- * Two truths: KL when the state is moved within the chart alone, which a metric in the chart can know, and when it is
- * replaced by the neighbour itself, which differs outside the chart too. Controls of every metric: the same figure for
- * plain lengths and for the Fisher metric without its directions (tr G / n times the length). */
+ * KL is measured for two moves: within the chart alone, the part that a metric in the chart can describe, and by
+ * replacing the state with the neighbour itself, which differs outside the chart too. Controls of every metric: the
+ * same figure for plain lengths and for the Fisher metric without its directions (tr G / n times the length). */
 #ifndef GEODEC_LAB_DIVERGENCE_CORRECT_H
 #define GEODEC_LAB_DIVERGENCE_CORRECT_H
 

@@ -8,13 +8,12 @@
 
 enum { EXTRA = 6 }; /* kinds that are no metric of a file */
 
-/* Pairs: seeded points in their order, each with one of its neighbours. */
+/* Samples the pairs: a seeded choice of points in their order, each with one of its neighbours. */
 static geodec_status sample_pairs(geodec_divergence_work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_metric *m = w->metric;
-    GEODEC_NEW(w->from, w->pairs);
-    GEODEC_NEW(w->to, w->pairs);
+    GEODEC_NEW_EACH(w->pairs, w->from, w->to);
     geodec_rng r = geodec_rng_stream(w->seed, geodec_rng_id("divergence pairs", 0));
     if (w->pairs > m->points) w->pairs = m->points;
     for (int64_t i = 0, taken = 0; i < m->points && taken < w->pairs; i++) {
@@ -42,16 +41,15 @@ static void steps(geodec_divergence_work *w, double *delta)
     w->explained = all > 0 ? in / all : 1;
 }
 
-/* The true divergences and the whole stream's forms, for moves within the chart and whole ones. */
+/* The true divergences and the quadratic forms of the whole stream, for moves within the chart and whole moves. */
 static geodec_status truth(geodec_divergence_work *w, const geodec_model_states *s, const double *delta,
                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *moved = NULL;
     int64_t *of = NULL;
-    GEODEC_NEW(moved, w->pairs * w->d);
     GEODEC_NEW(of, w->pairs);
-    memcpy(moved, w->own.state, (size_t)(w->pairs * w->d) * sizeof *moved);
+    GEODEC_NEW_COPY(moved, w->own.state, w->pairs * w->d);
     for (int64_t j = 0; j < w->pairs; j++) {
         of[j] = j;
         for (int64_t a = 0; a < w->n; a++)
@@ -61,12 +59,11 @@ static geodec_status truth(geodec_divergence_work *w, const geodec_model_states 
     GEODEC_TRY(geodec_fisher_divergence(s->reference, &w->own.s, w->pairs, of, w->next.state, w->hooks,
                                         w->kl + w->pairs, w->whole + w->pairs, err));
 done:
-    geodec_mem_free(moved);
-    geodec_mem_free(of);
+    GEODEC_FREE(moved, of);
     return st;
 }
 
-/* d^T g d / 2 for g [pairs][n][n]; the same for both truths, since a chart has no other part. */
+/* d^T g d / 2 for g [pairs][n][n]; the same for both moves, since the chart holds no other part. */
 static void lengths(const geodec_divergence_work *w, const double *g, const double *delta, double *out)
 {
     for (int64_t j = 0; j < w->pairs; j++)
@@ -81,9 +78,7 @@ static geodec_status predict(geodec_divergence_work *w, const geodec_model_state
     const int64_t n = w->n, size = n * n;
     double *g = NULL, *shuffled = NULL, *other = NULL;
     int32_t *swap = NULL;
-    GEODEC_NEW(g, w->pairs * size);
-    GEODEC_NEW(shuffled, w->pairs * size);
-    GEODEC_NEW(other, w->pairs * size);
+    GEODEC_NEW_EACH(w->pairs * size, g, shuffled, other);
     GEODEC_NEW(swap, mc->n_vocab);
     geodec_fisher_swap(mc->n_vocab, w->seed, swap);
     GEODEC_TRY(geodec_fisher_metric(s->reference, &w->own.s, n, w->basis, swap, w->hooks, g, shuffled, NULL, err));
@@ -114,10 +109,7 @@ static geodec_status predict(geodec_divergence_work *w, const geodec_model_state
     }
 #undef NEXT
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(shuffled);
-    geodec_mem_free(other);
-    geodec_mem_free(swap);
+    GEODEC_FREE(g, shuffled, other, swap);
     return st;
 }
 
@@ -128,9 +120,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     double *delta = NULL;
     int32_t *own = NULL, *next = NULL, *text = NULL;
     GEODEC_TRY(sample_pairs(w, err));
-    GEODEC_NEW(own, w->pairs);
-    GEODEC_NEW(next, w->pairs);
-    GEODEC_NEW(text, w->pairs);
+    GEODEC_NEW_EACH(w->pairs, own, next, text);
     for (int64_t j = 0; j < w->pairs; j++) {
         own[j] = w->row[w->from[j]];
         next[j] = w->row[w->to[j]];
@@ -139,8 +129,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     GEODEC_TRY(geodec_model_states_rows_read(s, w->layer, w->pairs, next, &w->next, err));
     for (int64_t j = 0; j < w->pairs; j++) text[j] = s->text[own[j]];
     GEODEC_NEW(delta, w->pairs * w->n);
-    GEODEC_NEW(w->kl, 2 * w->pairs);
-    GEODEC_NEW(w->whole, 2 * w->pairs);
+    GEODEC_NEW_EACH(2 * w->pairs, w->kl, w->whole);
     GEODEC_NEW(w->predicted, (EXTRA + w->metrics) * 2 * w->pairs);
     steps(w, delta);
     GEODEC_TRY(truth(w, s, delta, err));
@@ -150,10 +139,7 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
     w->result.predicted = w->predicted;
     GEODEC_TRY(geodec_divergence_compute(&w->result, text, w->replicates, w->seed, err));
 done:
-    geodec_mem_free(delta);
-    geodec_mem_free(own);
-    geodec_mem_free(next);
-    geodec_mem_free(text);
+    GEODEC_FREE(delta, own, next, text);
     return st;
 }
 
@@ -162,8 +148,7 @@ void geodec_divergence_work_clear(geodec_divergence_work *w)
     for (int64_t k = 0; k < GEODEC_DIVERGENCE_METRICS; k++) geodec_metric_clear(w->metric + k);
     geodec_model_states_rows_clear(&w->own);
     geodec_model_states_rows_clear(&w->next);
-    void *const all[] = {w->row, w->basis, w->from, w->to, w->kl, w->whole, w->predicted};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(w->row, w->basis, w->from, w->to, w->kl, w->whole, w->predicted);
     memset(w, 0, sizeof *w);
 }
 

@@ -1,4 +1,4 @@
-/* The divergences of a model between neighbouring states, and what metrics in a chart predict of them: the figures of
+/* The divergences of a model between neighbouring states, and their predictions by metrics in a chart: the figures of
  * geodec_divergence. */
 #ifndef GEODEC_LAB_DIVERGENCE_MEASURE_H
 #define GEODEC_LAB_DIVERGENCE_MEASURE_H

@@ -30,10 +30,7 @@ geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_
     int32_t *floored = NULL;
     GEODEC_TRY(check_rows(s, cloud, err));
     GEODEC_NEW(out, count * n * n);
-    GEODEC_NEW(trace, count);
-    GEODEC_NEW(entropy, count);
-    GEODEC_NEW(condition, count);
-    GEODEC_NEW(floored, count);
+    GEODEC_NEW_EACH(count, trace, entropy, condition, floored);
     GEODEC_TRY(geodec_model_states_rows_read(s, cloud->layer, count, cloud->row, &rows, err));
     GEODEC_TRY(geodec_fisher_metric(s->reference, &rows.s, n, cloud->basis, NULL, hooks, out, NULL, entropy, err));
     GEODEC_TRY(geodec_fisher_regularise(count, n, ridge, out, trace, condition, floored, err));
@@ -45,15 +42,10 @@ geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_
     GEODEC_TRY(geodec_stats_median(count, trace, &medians->trace, err));
     GEODEC_TRY(geodec_stats_median(count, entropy, &medians->entropy, err));
     GEODEC_TRY(geodec_stats_median(count, condition, &medians->condition, err));
-    *g = out;
-    out = NULL;
+    GEODEC_MOVE(*g, out);
 done:
     geodec_model_states_rows_clear(&rows);
-    geodec_mem_free(out);
-    geodec_mem_free(trace);
-    geodec_mem_free(entropy);
-    geodec_mem_free(condition);
-    geodec_mem_free(floored);
+    GEODEC_FREE(out, trace, entropy, condition, floored);
     return st;
 }
 
@@ -62,8 +54,7 @@ geodec_status geodec_fisher_blend(const geodec_metric *m, double weight, double 
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
     double *l = NULL, *other = NULL;
-    GEODEC_NEW(l, n * n);
-    GEODEC_NEW(other, n * n);
+    GEODEC_NEW_EACH(n * n, l, other);
     for (int64_t i = 0; i < m->points; i++) {
         GEODEC_TRY(geodec_logm_spd(n, g + i * n * n, l, err));
         geodec_sym_unpack(n, m->log_g + i * geodec_sym_packed(n), other);
@@ -71,7 +62,6 @@ geodec_status geodec_fisher_blend(const geodec_metric *m, double weight, double 
         GEODEC_TRY(geodec_expm_sym(n, l, g + i * n * n, err));
     }
 done:
-    geodec_mem_free(l);
-    geodec_mem_free(other);
+    GEODEC_FREE(l, other);
     return st;
 }

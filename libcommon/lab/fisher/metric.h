@@ -6,7 +6,7 @@
 #include "chain/metric.h"
 #include "lab/harness/model_states.h"
 
-/* Medians over the points, including values that the matrices no longer show. */
+/* Medians over the points, of the matrices before and after the ridge. */
 typedef struct geodec_fisher_medians {
     double trace;     /* tr(G) / n before the ridge, nats a squared unit */
     double entropy;   /* of the next token, nats */

@@ -59,9 +59,7 @@ geodec_status geodec_fisher_control(int64_t d_model, int64_t n_vocab, const doub
     }
     *rank = sum / draws;
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(rows);
-    geodec_mem_free(mean);
+    GEODEC_FREE(g, rows, mean);
     return st;
 }
 
@@ -76,14 +74,13 @@ static geodec_status check_metric(const geodec_reference *r, int32_t from, int64
     geodec_rng rng = geodec_rng_stream(seed, geodec_rng_id("fisher direction", stream));
     double *u = NULL, *at = NULL, *y = NULL, form = 0, kl = 0;
     GEODEC_NEW(u, d);
-    GEODEC_NEW(at, n * d);
     GEODEC_NEW(y, v);
-    for (int64_t j = 0; j < d; j++) { /* u = G w, w random: in the null space of G there is nothing to compare */
+    for (int64_t j = 0; j < d; j++) { /* u = G w, w random: in the null space of G both sides are zero */
         const double w = geodec_rng_normal(&rng);
         for (int64_t i = 0; i < d; i++) u[i] += w * g[j * d + i];
     }
     for (int64_t i = 0; i < d; i++) form += u[i] * geodec_blas_dot(d, g + i * d, u);
-    memcpy(at, x, (size_t)(n * d) * sizeof *at);
+    GEODEC_NEW_COPY(at, x, n * d);
     const double h = 1e-3 / sqrt(form); /* the divergence is about 5e-7: far above rounding, far below curvature */
     for (int side = -1; side <= 1; side += 2) {
         for (int64_t i = 0; i < d; i++) at[last * d + i] = x[last * d + i] + side * h * u[i];
@@ -92,9 +89,7 @@ static geodec_status check_metric(const geodec_reference *r, int32_t from, int64
     }
     *check = fabs(kl / (h * h) - form) / form;
 done:
-    geodec_mem_free(u);
-    geodec_mem_free(at);
-    geodec_mem_free(y);
+    GEODEC_FREE(u, at, y);
     return st;
 }
 
@@ -119,8 +114,6 @@ geodec_status geodec_fisher_at(const geodec_reference *r, int32_t from, int64_t 
     if (probability) memcpy(probability, p, (size_t)v * sizeof *p);
     *out = f;
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(p);
-    geodec_mem_free(w);
+    GEODEC_FREE(g, p, w);
     return st;
 }

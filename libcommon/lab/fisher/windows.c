@@ -17,29 +17,15 @@ typedef struct window {
     geodec_tsv *table;
 } window;
 
-static geodec_status begin_table(window *s, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_tsv_on(s->o->out, &s->table, err));
-    GEODEC_TRY(geodec_tsv_names(s->table, "window token layer entropy trace largest rank control_rank check", err));
-done:
-    return st;
-}
-
-static geodec_status control_of(const window *s, int64_t number, double *rank, geodec_err *err)
-{
-    const geodec_model_config *mc = geodec_model_configuration(geodec_reference_model(s->reference));
-    return geodec_fisher_control(mc->d_model, mc->n_vocab, s->p, DRAWS, s->o->seed, (uint64_t)number, rank, err);
-}
-
 /* Every layer of one window: the stream is carried from each to the next. */
 static geodec_status one_window(window *s, int64_t number, int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_reference *r = s->reference;
+    const geodec_model_config *mc = geodec_model_configuration(geodec_reference_model(r));
     const size_t bytes = (size_t)(n * geodec_reference_width(r, 0)) * sizeof *s->x;
     int32_t at = 0;
-    double control = 0; /* p is the same from every layer: it is the whole model's */
+    double control = 0; /* p is the distribution of the whole model: the same from every layer */
     GEODEC_TRY(geodec_reference_embed(r, s->token, n, s->x, err));
     for (int32_t i = 0; i < s->o->n_layers; i++) {
         geodec_fisher_figures f;
@@ -47,7 +33,9 @@ static geodec_status one_window(window *s, int64_t number, int64_t n, geodec_err
         memcpy(s->x, s->y, bytes);
         at = s->o->layer[i];
         GEODEC_TRY_MSG(geodec_fisher_at(r, at, n, s->x, s->o->seed, (uint64_t)number, &f, s->p, err), "layer %d", at);
-        if (i == 0) GEODEC_TRY(control_of(s, number, &control, err));
+        if (i == 0)
+            GEODEC_TRY(geodec_fisher_control(mc->d_model, mc->n_vocab, s->p, DRAWS, s->o->seed, (uint64_t)number,
+                                             &control, err));
         geodec_tsv_i64(s->table, number);
         geodec_tsv_i64(s->table, s->token[n - 1]);
         geodec_tsv_i64(s->table, at);
@@ -92,18 +80,15 @@ geodec_status geodec_fisher_windows_print(const geodec_fisher_windows *o, const 
     const geodec_reference_options ro = {.pool = o->pool, .n_ctx = (int32_t)o->window};
     GEODEC_TRY(geodec_reference_create(m, &ro, &s.reference, err));
     GEODEC_NEW(s.token, o->window);
-    GEODEC_NEW(s.x, o->window * mc->d_model);
-    GEODEC_NEW(s.y, o->window * mc->d_model);
+    GEODEC_NEW_EACH(o->window * mc->d_model, s.x, s.y);
     GEODEC_NEW(s.p, mc->n_vocab);
-    GEODEC_TRY(begin_table(&s, err));
+    GEODEC_TRY(geodec_tsv_on(o->out, &s.table, err));
+    GEODEC_TRY(geodec_tsv_names(s.table, "window token layer entropy trace largest rank control_rank check", err));
     GEODEC_TRY(all_windows(&s, path, geodec_tokenizer_bos(geodec_model_tokenizer(m)), n, ids, err));
     GEODEC_TRY(geodec_tsv_finish(&s.table, err));
 done:
     geodec_tsv_abandon(s.table);
     geodec_reference_destroy(s.reference);
-    geodec_mem_free(s.token);
-    geodec_mem_free(s.x);
-    geodec_mem_free(s.y);
-    geodec_mem_free(s.p);
+    GEODEC_FREE(s.token, s.x, s.y, s.p);
     return st;
 }

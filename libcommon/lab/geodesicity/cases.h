@@ -1,4 +1,4 @@
-/* The cases of an experiment: a metric along tokens or layers each. */
+/* The cases of the experiment, a metric along tokens or layers each, and their artifact. */
 #ifndef GEODEC_LAB_GEODESICITY_CASES_H
 #define GEODEC_LAB_GEODESICITY_CASES_H
 
@@ -7,6 +7,13 @@
 #include "lab/harness/charts.h"
 
 enum { GEODEC_GEODESICITY_CASES = 256 };
+
+typedef struct geodec_geodesicity_case {
+    const char *along;  /* "tokens" or "layers" */
+    const char *metric; /* kind of the metric */
+    int32_t layer;      /* of the start */
+    geodec_geodesicity figures;
+} geodec_geodesicity_case;
 
 typedef struct geodec_geodesicity_cases {
     geodec_harness_charts charts;
@@ -19,7 +26,9 @@ typedef struct geodec_geodesicity_cases {
 GEODEC_API geodec_status geodec_geodesicity_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
                                                       const geodec_harness_sites *f, const char *metric,
                                                       geodec_err *err) GEODEC_MUST_USE;
-
+/* Fills a new artifact of geodec_geodesicity_kind; the caller commits. */
+GEODEC_API geodec_status geodec_geodesicity_cases_write(const geodec_geodesicity_cases *s, geodec_artifact *a,
+                                                        geodec_err *err) GEODEC_MUST_USE;
 /* Logs the figures in words. */
 GEODEC_API void geodec_geodesicity_cases_say(const geodec_hooks *hooks, const geodec_geodesicity_cases *s);
 

@@ -2,12 +2,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/split.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/geodesic.h"
 #include "geometry/logmap.h"
-#include "lab/harness/starts.h"
 #include "lab/harness/three_metrics.h"
 #include "linalg/expm.h"
 #include "linalg/regression.h"
@@ -16,8 +14,8 @@
 #include <string.h>
 
 enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, NORMS = 2, SUBSTEPS_MAX = 64 };
-/* Planted steps are shorter than true ones: at the length of true ones, which is that of the metric's own variation,
- * two states often have several geodesics between them, and the ends do not identify one. */
+/* Planted steps are shorter than true ones. At the length of true ones, over which the metric itself varies, several
+ * geodesics often connect two states, and the ends do not identify one. */
 static const double planted_share = 0.25;
 
 const char *const geodec_geodesicity_predictor_names[] = {
@@ -84,8 +82,7 @@ static geodec_status fit_maps(place *p, int64_t count, const geodec__starts_row 
         }
     }
 done:
-    geodec_mem_free(z);
-    geodec_mem_free(y);
+    GEODEC_FREE(z, y);
     return st;
 }
 
@@ -228,36 +225,14 @@ done:
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-/* Ratio of the sums by text of a [starts] and b [starts] over starts with use [starts]. Starts of a text follow each
- * other. */
-static geodec_status by_text(const place *p, const double *a, const double *b, const bool *use, double *num,
-                             double *den, uint64_t stream, geodec_estimate *out, geodec_err *err)
-{
-    int64_t groups = 0;
-    for (int64_t i = 0; i < p->starts; i++) {
-        if (!use[i]) continue;
-        int64_t before = i - 1;
-        while (before >= 0 && !use[before]) before--;
-        if (before < 0 || p->start[before].text != p->start[i].text) {
-            num[groups] = 0;
-            den[groups++] = 0;
-        }
-        num[groups - 1] += a[i];
-        den[groups - 1] += b[i];
-    }
-    return geodec_stats_ratio(groups, num, den, p->o->replicates, p->o->split.seed, stream, out, err);
-}
-
 static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *a = NULL, *b = NULL, *num = NULL, *den = NULL, square[NORMS] = {0};
-    bool *use = NULL;
-    GEODEC_NEW(a, p->starts);
-    GEODEC_NEW(b, p->starts);
-    GEODEC_NEW(num, p->starts);
-    GEODEC_NEW(den, p->starts);
-    GEODEC_NEW(use, p->starts);
+    geodec_text_sums sums = {0};
+    const int64_t replicates = p->o->replicates;
+    const uint64_t seed = p->o->split.seed;
+    double square[NORMS] = {0};
+    GEODEC_TRY(geodec_text_sums_reserve(&sums, p->starts, err));
     for (int64_t i = 0; i < p->starts; i++) {
         for (int k = 0; k < NORMS; k++) square[k] += p->step[i * NORMS + k] * p->step[i * NORMS + k];
         out->texts += i == 0 || p->start[i].text != p->start[i - 1].text;
@@ -268,45 +243,38 @@ static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err
         for (int64_t m = 0; m < p->ahead; m++)
             for (int k = 0; k < NORMS; k++) {
                 const uint64_t stream = geodec_rng_id("geodesicity", (uint64_t)((which * AHEAD + m) * NORMS + k));
-                int64_t counted = 0;
-                for (int64_t i = 0; i < p->starts; i++) {
-                    const double *e = p->error + i * GEODEC_PREDICTORS * AHEAD * NORMS;
-                    a[i] = e[(which * AHEAD + m) * NORMS + k];
-                    b[i] = p->step[i * NORMS + k];
-                    use[i] = a[i] >= 0;
-                    counted += use[i];
-                    const bool there = e[(GEODEC_PREDICT_STAY * AHEAD + m) * NORMS] >= 0;
-                    if (k == 0 && m == 0 && there && !use[i]) out->broken[which]++;
+                geodec_estimate *to[] = {&out->error[which][m][k], &out->difference[which][m][k]};
+                for (int less = 0; less < 2; less++) {
+                    for (int64_t i = 0; i < p->starts; i++) {
+                        const double *e = p->error + i * GEODEC_PREDICTORS * AHEAD * NORMS;
+                        const double own = e[(which * AHEAD + m) * NORMS + k];
+                        const double other = less ? e[(partner * AHEAD + m) * NORMS + k] : 0;
+                        if (own >= 0)
+                            geodec_text_sums_add(&sums, p->start[i].text, own - other, p->step[i * NORMS + k]);
+                        else if (!less && k == 0 && m == 0 && e[GEODEC_PREDICT_STAY * AHEAD * NORMS] >= 0)
+                            out->broken[which]++;
+                    }
+                    GEODEC_TRY(geodec_text_sums_ratio(&sums, replicates, seed, stream, to[less],
+                                                      &out->counted[which][m], err));
                 }
-                out->counted[which][m] = counted;
-                if (counted == 0) continue;
-                GEODEC_TRY(by_text(p, a, b, use, num, den, stream, &out->error[which][m][k], err));
-                for (int64_t i = 0; i < p->starts; i++)
-                    a[i] -= p->error[(i * GEODEC_PREDICTORS + partner) * AHEAD * NORMS + m * NORMS + k];
-                GEODEC_TRY(by_text(p, a, b, use, num, den, stream, &out->difference[which][m][k], err));
             }
     }
     for (int which = 0; which < PLANTED; which++)
         for (int64_t m = 0; m < p->ahead; m++) {
-            int64_t counted = 0;
+            int64_t counted;
             for (int64_t i = 0; i < p->starts; i++) {
-                a[i] = p->planted[(i * PLANTED + which) * AHEAD + m];
-                b[i] = 1;
+                const double *e = p->planted + i * PLANTED * AHEAD + m;
                 /* the same starts for all three: those whose velocity was recovered */
-                use[i] = p->planted[(i * PLANTED + PLANTED - 1) * AHEAD + m] >= 0 && a[i] >= 0;
-                counted += use[i];
+                if (e[(PLANTED - 1) * AHEAD] >= 0 && e[which * AHEAD] >= 0)
+                    geodec_text_sums_add(&sums, p->start[i].text, e[which * AHEAD], 1);
             }
+            GEODEC_TRY(geodec_text_sums_ratio(&sums, replicates, seed,
+                                              geodec_rng_id("planted", (uint64_t)(which * AHEAD + m)),
+                                              &out->planted_error[which][m], &counted, err));
             if (which == 0 && m == 0) out->planted = counted;
-            if (counted == 0) continue;
-            GEODEC_TRY(by_text(p, a, b, use, num, den, geodec_rng_id("planted", (uint64_t)(which * AHEAD + m)),
-                               &out->planted_error[which][m], err));
         }
 done:
-    geodec_mem_free(a);
-    geodec_mem_free(b);
-    geodec_mem_free(num);
-    geodec_mem_free(den);
-    geodec_mem_free(use);
+    geodec_text_sums_clear(&sums);
     return st;
 }
 
@@ -317,15 +285,12 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
     geodec__starts_row *training = NULL;
-    const int64_t count = geodec__starts_gather(t, &o->split, number, false, NULL);
-    p.starts = geodec__starts_gather(t, &o->split, number, true, NULL);
+    int64_t count;
+    GEODEC_TRY(geodec__starts_gather(t, &o->split, number, false, &count, &training, err));
+    GEODEC_TRY(geodec__starts_gather(t, &o->split, number, true, &p.starts, &p.start, err));
     if (count < 2 || p.starts < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld starts in training texts and %lld in the others; at least 2 each are needed",
                      (long long)count, (long long)p.starts);
-    GEODEC_NEW(training, count);
-    GEODEC_NEW(p.start, p.starts);
-    (void)geodec__starts_gather(t, &o->split, number, false, training);
-    (void)geodec__starts_gather(t, &o->split, number, true, p.start);
     geodec__starts_choose(p.start, &p.starts, o->starts, o->split.seed, number);
     for (int64_t i = 0; i < p.starts; i++)
         if (p.start[i].end - p.start[i].row - 1 > p.ahead) p.ahead = p.start[i].end - p.start[i].row - 1;
@@ -345,15 +310,8 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
     out->ahead = p.ahead;
     GEODEC_TRY(figures(&p, out, err));
 done:
-    geodec_mem_free(training);
-    geodec_mem_free(p.start);
-    geodec_mem_free(p.error);
-    geodec_mem_free(p.step);
-    geodec_mem_free(p.planted);
-    for (int m = 0; m < AHEAD; m++) {
-        geodec_mem_free(p.map_x[m]);
-        geodec_mem_free(p.map_xv[m]);
-    }
+    GEODEC_FREE(training, p.start, p.error, p.step, p.planted);
+    for (int m = 0; m < AHEAD; m++) GEODEC_FREE(p.map_x[m], p.map_xv[m]);
     return st;
 }
 
@@ -399,8 +357,7 @@ geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_
         GEODEC_TRY_MSG(run_place(t, &three, o, t->places ? i + 1 : -1, pool, hooks, all + i, err), "place %lld",
                        (long long)(t->places ? i + 1 : -1));
     *count = places;
-    *out = all;
-    all = NULL;
+    GEODEC_MOVE(*out, all);
 done:
     geodec_three_metrics_clear(&three);
     geodec_mem_free(all);

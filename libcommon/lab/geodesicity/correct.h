@@ -47,8 +47,7 @@ typedef enum geodec_geodesicity_predictor {
     GEODEC_PREDICT_GEODESIC_FITTED,
     GEODEC_PREDICTORS
 } geodec_geodesicity_predictor;
-/* "stay", .. as above; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* by number, then NULL */
+GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_geodesicity_options {
     int64_t starts;     /* at most so many of each place, a seeded choice; default 100 */
@@ -84,17 +83,6 @@ GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, co
                                                 const geodec_geodesicity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* ---- the artifact: places of several metrics in sequence -------------------------------------------------------- */
 GEODEC_API extern const geodec_kind geodec_geodesicity_kind;
-typedef struct geodec_geodesicity_case {
-    const char *along;  /* "tokens" or "layers" */
-    const char *metric; /* kind of the metric */
-    int32_t layer;      /* of the start */
-    geodec_geodesicity figures;
-} geodec_geodesicity_case;
-/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
-GEODEC_API geodec_status geodec_geodesicity_write(int64_t cases, const geodec_geodesicity_case *c, int64_t ahead,
-                                                  const geodec_geodesicity_options *o, const char *split,
-                                                  geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

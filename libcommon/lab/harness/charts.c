@@ -32,8 +32,7 @@ done:
 void geodec_harness_charts_close(geodec_harness_charts *s)
 {
     geodec_model_states_close(&s->source);
-    geodec_mem_free(s->layer);
-    geodec_mem_free(s->text);
+    GEODEC_FREE(s->layer, s->text);
     memset(s, 0, sizeof *s);
 }
 
@@ -85,8 +84,7 @@ geodec_status geodec_harness_charts_fitted(const geodec_harness_charts *s, int64
     GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "mahalanobis", err), "mahalanobis");
     if (!s->source.reference || s->local) goto done;
     GEODEC_NEW(g, c.points * n * n);
-    GEODEC_NEW(log_g, c.points * packed);
-    GEODEC_NEW(mixed, c.points * packed);
+    GEODEC_NEW_EACH(c.points * packed, log_g, mixed);
     GEODEC_NEW(l, n * n);
     GEODEC_TRY(fisher_at_points(s, &c, g, err));
     for (int64_t i = 0; i < c.points; i++) {
@@ -101,10 +99,7 @@ geodec_status geodec_harness_charts_fitted(const geodec_harness_charts *s, int64
 done:
     geodec_harness_charted_clear(&c);
     geodec_metric_clear(&m);
-    geodec_mem_free(g);
-    geodec_mem_free(log_g);
-    geodec_mem_free(mixed);
-    geodec_mem_free(l);
+    GEODEC_FREE(g, log_g, mixed, l);
     return st;
 }
 
@@ -123,8 +118,8 @@ done:
     return st;
 }
 
-/* Texts of the metric's points, which must be rows of these activations: else nobody knows which of them are held out.
- * Points that are no states (of a space known in closed form) belong to none: *text stays NULL. */
+/* Texts of the metric's points, which must be rows of these activations: otherwise it is unknown which are held out.
+ * Points that are no states (of a space known in closed form) belong to no text: *text stays NULL. */
 static geodec_status texts_of(const geodec_harness_charts *s, const geodec_harness_space *in, int32_t **text,
                               geodec_err *err)
 {
@@ -149,11 +144,7 @@ static geodec_status texts_of(const geodec_harness_charts *s, const geodec_harne
         (*text)[i] = s->text[r];
     }
 done:
-    geodec_mem_free(row);
-    geodec_mem_free(sequence);
-    geodec_mem_free(position);
-    geodec_mem_free(own_sequence);
-    geodec_mem_free(own_position);
+    GEODEC_FREE(row, sequence, position, own_sequence, own_position);
     return st;
 }
 
@@ -199,8 +190,6 @@ geodec_status geodec_harness_charts_file(const geodec_harness_charts *s, geodec_
 done:
     geodec_harness_charted_clear(&c);
     geodec_harness_space_close(&in);
-    geodec_mem_free(basis);
-    geodec_mem_free(mean);
-    geodec_mem_free(text);
+    GEODEC_FREE(basis, mean, text);
     return st;
 }

@@ -29,7 +29,7 @@ typedef struct geodec_harness_charts {
     geodec_model_states source; /* empty without a model */
 } geodec_harness_charts;
 
-/* Says that blocks are held out, where it is so. */
+/* Logs that blocks are held out, where documents are too few. */
 GEODEC_API void geodec_harness_charts_say_split(const geodec_hooks *hooks, const geodec_split *s);
 
 /* The activations, which must outlive *s, and, where one is named, the model. */

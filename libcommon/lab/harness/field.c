@@ -36,13 +36,11 @@ geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, 
         GEODEC_THROW(GEODEC_RANGE, "published field of %lld sites, dimension %lld, sigma %g", (long long)sites,
                      (long long)n, sigma);
     }
-    GEODEC_NEW(o.site, sites * n);
     o.padded = (sites + LANES - 1) / LANES * LANES;
     GEODEC_NEW(o.site_t, n * o.padded);
-    GEODEC_NEW(o.g, sites * n * n);
-    GEODEC_NEW(o.log_g, sites * n * n);
+    GEODEC_NEW_EACH(sites * n * n, o.g, o.log_g);
     GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
-    memcpy(o.site, site, (size_t)(sites * n) * sizeof *site);
+    GEODEC_NEW_COPY(o.site, site, sites * n);
     memcpy(o.g, g, (size_t)(sites * n * n) * sizeof *g);
     for (int64_t i = 0; i < sites * n; i++)
         if (!isfinite(site[i])) GEODEC_THROW(GEODEC_NUMERIC, "site %lld is not finite", (long long)(i / n));
@@ -51,8 +49,7 @@ geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, 
     for (int64_t p = 0; p < sites; p++)
         GEODEC_TRY_MSG(site_log(n, g + p * n * n, o.log_g + p * n * n, scratch, err), "metric of site %lld",
                        (long long)p);
-    *f = o;
-    o = (geodec_harness_field){0};
+    GEODEC_MOVE(*f, o);
 done:
     geodec_harness_field_clear(&o);
     geodec_mem_free(scratch);
@@ -61,15 +58,12 @@ done:
 
 void geodec_harness_field_clear(geodec_harness_field *f)
 {
-    geodec_mem_free(f->site);
-    geodec_mem_free(f->site_t);
-    geodec_mem_free(f->g);
-    geodec_mem_free(f->log_g);
+    GEODEC_FREE(f->site, f->site_t, f->g, f->log_g);
     *f = (geodec_harness_field){0};
 }
 
-/* Rounding decides which of two samples is nearer to the middle of their edge, and the goldens depend on it: so the sum
- * uses the harness's order, two lanes, each block of eight from its end. */
+/* Rounding decides which of two samples is nearer to the middle of their edge, and the goldens depend on it. The sum
+ * therefore uses the harness's order: two lanes, each block of eight from its end. */
 static double distance2(int64_t n, const double *a, const double *b)
 {
     double lane[2] = {0, 0};
@@ -119,7 +113,7 @@ geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const do
             for (int64_t i = 0; i < n * n; i++) l[i] += weight * log_g[i];
         }
     }
-    if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field was asked for at a point that is not finite");
+    if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field has no value at a point that is not finite");
     *far = total < least_weight;
     if (*far) goto done;
     for (int64_t i = 0; i < n * n; i++) l[i] /= total;
@@ -149,42 +143,16 @@ done:
     return st;
 }
 
-/* ---- Christoffel symbols ------------------------------------------------------------------------------------------
- */
+/* ---- Christoffel symbols ----------------------------------------------------------------------------------------- */
 
 int64_t geodec_harness_field_christoffel_scratch(int64_t n) { return 2 * n * n * n + 2 * n * n + n; }
-
-geodec_status geodec_harness_field_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
-                                                    const double *g_minus, double h, double *gamma, double *scratch,
-                                                    geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *l = scratch, *inverse = l + n * n;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) l[i * n + j] = 0.5 * (g_x[i * n + j] + g_x[j * n + i]);
-    for (int64_t i = 0; i < n; i++) l[i * n + i] += log_shift;
-    GEODEC_TRY(geodec_chol_factor(n, l, err));
-    geodec_chol_inverse(n, l, inverse);
-    const double scale = 0.25 / h; /* 1/2 of the formula, 1/2h of the difference */
-#define DG(a, i, j) (g_plus[((a)*n + (i)) * n + (j)] - g_minus[((a)*n + (i)) * n + (j)])
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t k = 0; k < n; k++) {
-                double s = 0;
-                for (int64_t m = 0; m < n; m++) s += inverse[k * n + m] * (DG(i, j, m) + DG(j, i, m) - DG(m, i, j));
-                gamma[(i * n + j) * n + k] = scale * s;
-            }
-#undef DG
-done:
-    return st;
-}
 
 geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
                                                const double *x, const double *g_x, double h, double *gamma,
                                                double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *y = scratch, *plus = y + n, *minus = plus + n * n * n, *rest = minus + n * n * n;
+    double *y = scratch, *plus = y + n, *minus = plus + n * n * n, *l = minus + n * n * n, *inverse = l + n * n;
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t a = 0; a < n; a++) {
         y[a] = x[a] + h;
@@ -193,7 +161,21 @@ geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_m
         GEODEC_TRY(fn(ctx, y, minus + a * n * n, err));
         y[a] = x[a];
     }
-    GEODEC_TRY(geodec_harness_field_christoffel_from(n, g_x, plus, minus, h, gamma, rest, err));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) l[i * n + j] = 0.5 * (g_x[i * n + j] + g_x[j * n + i]);
+    for (int64_t i = 0; i < n; i++) l[i * n + i] += log_shift;
+    GEODEC_TRY(geodec_chol_factor(n, l, err));
+    geodec_chol_inverse(n, l, inverse);
+    const double scale = 0.25 / h; /* 1/2 of the formula, 1/2h of the difference */
+#define DG(a, i, j) (plus[((a)*n + (i)) * n + (j)] - minus[((a)*n + (i)) * n + (j)])
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = 0; k < n; k++) {
+                double s = 0;
+                for (int64_t m = 0; m < n; m++) s += inverse[k * n + m] * (DG(i, j, m) + DG(j, i, m) - DG(m, i, j));
+                gamma[(i * n + j) * n + k] = scale * s;
+            }
+#undef DG
 done:
     return st;
 }

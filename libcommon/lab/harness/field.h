@@ -36,8 +36,8 @@ GEODEC_API geodec_status geodec_harness_field_init(geodec_harness_field *f, int6
                                                    const double *site, const double *g, double sigma, bool nearest,
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_harness_field_clear(geodec_harness_field *f);
-/* Index of the nearest of `sites` points site [sites][n], the lowest of several; x [n]. A coordinate that is not a
- * number gives site 0, as the harness's argmin does. */
+/* Index of the nearest of `sites` points site [sites][n], the lowest of several; x [n]. With a coordinate
+ * that is not a number the result is 0, as in the harness's argmin. */
 GEODEC_API int64_t geodec_harness_field_nearest(int64_t sites, int64_t n, const double *site, const double *x);
 /* g [n][n] at x [n]; scratch: geodec_harness_field_scratch(n) doubles. GEODEC_NUMERIC at a point that is not finite.
  */
@@ -58,9 +58,5 @@ GEODEC_API int64_t geodec_harness_field_christoffel_scratch(int64_t n);
 GEODEC_API geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
                                                           const double *x, const double *g_x, double h, double *gamma,
                                                           double *scratch, geodec_err *err) GEODEC_MUST_USE;
-/* The same from metrics already known: g_plus, g_minus [n][n][n] at x + h e_a and x - h e_a (index a first). */
-GEODEC_API geodec_status geodec_harness_field_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
-                                                               const double *g_minus, double h, double *gamma,
-                                                               double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -13,7 +13,8 @@
 static const double eigenvalue_floor = 1e-12;
 static const int64_t batch_values = 8 << 20; /* logits and their tangents of a batch: 64 MiB */
 
-/* Rows of the stream that are processed together: at the last boundary any states, elsewhere the text up to one. */
+/* Rows of the stream that are processed together: any states at the last boundary, elsewhere the text up to one state.
+ * */
 typedef struct batch {
     int64_t rows;    /* states of the batch */
     int64_t length;  /* rows of x */
@@ -29,7 +30,7 @@ typedef struct work {
     int64_t open; /* state whose text is in `text`; -1 */
     double *text; /* [most positions + 1][d]: the text of state `open` at the boundary */
     int64_t most; /* largest position + 1 */
-    double *copy; /* the same once more: geodec_reference_run may not work in place */
+    double *copy; /* a second copy: geodec_reference_run does not work in place */
 } work;
 
 static geodec_status check_states(work *w, geodec_err *err)
@@ -56,17 +57,12 @@ static geodec_status check_states(work *w, geodec_err *err)
                          (long long)i, s->position[i], (long long)s->first[i], (long long)s->tokens);
         if (s->position[i] + 1 > w->most) w->most = s->position[i] + 1;
     }
-    GEODEC_NEW(w->text, w->most * w->d);
-    GEODEC_NEW(w->copy, w->most * w->d);
+    GEODEC_NEW_EACH(w->most * w->d, w->text, w->copy);
 done:
     return st;
 }
 
-static void clear_work(work *w)
-{
-    geodec_mem_free(w->text);
-    geodec_mem_free(w->copy);
-}
+static void clear_work(work *w) { GEODEC_FREE(w->text, w->copy); }
 
 /* The text of state i at its boundary, its own row replaced by x [d]. Each text is computed up to the boundary once: a
  * text's states are contiguous, and a longer prefix serves the shorter ones. */
@@ -182,10 +178,7 @@ geodec_status geodec_fisher_metric(const geodec_reference *r, const geodec_fishe
         if (!isfinite(g[i])) GEODEC_THROW(GEODEC_NUMERIC, "metric of state %lld", (long long)(i / (n * n)));
 done:
     clear_work(&w);
-    geodec_mem_free(p);
-    geodec_mem_free(dx);
-    geodec_mem_free(dy);
-    geodec_mem_free(rows);
+    GEODEC_FREE(p, dx, dy, rows);
     return st;
 }
 
@@ -235,9 +228,7 @@ geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, d
         if (floored) floored[p] = lifted;
     }
 done:
-    geodec_mem_free(t);
-    geodec_mem_free(value);
-    geodec_mem_free(vector);
+    GEODEC_FREE(t, value, vector);
     return st;
 }
 
@@ -264,12 +255,12 @@ static void one_pair(const work *w, double *p, const double *y, const double *dy
     if (form) *form = half_variance(w->v, p, dy);
 }
 
-/* At the last boundary: a batch holds states and moved states as rows. */
-static geodec_status pairs_of_head(const work *w, const divergences *o, const geodec_hooks *hooks, geodec_err *err)
+/* At the last boundary a batch holds states, then moved states, as rows. Elsewhere it is one pair, a text at a time. */
+static geodec_status all_pairs(work *w, const divergences *o, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = w->d, v = w->v;
-    int64_t most = batch_values / (3 * v);
+    int64_t most = w->last ? batch_values / (3 * v) : 1;
     double *x = NULL, *u = NULL, *y = NULL, *dy = NULL;
     most = most < 1 ? 1 : most > o->pairs ? o->pairs : most;
     GEODEC_NEW(x, 2 * most * d);
@@ -278,55 +269,28 @@ static geodec_status pairs_of_head(const work *w, const divergences *o, const ge
     GEODEC_NEW(dy, most * v);
     for (int64_t first = 0; first < o->pairs; first += most) {
         const int64_t m = o->pairs - first < most ? o->pairs - first : most;
-        GEODEC_TRY(geodec_hooks_progress(hooks, "divergence", first, o->pairs, err));
+        if (w->last || first % 16 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "divergence", first, o->pairs, err));
         for (int64_t j = 0; j < m; j++) {
             const double *from = w->s->state + o->of[first + j] * d, *to = o->moved + (first + j) * d;
             memcpy(x + j * d, from, (size_t)d * sizeof *x);
             memcpy(x + (m + j) * d, to, (size_t)d * sizeof *x);
             for (int64_t i = 0; i < d; i++) u[j * d + i] = to[i] - from[i];
         }
-        const batch all = {2 * m, 2 * m, x}, own = {m, m, x};
-        GEODEC_TRY(logits_of(w, &all, y, err));
+        batch own = {m, m, x}, moved = {m, m, x + m * d};
+        if (!w->last) GEODEC_TRY(open_text(w, o->of[first], x, &own, err));
+        const batch both = {2 * m, 2 * m, x};
+        GEODEC_TRY(logits_of(w, w->last ? &both : &own, y, err));
         if (o->form) GEODEC_TRY(tangents_of(w, &own, 1, u, dy, err));
+        if (!w->last) {
+            GEODEC_TRY(open_text(w, o->of[first], x + d, &moved, err));
+            GEODEC_TRY(logits_of(w, &moved, y + v, err));
+        }
         for (int64_t j = 0; j < m; j++)
             one_pair(w, y + j * v, y + (m + j) * v, dy + j * v, o->kl + first + j,
                      o->form ? o->form + first + j : NULL);
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(u);
-    geodec_mem_free(y);
-    geodec_mem_free(dy);
-    return st;
-}
-
-/* Elsewhere: one text a pair. */
-static geodec_status pairs_of_text(work *w, const divergences *o, const geodec_hooks *hooks, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t d = w->d, v = w->v;
-    double *p = NULL, *y = NULL, *u = NULL, *dy = NULL;
-    GEODEC_NEW(p, v);
-    GEODEC_NEW(y, v);
-    GEODEC_NEW(u, d);
-    GEODEC_NEW(dy, v);
-    for (int64_t j = 0; j < o->pairs; j++) {
-        const double *from = w->s->state + o->of[j] * d, *to = o->moved + j * d;
-        batch b;
-        if (j % 16 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "divergence", j, o->pairs, err));
-        GEODEC_TRY(open_text(w, o->of[j], from, &b, err));
-        GEODEC_TRY(logits_of(w, &b, p, err));
-        for (int64_t i = 0; i < d; i++) u[i] = to[i] - from[i];
-        if (o->form) GEODEC_TRY(tangents_of(w, &b, 1, u, dy, err));
-        GEODEC_TRY(open_text(w, o->of[j], to, &b, err));
-        GEODEC_TRY(logits_of(w, &b, y, err));
-        one_pair(w, p, y, dy, o->kl + j, o->form ? o->form + j : NULL);
-    }
-done:
-    geodec_mem_free(p);
-    geodec_mem_free(y);
-    geodec_mem_free(u);
-    geodec_mem_free(dy);
+    GEODEC_FREE(x, u, y, dy);
     return st;
 }
 
@@ -343,7 +307,7 @@ geodec_status geodec_fisher_divergence(const geodec_reference *r, const geodec_f
             GEODEC_THROW(GEODEC_RANGE, "pair %lld of state %lld", (long long)j, (long long)of[j]);
     for (int64_t i = 0; i < pairs * w.d; i++)
         if (!isfinite(moved[i])) GEODEC_THROW(GEODEC_NUMERIC, "pair %lld is not finite", (long long)(i / w.d));
-    GEODEC_TRY(w.last ? pairs_of_head(&w, &o, hooks, err) : pairs_of_text(&w, &o, hooks, err));
+    GEODEC_TRY(all_pairs(&w, &o, hooks, err));
     for (int64_t j = 0; j < pairs; j++)
         if (!isfinite(kl[j]) || (form && !isfinite(form[j])))
             GEODEC_THROW(GEODEC_NUMERIC, "divergence of pair %lld", (long long)j);

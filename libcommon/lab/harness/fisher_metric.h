@@ -50,7 +50,7 @@ GEODEC_API void geodec_fisher_swap(int64_t n, uint64_t seed, int32_t *swap);
 GEODEC_API geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, double *g, double *trace,
                                                   double *condition, int32_t *floored, geodec_err *err) GEODEC_MUST_USE;
 
-/* The truth that the metric approximates: kl[j] = KL(p(x_i) || p(y_j)) in nats, and form[j] = u^T G u / 2 with the
+/* The divergence that the metric approximates: kl[j] = KL(p(x_i) || p(y_j)) in nats, and form[j] = u^T G u / 2 with the
  * metric of the whole stream (u = y_j - x_i, no chart), for pairs j = 0 .. pairs-1: state i = of[j] of s is replaced by
  * moved[j] (moved [pairs][d_model]), everything before it kept. form may be NULL. Pairs of one state should be
  * contiguous. Errors as geodec_fisher_metric. */

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "linalg/blas.h"
-#include "linalg/chol.h"
 #include "linalg/eig.h"
 #include "linalg/knn.h"
 
@@ -15,8 +14,7 @@ geodec_harness_options geodec_harness_defaults(void)
     return (geodec_harness_options){.k = 8, .ridge = 1e-3, .clip_min = 1e-3, .clip_max = 1e3, .sigma = 0.6, .h = 1e-2};
 }
 
-/* ---- metric -------------------------------------------------------------------------------------------------------
- */
+/* ---- metric ------------------------------------------------------------------------------------------------------ */
 
 static geodec_status local_metric(int64_t n, int64_t k, const double *point, const int32_t *index, int64_t p,
                                   const geodec_harness_options *o, double *g, double *scratch, geodec_err *err)
@@ -27,7 +25,7 @@ static geodec_status local_metric(int64_t n, int64_t k, const double *point, con
         for (int64_t a = 0; a < n; a++) d[i * n + a] = point[index[p * k + i] * n + a] - point[p * n + a];
     geodec_blas_syrk(k, n, 1 / (double)(k > 1 ? k - 1 : 1), d, n, 0, c, n);
     for (int64_t i = 0; i < n; i++) c[i * n + i] += o->ridge;
-    /* the inverse and its clipping in one: eigenvalues of g are those of 1/C */
+    /* inverse and clipping in one step: the eigenvalues of g are the reciprocals of those of C */
     GEODEC_TRY(geodec_eig_sym_ws(n, c, w, c, eig, err));
     for (int64_t i = 0; i < n; i++) w[i] = fmin(fmax(1 / w[i], o->clip_min), o->clip_max);
     geodec_eig_compose(n, w, c, g);
@@ -77,8 +75,7 @@ done:
     return st;
 }
 
-/* ---- the manifold -------------------------------------------------------------------------------------------------
- */
+/* ---- the manifold ------------------------------------------------------------------------------------------------ */
 
 static geodec_status space_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                               geodec_err *err)
@@ -94,7 +91,7 @@ done:
     return st;
 }
 
-/* Storage and the space; g and gamma of the samples are left to the caller. */
+/* Allocates the arrays and sets the space; the caller fills g and gamma of the samples. */
 static geodec_status begin(geodec_harness_manifold *m, int64_t samples, int64_t n, const double *point, double sigma,
                            geodec_err *err)
 {
@@ -105,10 +102,9 @@ static geodec_status begin(geodec_harness_manifold *m, int64_t samples, int64_t 
                      (long long)n, sigma);
     }
     m->space = (geodec_space){.n = (int32_t)n, .name = "published manifold", .at = space_at, .fd_step = 5e-3};
-    GEODEC_NEW(m->point, samples * n);
     GEODEC_NEW(m->g, samples * n * n);
     GEODEC_NEW(m->gamma, samples * n * n * n);
-    memcpy(m->point, point, (size_t)(samples * n) * sizeof *point);
+    GEODEC_NEW_COPY(m->point, point, samples * n);
 done:
     return st;
 }
@@ -138,8 +134,7 @@ static geodec_status sample_task(void *ctx, int64_t p, geodec_err *err)
     GEODEC_TRY(geodec_harness_field_christoffel(n, fitted_metric, &at, m->point + p * n, m->g + p * n * n, f->o->h,
                                                 m->gamma + p * n * n * n, scratch, err));
 done:
-    geodec_mem_free(at.scratch);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(at.scratch, scratch);
     return st;
 }
 
@@ -177,10 +172,7 @@ done:
 
 void geodec_harness_manifold_clear(geodec_harness_manifold *m)
 {
-    geodec_mem_free(m->point);
-    geodec_mem_free(m->g);
-    geodec_mem_free(m->gamma);
-    geodec_mem_free(m->g_raw);
+    GEODEC_FREE(m->point, m->g, m->gamma, m->g_raw);
     geodec_harness_field_clear(&m->fitted);
     geodec_harness_field_clear(&m->accessor);
     *m = (geodec_harness_manifold){0};
@@ -226,4 +218,65 @@ done:
 const double *geodec_harness_gamma_at(const geodec_harness_manifold *m, const double *x)
 {
     return m->gamma + geodec_harness_field_nearest(m->samples, m->n, m->point, x) * m->n * m->n * m->n;
+}
+
+/* ---- in a metric artifact ---------------------------------------------------------------------------------------- */
+
+/* Tables unchanged, so that later stages compute with the same bits. The table of the kind is the metric's and does not
+ * bind these optional additions. */
+geodec_status geodec_harness_manifold_metric(const geodec_harness_manifold *m, const geodec_harness_options *o,
+                                             geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
+                                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric_options options = geodec_metric_defaults();
+    if (!m->g_raw) GEODEC_THROW(GEODEC_INVAL, "a manifold made from tables has no metric before smoothing");
+    options.k = o->k;
+    options.clip_min = o->clip_min;
+    options.clip_max = o->clip_max;
+    options.sigma = m->sigma;
+    options.centre = GEODEC_CENTRE_POINT;
+    GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_PUBLISHED, m->samples, m->n, m->point, m->g_raw, &options,
+                                           pool, hooks, out, err));
+    out->options.ridge = o->ridge;
+done:
+    return st;
+}
+
+geodec_status geodec_harness_manifold_write(const geodec_harness_manifold *m, double h, geodec_artifact *a,
+                                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_artifact_write(a, "/published/g_raw", m->g_raw, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/published/g", m->g, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/published/gamma", m->gamma, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "published_h", h, err));
+done:
+    return st;
+}
+
+geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
+                                           geodec_harness_manifold *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *g_raw = NULL, *g = NULL, *gamma = NULL;
+    if (metric->kind != GEODEC_METRIC_PUBLISHED || !geodec_artifact_has(a, "/published/g_raw") ||
+        !geodec_artifact_has(a, "/published/g") || !geodec_artifact_has(a, "/published/gamma")) {
+        GEODEC_THROW(GEODEC_FORMAT, "%s: no published manifold; make it with geodec-metric --mode ref",
+                     geodec_artifact_path(a));
+    }
+    GEODEC_TRY(geodec_artifact_read(a, "/published/g_raw", &g_raw, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/published/g", &g, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/published/gamma", &gamma, err));
+    GEODEC_TRY(
+        geodec_harness_manifold_table(metric->points, metric->n, metric->point, g, gamma, metric->sigma, m, err));
+    st = geodec_harness_field_init(&m->fitted, m->samples, m->n, m->point, g_raw, m->sigma, false, err);
+    if (st != GEODEC_OK) {
+        geodec_harness_manifold_clear(m);
+        goto done;
+    }
+    GEODEC_MOVE(m->g_raw, g_raw);
+done:
+    GEODEC_FREE(g_raw, g, gamma);
+    return st;
 }

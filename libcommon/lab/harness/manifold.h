@@ -67,7 +67,7 @@ GEODEC_API geodec_status geodec_harness_manifold_metric(const geodec_harness_man
  * its differences. */
 GEODEC_API geodec_status geodec_harness_manifold_write(const geodec_harness_manifold *m, double h, geodec_artifact *a,
                                                        geodec_err *err) GEODEC_MUST_USE;
-/* And back; metric: what geodec_metric_read gave of the same artifact. GEODEC_FORMAT when it holds none. */
+/* Reads them; metric: the result of geodec_metric_read on the same artifact. GEODEC_FORMAT when it holds none. */
 GEODEC_API geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
                                                       geodec_harness_manifold *m, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_harness_manifold_clear(geodec_harness_manifold *m);
@@ -88,6 +88,9 @@ GEODEC_API const double *geodec_harness_gamma_at(const geodec_harness_manifold *
 /* v [n] to unit speed at x; unchanged when its squared length is below 1e-12. */
 GEODEC_API geodec_status geodec_harness_unit(const geodec_harness_manifold *m, const double *x, double *v,
                                              geodec_err *err) GEODEC_MUST_USE;
+/* *d = |y - x| by the accessor's metric half-way between the two. */
+GEODEC_API geodec_status geodec_harness_distance(const geodec_harness_manifold *m, const double *x, const double *y,
+                                                 double *d, geodec_err *err) GEODEC_MUST_USE;
 /* Classical Runge-Kutta: xs, vs [steps + 1][n] (vs may be NULL). Values that overflow are kept, NaN included. */
 GEODEC_API void geodec_harness_geodesic(const geodec_harness_manifold *m, const double *x0, const double *v0,
                                         int64_t steps, double dl, double *xs, double *vs);

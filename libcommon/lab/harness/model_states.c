@@ -13,8 +13,7 @@ geodec_status geodec_model_states_read(const geodec_artifact *activations, geode
     GEODEC_TRY(geodec_artifact_read(activations, "/position", &s.position, err));
     GEODEC_TRY(geodec_artifact_read(activations, "/sequence", &s.sequence, err));
     GEODEC_TRY(geodec_activations_units(activations, &s.text, &s.units, err));
-    *out = s;
-    memset(&s, 0, sizeof s);
+    GEODEC_MOVE(*out, s);
 done:
     geodec_model_states_close(&s);
     return st;
@@ -46,8 +45,7 @@ geodec_status geodec_model_states_open(const char *path, const geodec_artifact *
     GEODEC_TRY(geodec_model_states_read(activations, &s, err));
     GEODEC_TRY(geodec_model_open(path, &s.owned, err));
     GEODEC_TRY(geodec_model_states_attach(&s, s.owned, path, pool, err));
-    *out = s;
-    memset(&s, 0, sizeof s);
+    GEODEC_MOVE(*out, s);
 done:
     geodec_model_states_close(&s);
     return st;
@@ -57,10 +55,7 @@ void geodec_model_states_close(geodec_model_states *s)
 {
     geodec_reference_destroy(s->reference);
     geodec_model_close(s->owned);
-    geodec_mem_free(s->token);
-    geodec_mem_free(s->position);
-    geodec_mem_free(s->sequence);
-    geodec_mem_free(s->text);
+    GEODEC_FREE(s->token, s->position, s->sequence, s->text);
     memset(s, 0, sizeof *s);
 }
 
@@ -75,8 +70,7 @@ geodec_status geodec_model_states_rows_read(const geodec_model_states *s, int64_
     const int64_t d = s->view.d, R = s->view.rows;
     GEODEC_TRY(geodec_activations_find_layer(&s->view, layer, &index, err));
     GEODEC_NEW(r.state, count * d);
-    GEODEC_NEW(r.first, count);
-    GEODEC_NEW(r.position, count);
+    GEODEC_NEW_EACH(count, r.first, r.position);
     GEODEC_NEW(state, d);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(&s->view, 1));
     for (int64_t i = 0; i < count; i++) {
@@ -96,19 +90,15 @@ geodec_status geodec_model_states_rows_read(const geodec_model_states *s, int64_
                                  .tokens = R,
                                  .first = r.first,
                                  .position = r.position};
-    *out = r;
-    memset(&r, 0, sizeof r);
+    GEODEC_MOVE(*out, r);
 done:
     geodec_model_states_rows_clear(&r);
-    geodec_mem_free(state);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(state, scratch);
     return st;
 }
 
 void geodec_model_states_rows_clear(geodec_model_states_rows *r)
 {
-    geodec_mem_free(r->state);
-    geodec_mem_free(r->first);
-    geodec_mem_free(r->position);
+    GEODEC_FREE(r->state, r->first, r->position);
     memset(r, 0, sizeof *r);
 }

@@ -27,7 +27,7 @@ GEODEC_API geodec_status geodec_model_states_open(const char *path, const geodec
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_model_states_close(geodec_model_states *s); /* all zero is allowed */
 
-/* States of `count` rows of the activations at a layer of the model, in the form the library needs. */
+/* States of `count` rows of the activations at a layer of the model, as input of fisher_metric.h. */
 typedef struct geodec_model_states_rows {
     geodec_fisher_states s;
     double *state;     /* [count][d] */

@@ -23,6 +23,19 @@ done:
     return st;
 }
 
+geodec_status geodec_harness_distance(const geodec_harness_manifold *m, const double *x, const double *y, double *d,
+                                      geodec_err *err)
+{
+    double mid[GEODEC_PUBLISHED_MAX_N], v[GEODEC_PUBLISHED_MAX_N], g[GEODEC_PUBLISHED_MAX_N * GEODEC_PUBLISHED_MAX_N];
+    for (int64_t i = 0; i < m->n; i++) {
+        mid[i] = 0.5 * (x[i] + y[i]);
+        v[i] = y[i] - x[i];
+    }
+    const geodec_status st = geodec_harness_g_at(m, mid, g, err);
+    if (st == GEODEC_OK) *d = sqrt(fmax(geodec__norm2(m->n, g, v), 0));
+    return st;
+}
+
 void geodec_harness_geodesic(const geodec_harness_manifold *m, const double *x0, const double *v0, int64_t steps,
                              double dl, double *xs, double *vs)
 {
@@ -143,9 +156,7 @@ geodec_status geodec_harness_propagator_with(int64_t n, geodec_harness_riemann_f
         memcpy(phi + (t + 1) * n2, state, (size_t)n2 * sizeof *phi);
     }
 done:
-    geodec_mem_free(riem);
-    geodec_mem_free(a);
-    geodec_mem_free(state);
+    GEODEC_FREE(riem, a, state);
     return st;
 }
 

@@ -24,14 +24,6 @@ static void differences(int64_t n, const double *x, double *d1, double *d2)
     }
 }
 
-static geodec_status check(int64_t nodes, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (nodes < 3) GEODEC_THROW(GEODEC_RANGE, "a residual needs 3 nodes, not %lld", (long long)nodes);
-done:
-    return st;
-}
-
 static void put(double *to, int64_t at, double value)
 {
     if (to) to[at] = value;
@@ -43,7 +35,7 @@ geodec_status geodec_residual_path(const geodec_space *s, int64_t nodes, const d
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
     double *g = NULL;
-    GEODEC_TRY(check(nodes, err));
+    if (nodes < 3) GEODEC_THROW(GEODEC_RANGE, "a residual needs 3 nodes, not %lld", (long long)nodes);
     GEODEC_NEW(g, n * n + n * n * n + 4 * n);
     double *gamma = g + n * n, *d1 = gamma + n * n * n, *d2 = d1 + n, *c = d2 + n, *r = c + n;
     for (int64_t l = 1; l + 1 < nodes; l++) {
@@ -56,7 +48,6 @@ geodec_status geodec_residual_path(const geodec_space *s, int64_t nodes, const d
         put(out->connection, l - 1, geodec__dot(n, c, c));
         put(out->total_g, l - 1, geodec__norm2(n, g, r));
         put(out->kinetic_g, l - 1, geodec__norm2(n, g, d2));
-        put(out->connection_g, l - 1, geodec__norm2(n, g, c));
         put(out->step_g, l - 1, geodec__norm2(n, g, d1));
     }
 done:
@@ -70,7 +61,7 @@ geodec_status geodec_residual_jacobi(const geodec_space *s, int64_t nodes, const
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, n3 = n * n * n;
     double *g = NULL;
-    GEODEC_TRY(check(nodes, err));
+    if (nodes < 3) GEODEC_THROW(GEODEC_RANGE, "a residual needs 3 nodes, not %lld", (long long)nodes);
     GEODEC_NEW(g, n * n + n3 + n * n3 + 6 * n + 3 * n);
     double *gamma = g + n * n, *dgamma = gamma + n3, *d1 = dgamma + n * n3, *d2 = d1 + n, *j1 = d2 + n, *j2 = j1 + n,
            *c = j2 + n, *q = c + n, *j = q + n;
@@ -101,7 +92,7 @@ geodec_status geodec_residual_penalty(const geodec_space *s, int64_t nodes, cons
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, n3 = n * n * n;
     double *gamma = NULL, sum = 0, *to = NULL;
-    GEODEC_TRY(check(nodes, err));
+    if (nodes < 3) GEODEC_THROW(GEODEC_RANGE, "a residual needs 3 nodes, not %lld", (long long)nodes);
     GEODEC_NEW(gamma, n3 + n * n3 + 4 * n);
     GEODEC_NEW(to, nodes * n);
     double *dgamma = gamma + n3, *d1 = dgamma + n * n3, *d2 = d1 + n, *c = d2 + n, *r = c + n;
@@ -127,7 +118,6 @@ geodec_status geodec_residual_penalty(const geodec_space *s, int64_t nodes, cons
     *penalty = sum;
     if (gradient) memcpy(gradient, to, (size_t)(nodes * n) * sizeof *gradient);
 done:
-    geodec_mem_free(gamma);
-    geodec_mem_free(to);
+    GEODEC_FREE(gamma, to);
     return st;
 }

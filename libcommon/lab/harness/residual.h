@@ -7,10 +7,10 @@
  *     q_l = D2 J_l + 2 Gamma(s_l)(Dc s_l, Dc J_l) + (d_m Gamma(s_l) J_l^m)(Dc s_l, Dc s_l),  J = s' - s
  *
  * q is the linear part in J of the difference of the two paths' r, in coordinates (no covariant derivative: no
- * curvature term of its own is to be added). "Kinetic" is D2 s alone, the value of a penalty on second differences;
- * "connection" is Gamma(Dc s, Dc s), the part it omits. Components are those of the chart; lengths are taken in g(s_l)
- * and relative to |Dc s_l|_g, so that figures of paths with other steps are comparable: |r| / |Dc s| is the turn of a
- * step. */
+ * curvature term of its own is to be added). "Kinetic" is D2 s alone, the quantity that a penalty on second differences
+ * squares; "connection" is Gamma(Dc s, Dc s), the part it omits. Components are those of the chart; lengths are taken
+ * in g(s_l) and relative to |Dc s_l|_g, so that figures of paths with other steps are comparable: |r| / |Dc s| is the
+ * turn of a step. */
 #ifndef GEODEC_LAB_HARNESS_RESIDUAL_H
 #define GEODEC_LAB_HARNESS_RESIDUAL_H
 
@@ -18,9 +18,9 @@
 
 /* Squared lengths at the inner nodes l = 1 .. nodes - 2; any pointer may be NULL. [nodes - 2] each. */
 typedef struct geodec_residual_parts {
-    double *total, *kinetic, *connection;       /* |r|^2, |D2 s|^2, |Gamma(Dc s, Dc s)|^2, Euclidean in the chart */
-    double *total_g, *kinetic_g, *connection_g; /* the same in g(s_l) */
-    double *step_g;                             /* |Dc s|^2 in g(s_l) */
+    double *total, *kinetic, *connection; /* |r|^2, |D2 s|^2, |Gamma(Dc s, Dc s)|^2, Euclidean in the chart */
+    double *total_g, *kinetic_g;          /* the first two in g(s_l) */
+    double *step_g;                       /* |Dc s|^2 in g(s_l) */
 } geodec_residual_parts;
 
 /* xs [nodes][n], nodes >= 3. GEODEC_RANGE; GEODEC_NUMERIC where the metric has no value. */

@@ -1,4 +1,4 @@
-/* Opens METRIC.h5 of any kind: what every stage that takes a metric begins with. */
+/* Opens METRIC.h5 of any kind: the first step of every stage that takes a metric. */
 #ifndef GEODEC_LAB_HARNESS_SPACE_H
 #define GEODEC_LAB_HARNESS_SPACE_H
 
@@ -21,7 +21,7 @@ typedef struct geodec_harness_space {
 GEODEC_API geodec_status geodec_harness_space_open(const char *path, geodec_harness_space *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 /* --mode correct|ref of a tool against the metric it was given: *ref. GEODEC_INVAL when they do not go together: ref
- * needs the published manifold (geodec-metric --mode ref), which nothing else should be computed on. */
+ * needs the published manifold (geodec-metric --mode ref), and no other mode accepts it. */
 GEODEC_API geodec_status geodec_harness_space_mode(const geodec_harness_space *s, const char *mode, bool *ref,
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_harness_space_close(geodec_harness_space *s); /* all zero is allowed */

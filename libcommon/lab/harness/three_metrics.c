@@ -1,7 +1,7 @@
 #include "lab/harness/three_metrics.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/vec_internal.h"
 #include "linalg/blas.h"
 #include "linalg/expm.h"
@@ -10,17 +10,6 @@
 #include <string.h>
 
 enum { MAX_N = GEODEC_RBF_MAX_N };
-
-/* The first `count` of a random order of 0..n-1, into order [n]. */
-static void random_order(int64_t n, int64_t count, geodec_rng r, int64_t *order)
-{
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = 0; i < count && i < n; i++) {
-        const int64_t j = i + (int64_t)geodec_rng_below(&r, (uint64_t)(n - i)), t = order[i];
-        order[i] = order[j];
-        order[j] = t;
-    }
-}
 
 /* q [n][n]: rows orthonormal, uniform over rotations and reflections (normal samples, orthogonalised twice). */
 static void random_rotation(int64_t n, geodec_rng *r, double *q)
@@ -56,25 +45,23 @@ geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n
     double *site = NULL, *log_g = NULL, *other = NULL, q[MAX_N * MAX_N];
     if (n < 1 || n > MAX_N || (f->space && f->space->n != n))
         GEODEC_THROW(GEODEC_RANGE, "a metric for a chart of %lld dimensions", (long long)n);
-    GEODEC_NEW(kept, f->sites);
-    GEODEC_NEW(order, f->sites);
+    GEODEC_NEW_EACH(f->sites, kept, order);
     for (int64_t i = 0; i < f->sites; i++)
         if (!f->text || geodec_harness_split_on(o, f->text[i], false)) kept[count++] = i;
     if (count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points of the metric are from training texts; at least 2 are needed",
                      (long long)count);
-    random_order(count, count, geodec_rng_stream(o->seed, geodec_rng_id("sites", 0)), order);
+    geodec__choose_order(o->seed, geodec_rng_id("sites", 0), count, order);
     const int64_t sites = f->whole || count < o->sites ? count : o->sites;
     GEODEC_NEW(site, sites * n);
-    GEODEC_NEW(log_g, sites * packed);
-    GEODEC_NEW(other, sites * packed);
+    GEODEC_NEW_EACH(sites * packed, log_g, other);
     for (int64_t i = 0; i < sites; i++) {
         const int64_t p = kept[order[i]];
         memcpy(site + i * n, f->site + p * n, (size_t)n * sizeof *site);
         memcpy(log_g + i * packed, f->log_g + p * packed, (size_t)packed * sizeof *log_g);
     }
     if (!f->space) GEODEC_TRY(geodec_rbf_create(sites, n, site, log_g, f->sigma, &out->field[0], err));
-    random_order(sites, sites, geodec_rng_stream(o->seed, geodec_rng_id("shuffled metric", 0)), order);
+    geodec__choose_order(o->seed, geodec_rng_id("shuffled metric", 0), sites, order);
     for (int64_t i = 0; i < sites; i++)
         memcpy(other + i * packed, log_g + order[i] * packed, (size_t)packed * sizeof *log_g);
     GEODEC_TRY(geodec_rbf_create(sites, n, site, other, f->sigma, &out->field[1], err));
@@ -88,11 +75,7 @@ geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n
     out->shuffled = geodec_rbf_space(out->field[1]);
     out->random = geodec_rbf_space(out->field[2]);
 done:
-    geodec_mem_free(kept);
-    geodec_mem_free(order);
-    geodec_mem_free(site);
-    geodec_mem_free(log_g);
-    geodec_mem_free(other);
+    GEODEC_FREE(kept, order, site, log_g, other);
     return st;
 }
 

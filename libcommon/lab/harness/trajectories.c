@@ -1,10 +1,8 @@
 #include "lab/harness/trajectories.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "geometry/pca.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { SLAB = 1024 /* rows */ };
@@ -26,7 +24,8 @@ typedef struct rows {
 typedef geodec_status (*slab_fn)(void *ctx, int64_t layer, int64_t row0, int64_t count, const double *x,
                                  geodec_err *err);
 
-/* True for a training state. The first state of a text is the same in every text, so it would be on both sides. */
+/* Whether a state is a training state. The first state is the same in every text and would be on both sides: left out.
+ * */
 static bool usable(const rows *r, int64_t row) { return r->training[row] && r->position[row] > 0; }
 
 /* Calls fn on slabs of rows of each layer read, as float64. */
@@ -38,8 +37,7 @@ static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const c
     float *state = NULL;
     double *x = NULL;
     uint8_t *scratch = NULL;
-    GEODEC_NEW(state, SLAB * d);
-    GEODEC_NEW(x, SLAB * d);
+    GEODEC_NEW_EACH(SLAB * d, state, x);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(r->a, SLAB));
     for (int64_t l = r->first; l <= r->last; l++)
         for (int64_t row = 0; row < r->a->rows; row += SLAB) {
@@ -51,9 +49,7 @@ static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const c
             GEODEC_TRY(fn(ctx, l, row, count, x, err));
         }
 done:
-    geodec_mem_free(state);
-    geodec_mem_free(x);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(state, x, scratch);
     return st;
 }
 
@@ -92,10 +88,8 @@ static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_h
     if (pca.k < c->n)
         GEODEC_THROW(GEODEC_SCARCE, "the states fill %lld dimensions; the chart needs %lld", (long long)pca.k,
                      (long long)c->n);
-    GEODEC_NEW(c->basis, c->n * c->d);
-    GEODEC_NEW(c->mean, c->d);
-    memcpy(c->basis, pca.basis, (size_t)(c->n * c->d) * sizeof *c->basis);
-    memcpy(c->mean, pca.mean, (size_t)c->d * sizeof *c->mean);
+    GEODEC_NEW_COPY(c->basis, pca.basis, c->n * c->d);
+    GEODEC_NEW_COPY(c->mean, pca.mean, c->d);
     for (int64_t i = 0; i < c->n; i++) kept += pca.eigenvalue[i];
     c->explained = kept / pca.total;
     c->leading = pca.eigenvalue[0] / pca.total;
@@ -103,18 +97,6 @@ done:
     geodec_pca_moments_clear(&g.moments);
     geodec_pca_clear(&pca);
     geodec_mem_free(g.kept);
-    return st;
-}
-
-/* The given chart; its shares of the variance are not known without another pass: 0. */
-static geodec_status take_chart(const geodec_harness_chart_options *o, geodec_harness_charted *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_NEW(c->basis, c->n * c->d);
-    GEODEC_NEW(c->mean, c->d);
-    memcpy(c->basis, o->basis, (size_t)(c->n * c->d) * sizeof *c->basis);
-    memcpy(c->mean, o->mean, (size_t)c->d * sizeof *c->mean);
-done:
     return st;
 }
 
@@ -153,16 +135,6 @@ done:
     return st;
 }
 
-/* `keep` of the list's values, in their order (rising). */
-static void thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r)
-{
-    if (keep <= 0 || keep >= *count) return;
-    int64_t out = 0; /* selection sampling: each of the rest is taken with the remaining probability */
-    for (int64_t i = 0; i < *count && out < keep; i++)
-        if (geodec_rng_uniform(&r) * (double)(*count - i) < (double)(keep - out)) list[out++] = list[i];
-    *count = out;
-}
-
 static geodec_status lay_out(const rows *r, int64_t *path, geodec_harness_charted *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -172,7 +144,8 @@ static geodec_status lay_out(const rows *r, int64_t *path, geodec_harness_charte
         GEODEC_NEW(list, R);
         for (int64_t i = 0; i < R; i++)
             if (r->position[i] > 0 && r->text[i] != GEODEC_SPLIT_NONE) list[count++] = i;
-        thin(list, &count, r->o->paths, geodec_rng_stream(r->o->split->seed, geodec_rng_id("layer paths", 0)));
+        geodec_harness_thin(list, &count, r->o->paths,
+                            geodec_rng_stream(r->o->split->seed, geodec_rng_id("layer paths", 0)));
         for (int64_t i = 0; i < R; i++) path[i] = -1;
         for (int64_t i = 0; i < count; i++) path[list[i]] = i;
         GEODEC_NEW(c->offset, count + 1);
@@ -217,17 +190,15 @@ static geodec_status place_all(const rows *r, geodec_pool *pool, const geodec_ho
     for (int64_t l = 0; l < layers; l++)
         for (int64_t i = 0; i < R; i++)
             if (usable(r, i)) pick[c->points++] = l * R + i;
-    thin(pick, &c->points, r->o->points, geodec_rng_stream(r->o->split->seed, geodec_rng_id("metric points", 0)));
+    geodec_harness_thin(pick, &c->points, r->o->points,
+                        geodec_rng_stream(r->o->split->seed, geodec_rng_id("metric points", 0)));
     p.pick = pick;
     GEODEC_NEW(c->point, c->points * c->n);
     GEODEC_NEW(c->state, c->points * c->d);
-    GEODEC_NEW(c->point_row, c->points);
-    GEODEC_NEW(c->point_place, c->points);
+    GEODEC_NEW_EACH(c->points, c->point_row, c->point_place);
     GEODEC_TRY(each_slab(r, hooks, "trajectories", place_slab, &p, err));
 done:
-    geodec_mem_free(pick);
-    geodec_mem_free(p.path);
-    geodec_mem_free(p.y);
+    GEODEC_FREE(pick, p.path, p.y);
     return st;
 }
 
@@ -258,29 +229,22 @@ geodec_status geodec_harness_charted_make(const geodec_activations *a, const geo
         GEODEC_THROW(GEODEC_RANGE, "a chart of %lld dimensions with %lld points at layer %lld of %lld", (long long)o->n,
                      (long long)o->points, (long long)o->index, (long long)a->layers);
     GEODEC_TRY(read_rows(&r, &c.split, err));
-    GEODEC_TRY(o->basis ? take_chart(o, &c, err) : make_chart(&r, pool, hooks, &c, err));
+    if (o->basis) { /* its shares of the variance are not known without another pass: 0 */
+        GEODEC_NEW_COPY(c.basis, o->basis, c.n * c.d);
+        GEODEC_NEW_COPY(c.mean, o->mean, c.d);
+    } else {
+        GEODEC_TRY(make_chart(&r, pool, hooks, &c, err));
+    }
     GEODEC_TRY(place_all(&r, pool, hooks, &c, err));
-    *out = c;
-    memset(&c, 0, sizeof c);
+    GEODEC_MOVE(*out, c);
 done:
     geodec_harness_charted_clear(&c);
-    geodec_mem_free(r.text);
-    geodec_mem_free(r.sequence);
-    geodec_mem_free(r.position);
-    geodec_mem_free(r.training);
+    GEODEC_FREE(r.text, r.sequence, r.position, r.training);
     return st;
 }
 
 void geodec_harness_charted_clear(geodec_harness_charted *c)
 {
-    geodec_mem_free(c->basis);
-    geodec_mem_free(c->mean);
-    geodec_mem_free(c->offset);
-    geodec_mem_free(c->text);
-    geodec_mem_free(c->x);
-    geodec_mem_free(c->point);
-    geodec_mem_free(c->state);
-    geodec_mem_free(c->point_row);
-    geodec_mem_free(c->point_place);
+    GEODEC_FREE(c->basis, c->mean, c->offset, c->text, c->x, c->point, c->state, c->point_row, c->point_place);
     memset(c, 0, sizeof *c);
 }

@@ -1,8 +1,8 @@
 /* Trajectories of a text in a chart, with points for a metric: the input of geodesicity.h, from an activations file.
  *
  * Two kinds of path: token by token at one layer, or layer by layer at one token (all kept layers, in one chart). The
- * chart is the first n principal directions of the states of training texts, and the metric's points are among them
- * too; nothing of a held-out text enters either. A given chart may have seen held-out texts. */
+ * chart is the first n principal directions of the states of training texts, and the metric's points are among these
+ * states; no held-out text enters either. A given chart may have seen held-out texts. */
 #ifndef GEODEC_LAB_HARNESS_TRAJECTORIES_H
 #define GEODEC_LAB_HARNESS_TRAJECTORIES_H
 
@@ -22,7 +22,7 @@ GEODEC_API geodec_harness_chart_options geodec_harness_chart_defaults(void);
 /* All owned; geodec_harness_charted_clear frees it. */
 typedef struct geodec_harness_charted {
     int64_t n, d;
-    geodec_split split;    /* what texts are: documents or blocks */
+    geodec_split split;    /* units of the texts: documents or blocks */
     double *basis, *mean;  /* [n][d], [d] */
     double explained;      /* share of the variance of the training states in the chart */
     double leading;        /* share of the first direction */

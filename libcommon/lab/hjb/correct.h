@@ -1,11 +1,10 @@
-/* Residuals of the geodesic equation (lab/harness/residual.h) over classes of trajectories:
+/* Residuals of the geodesic equation (lab/harness/residual.h) over classes of trajectories.
  *
- *         geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: the value of
- *     zero,
- *                with its order in the step (4) by halving it
+ *     geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: the residual is
+ *                zero up to the step; its order (4) is measured by halving the step
  *     walk       over the four nearest neighbours: moves within the cloud
- *     straight   lines of the chart between two points: no second difference, all of the residual is connection
- *     text       consecutive states of one sequence: the measurement
+ *     straight   lines of the chart between two points: no second difference, the residual is the connection alone
+ *     text       consecutive states of one sequence: the quantity of interest
  *     shuffled   the same windows with their states in random order: the control of `text`
  *     layers     the states of one token layer by layer, where activations hold at least three
  *
@@ -33,6 +32,7 @@ typedef enum geodec_hjb_class {
     GEODEC_HJB_LAYERS,
     GEODEC_HJB_CLASSES
 } geodec_hjb_class;
+GEODEC_API extern const char *const geodec_hjb_names[GEODEC_HJB_CLASSES]; /* "geodesic", .. by number */
 enum { GEODEC_HJB_STEPS = 3 };
 
 typedef struct geodec_hjb_options {
@@ -46,24 +46,7 @@ typedef struct geodec_hjb_options {
 } geodec_hjb_options;
 GEODEC_API geodec_hjb_options geodec_hjb_defaults(void);
 
-/* Trajectories of a class and of their neighbours, [paths][nodes][n]. */
-typedef struct geodec_hjb_paths {
-    int64_t paths, nodes;
-    double *xs, *ys;
-} geodec_hjb_paths;
-GEODEC_API void geodec_hjb_paths_clear(geodec_hjb_paths *p);
-
-/* GEODESIC, WALK or STRAIGHT of points point [points][n] in s. Geodesics that break down are not among them.
- * GEODEC_SCARCE (fewer than 6 points), GEODEC_RANGE (another class). */
-GEODEC_API geodec_status geodec_hjb_sample(const geodec_space *s, geodec_hjb_class kind, int64_t points,
-                                           const double *point, const geodec_hjb_options *o, double dl, int64_t nodes,
-                                           geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;
-/* TEXT, SHUFFLED or LAYERS from activations: coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model
- * for the first two. paths = 0 where there is nothing (no sequence that long; fewer than three layers). */
-GEODEC_API geodec_status geodec_hjb_read(const geodec_activations *v, geodec_hjb_class kind, int64_t layer, int64_t n,
-                                         const double *basis, const double *mean, const geodec_hjb_options *o,
-                                         geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;
-
+/* All zero where there are no paths. */
 typedef struct geodec_hjb_row {
     int64_t paths, nodes, left_out;    /* paths outside the chart are left out */
     double total, kinetic, connection; /* means of the squares over nodes and paths */
@@ -71,11 +54,6 @@ typedef struct geodec_hjb_row {
     double jacobi, jacobi_kinetic; /* mean squares, in g */
     geodec_estimate jacobi_explained;
 } geodec_hjb_row;
-
-/* GEODEC_NOMEM, GEODEC_INTERRUPTED. A row of no paths is all zero. */
-GEODEC_API geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *p,
-                                            const geodec_hjb_options *o, geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_hjb_row *out, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_hjb {
     int64_t n;
@@ -85,14 +63,13 @@ typedef struct geodec_hjb {
     double order;                  /* slope of its logarithm; 4 */
 } geodec_hjb;
 /* The classes of the cloud and the refinement; the rows of text, shuffled and layers when v is there (NULL = no
- * activations), with basis, mean and layer as above. */
+ * activations): coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model for text and shuffled.
+ * GEODEC_SCARCE (fewer than 6 points), GEODEC_RANGE, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double *point,
                                         const geodec_activations *v, int64_t layer, const double *basis,
                                         const double *mean, const geodec_hjb_options *o, geodec_pool *pool,
                                         const geodec_hooks *hooks, geodec_hjb *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API const char *geodec_hjb_name(geodec_hjb_class c); /* "geodesic", ..; static */
 
 GEODEC_API extern const geodec_kind geodec_hjb_kind;
-GEODEC_API geodec_status geodec_hjb_write(const geodec_hjb *h, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "chain/validity.h"
 #include "geometry/curvature.h"
@@ -72,7 +71,7 @@ static geodec_status ray_shoot(const geodec_space *s, const double *x0, const do
     const geodec_propagate_options p = geodec_propagate_defaults();
     geodec_propagate_report report;
     GEODEC_TRY(geodec_geodesic_path(s, &o, x0, v0, r->xs, r->vs, NULL, &r->report, err));
-    /* a path towards the chart's point at infinity has no propagator there: back to the last node with one */
+    /* a path towards the chart's point at infinity has no propagator there: shorten it until it has one */
     for (;;) {
         GEODEC_TRY(
             geodec_propagate_path(s, &p, steps, o.dl, r->report.good, r->xs, r->vs, r->phi, r->flow, &report, err));
@@ -85,7 +84,7 @@ done:
     return st;
 }
 
-/* ---- conjugate points ------------------------------------------------------------------------------------------- */
+/* ---- conjugate points -------------------------------------------------------------------------------------------- */
 
 /* L of g = L L^T at x */
 static geodec_status frame(const geodec_space *s, const double *x, double *l, geodec_err *err)
@@ -149,7 +148,7 @@ done:
     return st;
 }
 
-/* ---- other geodesics to the same point -------------------------------------------------------------------------- */
+/* ---- other geodesics to the same point --------------------------------------------------------------------------- */
 
 static double g_length(const geodec_space *s, const double *x, const double *v)
 {
@@ -206,7 +205,7 @@ static void connect(const geodec_space *s, const double *p, const double *q, ray
     }
 }
 
-/* Whether another geodesic, not longer, leads from p to exp_p(r v): found from the straight line of the chart. */
+/* Whether another geodesic, not longer, connects p and exp_p(r v): searched from the straight line of the chart. */
 static bool is_met(const geodec_space *s, const double *p, const double *v, const double *end, double r, ray *work)
 {
     const int64_t n = s->n;
@@ -219,7 +218,7 @@ static bool is_met(const geodec_space *s, const double *p, const double *v, cons
     return g_length(s, p, gap) > 1e-2 * r && g_length(s, p, w) <= r * (1 - 1e-6);
 }
 
-/* Least r at which it is met: by bisection between nodes, from the end back; reach when the end is not met. */
+/* The least r at which it is met, by bisection over the nodes; the reach when the end is not met. */
 static void meeting_on(const geodec_space *s, const ray *of, double reach, int64_t steps, ray *work, double *t)
 {
     const int64_t n = s->n;
@@ -237,7 +236,7 @@ static void meeting_on(const geodec_space *s, const ray *of, double reach, int64
     *t = dl * (double)high;
 }
 
-/* Half the length of the shortest loop found: along the chart's periods, and where a ray comes back. */
+/* Half the length of the shortest loop found: along the periods of the chart, and where a ray returns to its start. */
 static void loops(const geodec_space *s, const double *p, const double *period, const ray *rays, int64_t count,
                   double reach, int64_t steps, ray *work, double *half)
 {
@@ -276,7 +275,7 @@ static void loops(const geodec_space *s, const double *p, const double *period, 
     }
 }
 
-/* ---- sectional curvature ---------------------------------------------------------------------------------------- */
+/* ---- sectional curvature ----------------------------------------------------------------------------------------- */
 
 /* B_bd = R(u, b, u, d), whose largest eigenvalue over vectors normal to u is the largest curvature of a plane with u.
  */
@@ -323,7 +322,8 @@ geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *
         for (int64_t i = 0; i < n; i++) u[i] /= size;
         for (int k = 0; k < ROUNDS; k++) {
             with_vector(n, r, u, b);
-            /* u itself has the value 0, which must not be the largest where all planes with u are negative */
+            /* u itself has the value 0, which must not be the largest where the curvature of all planes with u is
+             * negative */
             const double away = 2 * geodec__largest(n2, b) * (double)n;
             for (int64_t i = 0; i < n; i++)
                 for (int64_t j = 0; j < n; j++) b[i * n + j] -= away * u[i] * u[j];
@@ -346,7 +346,7 @@ done:
     return st;
 }
 
-/* ---- the heat-kernel estimate ----------------------------------------------------------------------------------- */
+/* ---- the heat-kernel estimate ------------------------------------------------------------------------------------ */
 
 static double kernel_at(const geodec_space *s, const double *x, const double *y, double tau)
 {
@@ -374,15 +374,7 @@ static geodec_status raw_estimate(const geodec_space *s, int64_t points, const d
     for (int64_t j = 0; j < points; j++) { /* nearest in the anchor's metric, ties by index */
         if (j == anchor) continue;
         for (int64_t i = 0; i < n; i++) v[i] = point[j * n + i] - x[i];
-        const double d = geodec__norm2(n, g, v);
-        if (count == NEIGHBOURS && d >= near[count - 1]) continue;
-        int64_t at = count < NEIGHBOURS ? count++ : count - 1;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            index[at] = index[at - 1];
-        }
-        near[at] = d;
-        index[at] = j;
+        geodec__keep_nearest(NEIGHBOURS, &count, near, index, geodec__norm2(n, g, v), j);
     }
     if (count < 3) GEODEC_THROW(GEODEC_RANGE, "%lld points are too few", (long long)points);
     memcpy(z, x, (size_t)n * sizeof *z);
@@ -407,8 +399,7 @@ static geodec_status raw_estimate(const geodec_space *s, int64_t points, const d
     GEODEC_TRY(geodec_eig_values(n, cov, w, err));
     *raw = w[n - 1] > 0 && size > 0 ? M_PI / (sqrt(w[n - 1]) * sqrt(size)) : 0;
 done:
-    geodec_mem_free(grad);
-    geodec_mem_free(cov);
+    GEODEC_FREE(grad, cov);
     return st;
 }
 
@@ -474,12 +465,10 @@ void geodec_injectivity_leave_one_out(int64_t total, const double *raw_all, cons
     }
     out->p = (double)(reached + 1) / (PERMUTATIONS + 1);
 done:
-    geodec_mem_free(raw);
-    geodec_mem_free(y);
-    geodec_mem_free(held);
+    GEODEC_FREE(raw, y, held);
 }
 
-/* ---- one anchor ------------------------------------------------------------------------------------------------- */
+/* ---- one anchor -------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     const geodec_space *s;
@@ -550,12 +539,11 @@ static geodec_status anchor_task(void *ctx, int64_t task, geodec_err *err)
     if (rays[0].report.good >= steps / 2) GEODEC_TRY(validity_of(j, &rays[0], a, err));
 done:
     for (int64_t d = 0; rays && d < D; d++) geodec_mem_free(rays[d].block);
-    geodec_mem_free(rays);
-    geodec_mem_free(work.block);
+    GEODEC_FREE(rays, work.block);
     return st;
 }
 
-/* ---- controls --------------------------------------------------------------------------------------------------- */
+/* ---- controls ---------------------------------------------------------------------------------------------------- */
 
 static geodec_status controls(int32_t n, geodec_injectivity *r, geodec_err *err)
 {
@@ -627,10 +615,7 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     if (points < 4)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points; the injectivity radius needs at least 4", (long long)points);
     r.anchors = o->anchors < points ? o->anchors : points;
-    GEODEC_NEW(r.anchor, r.anchors);
-    GEODEC_NEW(x, r.anchors);
-    GEODEC_NEW(y, r.anchors);
-    GEODEC_NEW(use, r.anchors);
+    GEODEC_NEW_EACH(r.anchors, r.anchor, x, y, use);
     for (int64_t i = 0; i < r.anchors; i++) {
         const int64_t p = r.anchor[i].point = i * points / r.anchors;
         x[i] = INFINITY;
@@ -668,12 +653,8 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     GEODEC_TRY(medians(&r, err));
     GEODEC_TRY(controls((int32_t)n, &r, err));
 give:
-    *out = r;
-    r.anchor = NULL;
+    GEODEC_MOVE(*out, r);
 done:
-    geodec_mem_free(r.anchor);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(use);
+    GEODEC_FREE(r.anchor, x, y, use);
     return st;
 }

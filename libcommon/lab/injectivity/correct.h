@@ -2,7 +2,7 @@
  * conjugate point (exp stops being an immersion: the propagator dx(t)/dv0 loses rank), by a second geodesic to the same
  * point that is not longer, or by a geodesic loop of twice the length (Klingenberg: inj >= min(pi / sqrt(K_max), half
  * the shortest loop); do Carmo 1992, ch. 13). All three are searched along seeded directions, so the result is an upper
- * bound; where nothing is found up to the reach, it is censored there.
+ * bound. Where nothing is found up to the reach, the radius is censored there.
  *
  * Also measured: the manuscript's estimate from a heat kernel (lab/injectivity/published.h: the raw value, here with
  * the given metric), calibrated on all anchors but the predicted one, and its targets: the validity radius of the
@@ -79,7 +79,7 @@ GEODEC_API geodec_status geodec_injectivity_run(const geodec_space *s, int64_t p
                                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_injectivity *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* First conjugate point along the geodesic of x0 with g-unit v0 up to `reach`; *t = reach when there is none.
  * Between two nodes a singular value of the propagator changes sign where its polar factor turns by a reflection, which

@@ -72,11 +72,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"A", IN(r.anchors)}};
 
 const geodec_kind geodec_injectivity_kind = {
-    .name = "injectivity",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-injectivity",
-    .purpose = "injectivity radius, its bounds, and an estimate from a heat kernel compared with both",
+    GEODEC_ABOUT("injectivity", 1, 0, "geodec-injectivity",
+                 "injectivity radius, its bounds, and an estimate from a heat kernel compared with both"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"A", sizeof(geodec_injectivity_anchor), offsetof(report, r.anchor), false},
     .first = "/point,/censored,/validity_censored",

@@ -1,10 +1,9 @@
-/* The manuscript's calibration-free radius, and the distance it is claimed to be. */
+/* The manuscript's calibration-free radius, and the nearest-neighbour distance that it claims to predict. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/injectivity/correct.h"
 #include "lab/injectivity/published.h"
 #include "linalg/chol.h"
-#include "linalg/eig.h"
 #include "linalg/knn.h"
 
 #include <math.h>
@@ -79,8 +78,6 @@ geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double
         nn[3] += one / CLOUDS;
     }
 done:
-    geodec_mem_free(block);
-    geodec_mem_free(cov);
-    geodec_mem_free(index);
+    GEODEC_FREE(block, cov, index);
     return st;
 }

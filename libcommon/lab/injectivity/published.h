@@ -7,8 +7,8 @@
  * an injectivity radius but the largest of eight perturbations at which the harness's propagator errs by at most 1e-9:
  * inside a cell of constant symbols that is the distance to the cell's wall.
  *
- * The initial velocity -grad_x(-log A) (a covector used as a vector) is compared with the direction y - x; its second
- * form g^-1 g (y - x) is y - x again, and agrees with itself.
+ * The initial velocity -grad_x(-log A) (a covector used as a vector) is compared with the direction y - x. Its second
+ * form g^-1 g (y - x) is y - x again, so its agreement is an identity.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_INJECTIVITY_PUBLISHED_H
@@ -17,64 +17,25 @@
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
 
-typedef struct geodec_injectivity_published_radius_options {
-    double tau;     /* 0.5 */
-    double h;       /* of the gradient; 1e-3 */
-    double local;   /* largest g-distance of a neighbour, where at least 4 are as near; 1.6 */
-    int64_t most;   /* neighbours; 12 */
-    double dl;      /* 0.05 */
-    int64_t steps;  /* 8 */
-    double tau_err; /* tolerated error of the propagator; 1e-9 */
-} geodec_injectivity_published_radius_options;
-GEODEC_API geodec_injectivity_published_radius_options geodec_injectivity_published_radius_defaults(void);
-
-typedef struct geodec_published_raw {
-    double raw, size, lambda; /* rho_raw, |A|, lambda_max */
-    int64_t neighbours;
-} geodec_published_raw;
-/* At point `anchor` of point [points][n]. */
-GEODEC_API geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manifold *m, int64_t points,
-                                                                 const double *point, int64_t anchor,
-                                                                 const geodec_injectivity_published_radius_options *o,
-                                                                 geodec_published_raw *out,
-                                                                 geodec_err *err) GEODEC_MUST_USE;
-
-/* The largest of eps [levels] whose mean relative error over the perturbations is at most tau_err; 0 = none.
- * v0 [n] of unit speed; delta [levels][per][n] in any length: scaled to |delta| = eps. error [levels]: the means, may
- * be NULL. */
-GEODEC_API geodec_status geodec_injectivity_published_radius_measure(
-    const geodec_harness_manifold *m, const double *x0, const double *v0, int64_t levels, const double *eps,
-    int64_t per, const double *delta, const geodec_injectivity_published_radius_options *o, double *error,
-    double *radius, geodec_err *err) GEODEC_MUST_USE;
-
 typedef struct geodec_injectivity_published_radius_fit {
-    int64_t fitted, total, nonzero;
+    int64_t fitted, total;
     double C, r_fit, r_all, mape, rmse; /* mape over anchors whose measured radius is above 1e-6 */
 } geodec_injectivity_published_radius_fit;
-/* raw, measured [count]; fitted are the measured strictly inside low..high. fit_mask [count] may be NULL. */
-GEODEC_API void geodec_injectivity_published_radius_calibrate(int64_t count, const double *raw, const double *measured,
-                                                              double low, double high,
-                                                              geodec_injectivity_published_radius_fit *out);
 
 typedef struct geodec_published_velocity {
-    int64_t target;                   /* nearest other point by g-distance */
-    double cosine, error;             /* gradient form: cosine with y - x, and of the endpoints after `steps` steps */
+    double cosine, error; /* gradient form: cosine with y - x, y the nearest other point; of the endpoints */
     double local_cosine, local_error; /* the form that is y - x */
 } geodec_published_velocity;
-GEODEC_API geodec_status
-geodec_injectivity_published_velocity_proxy(const geodec_harness_manifold *m, int64_t points, const double *point,
-                                            int64_t query, const geodec_injectivity_published_radius_options *o,
-                                            geodec_published_velocity *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Gamma(1/k) / sqrt(pi) (V_k / N)^(1/k) sigma, V_k the volume of the unit ball: the "universal" radius. The expected
- * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k): V_k belongs below. */
+ * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k), with V_k in the denominator. */
 GEODEC_API double geodec_injectivity_published_universal(int64_t k, int64_t points, double sigma);
 
 /* ---- the whole experiment ---------------------------------------------------------------------------------------- */
 
-/* The published run: its anchors with the radii it measured there (both numpy's samples, printed in its result file),
- * and its queries. The control is the same on every point, with radii measured along our own directions: the
- * calibration with more than ten anchors. */
+/* The published run: its anchors with the radii measured there (both from numpy's samples, printed in its result file),
+ * and its queries. The control repeats the calibration with every point as an anchor and radii measured along our own
+ * directions. */
 typedef struct geodec_injectivity_published {
     int64_t anchors, queries, points;
     int64_t *anchor, *query;             /* [anchors], [queries] */

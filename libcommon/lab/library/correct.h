@@ -1,20 +1,23 @@
-/* Convergence of a library on real streams, over radii, compared with its nulls.
+/* Convergence of a library on real streams, over radii, compared with its nulls. Each query of a stream finds a stored
+ * record within a radius (a hit) or is stored itself.
  *
  * The stream is the points of a cloud in text order; radii are multiples of the median distance to the nearest
- * neighbour. Some radius gives any share of hits, so a published pair "92 % hits, 7.8 % stored" is one number and no
- * finding. Findings are the differences from streams without structure, and the value of a hit:
+ * neighbour. Every miss is stored, so hits and stored records add up to the queries, and some radius gives any share of
+ * hits: a published pair "92 % hits, 7.8 % stored" is one number and no finding. A converging library differs from a
+ * growing one by the hit rate of the second half and by the exponent of growth, ln(stored) = a + exponent ln(seen),
+ * which is 1 for a library that never repeats and 0 for a finished one. Findings are the differences from streams
+ * without structure, and the value of a hit:
  *
- *   streams   text      the points in text order
- *             shuffled  the same points in random order: the effect of the order of the text
- *             gaussian  normal samples with the same covariance: the effect of the density's shape
- *             surrogate random Fourier phases along the text, or each coordinate shuffled (linalg/surrogate.h)
+ *   streams   text       the points in text order
+ *             shuffled   the same points in random order: the effect of the order of the text
+ *             gaussian   normal samples with the same covariance: the effect of the density's shape
+ *             surrogate  random Fourier phases along the text, or each coordinate shuffled (linalg/surrogate.h)
  *
- *     quality   error of the predicted next state of a hit, in units of the rms step, where next states are known:
- *   the
- *                         record's own next state (copy), the same moved by the difference of the two states
- *             (transport), the state
- *                         itself (identity, the control that needs no library), and the next state of a random record
- *             (random)
+ *   quality   error of the predicted next state of a hit, in units of the rms step, where next states are known:
+ *             copy       the record's own next state
+ *             transport  the same moved by the difference of the two states
+ *             identity   the state itself: the control that needs no library
+ *             random     the next state of a random record
  *
  * Dimensions: W = 4 streams, R radii. */
 #ifndef GEODEC_LAB_LIBRARY_CORRECT_H
@@ -24,7 +27,6 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/successors.h"
-#include "lab/library/growth.h"
 #include "linalg/surrogate.h"
 
 GEODEC_API extern const geodec_kind geodec_library_kind;
@@ -54,6 +56,21 @@ typedef struct geodec_library_options {
 } geodec_library_options;
 /* .25 .5 .75 1 1.5 2 3 4 6 8; 0.922; shuffle. */
 GEODEC_API geodec_library_options geodec_library_defaults(void);
+
+typedef struct geodec_library_summary {
+    int64_t queries, stored;
+    double hit_rate, second_half; /* shares of hits */
+    double exponent;              /* of growth, fitted to seen = 1, 2, 4, .. and all; 0 below 4 queries */
+    double distance, rms_spacing; /* mean distance of a hit to its record; rms distance of a query to the mean: that of
+                                     a random hit */
+} geodec_library_summary;
+
+/* One stream at one radius. query [queries][n], in their order; hit [queries] 1 or 0 and assigned [queries] (number of
+ * the record, its own new one for a miss) may be NULL. A hit goes to the Euclid-nearest record at a distance <= radius,
+ * the first stored of several. GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. O(queries stored n). */
+GEODEC_API geodec_status geodec_library_run(int64_t queries, int64_t n, const double *query, double radius,
+                                            const geodec_hooks *hooks, uint8_t *hit, int64_t *assigned,
+                                            geodec_library_summary *out, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_library_sweep {
     int64_t points, n, n_radii;

@@ -143,11 +143,7 @@ done:
 static void world_clear(world *w)
 {
     geodec_lookup_destroy(w->l);
-    geodec_mem_free(w->q);
-    geodec_mem_free(w->x);
-    geodec_mem_free(w->g);
-    geodec_mem_free(w->own);
-    geodec_mem_free(w->hit);
+    GEODEC_FREE(w->q, w->x, w->g, w->own, w->hit);
 }
 
 geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row, geodec_err *err)
@@ -166,7 +162,7 @@ done:
 
 /* ---- a cloud ----------------------------------------------------------------------------------------------------- */
 
-/* g to the power that has the condition number `wanted` (0: unchanged); *condition: that of g. */
+/* Raises g to the power with the condition number `wanted` (0: unchanged); *condition: that of g before. */
 static geodec_status set_condition(int64_t n, double wanted, double *g, double *condition, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -176,7 +172,7 @@ static geodec_status set_condition(int64_t n, double wanted, double *g, double *
     if (!(l[0] > 0)) GEODEC_THROW(GEODEC_NUMERIC, "a metric with the eigenvalue %g", l[0]);
     if (wanted == 0) goto done;
     const double power = log(wanted) / log(*condition);
-    for (int64_t i = n - 1; i >= 0; i--) /* rounding decides between nearly equal ones: spread evenly */
+    for (int64_t i = n - 1; i >= 0; i--) /* nearly equal eigenvalues have no order but rounding: spread them evenly */
         l[i] = *condition > 1.01 ? pow(l[i] / l[0], power) : pow(wanted, (double)i / (double)(n - 1));
     geodec_eig_compose(n, l, v, g);
 done:
@@ -200,12 +196,10 @@ geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t see
     GEODEC_TRY(geodec_metric_field(cloud, &field, err));
     const geodec_space *s = geodec_rbf_space(field);
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("lookup cloud", (uint64_t)N));
-    GEODEC_NEW(w.q, N * n);
     GEODEC_NEW(w.x, QUERIES * n);
     GEODEC_NEW(w.g, QUERIES * n * n);
-    GEODEC_NEW(w.hit, QUERIES);
-    GEODEC_NEW(condition, QUERIES);
-    memcpy(w.q, cloud->point, (size_t)(N * n) * sizeof *w.q);
+    GEODEC_NEW_EACH(QUERIES, w.hit, condition);
+    GEODEC_NEW_COPY(w.q, cloud->point, N * n);
     for (int64_t i = 0; i < QUERIES; i++) {
         const int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)N), to = cloud->knn_index[p * cloud->k];
         double *x = w.x + i * n, *g = w.g + i * n * n;
@@ -253,11 +247,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"K", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_lookup_speed_kind = {
-    .name = "lookup_speed",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-lookup",
-    .purpose = "speed and recall of the nearest-record search",
+    GEODEC_ABOUT("lookup_speed", 1, 0, "geodec-lookup", "speed and recall of the nearest-record search"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"K", sizeof(geodec_lookup_speed), offsetof(report, row), false},
 };

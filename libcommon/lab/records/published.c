@@ -75,8 +75,7 @@ static geodec_status make(const geodec_records_published_draws *d, const geodec_
     geodec_status st = GEODEC_OK;
     const int64_t n = r->n, S = r->nodes;
     double *xs = NULL, *vs = NULL, *phi = NULL, *g = NULL;
-    GEODEC_NEW(xs, S * n);
-    GEODEC_NEW(vs, S * n);
+    GEODEC_NEW_EACH(S * n, xs, vs);
     GEODEC_NEW(phi, S * n * n);
     GEODEC_NEW(g, n * n);
     for (int64_t i = 0; i < r->records; i++) {
@@ -91,10 +90,7 @@ static geodec_status make(const geodec_records_published_draws *d, const geodec_
         GEODEC_TRY_MSG(factor(phi, i, r, err), "record %lld", (long long)i);
     }
 done:
-    geodec_mem_free(xs);
-    geodec_mem_free(vs);
-    geodec_mem_free(phi);
-    geodec_mem_free(g);
+    GEODEC_FREE(xs, vs, phi, g);
     return st;
 }
 
@@ -130,8 +126,8 @@ done:
     return st;
 }
 
-/* A query is a point moved a little: the point is cached, or (k neighbours within sqrt(k - 1) < 3) one of its k
- * neighbours is. */
+/* A query is a slightly moved point: a hit when the point is cached, or one of its k neighbours, which lie within
+ * sqrt(k - 1) < 3. */
 static double closed_form(int64_t points, int64_t anchors, int64_t k)
 {
     double none = (double)(points - anchors) / (double)points;
@@ -143,18 +139,13 @@ static geodec_status reserve(geodec_records_published *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t R = r->records, n = r->n, S = r->nodes, k = r->rank, Q = r->queries;
-    GEODEC_NEW(r->q, R * n);
-    GEODEC_NEW(r->v0, R * n);
+    GEODEC_NEW_EACH(R * n, r->q, r->v0);
     GEODEC_NEW(r->xs, R * S * n);
-    GEODEC_NEW(r->u, R * S * n * k);
-    GEODEC_NEW(r->v, R * S * n * k);
+    GEODEC_NEW_EACH(R * S * n * k, r->u, r->v);
     GEODEC_NEW(r->g, R * n * n);
-    GEODEC_NEW(r->singular, R * n);
-    GEODEC_NEW(r->rank_error, R * n);
-    GEODEC_NEW(r->shift_error, R * n);
+    GEODEC_NEW_EACH(R * n, r->singular, r->rank_error, r->shift_error);
     GEODEC_NEW(r->g_query, Q * n * n);
-    GEODEC_NEW(r->index, Q);
-    GEODEC_NEW(r->distance, Q);
+    GEODEC_NEW_EACH(Q, r->index, r->distance);
 done:
     return st;
 }
@@ -184,8 +175,7 @@ geodec_status geodec_records_published_compute(const geodec_records_published_dr
     const double fixed = (double)(2 * r.n * 4 + r.nodes * r.n * 2 + 4 + r.n * r.n * 4);
     r.bytes = fixed + (double)(2 * r.nodes * r.n * r.rank * 4);
     r.bytes_full = fixed + (double)(r.nodes * r.n * r.n * 4);
-    *out = r;
-    r = (geodec_records_published){0};
+    GEODEC_MOVE(*out, r);
 done:
     geodec_harness_manifold_clear(&m);
     geodec_records_published_clear(&r);
@@ -255,11 +245,7 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
 }
 
 const geodec_kind geodec_records_published_kind = {
-    .name = "records_ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-records",
-    .purpose = "the record store as published",
+    GEODEC_ABOUT("records_ref", 1, 0, "geodec-records", "the record store as published"),
     GEODEC_TABLES(fields, attrs, extents),
     .put = put,
 };

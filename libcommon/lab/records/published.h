@@ -3,7 +3,7 @@
  * A record holds q, v0 (float32), every node of the path (float16), U, V of rank r for every node (float32, Phi ~ U
  * V^T, the singular values split evenly), a constant rho and g(q) (float32). Phi is close to the identity, whose
  * singular values are all 1, so that cutting it to rank 5 of 8 loses sqrt(3/8) = 0.61 of it: the printed error of 0.0
- * compares the cut factors with themselves after writing and reading them. What has a small rank is Phi - I, and the
+ * compares the cut factors with themselves after writing and reading them. Phi - I has a small rank, and the
  * factors of rank 5 take more room than Phi itself (2 * 8 * 5 > 8 * 8).
  *
  * Lookup: the 8 records nearest by Euclid in float32, of which the nearest in the query's metric.
@@ -46,7 +46,7 @@ typedef struct geodec_records_published {
     double *g_query;               /* [Q][n][n] */
     int64_t *index;                /* [Q] of the R records */
     double *distance;              /* [Q] */
-    double round_trip;             /* what is printed as the error of rank r: 0 */
+    double round_trip;             /* printed as the error of rank r: 0 */
     double hit, hit_exact, recall; /* over A anchors: two stages, exact search, agreement of the two */
     double closed_form;            /* control: probability that the query's point or one of its 8 neighbours is
                                       cached */

@@ -12,7 +12,6 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <string.h>
 
 enum { MAX = 2 * GEODEC_RBF_MAX_N, TOP = 10000 };
 
@@ -37,7 +36,7 @@ static void apply(way w, int64_t n, const double *a, const geodec_apply *p, int6
             cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)n, (int)n, 1, a, (int)n, x + b * n, 1, 0, y + b * n, 1);
 }
 
-/* Least microseconds a query of `repeats` rounds, each as many calls as fill o->seconds. */
+/* The least time a query in microseconds, over `repeats` rounds of as many calls as fill o->seconds. */
 static double cost(way w, const geodec_resonance_options *o, int64_t n, const double *a, const geodec_apply *p,
                    int64_t count, const double *x, double *y)
 {
@@ -77,9 +76,7 @@ static geodec_status costs(int size, int64_t n, const double *a, const geodec_re
     geodec_status st = GEODEC_OK;
     double *x = NULL, *y = NULL, *z = NULL;
     geodec_apply p = {0};
-    GEODEC_NEW(x, TOP * n);
-    GEODEC_NEW(y, TOP * n);
-    GEODEC_NEW(z, TOP * n);
+    GEODEC_NEW_EACH(TOP * n, x, y, z);
     GEODEC_TRY(geodec_apply_init(n, a, &p, err));
     geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("resonance queries", (uint64_t)size));
     for (int64_t i = 0; i < TOP * n; i++) x[i] = 0.05 * geodec_rng_normal(&rng);
@@ -100,9 +97,7 @@ static geodec_status costs(int size, int64_t n, const double *a, const geodec_re
     r->peak = fmax(r->peak, peak(o));
 done:
     geodec_apply_clear(&p);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(z);
+    GEODEC_FREE(x, y, z);
     return st;
 }
 
@@ -114,7 +109,7 @@ static void set_floor(geodec_resonance *r)
     }
 }
 
-/* ---- accuracy --------------------------------------------------------------------------------------------------- */
+/* ---- accuracy ---------------------------------------------------------------------------------------------------- */
 
 typedef struct ends {
     const geodec_space *s;
@@ -123,15 +118,14 @@ typedef struct ends {
     double *xs, *vs;                   /* [T + 1][n] scratch */
 } ends;
 
-/* Prediction a move of every direction and length, by the kernel, against the geodesic from the moved start. */
+/* Compares the kernel's prediction for moves of every direction and length with the geodesic from the moved start. */
 static geodec_status compare(int size, const ends *e, const double *a, geodec_resonance *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = r->n, m = n * (size + 1), D = e->o->directions, T = e->o->path.steps;
     double *d = NULL, *y = NULL;
     geodec_apply p = {0};
-    GEODEC_NEW(d, D * m);
-    GEODEC_NEW(y, D * m);
+    GEODEC_NEW_EACH(D * m, d, y);
     GEODEC_TRY(geodec_apply_init(m, a, &p, err));
     double log_move[GEODEC_RESONANCE_MOVES], log_error[GEODEC_RESONANCE_MOVES];
     for (int k = 0; k < GEODEC_RESONANCE_MOVES; k++) {
@@ -179,8 +173,7 @@ static geodec_status compare(int size, const ends *e, const double *a, geodec_re
     r->slope[size] = line.slope;
 done:
     geodec_apply_clear(&p);
-    geodec_mem_free(d);
-    geodec_mem_free(y);
+    GEODEC_FREE(d, y);
     return st;
 }
 
@@ -205,10 +198,7 @@ geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, 
     geodec_propagate_report quality;
     double *xs = NULL, *vs = NULL, *phi = NULL, *flow = NULL, *xs2 = NULL, *vs2 = NULL;
     GEODEC_TRY(check(n, o, err));
-    GEODEC_NEW(xs, (T + 1) * n);
-    GEODEC_NEW(vs, (T + 1) * n);
-    GEODEC_NEW(xs2, (T + 1) * n);
-    GEODEC_NEW(vs2, (T + 1) * n);
+    GEODEC_NEW_EACH((T + 1) * n, xs, vs, xs2, vs2);
     GEODEC_NEW(phi, (T + 1) * n * n);
     GEODEC_NEW(flow, (T + 1) * m * m);
     GEODEC_TRY(geodec_geodesic_path(s, &o->path, x0, v0, xs, vs, NULL, &report, err));
@@ -224,12 +214,7 @@ geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, 
     set_floor(&r);
     *out = r;
 done:
-    geodec_mem_free(xs);
-    geodec_mem_free(vs);
-    geodec_mem_free(xs2);
-    geodec_mem_free(vs2);
-    geodec_mem_free(phi);
-    geodec_mem_free(flow);
+    GEODEC_FREE(xs, vs, xs2, vs2, phi, flow);
     return st;
 }
 
@@ -241,7 +226,7 @@ geodec_status geodec_resonance_published(int64_t n, const double *phi, const geo
     double *both = NULL;
     GEODEC_TRY(check(n, o, err));
     GEODEC_NEW(both, 4 * n * n);
-    for (int64_t i = 0; i < 2 * n; i++) /* the harness has no flow: Phi twice on the diagonal */
+    for (int64_t i = 0; i < 2 * n; i++) /* the harness has no flow: Phi twice on the diagonal instead */
         for (int64_t j = 0; j < n; j++) both[i * 2 * n + j + i / n * n] = phi[i % n * n + j];
     GEODEC_TRY(costs(0, n, phi, o, &r, err));
     GEODEC_TRY(costs(1, 2 * n, both, o, &r, err));
@@ -306,11 +291,8 @@ static const geodec_extent extents[] = {{"B", .plus = GEODEC_RESONANCE_BATCHES},
                                         {"E", .plus = GEODEC_RESONANCE_MOVES}};
 
 const geodec_kind geodec_resonance_kind = {
-    .name = "resonance",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-resonance",
-    .purpose = "cost of corrections by propagators one by one and in batches, and their error against true paths",
+    GEODEC_ABOUT("resonance", 1, 0, "geodec-resonance",
+                 "cost of corrections by propagators one by one and in batches, and their error against true paths"),
     GEODEC_TABLES(fields, attrs, extents),
     .first = "/batch,/loop_us,/gemm_us,/kernel_us,/floor_us,/speedup,/same_product,/move,/error,/"
              "control,slope_phi,slope_flow",

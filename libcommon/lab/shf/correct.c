@@ -40,8 +40,7 @@ geodec_status geodec_shf_create(const geodec_shf_options *o, geodec_shf **out, g
     double length[N_MAX];
     for (int i = 0; i < N_MAX; i++) length[i] = 1;
     if (o->flat) GEODEC_TRY(geodec_space_torus_init(&s->plane, (int32_t)o->n, length, err));
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_shf_destroy(s);
     return st;
@@ -67,7 +66,7 @@ static void project(const geodec_shf *s, int64_t d, const float *x, double *node
     }
 }
 
-/* A choice of states after blocks, none twice: x [*count][d] of at most `most`. */
+/* A seeded choice of at most `most` different states after blocks: x [*count][d]. */
 static geodec_status choose_states(const geodec_shf *s, int32_t boundaries, int64_t rows, int64_t d, const float *state,
                                    int64_t most, double *x, int64_t *count, geodec_err *err)
 {
@@ -77,7 +76,8 @@ static geodec_status choose_states(const geodec_shf *s, int32_t boundaries, int6
     GEODEC_NEW(index, tried);
     GEODEC_TRY(geodec__choose_subset(s->o.seed, geodec_rng_id("shf states", 0), all, tried, index, err));
     for (int64_t i = 0; i < tried && kept < most; i++) {
-        const float *from = state + (rows + index[i]) * d; /* boundary 0 is left out: equal tokens are equal there */
+        const float *from = state + (rows + index[i]) * d; /* boundary 0 is left out: equal tokens have equal states
+                                                            * there */
         double *to = x + kept * d;
         bool seen = false;
         for (int64_t j = 0; j < d; j++) to[j] = (double)from[j];
@@ -141,8 +141,7 @@ geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, in
     if (!s->o.flat) GEODEC_TRY(fit_field(s, count < s->o.sites ? count : s->o.sites, point, err));
     s->space = s->o.flat ? &s->plane.base : geodec_rbf_space(s->field);
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(point);
+    GEODEC_FREE(x, point);
     return st;
 }
 

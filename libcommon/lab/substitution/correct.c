@@ -8,6 +8,7 @@
 #include "geometry/geodesic.h"
 #include "geometry/pca.h"
 #include "geometry/propagate.h"
+#include "lab/harness/split.h"
 #include "linalg/regression.h"
 
 #include <math.h>
@@ -15,17 +16,12 @@
 
 enum { MAX_N = GEODEC_RBF_MAX_N, STEPS = 8 };
 
-static const double phi_norm_max = 100; /* |Phi|_F above which a linear propagator cannot predict a neighbour */
+static const double phi_norm_max = 100; /* |Phi|_F above which the propagator counts as broken */
 
 const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
 
 const char *const geodec_substitution_method_names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
                                                         "shift", "propagator", "other", NULL};
-
-const char *geodec_substitution_method_name(geodec_substitution_method s)
-{
-    return (int)s >= 0 && s < GEODEC_SUBSTITUTES ? geodec_substitution_method_names[s] : "?";
-}
 
 typedef struct work {
     const geodec_substitution_data *s;
@@ -36,18 +32,14 @@ typedef struct work {
     uint8_t *broken; /* [queries] */
 } work;
 
-/* Index of the nearest of `count` rows, the first of equals; g NULL: Euclid. */
+/* Index of the nearest of `count` rows, the first of equal ones; g NULL: Euclidean. */
 static int64_t nearest(int64_t count, int64_t n, const double *rows, const double *x, const double *g, double *distance)
 {
     double best = INFINITY, e[MAX_N];
     int64_t which = 0;
     for (int64_t i = 0; i < count; i++) {
-        double d = 0;
-        if (g) {
-            for (int64_t a = 0; a < n; a++) e[a] = x[a] - rows[i * n + a];
-            d = geodec__norm2(n, g, e);
-        } else
-            for (int64_t a = 0; a < n; a++) d += (x[a] - rows[i * n + a]) * (x[a] - rows[i * n + a]);
+        for (int64_t a = 0; g && a < n; a++) e[a] = x[a] - rows[i * n + a];
+        const double d = g ? geodec__norm2(n, g, e) : geodec__gap2(n, x, rows + i * n);
         if (d < best) {
             best = d;
             which = i;
@@ -85,8 +77,7 @@ static geodec_status propagator(const work *w, int64_t r, double *phi, bool *goo
     memcpy(phi, all + STEPS * n * n, (size_t)(n * n) * sizeof *phi);
     *good = geodec__finite(n * n, phi) && geodec__dot(n * n, phi, phi) <= phi_norm_max * phi_norm_max;
 done:
-    geodec_mem_free(nodes);
-    geodec_mem_free(all);
+    GEODEC_FREE(nodes, all);
     return st;
 }
 
@@ -162,11 +153,8 @@ geodec_status geodec_substitution_predict(const geodec_substitution_data *s, dou
         !geodec__finite(s->queries * s->d, s->query) || !geodec__finite(s->queries * s->d, s->truth))
         GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
     GEODEC_NEW(p.state, GEODEC_SUBSTITUTES * s->queries * s->d);
-    GEODEC_NEW(p.distance, s->queries);
-    GEODEC_NEW(p.record, s->queries);
-    GEODEC_NEW(w.broken, s->queries);
-    GEODEC_NEW(w.from, s->records * s->n);
-    GEODEC_NEW(w.to, s->records * s->n);
+    GEODEC_NEW_EACH(s->queries, p.distance, p.record, w.broken);
+    GEODEC_NEW_EACH(s->records * s->n, w.from, w.to);
     GEODEC_NEW(w.query, s->queries * s->n);
     GEODEC_TRY(geodec_pca_project(s->d, s->n, s->basis, s->mean, s->records, s->from, w.from, pool, err));
     GEODEC_TRY(geodec_pca_project(s->d, s->n, s->basis, s->mean, s->records, s->to, w.to, pool, err));
@@ -174,40 +162,17 @@ geodec_status geodec_substitution_predict(const geodec_substitution_data *s, dou
     GEODEC_TRY(fit_linear(&w, ridge, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "substituting", s->queries, predict, &w, err));
     for (int64_t q = 0; q < s->queries; q++) p.broken += w.broken[q];
-    *out = p;
-    memset(&p, 0, sizeof p);
+    GEODEC_MOVE(*out, p);
 done:
     geodec_substitution_clear(&p);
-    geodec_mem_free(w.from);
-    geodec_mem_free(w.to);
-    geodec_mem_free(w.query);
-    geodec_mem_free(w.map);
-    geodec_mem_free(w.broken);
+    GEODEC_FREE(w.from, w.to, w.query, w.map, w.broken);
     return st;
 }
 
 void geodec_substitution_clear(geodec_substitution_predictions *p)
 {
-    geodec_mem_free(p->state);
-    geodec_mem_free(p->distance);
-    geodec_mem_free(p->record);
+    GEODEC_FREE(p->state, p->distance, p->record);
     memset(p, 0, sizeof *p);
-}
-
-/* sum a / sum b over queries with use, by text. */
-static geodec_status by_text(int64_t n, const double *a, const double *b, const bool *use, const int32_t *text,
-                             double *num, double *den, int64_t replicates, uint64_t seed, uint64_t stream,
-                             geodec_estimate *out, geodec_err *err)
-{
-    int64_t groups = 0, last = -1;
-    for (int64_t i = 0; i < n; i++) {
-        if (!use[i]) continue;
-        if (last < 0 || text[last] != text[i]) num[groups] = den[groups] = 0, groups++;
-        num[groups - 1] += a[i];
-        den[groups - 1] += b[i];
-        last = i;
-    }
-    return geodec_stats_ratio(groups, num, den, replicates, seed, stream, out, err);
 }
 
 geodec_status geodec_substitution_figures(const geodec_substitution_data *s, const geodec_substitution_predictions *p,
@@ -217,54 +182,34 @@ geodec_status geodec_substitution_figures(const geodec_substitution_data *s, con
     geodec_status st = GEODEC_OK;
     geodec_substitution f = {.records = s->records, .queries = s->queries, .n = s->n, .broken = p->broken};
     const int64_t Q = s->queries;
-    double *sorted = NULL, *step = NULL, *one = NULL, *a = NULL, *same = NULL, *num = NULL, *den = NULL;
-    bool *use = NULL;
-    GEODEC_NEW(sorted, Q);
-    GEODEC_NEW(step, Q);
-    GEODEC_NEW(one, Q);
-    GEODEC_NEW(a, Q);
-    GEODEC_NEW(same, Q);
-    GEODEC_NEW(num, Q);
-    GEODEC_NEW(den, Q);
-    GEODEC_NEW(use, Q);
+    geodec_text_sums error = {0}, agree = {0};
+    double *sorted = NULL, *step = NULL;
+    GEODEC_NEW_EACH(Q, sorted, step);
+    GEODEC_TRY(geodec_text_sums_reserve(&error, Q, err));
+    GEODEC_TRY(geodec_text_sums_reserve(&agree, Q, err));
     memcpy(sorted, p->distance, (size_t)Q * sizeof *sorted);
     geodec_stats_sort(Q, sorted);
-    for (int64_t q = 0; q < Q; q++) {
-        one[q] = 1;
-        for (int64_t i = 0; i < s->d; i++) {
-            const double e = s->truth[q * s->d + i] - s->query[q * s->d + i];
-            step[q] += e * e;
-        }
-        step[q] = sqrt(step[q]);
-    }
+    for (int64_t q = 0; q < Q; q++) step[q] = sqrt(geodec__gap2(s->d, s->truth + q * s->d, s->query + q * s->d));
     for (int c = 0; c < GEODEC_SUBSTITUTION_SHARES; c++) {
         const int64_t count = (int64_t)fmax(1, ceil(geodec_substitution_shares[c] * (double)Q));
         f.radius[c] = sorted[count - 1];
-        for (int64_t q = 0; q < Q; q++) use[q] = p->distance[q] <= f.radius[c];
         for (int k = 0; k < GEODEC_SUBSTITUTES; k++) {
             const uint64_t stream = geodec_rng_id("substitution", (uint64_t)(k * GEODEC_SUBSTITUTION_SHARES + c));
             for (int64_t q = 0; q < Q; q++) {
-                const double *x = p->state + (k * Q + q) * s->d;
-                a[q] = 0;
-                for (int64_t i = 0; i < s->d; i++)
-                    a[q] += (x[i] - s->truth[q * s->d + i]) * (x[i] - s->truth[q * s->d + i]);
-                a[q] = sqrt(a[q]);
-                same[q] = token[k * Q + q] == wanted[q];
+                if (!(p->distance[q] <= f.radius[c])) continue;
+                const double gap2 = geodec__gap2(s->d, p->state + (k * Q + q) * s->d, s->truth + q * s->d);
+                geodec_text_sums_add(&error, text[q], sqrt(gap2), step[q]);
+                geodec_text_sums_add(&agree, text[q], token[k * Q + q] == wanted[q], 1);
             }
-            GEODEC_TRY(by_text(Q, a, step, use, text, num, den, replicates, seed, stream, &f.error[k][c], err));
-            GEODEC_TRY(by_text(Q, same, one, use, text, num, den, replicates, seed, stream, &f.agree[k][c], err));
+            GEODEC_TRY(geodec_text_sums_ratio(&error, replicates, seed, stream, &f.error[k][c], NULL, err));
+            GEODEC_TRY(geodec_text_sums_ratio(&agree, replicates, seed, stream, &f.agree[k][c], NULL, err));
         }
     }
     *out = f;
 done:
-    geodec_mem_free(sorted);
-    geodec_mem_free(step);
-    geodec_mem_free(one);
-    geodec_mem_free(a);
-    geodec_mem_free(same);
-    geodec_mem_free(num);
-    geodec_mem_free(den);
-    geodec_mem_free(use);
+    geodec_text_sums_clear(&error);
+    geodec_text_sums_clear(&agree);
+    GEODEC_FREE(sorted, step);
     return st;
 }
 
@@ -318,11 +263,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"K", .plus = GEODEC_SUBSTITUTES}, {"S", .plus = GEODEC_SUBSTITUTION_SHARES}};
 
 const geodec_kind geodec_substitution_kind = {
-    .name = "substitution",
-    .major = 1,
-    .minor = 1,
-    .tool = "geodec-substitution",
-    .purpose = "next hidden states from records of earlier steps, compared with predictors that need no record",
+    GEODEC_ABOUT("substitution", 1, 1, "geodec-substitution",
+                 "next hidden states from records of earlier steps, compared with predictors that need no record"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 
@@ -349,9 +291,9 @@ void geodec_substitution_say(const geodec_hooks *hooks, const geodec_substitutio
             hooks, GEODEC_LOG_INFO,
             "%-10s error %.3f [%.3f, %.3f] steps, same token %4.1f %% [%.1f, %.1f]; of the nearest 10 %%: %.3f, "
             "%4.1f %%",
-            geodec_substitution_method_name((geodec_substitution_method)k), s->error[k][ALL].value,
-            s->error[k][ALL].low, s->error[k][ALL].high, 100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low,
-            100 * s->agree[k][ALL].high, s->error[k][1].value, 100 * s->agree[k][1].value);
+            geodec_substitution_method_names[k], s->error[k][ALL].value, s->error[k][ALL].low, s->error[k][ALL].high,
+            100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low, 100 * s->agree[k][ALL].high, s->error[k][1].value,
+            100 * s->agree[k][1].value);
     if (s->full_us > 0)
         geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                          "a step %.0f us, its head %.0f us, a lookup %.1f us: substituting all %.1f x, a tenth %.2f x",

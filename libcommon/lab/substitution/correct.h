@@ -1,4 +1,4 @@
-/* Decode substitution: can the hidden state of the next step be had from a record of an earlier one, without a pass?
+/* Decode substitution: predicts the hidden state of the next step from records of earlier steps, without a pass.
  *
  * A record is a pair of consecutive states of real text (r, r'). For a state x of a held-out text, whose true successor
  * is x', the next state is predicted
@@ -13,8 +13,8 @@
  *     other       r' of a record sampled at random: the control
  *
  * and measured by |prediction - x'| in mean lengths of a step, and by whether the head's argmax of the prediction
- * equals that of x'. Figures are also given for the queries nearest to their record alone, by share: what a cache with
- * a radius would answer. */
+ * equals that of x'. Figures are also given for the queries nearest to their record alone, by share: those that a cache
+ * with a radius would answer. */
 #ifndef GEODEC_LAB_SUBSTITUTION_CORRECT_H
 #define GEODEC_LAB_SUBSTITUTION_CORRECT_H
 
@@ -34,9 +34,7 @@ typedef enum geodec_substitution_method {
     GEODEC_SUBSTITUTE_OTHER,
     GEODEC_SUBSTITUTES
 } geodec_substitution_method;
-/* "stay", .. as above; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_substitution_method_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_substitution_method_name(geodec_substitution_method s);
+GEODEC_API extern const char *const geodec_substitution_method_names[]; /* "stay", .. by number, then NULL */
 
 typedef struct geodec_substitution_data {
     int64_t records, queries, n, d;

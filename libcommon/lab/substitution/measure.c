@@ -13,11 +13,10 @@
 enum { TIMED = 32, CONTEXT = 64, BATCH = 256 };
 
 /* Whether the row's successor in the text is the file's next row. */
-static bool has_next(const geodec_substitution_work *w, const int32_t *sequence, int64_t row)
+static bool has_next(const geodec_model_states *s, int64_t row)
 {
-    return row + 1 < w->states->view.rows && sequence[row + 1] == sequence[row] &&
-           w->states->position[row + 1] == w->states->position[row] + 1 &&
-           w->states->text[row + 1] == w->states->text[row];
+    return row + 1 < s->view.rows && s->sequence[row + 1] == s->sequence[row] &&
+           s->position[row + 1] == s->position[row] + 1 && s->text[row + 1] == s->text[row];
 }
 
 static geodec_status read_states(const geodec_substitution_work *w, int64_t layer, int64_t count, const int32_t *row,
@@ -33,56 +32,46 @@ done:
     return st;
 }
 
+/* The states of `count` rows and of their successors. */
+static geodec_status read_pairs(const geodec_substitution_work *w, int64_t layer, int64_t count, const int64_t *row,
+                                const char *texts, double **from, double **to, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *at = NULL;
+    if (count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in %s texts; at least 2 are needed",
+                     (long long)count, texts);
+    GEODEC_NEW(at, count);
+    for (int64_t i = 0; i < count; i++) at[i] = (int32_t)row[i];
+    GEODEC_TRY(read_states(w, layer, count, at, from, err));
+    for (int64_t i = 0; i < count; i++) at[i]++;
+    GEODEC_TRY(read_states(w, layer, count, at, to, err));
+done:
+    geodec_mem_free(at);
+    return st;
+}
+
 static geodec_status gather(geodec_substitution_work *w, int64_t layer, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t R = w->states->view.rows;
-    int32_t *sequence = NULL, *row = NULL, *next = NULL;
-    int64_t count = 0, left = 0;
-    geodec_rng r = geodec_rng_stream(w->seed, geodec_rng_id("substitution queries", 0));
-    GEODEC_TRY(geodec_artifact_read(w->states->file, "/sequence", &sequence, err));
-    GEODEC_NEW(row, R);
-    GEODEC_NEW(next, R);
-    GEODEC_NEW(w->text, R);
+    const geodec_model_states *s = w->states;
+    int64_t *row = NULL, count = 0;
+    GEODEC_NEW(row, s->view.rows);
     for (int64_t i = 0; i < w->chart.points; i++)
-        if (has_next(w, sequence, w->chart.point_row[i])) row[count++] = (int32_t)w->chart.point_row[i];
-    for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
-    if (count < 2)
-        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in training texts; at least 2 are needed",
-                     (long long)count);
+        if (has_next(s, w->chart.point_row[i])) row[count++] = w->chart.point_row[i];
     w->data.records = count;
-    GEODEC_TRY(read_states(w, layer, count, row, &w->from, err));
-    GEODEC_TRY(read_states(w, layer, count, next, &w->to, err));
-    for (int pass = 0; pass < 2; pass++) { /* counts, then selection sampling */
-        const int64_t wanted = w->queries;
-        int64_t seen = 0;
-        count = 0;
-        for (int64_t i = 0; i < R; i++) {
-            if (!geodec_harness_split_on(&w->split, w->states->text[i], true) || w->states->position[i] == 0 ||
-                !has_next(w, sequence, i))
-                continue;
-            if (pass == 0) {
-                left++;
-                continue;
-            }
-            if (count < wanted && geodec_rng_uniform(&r) * (double)(left - seen) < (double)(wanted - count)) {
-                w->text[count] = w->states->text[i];
-                row[count++] = (int32_t)i;
-            }
-            seen++;
-        }
-    }
-    for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
+    GEODEC_TRY(read_pairs(w, layer, count, row, "training", &w->from, &w->to, err));
+    count = 0;
+    for (int64_t i = 0; i < s->view.rows; i++)
+        if (geodec_harness_split_on(&w->split, s->text[i], true) && s->position[i] > 0 && has_next(s, i))
+            row[count++] = i;
+    geodec_harness_thin(row, &count, w->queries, geodec_rng_stream(w->seed, geodec_rng_id("substitution queries", 0)));
     w->data.queries = count;
-    if (count < 2)
-        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in held-out texts; at least 2 are needed",
-                     (long long)count);
-    GEODEC_TRY(read_states(w, layer, count, row, &w->query, err));
-    GEODEC_TRY(read_states(w, layer, count, next, &w->truth, err));
+    GEODEC_TRY(read_pairs(w, layer, count, row, "held-out", &w->query, &w->truth, err));
+    GEODEC_NEW(w->text, count);
+    for (int64_t i = 0; i < count; i++) w->text[i] = s->text[row[i]];
 done:
-    geodec_mem_free(sequence);
     geodec_mem_free(row);
-    geodec_mem_free(next);
     return st;
 }
 
@@ -112,12 +101,11 @@ static geodec_status make_field(geodec_substitution_work *w, int64_t layer, geod
 done:
     geodec_metric_clear(&m);
     geodec_model_states_rows_clear(&rows);
-    geodec_mem_free(row);
-    geodec_mem_free(g);
+    GEODEC_FREE(row, g);
     return st;
 }
 
-/* The head's first choice for each of count states. */
+/* The head's argmax for each of count states. */
 static geodec_status choices(const geodec_substitution_work *w, int64_t count, const double *state, int32_t *token,
                              geodec_err *err)
 {
@@ -193,18 +181,6 @@ done:
     return st;
 }
 
-static geodec_status measure_times(const geodec_substitution_work *w, geodec_substitution *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double body;
-    GEODEC_TRY(time_pass(w, true, &out->full_us, err));
-    GEODEC_TRY(time_pass(w, false, &body, err));
-    out->head_us = fmax(0, out->full_us - body);
-    GEODEC_TRY(time_lookup(w, &out->lookup_us, err));
-done:
-    return st;
-}
-
 geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_substitution *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -238,7 +214,12 @@ geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_su
     GEODEC_TRY(choices(w, Q, w->truth, w->wanted, err));
     GEODEC_TRY(geodec_substitution_figures(&w->data, &predicted, w->token, w->wanted, w->text, w->replicates, w->seed,
                                            out, err));
-    if (w->timed) GEODEC_TRY(measure_times(w, out, err));
+    if (!w->timed) goto done;
+    double body;
+    GEODEC_TRY(time_pass(w, true, &out->full_us, err));
+    GEODEC_TRY(time_pass(w, false, &body, err));
+    out->head_us = fmax(0, out->full_us - body);
+    GEODEC_TRY(time_lookup(w, &out->lookup_us, err));
 done:
     geodec_substitution_clear(&predicted);
     return st;
@@ -246,9 +227,8 @@ done:
 
 void geodec_substitution_work_clear(geodec_substitution_work *w)
 {
-    void *const all[] = {w->from, w->to, w->query, w->truth, w->text, w->token, w->wanted};
+    GEODEC_FREE(w->from, w->to, w->query, w->truth, w->text, w->token, w->wanted);
     geodec_harness_charted_clear(&w->chart);
     geodec_rbf_destroy(w->field);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     memset(w, 0, sizeof *w);
 }

@@ -28,11 +28,8 @@ static const geodec_field fields[] = {
 static const geodec_extent extents[] = {{"S", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_substitution_published_kind = {
-    .name = "substitution-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-substitution",
-    .purpose = "the published decode substitution: counts and the speed-up projected from them",
+    GEODEC_ABOUT("substitution-ref", 1, 0, "geodec-substitution",
+                 "the published decode substitution: counts and the speed-up projected from them"),
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .extents = extents,
@@ -60,16 +57,7 @@ static geodec_status step_distance(const geodec_harness_manifold *m, int64_t cac
     const double *x = m->point + p * n;
     for (int64_t c = 0; c < cached; c++) {
         const double *q = m->point + permutation[c] * n;
-        double d = 0;
-        for (int64_t i = 0; i < n; i++) d += (x[i] - q[i]) * (x[i] - q[i]);
-        int64_t at = kept < SCREEN ? kept++ : (d < near[SCREEN - 1] ? SCREEN - 1 : -1);
-        if (at < 0) continue;
-        for (; at > 0 && near[at - 1] > d; at--) {
-            near[at] = near[at - 1];
-            who[at] = who[at - 1];
-        }
-        near[at] = d;
-        who[at] = permutation[c];
+        geodec__keep_nearest(SCREEN, &kept, near, who, geodec__gap2(n, x, q), permutation[c]);
     }
     GEODEC_TRY(geodec_harness_g_at(m, x, g, err));
     double best = INFINITY;

@@ -1,6 +1,6 @@
-/* The published decode substitution, as far as its figures follow from an export: every point that is not cached is
- * called a decode step and sorted by its g-distance d to a cached one (of the 8 Euclid-nearest the g-nearest, metric at
- * the step),
+/* The published decode substitution, as far as its figures follow from an export. Every point that is not cached is
+ * called a decode step and classified by its g-distance d to a cached one (of the 8 Euclid-nearest the g-nearest,
+ * metric at the step),
  *
  *     A  d <= rho: "correctable",   B  rho < d <= eps: "hit",   C  above: miss,
  *

@@ -1,10 +1,13 @@
 #include "lab/validity/published.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/curvature.h"
 #include "geometry/geodesic.h"
+#include "geometry/space_closed.h"
+#include "io/foreign.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -155,9 +158,7 @@ done:
 
 void geodec_validity_published_clear(geodec_validity_published *v)
 {
-    double *all[] = {v->eps, v->tau, v->x_T, v->phi, v->error, v->mean, v->median, v->p95, v->shift, v->radius};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(v->broken);
+    GEODEC_FREE(v->eps, v->tau, v->x_T, v->phi, v->error, v->mean, v->median, v->p95, v->shift, v->radius, v->broken);
     *v = (geodec_validity_published){0};
 }
 
@@ -190,24 +191,16 @@ static geodec_status compute(const geodec_harness_manifold *m, const geodec_spac
         .starts = p->starts, .n = n, .n_eps = p->n_eps, .perturbations = p->perturbations, .n_tau = p->n_tau};
     run r = {.m = m, .s = s, .p = p, .v = &v};
     GEODEC_TRY(input_ok(p, n, err));
-    GEODEC_NEW(v.eps, p->n_eps);
-    GEODEC_NEW(v.tau, p->n_tau);
     GEODEC_NEW(v.x_T, p->starts * n);
     GEODEC_NEW(v.phi, p->starts * n * n);
-    GEODEC_NEW(v.error, all);
-    GEODEC_NEW(r.shift, all);
-    GEODEC_NEW(v.mean, p->n_eps);
-    GEODEC_NEW(v.median, p->n_eps);
-    GEODEC_NEW(v.p95, p->n_eps);
-    GEODEC_NEW(v.shift, p->n_eps);
-    GEODEC_NEW(v.broken, p->n_eps);
+    GEODEC_NEW_EACH(all, v.error, r.shift);
+    GEODEC_NEW_EACH(p->n_eps, v.mean, v.median, v.p95, v.shift, v.broken);
     GEODEC_NEW(v.radius, p->n_tau);
-    memcpy(v.eps, p->eps, (size_t)p->n_eps * sizeof *v.eps);
-    memcpy(v.tau, p->tau, (size_t)p->n_tau * sizeof *v.tau);
+    GEODEC_NEW_COPY(v.eps, p->eps, p->n_eps);
+    GEODEC_NEW_COPY(v.tau, p->tau, p->n_tau);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "published starts", p->starts, start_task, &r, err));
     GEODEC_TRY(summarise(&r, err));
-    *out = v;
-    v = (geodec_validity_published){0};
+    GEODEC_MOVE(*out, v);
 done:
     geodec_mem_free(r.shift);
     geodec_validity_published_clear(&v);
@@ -226,4 +219,169 @@ geodec_status geodec_validity_published_control(const geodec_space *s, const geo
                                                 geodec_validity_published *out, geodec_err *err)
 {
     return compute(NULL, s, p, pool, hooks, out, err);
+}
+
+/* ---- the draws --------------------------------------------------------------------------------------------------- */
+
+void geodec_validity_published_draws_clear(geodec_validity_published_draws *d)
+{
+    GEODEC_FREE(d->point, d->g, d->gamma, d->x0, d->v0, d->delta0, d->eps, d->tau, d->index);
+    geodec_harness_manifold_clear(&d->m);
+    memset(d, 0, sizeof *d);
+}
+
+static geodec_status read_draws(const char *path, geodec_validity_published_draws *d, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    double steps_read, sigma = GEODEC_PUBLISHED_SPHERE_SIGMA;
+    st = geodec_foreign_read(path, "/validity/sample_points", 2, shape, NULL, &d->point, err);
+    d->sphere = st == GEODEC_NOTFOUND;
+    if (d->sphere)
+        GEODEC_TRY(geodec_foreign_read(path, "/points", 2, shape, NULL, &d->point, err));
+    else
+        GEODEC_TRY(st);
+    const int64_t samples = shape[0], n = shape[1];
+    shape[2] = shape[3] = n, shape[1] = n;
+    GEODEC_TRY(geodec_foreign_read(path, d->sphere ? "/g" : "/validity/g_field", 3, shape, NULL, &d->g, err));
+    GEODEC_TRY(geodec_foreign_read(path, d->sphere ? "/gamma_fd" : "/validity/gamma", 4, shape, NULL, &d->gamma, err));
+    if (!d->sphere) GEODEC_TRY(geodec_foreign_attr(path, "/", "sigma", &sigma, err));
+    GEODEC_TRY(geodec_harness_manifold_table(samples, n, d->point, d->g, d->gamma, sigma, &d->m, err));
+    geodec_published_perturbations *p = &d->p;
+    shape[0] = shape[1] = shape[2] = -1, shape[3] = n;
+    GEODEC_TRY(geodec_foreign_read(path, "/validity/delta0", 4, shape, NULL, &d->delta0, err));
+    p->starts = shape[0], p->n_eps = shape[1], p->perturbations = shape[2];
+    GEODEC_TRY(geodec_foreign_read_i64(path, "/validity/seed_index", 1, (int64_t[]){p->starts}, 0, samples - 1,
+                                       &d->index, err));
+    GEODEC_TRY(geodec_foreign_read(path, "/validity/v0", 2, (int64_t[]){p->starts, n}, NULL, &d->v0, err));
+    GEODEC_TRY(geodec_foreign_read(path, "/validity/eps", 1, (int64_t[]){p->n_eps}, NULL, &d->eps, err));
+    shape[0] = -1;
+    GEODEC_TRY(geodec_foreign_read(path, "/validity/tau", 1, shape, NULL, &d->tau, err));
+    p->n_tau = shape[0];
+    GEODEC_TRY(geodec_foreign_attr(path, "/validity", "T", &steps_read, err));
+    GEODEC_TRY(geodec_foreign_attr(path, "/validity", "dl", &p->dl, err));
+    if (!(steps_read >= 1 && steps_read <= 100000)) GEODEC_THROW(GEODEC_RANGE, "%s: %g steps", path, steps_read);
+    p->steps = (int64_t)steps_read;
+    GEODEC_NEW(d->x0, p->starts * n);
+    for (int64_t i = 0; i < p->starts; i++)
+        memcpy(d->x0 + i * n, d->point + d->index[i] * n, (size_t)n * sizeof *d->x0);
+    p->x0 = d->x0, p->v0 = d->v0, p->delta0 = d->delta0, p->eps = d->eps, p->tau = d->tau;
+done:
+    return st;
+}
+
+geodec_status geodec_validity_published_draws_read(const char *path, geodec_validity_published_draws *out,
+                                                   geodec_err *err)
+{
+    *out = (geodec_validity_published_draws){.path = path};
+    const geodec_status st = read_draws(path, out, err); /* in place: the manifold stays where it is */
+    if (st != GEODEC_OK) geodec_validity_published_draws_clear(out);
+    return st;
+}
+
+geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *d, int64_t bootstrap, uint64_t seed,
+                                               geodec_pool *pool, const geodec_hooks *hooks,
+                                               geodec_validity_published *rule, geodec_validity *correct,
+                                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = d->m.n;
+    const geodec_published_perturbations *p = &d->p;
+    geodec_space_conformal sphere;
+    geodec_validity_options o = geodec_validity_defaults();
+    GEODEC_TRY(geodec_space_conformal_init(&sphere, (int32_t)n, 1, err));
+    if (p->n_tau != GEODEC_VALIDITY_TAUS || p->n_eps > GEODEC_VALIDITY_EPS_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld tolerances, %lld lengths", d->path, (long long)p->n_tau,
+                     (long long)p->n_eps);
+    for (int64_t i = 0; i < p->starts; i++) {
+        double square = 0, length = 0;
+        for (int64_t k = 0; k < n; k++) {
+            square += d->x0[i * n + k] * d->x0[i * n + k];
+            length += d->v0[i * n + k] * d->v0[i * n + k];
+        }
+        length = sqrt(length) * 2 / (1 + square);
+        if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "%s: velocity %lld is zero", d->path, (long long)i);
+        for (int64_t k = 0; k < n; k++) d->v0[i * n + k] /= length;
+    }
+    GEODEC_TRY(geodec_validity_published_control(&sphere.base, p, pool, hooks, rule, err));
+    o.path.steps = p->steps;
+    o.path.dl = p->dl;
+    o.perturbations = p->perturbations;
+    o.n_eps = p->n_eps;
+    o.bootstrap = bootstrap;
+    memcpy(o.eps, p->eps, (size_t)p->n_eps * sizeof *o.eps);
+    memcpy(o.tau, p->tau, sizeof o.tau);
+    GEODEC_TRY(
+        geodec_validity_run(&sphere.base, &o, pool, hooks, p->starts, p->x0, p->v0, p->delta0, seed, correct, err));
+done:
+    return st;
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+/* The pointers are NULL without controls. */
+typedef struct report {
+    geodec_validity_published v;
+    const double *control_mean, *control_slope, *correct_mean, *correct_slope;
+    const geodec_validity_estimate *correct_radius;
+} report;
+static const geodec_rows radii = {"3", sizeof(geodec_validity_estimate), offsetof(report, correct_radius), false};
+#define AT(m) GEODEC_AT(report, m)
+#define IN(m) GEODEC_IN(report, m)
+
+static const geodec_field fields[] = {
+    {"/eps", GEODEC_F64, "E", 0, "1", "Euclidean lengths of the perturbations", 0, AT(v.eps)},
+    {"/tau", GEODEC_F64, "K", 0, "1", "tolerances of the radii", 0, AT(v.tau)},
+    {"/x_T", GEODEC_F64, "A,n", 0, "activation", "ends of the published geodesics", 0, AT(v.x_T)},
+    {"/phi", GEODEC_F64, "A,n,n", 0, "1", "published propagators", 0, AT(v.phi)},
+    {"/error", GEODEC_F64, "A,E,U", 0, "1", "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = not finite", 0,
+     AT(v.error)},
+    {"/mean", GEODEC_F64, "E", 0, "1", "mean error", 0, AT(v.mean)},
+    {"/median", GEODEC_F64, "E", 0, "1", "median error", 0, AT(v.median)},
+    {"/p95", GEODEC_F64, "E", 0, "1", "95th percentile", 0, AT(v.p95)},
+    {"/broken", GEODEC_I64, "E", 0, "1", "errors that are not finite: they take no part", 0, AT(v.broken)},
+    {"/radius", GEODEC_F64, "K", 0, "1", "eps*: largest eps of the grid whose mean error is at most tau", 0,
+     AT(v.radius)},
+    {"/shift", GEODEC_F64, "E", 0, "1", "control: mean error of the plain shift x_T + d (Phi = I)", 0, AT(v.shift)},
+    {"/control/mean", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1",
+     "control: mean error of the published rule with exact geodesics and true curvature", 0, AT(control_mean)},
+    {"/control/correct", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1",
+     "control: mean error of the right linear map on the same samples", 0, AT(correct_mean)},
+    {"/control/correct_radius", GEODEC_F64, "3", GEODEC_FIELD_OPTIONAL, "1", "control: its radii on the grid", 0,
+     GEODEC_OF_ROWS(&radii, geodec_validity_estimate, value, 0, 0)},
+};
+
+static const geodec_attr attrs[] = {
+    {"slope", GEODEC_ATTR_F64, 0,
+     "log-log slope of the mean error over the smallest three eps; a right linear map has 2; 0 = not measurable",
+     IN(v.slope)},
+    {"control_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of the published rule with exact geometry",
+     AT(control_slope)},
+    {"correct_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of the right linear map", AT(correct_slope)},
+};
+
+static const geodec_extent extents[] = {
+    {"A", IN(v.starts)}, {"E", IN(v.n_eps)}, {"U", IN(v.perturbations)}, {"K", IN(v.n_tau)}, {"n", IN(v.n)}};
+
+const geodec_kind geodec_validity_published_kind = {
+    GEODEC_ABOUT("validity-ref", 1, 0, "geodec-validity --mode ref",
+                 "validity radius as the published harness measures it"),
+    GEODEC_TABLES(fields, attrs, extents),
+    .first = "/eps,/tau,/x_T,/phi,/error,/mean,/median,/p95,/broken,/radius,/shift,slope",
+};
+
+geodec_status geodec_validity_published_write(const geodec_validity_published *v,
+                                              const geodec_validity_published *control, const geodec_validity *correct,
+                                              geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if ((control == NULL) != (correct == NULL) ||
+        (control && (control->n_eps != v->n_eps || correct->n_eps != v->n_eps)))
+        GEODEC_THROW(GEODEC_INVAL, "the controls have another shape than the experiment");
+    report r = {.v = *v};
+    if (control)
+        r = (report){*v, control->mean, &control->slope, correct->mean, &correct->slope.value, correct->radius};
+    GEODEC_TRY(geodec_artifact_save(a, &r, err));
+done:
+    return st;
 }

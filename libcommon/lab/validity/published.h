@@ -10,8 +10,8 @@
  * small because nothing is curved there, and eps* is the end of the grid. chain/validity.h has the experiment done
  * right.
  *
- * Two controls. The shift x_T + d (Phi = I) tells what the propagator adds at all. In a space known in closed form the
- * same rule is run with exact geodesics and the true curvature: what is left of first order is the rule's own fault.
+ * Two controls. The shift x_T + d (Phi = I) shows the propagator's contribution. In a space known in closed form the
+ * same rule runs with exact geodesics and the true curvature: a remaining first-order error is that of the rule.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_VALIDITY_PUBLISHED_H
@@ -27,7 +27,7 @@ GEODEC_API extern const geodec_kind geodec_validity_published_kind;
 /* Width of the accessor of the published sphere (radius 1). */
 #define GEODEC_PUBLISHED_SPHERE_SIGMA 0.15
 
-/* What the harness drew and asked for. */
+/* Random samples and settings of the harness. */
 typedef struct geodec_published_perturbations {
     int64_t starts, n_eps, perturbations, steps, n_tau;
     double dl;

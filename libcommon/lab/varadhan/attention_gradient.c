@@ -100,13 +100,11 @@ geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer
                 GEODEC_THROW(GEODEC_RANGE, "row %d on row %d of %lld", query[i].row, query[i].key[k],
                              (long long)length);
     GEODEC_NEW(pair, 2 * queries);
-    GEODEC_NEW(x, length * w.d);
-    GEODEC_NEW(y, length * w.d);
+    GEODEC_NEW_EACH(length * w.d, x, y);
     GEODEC_NEW(w.form, FORMS * w.d);
     GEODEC_NEW(w.difference, w.d);
     GEODEC_NEW(weight, 2 * queries * w.heads);
-    GEODEC_NEW(gscore, 2 * queries * w.heads * w.d);
-    GEODEC_NEW(gweight, 2 * queries * w.heads * w.d);
+    GEODEC_NEW_EACH(2 * queries * w.heads * w.d, gscore, gweight);
     for (int64_t i = 0; i < 2 * queries; i++)
         pair[i] = (geodec_reference_pair){query[i / 2].row, query[i / 2].key[i % 2]};
     GEODEC_TRY(geodec_reference_embed(r, token, length, y, err));
@@ -120,13 +118,6 @@ geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer
         one_query(&w, i, query + i);
     }
 done:
-    geodec_mem_free(pair);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(w.form);
-    geodec_mem_free(w.difference);
-    geodec_mem_free(weight);
-    geodec_mem_free(gscore);
-    geodec_mem_free(gweight);
+    GEODEC_FREE(pair, x, y, w.form, w.difference, weight, gscore, gweight);
     return st;
 }

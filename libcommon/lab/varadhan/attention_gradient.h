@@ -1,12 +1,12 @@
-/* Gradients of attention weights in a chart, for Varadhan's question (lab/varadhan/correct.h): does the logarithm of
- * the weight that state x gives state y rise in the direction of y?
+/* Gradients of attention weights in a chart, for lab/varadhan/correct.h: the change of the logarithm of the weight that
+ * state x gives to state y, when x moves.
  *
  * The chart is x = x_0 + B^T u, B [n][d_model] with orthonormal rows; a gradient of the stream is pulled back to it by
  * B. Four earlier rows a, b, c, d belong to each query: its keys. Forms of the gradient in the query's state:
  *
  *     weight   d log p_(t,a)
- *     score    d s_(t,a), the logarithm before the softmax divides by what the row gives to all keys
- *     pair     d (log p_(t,a) - log p_(t,b)): what all keys share is gone
+ *     score    d s_(t,a), the logarithm before the normalisation of the softmax
+ *     pair     d (log p_(t,a) - log p_(t,b)): the normalisation cancels
  *
  * for each head, and for all heads together (log of the mean weight; mean score). */
 #ifndef GEODEC_LAB_VARADHAN_ATTENTION_GRADIENT_H
@@ -30,7 +30,7 @@ typedef struct geodec_attention_gradients {
 } geodec_attention_gradients;
 
 /* token [length]: a text from its beginning; layer 0 .. n_layer - 1: boundary of the states, input of the block whose
- * attention is looked at. basis [n][d_model]. Queries of one row should follow each other. Errors: GEODEC_RANGE, those
+ * attention is examined. basis [n][d_model]. Queries of one row should follow each other. Errors: GEODEC_RANGE, those
  * of reference/attended.h. A gradient that is zero has inside and along 0. */
 GEODEC_API geodec_status geodec_attention_gradient(const geodec_reference *r, int32_t layer, const int32_t *token,
                                                    int64_t length, int64_t queries, const geodec_attention_query *query,

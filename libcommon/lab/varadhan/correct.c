@@ -43,7 +43,7 @@ typedef struct work {
     double *planted;                     /* [queries], none = there is none */
 } work;
 
-/* A metric at a point: g, its Cholesky factor, and a direction with its length; !there = cannot be had. */
+/* A metric at a point, g and its Cholesky factor; a direction with its length, !there = it does not exist. */
 typedef struct frame {
     double g[MAX_N * MAX_N], l[MAX_N * MAX_N];
 } frame;
@@ -137,7 +137,7 @@ done:
     return st;
 }
 
-/* Isotropic in g: L^-T z, for each column its own. */
+/* A random direction, isotropic in g: L^-T z, one for each column. */
 static direction noise_of(const work *w, int64_t column, const frame *f)
 {
     const int64_t n = w->q->n;
@@ -241,17 +241,10 @@ done:
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 /* Mean over queries and the columns first .. last-1 of column direction d (minus: log minus it), by text. */
-static geodec_status average(const work *w, int64_t first, int64_t last, int form, int d, bool minus_it,
-                             geodec_estimate *out, int64_t *counted, geodec_err *err)
+static geodec_status average(const work *w, geodec_text_sums *sums, int64_t first, int64_t last, int form, int d,
+                             bool minus_it, geodec_estimate *out, int64_t *counted, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_varadhan_queries *q = w->q;
-    double *sum = NULL, *count = NULL;
-    int64_t groups = 0, before = -1;
-    *counted = 0;
-    *out = (geodec_estimate){0};
-    GEODEC_NEW(sum, q->queries);
-    GEODEC_NEW(count, q->queries);
     for (int64_t i = 0; i < q->queries; i++) {
         double s = 0, k = 0;
         for (int64_t c = first; c < last; c++) {
@@ -260,21 +253,11 @@ static geodec_status average(const work *w, int64_t first, int64_t last, int for
             s += minus_it ? cosine[GEODEC_VARADHAN_LOG] - cosine[d] : cosine[d];
             k++;
         }
-        if (k == 0) continue;
-        if (before < 0 || q->text[i] != q->text[before]) groups++;
-        before = i;
-        sum[groups - 1] += s;
-        count[groups - 1] += k;
-        ++*counted;
+        if (k > 0) geodec_text_sums_add(sums, q->text[i], s, k);
     }
-    if (groups > 0)
-        GEODEC_TRY(geodec_stats_ratio(groups, sum, count, w->o->replicates, w->o->seed,
-                                      geodec_rng_id("varadhan", (uint64_t)((first * FORMS + form) * DIRECTIONS + d)),
-                                      out, err));
-done:
-    geodec_mem_free(sum);
-    geodec_mem_free(count);
-    return st;
+    return geodec_text_sums_ratio(sums, w->o->replicates, w->o->seed,
+                                  geodec_rng_id("varadhan", (uint64_t)((first * FORMS + form) * DIRECTIONS + d)), out,
+                                  counted, err);
 }
 
 static geodec_status figures(const work *w, geodec_varadhan *out, geodec_err *err)
@@ -282,14 +265,15 @@ static geodec_status figures(const work *w, geodec_varadhan *out, geodec_err *er
     geodec_status st = GEODEC_OK;
     const geodec_varadhan_queries *q = w->q;
     const int64_t heads = q->columns - 1;
+    geodec_text_sums sums = {0};
     double *one = NULL;
+    GEODEC_TRY(geodec_text_sums_reserve(&sums, q->queries, err));
     for (int form = 0; form < FORMS; form++)
         for (int d = 0; d < DIRECTIONS; d++) {
-            int64_t counted;
             for (int together = 0; together < 2; together++) {
                 const int64_t first = together ? heads : 0, last = together ? heads + 1 : heads;
-                GEODEC_TRY(average(w, first, last, form, d, true, &out->excess[together][form][d], &counted, err));
-                GEODEC_TRY(average(w, first, last, form, d, false, &out->cosine[together][form][d],
+                GEODEC_TRY(average(w, &sums, first, last, form, d, true, &out->excess[together][form][d], NULL, err));
+                GEODEC_TRY(average(w, &sums, first, last, form, d, false, &out->cosine[together][form][d],
                                    &out->counted[form][d], err));
             }
             for (int64_t h = 0; h < heads; h++) {
@@ -310,6 +294,7 @@ static geodec_status figures(const work *w, geodec_varadhan *out, geodec_err *er
         GEODEC_TRY(geodec_stats_ratio(out->planted, one, NULL, w->o->replicates, w->o->seed,
                                       geodec_rng_id("varadhan planted", 0), &out->planted_cosine, err));
 done:
+    geodec_text_sums_clear(&sums);
     geodec_mem_free(one);
     return st;
 }
@@ -356,12 +341,10 @@ geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "planted gradients", o->planted < q->queries ? o->planted : q->queries,
                                  plant, &w, err));
     GEODEC_TRY(figures(&w, &v, err));
-    *out = v;
-    v.head = NULL;
+    GEODEC_MOVE(*out, v);
 done:
     geodec_varadhan_clear(&v);
     geodec_three_metrics_clear(&three);
-    geodec_mem_free(w.cosine);
-    geodec_mem_free(w.planted);
+    GEODEC_FREE(w.cosine, w.planted);
     return st;
 }

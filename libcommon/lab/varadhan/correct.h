@@ -1,11 +1,12 @@
-/* Is attention a heat kernel? For the heat kernel of a metric (Varadhan, Comm. Pure Appl. Math. 20 (1967) 431)
+/* Tests whether attention is a heat kernel. For the heat kernel of a metric (Varadhan, Comm. Pure Appl. Math. 20 (1967)
+ * 431)
  *
  *     -4 tau log p_tau(x, y) -> d(x, y)^2   and   g^-1 d_x log p_tau -> log_x(y) / 2 tau     (tau -> 0),
  *
  * so if a row's attention weight were one, the gradient of its logarithm in the row's state would point along the
  * geodesic to the key: log_x(y), the velocity with exp_x(log_x(y)) = y (geometry/logmap.h). Measured: the cosine of the
  * gradient (lab/varadhan/attention_gradient.h: of log weight, of the score, and of the difference of two keys, where
- * what the softmax divides by is gone and the expected direction is log_x(a) - log_x(b)) with
+ * the normalisation of the softmax cancels and the expected direction is log_x(a) - log_x(b)) with
  *
  *     log            log_x(a), in g(x)
  *     chord          a - x, in g(x): the metric taken as constant, as the published closed form does
@@ -14,14 +15,14 @@
  *     shuffled       log_x(a) of the metric with its matrices permuted, in that metric     controls of the metric
  *     random         the same with each matrix rotated at random, its spectrum kept
  *     wrong_log, wrong_euclid, wrong_stream    towards another key c of the same row             controls of the key
- *     noise          a random direction, isotropic in g(x)                                       what 0 looks like
+ *     noise          a random direction, isotropic in g(x)                                       control: 0
  *
  * The gradient is a covector w: its cosine with a direction v in a metric g is w(v) / sqrt(w g^-1 w  v g v).
  *
- * Means and their 95 % intervals are over queries (and heads), the bootstrap samples texts. A direction that cannot be
- * had (no logarithm is found) is counted and left out, and so is its partner in the paired difference. Planted control:
- * the covector is the derivative of -d(x, a)^2 / 2 by differences of the distance, which for the right log_x(a) has the
- * cosine 1 (first variation of arc length). */
+ * Means and their 95 % intervals are over queries (and heads), the bootstrap samples texts. A direction that does
+ * not exist (no logarithm is found) is counted and left out, and so is its partner in the paired difference. Planted
+ * control: the covector is the derivative of -d(x, a)^2 / 2 by differences of the distance, which for the right
+ * log_x(a) has the cosine 1 (first variation of arc length). */
 #ifndef GEODEC_LAB_VARADHAN_CORRECT_H
 #define GEODEC_LAB_VARADHAN_CORRECT_H
 
@@ -44,8 +45,7 @@ typedef enum geodec_varadhan_direction {
     GEODEC_VARADHAN_NOISE,
     GEODEC_VARADHAN_DIRECTIONS
 } geodec_varadhan_direction;
-/* "log", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_varadhan_names[]; /* by number, then NULL */
+GEODEC_API extern const char *const geodec_varadhan_names[]; /* "log", .. by number, then NULL */
 
 /* Queries in a chart, those of a text contiguous. columns: the heads, and last all heads together. */
 typedef struct geodec_varadhan_queries {
@@ -77,26 +77,14 @@ typedef struct geodec_varadhan {
     geodec_estimate planted_cosine;
 } geodec_varadhan;
 
-/* The metric and, of the geodesicity options, sites, held_out and seed as three_metrics.h takes them. Bytes do not
- * depend on threads. geodec_varadhan_clear frees it. GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. */
+/* Metric and split as three_metrics.h takes them. Bytes do not depend on threads. geodec_varadhan_clear frees *out.
+ * GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
                                              const geodec_harness_split *split, const geodec_varadhan_options *o,
                                              geodec_pool *pool, const geodec_hooks *hooks, geodec_varadhan *out,
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_varadhan_clear(geodec_varadhan *v);
 
-/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 GEODEC_API extern const geodec_kind geodec_varadhan_kind;
-typedef struct geodec_varadhan_case {
-    const char *metric, *keys; /* kind of the metric; which keys: "any", "near" */
-    int32_t layer;
-    double inside[GEODEC_VARADHAN_FORMS]; /* mean share of the gradients' squared length in the chart, all heads */
-    double weight;                        /* mean weight of the pairs, over heads */
-    geodec_varadhan figures;
-} geodec_varadhan_case;
-/* columns as in the queries. split: what was held out (geodec_split_name). Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_varadhan_write(int64_t cases, const geodec_varadhan_case *c, int64_t columns,
-                                               const geodec_varadhan_options *o, const char *split, geodec_artifact *a,
-                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/logmap.h"
-#include "lab/harness/starts.h"
 #include "lab/harness/three_metrics.h"
 #include "linalg/regression.h"
 
@@ -25,38 +24,24 @@ const char *const geodec_velocity_initial_names[] = {
     "mean",      "centre",   "previous",   "neighbour", "ridge_x",        "ridge_xv",   "layer_delta", "depth",
     "embedding", "centroid", "token_mean", "random",    "ridge_shuffled", "next_token", "target",      NULL};
 
-const char *geodec_velocity_initial_name(geodec_velocity_initial_surrogate s)
-{
-    return (int)s >= 0 && (int)s < SURROGATES ? geodec_velocity_initial_names[s] : "?";
-}
-
 geodec_velocity_initial_options geodec_velocity_initial_defaults(void)
 {
     return (geodec_velocity_initial_options){
         .starts = 100, .ridge = 1e-3, .close = 0.82, .rtol = 1e-3, .drift_max = 1e-2, .replicates = 400};
 }
 
-/* Starts of one part of the texts. */
+/* Starts of one part of the texts; of the held-out ones, a choice. */
 static geodec_status starts_of(const geodec_trajectories *t, const geodec_harness_split *split, bool held_out,
-                               int64_t *count, geodec__starts_row **out, geodec_err *err)
+                               const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
+                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    *count = geodec__starts_gather(t, split, -1, held_out, NULL);
+    GEODEC_TRY(geodec__starts_gather(t, split, -1, held_out, count, out, err));
     if (*count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld starts in %s texts; at least 2 are needed", (long long)*count,
                      held_out ? "held-out" : "training");
-    GEODEC_NEW(*out, *count);
-    (void)geodec__starts_gather(t, split, -1, held_out, *out);
+    geodec__starts_choose(*out, count, held_out ? o->starts : 0, o->seed, -1);
 done:
-    return st;
-}
-
-static geodec_status chosen(const geodec_trajectories *t, const geodec_harness_split *split,
-                            const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
-                            geodec_err *err)
-{
-    const geodec_status st = starts_of(t, split, true, count, out, err);
-    if (st == GEODEC_OK) geodec__starts_choose(*out, count, o->starts, o->seed, -1);
     return st;
 }
 
@@ -66,7 +51,7 @@ geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const
 {
     geodec_status st = GEODEC_OK;
     geodec__starts_row *s = NULL;
-    GEODEC_TRY(chosen(t, split, o, count, &s, err));
+    GEODEC_TRY(starts_of(t, split, true, o, count, &s, err));
     GEODEC_NEW(*row, *count);
     for (int64_t i = 0; i < *count; i++) (*row)[i] = s[i].row;
 done:
@@ -108,8 +93,7 @@ static void neighbour(const work *w, const double *x, double *step)
     double least = INFINITY;
     for (int64_t i = 0; i < w->training; i++) {
         const double *y = w->t->x + w->trained[i].row * n;
-        double d2 = 0;
-        for (int64_t k = 0; k < n; k++) d2 += (y[k] - x[k]) * (y[k] - x[k]);
+        const double d2 = geodec__gap2(n, y, x);
         if (d2 < least) {
             least = d2;
             best = y;
@@ -230,9 +214,7 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
     double *z = NULL, *x = NULL, *y = NULL, *mixed = NULL;
     int64_t *order = NULL;
     GEODEC_NEW(z, N * 2 * n);
-    GEODEC_NEW(x, N * n);
-    GEODEC_NEW(y, N * n);
-    GEODEC_NEW(mixed, N * n);
+    GEODEC_NEW_EACH(N * n, x, y, mixed);
     GEODEC_NEW(order, N);
     GEODEC_NEW(w->mean, n);
     GEODEC_NEW(w->map_x, (n + 1) * n);
@@ -264,15 +246,11 @@ static geodec_status fit(work *w, uint64_t seed, geodec_err *err)
                                          w->permuted + permutation * (2 * n + 1) * n, err));
     }
 done:
-    geodec_mem_free(z);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(mixed);
-    geodec_mem_free(order);
+    GEODEC_FREE(z, x, y, mixed, order);
     return st;
 }
 
-/* For each start one of another text, half way round from it: nothing of the own text's future comes in. */
+/* For each start one of another text, about half of the starts away: the future of its own text is not used. */
 static geodec_status exchange(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -309,49 +287,34 @@ static double value_of(const work *w, const double *start, int which, quantity q
     }
 }
 
-static geodec_status average(const work *w, int which, quantity q, int norm, geodec_estimate *out, int64_t *counted,
-                             geodec_err *err)
+static geodec_status average(const work *w, geodec_text_sums *sums, int which, quantity q, int norm,
+                             geodec_estimate *out, int64_t *counted, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    double *sum = NULL, *count = NULL;
-    int64_t groups = 0, before = -1;
-    GEODEC_NEW(sum, w->starts);
-    GEODEC_NEW(count, w->starts);
-    *counted = 0;
     for (int64_t i = 0; i < w->starts; i++) {
         const double v = value_of(w, w->figure + i * SURROGATES * FIGURES, which, q, norm);
-        if (v == none) continue;
-        if (before < 0 || w->start[before].text != w->start[i].text) groups++;
-        before = i;
-        sum[groups - 1] += v;
-        count[groups - 1]++;
-        ++*counted;
+        if (v != none) geodec_text_sums_add(sums, w->start[i].text, v, 1);
     }
-    *out = (geodec_estimate){0};
-    if (groups > 0)
-        GEODEC_TRY(geodec_stats_ratio(groups, sum, count, w->o->replicates, w->o->seed,
-                                      geodec_rng_id("velocity", (uint64_t)((which * 5 + (int)q) * NORMS + norm)), out,
-                                      err));
-done:
-    geodec_mem_free(sum);
-    geodec_mem_free(count);
-    return st;
+    return geodec_text_sums_ratio(sums, w->o->replicates, w->o->seed,
+                                  geodec_rng_id("velocity", (uint64_t)((which * 5 + (int)q) * NORMS + norm)), out,
+                                  counted, err);
 }
 
 static geodec_status figures(const work *w, geodec_velocity_initial *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t unused;
+    geodec_text_sums sums = {0};
+    GEODEC_TRY(geodec_text_sums_reserve(&sums, w->starts, err));
     for (int s = 0; s < SURROGATES; s++) {
         for (int norm = 0; norm < NORMS; norm++) {
-            GEODEC_TRY(average(w, s, COSINE, norm, &v->cosine[s][norm], &v->counted[s][norm], err));
-            GEODEC_TRY(average(w, s, GAIN, norm, &v->gain[s][norm], &unused, err));
+            GEODEC_TRY(average(w, &sums, s, COSINE, norm, &v->cosine[s][norm], &v->counted[s][norm], err));
+            GEODEC_TRY(average(w, &sums, s, GAIN, norm, &v->gain[s][norm], NULL, err));
         }
-        GEODEC_TRY(average(w, s, LEAK, 0, &v->leak[s], &unused, err));
-        GEODEC_TRY(average(w, s, UNRELATED, 0, &v->unrelated[s], &unused, err));
-        GEODEC_TRY(average(w, s, CLOSE, 0, &v->close[s], &unused, err));
+        GEODEC_TRY(average(w, &sums, s, LEAK, 0, &v->leak[s], NULL, err));
+        GEODEC_TRY(average(w, &sums, s, UNRELATED, 0, &v->unrelated[s], NULL, err));
+        GEODEC_TRY(average(w, &sums, s, CLOSE, 0, &v->close[s], NULL, err));
     }
 done:
+    geodec_text_sums_clear(&sums);
     return st;
 }
 
@@ -371,8 +334,8 @@ geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const ge
     if (!geodec__finite(t->offset[t->paths] * t->n, t->x)) GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
     GEODEC_TRY(geodec_three_metrics_make(f, t->n, split, &three, err));
     w.metric = three.own;
-    GEODEC_TRY(starts_of(t, split, false, &w.training, &w.trained, err));
-    GEODEC_TRY(chosen(t, split, o, &w.starts, &w.start, err));
+    GEODEC_TRY(starts_of(t, split, false, o, &w.training, &w.trained, err));
+    GEODEC_TRY(starts_of(t, split, true, o, &w.starts, &w.start, err));
     GEODEC_TRY(exchange(&w, err));
     GEODEC_TRY(fit(&w, o->seed, err));
     GEODEC_NEW(w.figure, w.starts * SURROGATES * FIGURES);
@@ -384,7 +347,6 @@ geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const ge
     *out = v;
 done:
     geodec_three_metrics_clear(&three);
-    void *const all[] = {w.start, w.trained, w.other, w.mean, w.centre, w.map_x, w.map_xv, w.permuted, w.figure};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(w.start, w.trained, w.other, w.mean, w.centre, w.map_x, w.map_xv, w.permuted, w.figure);
     return st;
 }

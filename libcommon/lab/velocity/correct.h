@@ -2,12 +2,12 @@
  *
  * The true velocity at a state x = s_k of a text is the step s_(k+1) - x, or in a metric log_x(s_(k+1)), the velocity
  * of the geodesic to the next state (geometry/logmap.h). Each surrogate predicts the next state y from data known at x.
- * Measured are the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm of the next state.
+ * The figures are the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm of the next state.
  *
  *     mean            the mean step of training texts
  *     centre          towards the mean state of training texts: the cosine of any direction towards some state
  *     previous        x - s_(k-1): the token delta of the manuscript
- *     neighbour       the step from the nearest state of the training texts: the content of a record of it
+ *     neighbour       the step from the nearest state of the training texts, as a record would store it
  *     ridge_x         ridge regression on x; the learned predictor of the manuscript
  *     ridge_xv        ridge regression on x and x - s_(k-1)
  *     layer_delta     the change of x by the last layer
@@ -17,9 +17,9 @@
  *     token_mean      towards the mean training state of the most probable next token
  *     random          a random direction                                    control: 0
  *     ridge_shuffled  ridge_xv fitted to permuted steps, mean of 16 permutations (in the chart)
- *     next_token      towards the mean training state of the true next token    both use the future:
- *         target          towards the next state itself; the manuscript's "task-conditioned" v0     controls of the
- *     leak test
+ *     next_token      towards the mean training state of the true next token     both use the future: controls of the
+ *     target          towards the next state itself; the manuscript's            leak test
+ *                     "task-conditioned" v0
  *
  * Leak test. Every surrogate is evaluated once more with the future of another start in place of its own (its next
  * state, its next token). Data known at x do not change by that: the loss of cosine must be 0, bit for bit. A surrogate
@@ -53,9 +53,7 @@ typedef enum geodec_velocity_initial_surrogate {
     GEODEC_INITIAL_TARGET,
     GEODEC_INITIAL_SURROGATES
 } geodec_velocity_initial_surrogate;
-/* "mean", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_velocity_initial_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_velocity_initial_name(geodec_velocity_initial_surrogate s);
+GEODEC_API extern const char *const geodec_velocity_initial_names[]; /* "mean", .. by number, then NULL */
 
 typedef struct geodec_velocity_initial_options {
     int64_t starts;     /* at most so many, a seeded choice; default 100 */
@@ -74,8 +72,8 @@ GEODEC_API geodec_status geodec_velocity_initial_starts(const geodec_trajectorie
                                                         const geodec_velocity_initial_options *o, int64_t *count,
                                                         int64_t **row, geodec_err *err) GEODEC_MUST_USE;
 
-/* Predicted next states of surrogates that a model or other layers are needed for, at those rows in their order:
- * [starts][n], NaN where there is none; NULL: not there at all. Those of the others are not read. */
+/* Predicted next states of the surrogates that need a model or other layers, at those rows in their order: [starts][n],
+ * NaN where there is none; NULL: not predicted. Those of the other surrogates are not read. */
 typedef struct geodec_velocity_initial_ends {
     const double *end[GEODEC_INITIAL_SURROGATES];
 } geodec_velocity_initial_ends;
@@ -100,16 +98,6 @@ GEODEC_API geodec_status geodec_velocity_initial_run(const geodec_trajectories *
                                                      const geodec_hooks *hooks, geodec_velocity_initial *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 GEODEC_API extern const geodec_kind geodec_velocity_kind;
-typedef struct geodec_velocity_initial_case {
-    const char *metric;
-    int32_t layer;
-    geodec_velocity_initial figures;
-} geodec_velocity_initial_case;
-/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
-GEODEC_API geodec_status geodec_velocity_initial_write(int64_t cases, const geodec_velocity_initial_case *c,
-                                                       const geodec_velocity_initial_options *o, const char *split,
-                                                       geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

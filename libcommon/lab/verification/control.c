@@ -1,4 +1,4 @@
-/* The checker's own control: what is exact must pass, what is broken must be named. */
+/* The control of the checker: exact geometries must pass, and each fault must be named. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/curvature.h"
@@ -12,8 +12,7 @@
 
 enum { POINTS = 6, FAULT_N = 3, SITES = 5, DIM_MAX = 8 };
 
-/* ---- exact spaces ---------------------------------------------------------------------------------------------------
- */
+/* ---- exact spaces ------------------------------------------------------------------------------------------------ */
 
 typedef enum shape { CONFORMAL, TORUS, POLAR, NORMAL } shape;
 static const struct {
@@ -82,30 +81,44 @@ static double worst_ratio(const geodec_verification *v)
     return worst;
 }
 
-/* ---- arrays
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* All arrays of a space at POINTS points, in one block the field points into. */
+/* The arrays of POINTS points in one block, and the field that borrows them. */
+typedef struct parts {
+    double *x, *g, *dg, *gamma, *dgamma, *riem;
+} parts;
+
+static int64_t block_size(int64_t n) { return POINTS * (n + n * n + 2 * n * n * n + 2 * n * n * n * n); }
+
+static parts divide(int64_t n, double *block, geodec_verification_field *f)
+{
+    const int64_t n2 = n * n, n3 = n2 * n, n4 = n3 * n;
+    parts p = {.x = block};
+    p.g = p.x + POINTS * n;
+    p.dg = p.g + POINTS * n2;
+    p.gamma = p.dg + POINTS * n3;
+    p.dgamma = p.gamma + POINTS * n3;
+    p.riem = p.dgamma + POINTS * n4;
+    *f = (geodec_verification_field){POINTS, n, p.x, p.g, p.dg, p.gamma, p.dgamma, p.riem, NULL, NULL};
+    return p;
+}
+
+/* All arrays of a space at POINTS points, in new memory. */
 static geodec_status arrays_of(const geodec_space *s, const double *x, double **block, geodec_verification_field *f,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;
     double *b = NULL;
-    GEODEC_NEW(b, POINTS * (n + n2 + 2 * n3 + 2 * n4));
-    double *xs = b, *g = xs + POINTS * n, *dg = g + POINTS * n2, *gamma = dg + POINTS * n3,
-           *dgamma = gamma + POINTS * n3, *riem = dgamma + POINTS * n4;
-    memcpy(xs, x, (size_t)(POINTS * n) * sizeof *xs);
+    GEODEC_NEW(b, block_size(n));
+    const parts to = divide(n, b, f);
+    memcpy(to.x, x, (size_t)(POINTS * n) * sizeof *x);
     for (int64_t p = 0; p < POINTS; p++) {
-        GEODEC_TRY(s->at(s, x + p * n, g + p * n2, dg + p * n3, gamma + p * n3, err));
-        GEODEC_TRY(geodec_space_dgamma(s, x + p * n, dgamma + p * n4, err));
-        GEODEC_TRY(geodec_curvature_tensor((int32_t)n, gamma + p * n3, dgamma + p * n4, riem + p * n4, err));
+        GEODEC_TRY(s->at(s, x + p * n, to.g + p * n2, to.dg + p * n3, to.gamma + p * n3, err));
+        GEODEC_TRY(geodec_space_dgamma(s, x + p * n, to.dgamma + p * n4, err));
+        GEODEC_TRY(geodec_curvature_tensor((int32_t)n, to.gamma + p * n3, to.dgamma + p * n4, to.riem + p * n4, err));
     }
-    *f = (geodec_verification_field){
-        .points = POINTS, .n = n, .x = xs, .g = g, .dg = dg, .gamma = gamma, .dgamma = dgamma, .riem = riem};
-    *block = b;
-    b = NULL;
+    GEODEC_MOVE(*block, b);
 done:
     geodec_mem_free(b);
     return st;
@@ -140,14 +153,11 @@ static const struct {
 static void break_field(int fault, const geodec_verification_field *f, double *block, geodec_verification_field *out)
 {
     const int64_t n = f->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;
-    double *xs = block, *g = xs + POINTS * n, *dg = g + POINTS * n2, *gamma = dg + POINTS * n3,
-           *dgamma = gamma + POINTS * n3, *riem = dgamma + POINTS * n4;
-    memcpy(block, f->x, (size_t)(POINTS * (n + n2 + 2 * n3 + 2 * n4)) * sizeof *block);
-    *out = (geodec_verification_field){
-        .points = POINTS, .n = n, .x = xs, .g = g, .dg = dg, .gamma = gamma, .dgamma = dgamma, .riem = riem};
+    const parts to = divide(n, block, out);
+    memcpy(block, f->x, (size_t)block_size(n) * sizeof *block);
     for (int64_t p = 0; p < POINTS; p++) {
         const double *G = f->gamma + p * n3, *D = f->dg + p * n3, *R = f->riem + p * n4;
-        double *to3 = gamma + p * n3, *to4 = riem + p * n4;
+        double *to3 = to.gamma + p * n3, *to4 = to.riem + p * n4;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
                 for (int64_t k = 0; k < n; k++) {
@@ -155,7 +165,7 @@ static void break_field(int fault, const geodec_verification_field *f, double *b
                     if (fault == 0) to3[(k * n + i) * n + j] = v;
                     if (fault == 1) to3[(i * n + j) * n + k] = 2 * v;
                     if (fault == 2) to3[(i * n + j) * n + k] = -v;
-                    if (fault == 3) dg[p * n3 + (j * n + k) * n + i] = D[(i * n + j) * n + k];
+                    if (fault == 3) to.dg[p * n3 + (j * n + k) * n + i] = D[(i * n + j) * n + k];
                     for (int64_t l = 0; l < n; l++) {
                         const double r = R[((i * n + j) * n + k) * n + l];
                         if (fault == 4) to4[((i * n + j) * n + l) * n + k] = r;
@@ -200,7 +210,8 @@ geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_co
             geodec_mem_free(block);
             block = NULL;
             GEODEC_TRY(arrays_of(e > SPACES ? geodec_rbf_space(generic) : &s.base, x, &block, &f, err));
-            if (e == SPACES) o.curvature = NULL; /* its dGamma may be by differences: the symmetries speak */
+            if (e == SPACES)
+                o.curvature = NULL; /* its dGamma may be by differences: the symmetries alone are checked */
             GEODEC_TRY(geodec_verification_arrays(&f, &o, NULL, NULL, &v, err));
         }
         c.exact[e].pass = v.pass;
@@ -210,7 +221,7 @@ geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_co
     }
     /* f is the generic field now */
     const int64_t n = f.n;
-    GEODEC_NEW(broken, POINTS * (n + n * n + 2 * n * n * n + 2 * n * n * n * n));
+    GEODEC_NEW(broken, block_size(n));
     for (int i = 0; i < GEODEC_VERIFY_FAULTS; i++) {
         (void)snprintf(c.fault[i].name, sizeof c.fault[i].name, "%s", faults[i].name);
         break_field(i, &f, broken, &b);
@@ -227,7 +238,6 @@ geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_co
 done:
     geodec_verification_clear(&v);
     geodec_rbf_destroy(generic);
-    geodec_mem_free(block);
-    geodec_mem_free(broken);
+    GEODEC_FREE(block, broken);
     return st;
 }

@@ -1,8 +1,7 @@
-/* What a field that fails would fit: the orders of axes, signs and factors other packages use are tried one by one. */
+/* The convention that a failing field fits: tries the axis orders, signs and factors of other packages one by one. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
 #include "geometry/curvature.h"
-#include "geometry/space_closed.h"
 #include "lab/verification/verification_internal.h"
 #include "linalg/chol.h"
 
@@ -11,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FITS 1e-6 /* a reading that is right leaves roundings, or the differences of whoever made the field */
+#define FITS 1e-6 /* the right reading leaves rounding, or the error of differences in the given field */
 
 enum { PROBES_MAX = 4 };
 
@@ -100,8 +99,7 @@ static void GEODEC_PRINTF(2, 3) note(geodec_verification *v, const char *format,
     va_end(args);
 }
 
-/* ---- readings of one point ------------------------------------------------------------------------------------------
- */
+/* ---- readings of one point --------------------------------------------------------------------------------------- */
 
 /* Gamma^k_ij of a reading; inverse [n][n] of g. tmp [n]^3. */
 static void read_gamma(int64_t n, const reading *r, double factor, const double *inverse, const double *src,
@@ -234,7 +232,7 @@ done:
     return st;
 }
 
-/* A reading of the tensor for which its own symmetries hold, and the known curvature if there is one. */
+/* Whether the tensor, in a reading, has its symmetries and, where it is known, the constant curvature. */
 static bool symmetries_fit(search *s, const reading *riemann, const double *curvature)
 {
     const geodec_verification_field *f = s->f;
@@ -298,8 +296,8 @@ done:
     return st;
 }
 
-/* The point at which the tensor (or Gamma, or dg) is largest, after the one given: where it is small the readings do
- * not differ. */
+/* The point with the largest tensor (or Gamma, or dg) after the given point: where it is small, the readings do not
+ * differ. */
 static int64_t probe_after(const geodec_verification_field *f, int64_t last)
 {
     const double *of = f->riem ? f->riem : f->gamma ? f->gamma : f->dg ? f->dg : f->g;

@@ -46,28 +46,23 @@ void geodec_verification_clear(geodec_verification *v)
     *v = (geodec_verification){0};
 }
 
-/* ---- identities at one point
- * -----------------------------------------------------------------------------------------
- */
+/* ---- identities at one point ------------------------------------------------------------------------------------- */
 
 double geodec__verification_compatibility(int64_t n, const double *g, const double *dg, const double *gamma,
                                           double least, int64_t at[3])
 {
     const int64_t n2 = n * n;
     double worst = 0;
-    for (int64_t l = 0; l < n; l++) {
-        for (int64_t i = 0; i < n; i++) {
+    for (int64_t l = 0; l < n; l++)
+        for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
                 double r = dg[l * n2 + i * n + j];
                 for (int64_t m = 0; m < n; m++)
                     r -= gamma[l * n2 + i * n + m] * g[m * n + j] + gamma[l * n2 + j * n + m] * g[i * n + m];
-                if (fabs(r) > worst) {
-                    worst = fabs(r);
-                    if (at) memcpy(at, (const int64_t[3]){l, i, j}, 3 * sizeof *at);
-                }
+                if (!(fabs(r) > worst)) continue;
+                worst = fabs(r);
+                if (at) memcpy(at, (const int64_t[3]){l, i, j}, 3 * sizeof *at);
             }
-        }
-    }
     const double scale = fmax(geodec__largest(n2 * n, dg), geodec__largest(n2, g) * geodec__largest(n2 * n, gamma));
     return worst > 0 ? worst / fmax(scale, least) : 0;
 }
@@ -80,26 +75,19 @@ void geodec__verification_lower(int64_t n, const double *g, const double *riem, 
 void geodec__verification_symmetries(int64_t n, const double *low, double out[4])
 {
     const int64_t n2 = n * n, n3 = n2 * n;
-    double first = 0, last = 0, exchange = 0, bianchi = 0;
+    memset(out, 0, 4 * sizeof *out);
 #define R(a, b, c, d) low[(a)*n3 + (b)*n2 + (c)*n + (d)]
-    for (int64_t a = 0; a < n; a++) {
-        for (int64_t b = 0; b < n; b++) {
-            for (int64_t c = 0; c < n; c++) {
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = 0; b < n; b++)
+            for (int64_t c = 0; c < n; c++)
                 for (int64_t d = 0; d < n; d++) {
                     const double r = R(a, b, c, d);
-                    first = fmax(first, fabs(r + R(b, a, c, d)));
-                    last = fmax(last, fabs(r + R(a, b, d, c)));
-                    exchange = fmax(exchange, fabs(r - R(c, d, a, b)));
-                    bianchi = fmax(bianchi, fabs(r + R(a, c, d, b) + R(a, d, b, c)));
+                    out[0] = fmax(out[0], fabs(r + R(b, a, c, d)));
+                    out[1] = fmax(out[1], fabs(r + R(a, b, d, c)));
+                    out[2] = fmax(out[2], fabs(r - R(c, d, a, b)));
+                    out[3] = fmax(out[3], fabs(r + R(a, c, d, b) + R(a, d, b, c)));
                 }
-            }
-        }
-    }
 #undef R
-    out[0] = first;
-    out[1] = last;
-    out[2] = exchange;
-    out[3] = bianchi;
 }
 
 static double ratio(double worst, double scale) { return worst > 0 ? worst / fmax(scale, DBL_MIN) : 0; }
@@ -124,12 +112,16 @@ static double gap(int64_t count, const double *a, const double *b, double scale)
     return ratio(worst, scale);
 }
 
+/* Least scales, for points at which only rounding remains; that of the lowered tensor is relative to max |g|. */
+typedef struct scales {
+    double dg, gamma, dgamma, riem;
+} scales;
+
 /* One point's arrays; NULL = not there. */
 typedef struct local {
     int64_t n;
     const double *g, *dg, *gamma, *dgamma, *riem, *ricci, *scalar;
-    /* least scales, for points at which all is rounding; of the lowered tensor relative to max |g| */
-    double least_dg, least_gamma, least_dgamma, least_riem;
+    scales least;
 } local;
 
 static geodec_status metric_checks(const local *p, double *value, geodec_err *err)
@@ -160,51 +152,42 @@ static void contractions(const local *p, const double *low, double scale, double
     const int64_t n = p->n, n2 = n * n, n3 = n2 * n;
     double ricci[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX], l[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX];
     double inverse[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX], e[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX];
-    for (int64_t b = 0; b < n; b++) {
+    for (int64_t b = 0; b < n; b++)
         for (int64_t d = 0; d < n; d++) {
-            double sum = 0;
-            for (int64_t a = 0; a < n; a++) sum += p->riem[a * n3 + b * n2 + a * n + d];
-            ricci[b * n + d] = sum;
+            ricci[b * n + d] = 0;
+            for (int64_t a = 0; a < n; a++) ricci[b * n + d] += p->riem[a * n3 + b * n2 + a * n + d];
         }
-    }
     memcpy(l, p->g, (size_t)n2 * sizeof *l);
     if (geodec_chol_factor(n, l, NULL) != GEODEC_OK) return; /* no frame: the signature check has reported it */
     geodec_chol_inverse(n, l, inverse);
     const double unit = scale * geodec__largest(n2, inverse); /* of R_abcd with an index raised */
     double worst = 0, trace = 0, sections = 0;
-    for (int64_t b = 0; b < n; b++) {
+    for (int64_t b = 0; b < n; b++)
         for (int64_t d = 0; d < n; d++) {
             trace += inverse[b * n + d] * ricci[b * n + d];
             worst = fmax(worst, fabs(ricci[b * n + d] - ricci[d * n + b]));
         }
-    }
-    if (p->ricci) {
-        for (int64_t i = 0; i < n2; i++) worst = fmax(worst, fabs(ricci[i] - p->ricci[i]));
-    }
+    for (int64_t i = 0; p->ricci && i < n2; i++) worst = fmax(worst, fabs(ricci[i] - p->ricci[i]));
     value[GEODEC_VERIFY_RICCI_SYMMETRY] = ratio(worst, unit);
     /* g-orthonormal rows e_a = L^-1: sum of R(e_a, e_b, e_a, e_b) */
     memset(e, 0, sizeof e);
     for (int64_t i = 0; i < n; i++) e[i * n + i] = 1;
     geodec_chol_solve_lower(n, l, n, e); /* row i: L^-1 e_i, so e[i][a] = (L^-1)_ai */
-    for (int64_t a = 0; a < n; a++) {
+    for (int64_t a = 0; a < n; a++)
         for (int64_t c = 0; c < n; c++) frame[a * n + c] = e[c * n + a];
-    }
-    for (int64_t a = 0; a < n; a++) {
+    for (int64_t a = 0; a < n; a++)
         for (int64_t b = 0; b < n; b++) {
             const double *u = frame + a * n, *v = frame + b * n;
-            if (a == b) continue;
             double k = 0;
-            for (int64_t q = 0; q < n; q++) {
+            for (int64_t q = 0; a != b && q < n; q++)
                 for (int64_t r = 0; r < n; r++) {
                     const double *row = low + q * n3 + r * n2;
                     double s = 0;
                     for (int64_t c = 0; c < n; c++) s += u[c] * geodec__dot(n, row + c * n, v);
                     k += u[q] * v[r] * s;
                 }
-            }
             sections += k;
         }
-    }
     worst = fabs(trace - sections);
     if (p->scalar) worst = fmax(worst, fabs(trace - *p->scalar));
     value[GEODEC_VERIFY_SCALAR] = ratio(worst, unit * geodec__largest(n2, inverse));
@@ -220,13 +203,13 @@ static geodec_status curvature_checks(const local *p, const double *curvature, d
     const double gm = geodec__largest(n2, p->g);
     geodec__verification_lower(n, p->g, p->riem, low);
     geodec__verification_symmetries(n, low, sym);
-    double scale = fmax(geodec__largest(n4, low), gm * p->least_riem), terms = 0;
+    double scale = fmax(geodec__largest(n4, low), gm * p->least.riem), terms = 0;
     if (p->gamma && p->dgamma) {
         const double c = geodec__largest(n3, p->gamma);
         terms = geodec__largest(n4, p->dgamma) + (double)n * c * c;
         GEODEC_TRY(geodec_curvature_tensor((int32_t)n, p->gamma, p->dgamma, other, err));
         value[GEODEC_VERIFY_RIEMANN_FORMULA] =
-            gap(n4, p->riem, other, fmax(geodec__largest(n4, p->riem), fmax(p->least_riem, 1e-4 * terms)));
+            gap(n4, p->riem, other, fmax(geodec__largest(n4, p->riem), fmax(p->least.riem, 1e-4 * terms)));
         scale = fmax(scale, 1e-4 * gm * terms);
     }
     value[GEODEC_VERIFY_FIRST_PAIR] = ratio(sym[0], scale);
@@ -242,7 +225,7 @@ static geodec_status curvature_checks(const local *p, const double *curvature, d
                     for (int64_t d = 0; d < n; d++)
                         other[a * n3 + b * n2 + c * n + d] =
                             k * ((a == c) * p->g[b * n + d] - (a == d) * p->g[b * n + c]);
-        /* a flat space has no scale of its own but that of the terms */
+        /* a flat space has no scale but that of the terms */
         value[GEODEC_VERIFY_CLOSED_FORM] =
             gap(n4, p->riem, other, fmax(fabs(k) * gm, fmax(1e-4 * terms, k == 0 && terms == 0 ? 1 : 0)));
     }
@@ -256,22 +239,20 @@ static geodec_status point_checks(const local *p, const double *curvature, doubl
     geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
     GEODEC_TRY(metric_checks(p, value, err));
-    if (p->dg) value[GEODEC_VERIFY_DG_SYMMETRY] = pair_asymmetry(n, n, 1, p->dg, p->least_dg);
-    if (p->gamma) value[GEODEC_VERIFY_GAMMA_SYMMETRY] = pair_asymmetry(1, n, n, p->gamma, p->least_gamma);
+    if (p->dg) value[GEODEC_VERIFY_DG_SYMMETRY] = pair_asymmetry(n, n, 1, p->dg, p->least.dg);
+    if (p->gamma) value[GEODEC_VERIFY_GAMMA_SYMMETRY] = pair_asymmetry(1, n, n, p->gamma, p->least.gamma);
     if (p->dg && p->gamma)
         value[GEODEC_VERIFY_COMPATIBILITY] =
-            geodec__verification_compatibility(n, p->g, p->dg, p->gamma, p->least_dg, NULL);
-    if (p->dgamma) value[GEODEC_VERIFY_DGAMMA_SYMMETRY] = pair_asymmetry(n, n, n, p->dgamma, p->least_dgamma);
+            geodec__verification_compatibility(n, p->g, p->dg, p->gamma, p->least.dg, NULL);
+    if (p->dgamma) value[GEODEC_VERIFY_DGAMMA_SYMMETRY] = pair_asymmetry(n, n, n, p->dgamma, p->least.dgamma);
     if (p->riem) GEODEC_TRY(curvature_checks(p, curvature, value, err));
 done:
     return st;
 }
 
-/* ---- verdict
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- verdict ----------------------------------------------------------------------------------------------------- */
 
-/* first, second: whether the derivatives of g and of Gamma had to be taken by differences */
+/* first, second: whether the derivatives of g and of Gamma are differences */
 static geodec_status verdict(geodec_verification *v, bool first, bool second, double tolerance, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -310,18 +291,16 @@ done:
     return st;
 }
 
-/* ---- arrays
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Share of the largest value at any point below which a point has no scale of its own. */
+/* Share of the largest value at any point that is the least scale of a point. */
 #define LEAST 1e-6
 
 typedef struct arrays {
     const geodec_verification_field *f;
     const double *curvature;
     double *value;
-    double least_dg, least_gamma, least_dgamma, least_riem;
+    scales least;
 } arrays;
 
 static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
@@ -338,10 +317,7 @@ static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
         .riem = f->riem ? f->riem + p * n4 : NULL,
         .ricci = f->ricci ? f->ricci + p * n2 : NULL,
         .scalar = f->scalar ? f->scalar + p : NULL,
-        .least_dg = a->least_dg,
-        .least_gamma = a->least_gamma,
-        .least_dgamma = a->least_dgamma,
-        .least_riem = a->least_riem,
+        .least = a->least,
     };
     return point_checks(&l, a->curvature, a->value + p * GEODEC_VERIFY_CHECKS, err);
 }
@@ -380,23 +356,20 @@ geodec_status geodec_verification_arrays(const geodec_verification_field *f, con
     GEODEC_TRY(all_finite(f, err));
     arrays a = {.f = f, .curvature = o ? o->curvature : NULL, .value = v.value};
     const int64_t n3 = f->points * f->n * f->n * f->n, n4 = n3 * f->n;
-    if (f->dg) a.least_dg = LEAST * geodec__largest(n3, f->dg);
-    if (f->gamma) a.least_gamma = LEAST * geodec__largest(n3, f->gamma);
-    if (f->dgamma) a.least_dgamma = LEAST * geodec__largest(n4, f->dgamma);
-    if (f->riem) a.least_riem = LEAST * geodec__largest(n4, f->riem);
+    if (f->dg) a.least.dg = LEAST * geodec__largest(n3, f->dg);
+    if (f->gamma) a.least.gamma = LEAST * geodec__largest(n3, f->gamma);
+    if (f->dgamma) a.least.dgamma = LEAST * geodec__largest(n4, f->dgamma);
+    if (f->riem) a.least.riem = LEAST * geodec__largest(n4, f->riem);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", f->points, arrays_task, &a, err));
     GEODEC_TRY(verdict(&v, false, false, o ? o->tolerance : 0, err));
     if (!v.pass) GEODEC_TRY(geodec__verification_diagnose(f, a.curvature, &v, err));
-    *out = v;
-    v.value = NULL;
+    GEODEC_MOVE(*out, v);
 done:
     geodec_mem_free(v.value);
     return st;
 }
 
-/* ---- a space
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- a space ----------------------------------------------------------------------------------------------------- */
 
 typedef struct spaced {
     const geodec_space *s;
@@ -544,10 +517,8 @@ geodec_status geodec_verification_space(const geodec_space *s, int64_t points, c
     a.has_dg = s->at(s, x, NULL, probe, NULL, NULL) != GEODEC_UNSUPPORTED;
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", points, space_task, &a, err));
     GEODEC_TRY(verdict(&v, !a.has_dg, !s->dgamma, o->tolerance, err));
-    *out = v;
-    v.value = NULL;
+    GEODEC_MOVE(*out, v);
 done:
-    geodec_mem_free(v.value);
-    geodec_mem_free(probe);
+    GEODEC_FREE(v.value, probe);
     return st;
 }

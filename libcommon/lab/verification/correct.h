@@ -1,16 +1,16 @@
-/* Is this a Riemannian geometry? Checks of a metric, its derivatives, Christoffel symbols and curvature, point by
- * point, against each other, against finite differences where the metric is a function, and against the closed form
- * where the curvature is known; and when something does not fit, which other convention it would fit.
+/* Checks of a Riemannian geometry: a metric, its derivatives, Christoffel symbols and curvature, point by point,
+ * against each other, against finite differences where the metric is a function, and against the closed form where the
+ * curvature is known. For a field that fails, the convention that it fits is searched.
  *
  * Conventions of space.h: g[i][j]; dg[a][i][j] = d_a g_ij; gamma[i][j][k] = Gamma^k_ij; dgamma[c][i][j][k] = d_c
  * Gamma^k_ij; riem[a][b][c][d] = R^a_bcd with R^a_bcd = K (delta^a_c g_bd - delta^a_d g_bc) on constant curvature K.
  *
- * What every check compares, and the limit, is in the table geodec_verification_about. Deviations are relative: to the
+ * The table geodec_verification_abouts has the identity and the limit of every check. Deviations are relative to the
  * largest magnitude of the terms of the identity, so that a point where the terms vanish passes. The scale of the
- * symmetries of the lowered tensor is max |R_abcd|, but not less than 1e-4 of the terms that cancel in it (|g| |dgamma|
- * and n |g| |gamma|^2) where these are known: below that rounding is all that is seen. Nor is a scale less than 1e-6 of
- * the largest value at any point of given arrays, or, for differences of a space, than 1e-3 |g| / L and 1e-3 / L^2, L =
- * 1e3 fd_step the natural length of the chart. */
+ * symmetries of the lowered tensor is max |R_abcd|, but at least 1e-4 of the terms that cancel in it (|g| |dgamma| and
+ * n |g| |gamma|^2) where these are known, because below that only rounding remains. A scale is also at least 1e-6 of
+ * the largest value at any point of given arrays, and, for differences of a space, at least 1e-3 |g| / L and 1e-3 /
+ * L^2, where L = 1e3 fd_step is the natural length of the chart. */
 #ifndef GEODEC_LAB_VERIFICATION_CORRECT_H
 #define GEODEC_LAB_VERIFICATION_CORRECT_H
 
@@ -52,7 +52,7 @@ typedef struct geodec_verification_about {
 } geodec_verification_about;
 GEODEC_API extern const geodec_verification_about geodec_verification_abouts[GEODEC_VERIFY_CHECKS];
 
-/* Arrays of somebody; all but x and g may be NULL. Row-major with a leading [points]. */
+/* Borrowed arrays; all but x and g may be NULL. Row-major with a leading [points]. */
 typedef struct geodec_verification_field {
     int64_t points, n;
     const double *x;      /* [points][n] */
@@ -78,7 +78,7 @@ typedef struct geodec_verification {
     geodec_verification_result check[GEODEC_VERIFY_CHECKS];
     double *value; /* [points][GEODEC_VERIFY_CHECKS]; -1 where a check was not run */
     bool pass;
-    int32_t notes; /* what a failure probably is */
+    int32_t notes; /* probable causes of a failure */
     char note[GEODEC_VERIFY_NOTES][GEODEC_VERIFY_NOTE];
 } geodec_verification;
 GEODEC_API void geodec_verification_clear(geodec_verification *v);
@@ -129,7 +129,7 @@ GEODEC_API geodec_status geodec_verification_controls(uint64_t seed, geodec_veri
 
 /* The verification artifact. */
 GEODEC_API extern const geodec_kind geodec_verification_kind;
-/* Fills a new artifact; the caller commits. x [points][n]; subject: what was checked, for people. */
+/* Fills a new artifact; the caller commits. x [points][n]; subject: the name of the checked geometry. */
 GEODEC_API geodec_status geodec_verification_write(const geodec_verification *v, const double *x, const char *subject,
                                                    const geodec_verification_control *c, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;

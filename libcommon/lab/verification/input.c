@@ -17,7 +17,7 @@ bool geodec_verification_input_is_artifact(const char *path)
     return yes;
 }
 
-/* A dataset that may be missing: *out stays NULL. */
+/* Reads a dataset that may be missing: *out is then NULL. */
 static geodec_status optional(const char *path, const char *group, const char *name, int rank, int64_t points,
                               int64_t n, double **out, geodec_err *err)
 {
@@ -78,9 +78,8 @@ geodec_status geodec_verification_input_points(const geodec_metric *m, const geo
         for (int64_t i = 0; i < n; i++) mid[i] = 0.5 * (m->point[p * n + i] + m->point[m->knn_index[p * m->k] * n + i]);
         used += space->at(space, mid, NULL, NULL, NULL, NULL) == GEODEC_OK;
     }
-    *out = x;
+    GEODEC_MOVE(*out, x);
     *count = used;
-    x = NULL;
 done:
     geodec_mem_free(x);
     return st;
@@ -109,7 +108,6 @@ bool geodec_verification_input_curvature(const geodec_metric *m, double *k)
 
 void geodec_verification_input_clear(geodec_verification_input *a)
 {
-    double *const all[] = {a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar);
     memset(a, 0, sizeof *a);
 }

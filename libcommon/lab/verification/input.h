@@ -1,4 +1,4 @@
-/* What geodec-verify-geometry checks: the fields of any HDF5 file, or points of a metric. */
+/* Input of geodec-verify-geometry: the fields of any HDF5 file, or points of a metric. */
 #ifndef GEODEC_LAB_VERIFICATION_INPUT_H
 #define GEODEC_LAB_VERIFICATION_INPUT_H
 

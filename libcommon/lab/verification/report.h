@@ -1,4 +1,4 @@
-/* What a verification found, as text, JSON and a table. */
+/* Reports of a verification: text, JSON and a table. */
 #ifndef GEODEC_LAB_VERIFICATION_REPORT_H
 #define GEODEC_LAB_VERIFICATION_REPORT_H
 

@@ -12,7 +12,7 @@ double geodec__verification_compatibility(int64_t n, const double *g, const doub
 void geodec__verification_lower(int64_t n, const double *g, const double *riem, double *low);
 /* The four symmetries of a lowered tensor: first pair, last pair, exchange, first Bianchi; absolute. */
 void geodec__verification_symmetries(int64_t n, const double *low, double out[4]);
-/* Notes on a field of which checks failed. */
+/* Adds notes on a field that failed. */
 geodec_status geodec__verification_diagnose(const geodec_verification_field *f, const double *curvature,
                                             geodec_verification *v, geodec_err *err) GEODEC_MUST_USE;
 

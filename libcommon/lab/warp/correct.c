@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "geometry/geodesic.h"
 #include "geometry/space_warped.h"
@@ -37,19 +36,14 @@ typedef struct run {
     uint8_t *lost; /* [facts] broken down without any warp */
 } run;
 
-/* ---- pieces -------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 static int64_t nearest(const run *r, int64_t p)
 {
     int64_t best = -1;
     double least = INFINITY;
     for (int64_t i = 0; i < r->points; i++) {
-        double d = 0;
-        for (int64_t a = 0; a < r->n; a++) {
-            const double u = r->point[i * r->n + a] - r->point[p * r->n + a];
-            d += u * u;
-        }
+        const double d = geodec__gap2(r->n, r->point + i * r->n, r->point + p * r->n);
         if (i != p && d > 0 && d < least) {
             least = d;
             best = i;
@@ -58,7 +52,7 @@ static int64_t nearest(const run *r, int64_t p)
     return best;
 }
 
-/* Length of y - x in the metric at their middle; *fine = there is one. */
+/* Length of y - x in the metric at their middle; *fine: the metric is defined there. */
 static geodec_status distance(const geodec_space *s, const double *x, const double *y, double *d, bool *fine,
                               geodec_err *err)
 {
@@ -131,8 +125,7 @@ done:
     return st;
 }
 
-/* ---- one fact -----------------------------------------------------------------------------------------------------
- */
+/* ---- one fact ---------------------------------------------------------------------------------------------------- */
 
 typedef struct holdout {
     double v[N_MAX], end[N_MAX], before;
@@ -148,12 +141,9 @@ static geodec_status fact_cells(const run *r, int64_t f, const double *v, const 
     const geodec_warp_options *o = r->o;
     const int64_t n = r->n;
     const double *q = r->point + w->query[f] * n, *t = w->target + f * n;
-    double direction[N_MAX], extent = 0, after[N_MAX];
-    for (int64_t i = 0; i < n; i++) {
-        direction[i] = t[i] - q[i];
-        extent += (end[i] - q[i]) * (end[i] - q[i]);
-    }
-    extent = sqrt(extent);
+    const double extent = sqrt(geodec__gap2(n, end, q));
+    double direction[N_MAX], after[N_MAX];
+    for (int64_t i = 0; i < n; i++) direction[i] = t[i] - q[i];
     for (int64_t c = 0; c < w->cells; c++) {
         const double alpha = o->alpha[c / 2 / o->widths], sigma = extent * o->width[c / 2 % o->widths];
         const double *centre = c % 2 == GEODEC_WARP_QUERY ? q : t;
@@ -169,9 +159,7 @@ static geodec_status fact_cells(const run *r, int64_t f, const double *v, const 
         for (int64_t h = 0; h < w->holdouts; h++) {
             const int64_t p = w->holdout[f * w->holdouts + h], at = (c * w->facts + f) * w->holdouts + h;
             const double *x = r->point + p * n;
-            double away = 0;
-            for (int64_t i = 0; i < n; i++) away += (x[i] - centre[i]) * (x[i] - centre[i]);
-            w->away[at] = sqrt(away) / sigma;
+            w->away[at] = sqrt(geodec__gap2(n, x, centre)) / sigma;
             w->spillover[at] = w->shift[at] = -1;
             if (!hold[h].fine) continue;
             GEODEC_TRY(shoot(r, &s.base, x, hold[h].v, after, &fine, xs, err));
@@ -224,13 +212,11 @@ static geodec_status fact_task(void *ctx, int64_t f, geodec_err *err)
     }
     GEODEC_TRY(fact_cells(r, f, v, end, hold, xs, err));
 done:
-    geodec_mem_free(xs);
-    geodec_mem_free(hold);
+    GEODEC_FREE(xs, hold);
     return st;
 }
 
-/* ---- aggregates ---------------------------------------------------------------------------------------------------
- */
+/* ---- aggregates -------------------------------------------------------------------------------------------------- */
 
 static geodec_estimate complement(geodec_estimate e)
 {
@@ -273,9 +259,7 @@ static geodec_status p95_of(const run *r, int64_t c, double radius, geodec_estim
         out->high = geodec_stats_percentile(got, each, 0.975);
     }
 done:
-    geodec_mem_free(values);
-    geodec_mem_free(each);
-    geodec_mem_free(index);
+    GEODEC_FREE(values, each, index);
     return st;
 }
 
@@ -298,8 +282,7 @@ static geodec_status aggregate(const run *r, int64_t c, geodec_err *err)
     const bool zero = r->o->alpha[c / 2 / r->o->widths] == 0;
     geodec_warp_cell *cell = &w->cell[c];
     double *num = NULL, *den = NULL;
-    GEODEC_NEW(num, facts);
-    GEODEC_NEW(den, facts);
+    GEODEC_NEW_EACH(facts, num, den);
     for (int pass = 0; pass < 2; pass++) {
         const double *after = (pass ? w->after_warped : w->after) + c * facts;
         for (int64_t f = 0; f < facts; f++) {
@@ -340,13 +323,11 @@ static geodec_status aggregate(const run *r, int64_t c, geodec_err *err)
         cell->broken == 0 && cell->reduction.value >= 0.5 && cell->spills[2] > 0 && cell->spill_p95[2].value <= 0.05;
     w->passes += cell->pass ? 1 : 0;
 done:
-    geodec_mem_free(num);
-    geodec_mem_free(den);
+    GEODEC_FREE(num, den);
     return st;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------
- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static geodec_status check(const geodec_space *s, int64_t points, const geodec_warp_options *o, geodec_err *err)
 {
@@ -380,17 +361,12 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
     w.cells = o->strengths * o->widths * GEODEC_WARP_PLACES;
     GEODEC_NEW(w.query, w.facts);
     GEODEC_NEW(w.holdout, w.facts * w.holdouts);
-    GEODEC_NEW(w.velocity, w.facts * w.n);
-    GEODEC_NEW(w.target, w.facts * w.n);
+    GEODEC_NEW_EACH(w.facts * w.n, w.velocity, w.target);
     GEODEC_NEW(w.before, w.facts);
-    GEODEC_NEW(w.after, w.cells * w.facts);
-    GEODEC_NEW(w.after_warped, w.cells * w.facts);
-    GEODEC_NEW(w.spillover, w.cells * w.facts * w.holdouts);
-    GEODEC_NEW(w.shift, w.cells * w.facts * w.holdouts);
-    GEODEC_NEW(w.away, w.cells * w.facts * w.holdouts);
+    GEODEC_NEW_EACH(w.cells * w.facts, w.after, w.after_warped);
+    GEODEC_NEW_EACH(w.cells * w.facts * w.holdouts, w.spillover, w.shift, w.away);
     GEODEC_NEW(w.cell, w.cells);
-    GEODEC_NEW(r.lost, w.facts);
-    GEODEC_NEW(ones, w.facts);
+    GEODEC_NEW_EACH(w.facts, r.lost, ones);
     const int64_t size = sizeof(double), held = w.holdouts * size;
     const geodec_sweep_result result[] = {{w.query, 1, size},           {w.holdout, 1, held},
                                           {w.velocity, 1, w.n * size},  {w.target, 1, w.n * size},
@@ -414,12 +390,10 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
         w.cell[c].broken += lost;
     }
 give:
-    *out = w;
-    w = (geodec_warp){0};
+    GEODEC_MOVE(*out, w);
 done:
     geodec_warp_clear(&w);
-    geodec_mem_free(r.lost);
-    geodec_mem_free(ones);
+    GEODEC_FREE(r.lost, ones);
     return st;
 }
 
@@ -450,8 +424,7 @@ done:
 
 void geodec_warp_clear(geodec_warp *w)
 {
-    void *const all[] = {w->query,        w->holdout,   w->velocity, w->target, w->before, w->after,
-                         w->after_warped, w->spillover, w->shift,    w->away,   w->cell};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    GEODEC_FREE(w->query, w->holdout, w->velocity, w->target, w->before, w->after, w->after_warped, w->spillover,
+                w->shift, w->away, w->cell);
     *w = (geodec_warp){0};
 }

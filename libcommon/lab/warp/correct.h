@@ -8,11 +8,11 @@
  * ("query") or around t ("target"), along the Euclidean direction from q to t, its width a multiple of the path's
  * extent in the chart. The path is shot again from q with the same velocity.
  *
- * Distances are taken in the metric before the warp, before and after, at the middle of the two points; the figures in
- * the warped metric are given too. Holdouts are other points with a path towards their own nearest neighbour, of the
- * same length; their spillover is |e_after - e_before| / e_before for the distance e of the path's end to that
- * neighbour, and their shift the distance of the two ends over `length`. They count when they lie farther from the
- * centre of the warp than a number of widths.
+ * Distances before and after are taken in the unwarped metric at the middle of the two points; the figures in the
+ * warped metric are given too. Holdouts are other points with a path towards their own nearest neighbour, of the same
+ * length; their spillover is |e_after - e_before| / e_before for the distance e of the path's end to that neighbour,
+ * and their shift the distance of the two ends over `length`. They count when they lie farther from the centre of the
+ * warp than a number of widths.
  *
  * Controls: alpha = 0 is part of every run and must give exactly no change; a null cloud is another metric; the unit
  * sphere and flat space, where targets are known in closed form, are run with the same options by the tool. A path that
@@ -89,7 +89,7 @@ GEODEC_API geodec_status geodec_warp_write(const geodec_warp *field, const geode
                                            const geodec_warp_options *o, geodec_artifact *a,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-/* Logs the figures in words; what: the name of the space. */
+/* Logs the figures in words; what: name of the space. */
 GEODEC_API void geodec_warp_say(const geodec_hooks *hooks, const char *what, const geodec_warp *w,
                                 const geodec_warp_options *o);
 

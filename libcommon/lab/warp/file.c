@@ -91,11 +91,8 @@ static const geodec_extent extents[] = {
     {"R", .plus = GEODEC_WARP_RADII}, {"F", IN(field.facts)}, {"H", IN(field.holdouts)}};
 
 const geodec_kind geodec_warp_kind = {
-    .name = "warp",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-warp",
-    .purpose = "what a local warp of the metric does to a geodesic that should be redirected, and to others",
+    GEODEC_ABOUT("warp", 1, 0, "geodec-warp",
+                 "what a local warp of the metric does to a geodesic that should be redirected, and to others"),
     GEODEC_TABLES(fields, attrs, extents),
 };
 
@@ -137,22 +134,16 @@ done:
     return st;
 }
 
-static double largest(const geodec_warp *w, const geodec_warp_options *o)
-{
-    double best = -INFINITY;
-    for (int64_t c = 0; c < w->cells; c++)
-        if (o->alpha[c / 2 / o->widths] != 0) best = fmax(best, w->cell[c].reduction.value);
-    return best;
-}
-
 void geodec_warp_say(const geodec_hooks *hooks, const char *what, const geodec_warp *w, const geodec_warp_options *o)
 {
+    const geodec_warp_cell *best = best_of(w, o);
     int64_t broken = 0;
     for (int64_t i = 0; i < w->cells; i++) broken += w->cell[i].broken > 0 ? 1 : 0;
     geodec_hooks_log(
         hooks, GEODEC_LOG_INFO,
         "%-6s %lld facts, targets %.3g [%.3g, %.3g] off: best reduction %.1f %%, %lld of %lld cells pass, %lld "
         "diverged",
-        what, (long long)w->facts, w->before_mean.value, w->before_mean.low, w->before_mean.high, 100 * largest(w, o),
-        (long long)w->passes, (long long)(w->cells - 2 * o->widths), (long long)broken);
+        what, (long long)w->facts, w->before_mean.value, w->before_mean.low, w->before_mean.high,
+        100 * (best ? best->reduction.value : -INFINITY), (long long)w->passes, (long long)(w->cells - 2 * o->widths),
+        (long long)broken);
 }

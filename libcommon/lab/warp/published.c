@@ -1,4 +1,3 @@
-/* The published warp, fast: see warp.h. */
 #include "lab/warp/published.h"
 
 #include "base/mem.h"
@@ -26,11 +25,10 @@ struct geodec_warp_published {
     double *gamma;      /* [samples][packed] of the table that is not warped */
     double *first;      /* [samples][packed] of the manifold */
     double *unit;       /* [samples][n][n] the accessor at the samples */
-    double *inner2;     /* [samples] within sqrt of this a point's nearest sample is surely this one */
+    double *inner2;     /* [samples] a point within the square root of this has this sample as its nearest */
 };
 
-/* ---- symbols ------------------------------------------------------------------------------------------------------
- */
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
 /* Pairs i <= j, k last; packed was zero. */
 static void pack(int64_t n, int64_t ld, const double *gamma, double *packed)
@@ -70,8 +68,7 @@ done:
 
 static int64_t symbols_scratch(int64_t n) { return 2 * n * n + n * n * n; }
 
-/* ---- what all facts share -----------------------------------------------------------------------------------------
- */
+/* ---- shared by all facts ---------------------------------------------------------------------------------------- */
 
 static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
 {
@@ -94,14 +91,8 @@ static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
     pack(n, w->ld, w->m->gamma + p * n * n * n, w->first + p * w->packed);
     GEODEC_TRY(geodec_harness_g_at(w->m, w->m->point + p * n, w->unit + p * n * n, err));
     double least = INFINITY;
-    for (int64_t o = 0; o < w->samples; o++) {
-        double d2 = 0;
-        for (int64_t i = 0; i < n; i++) {
-            const double u = w->m->point[p * n + i] - w->m->point[o * n + i];
-            d2 += u * u;
-        }
-        if (o != p && d2 < least) least = d2;
-    }
+    for (int64_t o = 0; o < w->samples; o++)
+        if (o != p) least = fmin(least, geodec__gap2(n, w->m->point + p * n, w->m->point + o * n));
     w->inner2[p] = 0.25 * (1 - 1e-9) * least;
 done:
     geodec_mem_free(scratch);
@@ -123,17 +114,14 @@ geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geo
                                  .kernels = geodec__harness_kernels_best()};
     w->packed = w->ld * n * (n + 1) / 2;
     GEODEC_NEW(w->x, s * t * n);
-    GEODEC_NEW(w->g, s * t * n * n);
-    GEODEC_NEW(w->v, s * t * n * n);
+    GEODEC_NEW_EACH(s * t * n * n, w->g, w->v);
     GEODEC_NEW(w->d, s * t * n);
-    GEODEC_NEW(w->gamma, s * w->packed);
-    GEODEC_NEW(w->first, s * w->packed);
+    GEODEC_NEW_EACH(s * w->packed, w->gamma, w->first);
     GEODEC_NEW(w->unit, s * n * n);
     GEODEC_NEW(w->inner2, s);
     GEODEC_TRY(geodec_harness_field_init(&w->field, s, n, m->point, m->g, warp_sigma, false, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: stencil of sample", s, stencil_task, w, err));
-    *out = w;
-    w = NULL;
+    GEODEC_MOVE(*out, w);
 done:
     geodec_warp_published_destroy(w);
     return st;
@@ -143,19 +131,16 @@ void geodec_warp_published_destroy(geodec_warp_published *w)
 {
     if (!w) return;
     geodec_harness_field_clear(&w->field);
-    double *const all[] = {w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(w);
+    GEODEC_FREE(w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2, w);
 }
 
-/* ---- one fact's warp ----------------------------------------------------------------------------------------------
- */
+/* ---- one fact's warp --------------------------------------------------------------------------------------------- */
 
 typedef struct fact {
     const geodec_warp_published *w;
     const geodec_warp_published_config *c;
     const double *centre;
-    double dir[N_MAX];    /* w of warp.h; all zero for a target that is the query */
+    double dir[N_MAX];    /* w of published.h; all zero for a target that is the query */
     uint8_t *known;       /* [samples] 1: metric of the sample there, 2: symbols too */
     double *g;            /* [samples][n][n] */
     double *gamma;        /* [samples][packed] */
@@ -261,8 +246,7 @@ static geodec_status warped_at(const fact *f, int64_t at, double *out, bool *sam
 {
     const int64_t n = f->w->n;
     const double *x = f->w->x + at * n;
-    double r2 = 0;
-    for (int64_t i = 0; i < n; i++) r2 += (x[i] - f->centre[i]) * (x[i] - f->centre[i]);
+    const double r2 = geodec__gap2(n, x, f->centre);
     if (f->c->variant == GEODEC_PUBLISHED_WARP_V2) return second_kind(f, at, r2, out, same, err);
     *same = false;
     return first_kind(f, at, r2, out, err);
@@ -308,8 +292,7 @@ done:
     return st;
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------------------
- */
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
 
 static void accel(int64_t n, int64_t ld, const double *packed, const double *v, double *a)
 {
@@ -321,7 +304,8 @@ static void accel(int64_t n, int64_t ld, const double *packed, const double *v, 
         }
 }
 
-/* geodec_harness_field_nearest, which sums in an order of its own, asked only where rounding could decide. */
+/* The nearest sample. Where rounding could decide, geodec_harness_field_nearest does: it sums in the harness's order.
+ */
 static int64_t nearest(const geodec_warp_published *w, const double *y)
 {
     enum { BLOCK = 512 };
@@ -350,10 +334,7 @@ static int64_t nearest(const geodec_warp_published *w, const double *y)
 static geodec_status visit(const geodec_warp_published *w, fact *f, const double *y, int64_t *cell,
                            const double **gamma, geodec_err *err)
 {
-    const double *s = w->m->point + *cell * w->n;
-    double d2 = 0;
-    for (int64_t i = 0; i < w->n; i++) d2 += (y[i] - s[i]) * (y[i] - s[i]);
-    if (!(d2 < w->inner2[*cell])) *cell = nearest(w, y);
+    if (!(geodec__gap2(w->n, y, w->m->point + *cell * w->n) < w->inner2[*cell])) *cell = nearest(w, y);
     if (f) return sample_symbols(f, *cell, gamma, err);
     *gamma = w->first + *cell * w->packed;
     return GEODEC_OK;
@@ -397,8 +378,7 @@ done:
     return st;
 }
 
-/* ---- before -------------------------------------------------------------------------------------------------------
- */
+/* ---- before ------------------------------------------------------------------------------------------------------ */
 
 struct geodec_warp_published_before {
     const geodec_warp_published *w;
@@ -462,8 +442,7 @@ geodec_status geodec_warp_published_prepare(const geodec_warp_published *w, cons
     GEODEC_TRY(geodec__warp_begin(w->m, draws, &b->shape, err));
     GEODEC_NEW(b->holdout, draws->facts * draws->holdouts);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: paths of fact", draws->facts, before_task, b, err));
-    *out = b;
-    b = NULL;
+    GEODEC_MOVE(*out, b);
 done:
     geodec_warp_published_release(b);
     return st;
@@ -473,12 +452,10 @@ void geodec_warp_published_release(geodec_warp_published_before *b)
 {
     if (!b) return;
     geodec_warp_published_clear(&b->shape);
-    geodec_mem_free(b->holdout);
-    geodec_mem_free(b);
+    GEODEC_FREE(b->holdout, b);
 }
 
-/* ---- run ----------------------------------------------------------------------------------------------------------
- */
+/* ---- run --------------------------------------------------------------------------------------------------------- */
 
 typedef struct running {
     const geodec_warp_published_before *b;
@@ -530,11 +507,7 @@ static geodec_status fact_task(void *ctx, int64_t at, geodec_err *err)
         r->o->spillover[k] = warp_spill(b->holdout[k], after);
     }
 done:
-    geodec_mem_free(f.known);
-    geodec_mem_free(f.g);
-    geodec_mem_free(f.gamma);
-    geodec_mem_free(f.at);
-    geodec_mem_free(f.scratch);
+    GEODEC_FREE(f.known, f.g, f.gamma, f.at, f.scratch);
     return st;
 }
 
@@ -548,20 +521,13 @@ geodec_status geodec_warp_published_run(const geodec_warp_published *w, const ge
         GEODEC_THROW(GEODEC_INVAL, "paths were prepared for %lld steps of %g", (long long)b->steps, b->dl);
     if (!(c->extent > 0) || !isfinite(c->extent) || !isfinite(c->alpha))
         GEODEC_THROW(GEODEC_RANGE, "alpha %g, extent %g", c->alpha, c->extent);
-    o = (geodec_warp_published_outcome){.facts = b->draws.facts, .holdouts = b->draws.holdouts};
-    GEODEC_NEW(o.target, o.facts);
-    GEODEC_NEW(o.neighbour, o.facts);
-    GEODEC_NEW(o.pre, o.facts);
-    GEODEC_NEW(o.post, o.facts);
-    GEODEC_NEW(o.spillover, o.facts * o.holdouts);
-    GEODEC_NEW(o.used, o.facts * o.holdouts);
+    GEODEC_TRY(geodec__warp_outcome(b->draws.facts, b->draws.holdouts, &o, err));
     memcpy(o.target, b->shape.target, (size_t)o.facts * sizeof *o.target);
     memcpy(o.neighbour, b->shape.neighbour, (size_t)o.facts * sizeof *o.neighbour);
     running r = {.b = b, .c = c, .o = &o};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: fact", o.facts, fact_task, &r, err));
     GEODEC_TRY(geodec__warp_summary(&o, err));
-    *out = o;
-    o = (geodec_warp_published_outcome){0};
+    GEODEC_MOVE(*out, o);
 done:
     geodec_warp_published_clear(&o);
     return st;

@@ -12,10 +12,10 @@
  * the relative change of the error of paths from holdout points (those outside 2 extent in v1, 1.5 extent in v2), all
  * of them towards one point, the query's neighbour a quarter of the cloud away.
  *
- * What is wrong with it, and stays so here: before, errors are measured with the smoothed accessor; afterwards with the
+ * Its defects are kept here. Errors before the warp are measured with the smoothed accessor; afterwards with the
  * nearest sample of a table smoothed once more, so that alpha = 0 already "spills" and all of v2's spillover is of that
  * kind. v1's factor is 0 at the injected point and 1 far away. Targets are several path lengths off. Symbols are
- * constant in a cell, where paths may blow up: figures become NaN. lab/warp/correct.h has the experiment done right.
+ * constant in a cell, where paths may diverge: figures become NaN. lab/warp/correct.h has the corrected experiment.
  *
  * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_LAB_WARP_PUBLISHED_H
@@ -42,7 +42,7 @@ typedef struct geodec_warp_published_config {
     double dl;            /* 0.1 */
 } geodec_warp_published_config;
 
-/* Aggregates as the harness forms them: NaN where a value is; the *_finite ones leave such facts and holdouts out. p95
+/* Aggregates of the harness: NaN where a value is NaN; the *_finite ones leave such facts and holdouts out. p95
  * by linear interpolation. */
 typedef struct geodec_warp_published_summary {
     double pre_mean, post_mean, improvement, spill_mean, spill_p95;
@@ -61,7 +61,8 @@ typedef struct geodec_warp_published_outcome {
 } geodec_warp_published_outcome;
 GEODEC_API void geodec_warp_published_clear(geodec_warp_published_outcome *o);
 
-/* ---- fast: computes once what the facts of a manifold share ----------------------------------------------------- */
+/* ---- the experiment: computes once the parts that all facts share
+ * ------------------------------------------------------ */
 typedef struct geodec_warp_published geodec_warp_published;
 /* m stays the caller's and must outlive it. GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
@@ -101,30 +102,19 @@ typedef struct geodec_warp_published_row {
 } geodec_warp_published_row;
 
 enum { GEODEC_PUBLISHED_WARP_ROWS = 4 + 32 + 32 };
-/* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]. The grids use the first 20 and 32 facts of the draws, or
- * as many as there are (the harness drew others for them, from another seed). */
+/* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]; with `one`, that configuration alone: row [1]. The grids
+ * use the first 20 and 32 facts of the draws, or as many as there are (the harness drew others for them, from another
+ * seed). */
 GEODEC_API geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m,
-                                                     const geodec_warp_published_draws *draws, geodec_pool *pool,
+                                                     const geodec_warp_published_draws *draws,
+                                                     const geodec_warp_published_config *one, geodec_pool *pool,
                                                      const geodec_hooks *hooks, geodec_warp_published_row *row,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* One configuration. */
-GEODEC_API geodec_status geodec_warp_published_one(const geodec_harness_manifold *m,
-                                                   const geodec_warp_published_draws *draws,
-                                                   const geodec_warp_published_config *c, geodec_pool *pool,
-                                                   const geodec_hooks *hooks, geodec_warp_published_row *row,
-                                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* The artifact of the published mode; m and draws for its sizes. */
 GEODEC_API extern const geodec_kind geodec_warp_published_kind;
 GEODEC_API geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows,
                                                      int64_t samples, int64_t n, geodec_artifact *a,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-
-/* ---- plain: the harness's steps in its order, the whole table for every fact; the reference for the fast one ---- */
-GEODEC_API geodec_status geodec_warp_published_plain(const geodec_harness_manifold *m,
-                                                     const geodec_warp_published_draws *draws,
-                                                     const geodec_warp_published_config *c,
-                                                     geodec_warp_published_outcome *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

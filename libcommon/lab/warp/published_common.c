@@ -1,4 +1,4 @@
-/* What both computations of the published warp share: neighbours, masks, lengths, aggregates. */
+/* Neighbours, masks, lengths and aggregates of the published warp. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
 #include "lab/warp/published_internal.h"
@@ -26,13 +26,6 @@ done:
     return st;
 }
 
-static double distance2(int64_t n, const double *a, const double *b)
-{
-    double s = 0;
-    for (int64_t i = 0; i < n; i++) s += (a[i] - b[i]) * (a[i] - b[i]);
-    return s;
-}
-
 /* Number of the sample that has `rank` others nearer to q (q itself is one); ties by index. */
 static int64_t ranked(const geodec_harness_manifold *m, int64_t q, int64_t rank, const double *d2)
 {
@@ -45,27 +38,31 @@ static int64_t ranked(const geodec_harness_manifold *m, int64_t q, int64_t rank,
     return q;
 }
 
+geodec_status geodec__warp_outcome(int64_t facts, int64_t holdouts, geodec_warp_published_outcome *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *o = (geodec_warp_published_outcome){.facts = facts, .holdouts = holdouts};
+    GEODEC_NEW_EACH(facts, o->target, o->neighbour, o->pre, o->post);
+    GEODEC_NEW_EACH(facts * holdouts, o->spillover, o->used);
+done:
+    return st;
+}
+
 geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
                                  geodec_warp_published_outcome *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_warp_published_outcome o = {.facts = draws->facts, .holdouts = draws->holdouts};
+    geodec_warp_published_outcome o;
     double *d2 = NULL;
-    GEODEC_NEW(o.target, o.facts);
-    GEODEC_NEW(o.neighbour, o.facts);
-    GEODEC_NEW(o.pre, o.facts);
-    GEODEC_NEW(o.post, o.facts);
-    GEODEC_NEW(o.spillover, o.facts * o.holdouts);
-    GEODEC_NEW(o.used, o.facts * o.holdouts);
+    GEODEC_TRY(geodec__warp_outcome(draws->facts, draws->holdouts, &o, err));
     GEODEC_NEW(d2, m->samples);
     for (int64_t f = 0; f < o.facts; f++) {
         const double *q = m->point + draws->query[f] * m->n;
-        for (int64_t p = 0; p < m->samples; p++) d2[p] = distance2(m->n, m->point + p * m->n, q);
+        for (int64_t p = 0; p < m->samples; p++) d2[p] = geodec__gap2(m->n, m->point + p * m->n, q);
         o.target[f] = ranked(m, draws->query[f], m->samples / 2, d2);
         o.neighbour[f] = ranked(m, draws->query[f], m->samples / 4, d2);
     }
-    *out = o;
-    o = (geodec_warp_published_outcome){0};
+    GEODEC_MOVE(*out, o);
 done:
     geodec_warp_published_clear(&o);
     geodec_mem_free(d2);
@@ -74,12 +71,7 @@ done:
 
 void geodec_warp_published_clear(geodec_warp_published_outcome *o)
 {
-    geodec_mem_free(o->target);
-    geodec_mem_free(o->neighbour);
-    geodec_mem_free(o->pre);
-    geodec_mem_free(o->post);
-    geodec_mem_free(o->spillover);
-    geodec_mem_free(o->used);
+    GEODEC_FREE(o->target, o->neighbour, o->pre, o->post, o->spillover, o->used);
     *o = (geodec_warp_published_outcome){0};
 }
 
@@ -87,7 +79,7 @@ bool geodec__warp_uses(const geodec_harness_manifold *m, const geodec_warp_publi
                        int64_t target, int64_t holdout)
 {
     if (holdout == query || holdout == target) return false;
-    const double d2 = distance2(m->n, m->point + holdout * m->n, m->point + query * m->n);
+    const double d2 = geodec__gap2(m->n, m->point + holdout * m->n, m->point + query * m->n);
     if (c->variant == GEODEC_PUBLISHED_WARP_V1) return !(d2 < 2 * c->extent * (2 * c->extent));
     return !(sqrt(d2) < 1.5 * c->extent);
 }

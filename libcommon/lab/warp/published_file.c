@@ -26,42 +26,45 @@ done:
     return st;
 }
 
-static void grid_rows(geodec_warp_published_row *row, geodec_warp_published_grid grid, const double *alpha,
-                      const double *extent)
-{
-    const double dl[2] = {0.05, 0.1};
-    for (int i = 0; i < 32; i++)
-        row[i] = (geodec_warp_published_row){.grid = grid,
-                                             .config = {.variant = grid == GEODEC_PUBLISHED_WARP_GRID1
-                                                                       ? GEODEC_PUBLISHED_WARP_V1
-                                                                       : GEODEC_PUBLISHED_WARP_V2,
-                                                        .alpha = alpha[i / 8],
-                                                        .extent = extent[i / 2 % 4],
-                                                        .steps = 16,
-                                                        .dl = dl[i % 2]}};
-}
+static const struct {
+    geodec_warp_published_variant variant;
+    double alpha[4], extent[4];
+} grids[] = {{GEODEC_PUBLISHED_WARP_V1, {0.4, 0.7, 0.9, 0.99}, {0.3, 0.6, 1.2, 2.4}},
+             {GEODEC_PUBLISHED_WARP_V2, {0.1, 0.2, 0.3, 0.4}, {0.6, 0.9, 1.2, 1.8}}};
 
-geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
-                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_warp_published_row *row,
-                                          geodec_err *err)
+/* The configurations of all sweeps. */
+static void all_rows(geodec_warp_published_row *row)
 {
-    static const double alpha1[4] = {0.4, 0.7, 0.9, 0.99}, sigma[4] = {0.3, 0.6, 1.2, 2.4},
-                        alpha2[4] = {0.1, 0.2, 0.3, 0.4}, radius[4] = {0.6, 0.9, 1.2, 1.8};
-    geodec_status st = GEODEC_OK;
-    geodec_warp_published *w = NULL;
-    const int64_t facts[GEODEC_PUBLISHED_WARP_GRIDS] = {draws->facts, draws->facts < 20 ? draws->facts : 20,
-                                                        draws->facts < 32 ? draws->facts : 32};
     for (int i = 0; i < 4; i++)
-        row[i] = (geodec_warp_published_row){
+        *row++ = (geodec_warp_published_row){
             .grid = GEODEC_PUBLISHED_WARP_CROSS,
             .config = {.variant = i % 2 ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1,
                        .alpha = i >= 2 ? 0 : (i ? 0.35 : 0.7),
                        .extent = 1.2,
                        .steps = 16,
                        .dl = 0.1}};
-    grid_rows(row + 4, GEODEC_PUBLISHED_WARP_GRID1, alpha1, sigma);
-    grid_rows(row + 36, GEODEC_PUBLISHED_WARP_GRID2, alpha2, radius);
+    for (int g = 0; g < 2; g++)
+        for (int i = 0; i < 32; i++)
+            *row++ = (geodec_warp_published_row){.grid = g ? GEODEC_PUBLISHED_WARP_GRID2 : GEODEC_PUBLISHED_WARP_GRID1,
+                                                 .config = {grids[g].variant, grids[g].alpha[i / 8],
+                                                            grids[g].extent[i / 2 % 4], 16, i % 2 ? 0.1 : 0.05}};
+}
+
+geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                          const geodec_warp_published_config *one, geodec_pool *pool,
+                                          const geodec_hooks *hooks, geodec_warp_published_row *row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_warp_published *w = NULL;
+    const int64_t facts[GEODEC_PUBLISHED_WARP_GRIDS] = {draws->facts, draws->facts < 20 ? draws->facts : 20,
+                                                        draws->facts < 32 ? draws->facts : 32};
     GEODEC_TRY(geodec_warp_published_create(m, pool, hooks, &w, err));
+    if (one) {
+        *row = (geodec_warp_published_row){.grid = GEODEC_PUBLISHED_WARP_CROSS, .config = *one};
+        GEODEC_TRY(batch(w, draws, one->steps, one->dl, pool, hooks, row, 1, row->grid, err));
+        goto done;
+    }
+    all_rows(row);
     for (int g = 0; g < GEODEC_PUBLISHED_WARP_GRIDS; g++) {
         geodec_warp_published_draws d = *draws;
         d.facts = facts[g];
@@ -74,22 +77,7 @@ done:
     return st;
 }
 
-geodec_status geodec_warp_published_one(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
-                                        const geodec_warp_published_config *c, geodec_pool *pool,
-                                        const geodec_hooks *hooks, geodec_warp_published_row *row, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_warp_published *w = NULL;
-    *row = (geodec_warp_published_row){.grid = GEODEC_PUBLISHED_WARP_CROSS, .config = *c};
-    GEODEC_TRY(geodec_warp_published_create(m, pool, hooks, &w, err));
-    GEODEC_TRY(batch(w, draws, c->steps, c->dl, pool, hooks, row, 1, row->grid, err));
-done:
-    geodec_warp_published_destroy(w);
-    return st;
-}
-
-/* ---- the artifact -------------------------------------------------------------------------------------------------
- */
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
 typedef struct cell {
     double alpha, extent, dl, pre, improvement, spill_mean, spill_p95;
@@ -144,11 +132,8 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {{"C", IN(rows)}};
 
 const geodec_kind geodec_warp_published_kind = {
-    .name = "warp-ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-warp --mode ref",
-    .purpose = "the published curvature warp, both protocols, with the control of strength 0",
+    GEODEC_ABOUT("warp-ref", 1, 0, "geodec-warp --mode ref",
+                 "the published curvature warp, both protocols, with the control of strength 0"),
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"C", sizeof(cell), offsetof(report, cell), false},
     .first = "/alpha,/extent,/dl,/pre,/improvement,/spill_mean,/spill_p95,/facts,/spills,/nan_post,/nan_spill",

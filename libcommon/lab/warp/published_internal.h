@@ -1,4 +1,4 @@
-/* Shared by the two computations of the published warp. */
+/* Shared by the published warp and the plain computation that its test compares it with. */
 #ifndef GEODEC_LAB_WARP_PUBLISHED_INTERNAL_H
 #define GEODEC_LAB_WARP_PUBLISHED_INTERNAL_H
 
@@ -8,7 +8,10 @@ static const double warp_h = 1e-2, warp_sigma = 0.6; /* of the warped table, wha
 static const double warp_v1_floor = 1e-3, warp_v2_floor = 1e-6;
 
 geodec_status geodec__warp_check(int64_t samples, const geodec_warp_published_draws *draws, geodec_err *err);
-/* Arrays of the outcome with target and neighbour filled in. */
+/* Arrays of the outcome; all zero. *out is to be cleared on failure too. */
+geodec_status geodec__warp_outcome(int64_t facts, int64_t holdouts, geodec_warp_published_outcome *out,
+                                   geodec_err *err);
+/* The same with target and neighbour filled in. */
 geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
                                  geodec_warp_published_outcome *out, geodec_err *err);
 /* Whether a holdout of a fact takes part. */

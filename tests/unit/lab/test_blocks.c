@@ -45,7 +45,7 @@ Test(blocks, straight_texts_in_flat_space)
     for (int b = 0; b < 8; b++) {
         cr_assert_float_eq(r.error[GEODEC_BLOCKS_PERSISTENCE][b].value, 1, 1e-12);
         for (int p = GEODEC_BLOCKS_MEAN; p <= GEODEC_BLOCKS_ORACLE; p++)
-            cr_assert_lt(r.error[p][b].value, 1e-9, "%s", geodec_blocks_predictor_name((geodec_blocks_predictor)p));
+            cr_assert_lt(r.error[p][b].value, 1e-9, "%s", geodec_blocks_predictor_names[p]);
     }
     make(x, offset, text, 1);
     test_ok(geodec_blocks_run(&flat.base, &t, &split, &o, NULL, NULL, &r, &err), &err);

@@ -48,9 +48,8 @@ Test(consistency, a_metric_that_depends_on_the_place_is_found_and_its_controls_f
     const geodec_estimate *score = c.score;
     for (int m = GEODEC_CONSISTENT_SHUFFLED; m < GEODEC_CONSISTENT_METRICS; m++) {
         cr_assert_lt(score[m].high, score[GEODEC_CONSISTENT_FITTED].low, "%s %.3f, fitted %.3f",
-                     geodec_consistency_name((geodec_consistency_metric)m), score[m].value,
-                     score[GEODEC_CONSISTENT_FITTED].value);
-        cr_assert_gt(c.gain[m].low, 0.2, "%s", geodec_consistency_name((geodec_consistency_metric)m));
+                     geodec_consistency_names[m], score[m].value, score[GEODEC_CONSISTENT_FITTED].value);
+        cr_assert_gt(c.gain[m].low, 0.2, "%s", geodec_consistency_names[m]);
         cr_assert_float_eq(c.gain[m].value, c.score[GEODEC_CONSISTENT_FITTED].value - c.score[m].value, 1e-12);
     }
     geodec_consistency_clear(&c);
@@ -61,9 +60,8 @@ Test(consistency, where_the_metric_is_the_same_everywhere_its_controls_are_as_go
     make(1, 1);
     geodec_consistency c = run(0.4, NULL);
     for (int m = GEODEC_CONSISTENT_SHUFFLED; m < GEODEC_CONSISTENT_METRICS; m++)
-        cr_assert_lt(c.gain[m].high, 0.1, "%s: %.3f [%.3f, %.3f]",
-                     geodec_consistency_name((geodec_consistency_metric)m), c.gain[m].value, c.gain[m].low,
-                     c.gain[m].high);
+        cr_assert_lt(c.gain[m].high, 0.1, "%s: %.3f [%.3f, %.3f]", geodec_consistency_names[m], c.gain[m].value,
+                     c.gain[m].low, c.gain[m].high);
     cr_assert_gt(c.score[GEODEC_CONSISTENT_CONSTANT].value, 0.5);
     geodec_consistency_clear(&c);
 }

@@ -7,8 +7,8 @@
 #include "lab/divergence/measure.h"
 #include "lab/fisher/metric.h"
 #include "lab/substitution/measure.h"
-#include "lab/varadhan/ask.h"
-#include "lab/velocity/model.h"
+#include "lab/varadhan/cases.h"
+#include "lab/velocity/cases.h"
 #include "linalg/lapack.h"
 #include "support/support.h"
 
@@ -163,11 +163,12 @@ Test(model_states, next_states_from_layers_and_from_the_model)
     setting t;
     begin(&t);
     const int64_t row[] = {4, 25, 133};
-    geodec_initial_source source = {
-        .view = &t.s.view, .layer = t.layer, .n_layer = t.last, .model = &t.s, .split = &t.split};
-    geodec_velocity_initial_predictions p = {0};
+    geodec_velocity_cases *cases = geodec_mem_new(1, sizeof *cases);
+    geodec_velocity_predictions p = {0};
     double *embedded = geodec_mem_new(t.d, sizeof *embedded), y[N];
-    test_ok(geodec_velocity_initial_predict(&source, &t.chart, t.at, 3, row, &p, &err), &err);
+    cases->charts = (geodec_harness_charts){.view = t.s.view, .layer = t.layer, .n_layer = t.last, .source = t.s};
+    cases->split = t.split;
+    test_ok(geodec_velocity_predict(cases, &t.chart, t.at, 3, row, &p, &err), &err);
     for (int i = 0; i < 3; i++) {
         const int32_t best = best_token(&t, row[i]);
         test_ok(geodec_reference_embed(t.s.reference, &best, 1, embedded, &err), &err);
@@ -188,12 +189,13 @@ Test(model_states, next_states_from_layers_and_from_the_model)
             cr_assert(seen > 0 ? fabs(got - mean / seen) < 1e-12 : isnan(got));
         }
     }
-    geodec_velocity_initial_predictions_clear(&p);
-    source.model = NULL;
-    test_ok(geodec_velocity_initial_predict(&source, &t.chart, t.at, 3, row, &p, &err), &err);
+    geodec_velocity_predictions_clear(&p);
+    cases->charts.source.reference = NULL;
+    test_ok(geodec_velocity_predict(cases, &t.chart, t.at, 3, row, &p, &err), &err);
     cr_assert(p.view.end[GEODEC_INITIAL_LAYER_DELTA] && !p.view.end[GEODEC_INITIAL_EMBEDDING]);
-    geodec_velocity_initial_predictions_clear(&p);
+    geodec_velocity_predictions_clear(&p);
     geodec_mem_free(embedded);
+    geodec_mem_free(cases);
     end(&t);
 }
 
@@ -201,10 +203,15 @@ Test(model_states, queries_see_their_own_text_and_near_keys_are_the_nearest)
 {
     setting t;
     begin(&t);
-    const geodec_varadhan_source source = {.states = &t.s, .split = &t.split, .queries = 12, .seed = 7};
+    geodec_varadhan_cases *cases = geodec_mem_new(1, sizeof *cases);
+    cases->charts.source = t.s;
+    cases->split = t.split;
+    cases->columns = geodec_model_configuration(t.m)->n_head + 1;
+    cases->n_queries = 12;
+    cases->o.seed = 7;
     geodec_varadhan_asked g;
-    test_ok(geodec_varadhan_ask(&source, &t.chart, t.at, true, &g, &err), &err);
-    cr_assert(g.count == 12 && g.columns == geodec_model_configuration(t.m)->n_head + 1);
+    test_ok(geodec_varadhan_ask(cases, &t.chart, t.at, true, &g, &err), &err);
+    cr_assert_eq(g.count, 12);
     for (int64_t i = 0; i < g.count; i++) {
         const double *x = g.state + i * (1 + GEODEC_VARADHAN_KEYS) * N;
         int64_t row = 0, key[GEODEC_VARADHAN_KEYS];
@@ -227,6 +234,7 @@ Test(model_states, queries_see_their_own_text_and_near_keys_are_the_nearest)
         for (int64_t h = 0; h < g.columns; h++) cr_assert(g.weight[i * g.columns + h] >= 0);
     }
     geodec_varadhan_asked_clear(&g);
+    geodec_mem_free(cases);
     end(&t);
 }
 

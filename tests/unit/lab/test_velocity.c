@@ -93,10 +93,10 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
             cr_assert_gt(v.leak[s].low, 0.3);
         else
             cr_assert(v.leak[s].value == 0 && v.leak[s].low == 0 && v.leak[s].high == 0, "%s",
-                      geodec_velocity_initial_name((geodec_velocity_initial_surrogate)s));
+                      geodec_velocity_initial_names[s]);
         if (s != GEODEC_INITIAL_MEAN)
-            cr_assert_lt(fabs(v.unrelated[s].value), 0.25, "%s %g",
-                         geodec_velocity_initial_name((geodec_velocity_initial_surrogate)s), v.unrelated[s].value);
+            cr_assert_lt(fabs(v.unrelated[s].value), 0.25, "%s %g", geodec_velocity_initial_names[s],
+                         v.unrelated[s].value);
     }
     /* the turn is about 78 degrees, and the third coordinate turns back: what went before is no guide */
     cr_assert_lt(v.cosine[GEODEC_INITIAL_PREVIOUS][0].value, 0.3);
