@@ -1,13 +1,11 @@
-# Pages of docs/ that are made from the library's tables: schema pages from the kinds', the others from those of drafters,
-# tensor types and integrators; geodec.h and docs/manual/headers.md from the public headers; tables inside other pages by
-# scripts/docs-tables. They are committed; tests/cli/artifacts.bats finds stale ones.
+# Pages of docs/ that are made from the library's tables: schema pages from the kinds, the others from those of drafters,
+# tensor types and integrators; tables inside other pages by scripts/docs-tables. They are committed; tests/cli/artifacts.bats
+# finds stale ones.
 DOCS_PAGES := drafters tensor-types integrators
 DOCS_WITH_TABLES = $(shell grep -l "^<!-- table: " docs/*.md docs/manual/*.md)
 .PHONY: docs
 docs: $(B)/bin/geodec-info $(B)/tools.tsv
 	@mkdir -p docs/schema
-	$(Q)sh scripts/public-headers include $(PUBLIC_HEADERS) > libcommon/.geodec.h.tmp && mv libcommon/.geodec.h.tmp libcommon/geodec.h
-	$(Q)sh scripts/public-headers page $(PUBLIC_HEADERS) > docs/manual/.headers.tmp && mv docs/manual/.headers.tmp docs/manual/headers.md
 	$(Q)for p in $(DOCS_PAGES); do $< --$$p > docs/manual/.$$p.tmp && mv docs/manual/.$$p.tmp docs/manual/$$p.md || exit 1; done
 	$(Q)for f in $(DOCS_WITH_TABLES); do scripts/docs-tables $(B)/bin $$f > docs/.table.tmp && mv docs/.table.tmp $$f || exit 1; done
 	$(Q)for k in $$($< --kinds); do \

@@ -6,15 +6,15 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files of others. A target that calls another folder does not link: add it here.
-FUZZ_FOLDERS := base linalg io gguf tokenizer corpus model geometry verdict
-FUZZ_SRCS := $(foreach f,$(FUZZ_FOLDERS),$(patsubst %,libcommon/$f/%,$($f_SRCS)))
+FUZZ_FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model geometry chain
+FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
               -ffp-contract=off -fno-math-errno -pthread -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 
 # As in the asan profile: instrumented and unrolled at once the kernels take minutes to compile.
 build/fuzz/obj/libcommon/model/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
-build/fuzz/obj/libcommon/model/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
+build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
 # clang takes longer still for these; they see no bytes of a file, only numbers of a field that was checked.
 build/fuzz/obj/libcommon/geometry/rbf_kernel%.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
 build/fuzz/obj/%.o: %.c

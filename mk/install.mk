@@ -9,8 +9,6 @@ $(B)/man/%.1: $(B)/bin/% docs/man/common.h2m $(B)/tools.tsv
 	  help2man --no-info --name "$${name:-run a stage of Geodec}" --include docs/man/common.h2m --no-discard-stderr --output $@ $<
 
 # Looked at every time: PREFIX and the folders may be other ones than those of an earlier install.
-.PHONY: FORCE
-FORCE:
 $(B)/geodec.pc: mk/geodec.pc.in VERSION FORCE
 	@mkdir -p $(@D)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(libdir)|; s|@INCLUDEDIR@|$(includedir)|; s|@VERSION@|$(VERSION)|' $< > $@.tmp
@@ -24,15 +22,20 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 	@mkdir -p $(@D)
 	$(Q)awk -v shell=$* -f $^ > $@.tmp && mv $@.tmp $@
 
+# One header that includes all public ones.
+$(B)/geodec.h: scripts/public-headers $(PUBLIC_HEADERS) $(B)/objects.txt
+	$(Q)sh $< $(PUBLIC_HEADERS) > $@.tmp && mv $@.tmp $@
+
 DATA_MODELS := $(wildcard data/model/*.gguf)
-install: build man completion $(B)/geodec.pc
+install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
 	install -m 755 $(TOOL_BINS) $(B)/bin/geodec $(DESTDIR)$(bindir)
 	install -m 644 $(LIB_A) $(DESTDIR)$(libdir)
 	install -m 755 $(LIB_SO) $(DESTDIR)$(libdir)
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
-	for h in libcommon/geodec.h $(PUBLIC_HEADERS); do \
+	for h in $(PUBLIC_HEADERS); do \
 	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#libcommon/}); install -d $$d; install -m 644 $$h $$d; done
+	install -m 644 $(B)/geodec.h $(DESTDIR)$(includedir)/geodec
 	install -m 644 $(B)/geodec.pc $(DESTDIR)$(libdir)/pkgconfig
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(mandir)/man1
 	install -d $(DESTDIR)$(bashcompdir) $(DESTDIR)$(zshcompdir) $(DESTDIR)$(fishcompdir)

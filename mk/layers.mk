@@ -1,6 +1,6 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-LAB := $(patsubst libcommon/lab/%/sources.mk,%,$(sort $(wildcard libcommon/lab/*/sources.mk)))
+LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
 FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model reference evaluate lowrank train \
   geometry chain records flowmap export decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
@@ -42,5 +42,5 @@ DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
-# The public headers: those that are installed, and that libcommon/geodec.h includes (make docs writes it, make check-headers compares).
+# The public headers: those that are installed, and that geodec.h includes.
 PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))

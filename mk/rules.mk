@@ -1,8 +1,8 @@
 # Compile and link: one archive per folder (unit tests link only what their layer may use), one library of them all.
-include $(foreach f,$(FOLDERS),libcommon/$f/sources.mk)
+# Every .c file of a folder is a source of the library. A header that is compiled several times ends in .inc or _body.h.
 include tools/tools.mk
 
-objs_of = $(patsubst %.c,$(B)/obj/libcommon/$1/%.o,$($1_SRCS))
+objs_of = $(patsubst %.c,$(B)/obj/%.o,$(wildcard libcommon/$1/*.c))
 ALL_OBJS := $(foreach f,$(FOLDERS),$(call objs_of,$f))
 
 $(B)/obj/%.o: %.c | build/.packages-build
@@ -22,26 +22,34 @@ ifeq ($(PROFILE),asan)
 $(B)/obj/libcommon/model/kernels/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
 endif
 
+# The list of objects, written when it changes: an archive is made again when a source has gone.
+$(B)/objects.txt: FORCE
+	@mkdir -p $(@D)
+	$(file >$@.tmp,$(ALL_OBJS))
+	$(Q)if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
+.PHONY: FORCE
+FORCE:
+
 define folder_archive
-$(B)/lib/layer-$1.a: $(call objs_of,$1)
+$(B)/lib/layer-$1.a: $(call objs_of,$1) $(B)/objects.txt
 	@mkdir -p $$(@D)
 	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@ && $(AR) rcsD $$@ $$^
+	$$(Q)rm -f $$@ && $(AR) rcsD $$@ $$(filter %.o,$$^)
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_archive,$f)))
 
 LIB_A := $(B)/lib/libgeodec.a
 LIB_SO := $(B)/lib/libgeodec.so.$(SOVERSION)
-$(LIB_A): $(ALL_OBJS)
+$(LIB_A): $(ALL_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcsD $@ $^
-$(LIB_SO): $(ALL_OBJS) mk/geodec.map
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(ALL_OBJS)
+$(LIB_SO): $(ALL_OBJS) $(B)/objects.txt mk/geodec.map
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=mk/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
 
-CLI_OBJS := $(patsubst %.c,$(B)/obj/tools/cli/%.o,$(CLI_SRCS))
+CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tools/cli/*.c))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
 CLI_A := $(B)/lib/libgeodeccli.a
 $(CLI_A): $(CLI_OBJS)

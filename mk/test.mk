@@ -1,16 +1,21 @@
 # Tests. Unit: one Criterion binary a folder, linked with its own and lower layers only.
-TEST_FOLDERS := $(foreach f,$(FOLDERS) lab,$(if $(wildcard tests/unit/$f/sources.mk),$f))
-include $(TEST_FOLDERS:%=tests/unit/%/sources.mk)
-include tests/unit/support/sources.mk
+TEST_FOLDERS := $(foreach f,$(FOLDERS) lab,$(if $(wildcard tests/unit/$f/*.c),$f))
 CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 
-TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/tests/unit/support/%.o,$(TEST_SUPPORT_SRCS))
+TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
 $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 
-# FOLDER_TESTS lie in the folder; FOLDER_FIXTURES, shared with a lower one, are named from tests/unit; FOLDER_TEST_DEPS are layers that
-# only the tests need.
+# Every .c file of tests/unit/FOLDER is in its program. FOLDER_FIXTURES, shared with a lower one, are named from tests/unit;
+# FOLDER_TEST_DEPS are layers that only the tests need.
+chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
+drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
+evaluate_FIXTURES := decode/tiny.c
+export_FIXTURES := decode/tiny.c
+lab_FIXTURES := reference/models.c
+measure_FIXTURES := decode/tiny.c decode/toy.c
+measure_TEST_DEPS := export
 define unit_test
-$1_TEST_OBJS := $(patsubst %.c,$(B)/obj/tests/unit/%.o,$(addprefix $1/,$($1_TESTS)) $($1_FIXTURES))
+$1_TEST_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/$1/*.c) $(addprefix tests/unit/,$($1_FIXTURES)))
 $$($1_TEST_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 $(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$(filter $1,$(FOLDERS)) $($1_TEST_DEPS) $(DEPS_$1))
 	@mkdir -p $$(@D)

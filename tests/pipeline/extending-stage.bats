@@ -96,9 +96,7 @@ void geodec_radius_clear(geodec_radius *r)
     *r = (geodec_radius){0};
 }
 C
-    # 3. the list of sources
-    insert_before '^  riemann.c' libcommon/chain/sources.mk '  radius.c \'
-    # 4. the tool
+    # 3. the tool
     cat >tools/geometry/geodec-radius.c <<'C'
 /* geodec-radius: distances of the points of a cloud from their mean. */
 #include "artifact/binding.h"
@@ -140,20 +138,14 @@ done:
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
 C
-    # 5. the list of kinds
+    # 4. the list of kinds
     insert_before '^#include "chain/riemann.h"' tools/cli/kinds.c '#include "chain/radius.h"'
     insert_before '^    &geodec_metric_kind,' tools/cli/kinds.c '    &geodec_radius_kind,'
     forget tools/cli/kinds.c
     rm "$B/lib/libgeodeccli.a"
     build "$B/bin/geodec-radius" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table"
-    # what make docs makes again: the page of the artifact, the lists of headers and of tools
+    # what make docs makes again: the page of the artifact and the list of tools
     "$bin/geodec-info" --schema radius >docs/schema/radius.md
-    headers=$(make -s --eval 'show: ; @echo $(PUBLIC_HEADERS)' show)
-    # shellcheck disable=SC2086
-    {
-        sh scripts/public-headers include $headers >libcommon/geodec.h
-        sh scripts/public-headers page $headers >docs/manual/headers.md
-    }
     "$bin/geodec-radius" --options >>"$B/tools.tsv"
     scripts/docs-tables "$bin" docs/tools.md >"$BATS_FILE_TMPDIR/tools.md"
     cp "$BATS_FILE_TMPDIR/tools.md" docs/tools.md
@@ -170,17 +162,14 @@ setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-@test "five files by hand; make docs brings four more up to date" {
+@test "four files by hand; make docs brings two more up to date" {
     touched | sort >touched.txt
     cat touched.txt
     diff - touched.txt <<'END'
-docs/manual/headers.md
 docs/schema/radius.md
 docs/tools.md
 libcommon/chain/radius.c
 libcommon/chain/radius.h
-libcommon/chain/sources.mk
-libcommon/geodec.h
 tools/cli/kinds.c
 tools/geometry/geodec-radius.c
 END

@@ -1,5 +1,0 @@
-lab/blocks_SRCS := \
-  correct.c \
-  file.c \
-  published.c \
-  published_points.c

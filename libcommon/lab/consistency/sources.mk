@@ -1,3 +1,0 @@
-lab/consistency_SRCS := \
-  correct.c \
-  file.c

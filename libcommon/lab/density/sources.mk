@@ -1,5 +1,0 @@
-lab/density_SRCS := \
-  correct.c \
-  file.c \
-  published.c \
-  telemetry.c

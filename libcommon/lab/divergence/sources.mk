@@ -1,3 +1,0 @@
-lab/divergence_SRCS := \
-  correct.c \
-  measure.c

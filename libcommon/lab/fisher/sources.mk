@@ -1,4 +1,0 @@
-lab/fisher_SRCS := \
-  metric.c \
-  rank.c \
-  windows.c

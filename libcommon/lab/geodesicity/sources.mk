@@ -1,4 +1,0 @@
-lab/geodesicity_SRCS := \
-  cases.c \
-  correct.c \
-  file.c

@@ -1,7 +1,0 @@
-lab/injectivity_SRCS := \
-  correct.c \
-  file.c \
-  nearest.c \
-  published.c \
-  published_points.c \
-  published_run.c

@@ -1,4 +1,0 @@
-lab/library_SRCS := \
-  correct.c \
-  file.c \
-  growth.c

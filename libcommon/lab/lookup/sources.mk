@@ -1,2 +1,0 @@
-lab/lookup_SRCS := \
-  correct.c

@@ -1,2 +1,0 @@
-lab/records_SRCS := \
-  published.c

@@ -1,3 +1,0 @@
-lab/resonance_SRCS := \
-  correct.c \
-  published.c

@@ -1,2 +1,0 @@
-lab/shf_SRCS := \
-  correct.c

@@ -1,4 +1,0 @@
-lab/substitution_SRCS := \
-  correct.c \
-  measure.c \
-  published.c

@@ -1,6 +1,0 @@
-lab/varadhan_SRCS := \
-  ask.c \
-  attention_gradient.c \
-  cases.c \
-  correct.c \
-  file.c

@@ -1,5 +1,0 @@
-lab/velocity_SRCS := \
-  cases.c \
-  correct.c \
-  file.c \
-  model.c

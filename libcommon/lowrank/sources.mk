@@ -1,8 +1,0 @@
-lowrank_SRCS := \
-  input_moments.c \
-  kv_projection.c \
-  kv_projection_file.c \
-  projection.c \
-  projection_apply.c \
-  projection_file.c \
-  projection_rank.c

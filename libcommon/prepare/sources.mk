@@ -1,6 +1,0 @@
-prepare_SRCS := \
-  plan.c \
-  record.c \
-  store.c \
-  trial.c \
-  work.c

@@ -1,1 +1,0 @@
-corpus_TESTS := test_corpus.c test_derivations.c test_language.c

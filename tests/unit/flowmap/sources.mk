@@ -1,4 +1,0 @@
-flowmap_TESTS := \
-  flow_world.c \
-  test_flowmap.c \
-  test_library.c

@@ -1,3 +1,0 @@
-lowrank_TESTS := \
-  test_kv_projection.c \
-  test_projection.c

@@ -1,3 +1,0 @@
-prepare_TESTS := \
-  test_plan.c \
-  test_trial.c

@@ -1,1 +1,0 @@
-TEST_SUPPORT_SRCS := goldens.c h5.c support.c
