@@ -1,9 +1,8 @@
 #include "measure/bench_internal.h"
 
-#include "decode/tree.h"
-
 #include "base/mem.h"
 #include "base/rng.h"
+#include "decode/tree.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,21 +44,6 @@ typedef struct oracle {
     int32_t n, depth[GEODEC_DRAFT_MAX + 1];
     bool right[GEODEC_DRAFT_MAX + 1]; /* the path down to a node is the plain output */
 } oracle;
-
-static geodec_status oracle_begin(geodec_drafter *d, geodec_err *err)
-{
-    (void)d;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status oracle_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)d;
-    (void)rows;
-    (void)err;
-    return GEODEC_OK;
-}
 
 /* The plain output's token at a place, the stop token after its end, -1 after that. */
 static int32_t truth_at(const oracle *o, int64_t at)
@@ -137,8 +121,6 @@ static const char *const oracle_sources[] = {"replay"};
 static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .n_sources = 1,
                                               .source_name = oracle_sources,
-                                              .begin = oracle_begin,
-                                              .observe = oracle_observe,
                                               .propose = oracle_propose,
                                               .destroy = oracle_destroy,
                                               .root = oracle_root,

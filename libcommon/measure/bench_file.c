@@ -21,7 +21,7 @@ typedef struct counts_file {
 #define IN(m) GEODEC_IN(counts_file, m)
 #define OF(m) GEODEC_OF_ROW(geodec_bench_row, m)
 #define TALLY(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_tally))
-#define RANGE(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_interval))
+#define RANGE(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_estimate))
 
 /* C rows, G = largest draft length of the plan, B confidence bins. Counts show where a ratio has no denominator. */
 static const geodec_field count_fields[] = {

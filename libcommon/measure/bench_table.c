@@ -4,22 +4,21 @@
 
 #include <math.h>
 
-static void interval(geodec_tsv *t, geodec_interval v)
-{
-    geodec_tsv_f64(t, v.value);
-    geodec_tsv_f64(t, v.low);
-    geodec_tsv_f64(t, v.high);
-}
-
 static void timings(geodec_tsv *t, const geodec_bench_timing_row *s)
 {
-    static const geodec_interval none = {NAN, NAN, NAN};
-    interval(t, s ? s->speedup : none);
-    geodec_tsv_f64(t, s ? s->predicted : (double)NAN);
-    geodec_tsv_f64(t, s ? s->forecast_error : (double)NAN);
-    geodec_tsv_f64(t, s ? s->predicted_textbook : (double)NAN);
-    geodec_tsv_f64(t, s ? s->tok_per_s : (double)NAN);
-    geodec_tsv_f64(t, s ? s->plain_tok_per_s : (double)NAN);
+    static const geodec_bench_timing_row none = {.speedup = {NAN, NAN, NAN},
+                                                 .predicted = NAN,
+                                                 .forecast_error = NAN,
+                                                 .predicted_textbook = NAN,
+                                                 .tok_per_s = NAN,
+                                                 .plain_tok_per_s = NAN};
+    if (!s) s = &none;
+    geodec_tsv_f64s(t, 3, &s->speedup.value);
+    geodec_tsv_f64(t, s->predicted);
+    geodec_tsv_f64(t, s->forecast_error);
+    geodec_tsv_f64(t, s->predicted_textbook);
+    geodec_tsv_f64(t, s->tok_per_s);
+    geodec_tsv_f64(t, s->plain_tok_per_s);
 }
 
 static const geodec_bench_timing_row *timing_of(const geodec_bench_timing *s, const geodec_bench_row *r)
@@ -54,9 +53,9 @@ geodec_status geodec_bench_table(FILE *out, const geodec_bench_plan *plan, const
                                             : "loop");
         geodec_tsv_i64(t, r->compared);
         geodec_tsv_i64(t, r->mismatches);
-        interval(t, r->acceptance[0]);
-        interval(t, r->mean_accepted);
-        interval(t, r->tokens_per_pass);
+        geodec_tsv_f64s(t, 3, &r->acceptance[0].value);
+        geodec_tsv_f64s(t, 3, &r->mean_accepted.value);
+        geodec_tsv_f64s(t, 3, &r->tokens_per_pass.value);
         geodec_tsv_f64(t, r->tokens_closed_form);
         geodec_tsv_f64(t, r->tokens_by_position);
         timings(t, timing_of(s, r));

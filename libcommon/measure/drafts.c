@@ -25,24 +25,11 @@ done:
     return st;
 }
 
-static int64_t differences(const geodec_decoded *a, const geodec_decoded *b, int64_t *first)
-{
-    const int64_t n = a->n < b->n ? a->n : b->n;
-    int64_t count = 0;
-    *first = n;
-    for (int64_t i = n - 1; i >= 0; i--)
-        if (a->token[i] != b->token[i]) {
-            count++;
-            *first = i;
-        }
-    return count;
-}
-
 static void add_alone(geodec_alone_row *row, const geodec_decoded *alone, const geodec_decoded *plain)
 {
     int64_t first;
-    const int64_t n = alone->n < plain->n ? alone->n : plain->n;
-    row->agree += n - differences(alone, plain, &first);
+    const int64_t longer = alone->n > plain->n ? alone->n : plain->n;
+    row->agree += longer - geodec__bench_differences(alone, plain, &first);
     row->first += first;
     row->tokens += alone->n;
     row->passes += alone->counters.target_passes;
@@ -51,7 +38,6 @@ static void add_alone(geodec_alone_row *row, const geodec_decoded *alone, const 
 
 static void add_gate(geodec_gate_row *row, const geodec_decoded *got, const geodec_decoded *plain)
 {
-    int64_t first;
     const geodec_decode_counters *c = &got->counters;
     row->proposed += c->total.proposed;
     row->reached += c->total.reached;
@@ -60,8 +46,7 @@ static void add_gate(geodec_gate_row *row, const geodec_decoded *got, const geod
     row->drafted += c->rounds - c->length[0];
     row->passes += c->target_passes;
     row->decided += c->decided;
-    const int64_t longer = got->n > plain->n ? got->n - plain->n : plain->n - got->n;
-    row->different += differences(got, plain, &first) + longer;
+    row->different += geodec__bench_differences(got, plain, NULL);
 }
 
 geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts, const int32_t *stop,
@@ -162,17 +147,11 @@ done:
 static double predict(const geodec_decode_counters *c, const geodec_decode_counters *plain, geodec_cost cost,
                       int32_t gamma)
 {
-    double beta[GEODEC_BENCH_GAMMA] = {0};
     const double unit = plain->verify_seconds / (double)plain->target_passes;
     const double other = c->total_seconds - c->prompt_seconds - c->draft_seconds - c->verify_seconds;
-    int64_t before = c->rounds;
-    for (int32_t i = 0; i < gamma; i++) {
-        beta[i] = before > 0 ? (double)c->position[i].accepted / (double)before : 0;
-        before = c->position[i].accepted;
-    }
     cost.c = c->total.proposed > 0 ? c->draft_seconds / (double)c->total.proposed / unit : 0;
     cost.o = other / (double)c->rounds / unit;
-    return geodec_predict_tokens_by_position(beta, gamma) / (geodec_predict_round(&cost, c->length, gamma) * unit);
+    return geodec__bench_tokens(c, gamma) / (geodec_predict_round(&cost, c->length, gamma) * unit);
 }
 
 geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompts, int32_t repeats,

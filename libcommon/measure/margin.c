@@ -59,14 +59,6 @@ done:
     return st;
 }
 
-static int64_t differences(const geodec_decoded *a, const geodec_decoded *b)
-{
-    const int64_t n = a->n < b->n ? a->n : b->n;
-    int64_t count = (a->n > b->n ? a->n : b->n) - n;
-    for (int64_t i = 0; i < n; i++) count += a->token[i] != b->token[i];
-    return count;
-}
-
 geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_target *target, geodec_margin_row *out,
                                   geodec_err *err)
 {
@@ -97,7 +89,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
             geodec_margin_row *row = &out[c];
             GEODEC_TRY(geodec_margin_decode(target, geodec_margin_all[c % GEODEC_MARGINS], ids, length,
                                             drafters.d[c / GEODEC_MARGINS], &o, &got, err));
-            const int64_t different = differences(&got, &plain);
+            const int64_t different = geodec__bench_differences(&got, &plain, NULL);
             if (c % GEODEC_MARGINS == 0 && (different > 0 || got.end != plain.end))
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: a margin of 0 is not greedy decoding",
                              plan->drafter[c / GEODEC_MARGINS].name);

@@ -43,13 +43,13 @@ typedef struct geodec_readiness {
     int64_t n_compared, n_different;
     /* counted */
     int64_t prompts, tokens, target_passes, decided, proposed, reached, accepted;
-    geodec_interval acceptance;         /* accepted / proposed; low and high NaN from a single prompt */
+    geodec_estimate acceptance;         /* accepted / proposed; low and high NaN from a single prompt */
     const char *control;                /* name of the control, "bigram"; NULL = there was none */
-    geodec_interval control_acceptance; /* its acceptance with the same draft length on the same prompts */
+    geodec_estimate control_acceptance; /* its acceptance with the same draft length on the same prompts */
     double tokens_per_pass;
     /* timed */
     double total_ms, prefill_ms, tok_per_s, decode_tok_per_s, baseline_tok_per_s;
-    geodec_interval speedup;
+    geodec_estimate speedup;
     double projected_speedup; /* closed form (decode/predict.h) */
     /* of the artifacts; NaN where they hold none. The report's "axiom" is of the metric (lab/consistency/correct.h):
      * the cloud's integer dimension, the share of held-out states that the metric of other texts is right about, and
