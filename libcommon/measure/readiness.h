@@ -4,14 +4,10 @@
  * and a consistency that it had set itself was >= 0.85; as the verifier's own argmax counted as a draft, both held by
  * construction. The conditions here are:
  *
- *   geodesic_ready      the artifacts' fingerprints equal those of the model, the output was compared with plain
- *                                             decoding and is equal, the lower end of the acceptance interval lies
- *                       above the acceptance of
- *                                             the bigram control, tokens_per_pass > 1, and the lower end of the
- *                       speed-up interval is above 1
- *   hybrid_ready        exact and tokens_per_pass > 1
- *   degraded_geodesic   exact only
- *   not_ready           otherwise: a difference, or nothing was compared
+ *   geodesic_ready      the artifacts' fingerprints equal those of the model; the output was compared with plain
+ * decoding and is equal; the lower end of the acceptance interval lies above the acceptance of the bigram control;
+ * tokens_per_pass > 1; the lower end of the speed-up interval is above 1 hybrid_ready        exact and tokens_per_pass
+ * > 1 degraded_geodesic   exact only not_ready           otherwise: a difference, or nothing was compared
  *
  * A number that was not measured is NaN, written as null, and fails every condition on it; so does the interval of a
  * single prompt, which does not generalise. */
@@ -71,8 +67,7 @@ GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness
 /* Whether this run was in a mode of the published runtime, by what the mode does:
  *   full     --ott-full: a geometric drafter (flowmap or rollout) and onedecode, attnres damp:0.35
  *   theorem  --ott-theorem: attnres damp:0.45 and depth_attn of any strength
- *     perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle).
- *   Its
+ *   perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle). Its
  *            acceptance is 1 by construction: true means that the run is an upper bound, not a drafter. */
 typedef struct geodec_ott_modes {
     bool full, theorem, perfect;
