@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -105,12 +104,8 @@ geodec_status geodec_read_limit_create(geodec_pool *pool, geodec_read_limit **ou
     if (r->bytes < SMALLEST) r->bytes = SMALLEST;
     r->bytes = r->bytes / PIECE * PIECE;
     GEODEC_NEW(r->sum, 8 * (int64_t)geodec_pool_threads(pool));
-    r->data = mmap(NULL, (size_t)r->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (r->data == MAP_FAILED) {
-        r->data = NULL;
-        GEODEC_THROW(GEODEC_NOMEM, "no memory for a buffer of %lld bytes", (long long)r->bytes);
-    }
-    (void)madvise(r->data, (size_t)r->bytes, MADV_HUGEPAGE);
+    r->data = geodec_mem_map(r->bytes);
+    if (!r->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a buffer of %lld bytes", (long long)r->bytes);
     for (int64_t i = 0; i < r->bytes; i += 8) memcpy(r->data + i, &i, sizeof i);
     *out = r;
     r = NULL;
@@ -122,7 +117,7 @@ done:
 void geodec_read_limit_destroy(geodec_read_limit *r)
 {
     if (!r) return;
-    if (r->data) (void)munmap(r->data, (size_t)r->bytes);
+    geodec_mem_unmap(r->data, r->bytes);
     geodec_mem_free(r->sum);
     geodec_mem_free(r);
 }

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "evaluate/perplexity.h"
-#include "io/file.h"
+#include "io/tsv.h"
 
 #include <math.h>
 #include <string.h>
@@ -212,18 +212,6 @@ done:
 
 /* ---- the profile ------------------------------------------------------------------------------------------------ */
 
-static geodec_status tokenize(const geodec_tokenizer *t, const char *text, size_t n, int32_t **ids, int64_t *count,
-                              geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_file_utf8_check(text, n);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 at byte %lld", (long long)bad);
-    GEODEC_NEW(*ids, (int64_t)n + 2);
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, *ids, count, err));
-done:
-    return st;
-}
-
 geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o, const char *text,
                                   size_t n, geodec_pool *pool, const geodec_hooks *hooks, geodec_residual_profile *out,
                                   geodec_err *err)
@@ -241,7 +229,7 @@ geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geode
     if (o->window < 2 || o->max_windows < 0 || o->replicates < 0)
         GEODEC_THROW(GEODEC_RANGE, "windows of %d tokens, at most %lld of them, %lld replicates", o->window,
                      (long long)o->max_windows, (long long)o->replicates);
-    GEODEC_TRY(tokenize(t, text, n, &ids, &count, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &ids, &count, err));
     p.windows = k.windows = geodec_perplexity_count(&cut, bos >= 0, count);
     if (p.windows < 1)
         GEODEC_THROW(count == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a profile needs at least %d",
@@ -264,5 +252,53 @@ done:
     free_work(&k);
     geodec_mem_free(ids);
     geodec_mem_free(token);
+    return st;
+}
+
+geodec_status geodec_residual_layers_table(FILE *out, const geodec_model *m, const geodec_residual_profile *p,
+                                           geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_on(out, &t, err));
+    GEODEC_TRY(
+        geodec_tsv_names(t, "model layer state state_se attention attention_se feed feed_se rms independent", err));
+    for (int32_t l = 0; l <= p->n_layer; l++) {
+        const geodec_residual_layer *y = &p->layer[l];
+        geodec_tsv_str(t, geodec_model_name(m));
+        geodec_tsv_i64(t, l);
+        for (int w = 0; w < GEODEC_RESIDUALS; w++) {
+            geodec_tsv_f64(t, y->mean[w]);
+            geodec_tsv_f64(t, y->se[w]);
+        }
+        geodec_tsv_f64(t, y->rms);
+        geodec_tsv_f64(t, y->independent);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
+    return st;
+}
+
+geodec_status geodec_residual_fits_table(const char *path, const geodec_model *m, const geodec_residual_profile *p,
+                                         geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_create(path, &t, err));
+    GEODEC_TRY(geodec_tsv_names(t, "model what exponent low high scatter_se r2", err));
+    for (int w = 0; w < GEODEC_RESIDUALS; w++) {
+        const geodec_residual_fit *f = &p->fit[w];
+        geodec_tsv_str(t, geodec_model_name(m));
+        geodec_tsv_str(t, geodec_residual_name((geodec_residual_what)w));
+        geodec_tsv_f64s(t, 3, &f->exponent.value);
+        geodec_tsv_f64(t, f->scatter_se);
+        geodec_tsv_f64(t, f->r2);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
     return st;
 }

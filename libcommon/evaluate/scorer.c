@@ -1,6 +1,7 @@
 #include "evaluate/scorer.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "model/arithmetic.h"
 #include "reference/reference.h"
 
@@ -14,6 +15,30 @@ const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *
 const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e)
 {
     return e->float64 ? "f64" : geodec_cache_kv_name(e->kv);
+}
+
+geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, int32_t **token,
+                                   int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    const int64_t bad = geodec_file_utf8_check(text, n);
+    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 text: invalid byte at offset %lld", (long long)bad);
+    GEODEC_NEW(ids, (int64_t)n + 2);
+    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, count, err));
+    *token = ids;
+    ids = NULL;
+done:
+    geodec_mem_free(ids);
+    return st;
+}
+
+int64_t geodec_scorer_argmax(const double *logits, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t v = 1; v < n; v++)
+        if (logits[v] > logits[best]) best = v;
+    return best;
 }
 
 struct geodec_scorer {

@@ -1,7 +1,7 @@
 /* geodec-bench: speed and memory of a model's passes, each number beside its control. */
 #include "cli/cli.h"
 #include "cli/evaluation.h"
-#include "evaluate/speed_report.h"
+#include "evaluate/speed.h"
 
 #include <string.h>
 
@@ -58,13 +58,13 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .repeats = (int32_t)repeats,
                               .read_limit = !no_limit,
                               .seed = c->seed};
-    GEODEC_TRY(geodec_speed_report_widths(widths, &o, err));
+    GEODEC_TRY(geodec_speed_widths(widths, &o, err));
     GEODEC_TRY(geodec_speed_run(c->args[0], &o, &c->hooks, &r, err));
     const char *slash = strrchr(c->args[0], '/');
     if (strcmp(format, "json") == 0)
-        GEODEC_TRY(geodec_speed_report_json(stdout, slash ? slash + 1 : c->args[0], &o, &r, err));
+        GEODEC_TRY(geodec_speed_json(stdout, slash ? slash + 1 : c->args[0], &o, &r, err));
     else
-        GEODEC_TRY(geodec_speed_report_table(stdout, &r, err));
+        GEODEC_TRY(geodec_speed_table(stdout, &r, err));
     cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token",
             slash ? slash + 1 : c->args[0], arithmetic, geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats,
             (double)r.file_bytes * 1e-6, (double)r.token_bytes * 1e-6);

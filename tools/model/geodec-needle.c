@@ -1,5 +1,5 @@
 /* geodec-needle: does a model find a sentence again, by depth? */
-#include "evaluate/needle_report.h"
+#include "evaluate/needle.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
@@ -59,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_needle_run(&e, &o, file.run, file.n_run, &c->hooks, &r, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_needle_report_table(stdout, &r, err));
+    GEODEC_TRY(geodec_needle_table(stdout, &r, err));
 done:
     geodec_needle_free(&r);
     text_close(&file);

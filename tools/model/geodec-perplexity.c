@@ -1,5 +1,5 @@
 /* geodec-perplexity: perplexity of texts under a model, and its distance to a second model or arithmetic. */
-#include "evaluate/perplexity_report.h"
+#include "evaluate/perplexity.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"

@@ -1,5 +1,5 @@
 /* geodec-residual: the residual stream's length by depth. */
-#include "evaluate/residual_report.h"
+#include "evaluate/residual.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
@@ -59,8 +59,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_residual_report_layers(stdout, m, &p, err));
-    if (fit_path) GEODEC_TRY(geodec_residual_report_fits(fit_path, m, &p, err));
+    GEODEC_TRY(geodec_residual_layers_table(stdout, m, &p, err));
+    if (fit_path) GEODEC_TRY(geodec_residual_fits_table(fit_path, m, &p, err));
     for (int w = 0; w < GEODEC_RESIDUALS; w++)
         cli_say(c, "%-9s ~ l^%.3f [%.3f, %.3f], scatter %.3f", geodec_residual_name((geodec_residual_what)w),
                 p.fit[w].exponent.value, p.fit[w].exponent.low, p.fit[w].exponent.high, p.fit[w].scatter_se);
