@@ -7,7 +7,7 @@
 
 enum { GROUP = 4 /* windows a worker reads between two calls of the hooks */, WINDOW_MAX = 1 << 20 };
 
-/* ---- windows of the tokens of a text ---------------------------------------------------------------------------- */
+/* ---- windows of the tokens of a text ----------------------------------------------------------------------------- */
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -61,7 +61,7 @@ typedef struct job {
     geodec_perplexity_window *window;
 } job;
 
-/* ---- one window ------------------------------------------------------------------------------------------------- */
+/* ---- one window -------------------------------------------------------------------------------------------------- */
 
 /* Sum of exp(x - max) in order of the ids; *top: the largest x. */
 static double exp_sum(const double *x, int64_t n, double *top)
@@ -144,7 +144,7 @@ static void window_task(void *ctx, int64_t task, int worker)
     if (r->status == GEODEC_OK) r->status = read_window(j, r, j->first + task, &r->error);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* A sum of one window, by the offset of its field. */
 static double window_sum(const geodec_perplexity_window *w, size_t field)
@@ -230,7 +230,7 @@ done:
     return st;
 }
 
-/* ---- a text ----------------------------------------------------------------------------------------------------- */
+/* ---- a text ------------------------------------------------------------------------------------------------------ */
 
 static geodec_status check(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
                            const geodec_perplexity_options *o, geodec_err *err)
@@ -349,7 +349,7 @@ void geodec_perplexity_free(geodec_perplexity_result *r)
     r->window = NULL;
 }
 
-/* ---- reports ---------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 typedef struct figure {
     const char *name;

@@ -39,7 +39,7 @@ typedef struct bench {
     double settle;
 } bench;
 
-/* ---- figures of the file and the process ------------------------------------------------------------------------ */
+/* ---- figures of the file and the process ------------------------------------------------------------------------- */
 
 int64_t geodec_speed_token_bytes(const geodec_model *m)
 {
@@ -79,7 +79,7 @@ static void reset_peak(void)
     (void)close(fd);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static geodec_status open_session(const bench *b, int32_t n_ctx, geodec_model **m, geodec_session **s, geodec_err *err)
 {
@@ -194,7 +194,7 @@ done:
     return st;
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static double add_row(bench *b, const char *name, const char *unit, int64_t n, int count, const double *sample,
                       const char *control_name, double control)
@@ -324,7 +324,7 @@ done:
     return st;
 }
 
-/* ---- reports ---------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 geodec_status geodec_speed_widths(const char *widths, geodec_speed_options *o, geodec_err *err)
 {
