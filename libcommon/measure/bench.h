@@ -5,9 +5,10 @@
  *   loop            decoding itself: a draft starts where the last one ended, often after an unexpected token
  *   tree            the same with trees of so many drafts
  *   every position  the drafter is asked at each position of plain decoding and its drafts are compared with the
- *                   continuation, so the acceptance does not depend on where rounds start. Sampled: compared with the
- *                   sampled texts (the mean over samples is the sum of the model's probabilities of the paths);
- * drafters that sample themselves have no such rows Intervals are 95 % percentile bootstraps over prompts. */
+ *                   continuation, so the acceptance does not depend on where rounds start. Sampled: compared with
+ *                   the sampled texts (the mean over samples is the sum of the model's probabilities of the paths);
+ *                   drafters that sample themselves have no such rows
+ * Intervals are 95 % percentile bootstraps over prompts. */
 #ifndef GEODEC_MEASURE_BENCH_H
 #define GEODEC_MEASURE_BENCH_H
 

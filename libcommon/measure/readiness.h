@@ -5,9 +5,11 @@
  * construction. The conditions here are:
  *
  *   geodesic_ready      the artifacts' fingerprints equal those of the model; the output was compared with plain
- * decoding and is equal; the lower end of the acceptance interval lies above the acceptance of the bigram control;
- * tokens_per_pass > 1; the lower end of the speed-up interval is above 1 hybrid_ready        exact and tokens_per_pass
- * > 1 degraded_geodesic   exact only not_ready           otherwise: a difference, or nothing was compared
+ *                       decoding and is equal; the lower end of the acceptance interval lies above the acceptance
+ *                       of the bigram control; tokens_per_pass > 1; the lower end of the speed-up interval is above 1
+ *   hybrid_ready        exact and tokens_per_pass > 1
+ *   degraded_geodesic   exact only
+ *   not_ready           otherwise: a difference, or nothing was compared
  *
  * A number that was not measured is NaN, written as null, and fails every condition on it; so does the interval of a
  * single prompt, which does not generalise. */

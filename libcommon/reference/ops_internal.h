@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "model/weights_internal.h"
 
-/* ---- y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d -------------------------------------------------- */
+/* ---- norm: y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d -------------------------------------------- */
 void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y);
 /* dy = gain (r dx - x r^3 (x . dx) / d) */
 void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
@@ -19,7 +19,7 @@ void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *g
 void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
                                 const double *gy, double *gx);
 
-/* ---- rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------------- */
+/* ---- rope: rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------- */
 typedef struct geodec__ref_angles {
     int64_t n, pairs;      /* positions 0 .. n-1, rope_dim / 2 */
     double *cosine, *sine; /* [n][pairs], times the magnitude */
@@ -32,7 +32,7 @@ void geodec__reference_angles_destroy(geodec__ref_angles *a);
 void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
                               int64_t heads, bool transpose, double *x);
 
-/* ---- matrices of the file ---------------------------------------------------------------------------------------- */
+/* ---- product: matrices of the file ------------------------------------------------------------------------------- */
 /* y [n][rows] = x [n][cols] W^T; linear, so it is its own jvp. */
 geodec_status geodec__reference_product(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *x,
                                         double *y, geodec_err *err) GEODEC_MUST_USE;
@@ -42,7 +42,7 @@ geodec_status geodec__reference_product_vjp(geodec_pool *pool, const geodec__mat
 /* One row of the matrix. buffer [cols]. */
 void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *buffer, double *out);
 
-/* ---- q [n][n_head][head_dim], k, v [n][n_kv_head][head_dim] -> o [n][n_head][head_dim] --------------------------- */
+/* ---- attention: q [n][n_head][head_dim], k, v [n][n_kv_head][head_dim] -> o [n][n_head][head_dim] ---------------- */
 typedef struct geodec__ref_attention {
     int64_t n, n_head, n_kv_head, head_dim, window; /* window 0 = all before */
     int64_t first;           /* derivatives concern rows first .. n-1; earlier rows are constant */
@@ -59,7 +59,7 @@ geodec_status geodec__reference_attend_vjp(geodec_pool *pool, const geodec__ref_
                                            const double *go, double *gq, double *gk, double *gv,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- y = act(gate) up over n values ------------------------------------------------------------------------------ */
+/* ---- gated: y = act(gate) up over n values ----------------------------------------------------------------------- */
 void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y);
 void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                                  const double *dgate, const double *dup, double *dy);
@@ -67,7 +67,7 @@ void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double 
 void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                                  const double *gy, double *ggate, double *gup);
 
-/* ---- softmax, choice, weights ------------------------------------------------------------------------------------ */
+/* ---- router: softmax, choice, weights ---------------------------------------------------------------------------- */
 typedef struct geodec__ref_router {
     int64_t n_expert, n_used;
     bool keep;    /* the chosen weights are not divided by their sum */
@@ -84,7 +84,7 @@ void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const d
 void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
                                  int64_t k, const double *gweight, double *glogits);
 
-/* ---- y = cap tanh(x / cap) over n values ------------------------------------------------------------------------- */
+/* ---- softcap: y = cap tanh(x / cap) over n values ---------------------------------------------------------------- */
 void geodec__reference_softcap(double cap, int64_t n, const double *x, double *y);
 /* y is the forward result. The derivative is diagonal: jvp and vjp are the same. */
 void geodec__reference_softcap_derivative(double cap, int64_t n, const double *y, int64_t k, const double *dx,

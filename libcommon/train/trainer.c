@@ -56,22 +56,16 @@ static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t n = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        n = 0;
-        for (int64_t i = 0; i < t->layout->n_params; i++) {
-            const geodec_param *p = &t->layout->param[i];
-            for (int64_t at = 0; at < p->size; at += PIECE, n++)
-                if (pass)
-                    t->piece[n] =
-                        (geodec__piece){p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size),
-                                        p->role != GEODEC_PARAM_NORM};
-        }
-        if (!pass) {
-            GEODEC_NEW(t->piece, n);
-            GEODEC_NEW(t->piece_squares, n);
-        }
+    for (int64_t i = 0; i < t->layout->n_params; i++) n += (t->layout->param[i].size + PIECE - 1) / PIECE;
+    GEODEC_NEW(t->piece, n);
+    GEODEC_NEW(t->piece_squares, n);
+    for (int64_t i = 0; i < t->layout->n_params; i++) {
+        const geodec_param *p = &t->layout->param[i];
+        for (int64_t at = 0; at < p->size; at += PIECE)
+            t->piece[t->n_pieces++] =
+                (geodec__piece){p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size),
+                                p->role != GEODEC_PARAM_NORM};
     }
-    t->n_pieces = n;
 done:
     return st;
 }
@@ -80,29 +74,23 @@ static geodec_status cut_windows(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t len = t->o.length;
-    int64_t room = 0;
-    for (int64_t cursor = 0;;) {
-        if (t->n_windows == room) {
-            const int64_t more = 2 * room + 16;
-            int32_t *token = geodec_mem_grow(t->window_token, room * len, more * len, sizeof *token);
-            if (token) t->window_token = token;
-            int32_t *target = geodec_mem_grow(t->window_target, room * len, more * len, sizeof *target);
-            if (target) t->window_target = target;
-            int64_t *count = geodec_mem_grow(t->window_count, room, more, sizeof *count);
-            if (count) t->window_count = count;
-            if (!token || !target || !count) GEODEC_THROW(GEODEC_NOMEM, "no memory for the held-out windows");
-            room = more;
-        }
-        const int64_t w = t->n_windows;
+    int64_t cursor = 0;
+    int32_t *unused = NULL; /* tokens of a window that is only counted */
+    GEODEC_NEW(unused, 2 * len);
+    while (geodec_text_next_window(t->held_out, &cursor, len, unused, unused + len) > 0) t->n_windows++;
+    if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
+    GEODEC_NEW(t->window_token, t->n_windows * len);
+    GEODEC_NEW(t->window_target, t->n_windows * len);
+    GEODEC_NEW(t->window_count, t->n_windows);
+    GEODEC_NEW(t->window_loss, t->n_windows);
+    cursor = 0;
+    for (int64_t w = 0; w < t->n_windows; w++) {
         t->window_count[w] =
             geodec_text_next_window(t->held_out, &cursor, len, t->window_token + w * len, t->window_target + w * len);
-        if (t->window_count[w] == 0) break;
         t->n_targets += t->window_count[w];
-        t->n_windows++;
     }
-    if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
-    GEODEC_NEW(t->window_loss, t->n_windows);
 done:
+    geodec_mem_free(unused);
     return st;
 }
 

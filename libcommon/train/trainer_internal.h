@@ -1,4 +1,4 @@
-/* Internal: the trainer's state, shared by trainer.c, checkpoint.c and curve.c. */
+/* Internal: the trainer's state, shared by trainer.c, penalty.c and checkpoint.c. */
 #ifndef GEODEC_TRAIN_TRAINER_INTERNAL_H
 #define GEODEC_TRAIN_TRAINER_INTERNAL_H
 
