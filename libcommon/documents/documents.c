@@ -36,9 +36,7 @@ done:
 void geodec_documents_free(geodec_documents *d)
 {
     if (!d) return;
-    geodec_mem_free(d->own);
-    geodec_mem_free(d->item);
-    geodec_mem_free(d->message);
+    GEODEC_FREE(d->own, d->item, d->message);
     *d = (geodec_documents){0};
 }
 
@@ -158,9 +156,7 @@ static geodec_status choose(geodec_documents *d, const geodec_documents_options 
                    (long long)blank.n, blank.n == 1 ? "" : "s", GEODEC_DOCUMENT_TOKENS, length);
     keep(d, GEODEC_SEPARATOR_WINDOW, &window);
 done:
-    geodec_mem_free(blank.item);
-    geodec_mem_free(line.item);
-    geodec_mem_free(window.item);
+    GEODEC_FREE(blank.item, line.item, window.item);
     return st;
 }
 
@@ -252,8 +248,7 @@ geodec_status geodec_documents_read(const char *name, const char *text, size_t n
         if (note[0]) (void)snprintf(d.why + used, sizeof d.why - used, "; not JSON Lines: %s", note);
     }
     if (d.n == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: the text is empty", name);
-    *out = d;
-    d = (geodec_documents){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_documents_free(&d);
     return st;

@@ -34,13 +34,7 @@ static geodec_status add_message(reader *r, geodec_chat_role role, const char *c
     geodec_status st = GEODEC_OK;
     geodec_documents *d = r->d;
     const size_t n = strlen(content);
-    if (d->n_messages == r->message_room) {
-        const int64_t room = 2 * r->message_room + 256;
-        geodec_chat_message *grown = geodec_mem_grow(d->message, d->n_messages, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld messages", (long long)room);
-        d->message = grown;
-        r->message_room = room;
-    }
+    GEODEC_GROW(d->message, d->n_messages, r->message_room, 1);
     d->message[d->n_messages++] = (geodec_chat_message){role, d->own + d->n_text, n};
     GEODEC_TRY(add_bytes(r, content, n, err));
 done:

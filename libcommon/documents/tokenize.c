@@ -74,8 +74,7 @@ static geodec_status encode(const geodec_tokenize_options *o, const geodec_token
     if (o->only_counts) print_counts(o, n, written, bytes);
     for (int64_t i = 0, at = 0; i < n && !o->only_counts; at = end[i++]) print_sequence(o, t, ids + at, end[i] - at);
 done:
-    geodec_mem_free(ids);
-    geodec_mem_free(end);
+    GEODEC_FREE(ids, end);
     return st;
 }
 
@@ -218,8 +217,7 @@ static geodec_status decode_ids(const geodec_tokenize_options *o, const geodec_t
         (void)fwrite(back, 1, length, o->out);
     }
 done:
-    geodec_mem_free(back);
-    geodec_mem_free(ids);
+    GEODEC_FREE(back, ids);
     return st;
 }
 

@@ -142,8 +142,7 @@ geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_
     GEODEC_TRY(geodec_scorer_create(e, o->window, &k.scorer, err));
     GEODEC_NEW(k.token, o->window);
     GEODEC_NEW(k.row, k.n_vocab);
-    GEODEC_NEW(k.hit[0], (int64_t)o->depths * o->trials);
-    GEODEC_NEW(k.hit[1], (int64_t)o->depths * o->trials);
+    GEODEC_NEW_EACH((int64_t)o->depths * o->trials, k.hit[0], k.hit[1]);
     GEODEC_NEW(r.depth, o->depths);
     for (int32_t d = 0; d < o->depths; d++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "searching", d, o->depths, err));
@@ -155,11 +154,7 @@ geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_
 done:
     geodec_needle_free(&r);
     geodec_scorer_destroy(k.scorer);
-    geodec_mem_free(k.token);
-    geodec_mem_free(k.row);
-    geodec_mem_free(k.hit[0]);
-    geodec_mem_free(k.hit[1]);
-    geodec_mem_free(ids);
+    GEODEC_FREE(k.token, k.row, k.hit[0], k.hit[1], ids);
     return st;
 }
 

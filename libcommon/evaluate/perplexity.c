@@ -225,8 +225,7 @@ static geodec_status count_tokens(const job *j, const geodec_tokenizer *t, geode
     r->unigram_perplexity = exp(entropy / (double)tokens);
     r->uniform_perplexity = (double)j->n_vocab;
 done:
-    geodec_mem_free(count);
-    geodec_mem_free(room);
+    GEODEC_FREE(count, room);
     return st;
 }
 
@@ -260,8 +259,7 @@ static geodec_status open_readers(const geodec_scorer_evaluation *p, const geode
         GEODEC_TRY(geodec_scorer_create(p, j->o->window, &r->p, err));
         if (q) GEODEC_TRY(geodec_scorer_create(q, j->o->window, &r->q, err));
         GEODEC_NEW(r->token, j->o->window);
-        GEODEC_NEW(r->row_p, j->n_vocab);
-        GEODEC_NEW(r->row_q, j->n_vocab);
+        GEODEC_NEW_EACH(j->n_vocab, r->row_p, r->row_q);
     }
 done:
     return st;
@@ -284,9 +282,7 @@ static void close_readers(job *j, int workers)
     for (int i = 0; j->reader && i < workers; i++) {
         geodec_scorer_destroy(j->reader[i].p);
         geodec_scorer_destroy(j->reader[i].q);
-        geodec_mem_free(j->reader[i].token);
-        geodec_mem_free(j->reader[i].row_p);
-        geodec_mem_free(j->reader[i].row_q);
+        GEODEC_FREE(j->reader[i].token, j->reader[i].row_p, j->reader[i].row_q);
     }
     geodec_mem_free(j->reader);
 }

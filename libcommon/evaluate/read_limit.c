@@ -107,8 +107,7 @@ geodec_status geodec_read_limit_create(geodec_pool *pool, geodec_read_limit **ou
     r->data = geodec_mem_map(r->bytes);
     if (!r->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a buffer of %lld bytes", (long long)r->bytes);
     for (int64_t i = 0; i < r->bytes; i += 8) memcpy(r->data + i, &i, sizeof i);
-    *out = r;
-    r = NULL;
+    GEODEC_MOVE(*out, r);
 done:
     geodec_read_limit_destroy(r);
     return st;
@@ -118,8 +117,7 @@ void geodec_read_limit_destroy(geodec_read_limit *r)
 {
     if (!r) return;
     geodec_mem_unmap(r->data, r->bytes);
-    geodec_mem_free(r->sum);
-    geodec_mem_free(r);
+    GEODEC_FREE(r->sum, r);
 }
 
 double geodec_read_limit_measure(geodec_read_limit *r)

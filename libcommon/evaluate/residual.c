@@ -88,8 +88,7 @@ static geodec_status new_work(work *k, const geodec_scorer_evaluation *e, const 
     const int64_t places = k->windows * GEODEC_RESIDUALS * (k->n_layer + 1);
     GEODEC_TRY(geodec_session_create(e->model, &so, &k->session, err));
     GEODEC_TRY(geodec_session_watch_updates(k->session, see_update, k, err));
-    GEODEC_NEW(k->sum, places);
-    GEODEC_NEW(k->square, places);
+    GEODEC_NEW_EACH(places, k->sum, k->square);
     GEODEC_NEW(k->count, k->windows);
     GEODEC_NEW(k->state, (int64_t)(k->n_layer + 1) * ROWS * k->d);
     GEODEC_NEW(k->layers, k->n_layer + 1);
@@ -101,11 +100,7 @@ done:
 static void free_work(work *k)
 {
     geodec_session_destroy(k->session);
-    geodec_mem_free(k->sum);
-    geodec_mem_free(k->square);
-    geodec_mem_free(k->count);
-    geodec_mem_free(k->state);
-    geodec_mem_free(k->layers);
+    GEODEC_FREE(k->sum, k->square, k->count, k->state, k->layers);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
@@ -178,10 +173,7 @@ static geodec_status fit(const work *k, int what, const geodec_residual_options 
         out->exponent.high = geodec_stats_percentile(o->replicates, slope, 0.975);
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(slope);
-    geodec_mem_free(index);
+    GEODEC_FREE(x, y, slope, index);
     return st;
 }
 
@@ -250,8 +242,7 @@ geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geode
 done:
     geodec_residual_free(&p);
     free_work(&k);
-    geodec_mem_free(ids);
-    geodec_mem_free(token);
+    GEODEC_FREE(ids, token);
     return st;
 }
 

@@ -263,8 +263,7 @@ static void destroy(bench *b)
     geodec_model_close(b->model);
     geodec_read_limit_destroy(b->limit);
     for (int i = 0; i < SAMPLES + GEODEC_BENCH_WIDTHS_MAX; i++) geodec_mem_free(b->sample[i]);
-    geodec_mem_free(b->token);
-    geodec_mem_free(b->logits);
+    GEODEC_FREE(b->token, b->logits);
 }
 
 /* Opens everything and records the figures of file and process, before the buffers of the measurements are

@@ -279,11 +279,7 @@ done:
 void geodec_bench_counts_free(geodec_bench_counts *c)
 {
     if (!c) return;
-    geodec_mem_free(c->row);
-    geodec_mem_free(c->accepted);
-    geodec_mem_free(c->rounds);
-    geodec_mem_free(c->decided);
-    geodec_mem_free(c->passes);
+    GEODEC_FREE(c->row, c->accepted, c->rounds, c->decided, c->passes);
     *c = (geodec_bench_counts){0};
 }
 
@@ -301,8 +297,7 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
     GEODEC_NEW(j.row, 4 * (int64_t)plan->n_drafters * (plan->n_gammas + plan->n_budgets));
     j.n_rows = lay_rows(plan, j.row);
     GEODEC_NEW(j.cell, n * j.n_rows);
-    GEODEC_NEW(j.status, n);
-    GEODEC_NEW(j.errs, n);
+    GEODEC_NEW_EACH(n, j.status, j.errs);
     GEODEC_NEW(j.workers, n_targets);
     for (; opened < n_targets; opened++) {
         worker *w = &j.workers[opened];
@@ -329,10 +324,7 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
             }
     }
     for (int64_t r = 0; r < j.n_rows; r++) GEODEC_TRY(summarise(&j, r, err));
-    GEODEC_NEW(by.accepted, j.n_rows * n);
-    GEODEC_NEW(by.rounds, j.n_rows * n);
-    GEODEC_NEW(by.decided, j.n_rows * n);
-    GEODEC_NEW(by.passes, j.n_rows * n);
+    GEODEC_NEW_EACH(j.n_rows * n, by.accepted, by.rounds, by.decided, by.passes);
     for (int64_t r = 0; r < j.n_rows; r++)
         for (int64_t i = 0; i < n; i++) {
             const cell *c = &j.cell[i * j.n_rows + r];
@@ -345,18 +337,13 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
     by.n = j.n_rows;
     by.prompts = n;
     j.row = NULL;
-    *out = by;
-    by = (geodec_bench_counts){0};
+    GEODEC_MOVE(*out, by);
 done:
     geodec_bench_counts_free(&by);
     for (int32_t i = 0; j.workers && i < n_targets; i++) {
         geodec__bench_drafters_close(&j.workers[i].drafters);
         geodec_drafter_destroy(j.workers[i].probe);
     }
-    geodec_mem_free(j.row);
-    geodec_mem_free(j.cell);
-    geodec_mem_free(j.status);
-    geodec_mem_free(j.errs);
-    geodec_mem_free(j.workers);
+    GEODEC_FREE(j.row, j.cell, j.status, j.errs, j.workers);
     return st;
 }

@@ -17,8 +17,7 @@ geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_d
                                  : geodec__bench_oracle_create(d->alpha, &b.d[i], err),
                        "drafter %s", d->name);
     }
-    *out = b;
-    memset(&b, 0, sizeof b);
+    GEODEC_MOVE(*out, b);
 done:
     geodec__bench_drafters_close(&b);
     return st;
@@ -200,11 +199,7 @@ done:
 static void probe_destroy(geodec_drafter *d)
 {
     probe *p = (probe *)d;
-    geodec_mem_free(p->draft);
-    geodec_mem_free(p->count);
-    geodec_mem_free(p->tree);
-    geodec_mem_free(p->nodes);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->draft, p->count, p->tree, p->nodes, p);
 }
 
 geodec_status geodec__bench_probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,

@@ -33,9 +33,7 @@ static geodec_status median_interval(const geodec_bench_plan *plan, const double
     v.high = geodec_stats_percentile(plan->resamples, value, 0.975);
     *out = v;
 done:
-    geodec_mem_free(sample);
-    geodec_mem_free(value);
-    geodec_mem_free(index);
+    GEODEC_FREE(sample, value, index);
     return st;
 }
 
@@ -341,15 +339,11 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
             GEODEC_TRY(time_prompt(plan, target, i, &s, &drafters, memory, &h[i % FOLDS], &t, err));
     }
     GEODEC_TRY(finish_rows(plan, &s, h, &t, costs, err));
-    *out = s;
-    s = (geodec_bench_timing){0};
+    GEODEC_MOVE(*out, s);
 done:
     geodec_bench_timing_free(&s);
     geodec__bench_drafters_close(&drafters);
     for (int f = 0; f < FOLDS; f++) geodec_mem_free(h[f].sum);
-    geodec_mem_free(t.ratio);
-    geodec_mem_free(t.outcome);
-    geodec_mem_free(memory);
-    geodec_mem_free(costs);
+    GEODEC_FREE(t.ratio, t.outcome, memory, costs);
     return st;
 }

@@ -49,8 +49,7 @@ geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *pro
     if (d.counters.target_passes != 0)
         GEODEC_THROW(GEODEC_INTERNAL, "%lld passes of the model in a text of the drafter alone",
                      (long long)d.counters.target_passes);
-    *out = d;
-    d = (geodec_decoded){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_decode_free(&d);
     return st;

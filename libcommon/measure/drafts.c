@@ -168,8 +168,7 @@ geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompt
     if (t.prompts < 1 || repeats < 1)
         GEODEC_THROW(GEODEC_INVAL, "%lld prompts, %d times, cannot be timed", (long long)n_prompts, repeats);
     const int32_t runs = 1 + 2 * plan->n_drafters, longest = plan->gamma[plan->n_gammas - 1];
-    GEODEC_NEW(tokens, (int64_t)RUNS * t.prompts);
-    GEODEC_NEW(seconds, (int64_t)RUNS * t.prompts);
+    GEODEC_NEW_EACH((int64_t)RUNS * t.prompts, tokens, seconds);
     GEODEC_NEW(sum, RUNS);
     GEODEC_TRY(geodec__bench_drafters_open(plan, &drafters, err));
     for (int64_t i = 0; i < t.prompts; i++) {
@@ -199,8 +198,6 @@ geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompt
     *out = t;
 done:
     geodec__bench_drafters_close(&drafters);
-    geodec_mem_free(tokens);
-    geodec_mem_free(seconds);
-    geodec_mem_free(sum);
+    GEODEC_FREE(tokens, seconds, sum);
     return st;
 }

@@ -96,9 +96,7 @@ static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geo
     int64_t *index = NULL, n = 0;
     double *x = NULL, *y = NULL, *d = NULL;
     GEODEC_NEW(index, a->prompts);
-    GEODEC_NEW(x, resamples);
-    GEODEC_NEW(y, resamples);
-    GEODEC_NEW(d, resamples);
+    GEODEC_NEW_EACH(resamples, x, y, d);
     for (int64_t i = 0; i < a->prompts; i++) index[i] = i;
     const double whole = tokens(a, ra, index, a->prompts), control = tokens(b, rb, index, a->prompts);
     for (int32_t r = 0; r < resamples; r++) {
@@ -116,10 +114,7 @@ static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geo
                          .control = interval(control, y, n),
                          .difference = interval(whole - control, d, n)};
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(d);
+    GEODEC_FREE(index, x, y, d);
     return st;
 }
 

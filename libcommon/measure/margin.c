@@ -74,8 +74,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
             GEODEC_THROW(GEODEC_INVAL, "drafter %s only replays the plain text", plan->drafter[d].name);
     memset(out, 0, (size_t)cells * sizeof *out);
     GEODEC_NEW(logits, (int64_t)target->max_batch * target->n_vocab);
-    GEODEC_NEW(nll, cells * n);
-    GEODEC_NEW(count, cells * n);
+    GEODEC_NEW_EACH(cells * n, nll, count);
     GEODEC_TRY(geodec__bench_drafters_open(plan, &drafters, err));
     for (int64_t i = 0; i < n; i++) {
         const int32_t *ids = plan->prompts->token + plan->prompts->offset[i];
@@ -112,8 +111,6 @@ done:
     geodec_decode_free(&plain);
     geodec_decode_free(&got);
     geodec__bench_drafters_close(&drafters);
-    geodec_mem_free(logits);
-    geodec_mem_free(nll);
-    geodec_mem_free(count);
+    GEODEC_FREE(logits, nll, count);
     return st;
 }

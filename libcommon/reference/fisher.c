@@ -41,8 +41,6 @@ geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, i
     for (int64_t i = 0; probability && i < v; i++) probability[i] = p[i];
 done:
     geodec_reference_point_destroy(point);
-    geodec_mem_free(p);
-    geodec_mem_free(unit);
-    geodec_mem_free(dy);
+    GEODEC_FREE(p, unit, dy);
     return st;
 }

@@ -61,8 +61,7 @@ geodec_status geodec__reference_angles_create(const geodec_model_config *c, int 
     const double base = table == 1 ? c->rope_base_local : c->rope_base;
     const double scale = table == 0 && c->rope_scale != 0 ? c->rope_scale : 1;
     const double magnitude = c->rope_magnitude != 0 ? (double)c->rope_magnitude : 1;
-    GEODEC_NEW(a.cosine, n * a.pairs);
-    GEODEC_NEW(a.sine, n * a.pairs);
+    GEODEC_NEW_EACH(n * a.pairs, a.cosine, a.sine);
     for (int64_t i = 0; i < a.pairs; i++) {
         double step = scale * pow(base, -2.0 * (double)i / (double)c->rope_dim);
         if (divisor) step /= (double)divisor[i];
@@ -71,8 +70,7 @@ geodec_status geodec__reference_angles_create(const geodec_model_config *c, int 
             a.sine[p * a.pairs + i] = magnitude * sin((double)p * step);
         }
     }
-    *out = a;
-    a = (geodec__ref_angles){0};
+    GEODEC_MOVE(*out, a);
 done:
     geodec__reference_angles_destroy(&a);
     return st;
@@ -80,8 +78,7 @@ done:
 
 void geodec__reference_angles_destroy(geodec__ref_angles *a)
 {
-    geodec_mem_free(a->cosine);
-    geodec_mem_free(a->sine);
+    GEODEC_FREE(a->cosine, a->sine);
     *a = (geodec__ref_angles){0};
 }
 

@@ -84,19 +84,14 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(state);
-    geodec_mem_free(wanted);
+    GEODEC_FREE(state, wanted);
     return st;
 }
 
 void geodec_reference_point_destroy(geodec_reference_point *p)
 {
     if (!p) return;
-    geodec_mem_free(p->row);
-    geodec_mem_free(p->x);
-    geodec_mem_free(p->y);
-    geodec_mem_free(p->logits);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->row, p->x, p->y, p->logits, p);
 }
 
 geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
@@ -131,8 +126,7 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
             GEODEC_TRY(geodec__reference_head(r, p->n_rows, p->y, p->logits, err));
         }
     }
-    *out = p;
-    p = NULL;
+    GEODEC_MOVE(*out, p);
 done:
     geodec__reference_tape_destroy(&tape);
     geodec_reference_point_destroy(p);
@@ -186,9 +180,7 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(state);
-    geodec_mem_free(tangent);
-    geodec_mem_free(wanted);
+    GEODEC_FREE(state, tangent, wanted);
     return st;
 }
 
@@ -217,7 +209,6 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(state);
-    geodec_mem_free(wanted);
+    GEODEC_FREE(state, wanted);
     return st;
 }

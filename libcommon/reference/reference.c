@@ -142,7 +142,6 @@ geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *tok
         }
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(logits);
+    GEODEC_FREE(x, logits);
     return st;
 }

@@ -78,8 +78,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(expert_out, n * used * d);
     }
 #undef BUFFER
-    *out = t;
-    t = (geodec__ref_tape){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec__reference_tape_destroy(&t);
     return st;

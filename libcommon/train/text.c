@@ -54,8 +54,7 @@ done:
 static void clear_tasks(encode_job *j)
 {
     for (int i = 0; i < TASKS_A_ROUND; i++) {
-        geodec_mem_free(j->task[i].ids);
-        geodec_mem_free(j->task[i].length);
+        GEODEC_FREE(j->task[i].ids, j->task[i].length);
         j->task[i] = (encode_task){0};
     }
 }
@@ -66,13 +65,7 @@ static geodec_status collect(encode_job *j, int64_t n_tasks, geodec_text *t, int
     geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < n_tasks; i++) {
         const encode_task *e = &j->task[i];
-        if (t->n_tokens + e->n > *room) {
-            const int64_t more = 2 * *room > t->n_tokens + e->n ? 2 * *room : t->n_tokens + e->n + 65536;
-            int32_t *grown = geodec_mem_grow(t->token, t->n_tokens, more, sizeof *grown);
-            if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens", (long long)more);
-            t->token = grown;
-            *room = more;
-        }
+        GEODEC_GROW(t->token, t->n_tokens, *room, e->n);
         memcpy(t->token + t->n_tokens, e->ids, (size_t)e->n * sizeof *e->ids);
         for (int64_t d = 0; d < DOCS_A_TASK && j->first_doc + i * DOCS_A_TASK + d < j->n_docs; d++) {
             t->doc_start[j->first_doc + i * DOCS_A_TASK + d] = t->n_tokens;
@@ -114,8 +107,7 @@ geodec_status geodec_text_encode(const char *name, const char *text, size_t n, g
     x->n_bytes = docs.bytes;
     x->bos = geodec_tokenizer_bos(t);
     if (x->n_tokens < 2) GEODEC_THROW(GEODEC_FORMAT, "%s: the text has less than two tokens", name);
-    *out = x;
-    x = NULL;
+    GEODEC_MOVE(*out, x);
 done:
     if (j) clear_tasks(j);
     geodec_mem_free(j);
@@ -139,9 +131,7 @@ done:
 void geodec_text_destroy(geodec_text *t)
 {
     if (!t) return;
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->doc_start);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->token, t->doc_start, t);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

@@ -81,8 +81,7 @@ static geodec_status cut_windows(geodec_trainer *t, geodec_err *err)
     if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
     GEODEC_NEW(t->window_token, t->n_windows * len);
     GEODEC_NEW(t->window_target, t->n_windows * len);
-    GEODEC_NEW(t->window_count, t->n_windows);
-    GEODEC_NEW(t->window_loss, t->n_windows);
+    GEODEC_NEW_EACH(t->n_windows, t->window_count, t->window_loss);
     cursor = 0;
     for (int64_t w = 0; w < t->n_windows; w++) {
         t->window_count[w] =
@@ -136,16 +135,14 @@ geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_tr
     GEODEC_NEW(t->work, t->threads);
     GEODEC_NEW(t->params, layout->total);
     memcpy(t->params, params, (size_t)layout->total * sizeof *params);
-    GEODEC_NEW(t->m, layout->total);
-    GEODEC_NEW(t->v, layout->total);
+    GEODEC_NEW_EACH(layout->total, t->m, t->v);
     t->lanes = o->batch < GEODEC_TRAIN_LANES ? o->batch : GEODEC_TRAIN_LANES;
     t->group = o->length < GROUP_TOKENS ? GROUP_TOKENS / o->length : 1;
     for (int64_t i = 0; i < t->lanes; i++) GEODEC_NEW(t->grad[i], layout->total);
     GEODEC_TRY(cut_pieces(t, err));
     GEODEC_TRY(cut_windows(t, err));
     write_recipe(t);
-    *out = t;
-    t = NULL;
+    GEODEC_MOVE(*out, t);
 done:
     geodec_trainer_destroy(t);
     return st;
@@ -208,9 +205,7 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
     }
     t->lane_loss[lane] = total;
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(loss);
-    geodec_mem_free(cotangent);
+    GEODEC_FREE(token, loss, cotangent);
     return st;
 }
 
@@ -351,13 +346,7 @@ done:
 geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (t->n_rows == t->room_rows) {
-        const int64_t room = 2 * t->room_rows + 64;
-        geodec_curve_row *grown = geodec_mem_grow(t->row, t->n_rows, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for the loss curve");
-        t->row = grown;
-        t->room_rows = room;
-    }
+    GEODEC_GROW(t->row, t->n_rows, t->room_rows, 1);
     t->row[t->n_rows++] = *row;
 done:
     return st;

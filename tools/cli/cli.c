@@ -449,8 +449,8 @@ done:
 static geodec_status check_folder(const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *folder = geodec_mem_strdup(path);
-    if (!folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+    char *folder = NULL;
+    GEODEC_STRDUP(folder, path);
     char *slash = strrchr(folder, '/');
     if (slash) {
         slash[slash == folder] = '\0';

@@ -26,8 +26,8 @@ done:
 geodec_status tables_make_folder(const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *at = geodec_mem_strdup(path);
-    if (!at) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+    char *at = NULL;
+    GEODEC_STRDUP(at, path);
     for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(at, 0777) != 0 && errno != EEXIST) GEODEC_THROW(GEODEC_IO, "%s: %s", at, strerror(errno));
@@ -47,15 +47,13 @@ geodec_status tables_open(const cli *c, const geodec_model *m, const char *artif
     char *cache = NULL;
     const bool none = artifacts && strcmp(artifacts, "none") == 0;
     if (artifacts && !none) {
-        t.folder = geodec_mem_strdup(artifacts);
-        if (!t.folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+        GEODEC_STRDUP(t.folder, artifacts);
     } else if (!none && look) {
         GEODEC_TRY(tables_cache(&cache, err));
         GEODEC_TRY(geodec_record_find(m, cache, &c->hooks, &t.folder, &t.record, err));
         t.found = t.folder != NULL;
     }
-    *out = t;
-    t = (tables){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_mem_free(cache);
     tables_close(&t);
