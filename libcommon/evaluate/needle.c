@@ -97,17 +97,16 @@ static geodec_status summarise(const work *k, geodec_needle_result *r, geodec_er
     geodec_status st = GEODEC_OK;
     const geodec_needle_options *o = k->o;
     const uint64_t stream = geodec_rng_id("needle-bootstrap", 0);
-    for (int32_t d = 0; d < o->depths; d++) {
-        geodec_needle_depth *y = &r->depth[d];
-        y->depth = o->depths > 1 ? (double)d / (o->depths - 1) : 0.5;
-        GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[0] + (int64_t)d * o->trials, NULL, REPLICATES, o->seed, stream,
-                                      &y->hits, err));
-        GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[1] + (int64_t)d * o->trials, NULL, REPLICATES, o->seed, stream,
-                                      &y->control, err));
+    for (int control = 0; control < 2; control++) {
+        for (int32_t d = 0; d < o->depths; d++) {
+            geodec_needle_depth *y = &r->depth[d];
+            y->depth = o->depths > 1 ? (double)d / (o->depths - 1) : 0.5;
+            GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[control] + (int64_t)d * o->trials, NULL, REPLICATES,
+                                          o->seed, stream, control ? &y->control : &y->hits, err));
+        }
+        GEODEC_TRY(geodec_stats_ratio((int64_t)o->depths * o->trials, k->hit[control], NULL, REPLICATES, o->seed,
+                                      stream, control ? &r->control : &r->hits, err));
     }
-    const int64_t all = (int64_t)o->depths * o->trials;
-    GEODEC_TRY(geodec_stats_ratio(all, k->hit[0], NULL, REPLICATES, o->seed, stream, &r->hits, err));
-    GEODEC_TRY(geodec_stats_ratio(all, k->hit[1], NULL, REPLICATES, o->seed, stream, &r->control, err));
 done:
     return st;
 }
@@ -149,8 +148,7 @@ geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_
         for (int32_t i = 0; i < o->trials; i++) GEODEC_TRY(trial(&k, d, i, err));
     }
     GEODEC_TRY(summarise(&k, &r, err));
-    *out = r;
-    r.depth = NULL;
+    GEODEC_MOVE(*out, r);
 done:
     geodec_needle_free(&r);
     geodec_scorer_destroy(k.scorer);

@@ -120,7 +120,7 @@ static double tokens_of(const work *k, const int64_t *index)
     return sum;
 }
 
-/* The same of the ratio of sums over windows. */
+/* Standard error of the ratio of sums over windows. */
 static double standard_error(const work *k, int what, int32_t layer, double mean, double tokens)
 {
     double square = 0;
@@ -132,15 +132,12 @@ static double standard_error(const work *k, int what, int32_t layer, double mean
 static geodec_status fit_line(const work *k, int what, const int64_t *index, geodec_stats_line *line, double *x,
                               double *y, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double tokens = tokens_of(k, index);
     for (int32_t l = 1; l <= k->n_layer; l++) {
         x[l - 1] = log(l);
         y[l - 1] = log(total(k, k->sum, what, l, index) / tokens);
     }
-    GEODEC_TRY(geodec_stats_fit_line(k->n_layer, x, y, NULL, line, err));
-done:
-    return st;
+    return geodec_stats_fit_line(k->n_layer, x, y, NULL, line, err);
 }
 
 static geodec_status fit(const work *k, int what, const geodec_residual_options *o, geodec_residual_fit *out,
@@ -237,8 +234,7 @@ geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geode
         GEODEC_TRY(read_window(&k, token, (int32_t)s.count + s.bos, err));
     }
     GEODEC_TRY(summarise(&k, o, &p, err));
-    *out = p;
-    p.layer = NULL;
+    GEODEC_MOVE(*out, p);
 done:
     geodec_residual_free(&p);
     free_work(&k);

@@ -123,14 +123,10 @@ done:
 /* Reads a context of `depth` random tokens. */
 static geodec_status to_depth(bench *b, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int32_t length = geodec_session_length(b->session), depth = b->o->depth;
-    if (length >= depth)
-        geodec_session_truncate(b->session, depth);
-    else
-        GEODEC_TRY(geodec_forward_prefill(b->session, b->token + length, depth - length, NULL, err));
-done:
-    return st;
+    if (length < depth) return geodec_forward_prefill(b->session, b->token + length, depth - length, NULL, err);
+    geodec_session_truncate(b->session, depth);
+    return GEODEC_OK;
 }
 
 /* Seconds of one pass over `width` rows: the mean of enough passes for a sample. */

@@ -98,29 +98,13 @@ static geodec_status oracle_adopt(geodec_drafter *d, int32_t parent, int32_t tok
     return GEODEC_OK;
 }
 
-static geodec_status oracle_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
-                                    geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int32_t k = 0, got;
-    GEODEC_TRY(oracle_root(d, q, err));
-    for (; k < q->gamma; k++) {
-        GEODEC_TRY(oracle_children(d, k, 1, &out[k], &got, err));
-        if (got == 0) break;
-        GEODEC_TRY(oracle_adopt(d, k, out[k].token, err));
-    }
-    *n = k;
-done:
-    return st;
-}
-
 static void oracle_destroy(geodec_drafter *d) { geodec_mem_free(d); }
 
 static const char *const oracle_sources[] = {"replay"};
 static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .n_sources = 1,
                                               .source_name = oracle_sources,
-                                              .propose = oracle_propose,
+                                              .propose = geodec_tree_chain,
                                               .destroy = oracle_destroy,
                                               .root = oracle_root,
                                               .children = oracle_children,

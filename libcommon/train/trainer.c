@@ -169,13 +169,81 @@ const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n
     return t->row;
 }
 
-/* ---- one step ---------------------------------------------------------------------------------------------------- */
+/* ---- a further term of the loss ---------------------------------------------------------------------------------- */
 
-geodec_status geodec__trainer_work(geodec_trainer *t, int worker, geodec_err *err)
+geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!(penalty->weight > 0) || !isfinite(penalty->weight) || penalty->refresh < 1 || penalty->probe < 1)
+        GEODEC_THROW(GEODEC_RANGE, "penalty of weight %g, refreshed every %lld steps from %lld windows",
+                     penalty->weight, (long long)penalty->refresh, (long long)penalty->probe);
+    if (t->done > 0) GEODEC_THROW(GEODEC_INVAL, "a penalty is set before the first step");
+    const size_t used = strlen(t->recipe);
+    const int n = snprintf(t->recipe + used, sizeof t->recipe - used, " penalty=%.17g/%lld/%lld %s", penalty->weight,
+                           (long long)penalty->refresh, (long long)penalty->probe, penalty->recipe);
+    if (n < 0 || (size_t)n >= sizeof t->recipe - used) {
+        t->recipe[used] = 0;
+        GEODEC_THROW(GEODEC_LIMIT, "the penalty's recipe is too long");
+    }
+    t->penalty = *penalty;
+done:
+    return st;
+}
+
+static geodec_status work_of(geodec_trainer *t, int worker, geodec_err *err)
 {
     if (t->work[worker]) return GEODEC_OK;
     return geodec_net_f32_work_create(t->net, t->group, t->o.length, &t->work[worker], err);
 }
+
+/* Before a step: the states of the probe for the penalty, when its refresh is due. */
+static geodec_status penalty_prepare(geodec_trainer *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    float *state = NULL;
+    if (!(t->penalty.weight > 0) || (t->prepared >= 0 && t->done % t->penalty.refresh != 0) || t->prepared == t->done)
+        goto done;
+    const int64_t len = t->o.length, d = t->layout->config.d_model;
+    const int64_t windows = t->penalty.probe < t->n_windows ? t->penalty.probe : t->n_windows, rows = windows * len;
+    const int32_t boundaries = t->layout->config.n_layer + 1;
+    GEODEC_NEW(state, boundaries * rows * d);
+    GEODEC_TRY(work_of(t, 0, err));
+    for (int64_t w = 0; w < windows; w += t->group) {
+        const int64_t n = windows - w < t->group ? windows - w : t->group;
+        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[0], err));
+        for (int32_t l = 0; l < boundaries; l++)
+            memcpy(state + (l * rows + w * len) * d, geodec_net_f32_state(t->net, t->work[0], l),
+                   (size_t)(n * len * d) * sizeof *state);
+    }
+    GEODEC_TRY(t->penalty.prepare(t->penalty.ctx, t->done, boundaries, rows, d, state, err));
+    t->prepared = t->done;
+done:
+    geodec_mem_free(state);
+    return st;
+}
+
+/* The penalty on the last forward pass of a worker: its derivative in cotangent [n_layer + 1][n len][d_model], its
+ * value added to *sum. */
+static geodec_status penalty_apply(geodec_trainer *t, int worker, int64_t n, float *cotangent, double *sum,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t len = t->o.length, d = t->layout->config.d_model;
+    const int32_t boundaries = t->layout->config.n_layer + 1;
+    const float **state = NULL;
+    double value = 0;
+    GEODEC_NEW(state, boundaries);
+    for (int32_t l = 0; l < boundaries; l++) state[l] = geodec_net_f32_state(t->net, t->work[worker], l);
+    memset(cotangent, 0, (size_t)(boundaries * n * len * d) * sizeof *cotangent);
+    GEODEC_TRY(t->penalty.apply(t->penalty.ctx, boundaries, n, len, d, state,
+                                t->penalty.weight / (double)(t->o.batch * len), cotangent, &value, err));
+    *sum += value;
+done:
+    geodec_mem_free(state);
+    return st;
+}
+
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
 
 static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geodec_err *err)
 {
@@ -191,7 +259,7 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
     GEODEC_NEW(token, 2 * t->group * len);
     target = token + t->group * len;
     GEODEC_NEW(loss, t->group * len);
-    GEODEC_TRY(geodec__trainer_work(t, worker, err));
+    GEODEC_TRY(work_of(t, worker, err));
     memset(t->grad[lane], 0, (size_t)t->layout->total * sizeof(float));
     for (int64_t s = first; s < last; s += t->group) {
         const int64_t n = last - s < t->group ? last - s : t->group;
@@ -199,7 +267,7 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
             geodec_text_sample(t->train, t->o.seed, t->done, s + i, len, token + i * len, target + i * len);
         GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, token, t->work[worker], err));
         geodec_net_f32_loss(t->net, t->params, t->work[worker], target, scale, t->grad[lane], loss, NULL);
-        if (cotangent) GEODEC_TRY(geodec__penalty_apply(t, worker, n, cotangent, &t->lane_penalty[lane], err));
+        if (cotangent) GEODEC_TRY(penalty_apply(t, worker, n, cotangent, &t->lane_penalty[lane], err));
         (void)geodec_net_f32_backward(t->net, t->params, t->work[worker], 0, t->grad[lane], cotangent, NULL);
         for (int64_t i = 0; i < n * len; i++) total += (double)loss[i];
     }
@@ -250,7 +318,7 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double loss = 0, squares = 0, penalty = 0;
-    GEODEC_TRY(geodec__penalty_prepare(t, err));
+    GEODEC_TRY(penalty_prepare(t, err));
     geodec_pool_run_dynamic(t->pool, t->lanes, lane_task, t);
     GEODEC_TRY(first_failure(t, t->lanes, err));
     for (int64_t i = 0; i < t->lanes; i++) {
@@ -298,7 +366,7 @@ static geodec_status evaluate_windows(geodec_trainer *t, int64_t first, int64_t 
     const int64_t len = t->o.length;
     float *loss = NULL;
     GEODEC_NEW(loss, t->group * len);
-    GEODEC_TRY(geodec__trainer_work(t, worker, err));
+    GEODEC_TRY(work_of(t, worker, err));
     for (int64_t w = first; w < last; w += t->group) {
         const int64_t n = last - w < t->group ? last - w : t->group;
         GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[worker], err));

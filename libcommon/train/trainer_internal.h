@@ -1,4 +1,4 @@
-/* Internal: the trainer's state, shared by trainer.c, penalty.c and checkpoint.c. */
+/* Internal: the trainer's state, shared by trainer.c and checkpoint.c. */
 #ifndef GEODEC_TRAIN_TRAINER_INTERNAL_H
 #define GEODEC_TRAIN_TRAINER_INTERNAL_H
 
@@ -55,13 +55,6 @@ struct geodec_trainer {
     int64_t n_rows, room_rows;
     char recipe[GEODEC__RECIPE];
 };
-
-/* penalty.c: before a step, and the term's part in a lane. */
-geodec_status geodec__penalty_prepare(geodec_trainer *t, geodec_err *err);
-/* cotangent: [n_layer + 1][n len][d_model] for the last forward of a worker; value added to *sum. */
-geodec_status geodec__penalty_apply(geodec_trainer *t, int worker, int64_t n, float *cotangent, double *sum,
-                                    geodec_err *err);
-geodec_status geodec__trainer_work(geodec_trainer *t, int worker, geodec_err *err);
 
 geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err);
 
