@@ -80,7 +80,7 @@ done:
 
 /* ---- canonical command line and help ---------------------------------------------------------------------------- */
 
-static const char *last_component(const char *path)
+const char *cli_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -115,7 +115,7 @@ static const char *value_text(const cli_option *o, char *buf, size_t n)
         break;
     }
     const char *s = *(const char *const *)o->target;
-    return s && o->type == CLI_FILE ? last_component(s) : s;
+    return s && o->type == CLI_FILE ? cli_base_name(s) : s;
 }
 
 static void add_text(char *line, const char *fmt, ...) GEODEC_PRINTF(2, 3);
@@ -141,7 +141,7 @@ static void canonical_command(const cli *c, char *line)
         add_text(line, o->type == CLI_FLAG ? " --%s%s" : " --%s=%s", o->name, text);
     }
     for (int i = 0; i < c->n_args; i++)
-        add_text(line, " %s", c->tool->args_are_text ? c->args[i] : last_component(c->args[i]));
+        add_text(line, " %s", c->tool->args_are_text ? c->args[i] : cli_base_name(c->args[i]));
 }
 
 enum { HELP_AT = 29, HELP_END = 118 }; /* columns of the texts of options */

@@ -159,6 +159,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
         return cli_main(argc, argv, &tool, run);                                                                       \
     }
 
+/* The last component of a path: inside it. */
+const char *cli_base_name(const char *path);
 /* In run(), after a choice left to the tool was put in the place of an option's word (auto): the canonical command line
  * names it from now on. */
 void cli_settled(const cli *c);

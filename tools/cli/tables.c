@@ -10,17 +10,11 @@
 
 geodec_status tables_cache(char **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     const bool own = xdg && xdg[0] == '/';
     const char *root = own ? xdg : home && home[0] == '/' ? home : NULL, *rest = own ? "/geodec" : "/.cache/geodec";
     *out = NULL;
-    if (!root) goto done;
-    const size_t room = strlen(root) + strlen(rest) + 1;
-    GEODEC_NEW(*out, (int64_t)room);
-    (void)snprintf(*out, room, "%s%s", root, rest);
-done:
-    return st;
+    return root ? geodec_mem_print(out, err, "%s%s", root, rest) : GEODEC_OK;
 }
 
 geodec_status tables_make_folder(const char *path, geodec_err *err)

@@ -60,14 +60,14 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .seed = c->seed};
     GEODEC_TRY(geodec_speed_widths(widths, &o, err));
     GEODEC_TRY(geodec_speed_run(c->args[0], &o, &c->hooks, &r, err));
-    const char *slash = strrchr(c->args[0], '/');
+    const char *name = cli_base_name(c->args[0]);
     if (strcmp(format, "json") == 0)
-        GEODEC_TRY(geodec_speed_json(stdout, slash ? slash + 1 : c->args[0], &o, &r, err));
+        GEODEC_TRY(geodec_speed_json(stdout, name, &o, &r, err));
     else
         GEODEC_TRY(geodec_speed_table(stdout, &r, err));
-    cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token",
-            slash ? slash + 1 : c->args[0], arithmetic, geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats,
-            (double)r.file_bytes * 1e-6, (double)r.token_bytes * 1e-6);
+    cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token", name, arithmetic,
+            geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats, (double)r.file_bytes * 1e-6,
+            (double)r.token_bytes * 1e-6);
 done:
     return st;
 }

@@ -77,7 +77,7 @@ static geodec_status one_text(const cli *c, geodec_perplexity_report *s, const c
     text_file file = {.run = NULL};
     geodec_perplexity_result r = {0};
     char hex[GEODEC_SHA256_HEX];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = cli_base_name(path);
     GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p->model), true, &file, err));
     GEODEC_TRY_MSG(geodec_perplexity_text(s->p, s->q, s->o, file.run, file.n_run, &r, c->pool, &c->hooks, err), "%s",
                    path);
