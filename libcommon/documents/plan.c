@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 geodec_plan_sizes geodec_plan_sizes_defaults(void)
 {

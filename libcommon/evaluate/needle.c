@@ -4,7 +4,6 @@
 #include "base/rng.h"
 #include "io/tsv.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { REPLICATES = 1000, MOST = 1 << 16 };

@@ -5,7 +5,6 @@
 #include "base/err.h"
 #include "base/pool.h"
 
-#include <stdint.h>
 
 typedef struct geodec_read_limit geodec_read_limit;
 

@@ -7,7 +7,6 @@
 #include "measure/margin.h"
 
 #include <math.h>
-#include <string.h>
 
 geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err)
 {

@@ -5,7 +5,6 @@
 #include "decode/tree.h"
 
 #include <math.h>
-#include <string.h>
 
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err)
 {

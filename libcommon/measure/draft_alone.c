@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#include <string.h>
-
 geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_drafter *drafter,
                                  const geodec_decode_options *options, geodec_decoded *out, geodec_err *err)
 {

@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *path, const char *separator, bool lines,
                             int64_t count, int64_t length, int64_t max_tokens, geodec_prompts *out, geodec_err *err)
 {

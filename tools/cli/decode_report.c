@@ -6,7 +6,6 @@
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/kv_projection.h"
 
 static const char *model_path, *kv = "f32", *isa = "auto", *separator = "auto", *kv_projection;

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "cli/stage.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/kv_projection.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/projection.h"
 
 enum { DEFAULT_WINDOW = 256, REPLICATES = 1000 };
