@@ -89,8 +89,8 @@ done:
     return st;
 }
 
-/* End of a window from begin that should end at `want`: after a line, else after a blank, in its second half; else
- * before a whole character. */
+/* End of a window from `begin` that should end near `want`: after a line, else after a blank, in its second half;
+ * else before a whole character. */
 static int64_t window_end(const char *text, int64_t begin, int64_t want)
 {
     const int64_t half = begin + (want - begin) / 2;

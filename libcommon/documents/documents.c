@@ -254,7 +254,7 @@ done:
     return st;
 }
 
-/* ---- what is made of documents ----------------------------------------------------------------------------------- */
+/* ---- tokens and the joined text ---------------------------------------------------------------------------------- */
 
 geodec_status geodec_documents_count(const geodec_documents *d, const geodec_tokenizer *t, int64_t *tokens,
                                      int64_t *sum, geodec_err *err)

@@ -30,7 +30,7 @@ GEODEC_API const char *geodec_readiness_name(geodec_readiness_status s); /* "geo
 typedef struct geodec_readiness {
     const char *model, *model_sha256, *tokenizer_sha256, *drafter; /* borrowed */
     const char *artifact_model_sha256;                             /* of the drafter's artifact; "" = it has none */
-    /* What was run, in words: the canonical command line; "" = not known. config_sha256 is over it and the fingerprints
+    /* The canonical command line of the run; "" = not known. config_sha256 is over it and the fingerprints
      * of model, tokenizer and the artifact's model, a line each; null where the words are not known. */
     const char *configuration;
     int32_t gamma;
@@ -66,7 +66,7 @@ typedef struct geodec_readiness_gate {
 GEODEC_API geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
 GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
 
-/* Whether this run was in a mode of the published runtime, by what the mode does:
+/* Whether this run was in a mode of the published runtime, by the options that the mode stands for:
  *   full     --ott-full: a geometric drafter (flowmap or rollout) and onedecode, attnres damp:0.35
  *   theorem  --ott-theorem: attnres damp:0.45 and depth_attn of any strength
  *   perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle). Its
@@ -83,8 +83,9 @@ GEODEC_API geodec_status geodec_readiness_write(const char *path, const geodec_r
                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* From a bench with bigram among its drafters: drafter d at the fixed draft length of the largest predicted speed-up
- * (the largest length when s has no rows), greedy. Exactness is over every row of the drafter. Fills what is counted
- * and timed; the texts of model and artifacts are the caller's. GEODEC_INVAL: the bench has no greedy chain of d. */
+ * (the largest length when s has no rows), greedy. Exactness is over every row of the drafter. Fills the counts and
+ * times; the names and fingerprints of model and artifacts are the caller's. GEODEC_INVAL: the bench has no greedy
+ * chain of d. */
 GEODEC_API geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
                                                    const geodec_bench_timing *s, int32_t d, geodec_readiness *out,
                                                    geodec_err *err) GEODEC_MUST_USE;

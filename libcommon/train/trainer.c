@@ -440,7 +440,7 @@ done:
     return st;
 }
 
-/* What a penalty learned at its last refresh is in no checkpoint. */
+/* A checkpoint does not hold the result of a penalty's last refresh, so it is written at refreshes only. */
 static bool may_save(const geodec_trainer *t)
 {
     return !(t->penalty.weight > 0) || t->done == t->o.steps || t->done % t->penalty.refresh == 0;

@@ -90,7 +90,7 @@ static void shortest(double v, char *buf, size_t n)
 {
     for (int digits = 6; digits <= 17; digits++) {
         (void)snprintf(buf, n, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v) return; /* exact round trip wanted */
+        if (strtod(buf, NULL) == v) return; /* reads back as the same number */
     }
 }
 
@@ -409,7 +409,7 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
         geodec_err_clear(err);
         const geodec_status st = fn(c, c->args[i], err);
         if (st == GEODEC_OK) continue;
-        (void)fflush(stdout); /* what the earlier files said comes first */
+        (void)fflush(stdout); /* the output of earlier files comes first */
         report_error(c->tool->name, err, c->verbose);
         reported = true;
         if (first == GEODEC_OK) first = st;
@@ -418,7 +418,7 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
     return first;
 }
 
-/* The same file under another name counts; what is not there is not read either. */
+/* Whether a path, by any name, is this file. */
 static bool is_file(const char *path, const struct stat *file)
 {
     struct stat s;

@@ -68,7 +68,7 @@ void tables_say(const cli *c, const tables *t, const char *draft, const char *ar
         (void)snprintf(gain, sizeof gain, ", %.2f times as fast when it was tried", t->record.speedup);
     if (strcmp(arithmetic, t->record.arithmetic) != 0)
         (void)snprintf(made, sizeof made, ", made in %s arithmetic", t->record.arithmetic);
-    cli_say(c, "drafter %s%s; tables of %s (--artifacts none: without)%s", draft, gain, t->folder, made);
+    cli_say(c, "drafter %s%s; drafting artifacts of %s (--artifacts none: without)%s", draft, gain, t->folder, made);
 }
 
 geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, const char *const *names, int n,
@@ -79,7 +79,8 @@ geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, co
     if (st == GEODEC_OK || !t->found) return st;
     for (int i = 0; i < n; i++)
         if (geodec_drafting_needs_artifacts(names[i])) return st;
-    cli_say(c, "warning: tables found are not used: %s", err ? geodec_err_line(err, text, sizeof text) : "");
+    cli_say(c, "warning: the drafting artifacts found are not used: %s",
+            err ? geodec_err_line(err, text, sizeof text) : "");
     geodec_err_clear(err);
     tables_close(t);
     return geodec_drafting_open(m, NULL, names, n, out, err);
