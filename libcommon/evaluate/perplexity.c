@@ -1,11 +1,12 @@
 #include "evaluate/perplexity.h"
 
 #include "base/mem.h"
+#include "base/tasks.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 4 /* windows a worker reads between two calls of the hooks */, WINDOW_MAX = 1 << 20 };
+enum { WINDOW_MAX = 1 << 20 };
 
 /* ---- windows of the tokens of a text ----------------------------------------------------------------------------- */
 
@@ -48,15 +49,13 @@ typedef struct reader { /* state of a worker */
     geodec_scorer *p, *q;
     int32_t *token;        /* [window] */
     double *row_p, *row_q; /* [n_vocab] */
-    geodec_status status;
-    geodec_err error;
 } reader;
 
 typedef struct job {
     const geodec_perplexity_options *o;
     const int32_t *token;
-    int64_t n, n_vocab, first; /* first: index of the group's first window */
-    int32_t bos;               /* -1 = none */
+    int64_t n, n_vocab;
+    int32_t bos; /* -1 = none */
     reader *reader;
     geodec_perplexity_window *window;
 } job;
@@ -112,9 +111,11 @@ static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_p
     if (!(delta <= w->max_delta)) w->max_delta = delta;
 }
 
-static geodec_status read_window(const job *j, reader *r, int64_t number, geodec_err *err)
+static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const job *j = ctx;
+    reader *r = &j->reader[worker];
     const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, number);
     geodec_perplexity_window w = {0};
     int32_t n = 0;
@@ -135,13 +136,6 @@ static geodec_status read_window(const job *j, reader *r, int64_t number, geodec
     j->window[number] = w;
 done:
     return st;
-}
-
-static void window_task(void *ctx, int64_t task, int worker)
-{
-    const job *j = ctx;
-    reader *r = &j->reader[worker];
-    if (r->status == GEODEC_OK) r->status = read_window(j, r, j->first + task, &r->error);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -312,19 +306,7 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     j.window = r.window;
     workers = threads;
     GEODEC_TRY(open_readers(p, q, &j, workers, err));
-    for (int64_t done = 0; done < r.windows;) {
-        const int64_t left = r.windows - done, group = left < threads * GROUP ? left : threads * GROUP;
-        GEODEC_TRY(geodec_hooks_progress(hooks, "scoring windows", done, r.windows, err));
-        j.first = done;
-        geodec_pool_run_dynamic(pool, group, window_task, &j);
-        for (int i = 0; i < workers; i++) {
-            if (j.reader[i].status == GEODEC_OK) continue;
-            if (err) *err = j.reader[i].error;
-            st = j.reader[i].status;
-            goto done;
-        }
-        done += group;
-    }
+    GEODEC_TRY(geodec__tasks_run_workers(pool, hooks, "scoring windows", r.windows, read_window, &j, err));
     r.merged = merged_share(&j, workers, false);
     r.against_merged = q ? merged_share(&j, workers, true) : 0;
     GEODEC_TRY(count_tokens(&j, t, &r, err));

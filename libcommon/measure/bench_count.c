@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/tasks.h"
 #include "decode/predict.h"
 #include "linalg/stats.h"
 #include "measure/margin.h"
@@ -113,11 +114,8 @@ typedef struct job {
     const geodec_bench_plan *plan;
     geodec_bench_row *row; /* [n_rows] drafter, gamma, mode set */
     int64_t n_rows;
-    int64_t first; /* prompt of task 0 */
-    cell *cell;    /* [prompts][n_rows] */
+    cell *cell; /* [prompts][n_rows] */
     worker *workers;
-    geodec_status *status; /* [prompts] */
-    geodec_err *errs;      /* [prompts] */
 } job;
 
 /* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
@@ -185,9 +183,11 @@ done:
     return st;
 }
 
-static geodec_status run_prompt(const job *j, worker *w, int64_t prompt, geodec_err *err)
+static geodec_status run_prompt(void *ctx, int64_t prompt, int which, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const job *j = ctx;
+    worker *w = &j->workers[which];
     const geodec_bench_plan *p = j->plan;
     geodec_decoded plain = {0};
     for (int sampled = 0; sampled < 2; sampled++) {
@@ -205,13 +205,6 @@ static geodec_status run_prompt(const job *j, worker *w, int64_t prompt, geodec_
 done:
     geodec_decode_free(&plain);
     return st;
-}
-
-static void task(void *ctx, int64_t i, int w)
-{
-    job *j = ctx;
-    const int64_t prompt = j->first + i;
-    j->status[prompt] = run_prompt(j, &j->workers[w], prompt, &j->errs[prompt]);
 }
 
 /* Ratio of two counts of a row, by their offsets in a cell, with its interval over prompts. */
@@ -296,7 +289,6 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
     GEODEC_NEW(j.row, 4 * (int64_t)plan->n_drafters * (plan->n_gammas + plan->n_budgets));
     j.n_rows = lay_rows(plan, j.row);
     GEODEC_NEW(j.cell, n * j.n_rows);
-    GEODEC_NEW_EACH(n, j.status, j.errs);
     GEODEC_NEW(j.workers, n_targets);
     for (; opened < n_targets; opened++) {
         worker *w = &j.workers[opened];
@@ -310,18 +302,7 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
                                               plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe,
                                               err));
     }
-    const int64_t step = 2 * geodec_pool_threads(pool); /* prompts between two looks at the progress hook */
-    for (j.first = 0; j.first < n; j.first += step) {
-        GEODEC_TRY(geodec_hooks_progress(plan->hooks, "prompts", j.first, n, err));
-        const int64_t count = n - j.first < step ? n - j.first : step;
-        geodec_pool_run_dynamic(pool, count, task, &j);
-        for (int64_t i = j.first; i < j.first + count; i++)
-            if (j.status[i] != GEODEC_OK) {
-                if (err) *err = j.errs[i];
-                st = geodec_err_add(err, j.status[i], __func__, __LINE__, "prompt %lld", (long long)i);
-                goto done;
-            }
-    }
+    GEODEC_TRY(geodec__tasks_run_workers(pool, plan->hooks, "prompt", n, run_prompt, &j, err));
     for (int64_t r = 0; r < j.n_rows; r++) GEODEC_TRY(summarise(&j, r, err));
     GEODEC_NEW_EACH(j.n_rows * n, by.accepted, by.rounds, by.decided, by.passes);
     for (int64_t r = 0; r < j.n_rows; r++)
@@ -343,6 +324,6 @@ done:
         geodec__bench_drafters_close(&j.workers[i].drafters);
         geodec_drafter_destroy(j.workers[i].probe);
     }
-    GEODEC_FREE(j.row, j.cell, j.status, j.errs, j.workers);
+    GEODEC_FREE(j.row, j.cell, j.workers);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/tasks.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -245,9 +246,10 @@ done:
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geodec_err *err)
+static geodec_status run_lane(void *ctx, int64_t lane, int worker, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    geodec_trainer *t = ctx;
     const int64_t len = t->o.length, first = t->o.batch * lane / t->lanes, last = t->o.batch * (lane + 1) / t->lanes;
     const float scale = 1.0f / (float)(t->o.batch * len);
     int32_t *token = NULL, *target;
@@ -277,13 +279,6 @@ done:
     return st;
 }
 
-static void lane_task(void *ctx, int64_t lane, int worker)
-{
-    geodec_trainer *t = ctx;
-    geodec_err_clear(&t->lane_err[lane]);
-    t->lane_status[lane] = run_lane(t, lane, worker, &t->lane_err[lane]);
-}
-
 /* Adds the lanes in order and measures the sum. */
 static void sum_task(void *ctx, int64_t i, int worker)
 {
@@ -304,23 +299,12 @@ static void adam_task(void *ctx, int64_t i, int worker)
     t->ops->adamw(n, &a, t->grad[0] + begin, t->m + begin, t->v + begin, t->params + begin);
 }
 
-static geodec_status first_failure(const geodec_trainer *t, int64_t n, geodec_err *err)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (t->lane_status[i] != GEODEC_OK) {
-            if (err) *err = t->lane_err[i];
-            return t->lane_status[i];
-        }
-    return GEODEC_OK;
-}
-
 geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double loss = 0, squares = 0, penalty = 0;
     GEODEC_TRY(penalty_prepare(t, err));
-    geodec_pool_run_dynamic(t->pool, t->lanes, lane_task, t);
-    GEODEC_TRY(first_failure(t, t->lanes, err));
+    GEODEC_TRY(geodec__tasks_run_workers(t->pool, NULL, "lane", t->lanes, run_lane, t, err));
     for (int64_t i = 0; i < t->lanes; i++) {
         loss += t->lane_loss[i];
         penalty += t->lane_penalty[i];
@@ -360,9 +344,12 @@ typedef struct eval_job {
     int64_t tasks; /* <= GEODEC_TRAIN_LANES */
 } eval_job;
 
-static geodec_status evaluate_windows(geodec_trainer *t, int64_t first, int64_t last, int worker, geodec_err *err)
+static geodec_status eval_task(void *ctx, int64_t task, int worker, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const eval_job *j = ctx;
+    geodec_trainer *t = j->t;
+    const int64_t first = j->n_windows * task / j->tasks, last = j->n_windows * (task + 1) / j->tasks;
     const int64_t len = t->o.length;
     float *loss = NULL;
     GEODEC_NEW(loss, t->group * len);
@@ -373,22 +360,13 @@ static geodec_status evaluate_windows(geodec_trainer *t, int64_t first, int64_t 
         geodec_net_f32_loss(t->net, t->params, t->work[worker], t->window_target + w * len, 1, NULL, loss, NULL);
         for (int64_t i = 0; i < n; i++) {
             double s = 0;
-            for (int64_t j = 0; j < len; j++) s += (double)loss[i * len + j];
+            for (int64_t k = 0; k < len; k++) s += (double)loss[i * len + k];
             t->window_loss[w + i] = s;
         }
     }
 done:
     geodec_mem_free(loss);
     return st;
-}
-
-static void eval_task(void *ctx, int64_t task, int worker)
-{
-    eval_job *j = ctx;
-    geodec_trainer *t = j->t;
-    geodec_err_clear(&t->lane_err[task]);
-    t->lane_status[task] = evaluate_windows(t, j->n_windows * task / j->tasks, j->n_windows * (task + 1) / j->tasks,
-                                            worker, &t->lane_err[task]);
 }
 
 geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
@@ -399,8 +377,7 @@ geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, doubl
     double total = 0;
     while (n < t->n_windows && (n_tokens == 0 || targets < n_tokens)) targets += t->window_count[n++];
     eval_job j = {t, n, n < GEODEC_TRAIN_LANES ? n : GEODEC_TRAIN_LANES};
-    geodec_pool_run_dynamic(t->pool, j.tasks, eval_task, &j);
-    GEODEC_TRY(first_failure(t, j.tasks, err));
+    GEODEC_TRY(geodec__tasks_run_workers(t->pool, NULL, "part of the held-out text", j.tasks, eval_task, &j, err));
     for (int64_t w = 0; w < n; w++) total += t->window_loss[w];
     const double bytes = (double)t->held_out->n_bytes * (double)targets / (double)t->n_targets;
     *nats_per_token = total / (double)targets;

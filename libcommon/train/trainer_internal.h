@@ -30,8 +30,6 @@ struct geodec_trainer {
 
     int64_t lanes, group; /* lanes in use; sequences of one forward call */
     double lane_loss[GEODEC_TRAIN_LANES];
-    geodec_status lane_status[GEODEC_TRAIN_LANES];
-    geodec_err lane_err[GEODEC_TRAIN_LANES];
 
     geodec__piece *piece;
     double *piece_squares;
