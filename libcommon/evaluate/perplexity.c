@@ -312,8 +312,7 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     GEODEC_TRY(count_tokens(&j, t, &r, err));
     summarise(&r, q != NULL);
     if (!isfinite(r.nll.mean)) GEODEC_THROW(GEODEC_NUMERIC, "the model's probabilities are not numbers");
-    *result = r;
-    r.window = NULL;
+    GEODEC_MOVE(*result, r);
 done:
     geodec_perplexity_free(&r);
     close_readers(&j, workers);
