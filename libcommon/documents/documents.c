@@ -23,12 +23,11 @@ const char *geodec_documents_separator_name(geodec_documents_separator s)
 geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    for (int i = 0; i < GEODEC_SEPARATOR_COUNT; i++)
-        if (strcmp(word, words[i]) == 0) {
-            *out = (geodec_documents_separator)i;
-            goto done;
-        }
-    GEODEC_THROW(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
+    int i = 0;
+    while (i < GEODEC_SEPARATOR_COUNT && strcmp(word, words[i]) != 0) i++;
+    if (i == GEODEC_SEPARATOR_COUNT)
+        GEODEC_THROW(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
+    *out = (geodec_documents_separator)i;
 done:
     return st;
 }

@@ -138,7 +138,7 @@ static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err
 {
     if (init_path && vocab_path)
         return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__,
-                              "--init brings its own tokenizer; --vocab does not go with it");
+                              "--init has its own tokenizer; --vocab does not go with it");
     if (init_path) return geodec_start_from(init_path, (int32_t)ctx, s, err);
     if (!vocab_path) return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__, "--vocab or --init is required");
     geodec_model_config shape = {.n_layer = (int32_t)layers, .d_model = (int32_t)d_model, .n_head = (int32_t)heads};
