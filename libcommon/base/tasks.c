@@ -6,6 +6,7 @@ enum { ROUND = 8 }; /* groups per thread between two progress reports */
 
 typedef struct round_state {
     geodec__group_fn fn;
+    geodec__worker_fn worker_fn; /* in place of fn, for groups of one task */
     void *ctx;
     int64_t first, end, size; /* tasks of this round, tasks of a group */
     pthread_mutex_t mutex;
@@ -16,12 +17,13 @@ typedef struct round_state {
 
 static void run_one(void *ctx, int64_t group, int worker)
 {
-    (void)worker;
     round_state *r = ctx;
     geodec_err err = {0};
     const int64_t first = r->first + group * r->size;
     int64_t failed = first;
-    const geodec_status st = r->fn(r->ctx, first, r->end - first < r->size ? r->end - first : r->size, &failed, &err);
+    const int64_t count = r->end - first < r->size ? r->end - first : r->size;
+    const geodec_status st =
+        r->worker_fn ? r->worker_fn(r->ctx, first, worker, &err) : r->fn(r->ctx, first, count, &failed, &err);
     if (st == GEODEC_OK) return;
     pthread_mutex_lock(&r->mutex);
     if (r->failed < 0 || failed < r->failed) {
@@ -32,13 +34,14 @@ static void run_one(void *ctx, int64_t group, int worker)
     pthread_mutex_unlock(&r->mutex);
 }
 
-geodec_status geodec__tasks_run_groups(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
-                                       int64_t most, geodec__group_fn fn, void *ctx, geodec_err *err)
+static geodec_status run(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n, int64_t most,
+                         round_state r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t threads = geodec_pool_threads(pool);
     const int64_t rounds = (n + most * threads - 1) / (most * threads), groups = rounds > 0 ? rounds * threads : 1;
-    round_state r = {.fn = fn, .ctx = ctx, .size = (n + groups - 1) / groups, .failed = -1};
+    r.size = (n + groups - 1) / groups;
+    r.failed = -1;
     r.mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     const int64_t step = ROUND * threads * r.size;
     GEODEC_TRY(geodec_hooks_progress(hooks, what, 0, n, err));
@@ -55,6 +58,18 @@ geodec_status geodec__tasks_run_groups(geodec_pool *pool, const geodec_hooks *ho
 done:
     (void)pthread_mutex_destroy(&r.mutex);
     return st;
+}
+
+geodec_status geodec__tasks_run_groups(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
+                                       int64_t most, geodec__group_fn fn, void *ctx, geodec_err *err)
+{
+    return run(pool, hooks, what, n, most, (round_state){.fn = fn, .ctx = ctx}, err);
+}
+
+geodec_status geodec__tasks_run_workers(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
+                                        geodec__worker_fn fn, void *ctx, geodec_err *err)
+{
+    return run(pool, hooks, what, n, 1, (round_state){.worker_fn = fn, .ctx = ctx}, err);
 }
 
 typedef struct single {

@@ -22,4 +22,10 @@ GEODEC_API geodec_status geodec__tasks_run_groups(geodec_pool *pool, const geode
                                                   int64_t n, int64_t most, geodec__group_fn fn, void *ctx,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
+/* The same for tasks that need memory of a worker: 0 .. threads-1, one task at a time on each. */
+typedef geodec_status (*geodec__worker_fn)(void *ctx, int64_t task, int worker, geodec_err *err);
+GEODEC_API geodec_status geodec__tasks_run_workers(geodec_pool *pool, const geodec_hooks *hooks, const char *what,
+                                                   int64_t n, geodec__worker_fn fn, void *ctx,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
 #endif

@@ -2,11 +2,14 @@
 
 #include "decode/tree.h"
 
-geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) { return d ? d->ops->begin(d, err) : GEODEC_OK; }
+geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err)
+{
+    return d && d->ops->begin ? d->ops->begin(d, err) : GEODEC_OK;
+}
 
 geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
-    return d && rows->n > 0 ? d->ops->observe(d, rows, err) : GEODEC_OK;
+    return d && d->ops->observe && rows->n > 0 ? d->ops->observe(d, rows, err) : GEODEC_OK;
 }
 
 /* Tokens of one parent's drafts must differ: the verification walk could not tell them apart. */

@@ -83,6 +83,7 @@ typedef struct geodec_drafter_ops {
                     rows while they are not asked; they then begin again with the last few (decode/replay.h) */
     int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
     const char *const *source_name;
+    /* begin and observe: NULL in a drafter that keeps nothing of the text. */
     geodec_status (*begin)(geodec_drafter *d, geodec_err *err);
     geodec_status (*observe)(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err);
     /* Writes up to gamma drafts to out and their number (0 = no proposal) to *n. */

@@ -18,13 +18,7 @@ geodec_status geodec__cut_add(geodec__cut *c, const char *text, int64_t begin, i
     while (begin < end && white(text[begin])) begin++;
     while (end > begin && white(text[end - 1])) end--;
     if (begin == end) goto done;
-    if (c->n == c->room) {
-        const int64_t room = 2 * c->room + 256;
-        geodec_document *grown = geodec_mem_grow(c->item, c->n, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld documents", (long long)room);
-        c->item = grown;
-        c->room = room;
-    }
+    GEODEC_GROW(c->item, c->n, c->room, 1);
     c->item[c->n++] = (geodec_document){.begin = begin, .end = end};
     c->bytes += end - begin;
 done:
@@ -95,8 +89,8 @@ done:
     return st;
 }
 
-/* End of a window from begin that should end at `want`: after a line, else after a blank, in its second half; else
- * before a whole character. */
+/* End of a window from `begin` that should end near `want`: after a line, else after a blank, in its second half;
+ * else before a whole character. */
 static int64_t window_end(const char *text, int64_t begin, int64_t want)
 {
     const int64_t half = begin + (want - begin) / 2;

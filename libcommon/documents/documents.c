@@ -23,12 +23,11 @@ const char *geodec_documents_separator_name(geodec_documents_separator s)
 geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    for (int i = 0; i < GEODEC_SEPARATOR_COUNT; i++)
-        if (strcmp(word, words[i]) == 0) {
-            *out = (geodec_documents_separator)i;
-            goto done;
-        }
-    GEODEC_THROW(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
+    int i = 0;
+    while (i < GEODEC_SEPARATOR_COUNT && strcmp(word, words[i]) != 0) i++;
+    if (i == GEODEC_SEPARATOR_COUNT)
+        GEODEC_THROW(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
+    *out = (geodec_documents_separator)i;
 done:
     return st;
 }
@@ -36,9 +35,7 @@ done:
 void geodec_documents_free(geodec_documents *d)
 {
     if (!d) return;
-    geodec_mem_free(d->own);
-    geodec_mem_free(d->item);
-    geodec_mem_free(d->message);
+    GEODEC_FREE(d->own, d->item, d->message);
     *d = (geodec_documents){0};
 }
 
@@ -158,9 +155,7 @@ static geodec_status choose(geodec_documents *d, const geodec_documents_options 
                    (long long)blank.n, blank.n == 1 ? "" : "s", GEODEC_DOCUMENT_TOKENS, length);
     keep(d, GEODEC_SEPARATOR_WINDOW, &window);
 done:
-    geodec_mem_free(blank.item);
-    geodec_mem_free(line.item);
-    geodec_mem_free(window.item);
+    GEODEC_FREE(blank.item, line.item, window.item);
     return st;
 }
 
@@ -252,14 +247,13 @@ geodec_status geodec_documents_read(const char *name, const char *text, size_t n
         if (note[0]) (void)snprintf(d.why + used, sizeof d.why - used, "; not JSON Lines: %s", note);
     }
     if (d.n == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: the text is empty", name);
-    *out = d;
-    d = (geodec_documents){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_documents_free(&d);
     return st;
 }
 
-/* ---- what is made of documents ----------------------------------------------------------------------------------- */
+/* ---- tokens and the joined text ---------------------------------------------------------------------------------- */
 
 geodec_status geodec_documents_count(const geodec_documents *d, const geodec_tokenizer *t, int64_t *tokens,
                                      int64_t *sum, geodec_err *err)

@@ -11,8 +11,8 @@
  *   window  Consecutive pieces of about GEODEC_WINDOW_TOKENS tokens, divided at the end of a line or at a blank.
  *   none    The whole text is one document.
  *   auto    jsonl where it fits; else mark where marks separate two documents or more; else blank where it gives
- * GEODEC_DOCUMENTS_ENOUGH documents; else line where it gives as many and they have GEODEC_LINE_TOKENS tokens in the
- * mean; else blank or line where they give two such documents; else window. Never an error.
+ *           GEODEC_DOCUMENTS_ENOUGH documents; else line where it gives as many and they have GEODEC_LINE_TOKENS
+ *           tokens in the mean; else blank or line where they give two such documents; else window. Never an error.
  *
  * The thresholds:
  *   64 tokens a joined document: the experiments read positions 0 to 63 of a document, and at least 17 in a row.

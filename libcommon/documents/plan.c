@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 geodec_plan_sizes geodec_plan_sizes_defaults(void)
 {
@@ -61,12 +60,17 @@ static void GEODEC_PRINTF(4, 5) row(table *t, const char *name, const char *valu
     } while (0)
 
 /* A size and its reason: as requested, or the bound. */
-static void size_row(table *t, const char *name, int64_t asked, int64_t got, const char *bound)
+static void GEODEC_PRINTF(5, 6) size_row(table *t, const char *name, int64_t asked, int64_t got, const char *bound, ...)
 {
+    char text[160];
+    va_list list;
+    va_start(list, bound);
+    (void)vsnprintf(text, sizeof text, bound, list);
+    va_end(list);
     if (asked == got)
         NUMBER(t, name, got, "as asked for");
     else
-        NUMBER(t, name, got, "%lld asked for; %s", (long long)asked, bound);
+        NUMBER(t, name, got, "%lld asked for; %s", (long long)asked, text);
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -103,15 +107,14 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     NUMBER(&t, "width", m->width, "of the model");
     NUMBER(&t, "vocabulary", m->vocabulary, "of the model");
     s->tokens = at_least_one(smaller(asked->tokens, text_tokens));
-    (void)snprintf(bound, sizeof bound, "the text has %lld%s", (long long)text_tokens, m->bos ? " with BOS" : "");
-    size_row(&t, "tokens", asked->tokens, s->tokens, bound);
+    size_row(&t, "tokens", asked->tokens, s->tokens, "the text has %lld%s", (long long)text_tokens,
+             m->bos ? " with BOS" : "");
     s->points = smaller(asked->points, s->tokens);
-    (void)snprintf(bound, sizeof bound, "%lld tokens are read", (long long)s->tokens);
-    size_row(&t, "points", asked->points, s->points, bound);
-    size_row(&t, "store_texts", asked->store_texts, s->store_texts, "");
+    size_row(&t, "points", asked->points, s->points, "%lld tokens are read", (long long)s->tokens);
+    size_row(&t, "store_texts", asked->store_texts, s->store_texts, "%s", "");
     s->store_length = smaller(asked->store_length, m->context);
-    (void)snprintf(bound, sizeof bound, "the model's context is %lld", (long long)m->context);
-    size_row(&t, "store_length", asked->store_length, s->store_length, bound);
+    size_row(&t, "store_length", asked->store_length, s->store_length, "the model's context is %lld",
+             (long long)m->context);
     s->new_tokens = at_least_one(smaller(asked->new_tokens, m->context / 2));
     const int64_t lead = m->bos ? 1 : 0, room = at_least_one(m->context - s->new_tokens);
     const int64_t fits = at_least_one(smaller(asked->prompt_length, room)), text = at_least_one(fits - lead);
@@ -121,13 +124,12 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     s->prompt_length = piece == text ? fits : piece + lead;
     (void)snprintf(bound, sizeof bound, "the text has %lld tokens, enough for %lld pieces of %lld", (long long)own,
                    (long long)s->prompts, (long long)piece);
-    size_row(&t, "prompts", asked->prompts, s->prompts, bound);
+    size_row(&t, "prompts", asked->prompts, s->prompts, "%s", bound);
     if (fits != asked->prompt_length && piece == text)
         (void)snprintf(bound, sizeof bound, "the context of %lld leaves %lld beside %lld new tokens",
                        (long long)m->context, (long long)room, (long long)s->new_tokens);
-    size_row(&t, "prompt_length", asked->prompt_length, s->prompt_length, bound);
-    (void)snprintf(bound, sizeof bound, "half of the context of %lld", (long long)m->context);
-    size_row(&t, "new_tokens", asked->new_tokens, s->new_tokens, bound);
+    size_row(&t, "prompt_length", asked->prompt_length, s->prompt_length, "%s", bound);
+    size_row(&t, "new_tokens", asked->new_tokens, s->new_tokens, "half of the context of %lld", (long long)m->context);
     const int64_t read = documents_within(d, length, s->tokens);
     const bool windows = d->rule == GEODEC_SEPARATOR_WINDOW;
     p.by_document = read >= GEODEC_SPLIT_DOCUMENTS && !windows;

@@ -54,40 +54,41 @@ static void print_counts(const geodec_tokenize_options *o, int64_t sequences, in
                   bytes);
 }
 
-static void print_sequences(const geodec_tokenize_options *o, const geodec_tokenizer *t, const int32_t *ids,
-                            const int64_t *end, int64_t n, size_t bytes)
+/* A sequence a span of the text. All are encoded before anything is printed, so that a refusal leaves o->out empty. */
+static geodec_status encode(const geodec_tokenize_options *o, const geodec_tokenizer *t, const char *path,
+                            const char *text, const geodec_document *span, int64_t n, size_t bytes, geodec_err *err)
 {
-    if (o->only_counts) print_counts(o, n, n > 0 ? end[n - 1] : 0, bytes);
+    geodec_status st = GEODEC_OK;
+    const geodec_encode_options how = {.bos = o->bos, .parse_special = o->parse_special};
+    int32_t *ids = NULL;
+    int64_t *end = NULL, written = 0, count;
+    GEODEC_NEW(ids, (int64_t)bytes + 3 * n); /* three above the length of each sequence */
+    GEODEC_NEW(end, n);
+    for (int64_t i = 0; i < n; i++) {
+        GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, text + span[i].begin, (size_t)(span[i].end - span[i].begin),
+                                                    &how, ids + written, &count, err),
+                       "%s", path);
+        written += count;
+        end[i] = written;
+    }
+    if (o->only_counts) print_counts(o, n, written, bytes);
     for (int64_t i = 0, at = 0; i < n && !o->only_counts; at = end[i++]) print_sequence(o, t, ids + at, end[i] - at);
+done:
+    GEODEC_FREE(ids, end);
+    return st;
 }
 
-/* A sequence a document. All is encoded before anything is printed, so that a refusal leaves o->out empty. */
 geodec_status geodec_tokenize_documents(const geodec_tokenize_options *o, const geodec_tokenizer *t, const char *path,
                                         const char *text, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_documents d = {0};
     geodec_documents_options cut = {.tokenizer = t};
-    const geodec_encode_options how = {.bos = o->bos, .parse_special = o->parse_special};
-    int32_t *ids = NULL;
-    int64_t *end = NULL, written = 0, count;
     GEODEC_TRY(geodec_documents_separator_of(o->separator, &cut.separator, err));
     GEODEC_TRY(geodec_documents_read(path, text, n, &cut, &d, err));
-    GEODEC_NEW(ids, d.bytes + 3 * d.n); /* three above the length of each sequence */
-    GEODEC_NEW(end, d.n);
-    for (int64_t i = 0; i < d.n; i++) {
-        const geodec_document *k = &d.item[i];
-        GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, d.text + k->begin, (size_t)(k->end - k->begin), &how,
-                                                    ids + written, &count, err),
-                       "%s", path);
-        written += count;
-        end[i] = written;
-    }
-    print_sequences(o, t, ids, end, d.n, (size_t)d.bytes);
+    GEODEC_TRY(encode(o, t, path, d.text, d.item, d.n, (size_t)d.bytes, err));
 done:
     geodec_documents_free(&d);
-    geodec_mem_free(ids);
-    geodec_mem_free(end);
     return st;
 }
 
@@ -96,30 +97,20 @@ geodec_status geodec_tokenize_text(const geodec_tokenize_options *o, const geode
                                    const char *text, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t *ids = NULL;
-    int64_t *end = NULL, n_sequences = 0, written = 0;
+    geodec_document *line = NULL;
+    int64_t lines = 1, used = 0;
     const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not valid UTF-8", path, (long long)bad);
-    for (size_t i = 0; i < n; i++) n_sequences += text[i] == '\n';
-    n_sequences = o->lines ? n_sequences + 1 : 1;
-    const geodec_encode_options how = {.bos = o->bos, .parse_special = o->parse_special};
-    GEODEC_NEW(ids, (int64_t)n + 3 * n_sequences); /* three above the length of each sequence */
-    GEODEC_NEW(end, n_sequences);
-    int64_t used = 0;
-    for (const char *p = text; used < n_sequences && (!o->lines || p < text + n); used++) {
-        const char *stop = o->lines ? memchr(p, '\n', (size_t)(text + n - p)) : NULL;
-        if (!stop) stop = text + n;
-        int64_t count;
-        GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, p, (size_t)(stop - p), &how, ids + written, &count, err), "%s",
-                       path);
-        written += count;
-        end[used] = written;
-        p = stop + 1;
+    for (size_t i = 0; o->lines && i < n; i++) lines += text[i] == '\n';
+    GEODEC_NEW(line, lines);
+    for (int64_t at = 0; used < lines && (!o->lines || at < (int64_t)n); used++) {
+        const char *stop = o->lines ? memchr(text + at, '\n', n - (size_t)at) : NULL;
+        line[used] = (geodec_document){.begin = at, .end = stop ? stop - text : (int64_t)n};
+        at = line[used].end + 1;
     }
-    print_sequences(o, t, ids, end, used, n);
+    GEODEC_TRY(encode(o, t, path, text, line, used, n, err));
 done:
-    geodec_mem_free(ids);
-    geodec_mem_free(end);
+    geodec_mem_free(line);
     return st;
 }
 
@@ -226,8 +217,7 @@ static geodec_status decode_ids(const geodec_tokenize_options *o, const geodec_t
         (void)fwrite(back, 1, length, o->out);
     }
 done:
-    geodec_mem_free(back);
-    geodec_mem_free(ids);
+    GEODEC_FREE(back, ids);
     return st;
 }
 

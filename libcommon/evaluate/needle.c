@@ -2,9 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/file.h"
+#include "io/tsv.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { REPLICATES = 1000, MOST = 1 << 16 };
@@ -31,16 +30,8 @@ typedef struct work {
     double *hit[2];      /* [depths][trials] share of the rest that was predicted: with the needle, and without */
 } work;
 
-static int64_t best(const double *x, int64_t n)
-{
-    int64_t top = 0;
-    for (int64_t v = 1; v < n; v++)
-        if (x[v] > x[top]) top = v;
-    return top;
-}
-
 /* Position of the needle in the text; it is not within the slice. */
-static int64_t draw_needle(const work *k, geodec_rng *r, int64_t slice, int64_t length)
+static int64_t place_needle(const work *k, geodec_rng *r, int64_t slice, int64_t length)
 {
     for (;;) {
         const int64_t at = (int64_t)geodec_rng_below(r, (uint64_t)(k->n - k->o->needle + 1));
@@ -76,7 +67,7 @@ static geodec_status read_trial(work *k, const int32_t *text, const int32_t *nee
         for (int32_t i = 0; i < rows; i++) {
             if (!want[i]) continue;
             geodec_scorer_row(k->scorer, i, k->row);
-            hits += best(k->row, k->n_vocab) == k->token[at + i + 1];
+            hits += geodec_scorer_argmax(k->row, k->n_vocab) == k->token[at + i + 1];
         }
     }
     *out = (double)hits / (double)(o->needle - o->cue);
@@ -91,7 +82,7 @@ static geodec_status trial(work *k, int32_t depth, int32_t number, geodec_err *e
     const int64_t index = (int64_t)depth * o->trials + number, length = o->window;
     geodec_rng r = geodec_rng_stream(o->seed, geodec_rng_id("needle", (uint64_t)index));
     const int64_t slice = (int64_t)geodec_rng_below(&r, (uint64_t)(k->n - length + 1));
-    const int32_t *needle = k->text + draw_needle(k, &r, slice, length);
+    const int32_t *needle = k->text + place_needle(k, &r, slice, length);
     const int64_t room = o->window - (k->bos >= 0) - 2 * (int64_t)o->needle;
     const int64_t before = o->depths > 1 ? room * depth / (o->depths - 1) : room / 2;
     for (int control = 0; control < 2; control++)
@@ -105,17 +96,16 @@ static geodec_status summarise(const work *k, geodec_needle_result *r, geodec_er
     geodec_status st = GEODEC_OK;
     const geodec_needle_options *o = k->o;
     const uint64_t stream = geodec_rng_id("needle-bootstrap", 0);
-    for (int32_t d = 0; d < o->depths; d++) {
-        geodec_needle_depth *y = &r->depth[d];
-        y->depth = o->depths > 1 ? (double)d / (o->depths - 1) : 0.5;
-        GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[0] + (int64_t)d * o->trials, NULL, REPLICATES, o->seed, stream,
-                                      &y->hits, err));
-        GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[1] + (int64_t)d * o->trials, NULL, REPLICATES, o->seed, stream,
-                                      &y->control, err));
+    for (int control = 0; control < 2; control++) {
+        for (int32_t d = 0; d < o->depths; d++) {
+            geodec_needle_depth *y = &r->depth[d];
+            y->depth = o->depths > 1 ? (double)d / (o->depths - 1) : 0.5;
+            GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[control] + (int64_t)d * o->trials, NULL, REPLICATES,
+                                          o->seed, stream, control ? &y->control : &y->hits, err));
+        }
+        GEODEC_TRY(geodec_stats_ratio((int64_t)o->depths * o->trials, k->hit[control], NULL, REPLICATES, o->seed,
+                                      stream, control ? &r->control : &r->hits, err));
     }
-    const int64_t all = (int64_t)o->depths * o->trials;
-    GEODEC_TRY(geodec_stats_ratio(all, k->hit[0], NULL, REPLICATES, o->seed, stream, &r->hits, err));
-    GEODEC_TRY(geodec_stats_ratio(all, k->hit[1], NULL, REPLICATES, o->seed, stream, &r->control, err));
 done:
     return st;
 }
@@ -141,10 +131,7 @@ geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_
     work k = {.o = o, .n_vocab = geodec_model_configuration(e->model)->n_vocab, .bos = geodec_tokenizer_start(t)};
     int32_t *ids = NULL;
     GEODEC_TRY(check(o, err));
-    const int64_t bad = geodec_file_utf8_check(text, n);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 at byte %lld", (long long)bad);
-    GEODEC_NEW(ids, (int64_t)n + 2);
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, &k.n, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &ids, &k.n, err));
     k.text = ids;
     if (k.n < 2 * (int64_t)o->window + 2 * (int64_t)o->needle)
         GEODEC_THROW(k.n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE,
@@ -153,23 +140,44 @@ geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_
     GEODEC_TRY(geodec_scorer_create(e, o->window, &k.scorer, err));
     GEODEC_NEW(k.token, o->window);
     GEODEC_NEW(k.row, k.n_vocab);
-    GEODEC_NEW(k.hit[0], (int64_t)o->depths * o->trials);
-    GEODEC_NEW(k.hit[1], (int64_t)o->depths * o->trials);
+    GEODEC_NEW_EACH((int64_t)o->depths * o->trials, k.hit[0], k.hit[1]);
     GEODEC_NEW(r.depth, o->depths);
     for (int32_t d = 0; d < o->depths; d++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "searching", d, o->depths, err));
         for (int32_t i = 0; i < o->trials; i++) GEODEC_TRY(trial(&k, d, i, err));
     }
     GEODEC_TRY(summarise(&k, &r, err));
-    *out = r;
-    r.depth = NULL;
+    GEODEC_MOVE(*out, r);
 done:
     geodec_needle_free(&r);
     geodec_scorer_destroy(k.scorer);
-    geodec_mem_free(k.token);
-    geodec_mem_free(k.row);
-    geodec_mem_free(k.hit[0]);
-    geodec_mem_free(k.hit[1]);
-    geodec_mem_free(ids);
+    GEODEC_FREE(k.token, k.row, k.hit[0], k.hit[1], ids);
+    return st;
+}
+
+static geodec_status put_row(geodec_tsv *t, const char *depth, const geodec_estimate *hits,
+                             const geodec_estimate *control, geodec_err *err)
+{
+    geodec_tsv_str(t, depth);
+    geodec_tsv_f64s(t, 3, &hits->value);
+    geodec_tsv_f64s(t, 3, &control->value);
+    return geodec_tsv_end_row(t, err);
+}
+
+geodec_status geodec_needle_table(FILE *out, const geodec_needle_result *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_on(out, &t, err));
+    GEODEC_TRY(geodec_tsv_names(t, "depth hits hits_low hits_high control control_low control_high", err));
+    for (int32_t d = 0; d < r->depths; d++) {
+        char depth[32];
+        (void)snprintf(depth, sizeof depth, "%.3g", r->depth[d].depth);
+        GEODEC_TRY(put_row(t, depth, &r->depth[d].hits, &r->depth[d].control, err));
+    }
+    GEODEC_TRY(put_row(t, "all", &r->hits, &r->control, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
     return st;
 }

@@ -14,6 +14,7 @@
 #include "linalg/stats.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct geodec_needle_options {
     int32_t window;      /* tokens in all, with the needle's rest */
@@ -42,5 +43,8 @@ GEODEC_API void geodec_needle_free(geodec_needle_result *r);
 GEODEC_API geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o,
                                            const char *text, size_t n, const geodec_hooks *hooks,
                                            geodec_needle_result *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* A table with a row a depth, and one over all. */
+GEODEC_API geodec_status geodec_needle_table(FILE *out, const geodec_needle_result *r, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,59 +1,92 @@
 #include "evaluate/perplexity.h"
 
 #include "base/mem.h"
-#include "io/file.h"
+#include "base/tasks.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 4 /* windows a worker reads between two calls of the hooks */, WINDOW_MAX = 1 << 20 };
+enum { WINDOW_MAX = 1 << 20 };
+
+/* ---- windows of the tokens of a text ----------------------------------------------------------------------------- */
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, int64_t n)
+{
+    const int64_t lead = bos ? 1 : 0, length = n + lead;
+    int64_t count;
+    if (length < 2) return 0;
+    if (o->stride) {
+        count = length <= o->window ? 1 : 1 + (length - o->window + o->stride - 1) / o->stride;
+    } else {
+        const int64_t each = o->window - lead;
+        count = n / each;
+        if (n - count * each >= 2 - lead) count++; /* the rest, if a token of it can be scored */
+    }
+    return o->max_windows > 0 ? smaller(count, o->max_windows) : count;
+}
+
+geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options *o, bool bos, int64_t n, int64_t i)
+{
+    const int64_t lead = bos ? 1 : 0, length = n + lead;
+    geodec_perplexity_span s = {.scored = 1};
+    if (o->stride) { /* positions in BOS, token 0, token 1, ... */
+        const int64_t begin = i * o->stride, end = smaller(begin + o->window, length);
+        s.bos = bos && begin == 0;
+        s.first = s.bos ? 0 : begin - lead;
+        s.count = end - lead - s.first;
+        if (i > 0) s.scored = o->window - o->stride;
+    } else {
+        s.bos = bos;
+        s.first = i * (o->window - lead);
+        s.count = smaller(o->window - lead, n - s.first);
+    }
+    return s;
+}
 
 typedef struct reader { /* state of a worker */
     geodec_scorer *p, *q;
     int32_t *token;        /* [window] */
     double *row_p, *row_q; /* [n_vocab] */
-    geodec_status status;
-    geodec_err error;
 } reader;
 
 typedef struct job {
     const geodec_perplexity_options *o;
     const int32_t *token;
-    int64_t n, n_vocab, first; /* first: index of the group's first window */
-    int32_t bos;               /* -1 = none */
+    int64_t n, n_vocab;
+    int32_t bos; /* -1 = none */
     reader *reader;
     geodec_perplexity_window *window;
 } job;
 
-/* ---- one window ------------------------------------------------------------------------------------------------- */
+/* ---- one window -------------------------------------------------------------------------------------------------- */
 
-/* x becomes log-probabilities: x - max - log(sum exp(x - max)), the sum in order of the ids. */
+/* Sum of exp(x - max) in order of the ids; *top: the largest x. */
+static double exp_sum(const double *x, int64_t n, double *top)
+{
+    double most = x[0], sum = 0;
+    for (int64_t v = 1; v < n; v++)
+        if (x[v] > most) most = x[v];
+    for (int64_t v = 0; v < n; v++) sum += exp(x[v] - most);
+    *top = most;
+    return sum;
+}
+
+/* x becomes log-probabilities: x - max - log(sum exp(x - max)). */
 static void log_softmax(double *x, int64_t n)
 {
-    double top = x[0], sum = 0;
-    for (int64_t v = 1; v < n; v++)
-        if (x[v] > top) top = x[v];
-    for (int64_t v = 0; v < n; v++) sum += exp(x[v] - top);
-    const double lse = top + log(sum);
+    double top;
+    const double sum = exp_sum(x, n, &top), lse = top + log(sum);
     for (int64_t v = 0; v < n; v++) x[v] -= lse;
 }
 
 /* -log p of one token without the other log-probabilities. */
 static double token_nll(const double *x, int64_t n, int32_t token)
 {
-    double top = x[0], sum = 0;
-    for (int64_t v = 1; v < n; v++)
-        if (x[v] > top) top = x[v];
-    for (int64_t v = 0; v < n; v++) sum += exp(x[v] - top);
+    double top;
+    const double sum = exp_sum(x, n, &top);
     return top - x[token] + log(sum);
-}
-
-static int64_t argmax(const double *x, int64_t n)
-{
-    int64_t best = 0;
-    for (int64_t v = 1; v < n; v++)
-        if (x[v] > x[best]) best = v;
-    return best;
 }
 
 /* Row i of the last step; its next token is known. */
@@ -66,7 +99,7 @@ static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_p
         return;
     }
     geodec_scorer_row(r->q, i, r->row_q);
-    w->agree += argmax(r->row_p, j->n_vocab) == argmax(r->row_q, j->n_vocab);
+    w->agree += geodec_scorer_argmax(r->row_p, j->n_vocab) == geodec_scorer_argmax(r->row_q, j->n_vocab);
     log_softmax(r->row_p, j->n_vocab);
     log_softmax(r->row_q, j->n_vocab);
     double kl = 0;
@@ -78,9 +111,11 @@ static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_p
     if (!(delta <= w->max_delta)) w->max_delta = delta;
 }
 
-static geodec_status read_window(const job *j, reader *r, int64_t number, geodec_err *err)
+static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const job *j = ctx;
+    reader *r = &j->reader[worker];
     const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, number);
     geodec_perplexity_window w = {0};
     int32_t n = 0;
@@ -103,14 +138,7 @@ done:
     return st;
 }
 
-static void window_task(void *ctx, int64_t task, int worker)
-{
-    const job *j = ctx;
-    reader *r = &j->reader[worker];
-    if (r->status == GEODEC_OK) r->status = read_window(j, r, j->first + task, &r->error);
-}
-
-/* ---- sums ------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* A sum of one window, by the offset of its field. */
 static double window_sum(const geodec_perplexity_window *w, size_t field)
@@ -191,12 +219,11 @@ static geodec_status count_tokens(const job *j, const geodec_tokenizer *t, geode
     r->unigram_perplexity = exp(entropy / (double)tokens);
     r->uniform_perplexity = (double)j->n_vocab;
 done:
-    geodec_mem_free(count);
-    geodec_mem_free(room);
+    GEODEC_FREE(count, room);
     return st;
 }
 
-/* ---- a text ----------------------------------------------------------------------------------------------------- */
+/* ---- a text ------------------------------------------------------------------------------------------------------ */
 
 static geodec_status check(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
                            const geodec_perplexity_options *o, geodec_err *err)
@@ -216,20 +243,6 @@ done:
     return st;
 }
 
-static geodec_status tokenize(const geodec_tokenizer *t, const char *text, size_t n, job *j, int32_t **token,
-                              geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_file_utf8_check(text, n);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 text: invalid byte at offset %lld", (long long)bad);
-    j->bos = geodec_tokenizer_start(t);
-    GEODEC_NEW(*token, (int64_t)n + 2);
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, *token, &j->n, err));
-    j->token = *token;
-done:
-    return st;
-}
-
 static geodec_status open_readers(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q, job *j,
                                   int workers, geodec_err *err)
 {
@@ -240,8 +253,7 @@ static geodec_status open_readers(const geodec_scorer_evaluation *p, const geode
         GEODEC_TRY(geodec_scorer_create(p, j->o->window, &r->p, err));
         if (q) GEODEC_TRY(geodec_scorer_create(q, j->o->window, &r->q, err));
         GEODEC_NEW(r->token, j->o->window);
-        GEODEC_NEW(r->row_p, j->n_vocab);
-        GEODEC_NEW(r->row_q, j->n_vocab);
+        GEODEC_NEW_EACH(j->n_vocab, r->row_p, r->row_q);
     }
 done:
     return st;
@@ -264,9 +276,7 @@ static void close_readers(job *j, int workers)
     for (int i = 0; j->reader && i < workers; i++) {
         geodec_scorer_destroy(j->reader[i].p);
         geodec_scorer_destroy(j->reader[i].q);
-        geodec_mem_free(j->reader[i].token);
-        geodec_mem_free(j->reader[i].row_p);
-        geodec_mem_free(j->reader[i].row_q);
+        GEODEC_FREE(j->reader[i].token, j->reader[i].row_p, j->reader[i].row_q);
     }
     geodec_mem_free(j->reader);
 }
@@ -280,11 +290,12 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     const int threads = geodec_pool_threads(pool);
     const geodec_tokenizer *t = geodec_model_tokenizer(p->model);
     geodec_perplexity_result r = {0};
-    job j = {.o = o, .n_vocab = geodec_model_configuration(p->model)->n_vocab};
+    job j = {.o = o, .n_vocab = geodec_model_configuration(p->model)->n_vocab, .bos = geodec_tokenizer_start(t)};
     int32_t *token = NULL;
     int workers = 0;
     GEODEC_TRY(check(p, q, o, err));
-    GEODEC_TRY(tokenize(t, text, n, &j, &token, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &token, &j.n, err));
+    j.token = token;
     r.windows = geodec_perplexity_count(o, j.bos >= 0, j.n);
     if (r.windows < 1)
         GEODEC_THROW(j.n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a score needs at least %d", (long long)j.n,
@@ -295,26 +306,13 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     j.window = r.window;
     workers = threads;
     GEODEC_TRY(open_readers(p, q, &j, workers, err));
-    for (int64_t done = 0; done < r.windows;) {
-        const int64_t left = r.windows - done, group = left < threads * GROUP ? left : threads * GROUP;
-        GEODEC_TRY(geodec_hooks_progress(hooks, "scoring windows", done, r.windows, err));
-        j.first = done;
-        geodec_pool_run_dynamic(pool, group, window_task, &j);
-        for (int i = 0; i < workers; i++) {
-            if (j.reader[i].status == GEODEC_OK) continue;
-            if (err) *err = j.reader[i].error;
-            st = j.reader[i].status;
-            goto done;
-        }
-        done += group;
-    }
+    GEODEC_TRY(geodec__tasks_run_workers(pool, hooks, "scoring windows", r.windows, read_window, &j, err));
     r.merged = merged_share(&j, workers, false);
     r.against_merged = q ? merged_share(&j, workers, true) : 0;
     GEODEC_TRY(count_tokens(&j, t, &r, err));
     summarise(&r, q != NULL);
     if (!isfinite(r.nll.mean)) GEODEC_THROW(GEODEC_NUMERIC, "the model's probabilities are not numbers");
-    *result = r;
-    r.window = NULL;
+    GEODEC_MOVE(*result, r);
 done:
     geodec_perplexity_free(&r);
     close_readers(&j, workers);
@@ -326,4 +324,164 @@ void geodec_perplexity_free(geodec_perplexity_result *r)
 {
     geodec_mem_free(r->window);
     r->window = NULL;
+}
+
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
+
+typedef struct figure {
+    const char *name;
+    double value;
+} figure;
+
+enum { COUNTS = 5, FIGURES = 8, COMPARED = 11 };
+
+static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COMPARED])
+{
+    const figure all[FIGURES + COMPARED] = {
+        {"nll", r->nll.mean},
+        {"nll_se", r->nll.se},
+        {"perplexity", r->perplexity},
+        {"perplexity_se", r->perplexity * r->nll.se}, /* to first order */
+        {"bits_per_byte", r->bits_per_byte},
+        {"uniform_perplexity", r->uniform_perplexity},
+        {"unigram_perplexity", r->unigram_perplexity},
+        {"merged", r->merged},
+        {"against_nll", r->against_nll.mean},
+        {"against_nll_se", r->against_nll.se},
+        {"against_perplexity", r->against_perplexity},
+        {"difference", r->difference.mean},
+        {"difference_se", r->difference.se},
+        {"kl", r->kl.mean},
+        {"kl_se", r->kl.se},
+        {"agreement", r->agreement.mean},
+        {"agreement_se", r->agreement.se},
+        {"max_delta", r->max_delta},
+        {"against_merged", r->against_merged},
+    };
+    memcpy(f, all, sizeof all);
+}
+
+static geodec_status begin_table(geodec_perplexity_report *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_perplexity_result none = {0};
+    const char *columns[COUNTS + FIGURES + COMPARED] = {"text", "windows", "blocks", "tokens", "bytes"};
+    figure f[FIGURES + COMPARED];
+    const int n = s->q ? FIGURES + COMPARED : FIGURES;
+    figures_of(&none, f);
+    for (int i = 0; i < n; i++) columns[COUNTS + i] = f[i].name;
+    GEODEC_TRY(geodec_tsv_on(s->out, &s->table, err));
+    GEODEC_TRY(geodec_tsv_columns(s->table, COUNTS + n, columns, err));
+done:
+    return st;
+}
+
+static geodec_status table_row(geodec_perplexity_report *s, const char *text, const geodec_perplexity_result *r,
+                               geodec_err *err)
+{
+    figure f[FIGURES + COMPARED];
+    figures_of(r, f);
+    geodec_tsv_str(s->table, text);
+    geodec_tsv_i64(s->table, r->windows);
+    geodec_tsv_i64(s->table, r->blocks);
+    geodec_tsv_i64(s->table, r->tokens);
+    geodec_tsv_i64(s->table, r->bytes);
+    for (int i = 0; i < (s->q ? FIGURES + COMPARED : FIGURES); i++) geodec_tsv_f64(s->table, f[i].value);
+    return geodec_tsv_end_row(s->table, err);
+}
+
+static void json_model(geodec_json_writer *w, const char *key, const geodec_scorer_evaluation *e)
+{
+    char text[GEODEC_ATTNRES_TEXT];
+    geodec_json_begin_object(w, key);
+    geodec_json_put_str(w, "name", geodec_model_name(e->model));
+    geodec_json_put_str(w, "fingerprint", geodec_model_fingerprint(e->model));
+    geodec_json_put_str(w, "arithmetic", geodec_scorer_evaluation_arithmetic(e));
+    geodec_json_put_str(w, "kv", geodec_scorer_evaluation_kv(e));
+    geodec_attnres_text(&e->attnres, text);
+    geodec_json_put_str(w, "attnres", text);
+    geodec_json_end(w);
+}
+
+geodec_status geodec_perplexity_report_begin_json(geodec_perplexity_report *s, const char *path,
+                                                  const char *command_line, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_json_create(path, &s->json, err));
+    geodec_json_put_str(s->json, "command_line", command_line);
+    json_model(s->json, "model", s->p);
+    if (s->q) json_model(s->json, "against", s->q);
+    geodec_json_put_i64(s->json, "window", s->o->window);
+    geodec_json_put_i64(s->json, "stride", s->o->stride);
+    geodec_json_begin_array(s->json, "texts");
+done:
+    return st;
+}
+
+static void json_text(geodec_perplexity_report *s, const char *text, const char *sha256, const char *separator,
+                      int64_t documents, const geodec_perplexity_result *r)
+{
+    geodec_json_writer *w = s->json;
+    figure f[FIGURES + COMPARED];
+    figures_of(r, f);
+    geodec_json_begin_object(w, NULL);
+    geodec_json_put_str(w, "text", text);
+    geodec_json_put_str(w, "sha256", sha256);
+    geodec_json_put_str(w, "separator", separator);
+    geodec_json_put_i64(w, "documents", documents);
+    geodec_json_put_i64(w, "windows", r->windows);
+    geodec_json_put_i64(w, "blocks", r->blocks);
+    geodec_json_put_i64(w, "tokens", r->tokens);
+    geodec_json_put_i64(w, "bytes", r->bytes);
+    for (int i = 0; i < (s->q ? FIGURES + COMPARED : FIGURES); i++) geodec_json_put_f64(w, f[i].name, f[i].value);
+    geodec_json_begin_array(w, "window");
+    for (int64_t i = 0; i < r->windows; i++) {
+        const geodec_perplexity_window *one = &r->window[i];
+        geodec_json_begin_object(w, NULL);
+        geodec_json_put_i64(w, "tokens", one->tokens);
+        geodec_json_put_f64(w, "nll_sum", one->nll);
+        if (s->q) {
+            geodec_json_put_f64(w, "against_nll_sum", one->against_nll);
+            geodec_json_put_f64(w, "kl_sum", one->kl);
+            geodec_json_put_i64(w, "agree", (int64_t)one->agree);
+            geodec_json_put_f64(w, "max_delta", one->max_delta);
+        }
+        geodec_json_end(w);
+    }
+    geodec_json_end(w);
+    geodec_json_end(w);
+}
+
+geodec_status geodec_perplexity_report_add(geodec_perplexity_report *s, const char *text, const char *sha256,
+                                           const char *separator, int64_t documents, const geodec_perplexity_result *r,
+                                           geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!s->table) GEODEC_TRY(begin_table(s, err));
+    GEODEC_TRY(table_row(s, text, r, err));
+    if (s->json) json_text(s, text, sha256, separator, documents, r);
+done:
+    return st;
+}
+
+geodec_status geodec_perplexity_report_end(geodec_perplexity_report *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_tsv_finish(&s->table, err));
+    if (s->json) {
+        geodec_json_writer *json = s->json;
+        geodec_json_end(json);
+        s->json = NULL;
+        GEODEC_TRY(geodec_json_commit(json, err));
+    }
+done:
+    return st;
+}
+
+void geodec_perplexity_report_abandon(geodec_perplexity_report *s)
+{
+    geodec_tsv_abandon(s->table);
+    geodec_json_abandon(s->json);
+    s->table = NULL;
+    s->json = NULL;
 }

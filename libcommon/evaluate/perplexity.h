@@ -4,8 +4,9 @@
  *   stride 0   windows without overlap: each is the token that starts a text (BOS) and the next window - 1 tokens;
  *              every token after BOS is scored. Without BOS a window is `window` tokens and its first is not scored.
  *   stride S   the whole sequence (BOS, then all tokens) is read in windows of `window` tokens that begin S apart;
- * are S apart; of each window only tokens that no earlier window scored are, so the first scores all after its first
- * token, each later one its last S. Every score has a context of at least window - S tokens (where the text has them).
+ *              of each window only the tokens are scored that no earlier window scored: of the first window all after
+ *              its first token, of each later one the last S. Every score has a context of at least window - S tokens
+ *              (where the text has them).
  * nll = mean over scored tokens of -log p(token | those before it in its window), natural logarithm; perplexity =
  * exp(nll). Log-probabilities are formed in float64 from the logits.
  *
@@ -21,6 +22,8 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "evaluate/scorer.h"
+#include "io/json.h"
+#include "io/tsv.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +85,25 @@ typedef struct geodec_perplexity_span {
 GEODEC_API int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, int64_t n);
 GEODEC_API geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options *o, bool bos, int64_t n,
                                                             int64_t i);
+
+/* Perplexities of several texts as a table and as JSON. */
+typedef struct geodec_perplexity_report {
+    const geodec_scorer_evaluation *p, *q; /* q NULL: no comparison, and no columns of it */
+    const geodec_perplexity_options *o;
+    FILE *out; /* of the table, which begins with the first text */
+    geodec_tsv *table;
+    geodec_json_writer *json; /* NULL = none */
+} geodec_perplexity_report;
+
+/* The head of a JSON file, which appears under its name at the end. */
+GEODEC_API geodec_status geodec_perplexity_report_begin_json(geodec_perplexity_report *s, const char *path,
+                                                             const char *command_line, geodec_err *err) GEODEC_MUST_USE;
+/* A text: its name, fingerprint, the rule by which it was divided, and how many documents that gave. */
+GEODEC_API geodec_status geodec_perplexity_report_add(geodec_perplexity_report *s, const char *text, const char *sha256,
+                                                      const char *separator, int64_t documents,
+                                                      const geodec_perplexity_result *r,
+                                                      geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_perplexity_report_end(geodec_perplexity_report *s, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_perplexity_report_abandon(geodec_perplexity_report *s); /* all zero is allowed */
 
 #endif

@@ -2,14 +2,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/unroll_internal.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum { PIECE = 1 << 20, SMALLEST = 256 << 20, LARGEST = 1 << 30, LINE = 64, AHEAD = 1024 };
 
@@ -23,55 +19,31 @@ struct geodec_read_limit {
 
 /* Reads one piece as `streams` interleaved streams, with prefetch `ahead` bytes before. */
 typedef uint64_t (*read_fn)(const uint8_t *p, int streams, int ahead);
+typedef uint64_t line __attribute__((vector_size(LINE)));
 
-static uint64_t read_words(const uint8_t *p, int streams, int ahead)
+/* The compiler takes the widest loads of the function that it is inlined in. */
+INLINE uint64_t read_lines(const uint8_t *p, int streams, int ahead)
 {
-    uint64_t sum = 0;
-    const int64_t length = PIECE / streams;
-    for (int64_t i = 0; i < length; i += LINE)
-        for (int s = 0; s < streams; s++) {
-            uint64_t w[8];
-            memcpy(w, p + s * length + i, sizeof w);
-            if (ahead) __builtin_prefetch(p + s * length + i + ahead);
-            for (int k = 0; k < 8; k++) sum ^= w[k];
-        }
-    return sum;
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static uint64_t read_avx2(const uint8_t *p, int streams, int ahead)
-{
-    __m256i a = _mm256_setzero_si256(), b = a;
+    line sum = {0};
     const int64_t length = PIECE / streams;
     for (int64_t i = 0; i < length; i += LINE)
         for (int s = 0; s < streams; s++) {
             const uint8_t *q = p + s * length + i;
             if (ahead) __builtin_prefetch(q + ahead);
-            a = _mm256_xor_si256(a, _mm256_load_si256((const __m256i *)(const void *)q));
-            b = _mm256_xor_si256(b, _mm256_load_si256((const __m256i *)(const void *)(q + 32)));
+            sum ^= *(const line *)(const void *)q;
         }
-    uint64_t w[4];
-    _mm256_storeu_si256((__m256i *)(void *)w, _mm256_xor_si256(a, b));
-    return w[0] ^ w[1] ^ w[2] ^ w[3];
+    return sum[0] ^ sum[1] ^ sum[2] ^ sum[3] ^ sum[4] ^ sum[5] ^ sum[6] ^ sum[7];
 }
 
+static uint64_t read_baseline(const uint8_t *p, int streams, int ahead) { return read_lines(p, streams, ahead); }
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static uint64_t read_avx2(const uint8_t *p, int streams, int ahead)
+{
+    return read_lines(p, streams, ahead);
+}
 __attribute__((target("avx512f"))) static uint64_t read_avx512(const uint8_t *p, int streams, int ahead)
 {
-    __m512i a = _mm512_setzero_si512(), b = a;
-    const int64_t length = PIECE / streams;
-    for (int64_t i = 0; i < length; i += 2 * LINE)
-        for (int s = 0; s < streams; s++) {
-            const uint8_t *q = p + s * length + i;
-            if (ahead) {
-                __builtin_prefetch(q + ahead);
-                __builtin_prefetch(q + ahead + LINE);
-            }
-            a = _mm512_xor_si512(a, _mm512_load_si512(q));
-            b = _mm512_xor_si512(b, _mm512_load_si512(q + LINE));
-        }
-    uint64_t w[8];
-    _mm512_storeu_si512(w, _mm512_xor_si512(a, b));
-    return w[0] ^ w[1] ^ w[2] ^ w[3] ^ w[4] ^ w[5] ^ w[6] ^ w[7];
+    return read_lines(p, streams, ahead);
 }
 #endif
 
@@ -81,7 +53,7 @@ static read_fn best_loads(void)
     if (__builtin_cpu_supports("avx512f")) return read_avx512;
     if (__builtin_cpu_supports("avx2")) return read_avx2;
 #endif
-    return read_words;
+    return read_baseline;
 }
 
 static void read_task(void *ctx, int64_t task, int worker)
@@ -105,15 +77,10 @@ geodec_status geodec_read_limit_create(geodec_pool *pool, geodec_read_limit **ou
     if (r->bytes < SMALLEST) r->bytes = SMALLEST;
     r->bytes = r->bytes / PIECE * PIECE;
     GEODEC_NEW(r->sum, 8 * (int64_t)geodec_pool_threads(pool));
-    r->data = mmap(NULL, (size_t)r->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (r->data == MAP_FAILED) {
-        r->data = NULL;
-        GEODEC_THROW(GEODEC_NOMEM, "no memory for a buffer of %lld bytes", (long long)r->bytes);
-    }
-    (void)madvise(r->data, (size_t)r->bytes, MADV_HUGEPAGE);
+    r->data = geodec_mem_map(r->bytes);
+    if (!r->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a buffer of %lld bytes", (long long)r->bytes);
     for (int64_t i = 0; i < r->bytes; i += 8) memcpy(r->data + i, &i, sizeof i);
-    *out = r;
-    r = NULL;
+    GEODEC_MOVE(*out, r);
 done:
     geodec_read_limit_destroy(r);
     return st;
@@ -122,9 +89,8 @@ done:
 void geodec_read_limit_destroy(geodec_read_limit *r)
 {
     if (!r) return;
-    if (r->data) (void)munmap(r->data, (size_t)r->bytes);
-    geodec_mem_free(r->sum);
-    geodec_mem_free(r);
+    geodec_mem_unmap(r->data, r->bytes);
+    GEODEC_FREE(r->sum, r);
 }
 
 double geodec_read_limit_measure(geodec_read_limit *r)

@@ -5,8 +5,6 @@
 #include "base/err.h"
 #include "base/pool.h"
 
-#include <stdint.h>
-
 typedef struct geodec_read_limit geodec_read_limit;
 
 /* A buffer of eight last-level caches, at least 256 MiB, with every page touched. */

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "evaluate/perplexity.h"
-#include "io/file.h"
+#include "io/tsv.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,8 +88,7 @@ static geodec_status new_work(work *k, const geodec_scorer_evaluation *e, const 
     const int64_t places = k->windows * GEODEC_RESIDUALS * (k->n_layer + 1);
     GEODEC_TRY(geodec_session_create(e->model, &so, &k->session, err));
     GEODEC_TRY(geodec_session_watch_updates(k->session, see_update, k, err));
-    GEODEC_NEW(k->sum, places);
-    GEODEC_NEW(k->square, places);
+    GEODEC_NEW_EACH(places, k->sum, k->square);
     GEODEC_NEW(k->count, k->windows);
     GEODEC_NEW(k->state, (int64_t)(k->n_layer + 1) * ROWS * k->d);
     GEODEC_NEW(k->layers, k->n_layer + 1);
@@ -101,11 +100,7 @@ done:
 static void free_work(work *k)
 {
     geodec_session_destroy(k->session);
-    geodec_mem_free(k->sum);
-    geodec_mem_free(k->square);
-    geodec_mem_free(k->count);
-    geodec_mem_free(k->state);
-    geodec_mem_free(k->layers);
+    GEODEC_FREE(k->sum, k->square, k->count, k->state, k->layers);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
@@ -125,7 +120,7 @@ static double tokens_of(const work *k, const int64_t *index)
     return sum;
 }
 
-/* The same of the ratio of sums over windows. */
+/* Standard error of the ratio of sums over windows. */
 static double standard_error(const work *k, int what, int32_t layer, double mean, double tokens)
 {
     double square = 0;
@@ -137,15 +132,12 @@ static double standard_error(const work *k, int what, int32_t layer, double mean
 static geodec_status fit_line(const work *k, int what, const int64_t *index, geodec_stats_line *line, double *x,
                               double *y, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double tokens = tokens_of(k, index);
     for (int32_t l = 1; l <= k->n_layer; l++) {
         x[l - 1] = log(l);
         y[l - 1] = log(total(k, k->sum, what, l, index) / tokens);
     }
-    GEODEC_TRY(geodec_stats_fit_line(k->n_layer, x, y, NULL, line, err));
-done:
-    return st;
+    return geodec_stats_fit_line(k->n_layer, x, y, NULL, line, err);
 }
 
 static geodec_status fit(const work *k, int what, const geodec_residual_options *o, geodec_residual_fit *out,
@@ -178,10 +170,7 @@ static geodec_status fit(const work *k, int what, const geodec_residual_options 
         out->exponent.high = geodec_stats_percentile(o->replicates, slope, 0.975);
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(slope);
-    geodec_mem_free(index);
+    GEODEC_FREE(x, y, slope, index);
     return st;
 }
 
@@ -212,18 +201,6 @@ done:
 
 /* ---- the profile ------------------------------------------------------------------------------------------------ */
 
-static geodec_status tokenize(const geodec_tokenizer *t, const char *text, size_t n, int32_t **ids, int64_t *count,
-                              geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_file_utf8_check(text, n);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 at byte %lld", (long long)bad);
-    GEODEC_NEW(*ids, (int64_t)n + 2);
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, *ids, count, err));
-done:
-    return st;
-}
-
 geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o, const char *text,
                                   size_t n, geodec_pool *pool, const geodec_hooks *hooks, geodec_residual_profile *out,
                                   geodec_err *err)
@@ -241,7 +218,7 @@ geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geode
     if (o->window < 2 || o->max_windows < 0 || o->replicates < 0)
         GEODEC_THROW(GEODEC_RANGE, "windows of %d tokens, at most %lld of them, %lld replicates", o->window,
                      (long long)o->max_windows, (long long)o->replicates);
-    GEODEC_TRY(tokenize(t, text, n, &ids, &count, err));
+    GEODEC_TRY(geodec_scorer_tokens(t, text, n, &ids, &count, err));
     p.windows = k.windows = geodec_perplexity_count(&cut, bos >= 0, count);
     if (p.windows < 1)
         GEODEC_THROW(count == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a profile needs at least %d",
@@ -257,12 +234,58 @@ geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geode
         GEODEC_TRY(read_window(&k, token, (int32_t)s.count + s.bos, err));
     }
     GEODEC_TRY(summarise(&k, o, &p, err));
-    *out = p;
-    p.layer = NULL;
+    GEODEC_MOVE(*out, p);
 done:
     geodec_residual_free(&p);
     free_work(&k);
-    geodec_mem_free(ids);
-    geodec_mem_free(token);
+    GEODEC_FREE(ids, token);
+    return st;
+}
+
+geodec_status geodec_residual_layers_table(FILE *out, const geodec_model *m, const geodec_residual_profile *p,
+                                           geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_on(out, &t, err));
+    GEODEC_TRY(
+        geodec_tsv_names(t, "model layer state state_se attention attention_se feed feed_se rms independent", err));
+    for (int32_t l = 0; l <= p->n_layer; l++) {
+        const geodec_residual_layer *y = &p->layer[l];
+        geodec_tsv_str(t, geodec_model_name(m));
+        geodec_tsv_i64(t, l);
+        for (int w = 0; w < GEODEC_RESIDUALS; w++) {
+            geodec_tsv_f64(t, y->mean[w]);
+            geodec_tsv_f64(t, y->se[w]);
+        }
+        geodec_tsv_f64(t, y->rms);
+        geodec_tsv_f64(t, y->independent);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
+    return st;
+}
+
+geodec_status geodec_residual_fits_table(const char *path, const geodec_model *m, const geodec_residual_profile *p,
+                                         geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_create(path, &t, err));
+    GEODEC_TRY(geodec_tsv_names(t, "model what exponent low high scatter_se r2", err));
+    for (int w = 0; w < GEODEC_RESIDUALS; w++) {
+        const geodec_residual_fit *f = &p->fit[w];
+        geodec_tsv_str(t, geodec_model_name(m));
+        geodec_tsv_str(t, geodec_residual_name((geodec_residual_what)w));
+        geodec_tsv_f64s(t, 3, &f->exponent.value);
+        geodec_tsv_f64(t, f->scatter_se);
+        geodec_tsv_f64(t, f->r2);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
     return st;
 }

@@ -18,6 +18,7 @@
 #include "linalg/stats.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef enum geodec_residual_what {
     GEODEC_RESIDUAL_STATE,
@@ -59,5 +60,12 @@ GEODEC_API void geodec_residual_free(geodec_residual_profile *p);
 GEODEC_API geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o,
                                              const char *text, size_t n, geodec_pool *pool, const geodec_hooks *hooks,
                                              geodec_residual_profile *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Tables: a row a layer; the exponents of growth. */
+GEODEC_API geodec_status geodec_residual_layers_table(FILE *out, const geodec_model *m,
+                                                      const geodec_residual_profile *p,
+                                                      geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_residual_fits_table(const char *path, const geodec_model *m,
+                                                    const geodec_residual_profile *p, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

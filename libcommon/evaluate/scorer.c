@@ -1,6 +1,7 @@
 #include "evaluate/scorer.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "model/arithmetic.h"
 #include "reference/reference.h"
 
@@ -14,6 +15,29 @@ const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *
 const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e)
 {
     return e->float64 ? "f64" : geodec_cache_kv_name(e->kv);
+}
+
+geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, int32_t **token,
+                                   int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    const int64_t bad = geodec_file_utf8_check(text, n);
+    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 text: invalid byte at offset %lld", (long long)bad);
+    GEODEC_NEW(ids, (int64_t)n + 2);
+    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, count, err));
+    GEODEC_MOVE(*token, ids);
+done:
+    geodec_mem_free(ids);
+    return st;
+}
+
+int64_t geodec_scorer_argmax(const double *logits, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t v = 1; v < n; v++)
+        if (logits[v] > logits[best]) best = v;
+    return best;
 }
 
 struct geodec_scorer {
@@ -55,8 +79,7 @@ static geodec_status create_reference(geodec_scorer *s, const geodec_scorer_eval
     const int64_t d = geodec_model_configuration(e->model)->d_model;
     if (geodec_attnres_on(&e->attnres)) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation does not support attnres");
     GEODEC_TRY(geodec_reference_create(e->model, &o, &s->reference, err));
-    GEODEC_NEW(s->embedding, window * d);
-    GEODEC_NEW(s->state, window * d);
+    GEODEC_NEW_EACH(window * d, s->embedding, s->state);
     GEODEC_NEW(s->wanted, GEODEC_SCORER_ROWS * s->n_vocab);
 done:
     return st;
@@ -70,8 +93,7 @@ geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e, int32_t wi
     GEODEC_NEW(s, 1);
     s->n_vocab = geodec_model_configuration(e->model)->n_vocab;
     GEODEC_TRY(e->float64 ? create_reference(s, e, window, err) : create_session(s, e, window, err));
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_scorer_destroy(s);
     return st;
@@ -83,10 +105,7 @@ void geodec_scorer_destroy(geodec_scorer *s)
     geodec_session_destroy(s->session);
     geodec_mem_free(s->logits);
     geodec_reference_destroy(s->reference);
-    geodec_mem_free(s->embedding);
-    geodec_mem_free(s->state);
-    geodec_mem_free(s->wanted);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->embedding, s->state, s->wanted, s);
 }
 
 geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n, geodec_err *err)

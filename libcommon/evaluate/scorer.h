@@ -19,11 +19,17 @@ typedef struct geodec_scorer_evaluation {
     double kv_merge;
 } geodec_scorer_evaluation;
 
-/* "exact", "fast" or "float64"; "f32", "f16" or "q8_0". Static storage. */
+/* "exact", "fast" or "float64"; "f32", "f16", "q8_0", "q4_0" or "f64". Static storage. */
 GEODEC_API const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *e);
 GEODEC_API const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e);
 
 enum { GEODEC_SCORER_ROWS = 64 /* largest number of rows of a step */ };
+
+/* Tokens of a text without BOS, in new memory that the caller frees. GEODEC_FORMAT: not UTF-8. */
+GEODEC_API geodec_status geodec_scorer_tokens(const geodec_tokenizer *t, const char *text, size_t n, int32_t **token,
+                                              int64_t *count, geodec_err *err) GEODEC_MUST_USE;
+/* The most probable token of logits [n]; the lowest of equal ones. */
+GEODEC_API int64_t geodec_scorer_argmax(const double *logits, int64_t n);
 
 /* Reads windows of at most `window` tokens, one at a time, on the caller's thread. */
 typedef struct geodec_scorer geodec_scorer;

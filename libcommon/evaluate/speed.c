@@ -2,10 +2,16 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/numbers.h"
 #include "base/rng.h"
 #include "evaluate/read_limit.h"
+#include "io/json.h"
+#include "io/tsv.h"
+#include "linalg/stats.h"
+#include "model/arithmetic.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +20,8 @@
 
 enum { MAX_TOKENS = 1 << 20, MAX_REPEATS = 1001, MAX_INNER = 1000, SETTLE = 12 };
 static const double SHORTEST = 0.004; /* seconds of one sample of v: shorter ones are repeated */
+
+enum { LIMIT, PROMPT, GENERATE, BANDWIDTH, FIRST, ONE, WIDTH, SAMPLES = WIDTH };
 
 /* State shared by the measurements. */
 typedef struct bench {
@@ -25,15 +33,13 @@ typedef struct bench {
     geodec_session *session;
     geodec_read_limit *limit;
     int32_t n_ctx;
-    int32_t *token; /* [n_ctx] */
-    float *logits;  /* [widest][n_vocab] */
-    /* samples, [repeats] each */
-    double *s_limit, *s_prompt, *s_generate, *s_bandwidth, *s_first, *s_one;
-    double *s_width[GEODEC_BENCH_WIDTHS_MAX];
+    int32_t *token;                                    /* [n_ctx] */
+    float *logits;                                     /* [widest][n_vocab] */
+    double *sample[SAMPLES + GEODEC_BENCH_WIDTHS_MAX]; /* [repeats] each; from WIDTH on those of v */
     double settle;
 } bench;
 
-/* ---- figures of the file and the process ------------------------------------------------------------------------ */
+/* ---- figures of the file and the process ------------------------------------------------------------------------- */
 
 int64_t geodec_speed_token_bytes(const geodec_model *m)
 {
@@ -73,7 +79,7 @@ static void reset_peak(void)
     (void)close(fd);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static geodec_status open_session(const bench *b, int32_t n_ctx, geodec_model **m, geodec_session **s, geodec_err *err)
 {
@@ -117,14 +123,10 @@ done:
 /* Reads a context of `depth` random tokens. */
 static geodec_status to_depth(bench *b, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int32_t length = geodec_session_length(b->session), depth = b->o->depth;
-    if (length >= depth)
-        geodec_session_truncate(b->session, depth);
-    else
-        GEODEC_TRY(geodec_forward_prefill(b->session, b->token + length, depth - length, NULL, err));
-done:
-    return st;
+    if (length < depth) return geodec_forward_prefill(b->session, b->token + length, depth - length, NULL, err);
+    geodec_session_truncate(b->session, depth);
+    return GEODEC_OK;
 }
 
 /* Seconds of one pass over `width` rows: the mean of enough passes for a sample. */
@@ -168,96 +170,68 @@ static geodec_status sample_all(bench *b, int32_t k, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_speed_options *o = b->o;
     double t;
-    if (b->limit) b->s_limit[k] = geodec_read_limit_measure(b->limit) * 1e-9;
+    if (b->limit) b->sample[LIMIT][k] = geodec_read_limit_measure(b->limit) * 1e-9;
     if (o->prompt) {
         t = geodec_clock_seconds();
         GEODEC_TRY(prompt(b, err));
-        b->s_prompt[k] = (double)o->prompt / (geodec_clock_seconds() - t);
+        b->sample[PROMPT][k] = (double)o->prompt / (geodec_clock_seconds() - t);
     }
     if (o->generate) {
         GEODEC_TRY(to_depth(b, err));
         t = geodec_clock_seconds();
         GEODEC_TRY(generate(b, o->generate, err));
-        b->s_generate[k] = (double)o->generate / (geodec_clock_seconds() - t);
-        b->s_bandwidth[k] = (double)b->out->token_bytes * b->s_generate[k] * 1e-9;
+        b->sample[GENERATE][k] = (double)o->generate / (geodec_clock_seconds() - t);
+        b->sample[BANDWIDTH][k] = (double)b->out->token_bytes * b->sample[GENERATE][k] * 1e-9;
     }
-    if (o->n_widths) GEODEC_TRY(sample_width(b, 1, &b->s_one[k], err));
-    for (int32_t i = 0; i < o->n_widths; i++) GEODEC_TRY(sample_width(b, o->width[i], &b->s_width[i][k], err));
-    if (o->first) GEODEC_TRY(sample_first(b, &b->s_first[k], err));
+    if (o->n_widths) GEODEC_TRY(sample_width(b, 1, &b->sample[ONE][k], err));
+    for (int32_t i = 0; i < o->n_widths; i++) GEODEC_TRY(sample_width(b, o->width[i], &b->sample[WIDTH + i][k], err));
+    if (o->first) GEODEC_TRY(sample_first(b, &b->sample[FIRST][k], err));
 done:
     return st;
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
+static double add_row(bench *b, const char *name, const char *unit, int64_t n, int count, const double *sample,
+                      const char *control_name, double control)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static geodec_speed_row *add_row(bench *b, const char *name, const char *unit, int64_t n, const double *sample)
-{
-    geodec_speed_row *r = &b->out->row[b->out->n_rows++];
     double sorted[MAX_REPEATS];
-    const int count = b->o->repeats;
     memcpy(sorted, sample, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    *r = (geodec_speed_row){.name = name,
-                            .unit = unit,
-                            .n = n,
-                            .median = count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]),
-                            .min = sorted[0],
-                            .max = sorted[count - 1],
-                            .control_name = ""};
-    return r;
+    geodec_stats_sort(count, sorted);
+    const double median = geodec_stats_percentile(count, sorted, 0.5);
+    b->out->row[b->out->n_rows++] = (geodec_speed_row){.name = name,
+                                                       .unit = unit,
+                                                       .n = n,
+                                                       .median = median,
+                                                       .min = sorted[0],
+                                                       .max = sorted[count - 1],
+                                                       .control_name = control_name,
+                                                       .control = control};
+    return median;
 }
 
 static void report(bench *b, double start, double peak)
 {
     const geodec_speed_options *o = b->o;
+    const double file_and_cache = (double)(b->out->file_bytes + b->out->kv_bytes);
     double limit = 0;
-    if (b->limit) limit = add_row(b, "read_limit", "GB/s", 0, b->s_limit)->median;
-    if (o->prompt) (void)add_row(b, "pp", "tok/s", o->prompt, b->s_prompt);
+    if (b->limit) limit = add_row(b, "read_limit", "GB/s", 0, o->repeats, b->sample[LIMIT], "", 0);
+    if (o->prompt) (void)add_row(b, "pp", "tok/s", o->prompt, o->repeats, b->sample[PROMPT], "", 0);
     if (o->generate) {
-        geodec_speed_row *r = add_row(b, "tg", "tok/s", o->generate, b->s_generate);
-        if (limit > 0) {
-            r->control_name = "read_limit_tok/s";
-            r->control = limit * 1e9 / (double)b->out->token_bytes;
-            r = add_row(b, "bandwidth", "GB/s", 0, b->s_bandwidth);
-            r->control_name = "read_limit";
-            r->control = limit;
-        }
-    }
-    if (o->generate) {
-        const double steady = SETTLE / b->out->row[limit > 0 ? b->out->n_rows - 2 : b->out->n_rows - 1].median;
-        b->out->row[b->out->n_rows++] = (geodec_speed_row){.name = "settle",
-                                                           .unit = "s",
-                                                           .n = SETTLE,
-                                                           .median = b->settle,
-                                                           .min = b->settle,
-                                                           .max = b->settle,
-                                                           .control_name = "steady",
-                                                           .control = steady};
+        const double rate = add_row(b, "tg", "tok/s", o->generate, o->repeats, b->sample[GENERATE],
+                                    limit > 0 ? "read_limit_tok/s" : "", limit * 1e9 / (double)b->out->token_bytes);
+        if (limit > 0) (void)add_row(b, "bandwidth", "GB/s", 0, o->repeats, b->sample[BANDWIDTH], "read_limit", limit);
+        (void)add_row(b, "settle", "s", SETTLE, 1, &b->settle, "steady", SETTLE / rate);
     }
     for (int32_t i = 0; i < o->n_widths; i++) {
         /* each repeat's ratio to its own single row */
-        for (int32_t k = 0; k < o->repeats; k++) b->s_width[i][k] /= b->s_one[k];
-        geodec_speed_row *r = add_row(b, "v", "ratio", o->width[i], b->s_width[i]);
-        r->control_name = "rows";
-        r->control = o->width[i];
+        for (int32_t k = 0; k < o->repeats; k++) b->sample[WIDTH + i][k] /= b->sample[ONE][k];
+        (void)add_row(b, "v", "ratio", o->width[i], o->repeats, b->sample[WIDTH + i], "rows", o->width[i]);
     }
-    if (o->first) (void)add_row(b, "first_token", "s", o->first, b->s_first);
+    if (o->first) (void)add_row(b, "first_token", "s", o->first, o->repeats, b->sample[FIRST], "", 0);
     if (peak <= 0) return;
-    b->out->row[b->out->n_rows++] = (geodec_speed_row){
-        .name = "start_memory", .unit = "bytes", .median = start, .min = start, .max = start, .control_name = ""};
-    b->out->row[b->out->n_rows++] = (geodec_speed_row){.name = "peak_memory",
-                                                       .unit = "bytes",
-                                                       .median = peak,
-                                                       .min = peak,
-                                                       .max = peak,
-                                                       .control_name = "file_and_cache",
-                                                       .control = (double)(b->out->file_bytes + b->out->kv_bytes)};
+    (void)add_row(b, "start_memory", "bytes", 0, 1, &start, "", 0);
+    (void)add_row(b, "peak_memory", "bytes", 0, 1, &peak, "file_and_cache", file_and_cache);
 }
 
 static geodec_status check(const geodec_speed_options *o, geodec_err *err)
@@ -279,31 +253,13 @@ done:
     return st;
 }
 
-static geodec_status new_samples(bench *b, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int32_t n = b->o->repeats;
-    GEODEC_NEW(b->s_limit, n);
-    GEODEC_NEW(b->s_prompt, n);
-    GEODEC_NEW(b->s_generate, n);
-    GEODEC_NEW(b->s_bandwidth, n);
-    GEODEC_NEW(b->s_first, n);
-    GEODEC_NEW(b->s_one, n);
-    for (int32_t i = 0; i < b->o->n_widths; i++) GEODEC_NEW(b->s_width[i], n);
-done:
-    return st;
-}
-
 static void destroy(bench *b)
 {
     geodec_session_destroy(b->session);
     geodec_model_close(b->model);
     geodec_read_limit_destroy(b->limit);
-    double *const samples[] = {b->s_limit, b->s_prompt, b->s_generate, b->s_bandwidth, b->s_first, b->s_one};
-    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) geodec_mem_free(samples[i]);
-    for (int i = 0; i < GEODEC_BENCH_WIDTHS_MAX; i++) geodec_mem_free(b->s_width[i]);
-    geodec_mem_free(b->token);
-    geodec_mem_free(b->logits);
+    for (int i = 0; i < SAMPLES + GEODEC_BENCH_WIDTHS_MAX; i++) geodec_mem_free(b->sample[i]);
+    GEODEC_FREE(b->token, b->logits);
 }
 
 /* Opens everything and records the figures of file and process, before the buffers of the measurements are
@@ -339,7 +295,7 @@ static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *
     geodec_mem_free(b->logits);
     GEODEC_NEW(b->logits, (int64_t)widest * c->n_vocab);
     if (o->read_limit) GEODEC_TRY(geodec_read_limit_create(o->pool, &b->limit, err));
-    GEODEC_TRY(new_samples(b, err));
+    for (int i = 0; i < SAMPLES + o->n_widths; i++) GEODEC_NEW(b->sample[i], o->repeats);
 done:
     return st;
 }
@@ -360,5 +316,85 @@ geodec_status geodec_speed_run(const char *path, const geodec_speed_options *o, 
     report(&b, start, peak);
 done:
     destroy(&b);
+    return st;
+}
+
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_speed_widths(const char *widths, geodec_speed_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double v[GEODEC_BENCH_WIDTHS_MAX];
+    int64_t n;
+    if (strcmp(widths, "none") == 0) goto done;
+    GEODEC_TRY(geodec_numbers_parse(widths, "--widths", 1, 64, GEODEC_BENCH_WIDTHS_MAX, v, &n, err));
+    for (int64_t i = 0; i < n; i++) {
+        if (v[i] != (double)(int32_t)v[i]) GEODEC_THROW(GEODEC_INVAL, "--widths: %g is not whole", v[i]);
+        o->width[o->n_widths++] = (int32_t)v[i];
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_speed_table(FILE *out, const geodec_speed_result *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(geodec_tsv_on(out, &t, err));
+    GEODEC_TRY(geodec_tsv_names(t, "measure n unit median min max control_name control", err));
+    for (int i = 0; i < r->n_rows; i++) {
+        const geodec_speed_row *row = &r->row[i];
+        geodec_tsv_str(t, row->name);
+        geodec_tsv_i64(t, row->n);
+        geodec_tsv_str(t, row->unit);
+        geodec_tsv_f64s(t, 3, &row->median);
+        geodec_tsv_str(t, row->control_name[0] ? row->control_name : "-");
+        geodec_tsv_f64(t, row->control_name[0] ? row->control : (double)NAN);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
+done:
+    geodec_tsv_abandon(t);
+    return st;
+}
+
+geodec_status geodec_speed_json(FILE *out, const char *file, const geodec_speed_options *o,
+                                const geodec_speed_result *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_json_writer *w = NULL;
+    GEODEC_TRY(geodec_json_on(out, &w, err));
+    geodec_json_put_str(w, "model", file);
+    geodec_json_put_str(w, "arithmetic", geodec_arithmetic_name(o->arithmetic));
+    geodec_json_put_str(w, "isa", geodec_kernels_isa_name(r->isa));
+    geodec_json_put_str(w, "kv", geodec_cache_kv_name(o->kv));
+    geodec_json_put_i64(w, "threads", r->threads);
+    geodec_json_put_i64(w, "depth", o->depth);
+    geodec_json_put_i64(w, "batch", o->batch);
+    geodec_json_put_i64(w, "repeats", o->repeats);
+    geodec_json_put_i64(w, "file_bytes", r->file_bytes);
+    geodec_json_put_i64(w, "kv_bytes", r->kv_bytes);
+    geodec_json_put_i64(w, "token_bytes", r->token_bytes);
+    geodec_json_begin_array(w, "rows");
+    for (int i = 0; i < r->n_rows; i++) {
+        const geodec_speed_row *row = &r->row[i];
+        geodec_json_begin_object(w, NULL);
+        geodec_json_put_str(w, "measure", row->name);
+        geodec_json_put_i64(w, "n", row->n);
+        geodec_json_put_str(w, "unit", row->unit);
+        geodec_json_put_f64(w, "median", row->median);
+        geodec_json_put_f64(w, "min", row->min);
+        geodec_json_put_f64(w, "max", row->max);
+        if (row->control_name[0]) {
+            geodec_json_put_str(w, "control_name", row->control_name);
+            geodec_json_put_f64(w, "control", row->control);
+        }
+        geodec_json_end(w);
+    }
+    geodec_json_end(w);
+    st = geodec_json_commit(w, err);
+    w = NULL;
+done:
+    geodec_json_abandon(w);
     return st;
 }

@@ -100,6 +100,11 @@ void geodec_tsv_f64(geodec_tsv *t, double v)
     (void)fputs(geodec_format_f64(v, text), t->stream);
 }
 
+void geodec_tsv_f64s(geodec_tsv *t, int n, const double *v)
+{
+    for (int i = 0; i < n; i++) geodec_tsv_f64(t, v[i]);
+}
+
 void geodec_tsv_f32(geodec_tsv *t, float v)
 {
     char text[GEODEC_FORMAT_ROOM];

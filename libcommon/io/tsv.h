@@ -26,6 +26,8 @@ GEODEC_API geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err)
 GEODEC_API void geodec_tsv_i64(geodec_tsv *t, int64_t v);
 GEODEC_API void geodec_tsv_u64(geodec_tsv *t, uint64_t v);
 GEODEC_API void geodec_tsv_f64(geodec_tsv *t, double v);
+/* n cells. */
+GEODEC_API void geodec_tsv_f64s(geodec_tsv *t, int n, const double *v);
 GEODEC_API void geodec_tsv_f32(geodec_tsv *t, float v);
 /* Control characters in v become spaces. */
 GEODEC_API void geodec_tsv_str(geodec_tsv *t, const char *v);

@@ -4,12 +4,10 @@
  * A row is one drafter, one draft length, greedy or sampled, in one of three settings:
  *   loop            decoding itself: a draft starts where the last one ended, often after an unexpected token
  *   tree            the same with trees of so many drafts
- *     every position  the drafter is asked at each position of plain decoding and compared with its continuation:
- *   this
- *                                     figure does not depend on where rounds start. Sampled: compared with the sampled
- *                   texts (the mean over
- *                                     samples is the sum of the model's probabilities of the paths); not of drafters
- *                   that sample themselves
+ *   every position  the drafter is asked at each position of plain decoding and its drafts are compared with the
+ *                   continuation, so the acceptance does not depend on where rounds start. Sampled: compared with
+ *                   the sampled texts (the mean over samples is the sum of the model's probabilities of the paths);
+ *                   drafters that sample themselves have no such rows
  * Intervals are 95 % percentile bootstraps over prompts. */
 #ifndef GEODEC_MEASURE_BENCH_H
 #define GEODEC_MEASURE_BENCH_H
@@ -20,6 +18,7 @@
 #include "decode/loop.h"
 #include "decode/prompts.h"
 #include "drafters/drafting.h"
+#include "linalg/stats.h"
 #include "measure/faults.h"
 
 #include <stdbool.h>
@@ -59,10 +58,6 @@ typedef struct geodec_bench_plan {
     const geodec_hooks *hooks;
 } geodec_bench_plan;
 
-typedef struct geodec_interval {
-    double value, low, high;
-} geodec_interval;
-
 typedef struct geodec_bench_row {
     int32_t drafter, gamma; /* gamma: longest path */
     int32_t budget;         /* drafts of a tree; 0 = chains */
@@ -71,13 +66,13 @@ typedef struct geodec_bench_row {
                                      position send none: 0); mismatches must be 0 */
     int64_t decided, passes, prompt_passes, rounds;
     geodec_tally position[GEODEC_BENCH_GAMMA];
-    geodec_interval
-        acceptance[GEODEC_BENCH_GAMMA]; /* of a draft that is reached: accepted / reached; NaN when never reached */
-    geodec_interval accepted_share;     /* accepted / proposed over all positions; of a tree, drafts by depth */
-    geodec_interval mean_accepted;      /* drafts accepted a round (at every position: a position) */
-    geodec_interval tokens_per_pass;    /* NaN in rows of every position */
-    double tokens_closed_form;          /* E(alpha, gamma), alpha = accepted / reached over all positions */
-    double tokens_by_position;          /* E from the acceptance of each position */
+    /* accepted / reached of each position; NaN where no draft is reached */
+    geodec_estimate acceptance[GEODEC_BENCH_GAMMA];
+    geodec_estimate accepted_share;  /* accepted / proposed over all positions; of a tree, drafts by depth */
+    geodec_estimate mean_accepted;   /* drafts accepted a round (at every position: a position) */
+    geodec_estimate tokens_per_pass; /* NaN in rows of every position */
+    double tokens_closed_form;       /* E(alpha, gamma), alpha = accepted / reached over all positions */
+    double tokens_by_position;       /* E from the acceptance of each position */
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS];
     double claimed[GEODEC_CONFIDENCE_BINS]; /* mean confidence of the reached drafts of a bin, 0 for none */
 } geodec_bench_row;
@@ -105,7 +100,7 @@ typedef struct geodec_bench_timing_row {
     int32_t drafter, gamma;
     int32_t budget; /* drafts of a tree; 0 = chains */
     bool adaptive;
-    geodec_interval speedup; /* median over prompts of tok/s over the mean of the plain runs just before and after */
+    geodec_estimate speedup; /* median over prompts of tok/s over the mean of the plain runs just before and after */
     double tok_per_s, plain_tok_per_s; /* totals over prompts, prompt processing not counted */
     double tokens_per_pass;
     double c, o; /* drafter time a proposed draft, other time a round, in one-row passes */
@@ -137,15 +132,15 @@ GEODEC_API geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64
 /* A table, a row a line, timings next to the greedy rows they belong to; "nan" where nothing was measured. */
 GEODEC_API geodec_status geodec_bench_table(FILE *out, const geodec_bench_plan *plan, const geodec_bench_counts *c,
                                             const geodec_bench_timing *s, geodec_err *err) GEODEC_MUST_USE;
-/* What a plan's drafter is made from. */
+
+/* Source of a plan's drafter. */
 typedef struct geodec_bench_request {
     const geodec_drafting *drafting;
     char name[GEODEC_DRAFTER_NAME_MAX];
 } geodec_bench_request;
 /* Drafters, draft lengths, sizes of trees (NULL: none) and modes (greedy, sampled) of a plan, from lists separated by
- * commas. The plan borrows
- * requests [GEODEC_BENCH_DRAFTERS], whose drafting is set before it runs. GEODEC_INVAL names the option and the word.
- */
+ * commas. The plan borrows requests [GEODEC_BENCH_DRAFTERS], whose drafting is set before it runs. GEODEC_INVAL names
+ * the option and the word. */
 GEODEC_API geodec_status geodec_bench_lists(geodec_bench_plan *plan, geodec_bench_request *requests,
                                             const char *drafters, const char *gammas, const char *trees,
                                             const char *modes, geodec_err *err) GEODEC_MUST_USE;

@@ -2,12 +2,12 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/tasks.h"
 #include "decode/predict.h"
 #include "linalg/stats.h"
 #include "measure/margin.h"
 
 #include <math.h>
-#include <string.h>
 
 geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err)
 {
@@ -51,7 +51,7 @@ geodec_decode_options geodec__bench_options(const geodec_bench_plan *plan, bool 
     return o;
 }
 
-/* What one prompt gives to one row. */
+/* Counts of one prompt in one row. */
 typedef struct cell {
     int64_t compared, mismatches, decided, passes, prompt_passes, rounds, proposed, accepted;
     geodec_tally position[GEODEC_BENCH_GAMMA];
@@ -84,12 +84,22 @@ static void cell_add(cell *x, const geodec_decode_counters *c, int32_t gamma)
     }
 }
 
-static void compare(cell *x, const geodec_decoded *got, const geodec_decoded *plain)
+int64_t geodec__bench_differences(const geodec_decoded *a, const geodec_decoded *b, int64_t *first)
 {
-    const int64_t n = got->n > plain->n ? got->n : plain->n;
-    x->compared += n;
-    for (int64_t i = 0; i < n; i++) x->mismatches += i >= got->n || i >= plain->n || got->token[i] != plain->token[i];
-    x->mismatches += got->end != plain->end || got->stop != plain->stop;
+    const int64_t shorter = a->n < b->n ? a->n : b->n, longer = a->n < b->n ? b->n : a->n;
+    int64_t count = longer - shorter, same = shorter;
+    for (int64_t i = shorter - 1; i >= 0; i--)
+        if (a->token[i] != b->token[i]) {
+            count++;
+            same = i;
+        }
+    if (first) *first = same;
+    return count;
+}
+
+static int64_t mismatches(const geodec_decoded *got, const geodec_decoded *plain)
+{
+    return geodec__bench_differences(got, plain, NULL) + (got->end != plain->end || got->stop != plain->stop);
 }
 
 typedef struct worker {
@@ -104,39 +114,27 @@ typedef struct job {
     const geodec_bench_plan *plan;
     geodec_bench_row *row; /* [n_rows] drafter, gamma, mode set */
     int64_t n_rows;
-    int64_t first; /* prompt of task 0 */
-    cell *cell;    /* [prompts][n_rows] */
+    cell *cell; /* [prompts][n_rows] */
     worker *workers;
-    geodec_status *status; /* [prompts] */
-    geodec_err *errs;      /* [prompts] */
 } job;
 
 /* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
 {
     int64_t n = 0;
-    for (int sampled = 0; sampled < 2; sampled++) {
-        if (sampled ? !p->sampled : !p->greedy) continue;
+    for (int sampled = p->greedy ? 0 : 1; sampled <= p->sampled; sampled++)
         for (int32_t d = 0; d < p->n_drafters; d++)
-            for (int every = 0; every < 2; every++) {
-                if (every && (p->loop_only || !p->drafter[d].create)) continue;
-                for (int32_t g = 0; g < p->n_gammas; g++, n++)
-                    if (row)
-                        row[n] = (geodec_bench_row){
-                            .drafter = d, .gamma = p->gamma[g], .sampled = sampled, .every_position = every};
-                for (int32_t b = 0; b < p->n_budgets; b++, n++)
-                    if (row)
-                        row[n] = (geodec_bench_row){.drafter = d,
-                                                    .gamma = GEODEC_BENCH_GAMMA,
-                                                    .budget = p->budget[b],
-                                                    .sampled = sampled,
-                                                    .every_position = every};
-            }
-    }
+            for (int every = 0; every < (p->loop_only || !p->drafter[d].create ? 1 : 2); every++)
+                for (int32_t k = 0; k < p->n_gammas + p->n_budgets; k++)
+                    row[n++] = (geodec_bench_row){.drafter = d,
+                                                  .gamma = k < p->n_gammas ? p->gamma[k] : GEODEC_BENCH_GAMMA,
+                                                  .budget = k < p->n_gammas ? 0 : p->budget[k - p->n_gammas],
+                                                  .sampled = sampled,
+                                                  .every_position = every};
     return n;
 }
 
-/* Every row of one drafter and one request: `row` is the place of the first. */
+/* Every row of one drafter and one request; c [n_rows]. */
 static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sampled, int64_t prompt, int32_t seed,
                                  const geodec_decoded *plain, cell *c, geodec_err *err)
 {
@@ -154,7 +152,10 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         o.budget = row->budget;
         GEODEC_TRY(geodec_decode(&w->verifier, ids, n, drafter, &o, &got, err));
         /* A stochastic drafter samples other tokens of the same distribution. */
-        if (!sampled || !drafter->ops->distribution) compare(&c[r], &got, plain);
+        if (!sampled || !drafter->ops->distribution) {
+            c[r].compared += got.n > plain->n ? got.n : plain->n;
+            c[r].mismatches += mismatches(&got, plain);
+        }
         cell_add(&c[r], &got.counters, row->gamma);
         geodec_decode_free(&got);
     }
@@ -163,34 +164,30 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
     const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, 1);
     geodec__bench_probe_set(w->probe, drafter);
     GEODEC_TRY(geodec_decode(w->target, ids, n, w->probe, &o, &got, err));
-    geodec_decode_counters fate = {.target_passes = got.counters.target_passes,
-                                   .prompt_passes = got.counters.prompt_passes,
-                                   .decided = got.counters.decided};
-    geodec__bench_probe_tally(w->probe, &got, &fate);
+    const geodec_decode_counters passes = {.target_passes = got.counters.target_passes,
+                                           .prompt_passes = got.counters.prompt_passes,
+                                           .decided = got.counters.decided};
+    geodec_decode_counters chain = passes;
+    geodec__bench_probe_tally(w->probe, &got, &chain);
     for (int64_t r = 0; r < j->n_rows; r++) {
         const geodec_bench_row *row = &j->row[r];
         if (row->drafter != d || row->sampled != sampled || !row->every_position) continue;
-        geodec_decode_counters tree = fate;
-        if (row->budget > 0) {
-            tree.rounds = 0;
-            memset(tree.position, 0, sizeof tree.position);
-            memset(tree.confidence, 0, sizeof tree.confidence);
-            memset(tree.confidence_sum, 0, sizeof tree.confidence_sum);
-            geodec__bench_probe_tally_tree(w->probe, &got, row->budget, &tree);
-        }
-        cell whole = {0}; /* nothing was sent, so equality is no evidence; a difference still counts */
-        compare(&whole, &got, plain);
-        c[r].mismatches += whole.mismatches;
-        cell_add(&c[r], &tree, row->gamma);
+        geodec_decode_counters tree = passes;
+        if (row->budget > 0) geodec__bench_probe_tally_tree(w->probe, &got, row->budget, &tree);
+        /* Nothing was sent, so equality is no evidence; a difference still counts. */
+        c[r].mismatches += mismatches(&got, plain);
+        cell_add(&c[r], row->budget > 0 ? &tree : &chain, row->gamma);
     }
 done:
     geodec_decode_free(&got);
     return st;
 }
 
-static geodec_status run_prompt(const job *j, worker *w, int64_t prompt, geodec_err *err)
+static geodec_status run_prompt(void *ctx, int64_t prompt, int which, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const job *j = ctx;
+    worker *w = &j->workers[which];
     const geodec_bench_plan *p = j->plan;
     geodec_decoded plain = {0};
     for (int sampled = 0; sampled < 2; sampled++) {
@@ -210,47 +207,22 @@ done:
     return st;
 }
 
-static void task(void *ctx, int64_t i, int w)
-{
-    job *j = ctx;
-    const int64_t prompt = j->first + i;
-    j->status[prompt] = run_prompt(j, &j->workers[w], prompt, &j->errs[prompt]);
-}
-
-geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *top, const int64_t *bottom, int64_t n,
-                                  geodec_interval *out, geodec_err *err)
+/* Ratio of two counts of a row, by their offsets in a cell, with its interval over prompts. */
+static geodec_status ratio(const job *j, int64_t r, size_t top, size_t bottom, geodec_estimate *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *value = NULL;
-    int64_t *index = NULL, t = 0, b = 0, used = 0;
-    GEODEC_NEW(value, plan->resamples);
-    GEODEC_NEW(index, n);
+    const geodec_bench_plan *p = j->plan;
+    const int64_t n = p->prompts->n;
+    double *x = NULL; /* numerators, denominators */
+    GEODEC_NEW(x, 2 * n);
     for (int64_t i = 0; i < n; i++) {
-        t += top[i];
-        b += bottom[i];
+        const char *c = (const char *)&j->cell[i * j->n_rows + r];
+        x[i] = (double)*(const int64_t *)(const void *)(c + top);
+        x[n + i] = (double)*(const int64_t *)(const void *)(c + bottom);
     }
-    geodec_interval v = {NAN, NAN, NAN};
-    if (b > 0) {
-        for (int32_t r = 0; r < plan->resamples; r++) {
-            int64_t rt = 0, rb = 0;
-            geodec_stats_resample(plan->seed, geodec_rng_id("bench-bootstrap", 0), (uint64_t)r, n, index);
-            for (int64_t i = 0; i < n; i++) {
-                rt += top[index[i]];
-                rb += bottom[index[i]];
-            }
-            if (rb > 0) value[used++] = (double)rt / (double)rb; /* a resample without a trial gives no value */
-        }
-        v.value = (double)t / (double)b;
-        geodec_stats_sort(used, value);
-        if (used > 0) {
-            v.low = geodec_stats_percentile(used, value, 0.025);
-            v.high = geodec_stats_percentile(used, value, 0.975);
-        }
-    }
-    *out = v;
+    GEODEC_TRY(geodec_stats_ratio(n, x, x + n, p->resamples, p->seed, geodec_rng_id("bench-bootstrap", 0), out, err));
 done:
-    geodec_mem_free(value);
-    geodec_mem_free(index);
+    geodec_mem_free(x);
     return st;
 }
 
@@ -259,12 +231,9 @@ static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_bench_row *row = &j->row[r];
-    const int64_t n = j->plan->prompts->n;
-    int64_t *top = NULL, *bottom = NULL, reached = 0, accepted = 0;
+    int64_t reached = 0, accepted = 0;
     double beta[GEODEC_BENCH_GAMMA] = {0};
-    GEODEC_NEW(top, n);
-    GEODEC_NEW(bottom, n);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < j->plan->prompts->n; i++) {
         const cell *c = &j->cell[i * j->n_rows + r];
         row->compared += c->compared;
         row->mismatches += c->mismatches;
@@ -280,44 +249,29 @@ static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
     }
     for (int b = 0; b < GEODEC_CONFIDENCE_BINS; b++)
         row->claimed[b] = row->confidence[b].reached > 0 ? row->claimed[b] / (double)row->confidence[b].reached : 0;
-    for (int g = 0; g < GEODEC_BENCH_GAMMA; g++) {
-        for (int64_t i = 0; i < n; i++) {
-            top[i] = j->cell[i * j->n_rows + r].position[g].accepted;
-            bottom[i] = j->cell[i * j->n_rows + r].position[g].reached;
-        }
-        GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->acceptance[g], err));
+    for (size_t g = 0; g < GEODEC_BENCH_GAMMA; g++) {
+        const size_t at = offsetof(cell, position) + g * sizeof(geodec_tally);
+        GEODEC_TRY(ratio(j, r, at + offsetof(geodec_tally, accepted), at + offsetof(geodec_tally, reached),
+                         &row->acceptance[g], err));
         beta[g] = geodec_decode_acceptance(&row->position[g]);
         reached += row->position[g].reached;
         accepted += row->position[g].accepted;
     }
-    for (int64_t i = 0; i < n; i++) {
-        top[i] = j->cell[i * j->n_rows + r].accepted;
-        bottom[i] = j->cell[i * j->n_rows + r].rounds;
-    }
-    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->mean_accepted, err));
-    for (int64_t i = 0; i < n; i++) bottom[i] = j->cell[i * j->n_rows + r].proposed;
-    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->accepted_share, err));
-    for (int64_t i = 0; i < n; i++) {
-        top[i] = j->cell[i * j->n_rows + r].decided;
-        bottom[i] = row->every_position ? 0 : j->cell[i * j->n_rows + r].passes;
-    }
-    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->tokens_per_pass, err));
+    GEODEC_TRY(ratio(j, r, offsetof(cell, accepted), offsetof(cell, rounds), &row->mean_accepted, err));
+    GEODEC_TRY(ratio(j, r, offsetof(cell, accepted), offsetof(cell, proposed), &row->accepted_share, err));
+    row->tokens_per_pass = (geodec_estimate){NAN, NAN, NAN};
+    if (!row->every_position)
+        GEODEC_TRY(ratio(j, r, offsetof(cell, decided), offsetof(cell, passes), &row->tokens_per_pass, err));
     row->tokens_closed_form = geodec_predict_tokens(reached > 0 ? (double)accepted / (double)reached : 0, row->gamma);
     row->tokens_by_position = geodec_predict_tokens_by_position(beta, row->gamma);
 done:
-    geodec_mem_free(top);
-    geodec_mem_free(bottom);
     return st;
 }
 
 void geodec_bench_counts_free(geodec_bench_counts *c)
 {
     if (!c) return;
-    geodec_mem_free(c->row);
-    geodec_mem_free(c->accepted);
-    geodec_mem_free(c->rounds);
-    geodec_mem_free(c->decided);
-    geodec_mem_free(c->passes);
+    GEODEC_FREE(c->row, c->accepted, c->rounds, c->decided, c->passes);
     *c = (geodec_bench_counts){0};
 }
 
@@ -332,12 +286,9 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
     if (n_targets < geodec_pool_threads(pool))
         GEODEC_THROW(GEODEC_INVAL, "%d targets for %d workers", n_targets, geodec_pool_threads(pool));
     const int64_t n = plan->prompts->n;
-    j.n_rows = lay_rows(plan, NULL);
-    GEODEC_NEW(j.row, j.n_rows);
-    lay_rows(plan, j.row);
+    GEODEC_NEW(j.row, 4 * (int64_t)plan->n_drafters * (plan->n_gammas + plan->n_budgets));
+    j.n_rows = lay_rows(plan, j.row);
     GEODEC_NEW(j.cell, n * j.n_rows);
-    GEODEC_NEW(j.status, n);
-    GEODEC_NEW(j.errs, n);
     GEODEC_NEW(j.workers, n_targets);
     for (; opened < n_targets; opened++) {
         worker *w = &j.workers[opened];
@@ -351,23 +302,9 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
                                               plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe,
                                               err));
     }
-    const int64_t step = 2 * geodec_pool_threads(pool); /* prompts between two looks at the progress hook */
-    for (j.first = 0; j.first < n; j.first += step) {
-        GEODEC_TRY(geodec_hooks_progress(plan->hooks, "prompts", j.first, n, err));
-        const int64_t count = n - j.first < step ? n - j.first : step;
-        geodec_pool_run_dynamic(pool, count, task, &j);
-        for (int64_t i = j.first; i < j.first + count; i++)
-            if (j.status[i] != GEODEC_OK) {
-                if (err) *err = j.errs[i];
-                st = geodec_err_add(err, j.status[i], __func__, __LINE__, "prompt %lld", (long long)i);
-                goto done;
-            }
-    }
+    GEODEC_TRY(geodec__tasks_run_workers(pool, plan->hooks, "prompt", n, run_prompt, &j, err));
     for (int64_t r = 0; r < j.n_rows; r++) GEODEC_TRY(summarise(&j, r, err));
-    GEODEC_NEW(by.accepted, j.n_rows * n);
-    GEODEC_NEW(by.rounds, j.n_rows * n);
-    GEODEC_NEW(by.decided, j.n_rows * n);
-    GEODEC_NEW(by.passes, j.n_rows * n);
+    GEODEC_NEW_EACH(j.n_rows * n, by.accepted, by.rounds, by.decided, by.passes);
     for (int64_t r = 0; r < j.n_rows; r++)
         for (int64_t i = 0; i < n; i++) {
             const cell *c = &j.cell[i * j.n_rows + r];
@@ -380,18 +317,13 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
     by.n = j.n_rows;
     by.prompts = n;
     j.row = NULL;
-    *out = by;
-    by = (geodec_bench_counts){0};
+    GEODEC_MOVE(*out, by);
 done:
     geodec_bench_counts_free(&by);
     for (int32_t i = 0; j.workers && i < n_targets; i++) {
         geodec__bench_drafters_close(&j.workers[i].drafters);
         geodec_drafter_destroy(j.workers[i].probe);
     }
-    geodec_mem_free(j.row);
-    geodec_mem_free(j.cell);
-    geodec_mem_free(j.status);
-    geodec_mem_free(j.errs);
-    geodec_mem_free(j.workers);
+    GEODEC_FREE(j.row, j.cell, j.workers);
     return st;
 }

@@ -1,12 +1,10 @@
 #include "measure/bench_internal.h"
 
-#include "decode/tree.h"
-
 #include "base/mem.h"
 #include "base/rng.h"
+#include "decode/tree.h"
 
 #include <math.h>
-#include <string.h>
 
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err)
 {
@@ -18,8 +16,7 @@ geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_d
                                  : geodec__bench_oracle_create(d->alpha, &b.d[i], err),
                        "drafter %s", d->name);
     }
-    *out = b;
-    memset(&b, 0, sizeof b);
+    GEODEC_MOVE(*out, b);
 done:
     geodec__bench_drafters_close(&b);
     return st;
@@ -45,21 +42,6 @@ typedef struct oracle {
     int32_t n, depth[GEODEC_DRAFT_MAX + 1];
     bool right[GEODEC_DRAFT_MAX + 1]; /* the path down to a node is the plain output */
 } oracle;
-
-static geodec_status oracle_begin(geodec_drafter *d, geodec_err *err)
-{
-    (void)d;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status oracle_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)d;
-    (void)rows;
-    (void)err;
-    return GEODEC_OK;
-}
 
 /* The plain output's token at a place, the stop token after its end, -1 after that. */
 static int32_t truth_at(const oracle *o, int64_t at)
@@ -115,31 +97,13 @@ static geodec_status oracle_adopt(geodec_drafter *d, int32_t parent, int32_t tok
     return GEODEC_OK;
 }
 
-static geodec_status oracle_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
-                                    geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int32_t k = 0, got;
-    GEODEC_TRY(oracle_root(d, q, err));
-    for (; k < q->gamma; k++) {
-        GEODEC_TRY(oracle_children(d, k, 1, &out[k], &got, err));
-        if (got == 0) break;
-        GEODEC_TRY(oracle_adopt(d, k, out[k].token, err));
-    }
-    *n = k;
-done:
-    return st;
-}
-
 static void oracle_destroy(geodec_drafter *d) { geodec_mem_free(d); }
 
 static const char *const oracle_sources[] = {"replay"};
 static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .n_sources = 1,
                                               .source_name = oracle_sources,
-                                              .begin = oracle_begin,
-                                              .observe = oracle_observe,
-                                              .propose = oracle_propose,
+                                              .propose = geodec_tree_chain,
                                               .destroy = oracle_destroy,
                                               .root = oracle_root,
                                               .children = oracle_children,
@@ -218,11 +182,7 @@ done:
 static void probe_destroy(geodec_drafter *d)
 {
     probe *p = (probe *)d;
-    geodec_mem_free(p->draft);
-    geodec_mem_free(p->count);
-    geodec_mem_free(p->tree);
-    geodec_mem_free(p->nodes);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->draft, p->count, p->tree, p->nodes, p);
 }
 
 geodec_status geodec__bench_probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,

@@ -27,16 +27,19 @@ void geodec__bench_oracle_set(geodec_drafter *d, const geodec_decoded *plain);
 geodec_status geodec__bench_probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
                                          geodec_err *err);
 void geodec__bench_probe_set(geodec_drafter *probe, geodec_drafter *inner);
-/* Adds the fate of the drafts of every position that has `gamma` decided tokens after it to c->position, total,
+/* Adds the result of the drafts of every position that has `gamma` decided tokens after it to c->position, total,
  * confidence; c->rounds gets the number of positions. */
 void geodec__bench_probe_tally(const geodec_drafter *probe, const geodec_decoded *plain, geodec_decode_counters *c);
 
-/* Percentile interval of the ratio sum(top) / sum(bottom) over resampled prompts; NaN when the bottom is 0. */
-geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *top, const int64_t *bottom, int64_t n,
-                                  geodec_interval *out, geodec_err *err);
+/* Places at which two texts differ, including those that only the longer one has. *first (NULL ok): tokens before the
+ * first such place. */
+int64_t geodec__bench_differences(const geodec_decoded *a, const geodec_decoded *b, int64_t *first);
+/* Mean tokens of a round of up to gamma drafts, by the acceptance of each position (decode/predict.h). Position i
+ * follows when i drafts were accepted; a missing draft counts as rejected. */
+double geodec__bench_tokens(const geodec_decode_counters *c, int32_t gamma);
 
-/* The same of the trees: path lengths of the first `budget` drafts. Positions after which a longest path of truth is
- * known. */
+/* The same of trees: the length of the right path through the first `budget` drafts, at positions that have
+ * GEODEC_BENCH_GAMMA decided tokens after them. */
 void geodec__bench_probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
                                     geodec_decode_counters *c);
 

@@ -1,3 +1,4 @@
+#include "base/numbers.h"
 #include "drafters/drafting.h"
 #include "measure/bench.h"
 
@@ -57,29 +58,22 @@ done:
     return st;
 }
 
-/* Rising numbers of 1 to most. */
-static geodec_status take_number(const char *word, const char *what, int32_t most, int32_t *n, int32_t *list,
-                                 geodec_err *err)
+/* Rising whole numbers of 1 to most. */
+static geodec_status numbers(const char *option, const char *list, int32_t most, int32_t *n, int32_t *out,
+                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *end;
-    const long v = strtol(word, &end, 10);
-    if (*end != '\0' || v < 1 || v > most || *n == GEODEC_BENCH_GAMMAS)
-        GEODEC_THROW(GEODEC_INVAL, "'%s' is no %s of 1 to %d", word, what, most);
-    if (*n > 0 && v <= list[*n - 1]) GEODEC_THROW(GEODEC_INVAL, "%ss must rise: %s", what, word);
-    list[(*n)++] = (int32_t)v;
+    double v[GEODEC_BENCH_GAMMAS];
+    int64_t count;
+    GEODEC_TRY(geodec_numbers_parse(list, option, 1, most, GEODEC_BENCH_GAMMAS, v, &count, err));
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = (int32_t)v[i];
+        if (out[i] != v[i] || (i > 0 && v[i] <= v[i - 1]))
+            GEODEC_THROW(GEODEC_INVAL, "%s: '%.80s' are not whole numbers that rise", option, list);
+    }
+    *n = (int32_t)count;
 done:
     return st;
-}
-
-static geodec_status take_gamma(lists *l, const char *word, geodec_err *err)
-{
-    return take_number(word, "draft length", GEODEC_BENCH_GAMMA, &l->plan->n_gammas, l->plan->gamma, err);
-}
-
-static geodec_status take_budget(lists *l, const char *word, geodec_err *err)
-{
-    return take_number(word, "tree size", GEODEC_DRAFT_MAX, &l->plan->n_budgets, l->plan->budget, err);
 }
 
 static geodec_status take_mode(lists *l, const char *word, geodec_err *err)
@@ -102,8 +96,8 @@ geodec_status geodec_bench_lists(geodec_bench_plan *plan, geodec_bench_request *
     lists l = {plan, requests};
     memset(requests, 0, GEODEC_BENCH_DRAFTERS * sizeof *requests);
     GEODEC_TRY(each("drafters", drafters, take_drafter, &l, err));
-    GEODEC_TRY(each("gammas", gammas, take_gamma, &l, err));
-    if (trees) GEODEC_TRY(each("trees", trees, take_budget, &l, err));
+    GEODEC_TRY(numbers("--gammas", gammas, GEODEC_BENCH_GAMMA, &plan->n_gammas, plan->gamma, err));
+    if (trees) GEODEC_TRY(numbers("--trees", trees, GEODEC_DRAFT_MAX, &plan->n_budgets, plan->budget, err));
     GEODEC_TRY(each("modes", modes, take_mode, &l, err));
 done:
     return st;

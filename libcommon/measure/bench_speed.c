@@ -11,7 +11,7 @@
 enum { COST_REPEATS = 3 };
 
 /* Median with a percentile bootstrap over prompts. */
-static geodec_status median_interval(const geodec_bench_plan *plan, const double *x, int64_t n, geodec_interval *out,
+static geodec_status median_interval(const geodec_bench_plan *plan, const double *x, int64_t n, geodec_estimate *out,
                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -20,7 +20,7 @@ static geodec_status median_interval(const geodec_bench_plan *plan, const double
     GEODEC_NEW(sample, n);
     GEODEC_NEW(value, plan->resamples);
     GEODEC_NEW(index, n);
-    geodec_interval v;
+    geodec_estimate v;
     GEODEC_TRY(geodec_stats_median(n, x, &v.value, err));
     for (int32_t r = 0; r < plan->resamples; r++) {
         geodec_stats_resample(plan->seed, geodec_rng_id("bench-bootstrap", 1), (uint64_t)r, n, index);
@@ -33,9 +33,7 @@ static geodec_status median_interval(const geodec_bench_plan *plan, const double
     v.high = geodec_stats_percentile(plan->resamples, value, 0.975);
     *out = v;
 done:
-    geodec_mem_free(sample);
-    geodec_mem_free(value);
-    geodec_mem_free(index);
+    GEODEC_FREE(sample, value, index);
     return st;
 }
 
@@ -47,25 +45,35 @@ static double other_seconds(const geodec_decode_counters *c)
     return c->rounds > 0 ? (decode_seconds(c) - c->draft_seconds - c->verify_seconds) / (double)c->rounds : 0;
 }
 
+double geodec__bench_tokens(const geodec_decode_counters *c, int32_t gamma)
+{
+    double beta[GEODEC_BENCH_GAMMA] = {0};
+    int64_t before = c->rounds;
+    for (int32_t i = 0; i < gamma; i++) {
+        beta[i] = before > 0 ? (double)c->position[i].accepted / (double)before : 0;
+        before = c->position[i].accepted;
+    }
+    return geodec_predict_tokens_by_position(beta, gamma);
+}
+
 static double rate(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0; }
 
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_timing_row *row)
 {
     int64_t n = 0;
-    const int32_t longest = p->gamma[p->n_gammas - 1];
     for (int32_t d = 0; d < p->n_drafters; d++) {
-        for (int32_t g = 0; g < p->n_gammas; g++, n++)
-            if (row) row[n] = (geodec_bench_timing_row){.drafter = d, .gamma = p->gamma[g]};
-        for (int32_t b = 0; b < p->n_budgets; b++, n++)
-            if (row)
-                row[n] = (geodec_bench_timing_row){.drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[b]};
-        if (row) row[n] = (geodec_bench_timing_row){.drafter = d, .gamma = longest, .adaptive = true};
-        n++;
-        if (p->n_budgets == 0) continue;
-        if (row)
-            row[n] = (geodec_bench_timing_row){
-                .drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[p->n_budgets - 1], .adaptive = true};
-        n++;
+        geodec_bench_timing_row chain = {.drafter = d}, tree = {.drafter = d, .gamma = GEODEC_BENCH_GAMMA};
+        for (int32_t g = 0; g < p->n_gammas; g++) {
+            chain.gamma = p->gamma[g];
+            row[n++] = chain;
+        }
+        for (int32_t b = 0; b < p->n_budgets; b++) {
+            tree.budget = p->budget[b];
+            row[n++] = tree;
+        }
+        chain.adaptive = tree.adaptive = true;
+        row[n++] = chain;
+        if (p->n_budgets > 0) row[n++] = tree;
     }
     return n;
 }
@@ -77,16 +85,9 @@ typedef struct outcome {
     int64_t length[GEODEC_DRAFT_MAX + 1];
 } outcome;
 
-/* Position i follows when i drafts were accepted; a missing draft counts as rejected. */
 static outcome outcome_of(const geodec_bench_timing_row *row, const geodec_decode_counters *c)
 {
-    double beta[GEODEC_BENCH_GAMMA] = {0};
-    int64_t before = c->rounds;
-    for (int32_t i = 0; i < row->gamma; i++) {
-        beta[i] = before > 0 ? (double)c->position[i].accepted / (double)before : 0;
-        before = c->position[i].accepted;
-    }
-    outcome x = {.tokens = geodec_predict_tokens_by_position(beta, row->gamma),
+    outcome x = {.tokens = geodec__bench_tokens(c, row->gamma),
                  .asks = c->rounds > 0 ? (double)c->asks / (double)c->rounds : 0};
     for (int32_t g = 0; g <= GEODEC_DRAFT_MAX; g++) x.length[g] = c->length[g];
     return x;
@@ -320,9 +321,8 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     if (s.prompts < 1) GEODEC_THROW(GEODEC_INVAL, "%lld timed prompts", (long long)n_prompts);
     int32_t rows = plan->gamma[plan->n_gammas - 1] + 1; /* of the widest pass */
     if (plan->n_budgets > 0 && plan->budget[plan->n_budgets - 1] >= rows) rows = plan->budget[plan->n_budgets - 1] + 1;
-    s.n = lay_rows(plan, NULL);
-    GEODEC_NEW(s.row, s.n);
-    lay_rows(plan, s.row);
+    GEODEC_NEW(s.row, (int64_t)plan->n_drafters * (plan->n_gammas + plan->n_budgets + 2));
+    s.n = lay_rows(plan, s.row);
     GEODEC_NEW(memory, s.n);
     for (int f = 0; f < FOLDS; f++) GEODEC_NEW(h[f].sum, s.n);
     GEODEC_NEW(t.ratio, s.n * s.prompts);
@@ -339,15 +339,11 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
             GEODEC_TRY(time_prompt(plan, target, i, &s, &drafters, memory, &h[i % FOLDS], &t, err));
     }
     GEODEC_TRY(finish_rows(plan, &s, h, &t, costs, err));
-    *out = s;
-    s = (geodec_bench_timing){0};
+    GEODEC_MOVE(*out, s);
 done:
     geodec_bench_timing_free(&s);
     geodec__bench_drafters_close(&drafters);
     for (int f = 0; f < FOLDS; f++) geodec_mem_free(h[f].sum);
-    geodec_mem_free(t.ratio);
-    geodec_mem_free(t.outcome);
-    geodec_mem_free(memory);
-    geodec_mem_free(costs);
+    GEODEC_FREE(t.ratio, t.outcome, memory, costs);
     return st;
 }

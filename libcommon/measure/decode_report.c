@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "io/json.h"
 #include "linalg/lapack.h"
+#include "measure/bench_internal.h"
 #include "model/arithmetic.h"
 
 static double per_second(int64_t n, double seconds) { return seconds > 0 ? (double)n / seconds : 0; }
@@ -48,7 +49,6 @@ static void put_drafts(geodec_json_writer *w, const geodec_decode_report *r)
     geodec_json_end(w);
 }
 
-/* What one decoding can say for the readiness report: no interval, so never geodesic_ready. */
 geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r)
 {
     const geodec_model *m = geodec_session_model(r->session);
@@ -82,7 +82,7 @@ geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r)
     if (!b) return q;
     q.exactness_mode = r->options->sampling.temperature > 0 ? "sampled" : "greedy";
     q.n_compared = a->n > b->n ? a->n : b->n;
-    for (int64_t i = 0; i < q.n_compared; i++) q.n_different += i >= a->n || i >= b->n || a->token[i] != b->token[i];
+    q.n_different = geodec__bench_differences(a, b, NULL);
     q.baseline_tok_per_s = per_second(b->counters.decided, b->counters.total_seconds - b->counters.prompt_seconds);
     if (q.baseline_tok_per_s > 0) q.speedup.value = q.decode_tok_per_s / q.baseline_tok_per_s;
     return q;

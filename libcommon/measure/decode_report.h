@@ -18,7 +18,7 @@ typedef struct geodec_decode_report {
     const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
 } geodec_decode_report;
 
-/* What one decoding can say for the readiness report: no interval, so never geodesic_ready. */
+/* The readiness report of one decoding. It has no interval, so its status is never geodesic_ready. */
 GEODEC_API geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r);
 /* The readiness report (measure/readiness.h) of this one decoding, and its counters. */
 GEODEC_API geodec_status geodec_decode_report_write(const char *path, const geodec_decode_report *r,

@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#include <string.h>
-
 geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_drafter *drafter,
                                  const geodec_decode_options *options, geodec_decoded *out, geodec_err *err)
 {
@@ -49,8 +47,7 @@ geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *pro
     if (d.counters.target_passes != 0)
         GEODEC_THROW(GEODEC_INTERNAL, "%lld passes of the model in a text of the drafter alone",
                      (long long)d.counters.target_passes);
-    *out = d;
-    d = (geodec_decoded){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_decode_free(&d);
     return st;

@@ -57,6 +57,7 @@ static geodec_status forward(void *self, const int32_t *token, const int32_t *pa
     GEODEC_TRY(t->forward(t->self, token, parent, n, logits, state, err));
     if (logits && n > 1 && f->fault == GEODEC_FAULT_MARGIN) lift(f, token, parent, n, logits);
     if (logits && n > 1 && f->fault == GEODEC_FAULT_ROUNDING) round_off(logits, (int64_t)n * t->n_vocab);
+    if (logits && f->see) f->see(f->ctx, n, logits);
 done:
     return st;
 }

@@ -31,6 +31,9 @@ typedef struct geodec_faulty {
     const geodec_target *inner; /* borrowed */
     geodec_fault fault;
     double margin; /* of GEODEC_FAULT_MARGIN, in nats */
+    /* Called with the logits [n][n_vocab] of a pass that has them; NULL = not. Set after geodec_faults_target. */
+    void (*see)(void *ctx, int32_t n, const float *logits);
+    void *ctx;
     /* The last pass. */
     int32_t base, n;
     int32_t token[GEODEC_DRAFT_MAX + 1];

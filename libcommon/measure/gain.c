@@ -79,9 +79,9 @@ static double tokens(const geodec_bench_counts *c, int64_t r, const int64_t *ind
     return b > 0 ? (double)t / (double)b + (every ? 1 : 0) : (double)NAN;
 }
 
-static geodec_interval interval(double value, double *x, int64_t n)
+static geodec_estimate interval(double value, double *x, int64_t n)
 {
-    geodec_interval v = {value, NAN, NAN};
+    geodec_estimate v = {value, NAN, NAN};
     if (n < 1) return v;
     geodec_stats_sort(n, x);
     v.low = geodec_stats_percentile(n, x, 0.025);
@@ -96,9 +96,7 @@ static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geo
     int64_t *index = NULL, n = 0;
     double *x = NULL, *y = NULL, *d = NULL;
     GEODEC_NEW(index, a->prompts);
-    GEODEC_NEW(x, resamples);
-    GEODEC_NEW(y, resamples);
-    GEODEC_NEW(d, resamples);
+    GEODEC_NEW_EACH(resamples, x, y, d);
     for (int64_t i = 0; i < a->prompts; i++) index[i] = i;
     const double whole = tokens(a, ra, index, a->prompts), control = tokens(b, rb, index, a->prompts);
     for (int32_t r = 0; r < resamples; r++) {
@@ -116,10 +114,7 @@ static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geo
                          .control = interval(control, y, n),
                          .difference = interval(whole - control, d, n)};
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(d);
+    GEODEC_FREE(index, x, y, d);
     return st;
 }
 
@@ -169,13 +164,6 @@ done:
     return st;
 }
 
-static void put_interval(geodec_tsv *t, geodec_interval v)
-{
-    geodec_tsv_f64(t, v.value);
-    geodec_tsv_f64(t, v.low);
-    geodec_tsv_f64(t, v.high);
-}
-
 geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -191,9 +179,9 @@ geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n, g
                           : g->budget > 0   ? "tree"
                                             : "loop");
         geodec_tsv_i64(t, g->budget > 0 ? g->budget : g->gamma);
-        put_interval(t, g->tokens);
-        put_interval(t, g->control);
-        put_interval(t, g->difference);
+        geodec_tsv_f64s(t, 3, &g->tokens.value);
+        geodec_tsv_f64s(t, 3, &g->control.value);
+        geodec_tsv_f64s(t, 3, &g->difference.value);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
     GEODEC_TRY(geodec_tsv_finish(&t, err));

@@ -18,7 +18,7 @@
 typedef struct geodec_gain {
     int32_t gamma, budget; /* as in geodec_bench_row */
     bool sampled, every_position;
-    geodec_interval tokens, control, difference; /* tokens a pass; difference = tokens - control */
+    geodec_estimate tokens, control, difference; /* tokens a pass; difference = tokens - control */
 } geodec_gain;
 
 /* The rows that drafter `name` of the benchdecode artifact at `path` and drafter `control` of that at `control_path`

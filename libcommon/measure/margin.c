@@ -59,14 +59,6 @@ done:
     return st;
 }
 
-static int64_t differences(const geodec_decoded *a, const geodec_decoded *b)
-{
-    const int64_t n = a->n < b->n ? a->n : b->n;
-    int64_t count = (a->n > b->n ? a->n : b->n) - n;
-    for (int64_t i = 0; i < n; i++) count += a->token[i] != b->token[i];
-    return count;
-}
-
 geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_target *target, geodec_margin_row *out,
                                   geodec_err *err)
 {
@@ -82,8 +74,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
             GEODEC_THROW(GEODEC_INVAL, "drafter %s only replays the plain text", plan->drafter[d].name);
     memset(out, 0, (size_t)cells * sizeof *out);
     GEODEC_NEW(logits, (int64_t)target->max_batch * target->n_vocab);
-    GEODEC_NEW(nll, cells * n);
-    GEODEC_NEW(count, cells * n);
+    GEODEC_NEW_EACH(cells * n, nll, count);
     GEODEC_TRY(geodec__bench_drafters_open(plan, &drafters, err));
     for (int64_t i = 0; i < n; i++) {
         const int32_t *ids = plan->prompts->token + plan->prompts->offset[i];
@@ -97,7 +88,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
             geodec_margin_row *row = &out[c];
             GEODEC_TRY(geodec_margin_decode(target, geodec_margin_all[c % GEODEC_MARGINS], ids, length,
                                             drafters.d[c / GEODEC_MARGINS], &o, &got, err));
-            const int64_t different = differences(&got, &plain);
+            const int64_t different = geodec__bench_differences(&got, &plain, NULL);
             if (c % GEODEC_MARGINS == 0 && (different > 0 || got.end != plain.end))
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: a margin of 0 is not greedy decoding",
                              plan->drafter[c / GEODEC_MARGINS].name);
@@ -120,8 +111,6 @@ done:
     geodec_decode_free(&plain);
     geodec_decode_free(&got);
     geodec__bench_drafters_close(&drafters);
-    geodec_mem_free(logits);
-    geodec_mem_free(nll);
-    geodec_mem_free(count);
+    GEODEC_FREE(logits, nll, count);
     return st;
 }

@@ -15,7 +15,7 @@ const char *geodec_readiness_name(geodec_readiness_status s)
 
 geodec_readiness geodec_readiness_none(void)
 {
-    const geodec_interval none = {NAN, NAN, NAN};
+    const geodec_estimate none = {NAN, NAN, NAN};
     return (geodec_readiness){.configuration = "",
                               .model = "",
                               .model_sha256 = "",
@@ -62,7 +62,7 @@ geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r)
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-static void put_interval(geodec_json_writer *w, const char *name, const char *ci, const geodec_interval *v)
+static void put_interval(geodec_json_writer *w, const char *name, const char *ci, const geodec_estimate *v)
 {
     geodec_json_put_f64(w, name, v->value);
     geodec_json_begin_array(w, ci);
@@ -256,7 +256,7 @@ static const geodec_bench_timing_row *best_speed(const geodec_bench_timing *s, i
 }
 
 /* Resamples of one prompt are that prompt again: an interval of width zero, which would pass any gate. */
-static geodec_interval interval_of(geodec_interval v, int64_t prompts)
+static geodec_estimate interval_of(geodec_estimate v, int64_t prompts)
 {
     if (prompts < 2) v.low = v.high = (double)NAN;
     return v;

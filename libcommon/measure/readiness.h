@@ -4,11 +4,9 @@
  * and a consistency that it had set itself was >= 0.85; as the verifier's own argmax counted as a draft, both held by
  * construction. The conditions here are:
  *
- *   geodesic_ready      the artifacts' fingerprints equal those of the model, the output was compared with plain
- *                                             decoding and is equal, the lower end of the acceptance interval lies
- *                       above the acceptance of
- *                                             the bigram control, tokens_per_pass > 1, and the lower end of the
- *                       speed-up interval is above 1
+ *   geodesic_ready      the artifacts' fingerprints equal those of the model; the output was compared with plain
+ *                       decoding and is equal; the lower end of the acceptance interval lies above the acceptance
+ *                       of the bigram control; tokens_per_pass > 1; the lower end of the speed-up interval is above 1
  *   hybrid_ready        exact and tokens_per_pass > 1
  *   degraded_geodesic   exact only
  *   not_ready           otherwise: a difference, or nothing was compared
@@ -32,7 +30,7 @@ GEODEC_API const char *geodec_readiness_name(geodec_readiness_status s); /* "geo
 typedef struct geodec_readiness {
     const char *model, *model_sha256, *tokenizer_sha256, *drafter; /* borrowed */
     const char *artifact_model_sha256;                             /* of the drafter's artifact; "" = it has none */
-    /* What was run, in words: the canonical command line; "" = not known. config_sha256 is over it and the fingerprints
+    /* The canonical command line of the run; "" = not known. config_sha256 is over it and the fingerprints
      * of model, tokenizer and the artifact's model, a line each; null where the words are not known. */
     const char *configuration;
     int32_t gamma;
@@ -43,13 +41,13 @@ typedef struct geodec_readiness {
     int64_t n_compared, n_different;
     /* counted */
     int64_t prompts, tokens, target_passes, decided, proposed, reached, accepted;
-    geodec_interval acceptance;         /* accepted / proposed; low and high NaN from a single prompt */
+    geodec_estimate acceptance;         /* accepted / proposed; low and high NaN from a single prompt */
     const char *control;                /* name of the control, "bigram"; NULL = there was none */
-    geodec_interval control_acceptance; /* its acceptance with the same draft length on the same prompts */
+    geodec_estimate control_acceptance; /* its acceptance with the same draft length on the same prompts */
     double tokens_per_pass;
     /* timed */
     double total_ms, prefill_ms, tok_per_s, decode_tok_per_s, baseline_tok_per_s;
-    geodec_interval speedup;
+    geodec_estimate speedup;
     double projected_speedup; /* closed form (decode/predict.h) */
     /* of the artifacts; NaN where they hold none. The report's "axiom" is of the metric (lab/consistency/correct.h):
      * the cloud's integer dimension, the share of held-out states that the metric of other texts is right about, and
@@ -68,11 +66,10 @@ typedef struct geodec_readiness_gate {
 GEODEC_API geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
 GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
 
-/* Whether this run was in a mode of the published runtime, by what the mode does:
+/* Whether this run was in a mode of the published runtime, by the options that the mode stands for:
  *   full     --ott-full: a geometric drafter (flowmap or rollout) and onedecode, attnres damp:0.35
  *   theorem  --ott-theorem: attnres damp:0.45 and depth_attn of any strength
- *     perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle).
- *   Its
+ *   perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle). Its
  *            acceptance is 1 by construction: true means that the run is an upper bound, not a drafter. */
 typedef struct geodec_ott_modes {
     bool full, theorem, perfect;
@@ -86,8 +83,9 @@ GEODEC_API geodec_status geodec_readiness_write(const char *path, const geodec_r
                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* From a bench with bigram among its drafters: drafter d at the fixed draft length of the largest predicted speed-up
- * (the largest length when s has no rows), greedy. Exactness is over every row of the drafter. Fills what is counted
- * and timed; the texts of model and artifacts are the caller's. GEODEC_INVAL: the bench has no greedy chain of d. */
+ * (the largest length when s has no rows), greedy. Exactness is over every row of the drafter. Fills the counts and
+ * times; the names and fingerprints of model and artifacts are the caller's. GEODEC_INVAL: the bench has no greedy
+ * chain of d. */
 GEODEC_API geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
                                                    const geodec_bench_timing *s, int32_t d, geodec_readiness *out,
                                                    geodec_err *err) GEODEC_MUST_USE;

@@ -1,6 +1,7 @@
 #include "measure/rejections.h"
 
 #include "base/mem.h"
+#include "measure/faults.h"
 #include "model/model.h"
 
 #include <ctype.h>
@@ -120,37 +121,13 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
 
 static void destroy(geodec_drafter *d) { (void)d; }
 
-/* ---- the target, with its logits kept --------------------------------------------------------------------------- */
-
-static geodec_status forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
-                             float *state, geodec_err *err)
+/* Rows of a pass of the target; those of the prompt have no logits. */
+static void see_pass(void *ctx, int32_t n, const float *logits)
 {
-    geodec_status st = GEODEC_OK;
-    recorder *r = self;
-    GEODEC_TRY(r->target->forward(r->target->self, token, parent, n, logits, state, err));
-    if (!logits) goto done; /* the prompt */
+    recorder *r = ctx;
     memcpy(r->logits, logits, (size_t)n * (size_t)r->target->n_vocab * sizeof *logits);
     r->rows = n;
     close_round(r);
-done:
-    return st;
-}
-
-static int32_t length(const void *self)
-{
-    return ((const recorder *)self)->target->length(((const recorder *)self)->target->self);
-}
-static void truncate_to(void *self, int32_t n)
-{
-    ((recorder *)self)->target->truncate(((recorder *)self)->target->self, n);
-}
-static void compact(void *self, int32_t base, const int32_t *row, int32_t n)
-{
-    ((recorder *)self)->target->compact(((recorder *)self)->target->self, base, row, n);
-}
-static geodec_counters counters(const void *self)
-{
-    return ((const recorder *)self)->target->counters(((const recorder *)self)->target->self);
 }
 
 geodec_status geodec_rejections_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
@@ -159,6 +136,8 @@ geodec_status geodec_rejections_decode(const geodec_target *target, const int32_
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    geodec_faulty watched;
+    geodec_target t;
     recorder r = {.inner = drafter, .target = target, .opt = options, .class = class, .sum = sum};
     if (!drafter) GEODEC_THROW(GEODEC_INVAL, "no drafter, so no rejections");
     if (options->budget > 0 || options->sampling.temperature > 0 || options->min_tokens > 0)
@@ -173,13 +152,9 @@ geodec_status geodec_rejections_decode(const geodec_target *target, const int32_
     r.ops.children = NULL;
     r.ops.adopt = NULL;
     r.base.ops = &r.ops;
-    geodec_target t = *target;
-    t.self = &r;
-    t.forward = forward;
-    t.length = length;
-    t.truncate = truncate_to;
-    t.compact = compact;
-    t.counters = counters;
+    geodec_faults_target(&watched, target, GEODEC_FAULT_NONE, 0, &t);
+    watched.see = see_pass;
+    watched.ctx = &r;
     if (t.max_batch > GEODEC_DRAFT_MAX + 1) t.max_batch = GEODEC_DRAFT_MAX + 1;
     GEODEC_TRY(geodec_decode(&t, prompt, n, &r.base, options, out, err));
 done:

@@ -78,7 +78,7 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &tape->r->model->config;
     const int64_t d = c->d_model, H = a->n_head, k = pairs * H * 2, t = pair->query;
-    double *gq = NULL, *gk = NULL, *gz = NULL, *part = NULL;
+    double *buffer[4] = {NULL};
     look_from(a, t, lk);
     for (int64_t i = 0; i < pairs; i++) {
         if (pair[i].key < lk->from)
@@ -90,10 +90,9 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
         }
     }
     if (!gscore && !gweight) goto done;
-    GEODEC_NEW(gq, k * l->q.rows);
-    GEODEC_NEW(gk, k * l->k.rows);
-    GEODEC_NEW(gz, k * d);
-    GEODEC_NEW(part, k * d);
+    GEODEC_TRY(
+        geodec__reference_scratch(4, (const int64_t[]){k * l->q.rows, k * l->k.rows, k * d, k * d}, buffer, err));
+    double *gq = buffer[0], *gk = buffer[1], *gz = buffer[2], *part = buffer[3];
     cotangents(a, lk, pairs, pair, gq, gk);
     geodec__ref_tape row = *tape; /* the same block as a sequence that ends with this row */
     row.n = t + 1;
@@ -107,10 +106,7 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
         if (gweight) memcpy(gweight + i * d, gz + (2 * i + 1) * d, (size_t)d * sizeof *gz);
     }
 done:
-    geodec_mem_free(gq);
-    geodec_mem_free(gk);
-    geodec_mem_free(gz);
-    geodec_mem_free(part);
+    geodec_mem_free(buffer[0]);
     return st;
 }
 
@@ -123,17 +119,18 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     const int64_t d = c->d_model, H = c->n_head;
     geodec__ref_tape tape = {0};
     look l = {0};
-    double *y = NULL;
+    double *buffer[4] = {NULL};
     if (block < 0 || block >= c->n_layer) GEODEC_THROW(GEODEC_RANGE, "block %d; 0 to %d exist", block, c->n_layer - 1);
     if (n < 1 || pairs < 1) GEODEC_THROW(GEODEC_RANGE, "%lld rows, %lld pairs", (long long)n, (long long)pairs);
     for (int64_t i = 0; i < pairs; i++)
         if (pair[i].key < 0 || pair[i].key >= pair[i].query || pair[i].query >= n)
             GEODEC_THROW(GEODEC_RANGE, "row %d on row %d of %lld", pair[i].query, pair[i].key, (long long)n);
     const geodec__layer *layer = &r->model->layer[block];
-    GEODEC_NEW(y, n * d);
-    GEODEC_NEW(l.score, H * n);
-    GEODEC_NEW(l.weight, H * n);
-    GEODEC_NEW(l.slope, H * n);
+    GEODEC_TRY(geodec__reference_scratch(4, (const int64_t[]){n * d, H * n, H * n, H * n}, buffer, err));
+    double *y = buffer[0];
+    l.score = buffer[1];
+    l.weight = buffer[2];
+    l.slope = buffer[3];
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(y, x, (size_t)(n * d) * sizeof *y);
     GEODEC_TRY_MSG(geodec__reference_mix(&tape, layer, y, err), "block %d", block);
@@ -146,9 +143,6 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(y);
-    geodec_mem_free(l.score);
-    geodec_mem_free(l.weight);
-    geodec_mem_free(l.slope);
+    geodec_mem_free(buffer[0]);
     return st;
 }

@@ -1,8 +1,8 @@
 /* Attention weights as functions of the state that attends: how the score s_(t,j), and the logarithm of the weight
  * p_(t,j) = softmax_j s_(t,j), that row t gives row j in one block change with row t of the block's input,
  *
- *     d s_(t,j) / d x_t = J_q^T (t' scale k_j),   d log p_(t,j) / d x_t = d s_(t,j) / d x_t - sum_i p_(t,i) d s_(t,i) /
- * d x_t
+ *     d s_(t,j) / d x_t = J_q^T (t' scale k_j)
+ *     d log p_(t,j) / d x_t = d s_(t,j) / d x_t - sum_i p_(t,i) d s_(t,i) / d x_t
  *
  * in closed form, J_q and J_k the derivatives of query and key through norm, projection, QK-norm and rotation, t' the
  * slope of a soft-cap. Rows before t are held fixed; the row's own key (i = t) moves with it. */

@@ -91,11 +91,10 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
     const geodec_model_config *c = &t->r->model->config;
     const geodec__ref_router router = router_of(c);
     const int64_t d = c->d_model, n = t->n - t->first, used = c->n_expert_used, before = t->first * used;
-    double *dlogits = NULL, *dweight = NULL, *rows = NULL, *out = NULL;
-    GEODEC_NEW(dlogits, k * n * c->n_expert);
-    GEODEC_NEW(dweight, k * n * used);
-    GEODEC_NEW(rows, k * n * d);
-    GEODEC_NEW(out, k * n * d);
+    const int64_t size[] = {k * n * c->n_expert, k * n * used, k * n * d, k * n * d};
+    double *buffer[4] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(4, size, buffer, err));
+    double *dlogits = buffer[0], *dweight = buffer[1], *rows = buffer[2], *out = buffer[3];
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->router, k * n, dz, dlogits, err));
     geodec__reference_route_jvp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, dlogits, dweight);
     memset(dy, 0, (size_t)(k * n * d) * sizeof *dy);
@@ -112,10 +111,7 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
             }
     }
 done:
-    geodec_mem_free(dlogits);
-    geodec_mem_free(dweight);
-    geodec_mem_free(rows);
-    geodec_mem_free(out);
+    geodec_mem_free(buffer[0]);
     return st;
 }
 
@@ -126,11 +122,10 @@ geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geo
     const geodec_model_config *c = &t->r->model->config;
     const geodec__ref_router router = router_of(c);
     const int64_t d = c->d_model, n = t->n - t->first, used = c->n_expert_used, before = t->first * used;
-    double *glogits = NULL, *gweight = NULL, *rows = NULL, *part = NULL;
-    GEODEC_NEW(glogits, k * n * c->n_expert);
-    GEODEC_NEW(gweight, k * n * used);
-    GEODEC_NEW(rows, k * n * d);
-    GEODEC_NEW(part, k * n * d);
+    const int64_t size[] = {k * n * c->n_expert, k * n * used, k * n * d, k * n * d};
+    double *buffer[4] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(4, size, buffer, err));
+    double *glogits = buffer[0], *gweight = buffer[1], *rows = buffer[2], *part = buffer[3];
     for (int64_t a = 0; a < k * n * used; a++)
         gweight[a] = geodec_blas_dot(d, gy + a / used * d, t->expert_out + t->slot[before + a % (n * used)] * d);
     geodec__reference_route_vjp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, gweight, glogits);
@@ -145,9 +140,6 @@ geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geo
                                       gz + (j * n + t->owner[s] / used - t->first) * d);
     }
 done:
-    geodec_mem_free(glogits);
-    geodec_mem_free(gweight);
-    geodec_mem_free(rows);
-    geodec_mem_free(part);
+    geodec_mem_free(buffer[0]);
     return st;
 }

@@ -20,16 +20,16 @@ geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec_
                                         const double *dz, double *dy, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *dg = NULL, *du = NULL;
-    GEODEC_NEW(dg, k * f->m * f->gate.rows);
-    GEODEC_NEW(du, k * f->m * f->gate.rows);
+    const int64_t wide = k * f->m * f->gate.rows;
+    double *dg = NULL;
+    GEODEC_NEW(dg, 2 * wide);
+    double *du = dg + wide;
     GEODEC_TRY(geodec__reference_product(r->pool, &f->gate, k * f->m, dz, dg, err));
     GEODEC_TRY(geodec__reference_product(r->pool, &f->up, k * f->m, dz, du, err));
     geodec__reference_gated_jvp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, dg, du, dg);
     GEODEC_TRY(geodec__reference_product(r->pool, &f->down, k * f->m, dg, dy, err));
 done:
     geodec_mem_free(dg);
-    geodec_mem_free(du);
     return st;
 }
 
@@ -37,19 +37,17 @@ geodec_status geodec__reference_ffn_vjp(const geodec_reference *r, const geodec_
                                         const double *gy, double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *gg = NULL, *gu = NULL, *part = NULL;
-    GEODEC_NEW(gg, k * f->m * f->gate.rows);
-    GEODEC_NEW(gu, k * f->m * f->gate.rows);
-    GEODEC_NEW(part, k * f->m * f->gate.cols);
+    const int64_t wide = k * f->m * f->gate.rows, narrow = k * f->m * f->gate.cols;
+    double *buffer[3] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(3, (const int64_t[]){wide, wide, narrow}, buffer, err));
+    double *gg = buffer[0], *gu = buffer[1], *part = buffer[2];
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->down, k * f->m, gy, gu, err));
     geodec__reference_gated_vjp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, gu, gg, gu);
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->gate, k * f->m, gg, gz, err));
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->up, k * f->m, gu, part, err));
-    geodec__reference_add(k * f->m * f->gate.cols, part, gz);
+    geodec__reference_add(narrow, part, gz);
 done:
-    geodec_mem_free(gg);
-    geodec_mem_free(gu);
-    geodec_mem_free(part);
+    geodec_mem_free(buffer[0]);
     return st;
 }
 
@@ -90,9 +88,9 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first, d = c->d_model;
-    double *dz = NULL, *dy = NULL;
-    GEODEC_NEW(dz, k * n * d);
-    GEODEC_NEW(dy, k * n * d);
+    double *dz = NULL;
+    GEODEC_NEW(dz, 2 * k * n * d);
+    double *dy = dz + k * n * d;
     geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, dx, dz);
     if (l->router.data) {
         GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, dz, dy, err));
@@ -105,7 +103,6 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
     geodec__reference_add(k * n * d, dy, dx);
 done:
     geodec_mem_free(dz);
-    geodec_mem_free(dy);
     return st;
 }
 
@@ -115,11 +112,11 @@ geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first, d = c->d_model;
-    double *gz = NULL, *gy = NULL;
+    double *gz = NULL;
     const double *in = gx;
-    GEODEC_NEW(gz, k * n * d);
+    GEODEC_NEW(gz, (l->ffn_post_norm ? 2 : 1) * k * n * d);
     if (l->ffn_post_norm) {
-        GEODEC_NEW(gy, k * n * d);
+        double *gy = gz + k * n * d;
         geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
         in = gy;
     }
@@ -133,6 +130,5 @@ geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec
     geodec__reference_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(gz);
-    geodec_mem_free(gy);
     return st;
 }

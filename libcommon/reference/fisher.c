@@ -2,16 +2,6 @@
 #include "base/mem.h"
 #include "reference/reference_internal.h"
 
-#include <math.h>
-
-static void softmax(int64_t n, const double *x, double *p)
-{
-    double most = x[0], sum = 0;
-    for (int64_t i = 1; i < n; i++) most = x[i] > most ? x[i] : most;
-    for (int64_t i = 0; i < n; i++) sum += p[i] = exp(x[i] - most);
-    for (int64_t i = 0; i < n; i++) p[i] /= sum;
-}
-
 /* y = (diag p - p p^T) y */
 static void covariance(int64_t n, const double *p, double *y)
 {
@@ -36,7 +26,7 @@ geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, i
     GEODEC_NEW(unit, k * d);
     GEODEC_NEW(dy, k * v);
     GEODEC_TRY(geodec_reference_run(r, from, head, n, x, &rows, p, err));
-    softmax(v, p, p);
+    geodec__reference_softmax(v, p, p);
     for (int64_t first = 0; first < d; first += k) {
         const int64_t m = d - first < k ? d - first : k;
         for (int64_t j = 0; j < m; j++)
@@ -51,8 +41,6 @@ geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, i
     for (int64_t i = 0; probability && i < v; i++) probability[i] = p[i];
 done:
     geodec_reference_point_destroy(point);
-    geodec_mem_free(p);
-    geodec_mem_free(unit);
-    geodec_mem_free(dy);
+    GEODEC_FREE(p, unit, dy);
     return st;
 }

@@ -103,12 +103,10 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first, d = c->d_model;
-    double *dz = NULL, *dq = NULL, *dk = NULL, *dv = NULL, *d_o = NULL;
-    GEODEC_NEW(dz, k * n * d);
-    GEODEC_NEW(dq, k * n * l->q.rows);
-    GEODEC_NEW(dk, k * n * l->k.rows);
-    GEODEC_NEW(dv, k * n * l->v.rows);
-    GEODEC_NEW(d_o, k * n * l->q.rows);
+    const int64_t size[] = {k * n * d, k * n * l->q.rows, k * n * l->k.rows, k * n * l->v.rows, k * n * l->q.rows};
+    double *buffer[5] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(5, size, buffer, err));
+    double *dz = buffer[0], *dq = buffer[1], *dk = buffer[2], *dv = buffer[3], *d_o = buffer[4];
     geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, dx, dz);
     GEODEC_TRY(project_jvp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, dz, dq, err));
     GEODEC_TRY(project_jvp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
@@ -120,11 +118,7 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
         geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
     geodec__reference_add(k * n * d, dz, dx);
 done:
-    geodec_mem_free(dz);
-    geodec_mem_free(dq);
-    geodec_mem_free(dk);
-    geodec_mem_free(dv);
-    geodec_mem_free(d_o);
+    geodec_mem_free(buffer[0]);
     return st;
 }
 
@@ -151,13 +145,11 @@ geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec_
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first, d = c->d_model;
-    double *gz = NULL, *part = NULL, *go = NULL, *gq = NULL, *gk = NULL, *gv = NULL;
-    GEODEC_NEW(gz, k * n * d);
-    GEODEC_NEW(part, k * n * d);
-    GEODEC_NEW(go, k * n * l->q.rows);
-    GEODEC_NEW(gq, k * n * l->q.rows);
-    GEODEC_NEW(gk, k * n * l->k.rows);
-    GEODEC_NEW(gv, k * n * l->v.rows);
+    const int64_t size[] = {k * n * d,         k * n * d,         k * n * l->q.rows,
+                            k * n * l->q.rows, k * n * l->k.rows, k * n * l->v.rows};
+    double *buffer[6] = {NULL};
+    GEODEC_TRY(geodec__reference_scratch(6, size, buffer, err));
+    double *gz = buffer[0], *part = buffer[1], *go = buffer[2], *gq = buffer[3], *gk = buffer[4], *gv = buffer[5];
     const double *gy = gx;
     if (l->attn_post_norm) {
         geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx,
@@ -173,11 +165,6 @@ geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec_
     geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, gz, gz);
     geodec__reference_add(k * n * d, gz, gx);
 done:
-    geodec_mem_free(gz);
-    geodec_mem_free(part);
-    geodec_mem_free(go);
-    geodec_mem_free(gq);
-    geodec_mem_free(gk);
-    geodec_mem_free(gv);
+    geodec_mem_free(buffer[0]);
     return st;
 }

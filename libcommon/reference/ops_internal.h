@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "model/weights_internal.h"
 
-/* ---- norm.c: y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d ------------------------------------------ */
+/* ---- norm: y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d -------------------------------------------- */
 void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y);
 /* dy = gain (r dx - x r^3 (x . dx) / d) */
 void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
@@ -19,8 +19,7 @@ void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *g
 void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
                                 const double *gy, double *gx);
 
-/* ---- rope.c: rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------
- */
+/* ---- rope: rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------- */
 typedef struct geodec__ref_angles {
     int64_t n, pairs;      /* positions 0 .. n-1, rope_dim / 2 */
     double *cosine, *sine; /* [n][pairs], times the magnitude */
@@ -33,8 +32,7 @@ void geodec__reference_angles_destroy(geodec__ref_angles *a);
 void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
                               int64_t heads, bool transpose, double *x);
 
-/* ---- product.c: matrices of the file ------------------------------------------------------------------------------
- */
+/* ---- product: matrices of the file ------------------------------------------------------------------------------- */
 /* y [n][rows] = x [n][cols] W^T; linear, so it is its own jvp. */
 geodec_status geodec__reference_product(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *x,
                                         double *y, geodec_err *err) GEODEC_MUST_USE;
@@ -44,14 +42,12 @@ geodec_status geodec__reference_product_vjp(geodec_pool *pool, const geodec__mat
 /* One row of the matrix. buffer [cols]. */
 void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *buffer, double *out);
 
-/* ---- attention.c: q [n][n_head][head_dim], k, v [n][n_kv_head][head_dim] -> o [n][n_head][head_dim] ---------------
- */
+/* ---- attention: q [n][n_head][head_dim], k, v [n][n_kv_head][head_dim] -> o [n][n_head][head_dim] ---------------- */
 typedef struct geodec__ref_attention {
     int64_t n, n_head, n_kv_head, head_dim, window; /* window 0 = all before */
-    int64_t first;                                  /* derivatives concern rows first .. n-1; earlier rows are
-                                                     * constant */
-    double scale, cap;                              /* cap 0 = none */
-    const double *q, *k, *v;                        /* the point */
+    int64_t first;           /* derivatives concern rows first .. n-1; earlier rows are constant */
+    double scale, cap;       /* cap 0 = none */
+    const double *q, *k, *v; /* the point */
 } geodec__ref_attention;
 geodec_status geodec__reference_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o,
                                        geodec_err *err) GEODEC_MUST_USE;
@@ -63,8 +59,7 @@ geodec_status geodec__reference_attend_vjp(geodec_pool *pool, const geodec__ref_
                                            const double *go, double *gq, double *gk, double *gv,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- gated.c: y = act(gate) up over n values -----------------------------------------------------------------------
- */
+/* ---- gated: y = act(gate) up over n values ----------------------------------------------------------------------- */
 void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y);
 void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                                  const double *dgate, const double *dup, double *dy);
@@ -72,13 +67,14 @@ void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double 
 void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                                  const double *gy, double *ggate, double *gup);
 
-/* ---- router.c: softmax, choice, weights ----------------------------------------------------------------------------
- */
+/* ---- router: softmax, choice, weights ---------------------------------------------------------------------------- */
 typedef struct geodec__ref_router {
     int64_t n_expert, n_used;
     bool keep;    /* the chosen weights are not divided by their sum */
     double scale; /* of the weights */
 } geodec__ref_router;
+/* p = softmax(x) over n values; p may be x. */
+void geodec__reference_softmax(int64_t n, const double *x, double *p);
 /* prob [n][n_expert] from logits (may be the same), id and weight [n][n_used], best first. */
 void geodec__reference_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
                              double *weight);
@@ -88,8 +84,7 @@ void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const d
 void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
                                  int64_t k, const double *gweight, double *glogits);
 
-/* ---- softcap.c: y = cap tanh(x / cap) over n values -----------------------------------------------------------------
- */
+/* ---- softcap: y = cap tanh(x / cap) over n values ---------------------------------------------------------------- */
 void geodec__reference_softcap(double cap, int64_t n, const double *x, double *y);
 /* y is the forward result. The derivative is diagonal: jvp and vjp are the same. */
 void geodec__reference_softcap_derivative(double cap, int64_t n, const double *y, int64_t k, const double *dx,

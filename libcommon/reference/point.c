@@ -37,33 +37,23 @@ done:
     return st;
 }
 
-/* y [k][n_rows][d] = selected rows (counted from `first`) of x [k][n][d]; row NULL: all. */
+/* Between x [k][n][d] and y [k][n_rows][d], its selected rows (counted from `first`; row NULL: all). pick reads them;
+ * place, the transpose, makes x zero but for them. */
 static void pick(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, int64_t d, int64_t k, const double *x,
                  double *y)
 {
-    for (int64_t j = 0; j < k; j++)
-        for (int64_t i = 0; i < n_rows; i++, y += d)
-            memcpy(y, x + (j * n + (row ? row[i] - first : i)) * d, (size_t)d * sizeof *x);
+    for (int64_t i = 0; i < k * n_rows; i++, y += d) {
+        const int64_t r = i % n_rows;
+        memcpy(y, x + (i / n_rows * n + (row ? row[r] - first : r)) * d, (size_t)d * sizeof *x);
+    }
 }
 
-/* The transpose: x [k][n][d] zero but for the selected rows. */
-static void place(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, int64_t d, int64_t k, const double *y,
-                  double *x)
+static void place(const geodec_reference_point *p, int64_t k, const double *y, double *x)
 {
+    const int64_t d = p->r->model->config.d_model, n = p->n - p->first;
     memset(x, 0, (size_t)(k * n * d) * sizeof *x);
-    for (int64_t j = 0; j < k; j++)
-        for (int64_t i = 0; i < n_rows; i++, y += d)
-            memcpy(x + (j * n + (row ? row[i] - first : i)) * d, y, (size_t)d * sizeof *x);
-}
-
-static geodec_status run_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec__layer *layer = &t->r->model->layer[l];
-    GEODEC_TRY_MSG(geodec__reference_mix(t, layer, x, err), "block %d", l);
-    GEODEC_TRY_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
-done:
-    return st;
+    for (int64_t i = 0; i < k * p->n_rows; i++, y += d)
+        memcpy(x + (i / p->n_rows * n + p->row[i % p->n_rows] - p->first) * d, y, (size_t)d * sizeof *x);
 }
 
 static int32_t last_block(const geodec_reference *r, int32_t to)
@@ -84,7 +74,7 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     GEODEC_NEW(state, n * d);
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
     if (from < last_block(r, to)) GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
-    for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(run_block(&tape, l, state, err));
+    for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(geodec__reference_block(&tape, l, state, err));
     if (to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, out * d);
         pick(row, out, 0, n, d, 1, state, wanted);
@@ -94,19 +84,14 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(state);
-    geodec_mem_free(wanted);
+    GEODEC_FREE(state, wanted);
     return st;
 }
 
 void geodec_reference_point_destroy(geodec_reference_point *p)
 {
     if (!p) return;
-    geodec_mem_free(p->row);
-    geodec_mem_free(p->x);
-    geodec_mem_free(p->y);
-    geodec_mem_free(p->logits);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->row, p->x, p->y, p->logits, p);
 }
 
 geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
@@ -131,7 +116,7 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
     for (int32_t l = from; l < last; l++) {
         double *next = p->x + (l - from + 1) * size;
         memcpy(next, next - size, (size_t)size * sizeof *x);
-        GEODEC_TRY(run_block(&tape, l, next, err));
+        GEODEC_TRY(geodec__reference_block(&tape, l, next, err));
     }
     if (to > c->n_layer) {
         GEODEC_NEW(p->y, p->n_rows * c->d_model);
@@ -141,8 +126,7 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
             GEODEC_TRY(geodec__reference_head(r, p->n_rows, p->y, p->logits, err));
         }
     }
-    *out = p;
-    p = NULL;
+    GEODEC_MOVE(*out, p);
 done:
     geodec__reference_tape_destroy(&tape);
     geodec_reference_point_destroy(p);
@@ -166,7 +150,7 @@ static geodec_status fill_tape(const geodec_reference_point *p, geodec__ref_tape
 {
     const int64_t size = p->n * p->r->model->config.d_model;
     memcpy(next, p->x + (l - p->from) * size, (size_t)size * sizeof *next);
-    return run_block(t, l, next, err);
+    return geodec__reference_block(t, l, next, err);
 }
 
 geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
@@ -196,9 +180,7 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(state);
-    geodec_mem_free(tangent);
-    geodec_mem_free(wanted);
+    GEODEC_FREE(state, tangent, wanted);
     return st;
 }
 
@@ -207,7 +189,7 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
 {
     geodec_status st = GEODEC_OK;
     const geodec_reference *r = p->r;
-    const int64_t d = r->model->config.d_model, n = p->n - p->first;
+    const int64_t d = r->model->config.d_model;
     geodec__ref_tape tape = {0};
     double *state = NULL, *wanted = NULL;
     GEODEC_TRY(check_tangents(p, k, err));
@@ -216,9 +198,9 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
         GEODEC_TRY(geodec__reference_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
-        place(p->row, p->n_rows, p->first, n, d, k, wanted, gx);
+        place(p, k, wanted, gx);
     } else {
-        place(p->row, p->n_rows, p->first, n, d, k, gy, gx);
+        place(p, k, gy, gx);
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
@@ -227,7 +209,6 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     }
 done:
     geodec__reference_tape_destroy(&tape);
-    geodec_mem_free(state);
-    geodec_mem_free(wanted);
+    GEODEC_FREE(state, wanted);
     return st;
 }

@@ -76,8 +76,7 @@ static geodec_status multiply(geodec_pool *pool, product *p, geodec_pool_fn task
                         p);
     }
 done:
-    geodec_mem_free(p->panel);
-    geodec_mem_free(p->buffer);
+    GEODEC_FREE(p->panel, p->buffer);
     return st;
 }
 

@@ -64,6 +64,16 @@ done:
     return st;
 }
 
+geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__layer *layer = &t->r->model->layer[l];
+    GEODEC_TRY_MSG(geodec__reference_mix(t, layer, x, err), "block %d", l);
+    GEODEC_TRY_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
+done:
+    return st;
+}
+
 /* Tokens to the input of the final norm. */
 static geodec_status run_tokens(const geodec_reference *r, const int32_t *token, int64_t n,
                                 const geodec_reference_trace *trace, double *x, geodec_err *err)
@@ -76,11 +86,9 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {
-        const geodec__layer *layer = &r->model->layer[l];
-        GEODEC_TRY_MSG(geodec__reference_mix(&tape, layer, x, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__reference_feed(&tape, layer, x, err), "block %d", l);
+        GEODEC_TRY(geodec__reference_block(&tape, l, x, err));
         if (trace && trace->state) memcpy(trace->state + (l + 1) * size, x, (size_t)size * sizeof *x);
-        for (int64_t t = 0; trace && layer->router.data && t < n; t++) {
+        for (int64_t t = 0; trace && r->model->layer[l].router.data && t < n; t++) {
             const int64_t at = (t * c->n_layer + l) * used;
             if (trace->expert_id) memcpy(trace->expert_id + at, tape.id + t * used, (size_t)used * sizeof(int32_t));
             if (trace->expert_weight)
@@ -134,29 +142,6 @@ geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *tok
         }
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(logits);
-    return st;
-}
-
-geodec_status geodec_reference_windows_nll(const geodec_reference *r, int32_t bos, const int32_t *token,
-                                           int64_t n_tokens, int64_t length, int64_t n_windows, double *nll,
-                                           geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int32_t *window = NULL;
-    const int64_t scored = length - 1;
-    GEODEC_TRY(check_rows(length, err));
-    if (length < 2 || n_windows < 0 || n_windows > n_tokens / scored)
-        GEODEC_THROW(GEODEC_RANGE, "%lld windows of %lld in %lld tokens", (long long)n_windows, (long long)length,
-                     (long long)n_tokens);
-    GEODEC_NEW(window, length);
-    window[0] = bos;
-    for (int64_t w = 0; w < n_windows; w++) {
-        memcpy(window + 1, token + w * scored, (size_t)scored * sizeof *window);
-        GEODEC_TRY_MSG(geodec_reference_nll(r, window, length, nll + w * scored, err), "window %lld", (long long)w);
-    }
-done:
-    geodec_mem_free(window);
+    GEODEC_FREE(x, logits);
     return st;
 }

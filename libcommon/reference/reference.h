@@ -70,13 +70,6 @@ GEODEC_API geodec_status geodec_reference_forward(const geodec_reference *r, con
  * few rows at a time. */
 GEODEC_API geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *token, int64_t n, double *nll,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* The perplexity windows: window w is bos and token[w (length-1) .. (w+1) (length-1)), every token after bos is scored
- * given its window, windows do not overlap. nll [n_windows][length - 1]; perplexity is exp of its mean.
- * Errors: GEODEC_RANGE when length < 2 or n_windows (length - 1) > n_tokens. */
-GEODEC_API geodec_status geodec_reference_windows_nll(const geodec_reference *r, int32_t bos, const int32_t *token,
-                                                      int64_t n_tokens, int64_t length, int64_t n_windows, double *nll,
-                                                      geodec_err *err) GEODEC_MUST_USE;
-
 /* The selected rows of the result. */
 typedef struct geodec_reference_rows {
     int64_t n;

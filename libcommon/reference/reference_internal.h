@@ -47,6 +47,8 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
                                             geodec_err *err) GEODEC_MUST_USE;
 void geodec__reference_tape_destroy(geodec__ref_tape *t);
 
+/* Block l: x [n][d_model] becomes its result, and the tape is filled. Errors name the block. */
+geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err) GEODEC_MUST_USE;
 /* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx and gx
  * [k][n - first][d_model] in place (the residual connection is included) and need the tape of this block. Rows first ..
  * n-1 depend on each other and on constant rows only, so their derivatives are a closed system. */
@@ -100,6 +102,10 @@ geodec_status geodec__reference_head_jvp(const geodec_reference *r, int64_t m, c
                                          int64_t k, const double *dx, double *dlogits, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_head_vjp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
                                          int64_t k, const double *glogits, double *gx, geodec_err *err) GEODEC_MUST_USE;
+
+/* out[0 .. count-1]: zeroed arrays of size[i] values each, in one piece of memory; the caller frees out[0], which is
+ * NULL before. */
+geodec_status geodec__reference_scratch(int count, const int64_t *size, double **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* dst += src over n values. */
 void geodec__reference_add(int64_t n, const double *src, double *dst);

@@ -6,6 +6,18 @@ void geodec__reference_add(int64_t n, const double *src, double *dst)
     for (int64_t i = 0; i < n; i++) dst[i] += src[i];
 }
 
+geodec_status geodec__reference_scratch(int count, const int64_t *size, double **out, geodec_err *err)
+{
+    enum { LINE = 8 }; /* values of a cache line */
+    geodec_status st = GEODEC_OK;
+    int64_t total = 0;
+    for (int i = 0; i < count; i++) total += (size[i] + LINE - 1) / LINE * LINE;
+    GEODEC_NEW(out[0], total);
+    for (int i = 1; i < count; i++) out[i] = out[i - 1] + (size[i - 1] + LINE - 1) / LINE * LINE;
+done:
+    return st;
+}
+
 /* Features of the architectures that this model's layers have. */
 typedef struct parts {
     bool qk_norm, experts, local_rope;
@@ -66,8 +78,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(expert_out, n * used * d);
     }
 #undef BUFFER
-    *out = t;
-    t = (geodec__ref_tape){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec__reference_tape_destroy(&t);
     return st;

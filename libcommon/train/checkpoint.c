@@ -83,8 +83,7 @@ geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, con
     GEODEC_TRY(penalties(t, &c.curve_penalty, err));
     GEODEC_TRY(geodec_artifact_save_as(&geodec_checkpoint_kind, path, p, &c, err));
 done:
-    geodec_mem_free(c.curve);
-    geodec_mem_free(c.curve_penalty);
+    GEODEC_FREE(c.curve, c.curve_penalty);
     return st;
 }
 

@@ -110,8 +110,7 @@ geodec_status geodec_layout_create(const geodec_model_config *c, geodec_layout *
     l->output_norm = add(&b, GEODEC_PARAM_NORM, c->d_model, 0, 0, "output_norm.weight");
     l->output = c->tied ? l->token_embd : add(&b, GEODEC_PARAM_EMBED, c->d_model, c->n_vocab, 0, "output.weight");
     if (b.overflow) GEODEC_THROW(GEODEC_LIMIT, "a model of this shape has more than 2^31 parameters");
-    *out = l;
-    l = NULL;
+    GEODEC_MOVE(*out, l);
 done:
     geodec_layout_destroy(l);
     return st;
@@ -120,7 +119,5 @@ done:
 void geodec_layout_destroy(geodec_layout *l)
 {
     if (!l) return;
-    geodec_mem_free(l->param);
-    geodec_mem_free(l->layer);
-    geodec_mem_free(l);
+    GEODEC_FREE(l->param, l->layer, l);
 }

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "model/model.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum geodec_param_role {

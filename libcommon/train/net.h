@@ -10,17 +10,20 @@
  *     forward -> seed        -> backward     vector-Jacobian product of the logits
  *
  *   create       shares nothing mutable; len up to layout->config.n_ctx. balance: weight of the Switch load-balance
- * term balance * n_expert * sum_e f_e P_e a layer (Fedus et al. 2022), f_e counted as a constant work_create  buffers
- * for up to n_seq sequences of len tokens. GEODEC_NOMEM, GEODEC_LIMIT forward      GEODEC_RANGE for a bad token id or
- * shape; no other errors logits       rows row0 .. row0+n-1 -> out [n][n_vocab] loss         out [n] = cross-entropy in
- * nats against target [n] (-1 = not counted), balance_term (may be NULL) = the balance term times n. grad != NULL: adds
- * the head's gradient and leaves the cotangent for backward seed         sets the cotangent of the logits [n][n_vocab];
- * grad as in loss (NULL = activations only) backward     from the final norm down to boundary `layer`; 0 with grad also
- * does the embedding. extra (may be NULL) [n_layer+1][n][d_model] is added to the cotangents: the derivative of further
- * terms of the loss. state_grad (may be NULL) [n_layer+1][n][d_model] receives the cotangent at every boundary from
- * n_layer down to `layer`. Returns the cotangent at `layer`, [n][d_model], inside the work vjp          seed + backward
- * without parameters: out [n][d_model] at boundary `layer` for the last forward state        the residual stream of the
- * last forward at a boundary, inside the work */
+ *                term balance * n_expert * sum_e f_e P_e a layer (Fedus et al. 2022), f_e counted as a constant
+ *   work_create  buffers for up to n_seq sequences of len tokens. GEODEC_NOMEM, GEODEC_LIMIT
+ *   forward      GEODEC_RANGE for a bad token id or shape; no other errors
+ *   logits       rows row0 .. row0+n-1 -> out [n][n_vocab]
+ *   loss         out [n] = cross-entropy in nats against target [n] (-1 = not counted), balance_term (may be NULL)
+ *                = the balance term times n. grad != NULL: adds the head's gradient and leaves the cotangent for
+ *                backward
+ *   seed         sets the cotangent of the logits [n][n_vocab]; grad as in loss (NULL = activations only)
+ *   backward     from the final norm down to boundary `layer`; 0 with grad also does the embedding. extra (may be
+ *                NULL) [n_layer+1][n][d_model] is added to the cotangents: the derivative of further terms of the
+ *                loss. state_grad (may be NULL) [n_layer+1][n][d_model] receives the cotangent at every boundary
+ *                from n_layer down to `layer`. Returns the cotangent at `layer`, [n][d_model], inside the work
+ *   vjp          seed + backward without parameters: out [n][d_model] at boundary `layer` for the last forward
+ *   state        the residual stream of the last forward at a boundary, inside the work */
 #ifndef GEODEC_TRAIN_NET_H
 #define GEODEC_TRAIN_NET_H
 

@@ -25,8 +25,7 @@ geodec_status geodec_start_new(const char *vocab, const geodec_model_config *sha
     GEODEC_TRY(geodec_layout_create(&c, &new.layout, err));
     GEODEC_NEW(new.params, new.layout->total);
     geodec_params_init(new.layout, seed, new.params);
-    *s = new;
-    new = (geodec_start){0};
+    GEODEC_MOVE(*s, new);
 done:
     geodec_gguf_close(g);
     geodec_start_clear(&new);
@@ -49,8 +48,7 @@ geodec_status geodec_start_from(const char *model, int32_t n_ctx, geodec_start *
     GEODEC_TRY(geodec_layout_create(&c, &new.layout, err));
     GEODEC_NEW(new.params, new.layout->total);
     GEODEC_TRY(geodec_params_read(new.layout, geodec_model_gguf(new.model), new.params, err));
-    *s = new;
-    new = (geodec_start){0};
+    GEODEC_MOVE(*s, new);
 done:
     geodec_start_clear(&new);
     return st;

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/tasks.h"
 #include "documents/documents.h"
 #include "io/file.h"
 
@@ -15,8 +16,6 @@ typedef struct encode_task {
     int32_t *ids;    /* documents are concatenated */
     int64_t *length; /* [DOCS_A_TASK] */
     int64_t n;
-    geodec_err err;
-    geodec_status st;
 } encode_task;
 
 typedef struct encode_job {
@@ -28,13 +27,11 @@ typedef struct encode_job {
     encode_task task[TASKS_A_ROUND];
 } encode_job;
 
-static void encode_some(void *ctx, int64_t task, int worker)
+static geodec_status encode_some(void *ctx, int64_t task, geodec_err *err)
 {
-    (void)worker;
+    geodec_status st = GEODEC_OK;
     encode_job *j = ctx;
     encode_task *e = &j->task[task];
-    geodec_err *err = &e->err;
-    geodec_status st = GEODEC_OK;
     const int64_t d0 = j->first_doc + task * DOCS_A_TASK,
                   d1 = d0 + DOCS_A_TASK < j->n_docs ? d0 + DOCS_A_TASK : j->n_docs;
     int64_t bytes = 0;
@@ -51,14 +48,13 @@ static void encode_some(void *ctx, int64_t task, int worker)
         e->n += n;
     }
 done:
-    e->st = st;
+    return st;
 }
 
 static void clear_tasks(encode_job *j)
 {
     for (int i = 0; i < TASKS_A_ROUND; i++) {
-        geodec_mem_free(j->task[i].ids);
-        geodec_mem_free(j->task[i].length);
+        GEODEC_FREE(j->task[i].ids, j->task[i].length);
         j->task[i] = (encode_task){0};
     }
 }
@@ -68,19 +64,8 @@ static geodec_status collect(encode_job *j, int64_t n_tasks, geodec_text *t, int
 {
     geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < n_tasks; i++) {
-        encode_task *e = &j->task[i];
-        if (e->st != GEODEC_OK) {
-            if (err) *err = e->err;
-            st = e->st;
-            goto done;
-        }
-        if (t->n_tokens + e->n > *room) {
-            const int64_t more = 2 * *room > t->n_tokens + e->n ? 2 * *room : t->n_tokens + e->n + 65536;
-            int32_t *grown = geodec_mem_grow(t->token, t->n_tokens, more, sizeof *grown);
-            if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens", (long long)more);
-            t->token = grown;
-            *room = more;
-        }
+        const encode_task *e = &j->task[i];
+        GEODEC_GROW(t->token, t->n_tokens, *room, e->n);
         memcpy(t->token + t->n_tokens, e->ids, (size_t)e->n * sizeof *e->ids);
         for (int64_t d = 0; d < DOCS_A_TASK && j->first_doc + i * DOCS_A_TASK + d < j->n_docs; d++) {
             t->doc_start[j->first_doc + i * DOCS_A_TASK + d] = t->n_tokens;
@@ -111,7 +96,7 @@ geodec_status geodec_text_encode(const char *name, const char *text, size_t n, g
     for (; j->first_doc < docs.n; j->first_doc += DOCS_A_TASK * TASKS_A_ROUND) {
         const int64_t left = (docs.n - j->first_doc + DOCS_A_TASK - 1) / DOCS_A_TASK;
         const int64_t tasks = left < TASKS_A_ROUND ? left : TASKS_A_ROUND;
-        geodec_pool_run_dynamic(pool, tasks, encode_some, j);
+        GEODEC_TRY(geodec__tasks_run(pool, NULL, "tokenizing task", tasks, encode_some, j, err));
         GEODEC_TRY(collect(j, tasks, x, &room, err));
         clear_tasks(j);
         GEODEC_TRY(geodec_hooks_progress(hooks, "tokenizing document", j->first_doc, docs.n, err));
@@ -122,8 +107,7 @@ geodec_status geodec_text_encode(const char *name, const char *text, size_t n, g
     x->n_bytes = docs.bytes;
     x->bos = geodec_tokenizer_bos(t);
     if (x->n_tokens < 2) GEODEC_THROW(GEODEC_FORMAT, "%s: the text has less than two tokens", name);
-    *out = x;
-    x = NULL;
+    GEODEC_MOVE(*out, x);
 done:
     if (j) clear_tasks(j);
     geodec_mem_free(j);
@@ -147,9 +131,7 @@ done:
 void geodec_text_destroy(geodec_text *t)
 {
     if (!t) return;
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->doc_start);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->token, t->doc_start, t);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ typedef struct geodec_text {
     int64_t n_docs;
     int64_t n_bytes;                 /* of all documents */
     int32_t bos;                     /* -1 = none */
-    geodec_documents_separator rule; /* what ended the documents; never AUTO */
+    geodec_documents_separator rule; /* that divided the text; never AUTO */
 } geodec_text;
 
 /* Documents are tokenized in parallel; the result does not depend on the pool. name: of the source, for messages.

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/tasks.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -56,22 +57,16 @@ static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t n = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        n = 0;
-        for (int64_t i = 0; i < t->layout->n_params; i++) {
-            const geodec_param *p = &t->layout->param[i];
-            for (int64_t at = 0; at < p->size; at += PIECE, n++)
-                if (pass)
-                    t->piece[n] =
-                        (geodec__piece){p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size),
-                                        p->role != GEODEC_PARAM_NORM};
-        }
-        if (!pass) {
-            GEODEC_NEW(t->piece, n);
-            GEODEC_NEW(t->piece_squares, n);
-        }
+    for (int64_t i = 0; i < t->layout->n_params; i++) n += (t->layout->param[i].size + PIECE - 1) / PIECE;
+    GEODEC_NEW(t->piece, n);
+    GEODEC_NEW(t->piece_squares, n);
+    for (int64_t i = 0; i < t->layout->n_params; i++) {
+        const geodec_param *p = &t->layout->param[i];
+        for (int64_t at = 0; at < p->size; at += PIECE)
+            t->piece[t->n_pieces++] =
+                (geodec__piece){p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size),
+                                p->role != GEODEC_PARAM_NORM};
     }
-    t->n_pieces = n;
 done:
     return st;
 }
@@ -80,29 +75,22 @@ static geodec_status cut_windows(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t len = t->o.length;
-    int64_t room = 0;
-    for (int64_t cursor = 0;;) {
-        if (t->n_windows == room) {
-            const int64_t more = 2 * room + 16;
-            int32_t *token = geodec_mem_grow(t->window_token, room * len, more * len, sizeof *token);
-            if (token) t->window_token = token;
-            int32_t *target = geodec_mem_grow(t->window_target, room * len, more * len, sizeof *target);
-            if (target) t->window_target = target;
-            int64_t *count = geodec_mem_grow(t->window_count, room, more, sizeof *count);
-            if (count) t->window_count = count;
-            if (!token || !target || !count) GEODEC_THROW(GEODEC_NOMEM, "no memory for the held-out windows");
-            room = more;
-        }
-        const int64_t w = t->n_windows;
+    int64_t cursor = 0;
+    int32_t *unused = NULL; /* tokens of a window that is only counted */
+    GEODEC_NEW(unused, 2 * len);
+    while (geodec_text_next_window(t->held_out, &cursor, len, unused, unused + len) > 0) t->n_windows++;
+    if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
+    GEODEC_NEW(t->window_token, t->n_windows * len);
+    GEODEC_NEW(t->window_target, t->n_windows * len);
+    GEODEC_NEW_EACH(t->n_windows, t->window_count, t->window_loss);
+    cursor = 0;
+    for (int64_t w = 0; w < t->n_windows; w++) {
         t->window_count[w] =
             geodec_text_next_window(t->held_out, &cursor, len, t->window_token + w * len, t->window_target + w * len);
-        if (t->window_count[w] == 0) break;
         t->n_targets += t->window_count[w];
-        t->n_windows++;
     }
-    if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
-    GEODEC_NEW(t->window_loss, t->n_windows);
 done:
+    geodec_mem_free(unused);
     return st;
 }
 
@@ -148,16 +136,14 @@ geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_tr
     GEODEC_NEW(t->work, t->threads);
     GEODEC_NEW(t->params, layout->total);
     memcpy(t->params, params, (size_t)layout->total * sizeof *params);
-    GEODEC_NEW(t->m, layout->total);
-    GEODEC_NEW(t->v, layout->total);
+    GEODEC_NEW_EACH(layout->total, t->m, t->v);
     t->lanes = o->batch < GEODEC_TRAIN_LANES ? o->batch : GEODEC_TRAIN_LANES;
     t->group = o->length < GROUP_TOKENS ? GROUP_TOKENS / o->length : 1;
     for (int64_t i = 0; i < t->lanes; i++) GEODEC_NEW(t->grad[i], layout->total);
     GEODEC_TRY(cut_pieces(t, err));
     GEODEC_TRY(cut_windows(t, err));
     write_recipe(t);
-    *out = t;
-    t = NULL;
+    GEODEC_MOVE(*out, t);
 done:
     geodec_trainer_destroy(t);
     return st;
@@ -184,17 +170,86 @@ const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n
     return t->row;
 }
 
-/* ---- one step ---------------------------------------------------------------------------------------------------- */
+/* ---- a further term of the loss ---------------------------------------------------------------------------------- */
 
-geodec_status geodec__trainer_work(geodec_trainer *t, int worker, geodec_err *err)
+geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!(penalty->weight > 0) || !isfinite(penalty->weight) || penalty->refresh < 1 || penalty->probe < 1)
+        GEODEC_THROW(GEODEC_RANGE, "penalty of weight %g, refreshed every %lld steps from %lld windows",
+                     penalty->weight, (long long)penalty->refresh, (long long)penalty->probe);
+    if (t->done > 0) GEODEC_THROW(GEODEC_INVAL, "a penalty is set before the first step");
+    const size_t used = strlen(t->recipe);
+    const int n = snprintf(t->recipe + used, sizeof t->recipe - used, " penalty=%.17g/%lld/%lld %s", penalty->weight,
+                           (long long)penalty->refresh, (long long)penalty->probe, penalty->recipe);
+    if (n < 0 || (size_t)n >= sizeof t->recipe - used) {
+        t->recipe[used] = 0;
+        GEODEC_THROW(GEODEC_LIMIT, "the penalty's recipe is too long");
+    }
+    t->penalty = *penalty;
+done:
+    return st;
+}
+
+static geodec_status work_of(geodec_trainer *t, int worker, geodec_err *err)
 {
     if (t->work[worker]) return GEODEC_OK;
     return geodec_net_f32_work_create(t->net, t->group, t->o.length, &t->work[worker], err);
 }
 
-static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geodec_err *err)
+/* Before a step: the states of the probe for the penalty, when its refresh is due. */
+static geodec_status penalty_prepare(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    float *state = NULL;
+    if (!(t->penalty.weight > 0) || (t->prepared >= 0 && t->done % t->penalty.refresh != 0) || t->prepared == t->done)
+        goto done;
+    const int64_t len = t->o.length, d = t->layout->config.d_model;
+    const int64_t windows = t->penalty.probe < t->n_windows ? t->penalty.probe : t->n_windows, rows = windows * len;
+    const int32_t boundaries = t->layout->config.n_layer + 1;
+    GEODEC_NEW(state, boundaries * rows * d);
+    GEODEC_TRY(work_of(t, 0, err));
+    for (int64_t w = 0; w < windows; w += t->group) {
+        const int64_t n = windows - w < t->group ? windows - w : t->group;
+        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[0], err));
+        for (int32_t l = 0; l < boundaries; l++)
+            memcpy(state + (l * rows + w * len) * d, geodec_net_f32_state(t->net, t->work[0], l),
+                   (size_t)(n * len * d) * sizeof *state);
+    }
+    GEODEC_TRY(t->penalty.prepare(t->penalty.ctx, t->done, boundaries, rows, d, state, err));
+    t->prepared = t->done;
+done:
+    geodec_mem_free(state);
+    return st;
+}
+
+/* The penalty on the last forward pass of a worker: its derivative in cotangent [n_layer + 1][n len][d_model], its
+ * value added to *sum. */
+static geodec_status penalty_apply(geodec_trainer *t, int worker, int64_t n, float *cotangent, double *sum,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t len = t->o.length, d = t->layout->config.d_model;
+    const int32_t boundaries = t->layout->config.n_layer + 1;
+    const float **state = NULL;
+    double value = 0;
+    GEODEC_NEW(state, boundaries);
+    for (int32_t l = 0; l < boundaries; l++) state[l] = geodec_net_f32_state(t->net, t->work[worker], l);
+    memset(cotangent, 0, (size_t)(boundaries * n * len * d) * sizeof *cotangent);
+    GEODEC_TRY(t->penalty.apply(t->penalty.ctx, boundaries, n, len, d, state,
+                                t->penalty.weight / (double)(t->o.batch * len), cotangent, &value, err));
+    *sum += value;
+done:
+    geodec_mem_free(state);
+    return st;
+}
+
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status run_lane(void *ctx, int64_t lane, int worker, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_trainer *t = ctx;
     const int64_t len = t->o.length, first = t->o.batch * lane / t->lanes, last = t->o.batch * (lane + 1) / t->lanes;
     const float scale = 1.0f / (float)(t->o.batch * len);
     int32_t *token = NULL, *target;
@@ -206,7 +261,7 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
     GEODEC_NEW(token, 2 * t->group * len);
     target = token + t->group * len;
     GEODEC_NEW(loss, t->group * len);
-    GEODEC_TRY(geodec__trainer_work(t, worker, err));
+    GEODEC_TRY(work_of(t, worker, err));
     memset(t->grad[lane], 0, (size_t)t->layout->total * sizeof(float));
     for (int64_t s = first; s < last; s += t->group) {
         const int64_t n = last - s < t->group ? last - s : t->group;
@@ -214,23 +269,14 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
             geodec_text_sample(t->train, t->o.seed, t->done, s + i, len, token + i * len, target + i * len);
         GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, token, t->work[worker], err));
         geodec_net_f32_loss(t->net, t->params, t->work[worker], target, scale, t->grad[lane], loss, NULL);
-        if (cotangent) GEODEC_TRY(geodec__penalty_apply(t, worker, n, cotangent, &t->lane_penalty[lane], err));
+        if (cotangent) GEODEC_TRY(penalty_apply(t, worker, n, cotangent, &t->lane_penalty[lane], err));
         (void)geodec_net_f32_backward(t->net, t->params, t->work[worker], 0, t->grad[lane], cotangent, NULL);
         for (int64_t i = 0; i < n * len; i++) total += (double)loss[i];
     }
     t->lane_loss[lane] = total;
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(loss);
-    geodec_mem_free(cotangent);
+    GEODEC_FREE(token, loss, cotangent);
     return st;
-}
-
-static void lane_task(void *ctx, int64_t lane, int worker)
-{
-    geodec_trainer *t = ctx;
-    geodec_err_clear(&t->lane_err[lane]);
-    t->lane_status[lane] = run_lane(t, lane, worker, &t->lane_err[lane]);
 }
 
 /* Adds the lanes in order and measures the sum. */
@@ -253,23 +299,12 @@ static void adam_task(void *ctx, int64_t i, int worker)
     t->ops->adamw(n, &a, t->grad[0] + begin, t->m + begin, t->v + begin, t->params + begin);
 }
 
-static geodec_status first_failure(const geodec_trainer *t, int64_t n, geodec_err *err)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (t->lane_status[i] != GEODEC_OK) {
-            if (err) *err = t->lane_err[i];
-            return t->lane_status[i];
-        }
-    return GEODEC_OK;
-}
-
 geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double loss = 0, squares = 0, penalty = 0;
-    GEODEC_TRY(geodec__penalty_prepare(t, err));
-    geodec_pool_run_dynamic(t->pool, t->lanes, lane_task, t);
-    GEODEC_TRY(first_failure(t, t->lanes, err));
+    GEODEC_TRY(penalty_prepare(t, err));
+    GEODEC_TRY(geodec__tasks_run_workers(t->pool, NULL, "lane", t->lanes, run_lane, t, err));
     for (int64_t i = 0; i < t->lanes; i++) {
         loss += t->lane_loss[i];
         penalty += t->lane_penalty[i];
@@ -309,35 +344,29 @@ typedef struct eval_job {
     int64_t tasks; /* <= GEODEC_TRAIN_LANES */
 } eval_job;
 
-static geodec_status evaluate_windows(geodec_trainer *t, int64_t first, int64_t last, int worker, geodec_err *err)
+static geodec_status eval_task(void *ctx, int64_t task, int worker, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const eval_job *j = ctx;
+    geodec_trainer *t = j->t;
+    const int64_t first = j->n_windows * task / j->tasks, last = j->n_windows * (task + 1) / j->tasks;
     const int64_t len = t->o.length;
     float *loss = NULL;
     GEODEC_NEW(loss, t->group * len);
-    GEODEC_TRY(geodec__trainer_work(t, worker, err));
+    GEODEC_TRY(work_of(t, worker, err));
     for (int64_t w = first; w < last; w += t->group) {
         const int64_t n = last - w < t->group ? last - w : t->group;
         GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[worker], err));
         geodec_net_f32_loss(t->net, t->params, t->work[worker], t->window_target + w * len, 1, NULL, loss, NULL);
         for (int64_t i = 0; i < n; i++) {
             double s = 0;
-            for (int64_t j = 0; j < len; j++) s += (double)loss[i * len + j];
+            for (int64_t k = 0; k < len; k++) s += (double)loss[i * len + k];
             t->window_loss[w + i] = s;
         }
     }
 done:
     geodec_mem_free(loss);
     return st;
-}
-
-static void eval_task(void *ctx, int64_t task, int worker)
-{
-    eval_job *j = ctx;
-    geodec_trainer *t = j->t;
-    geodec_err_clear(&t->lane_err[task]);
-    t->lane_status[task] = evaluate_windows(t, j->n_windows * task / j->tasks, j->n_windows * (task + 1) / j->tasks,
-                                            worker, &t->lane_err[task]);
 }
 
 geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
@@ -348,8 +377,7 @@ geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, doubl
     double total = 0;
     while (n < t->n_windows && (n_tokens == 0 || targets < n_tokens)) targets += t->window_count[n++];
     eval_job j = {t, n, n < GEODEC_TRAIN_LANES ? n : GEODEC_TRAIN_LANES};
-    geodec_pool_run_dynamic(t->pool, j.tasks, eval_task, &j);
-    GEODEC_TRY(first_failure(t, j.tasks, err));
+    GEODEC_TRY(geodec__tasks_run_workers(t->pool, NULL, "part of the held-out text", j.tasks, eval_task, &j, err));
     for (int64_t w = 0; w < n; w++) total += t->window_loss[w];
     const double bytes = (double)t->held_out->n_bytes * (double)targets / (double)t->n_targets;
     *nats_per_token = total / (double)targets;
@@ -363,13 +391,7 @@ done:
 geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (t->n_rows == t->room_rows) {
-        const int64_t room = 2 * t->room_rows + 64;
-        geodec_curve_row *grown = geodec_mem_grow(t->row, t->n_rows, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for the loss curve");
-        t->row = grown;
-        t->room_rows = room;
-    }
+    GEODEC_GROW(t->row, t->n_rows, t->room_rows, 1);
     t->row[t->n_rows++] = *row;
 done:
     return st;
@@ -395,7 +417,7 @@ done:
     return st;
 }
 
-/* What a penalty learned at its last refresh is in no checkpoint. */
+/* A checkpoint does not hold the result of a penalty's last refresh, so it is written at refreshes only. */
 static bool may_save(const geodec_trainer *t)
 {
     return !(t->penalty.weight > 0) || t->done == t->o.steps || t->done % t->penalty.refresh == 0;

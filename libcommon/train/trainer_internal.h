@@ -1,4 +1,4 @@
-/* Internal: the trainer's state, shared by trainer.c, checkpoint.c and curve.c. */
+/* Internal: the trainer's state, shared by trainer.c and checkpoint.c. */
 #ifndef GEODEC_TRAIN_TRAINER_INTERNAL_H
 #define GEODEC_TRAIN_TRAINER_INTERNAL_H
 
@@ -30,8 +30,6 @@ struct geodec_trainer {
 
     int64_t lanes, group; /* lanes in use; sequences of one forward call */
     double lane_loss[GEODEC_TRAIN_LANES];
-    geodec_status lane_status[GEODEC_TRAIN_LANES];
-    geodec_err lane_err[GEODEC_TRAIN_LANES];
 
     geodec__piece *piece;
     double *piece_squares;
@@ -55,13 +53,6 @@ struct geodec_trainer {
     int64_t n_rows, room_rows;
     char recipe[GEODEC__RECIPE];
 };
-
-/* penalty.c: before a step, and the term's part in a lane. */
-geodec_status geodec__penalty_prepare(geodec_trainer *t, geodec_err *err);
-/* cotangent: [n_layer + 1][n len][d_model] for the last forward of a worker; value added to *sum. */
-geodec_status geodec__penalty_apply(geodec_trainer *t, int worker, int64_t n, float *cotangent, double *sum,
-                                    geodec_err *err);
-geodec_status geodec__trainer_work(geodec_trainer *t, int worker, geodec_err *err);
 
 geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err);
 

@@ -1,4 +1,4 @@
-/* geodec-check: is an artifact whole and valid? Silence, or one line a file. */
+/* geodec-check: whether artifacts are complete and valid: no output, or one line a file. */
 #include "artifact/compare.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"

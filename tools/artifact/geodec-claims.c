@@ -1,4 +1,4 @@
-/* geodec-claims: published claims beside their reproductions, correct values and controls, with verdicts. */
+/* geodec-claims: published claims with their reproductions, correct values, controls and verdicts. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
@@ -72,8 +72,6 @@ done:
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    static const char *const columns[] = {"id",      "section", "claim",   "published", "reproduced",
-                                          "exports", "model",   "control", "verdict",   "sentence"};
     geodec_status st = GEODEC_OK;
     geodec_claims *f = NULL;
     geodec_references *refs = NULL;
@@ -85,11 +83,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (check) goto done;
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
-    if (output)
-        GEODEC_TRY(geodec_tsv_create(output, &t, err));
-    else
-        GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
+    GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(
+        geodec_tsv_names(t, "id section claim published reproduced exports model control verdict sentence", err));
     for (int k = 0; k < c->n_args; k++)
         for (int64_t i = 0; i < f[k].n; i++) {
             bool broken;

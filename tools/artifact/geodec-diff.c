@@ -32,14 +32,22 @@ static const cli_tool tool = {
 
 static int members, differing;
 
+static void print_header(void) { printf("member\tdifference\tmax_abs\tmax_rel\tbeyond\tof\tfirst\ta\tb\n"); }
+
+/* Counts a member; the header comes with the first row. */
+static void count(bool same)
+{
+    members++;
+    if (!same && differing++ == 0 && !all) print_header();
+}
+
 static void print_row(const char *name, const geodec_diff *d)
 {
     static const char *const state[] = {"same", "values", "shape", "only in A", "only in B", "absent"};
     char abs_text[GEODEC_FORMAT_ROOM], rel_text[GEODEC_FORMAT_ROOM], a[GEODEC_FORMAT_ROOM], b[GEODEC_FORMAT_ROOM];
     const bool same = d->state == GEODEC_DIFF_SAME;
     if (d->state == GEODEC_DIFF_ABSENT) return;
-    members++;
-    if (!same && differing++ == 0 && !all) printf("member\tdifference\tmax_abs\tmax_rel\tbeyond\tof\tfirst\ta\tb\n");
+    count(same);
     if (same && !all) return;
     (void)snprintf(abs_text, sizeof abs_text, "%.3g", d->max_abs);
     (void)snprintf(rel_text, sizeof rel_text, "%.3g", d->max_rel);
@@ -65,8 +73,7 @@ static void print_text(const char *name, const char *a, const char *b)
         print_row(name, &same);
         return;
     }
-    members++;
-    if (differing++ == 0 && !all) printf("member\tdifference\tmax_abs\tmax_rel\tbeyond\tof\tfirst\ta\tb\n");
+    count(false);
     printf("%s\tvalues\t-\t-\t1\t1\t0", name);
     print_cell(a);
     print_cell(b);
@@ -105,7 +112,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (kind != geodec_artifact_kind(b))
         GEODEC_THROW(GEODEC_CHECK, "%s is of kind '%s', %s of kind '%s'", c->args[0], kind->name, c->args[1],
                      geodec_artifact_kind(b)->name);
-    if (all) printf("member\tdifference\tmax_abs\tmax_rel\tbeyond\tof\tfirst\ta\tb\n");
+    if (all) print_header();
     for (int i = 0; i < kind->n_attrs; i++) {
         const char *name = kind->attrs[i].name, *x = NULL, *y = NULL;
         if (kind->attrs[i].type == GEODEC_ATTR_STR && geodec_artifact_has_attr(a, name) &&

@@ -1,4 +1,4 @@
-/* geodec-info: what is in an artifact, and the schema page of each kind. */
+/* geodec-info: description of artifacts, schema page of each kind, tables of the library. */
 #include "artifact/schema.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
@@ -24,7 +24,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-info",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints what an artifact is, where it comes from, and its attributes, dimensions and fields",
+    .purpose = "prints the kind, origin, attributes, dimensions and fields of artifacts",
     .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds\n       geodec-info "
              "--drafters|--tensor-types|--architectures|--integrators",
     .examples =

@@ -1,4 +1,4 @@
-/* geodec-merge: the parts of a sweep joined. */
+/* geodec-merge: joins the parts of a sweep. */
 #include "artifact/merge.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"

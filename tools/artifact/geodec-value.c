@@ -59,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     static char line[GEODEC_REFERENCE_MAX];
     GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
     GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, 2, (const char *const[]){"reference", "value"}, err));
+    GEODEC_TRY(geodec_tsv_names(t, "reference value", err));
     for (int i = 0; i < c->n_args; i++) GEODEC_TRY(print(t, refs, c->args[i], err));
     while (c->n_args == 0 && fgets(line, sizeof line, stdin)) {
         const size_t n = strcspn(line, "\n");

@@ -1,4 +1,4 @@
-/* geodec-verdict: the report's headline, each quantity beside its control with the verdict of its rule. */
+/* geodec-verdict: the report's headline, each quantity with its control and the verdict of its rule. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *output, *root = ".", *data = "data/model";
 static bool check;
@@ -65,7 +64,6 @@ done:
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    static const char *const columns[] = {"key", "quantity", "value", "control", "verdict", "command"};
     geodec_status st = GEODEC_OK;
     geodec_headline *h = NULL;
     geodec_references *refs = NULL;
@@ -77,11 +75,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     static char whole[PATH_MAX];
     if (realpath(data, whole)) data = whole; /* references are relative to the root */
     GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
-    if (output)
-        GEODEC_TRY(geodec_tsv_create(output, &t, err));
-    else
-        GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
-    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
+    GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(geodec_tsv_names(t, "key quantity value control verdict command", err));
     for (int k = 0; k < c->n_args; k++)
         for (int64_t i = 0; i < h[k].n; i++) GEODEC_TRY(print_row(t, &h[k].row[i], refs, err));
     GEODEC_TRY(geodec_tsv_finish(&t, err));

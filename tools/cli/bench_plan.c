@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *path, const char *separator, bool lines,
                             int64_t count, int64_t length, int64_t max_tokens, geodec_prompts *out, geodec_err *err)
 {
@@ -31,16 +29,7 @@ done:
 
 geodec_status bench_beside(const char *path, const char *name, char **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    char *p;
-    GEODEC_NEW(p, (int64_t)(folder + strlen(name) + 1));
-    memcpy(p, path, folder);
-    memcpy(p + folder, name, strlen(name) + 1);
-    *out = p;
-done:
-    return st;
+    return geodec_mem_print(out, err, "%.*s%s", (int)(cli_base_name(path) - path), path, name);
 }
 
 geodec_status bench_verdict(const cli *c, const geodec_bench_plan *plan, const geodec_bench_counts *counts,

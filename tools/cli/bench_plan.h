@@ -16,8 +16,9 @@
 #define CLI_GAMMAS_OPTION(list_) OPT_STR("gammas", 0, &(list_), "LIST", "draft lengths, rising, 1 to 16")
 
 /* Prompts of the file at path: `count` of `length` tokens where it has as many; conversations in the model's own chat
- * format, so that max_tokens fit behind them into its context. lines: every line is one. Says what was read, and where
- * there are fewer or shorter ones. separator: CLI_SEPARATOR_OPTION. */
+ * format, so that max_tokens fit behind them into its context. lines: every line is one. The summary names the rule
+ * of the documents and, where the text is short, the number and length of the prompts. separator: CLI_SEPARATOR_OPTION.
+ */
 geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *path, const char *separator, bool lines,
                             int64_t count, int64_t length, int64_t max_tokens, geodec_prompts *out,
                             geodec_err *err) GEODEC_MUST_USE;

@@ -21,6 +21,7 @@
 
 enum { MAX_OPTIONS = 64, COMMAND_LINE = 4096, FIRST_CODE = 1000 };
 
+static const char listing_option[] = "options";
 static const char bug_address[] = "Report bugs with the command line, the version and the input's geodec-info.";
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ done:
 
 /* ---- canonical command line and help ---------------------------------------------------------------------------- */
 
-static const char *last_component(const char *path)
+const char *cli_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -89,7 +90,7 @@ static void shortest(double v, char *buf, size_t n)
 {
     for (int digits = 6; digits <= 17; digits++) {
         (void)snprintf(buf, n, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v) return; /* exact round trip wanted */
+        if (strtod(buf, NULL) == v) return; /* reads back as the same number */
     }
 }
 
@@ -114,7 +115,7 @@ static const char *value_text(const cli_option *o, char *buf, size_t n)
         break;
     }
     const char *s = *(const char *const *)o->target;
-    return s && o->type == CLI_FILE ? last_component(s) : s;
+    return s && o->type == CLI_FILE ? cli_base_name(s) : s;
 }
 
 static void add_text(char *line, const char *fmt, ...) GEODEC_PRINTF(2, 3);
@@ -137,13 +138,10 @@ static void canonical_command(const cli *c, char *line)
         if (o->flags & CLI_VOLATILE) continue;
         const char *text = value_text(o, value, sizeof value);
         if (!text) continue;
-        if (o->type == CLI_FLAG)
-            add_text(line, " --%s", o->name);
-        else
-            add_text(line, " --%s=%s", o->name, text);
+        add_text(line, o->type == CLI_FLAG ? " --%s%s" : " --%s=%s", o->name, text);
     }
     for (int i = 0; i < c->n_args; i++)
-        add_text(line, " %s", c->tool->args_are_text ? c->args[i] : last_component(c->args[i]));
+        add_text(line, " %s", c->tool->args_are_text ? c->args[i] : cli_base_name(c->args[i]));
 }
 
 enum { HELP_AT = 29, HELP_END = 118 }; /* columns of the texts of options */
@@ -168,51 +166,35 @@ static int print_words(const char *text, int at)
     return at;
 }
 
-static void print_option(char letter, const char *name, const char *metavar, const char *help, const char *def)
+static void print_option(const cli_option *o)
 {
-    char left[96];
-    if (letter)
-        (void)snprintf(left, sizeof left, "-%c, --%s%s%s", letter, name, metavar ? "=" : "", metavar ? metavar : "");
+    char letter[5] = "    ", left[96], value[64], text[512];
+    const char *metavar = o->type == CLI_CHOICE ? o->choices : o->metavar ? o->metavar : "VALUE";
+    const char *def = o->type == CLI_FLAG ? NULL : value_text(o, value, sizeof value);
+    if (o->letter) (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    if (o->type == CLI_FLAG)
+        (void)snprintf(left, sizeof left, "%s--%s", letter, o->name);
     else
-        (void)snprintf(left, sizeof left, "    --%s%s%s", name, metavar ? "=" : "", metavar ? metavar : "");
+        (void)snprintf(left, sizeof left, "%s--%s=%s", letter, o->name, metavar);
     if (strlen(left) < HELP_AT - 3)
         printf("  %-*s", HELP_AT - 2, left);
     else
         printf("  %s\n%*s", left, HELP_AT, "");
-    const int at = print_words(help, HELP_AT);
-    if (def && *def && !strstr(help, "(default ")) {
-        char text[512];
+    const int at = print_words(o->help, HELP_AT);
+    if (def && *def && !strstr(o->help, "(default")) {
         (void)snprintf(text, sizeof text, "(default %s)", def);
         (void)print_words(text, at);
     }
     printf("\n");
 }
 
-static void print_help(const cli_tool *t)
+static void print_help(const cli_tool *t, const cli_option *const *all, int n)
 {
     printf("Usage: %s %s\n%s.\n", t->name, t->usage, t->purpose);
     if (t->description) printf("\n%s\n", t->description);
     printf("\nOptions:\n");
-    for (int i = 0; i < t->n_options; i++) {
-        const cli_option *o = &t->options[i];
-        char value[64], meta[256];
-        const char *text = o->type == CLI_FLAG ? NULL : value_text(o, value, sizeof value);
-        const char *metavar = o->type == CLI_FLAG ? NULL : o->metavar ? o->metavar : "VALUE";
-        if (o->type == CLI_CHOICE) {
-            (void)snprintf(meta, sizeof meta, "%s", o->choices);
-            metavar = meta;
-        }
-        print_option(o->letter, o->name, metavar, o->help, text);
-    }
-    print_option('t', "threads", "N",
-                 "worker threads; results do not depend on it (default: the processors it may use)", NULL);
-    print_option(0, "pin", NULL, "keep each worker on one processor, cores before hyperthreads, nodes in turn", NULL);
-    print_option(0, "seed", "N", "seed of every random draw", "1");
-    print_option(0, "force", NULL, "replace existing outputs", NULL);
-    print_option('q', "quiet", NULL, "no summary and no progress", NULL);
-    print_option('v', "verbose", NULL, "more detail; twice: error chains", NULL);
-    print_option('h', "help", NULL, "print this help and exit", NULL);
-    print_option(0, "version", NULL, "print the version and exit", NULL);
+    for (int i = 0; i < n; i++)
+        if (all[i]->name != listing_option) print_option(all[i]);
     printf("\nExit status: 0 ok; 1 operational failure; 2 usage; 3 input refused (kind, version, checksum, limits);\n"
            "4 a requested check failed; 5 not measured (too little data); 130 interrupted.\n");
     if (t->examples) printf("\nExamples:\n%s\n", t->examples);
@@ -220,28 +202,6 @@ static void print_help(const cli_tool *t)
 }
 
 /* ---- table of options ------------------------------------------------------------------------------------------- */
-
-static const char listing_option[] = "options";
-
-static const struct {
-    const char *name, *help;
-} common_help[] = {
-    {"threads", "worker threads; results do not depend on it"},
-    {"pin", "keep each worker on one processor"},
-    {"seed", "seed of every random draw"},
-    {"force", "replace existing outputs"},
-    {"quiet", "no summary and no progress"},
-    {"verbose", "more detail"},
-    {"help", "print help and exit"},
-    {"version", "print the version and exit"},
-};
-
-static const char *help_of(const cli_option *o)
-{
-    for (int i = 0; !o->help && i < CLI_COUNT(common_help); i++)
-        if (strcmp(common_help[i].name, o->name) == 0) return common_help[i].help;
-    return o->help ? o->help : "";
-}
 
 static const char *value_kind(const cli_option *o)
 {
@@ -267,9 +227,8 @@ static void list_options(const cli_tool *t, const cli_option *const *all, int n)
         const cli_option *o = all[i];
         if (o->name == listing_option) continue;
         const char letter[2] = {o->letter ? o->letter : '-', '\0'};
-        printf("option\t%s\t%s\t%s\t%s\t%s\t", o->name, letter, value_kind(o), o->choices ? o->choices : "-",
-               o->metavar ? o->metavar : "-");
-        printf("%s\n", help_of(o));
+        printf("option\t%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, value_kind(o), o->choices ? o->choices : "-",
+               o->metavar ? o->metavar : "-", o->help);
     }
 }
 
@@ -325,15 +284,16 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
     const cli_tool *t = c->tool;
     bool help = false, version = false, verbose = false, listing = false;
     const cli_option common[] = {
-        OPT_I64("threads", 't', &c->threads, 1, 1024, NULL, NULL),
-        OPT_FLAG("pin", 0, &c->pin, NULL),
-        OPT_U64("seed", 0, &c->seed, NULL, NULL),
-        OPT_FLAG("force", 0, &c->force, NULL),
-        OPT_FLAG("quiet", 'q', &c->quiet, NULL),
-        OPT_FLAG("verbose", 'v', &verbose, NULL),
-        OPT_FLAG("help", 'h', &help, NULL),
-        OPT_FLAG("version", 0, &version, NULL),
-        OPT_FLAG(listing_option, 0, &listing, NULL),
+        OPT_I64("threads", 't', &c->threads, 1, 1024, "N",
+                "worker threads; results do not depend on it (default: the processors it may use)"),
+        OPT_FLAG("pin", 0, &c->pin, "keep each worker on one processor, cores before hyperthreads, nodes in turn"),
+        OPT_U64("seed", 0, &c->seed, "N", "seed of every random draw"),
+        OPT_FLAG("force", 0, &c->force, "replace existing outputs"),
+        OPT_FLAG("quiet", 'q', &c->quiet, "no summary and no progress"),
+        OPT_FLAG("verbose", 'v', &verbose, "more detail; twice: error chains"),
+        OPT_FLAG("help", 'h', &help, "print this help and exit"),
+        OPT_FLAG("version", 0, &version, "print the version and exit"),
+        OPT_FLAG(listing_option, 0, &listing, ""),
     };
     const cli_option *all[MAX_OPTIONS];
     bool given[MAX_OPTIONS] = {false};
@@ -373,7 +333,7 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
         if (listing)
             list_options(t, all, n);
         else if (help)
-            print_help(t);
+            print_help(t, all, n);
         else
             printf("%s (geodec) %s\n", t->name, geodec_version());
         return DONE;
@@ -449,7 +409,7 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
         geodec_err_clear(err);
         const geodec_status st = fn(c, c->args[i], err);
         if (st == GEODEC_OK) continue;
-        (void)fflush(stdout); /* what the earlier files said comes first */
+        (void)fflush(stdout); /* the output of earlier files comes first */
         report_error(c->tool->name, err, c->verbose);
         reported = true;
         if (first == GEODEC_OK) first = st;
@@ -458,7 +418,7 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
     return first;
 }
 
-/* The same file under another name counts; what is not there is not read either. */
+/* Whether a path, by any name, is this file. */
 static bool is_file(const char *path, const struct stat *file)
 {
     struct stat s;
@@ -489,8 +449,8 @@ done:
 static geodec_status check_folder(const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *folder = geodec_mem_strdup(path);
-    if (!folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+    char *folder = NULL;
+    GEODEC_STRDUP(folder, path);
     char *slash = strrchr(folder, '/');
     if (slash) {
         slash[slash == folder] = '\0';

@@ -1,4 +1,5 @@
-/* What every tool's main shares: one option table drives parsing, --help, the canonical command line and completion.
+/* Shared by the main function of every tool: one option table drives parsing, --help, the canonical command line and
+ * completion.
  *
  *     static const char *output; static int64_t k = 16;
  *     static const cli_option options[] = {
@@ -51,7 +52,7 @@ typedef struct cli_option {
     const char *help; /* one sentence without final stop; the default is added by the help printer */
 } cli_option;
 
-/* One row of an option table. letter: 0 = none. The type of the target is checked. What follows the help is further
+/* One row of an option table. letter: 0 = none. The type of the target is checked. After the help come further
  * members: `.flags = CLI_REQUIRED`. */
 #define CLI_ROW(type_, ctype_, name_, letter_, target_, ...)                                                           \
     {                                                                                                                  \
@@ -74,7 +75,7 @@ typedef struct cli_option {
     CLI_ROW(CLI_CHOICE, const char *, name_, letter_, target_, .choices = choices_, .metavar = metavar_,               \
             .help = __VA_ARGS__)
 
-/* A name that stands for values of options, each as text; NULL values and what follows the last are nothing. */
+/* A name that stands for values of options, each as text. NULL values are skipped. */
 enum { CLI_PRESET_MAX = 6 };
 typedef struct cli_preset {
     const char *name;
@@ -83,7 +84,7 @@ typedef struct cli_preset {
     } set[CLI_PRESET_MAX];
 } cli_preset;
 
-/* What `geodec --help` sorts the stages by: the headings in their order. */
+/* The headings of `geodec --help`, in their order. */
 #define CLI_TOPICS(X)                                                                                                  \
     X(DECODING, "Text from a model, faster by drafting")                                                               \
     X(TABLES, "Drafting artifacts")                                                                                    \
@@ -140,8 +141,9 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 #define CLI_MODEL_OPTION(var) OPT_FILE("model", 'm', &(var), "FILE", "model as GGUF", .flags = CLI_REQUIRED)
 #define CLI_ARTIFACTS_OPTION(var)                                                                                      \
     OPT_FILE("artifacts", 0, &(var), "DIR",                                                                            \
-             "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: no tables "     \
-             "(default: what geodec-prepare made, where it is found)")
+             "folder of this model's drafting artifacts: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: "   \
+             "without "                                                                                                \
+             "(default: those that geodec-prepare made, if there are any)")
 #define CLI_ISA_OPTION(var)                                                                                            \
     OPT_CHOICE("isa", 0, &(var), "auto|scalar|avx2|avx512", "SET", "instruction set of the model's passes")
 #define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -159,6 +161,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
         return cli_main(argc, argv, &tool, run);                                                                       \
     }
 
+/* The last component of a path: inside it. */
+const char *cli_base_name(const char *path);
 /* In run(), after a choice left to the tool was put in the place of an option's word (auto): the canonical command line
  * names it from now on. */
 void cli_settled(const cli *c);

@@ -6,7 +6,6 @@
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,9 +83,7 @@ geodec_status decode_consistency(const char *folder, const geodec_model *m, geod
     char *path = NULL;
     int64_t dim;
     if (!folder) goto done;
-    const size_t room = strlen(folder) + sizeof "/consistency.h5";
-    GEODEC_NEW(path, (int64_t)room);
-    (void)snprintf(path, room, "%s/consistency.h5", folder);
+    GEODEC_TRY(geodec_mem_print(&path, err, "%s/consistency.h5", folder));
     if (access(path, F_OK) != 0) goto done;
     GEODEC_TRY(geodec_artifact_open(&geodec_consistency_kind, path, &a, err));
     if (strcmp(geodec_artifact_provenance(a)->model_fingerprint, geodec_model_fingerprint(m)) != 0)

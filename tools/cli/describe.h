@@ -1,4 +1,4 @@
-/* What an opened artifact is: for people, and as JSON. */
+/* Description of an opened artifact as text and as JSON. */
 #ifndef GEODEC_TOOLS_CLI_DESCRIBE_H
 #define GEODEC_TOOLS_CLI_DESCRIBE_H
 

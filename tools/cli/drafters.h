@@ -2,7 +2,6 @@
 #ifndef GEODEC_TOOLS_CLI_DRAFTERS_H
 #define GEODEC_TOOLS_CLI_DRAFTERS_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 enum { DRAFTERS_HELP = 1536 };

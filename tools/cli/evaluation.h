@@ -19,7 +19,7 @@
 #define CLI_KV_MERGE_OPTION(var)                                                                                       \
     OPT_F64("kv-merge", 0, &(var), 0, 1e6, "T",                                                                        \
             "control: tokens nearer than T to an earlier one become its copies in the cache, as the "                  \
-            "papers' runtime has it (0: none)")
+            "papers' runtime does (0: none)")
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
     OPT_STR("attnres", 0, &(var), "WHAT",                                                                              \
             "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "                \
@@ -28,7 +28,7 @@
 /* The word of an option: auto becomes the arithmetic that suits the model's file (model/arithmetic.h), and the
  * canonical command line names it. Returns whether it was auto. To be called before any other option is changed. */
 bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word);
-/* The summary's line on what auto chose, where that is fast, or with --verbose. */
+/* The summary's line on the arithmetic: where it is fast, or with --verbose. */
 void arithmetic_say(const cli *c, const geodec_model *m, const char *word);
 /* Words checked by the option table. */
 geodec_arithmetic arithmetic_of(const char *word);

@@ -25,7 +25,7 @@ static pthread_t reader;
 static struct rlimit before;
 static bool bounded;
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 /* Adds text to a line, control characters as '?'. */
 static size_t add_text(char *line, size_t n, size_t room, const char *text)
@@ -35,7 +35,7 @@ static size_t add_text(char *line, size_t n, size_t room, const char *text)
     return n;
 }
 
-/* Only what may be called in a signal handler. */
+/* Calls async-signal-safe functions only. */
 static void end(const char *file, const char *what, int code)
 {
     static atomic_flag once = ATOMIC_FLAG_INIT;
@@ -71,7 +71,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     signal(sig, SIG_DFL); /* the same instruction faults again; abort() raises again */
 }
 
-/* ---- while HDF5 reads ------------------------------------------------------------------------------------------- */
+/* ---- while HDF5 reads -------------------------------------------------------------------------------------------- */
 
 /* Private writable memory of the process, in bytes; 0 when the system does not say. */
 static rlim_t data_bytes(void)

@@ -1,5 +1,4 @@
-/* Files that cannot be survived: one that is truncated while it is mapped, and one on which the HDF5 library crashes.
- */
+/* Files that end the program: one that is truncated while it is mapped, and one on which the HDF5 library crashes. */
 #ifndef GEODEC_TOOLS_CLI_GUARD_H
 #define GEODEC_TOOLS_CLI_GUARD_H
 

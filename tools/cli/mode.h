@@ -1,4 +1,5 @@
-/* --mode correct|ref of a stage that can also compute what the published harness computes, from its random draws. */
+/* --mode correct|ref of a stage with two computations: the correct one, and that of the published harness from its
+ * random draws. */
 #ifndef GEODEC_TOOLS_CLI_MODE_H
 #define GEODEC_TOOLS_CLI_MODE_H
 
@@ -6,7 +7,7 @@
 
 #define CLI_MODE_OPTION(var)                                                                                           \
     OPT_CHOICE("mode", 0, &(var), "correct|ref", "MODE",                                                               \
-               "ref: what the published harness computes, from the draws of --draws")
+               "ref: the computation of the published harness, from the draws of --draws")
 #define CLI_DRAWS_OPTION(var)                                                                                          \
     OPT_FILE("draws", 0, &(var), "FILE.h5",                                                                            \
              "HDF5 file with the points and random draws of the published run (with --mode ref)")
@@ -14,9 +15,9 @@
 typedef struct cli_modes {
     cli_run ref, correct;
     int least;           /* positional arguments of the mode correct, at least; --mode ref takes none */
-    const char *missing; /* what is said where there are fewer */
-    const char *inputs;  /* what they are, in one word */
-    const char *option;  /* what --mode ref reads and needs; NULL = draws */
+    const char *missing; /* message where there are fewer */
+    const char *inputs;  /* word for them in messages */
+    const char *option;  /* that --mode ref needs; NULL = draws */
 } cli_modes;
 
 /* Checks that the options belong together: the words of --mode and --draws (NULL = not given), and whether the stage is

@@ -1,7 +1,7 @@
 /* The option sets of the papers' runtime, by its names (shared/spec decoding-runtime, 9): one table, from which each
- * tool that has --preset takes its own options. Here a preset only names options that are there anyway: it expands to
- * them, the canonical command line and the report hold the options, and an option that is given beside it wins, with a
- * note. */
+ * tool that has --preset takes its own options. A preset is short for options of the
+ * tool. The canonical command line and the report hold these options. An option on the command line has priority over
+ * the preset, with a note. */
 #ifndef GEODEC_TOOLS_CLI_PRESETS_H
 #define GEODEC_TOOLS_CLI_PRESETS_H
 

@@ -5,12 +5,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop_asked, turn_stopped;
-static bool line_open;
+static bool line_open, silent;
 static const char *tool_name;
 
 static void on_stop(int sig)
@@ -69,12 +68,13 @@ static void on_log(void *ctx, geodec_log_level level, const char *line)
     fprintf(stderr, "%s: %s%s\n", tool_name, mark[level], line);
 }
 
+/* Without a terminal, or with --quiet, it only asks whether to stop. */
 static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
 {
     (void)ctx;
     static double last;
     const double now = geodec_clock_seconds();
-    if (isatty(STDERR_FILENO) && now - last > 0.2) {
+    if (!silent && now - last > 0.2) {
         last = now;
         if (total > 0)
             fprintf(stderr, "\r\033[K%s: %s %lld/%lld (%.0f %%)", tool_name, what, (long long)done, (long long)total,
@@ -87,21 +87,13 @@ static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
     return stop_asked;
 }
 
-static int on_quiet_progress(void *ctx, const char *what, int64_t done, int64_t total)
-{
-    (void)ctx;
-    (void)what;
-    (void)done;
-    (void)total;
-    return stop_asked;
-}
-
 geodec_hooks report_hooks(const char *tool, bool quiet, int64_t verbose)
 {
     static int64_t level;
     level = verbose;
     tool_name = tool;
-    return (geodec_hooks){&level, quiet ? NULL : on_log, quiet ? on_quiet_progress : on_progress};
+    silent = quiet || !isatty(STDERR_FILENO);
+    return (geodec_hooks){&level, quiet ? NULL : on_log, on_progress};
 }
 
 void report_error(const char *tool, const geodec_err *err, int64_t verbose)

@@ -1,4 +1,4 @@
-/* --shard i/m, in one wording for every sweep. It enters the canonical command line, so a part says what part it is;
+/* --shard i/m, in one wording for every sweep. It enters the canonical command line, so a part names its slice;
  * geodec-merge takes it out again (artifact/merge.h).
  *
  *     static const char *shard;                             options: CLI_SHARD_OPTION(shard, "paths"),
@@ -12,6 +12,6 @@
 
 #define CLI_SHARD_OPTION(var, items)                                                                                   \
     OPT_STR("shard", 0, &(var), "I/M",                                                                                 \
-            "only slice I of M of the " items "; geodec-merge joins the parts to what one run writes")
+            "only slice I of M of the " items "; geodec-merge joins the parts to the result of one run")
 
 #endif

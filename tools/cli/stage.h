@@ -1,5 +1,5 @@
-/* What every stage does around its work: it names its output, opens its inputs, records where the result comes from,
- * writes it and closes everything.
+/* Begin and end of every stage: it names its output, opens its inputs, records the origin of the result, writes it and
+ * closes everything.
  *
  *     cli_stage stage = {0};
  *     GEODEC_TRY(stage_begin(&stage, c, output, err));
@@ -54,7 +54,7 @@ geodec_status stage_commit(cli_stage *stage, geodec_err *err) GEODEC_MUST_USE;
         GEODEC_TRY(stage_commit((stage_), err));                                                                       \
     } while (0)
 
-/* Closes the inputs and what was not committed; all zero is allowed. */
+/* Closes the inputs and an output that was not committed; all zero is allowed. */
 void stage_end(cli_stage *stage);
 
 #endif

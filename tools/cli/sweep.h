@@ -16,7 +16,7 @@
     OPT_STR("shard", 0, &(slice), "I/M",                                                                               \
             "only slice I of M of the " tasks ": their results alone; geodec-merge joins the parts, --joined ends"),   \
         OPT_FILE("joined", 0, &(file), "FILE.h5",                                                                      \
-                 "take the results of the " tasks " from the joined parts, and write what one run writes",             \
+                 "take the results of the " tasks " from the joined parts, and write the result of one run",           \
                  .flags = CLI_VOLATILE)
 
 /* *out stays NULL when neither is asked for; stage_end closes it. GEODEC_INVAL for both. */

@@ -10,24 +10,18 @@
 
 geodec_status tables_cache(char **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     const bool own = xdg && xdg[0] == '/';
     const char *root = own ? xdg : home && home[0] == '/' ? home : NULL, *rest = own ? "/geodec" : "/.cache/geodec";
     *out = NULL;
-    if (!root) goto done;
-    const size_t room = strlen(root) + strlen(rest) + 1;
-    GEODEC_NEW(*out, (int64_t)room);
-    (void)snprintf(*out, room, "%s%s", root, rest);
-done:
-    return st;
+    return root ? geodec_mem_print(out, err, "%s%s", root, rest) : GEODEC_OK;
 }
 
 geodec_status tables_make_folder(const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *at = geodec_mem_strdup(path);
-    if (!at) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+    char *at = NULL;
+    GEODEC_STRDUP(at, path);
     for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(at, 0777) != 0 && errno != EEXIST) GEODEC_THROW(GEODEC_IO, "%s: %s", at, strerror(errno));
@@ -47,15 +41,13 @@ geodec_status tables_open(const cli *c, const geodec_model *m, const char *artif
     char *cache = NULL;
     const bool none = artifacts && strcmp(artifacts, "none") == 0;
     if (artifacts && !none) {
-        t.folder = geodec_mem_strdup(artifacts);
-        if (!t.folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+        GEODEC_STRDUP(t.folder, artifacts);
     } else if (!none && look) {
         GEODEC_TRY(tables_cache(&cache, err));
         GEODEC_TRY(geodec_record_find(m, cache, &c->hooks, &t.folder, &t.record, err));
         t.found = t.folder != NULL;
     }
-    *out = t;
-    t = (tables){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_mem_free(cache);
     tables_close(&t);
@@ -76,7 +68,7 @@ void tables_say(const cli *c, const tables *t, const char *draft, const char *ar
         (void)snprintf(gain, sizeof gain, ", %.2f times as fast when it was tried", t->record.speedup);
     if (strcmp(arithmetic, t->record.arithmetic) != 0)
         (void)snprintf(made, sizeof made, ", made in %s arithmetic", t->record.arithmetic);
-    cli_say(c, "drafter %s%s; tables of %s (--artifacts none: without)%s", draft, gain, t->folder, made);
+    cli_say(c, "drafter %s%s; drafting artifacts of %s (--artifacts none: without)%s", draft, gain, t->folder, made);
 }
 
 geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, const char *const *names, int n,
@@ -87,7 +79,8 @@ geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, co
     if (st == GEODEC_OK || !t->found) return st;
     for (int i = 0; i < n; i++)
         if (geodec_drafting_needs_artifacts(names[i])) return st;
-    cli_say(c, "warning: tables found are not used: %s", err ? geodec_err_line(err, text, sizeof text) : "");
+    cli_say(c, "warning: the drafting artifacts found are not used: %s",
+            err ? geodec_err_line(err, text, sizeof text) : "");
     geodec_err_clear(err);
     tables_close(t);
     return geodec_drafting_open(m, NULL, names, n, out, err);

@@ -1,4 +1,4 @@
-/* Drafting tables without --artifacts: where geodec-prepare puts them, and how the decoding tools find them. */
+/* Drafting artifacts without --artifacts: where geodec-prepare puts them, and how the decoding tools find them. */
 #ifndef GEODEC_TOOLS_CLI_TABLES_H
 #define GEODEC_TOOLS_CLI_TABLES_H
 
@@ -14,20 +14,20 @@ geodec_status tables_make_folder(const char *path, geodec_err *err) GEODEC_MUST_
 typedef struct tables {
     char *folder;         /* NULL = none */
     bool found;           /* by itself; else it is that of --artifacts */
-    geodec_record record; /* of what was found */
+    geodec_record record; /* of the folder that was found */
 } tables;
-/* artifacts: --artifacts; "none" = no tables; NULL: those geodec-prepare made for this model are looked for where
+/* artifacts: --artifacts; "none" = none; NULL: those geodec-prepare made for this model are looked for where
  * `look` is set. */
 geodec_status tables_open(const cli *c, const geodec_model *m, const char *artifacts, bool look, tables *out,
                           geodec_err *err) GEODEC_MUST_USE;
 void tables_close(tables *t);
 
-/* The summary's line on tables that were found: which, the drafter, and whether they were made in another arithmetic.
- */
+/* The summary's line on artifacts that were found: their folder, the drafter, and another arithmetic if they were made
+ * in one. */
 void tables_say(const cli *c, const tables *t, const char *draft, const char *arithmetic);
 
-/* Drafters of `names` with these tables. Where tables that were found cannot be used and no name needs them, they are
- * left with a warning. */
+/* Drafters of `names` with these artifacts. Artifacts that were found, cannot be used and are needed by no name are
+ * left out with a warning. */
 geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, const char *const *names, int n,
                               geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
 

@@ -12,8 +12,7 @@ geodec_status text_open(const char *path, const char *separator, const geodec_to
     GEODEC_TRY(geodec_file_map_open(path, &f.map, err));
     GEODEC_TRY(geodec_documents_read(path, (const char *)f.map.data, f.map.size, &o, &f.documents, err));
     if (run) GEODEC_TRY(geodec_documents_run(&f.documents, &f.run, &f.n_run, &f.own_run, err));
-    *out = f;
-    f = (text_file){.run = NULL};
+    GEODEC_MOVE(*out, f);
 done:
     text_close(&f);
     return st;
@@ -36,8 +35,7 @@ geodec_status text_ids(const char *path, const char *separator, const geodec_tok
     GEODEC_TRY(text_open(path, separator, t, true, &file, err));
     GEODEC_NEW(id, (int64_t)file.n_run + 2);
     GEODEC_TRY_MSG(geodec_tokenizer_encode(t, file.run, file.n_run, false, id, n, err), "%s", path);
-    *ids = id;
-    id = NULL;
+    GEODEC_MOVE(*ids, id);
 done:
     geodec_mem_free(id);
     text_close(&file);

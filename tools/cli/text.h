@@ -8,19 +8,19 @@
 
 #define CLI_SEPARATOR_OPTION(var)                                                                                      \
     OPT_CHOICE("separator", 0, &(var), GEODEC_SEPARATOR_CHOICES, "RULE",                                               \
-               "what ends a document: JSON Lines (a record), a line <|endoftext|>, a blank line (short neighbours "    \
+               "end of a document: JSON Lines (a record), a line <|endoftext|>, a blank line (short neighbours "       \
                "are joined), a line, a window of tokens, nothing; auto: the first of these that fits the text")
 /* For tools that read a text as one run of tokens. */
 #define CLI_RUN_SEPARATOR_OPTION(var)                                                                                  \
     OPT_CHOICE("separator", 0, &(var), GEODEC_SEPARATOR_CHOICES, "RULE",                                               \
-               "auto: the text as it stands, of JSON Lines what the records say; any other word: documents by that "   \
-               "rule, parted by empty lines in place of what separated them")
+               "auto: the text as it is, or the contents of the records of JSON Lines; any other word: documents by "  \
+               "that rule, separated by empty lines")
 
 /* A text file as documents. */
 typedef struct text_file {
     geodec_file_map map;
     geodec_documents documents;
-    const char *run; /* with run: what is read */
+    const char *run; /* with run: the text as one sequence */
     size_t n_run;
     char *own_run;
 } text_file;

@@ -1,7 +1,7 @@
-/* geodec-bench: speed and memory of a model's passes, each number beside its control. */
+/* geodec-bench: speed and memory of a model's passes, each number with its control. */
 #include "cli/cli.h"
 #include "cli/evaluation.h"
-#include "evaluate/speed_report.h"
+#include "evaluate/speed.h"
 
 #include <string.h>
 
@@ -32,11 +32,11 @@ static const cli_tool tool = {
     .purpose = "measure the speed and memory of a model's passes",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
-        "Standard output is a table: measure, n, unit, median, min, max over the repeats, and the control each number\n"
-        "is to be read against. pp: prompt of n tokens; tg: n single passes; bandwidth: weights read a second in tg,\n"
-        "beside the memory's read limit of the same run; settle: the first n single passes, in which the weights move\n"
-        "to where they are read fastest, beside n later ones (all rates are those after that); v: time of n rows over\n"
-        "that of one; first_token: from opening the file; peak_memory: beside file size and cache.",
+        "Standard output is a table: measure, n, unit, median, min, max over the repeats, and the control of each\n"
+        "number. pp: prompt of n tokens; tg: n single passes; bandwidth: weights read a second in tg, control: the\n"
+        "memory's read limit of the same run; settle: time of the first n single passes, in which the weights are\n"
+        "packed for speed, control: n later ones (all rates are those of later passes); v: time of n rows over that\n"
+        "of one; first_token: time from opening the file; peak_memory: control: file size and cache.",
     .examples = "geodec-bench --threads 2 model.gguf\n  geodec-bench --arithmetic fast --widths 1,4,8 --format json "
                 "model.gguf",
     CLI_TAKES(options, 1, 1),
@@ -58,16 +58,16 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .repeats = (int32_t)repeats,
                               .read_limit = !no_limit,
                               .seed = c->seed};
-    GEODEC_TRY(geodec_speed_report_widths(widths, &o, err));
+    GEODEC_TRY(geodec_speed_widths(widths, &o, err));
     GEODEC_TRY(geodec_speed_run(c->args[0], &o, &c->hooks, &r, err));
-    const char *slash = strrchr(c->args[0], '/');
+    const char *name = cli_base_name(c->args[0]);
     if (strcmp(format, "json") == 0)
-        GEODEC_TRY(geodec_speed_report_json(stdout, slash ? slash + 1 : c->args[0], &o, &r, err));
+        GEODEC_TRY(geodec_speed_json(stdout, name, &o, &r, err));
     else
-        GEODEC_TRY(geodec_speed_report_table(stdout, &r, err));
-    cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token",
-            slash ? slash + 1 : c->args[0], arithmetic, geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats,
-            (double)r.file_bytes * 1e-6, (double)r.token_bytes * 1e-6);
+        GEODEC_TRY(geodec_speed_table(stdout, &r, err));
+    cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token", name, arithmetic,
+            geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats, (double)r.file_bytes * 1e-6,
+            (double)r.token_bytes * 1e-6);
 done:
     return st;
 }

@@ -1,4 +1,4 @@
-/* geodec-model-info: what a model is, after opening all of it. */
+/* geodec-model-info: configuration, tensor types and fingerprints of a model. */
 #include "cli/cli.h"
 #include "model/model.h"
 

@@ -1,10 +1,9 @@
-/* geodec-needle: does a model find a sentence again, by depth? */
-#include "evaluate/needle_report.h"
+/* geodec-needle: retrieval of a sentence, by its depth in the text. */
+#include "evaluate/needle.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/kv_projection.h"
 
 static const char *model_path, *kv = "f32", *isa = "auto", *separator = "auto", *kv_projection;
@@ -16,8 +15,9 @@ static const cli_option options[] = {
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_I64("window", 'w', &window, 0, 1 << 20, "N", "tokens of a trial (0: the model's context, at most 256)"),
     OPT_I64("needle", 0, &needle, 2, 1 << 16, "N", "tokens of a needle, at most a quarter of the window"),
-    OPT_I64("cue", 0, &cue, 1, 1 << 16, "N", "of these repeated at the end; the rest is to be guessed"),
-    OPT_I64("depths", 0, &depths, 1, 1000, "N", "depths the needle is put at"),
+    OPT_I64("cue", 0, &cue, 1, 1 << 16, "N",
+            "tokens of the needle that are repeated at the end; the model predicts the rest"),
+    OPT_I64("depths", 0, &depths, 1, 1000, "N", "depths of the needle"),
     OPT_I64("trials", 'n', &trials, 1, 10000, "N", "trials of each depth"),
     CLI_KV_OPTION(kv),
     CLI_KV_PROJECTION_OPTION(kv_projection),
@@ -28,11 +28,11 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-needle",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "retrieval by depth: is a sentence that stood in the text before gone on with?",
+    .purpose = "retrieval by depth: does the model continue a sentence that it read earlier?",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "A needle, a piece of the text from elsewhere, is put into a slice of it, and its first tokens stand once\n"
-        "more at the end; hits are tokens of its rest that are the model's best guess. One TSV row a depth (0: the\n"
+        "A needle, a piece of the text from elsewhere, is put into a slice of the text, and its first tokens are\n"
+        "repeated at the end; hits are tokens of its rest that are the model's argmax. One TSV row a depth (0: the\n"
         "beginning of the window, 1: just before the end) and one over all, with 95 % bootstrap intervals over trials\n"
         "and, as the control, the hits without the needle. The same --seed gives the same trials with any cache.",
     .examples = "  geodec-needle --model model.gguf --kv q8_0 book.txt",
@@ -59,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_needle_run(&e, &o, file.run, file.n_run, &c->hooks, &r, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_needle_report_table(stdout, &r, err));
+    GEODEC_TRY(geodec_needle_table(stdout, &r, err));
 done:
     geodec_needle_free(&r);
     text_close(&file);

@@ -1,10 +1,9 @@
 /* geodec-perplexity: perplexity of texts under a model, and its distance to a second model or arithmetic. */
-#include "evaluate/perplexity_report.h"
+#include "evaluate/perplexity.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
 
@@ -25,19 +24,19 @@ static const cli_option options[] = {
             "tokens of a window, BOS included (0: the model's context, at most 512)"),
     OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows read of each text (0: all)"),
     OPT_I64("stride", 0, &stride, 0, 1 << 20, "S",
-            "windows overlap, S tokens apart, and score what no earlier one did (0: no overlap)"),
+            "windows overlap and begin S tokens apart; each scores the tokens that no earlier one did (0: no overlap)"),
     OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|float64", "MODE",
                "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
                "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"),
     CLI_KV_OPTION(kv),
     OPT_FILE("against", 0, &against_path, "FILE", "second model of the same vocabulary"),
     OPT_CHOICE("against-arithmetic", 0, &against_arithmetic, "auto|exact|fast|float64", "MODE",
-               "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic, where "
-               "auto is by the second model's own file)"),
+               "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic; "
+               "auto is chosen by the second model's own file)"),
     OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",
                "cache of the second evaluation (default: --kv)"),
     OPT_FILE("projection", 0, &projection, "FILE",
-             "projection.h5 of the model (geodec-project), put in the place of its weights"),
+             "projection.h5 of the model (geodec-project), used in place of its weights"),
     OPT_FILE("against-projection", 0, &against_projection, "FILE",
              "the same for the second evaluation: of --against, or of the model itself"),
     CLI_KV_PROJECTION_OPTION(kv_projection),
@@ -77,7 +76,7 @@ static geodec_status one_text(const cli *c, geodec_perplexity_report *s, const c
     text_file file = {.run = NULL};
     geodec_perplexity_result r = {0};
     char hex[GEODEC_SHA256_HEX];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = cli_base_name(path);
     GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p->model), true, &file, err));
     GEODEC_TRY_MSG(geodec_perplexity_text(s->p, s->q, s->o, file.run, file.n_run, &r, c->pool, &c->hooks, err), "%s",
                    path);
@@ -93,7 +92,7 @@ done:
     return st;
 }
 
-/* auto becomes what suits each file. */
+/* auto becomes the arithmetic that suits each file. */
 static void settle(const cli *c, const geodec_model *m, const geodec_model *second, bool compared)
 {
     if (compared && !against_arithmetic && strcmp(arithmetic, "auto") == 0) against_arithmetic = "auto";

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "cli/stage.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/kv_projection.h"
 
 #include <math.h>
@@ -26,7 +25,7 @@ static const cli_option options[] = {
     OPT_CHOICE("storage", 0, &storage, "auto|f32|f16", "TYPE",
                "of the matrices at run time (auto: f32 where the model's keys are, else f16)"),
     OPT_FILE("text", 0, &text, "FILE",
-             "run the model over this text for the activations that whitening and output errors want"),
+             "run the model over this text for the activations of whitening and of output errors"),
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens of it, from the beginning"),
     OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),

@@ -1,10 +1,9 @@
 /* geodec-residual: the residual stream's length by depth. */
-#include "evaluate/residual_report.h"
+#include "evaluate/residual.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
-#include "io/file.h"
 #include "lowrank/projection.h"
 
 enum { DEFAULT_WINDOW = 256, REPLICATES = 1000 };
@@ -16,7 +15,7 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_FILE("projection", 0, &projection, "FILE",
-             "projection.h5 of the model (geodec-project), put in the place of its weights"),
+             "projection.h5 of the model (geodec-project), used in place of its weights"),
     OPT_I64("window", 'w', &window, 0, 1 << 20, "N",
             "tokens of a window, BOS included (0: the model's context, at most 256)"),
     OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows read (0: all)"),
@@ -31,9 +30,9 @@ static const cli_tool tool = {
     .purpose = "lengths of the residual stream and of its updates by depth, and the exponent of their growth",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "One TSV row a layer on standard output: mean length of the stream after it, of what attention and\n"
-        "feed-forward added, standard errors over windows, the stream's root mean square length and, as the control,\n"
-        "what that were with orthogonal updates. --fit: slope of log length on log layer, its 95 % bootstrap interval\n"
+        "One TSV row a layer on standard output: mean length of the stream after it, of the updates of attention and\n"
+        "feed-forward, standard errors over windows, the stream's root mean square length and, as the control, its\n"
+        "value for orthogonal updates. --fit: slope of log length on log layer, its 95 % bootstrap interval\n"
         "over windows, the standard error of the scatter about the line. Equal orthogonal updates have slope 1/2.",
     .examples = "  geodec-residual --model model.gguf --windows 40 book.txt",
     CLI_TAKES(options, 1, 1),
@@ -59,8 +58,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_residual_report_layers(stdout, m, &p, err));
-    if (fit_path) GEODEC_TRY(geodec_residual_report_fits(fit_path, m, &p, err));
+    GEODEC_TRY(geodec_residual_layers_table(stdout, m, &p, err));
+    if (fit_path) GEODEC_TRY(geodec_residual_fits_table(fit_path, m, &p, err));
     for (int w = 0; w < GEODEC_RESIDUALS; w++)
         cli_say(c, "%-9s ~ l^%.3f [%.3f, %.3f], scatter %.3f", geodec_residual_name((geodec_residual_what)w),
                 p.fit[w].exponent.value, p.fit[w].exponent.low, p.fit[w].exponent.high, p.fit[w].scatter_se);

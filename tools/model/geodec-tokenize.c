@@ -42,9 +42,9 @@ static const cli_tool tool = {
     .usage = "--model FILE [OPTIONS] FILE|-",
     .description =
         "Without --ids it prints one token a line: its id, a tab, and its piece with control characters, backslashes\n"
-        "and bytes that are not UTF-8 escaped. Decoding what --ids printed gives the text back, byte for byte, as\n"
+        "and bytes that are not UTF-8 escaped. Decoding the output of --ids gives the text back, byte for byte, as\n"
         "long as a SentencePiece text has no U+2581 of its own. With --chat the model's control tokens come from the\n"
-        "template alone: what messages say stays text.",
+        "template alone; control tokens in the messages stay text.",
     .examples = "  echo 'Once upon a time' | geodec-tokenize --model model.gguf -\n"
                 "  geodec-tokenize --model model.gguf --ids --bos --lines stories.txt > stories.ids\n"
                 "  geodec-tokenize --model model.gguf --decode --lines stories.ids\n"

@@ -53,7 +53,7 @@ static const cli_option options[] = {
     OPT_FILE("checkpoint", 0, &checkpoint_path, "FILE", "state of the run (default: output with .ckpt.h5)",
              .flags = CLI_VOLATILE),
     OPT_I64("checkpoint-every", 0, &checkpoint_every, 1, 1e9, "N", "steps between checkpoints", .flags = CLI_VOLATILE),
-    OPT_FLAG("resume", 0, &resume, "go on from the checkpoint if there is one", .flags = CLI_VOLATILE),
+    OPT_FLAG("resume", 0, &resume, "continue from the checkpoint if there is one", .flags = CLI_VOLATILE),
     OPT_STR("name", 0, &model_name, "TEXT", "general.name of the model"),
     CLI_SEPARATOR_OPTION(separator_name),
     OPT_I64("d-model", 0, &d_model, 2, 65536, "N", "width of the residual stream"),
@@ -95,14 +95,14 @@ static const cli_tool tool = {
     .purpose = "train a small llama-family model on text",
     .usage = "--text FILE --held-out FILE --vocab VOCAB.gguf [OPTIONS]",
     .description =
-        "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not or\n"
-        "interruptions. A run that is stopped leaves a checkpoint, and --resume goes on from it.",
+        "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not on\n"
+        "threads or interruptions. A run that is stopped leaves a checkpoint; --resume continues from it.",
     .examples = "  geodec-train --text train.txt --held-out test.txt --vocab vocab.gguf --resume \\\n"
                 "      --out-q8 model-q8_0.gguf --curve curve.h5 -o model-f32.gguf",
     CLI_TAKES(options, 0, 0),
 };
 
-/* Place of a value among choices parted by bars. */
+/* Place of a value among choices separated by '|'. */
 static int place(const char *choices, const char *value)
 {
     int n = 0;
@@ -138,7 +138,7 @@ static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err
 {
     if (init_path && vocab_path)
         return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__,
-                              "--init brings its own tokenizer; --vocab does not go with it");
+                              "--init has its own tokenizer; --vocab does not go with it");
     if (init_path) return geodec_start_from(init_path, (int32_t)ctx, s, err);
     if (!vocab_path) return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__, "--vocab or --init is required");
     geodec_model_config shape = {.n_layer = (int32_t)layers, .d_model = (int32_t)d_model, .n_head = (int32_t)heads};

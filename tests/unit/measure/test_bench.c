@@ -337,7 +337,7 @@ Test(bench, intervals_are_as_wide_as_texts_differ)
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     for (int64_t i = 0; i < c.n; i++) {
         const int64_t *top = c.accepted + i * TEXTS, *bottom = c.rounds + i * TEXTS;
-        const geodec_interval *v = &c.row[i].mean_accepted;
+        const geodec_estimate *v = &c.row[i].mean_accepted;
         double a = 0, b = 0, square = 0;
         for (int p = 0; p < TEXTS; p++) {
             a += (double)top[p];

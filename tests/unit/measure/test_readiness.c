@@ -66,10 +66,10 @@ static geodec_readiness everything_holds(void)
     r.tokens = r.decided = 100;
     r.target_passes = 50;
     r.tokens_per_pass = 2;
-    r.acceptance = (geodec_interval){0.62, 0.6, 0.65};
+    r.acceptance = (geodec_estimate){0.62, 0.6, 0.65};
     r.control = "bigram";
-    r.control_acceptance = (geodec_interval){0.5, 0.4, 0.59};
-    r.speedup = (geodec_interval){1.3, 1.2, 1.4};
+    r.control_acceptance = (geodec_estimate){0.5, 0.4, 0.59};
+    r.speedup = (geodec_estimate){1.3, 1.2, 1.4};
     return r;
 }
 
@@ -315,7 +315,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     /* One prompt resampled is itself: no interval, and nothing that asks for its lower end holds. */
     geodec_bench_timing_free(&s);
     test_ok(geodec_bench_speed(&plan, 1, &target, &s, &err), &err);
-    for (int64_t i = 0; i < s.n; i++) s.row[i].speedup = (geodec_interval){2, 2, 2};
+    for (int64_t i = 0; i < s.n; i++) s.row[i].speedup = (geodec_estimate){2, 2, 2};
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
     cr_assert(r.speedup.value > 1 && isnan(r.speedup.low) && isnan(r.speedup.high));
     cr_assert(!isnan(r.acceptance.low) && !geodec_readiness_conditions(&r).faster);
