@@ -42,13 +42,8 @@ const geodec_kind geodec_christoffel_kind = {
     .minor = 0,
     .tool = "geodec-christoffel",
     .purpose = "Christoffel symbols of the metric field, with their self-tests",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
     .shards = "M,C",
-    .extents = extents,
-    .n_extents = 3,
 };
 
 geodec_christoffel_options geodec_christoffel_defaults(void)

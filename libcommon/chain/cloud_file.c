@@ -102,12 +102,7 @@ const geodec_kind geodec_cloud_kind = {
     .minor = 1,
     .tool = "geodec-cloud",
     .purpose = "hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES(fields, attrs, extents),
     .rows = {"T", sizeof(geodec_cloud_subset), offsetof(geodec_cloud, made.subset), true},
 };
 

@@ -73,12 +73,7 @@ const geodec_kind geodec_coverage_kind = {
     .minor = 3,
     .tool = "geodec-coverage",
     .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 3,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a, geodec_err *err)

@@ -52,13 +52,8 @@ const geodec_kind geodec_geodesics_kind = {
     .minor = 0,
     .tool = "geodec-geodesic",
     .purpose = "geodesics of the smooth field from points of the cloud",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
     .shards = "P",
-    .extents = extents,
-    .n_extents = 3,
 };
 
 void geodec_geodesics_clear(geodec_geodesics *g)

@@ -108,12 +108,7 @@ const geodec_kind geodec_metric_kind = {
     .minor = 2,
     .tool = "geodec-metric",
     .purpose = "metrics at points, the width of the smooth field through them, and what kind of metric it is",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 4,
+    GEODEC_TABLES(fields, attrs, extents),
     .put = put,
 };
 

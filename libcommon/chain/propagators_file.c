@@ -108,14 +108,9 @@ const geodec_kind geodec_propagators_kind = {
     .minor = 1,
     .tool = "geodec-propagate",
     .purpose = "linear propagators along geodesics",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
     .shards = "P,C",
     .derive = derive,
-    .extents = extents,
-    .n_extents = 5,
     .rows = {"P", sizeof(geodec_propagate_report), offsetof(geodec_propagators, report), false},
 };
 

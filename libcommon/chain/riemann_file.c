@@ -72,14 +72,9 @@ const geodec_kind geodec_riemann_kind = {
     .minor = 0,
     .tool = "geodec-riemann",
     .purpose = "curvature of the smooth field",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
     .shards = "Q",
     .derive = derive,
-    .extents = extents,
-    .n_extents = 2,
     .rows = {"Q", sizeof(geodec_curvature_invariants), offsetof(geodec_riemann, inv), false},
 };
 

@@ -119,12 +119,7 @@ const geodec_kind geodec_validity_kind = {
     .minor = 3,
     .tool = "geodec-validity",
     .purpose = "how far the linear propagators are valid",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 5,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,

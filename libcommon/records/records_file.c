@@ -83,12 +83,7 @@ const geodec_kind geodec_records_kind = {
     .minor = 1,
     .tool = "geodec-records",
     .purpose = "compressed trajectory records",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 7,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
