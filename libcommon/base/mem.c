@@ -1,5 +1,7 @@
 #include "base/mem.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,4 +71,21 @@ char *geodec_mem_strdup(const char *s)
     char *p = geodec_mem_new((int64_t)n, 1);
     if (p) memcpy(p, s, n);
     return p;
+}
+
+geodec_status geodec_mem_print(char **out, geodec_err *err, const char *fmt, ...)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, fmt, args);
+    GEODEC_NEW(text, (int64_t)n + 1);
+    (void)vsnprintf(text, (size_t)n + 1, fmt, again);
+    *out = text;
+done:
+    va_end(args);
+    va_end(again);
+    return st;
 }

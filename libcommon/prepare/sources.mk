@@ -2,5 +2,4 @@ prepare_SRCS := \
   plan.c \
   record.c \
   store.c \
-  trial.c \
-  work.c
+  trial.c

@@ -1,10 +1,8 @@
 records_SRCS := \
   compress.c \
   lookup.c \
-  lookup_choose.c \
   lookup_pack.c \
   lookup_scan.c \
   lookup_scan_avx2.c \
   lookup_scan_avx512.c \
-  records.c \
-  records_file.c
+  records.c
