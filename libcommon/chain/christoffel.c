@@ -151,12 +151,9 @@ geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, 
     const int64_t controls = o->control < points ? o->control : points;
     job j = {.s = s, .other = o->other ? o->other : s, .x = x + c.first * c.n, .c = &c};
     if (o->table) j.table = o->table + c.first * c.n * c.n * c.n;
-    GEODEC_NEW(c.gamma, c.points * c.n * c.n * c.n);
-    GEODEC_NEW(c.largest, c.points);
-    GEODEC_NEW(c.residual, c.points);
-    GEODEC_NEW(c.asymmetry, c.points);
-    GEODEC_NEW(c.control_index, controls);
-    GEODEC_NEW(c.control_gap, controls);
+    c.control = controls; /* at most */
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_christoffel_kind, &c, err));
+    c.control = 0;
     for (int64_t i = 0; i < controls; i++) {
         const int64_t p = i * points / controls;
         if (p >= c.first && p < end) c.control_index[c.control++] = (int32_t)p;

@@ -374,19 +374,7 @@ static geodec_status reserve(const geodec_coverage_options *o, int64_t points, g
     c->sizes = o->n_sizes ? o->n_sizes : 1;
     c->shares = o->n_shares;
     c->n_eps = o->n_eps;
-    const int64_t LS = c->sizes * c->shares, LSE = LS * c->n_eps;
-    GEODEC_NEW(c->size, c->sizes);
-    GEODEC_NEW(c->share, c->shares);
-    GEODEC_NEW(c->eps, c->n_eps);
-    GEODEC_NEW(c->cached, LS);
-    double **by_share[] = {&c->distance,       &c->recall,        &c->closed_form,
-                           &c->leaky_distance, &c->null_distance, &c->second_distance};
-    double **by_eps[] = {&c->hit,     &c->hit_p10, &c->hit_p90,     &c->leaky,     &c->null_mean,
-                         &c->null_sd, &c->z,       &c->second_mean, &c->second_sd, &c->second_z};
-    double **by_trend[] = {&c->trend, &c->null_trend, &c->trend_se};
-    for (size_t i = 0; i < sizeof by_share / sizeof *by_share; i++) GEODEC_NEW(*by_share[i], LS);
-    for (size_t i = 0; i < sizeof by_eps / sizeof *by_eps; i++) GEODEC_NEW(*by_eps[i], LSE);
-    for (size_t i = 0; i < sizeof by_trend / sizeof *by_trend; i++) GEODEC_NEW(*by_trend[i], c->shares);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_coverage_kind, c, err));
     for (int64_t i = 0; i < c->sizes; i++) c->size[i] = o->n_sizes ? o->size[i] : points;
     memcpy(c->share, o->share, (size_t)c->shares * sizeof *c->share);
     memcpy(c->eps, o->eps, (size_t)c->n_eps * sizeof *c->eps);

@@ -18,28 +18,6 @@ geodec_geodesics_options geodec_geodesics_defaults(void)
         .paths = 64, .velocity = GEODEC_VELOCITY_SEQUENCE, .path = geodec_geodesic_defaults(), .control = 4, .seed = 1};
 }
 
-void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end)
-{
-    const size_t row = (size_t)(g->nodes * g->n) * sizeof *g->x, nodes = (size_t)g->nodes * sizeof *g->speed2;
-    const struct {
-        void *data;
-        size_t size;
-    } all[] = {{g->x, row},
-               {g->v, row},
-               {g->speed2, nodes},
-               {g->drift, sizeof *g->drift},
-               {g->status, sizeof *g->status},
-               {g->good, sizeof *g->good},
-               {g->point, sizeof *g->point},
-               {g->next, sizeof *g->next},
-               {g->activation_row, sizeof *g->activation_row},
-               {g->next_row, sizeof *g->next_row}};
-    g->paths = end - first;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].data)
-            memmove(all[i].data, (char *)all[i].data + (size_t)first * all[i].size, (size_t)g->paths * all[i].size);
-}
-
 /* ---- starts ----------------------------------------------------------------------------------------------------- */
 
 static int compare_keys(int64_t sequence_a, int64_t position_a, int64_t sequence_b, int64_t position_b)
@@ -86,8 +64,7 @@ static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics
     if (all < 1) GEODEC_THROW(GEODEC_RANGE, "no starts are given");
     GEODEC_TRY(geodec_shard_range(o->shard, all, first, &end, err));
     g->paths = end - *first;
-    GEODEC_NEW(g->point, g->paths);
-    GEODEC_NEW(g->next, g->paths);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_geodesics_kind, g, err));
     GEODEC_NEW(d2, g->paths);
     GEODEC_TRY(geodec_knn_search(m->points, m->n, m->point, g->paths, o->x0 + *first * m->n, 1, g->point, d2, NULL,
                                  NULL, err));
@@ -125,8 +102,7 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("geodesic starts", 0), count, all, chosen, err));
     GEODEC_TRY(geodec_shard_range(o->shard, all, first, &end, err));
     g->paths = end - *first;
-    GEODEC_NEW(g->point, g->paths);
-    GEODEC_NEW(g->next, g->paths);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_geodesics_kind, g, err));
     for (int64_t p = 0; p < g->paths; p++) {
         g->point[p] = (int32_t)able[chosen[*first + p]];
         g->next[p] = next[g->point[p]];
@@ -143,8 +119,6 @@ static geodec_status rows_of(const geodec_artifact *file, geodec_geodesics *g, g
     geodec_status st = GEODEC_OK;
     int32_t *row = NULL;
     GEODEC_TRY(geodec_artifact_read(file, "/activation_row", &row, err));
-    GEODEC_NEW(g->activation_row, g->paths);
-    GEODEC_NEW(g->next_row, g->paths);
     for (int64_t p = 0; p < g->paths; p++) {
         g->activation_row[p] = row[g->point[p]];
         g->next_row[p] = g->next[p] >= 0 ? row[g->next[p]] : -1;
@@ -254,7 +228,8 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_geodesics g = {.n = metric->n, .velocity = o->velocity, .options = o->path, .dl = o->path.dl};
+    geodec_geodesics g = {
+        .nodes = o->path.steps + 1, .n = metric->n, .velocity = o->velocity, .options = o->path, .dl = o->path.dl};
     double *start = NULL;
     geodec_path_report *report = NULL;
     hull h = {.metric = metric};
@@ -264,14 +239,7 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
                      (long long)o->path.steps, (long long)o->control);
     GEODEC_TRY(choose_starts(metric, metric_file, o, &g, &first, err));
     GEODEC_TRY(rows_of(metric_file, &g, err));
-    g.nodes = o->path.steps + 1;
-    const int64_t P = g.paths, S = g.nodes, n = g.n;
-    GEODEC_NEW(g.x, P * S * n);
-    GEODEC_NEW(g.v, P * S * n);
-    GEODEC_NEW(g.speed2, P * S);
-    GEODEC_NEW(g.drift, P);
-    GEODEC_NEW(g.status, P);
-    GEODEC_NEW(g.good, P);
+    const int64_t P = g.paths, n = g.n;
     GEODEC_NEW(report, P);
     GEODEC_NEW(start, 2 * P * n);
     GEODEC_TRY(initial_states(metric, s, o, &g, first, start, start + P * n, err));

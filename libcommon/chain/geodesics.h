@@ -65,8 +65,6 @@ GEODEC_API geodec_status geodec_geodesics_compute(const geodec_metric *metric, c
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_geodesics_clear(geodec_geodesics *g);
-/* Keeps paths first .. end-1 alone; the attributes stay. */
-GEODEC_API void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end);
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;

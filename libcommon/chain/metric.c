@@ -1,5 +1,6 @@
 #include "chain/metric_internal.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
@@ -147,13 +148,8 @@ geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool m
     double *nearest = NULL;
     const int64_t points = m->points, n = m->n, k = m->k;
     GEODEC_TRY(fits_memory(points, n, k, matrices, err));
-    GEODEC_NEW(m->point, points * n);
-    GEODEC_NEW(m->knn_index, points * k);
-    GEODEC_NEW(m->knn_distance, points * k);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_metric_kind, m, err));
     if (matrices) GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
-    GEODEC_NEW(m->condition, points);
-    GEODEC_NEW(m->shrinkage, points);
-    GEODEC_NEW(m->clipped, points);
     GEODEC_NEW(nearest, points);
     memcpy(m->point, point, (size_t)(points * n) * sizeof *point);
     GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m->knn_index, m->knn_distance, pool, hooks, err));

@@ -127,7 +127,7 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     GEODEC_TRY(geodec_shard_range(o->shard, g->paths, &first, &end, err));
     GEODEC_NEW(p.control_path, o->control);
     choose_controls(g, o->rule != NULL, &p, o->control, first, end);
-    geodec_geodesics_keep(paths, first, end);
+    geodec_artifact_keep(&geodec_geodesics_kind, paths, "P", first, end);
     const int64_t P = g->paths;
     GEODEC_NEW(p.phi, P * S * nn);
     GEODEC_NEW(p.singular, P * n);

@@ -62,17 +62,6 @@ done:
     return st;
 }
 
-/* Points first .. end-1 alone. */
-static void keep_slice(geodec_riemann *c, int64_t first, int64_t end)
-{
-    c->points = end - first;
-    const size_t count = (size_t)c->points;
-    memmove(c->x, c->x + first * c->n, count * (size_t)c->n * sizeof *c->x);
-    memmove(c->place, c->place + first, count * sizeof *c->place);
-    memmove(c->index, c->index + first, count * sizeof *c->index);
-    memmove(c->partner, c->partner + first, count * sizeof *c->partner);
-}
-
 /* ---- controls --------------------------------------------------------------------------------------------------- */
 
 static geodec_status sphere_control(int32_t n, uint64_t seed, double *worst, geodec_err *err)
@@ -131,7 +120,8 @@ done:
 
 /* ---- stage ------------------------------------------------------------------------------------------------------ */
 
-double geodec__riemann_median(int64_t points, double *scalar, const uint8_t *place, int where)
+/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
+static double median_at(int64_t points, double *scalar, const uint8_t *place, int where)
 {
     int64_t count = 0;
     for (int64_t q = 0; q < points; q++)
@@ -147,7 +137,7 @@ static geodec_status summarise(geodec_riemann *c, geodec_err *err)
     GEODEC_NEW(sorted, c->points);
     for (int where = 0; where < GEODEC_PLACES; where++) {
         for (int64_t q = 0; q < c->points; q++) sorted[q] = c->inv[q].scalar;
-        c->median_abs_scalar[where] = geodec__riemann_median(c->points, sorted, c->place, where);
+        c->median_abs_scalar[where] = median_at(c->points, sorted, c->place, where);
     }
     for (int64_t q = 0; q < c->points; q++) {
         const geodec_curvature_check *k = &c->inv[q].check;
@@ -176,7 +166,7 @@ geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_s
                      (long long)metric->n);
     GEODEC_TRY(choose_points(metric, paths, o, &c, err));
     GEODEC_TRY(geodec_shard_range(o->shard, c.points, &first, &end, err));
-    keep_slice(&c, first, end);
+    geodec_artifact_keep(&geodec_riemann_kind, &c, "Q", first, end);
     const int64_t n2 = c.n * c.n;
     GEODEC_NEW(c.inv, c.points);
     GEODEC_NEW(c.ricci, c.points * n2);
@@ -246,7 +236,7 @@ static geodec_status derive(geodec_merge *whole, const char *attr, double *value
     GEODEC_TRY(geodec_merge_dim(whole, "Q", &points, err));
     GEODEC_TRY(geodec_merge_read(whole, "/scalar", &scalar, err));
     GEODEC_TRY(geodec_merge_read(whole, "/place", &place, err));
-    *value = geodec__riemann_median(points, scalar, place, where);
+    *value = median_at(points, scalar, place, where);
 done:
     geodec_mem_free(scalar);
     geodec_mem_free(place);

@@ -191,7 +191,9 @@ static geodec_status gather_factors(maker *m, geodec_err *err)
     const int64_t count = r->waypoints - 1, room = count * r->n * r->n;
     for (int64_t i = 0; i < r->records; i++)
         r->offset[i + 1] = r->offset[i] + geodec_compress_factors_size(r->n, count, r->rank[i], r->full[i]);
-    GEODEC_NEW(r->factor, r->offset[r->records]);
+    r->factors = r->offset[r->records];
+    geodec_mem_free(r->factor); /* empty so far */
+    GEODEC_NEW(r->factor, r->factors);
     for (int64_t i = 0; i < r->records; i++)
         memcpy(r->factor + r->offset[i], m->packed + i * room,
                (size_t)(r->offset[i + 1] - r->offset[i]) * sizeof *r->factor);
@@ -273,36 +275,6 @@ done:
     return st;
 }
 
-static geodec_status reserve(maker *m, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_records *r = m->r;
-    const int64_t R = r->records, n = r->n, S = m->p->paths.nodes;
-    GEODEC_NEW(r->q, R * n);
-    GEODEC_NEW(r->g, R * (n * (n + 1) / 2));
-    GEODEC_NEW(r->v0, R * n);
-    GEODEC_NEW(r->x, R * S * n); /* the smallest stride needs all nodes */
-    GEODEC_NEW(r->v, R * S * n);
-    GEODEC_NEW(r->x_scale, R);
-    GEODEC_NEW(r->v_scale, R);
-    GEODEC_NEW(r->x_error, R);
-    GEODEC_NEW(r->rank, R);
-    GEODEC_NEW(r->full, R);
-    GEODEC_NEW(r->offset, R + 1);
-    GEODEC_NEW(r->phi_error, R);
-    GEODEC_NEW(r->naive_error, R);
-    GEODEC_NEW(r->rank_error, R * n);
-    GEODEC_NEW(r->rank_naive, R * n);
-    GEODEC_NEW(r->rho, R);
-    GEODEC_NEW(r->rho_censored, R);
-    GEODEC_NEW(r->rho_error, R);
-    GEODEC_NEW(r->activation_row, R);
-    GEODEC_NEW(r->logit_row, R);
-    GEODEC_NEW(m->gap, R);
-done:
-    return st;
-}
-
 geodec_status geodec_records_compute(const geodec_propagators *p, const geodec_space *s,
                                      const geodec_artifact *activations, const geodec_records_options *o,
                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_records *out, geodec_err *err)
@@ -325,7 +297,12 @@ geodec_status geodec_records_compute(const geodec_propagators *p, const geodec_s
     if (r.records == 0)
         GEODEC_THROW(GEODEC_SCARCE, "none of the %lld paths is sound; records need at least 1",
                      (long long)paths->paths);
-    GEODEC_TRY(reserve(&m, err));
+    r.waypoints = paths->nodes; /* the smallest stride needs all */
+    r.packed = r.n * (r.n + 1) / 2;
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_records_kind, &r, err));
+    GEODEC_NEW(r.rank_error, r.records * r.n);
+    GEODEC_NEW(r.rank_naive, r.records * r.n);
+    GEODEC_NEW(m.gap, r.records);
     for (int64_t i = 0; i < r.records; i++) r.activation_row[i] = paths->activation_row[m.path[i]];
     GEODEC_TRY(choose_stride(&m, pool, hooks, err));
     GEODEC_NEW(m.packed, r.records * (r.waypoints - 1) * r.n * r.n);
