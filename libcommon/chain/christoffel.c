@@ -163,9 +163,8 @@ geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, 
     c.worst_residual = max_abs(c.points, c.residual);
     c.worst_gap = max_abs(c.control, c.control_gap);
     *out = c;
-    memset(&c, 0, sizeof c);
 done:
-    geodec_christoffel_clear(&c);
+    if (st != GEODEC_OK) geodec_christoffel_clear(&c);
     return st;
 }
 

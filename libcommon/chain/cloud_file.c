@@ -118,9 +118,8 @@ geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geo
     GEODEC_NEW(c.cloud_row, c.points);
     for (int64_t i = 0; i < c.points; i++) c.cloud_row[i] = (int32_t)i;
     *out = c;
-    memset(&c, 0, sizeof c);
 done:
-    geodec_cloud_clear(&c);
+    if (st != GEODEC_OK) geodec_cloud_clear(&c);
     return st;
 }
 

@@ -448,9 +448,8 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
     fit_trend(&c, c.distance, c.trend, c.trend_se);
     fit_trend(&c, c.null_distance, c.null_trend, NULL);
     *out = c;
-    c = (geodec_coverage){0};
 done:
-    geodec_coverage_clear(&c);
+    if (st != GEODEC_OK) geodec_coverage_clear(&c);
     return st;
 }
 

@@ -299,9 +299,8 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
                                 &result, 1, err));
     if (!geodec_sweep_partial(o->sweep)) mean_of_splits(e.figures, o->repeats, &t);
     *out = t;
-    t = (geodec_coverage_task){0};
 done:
-    geodec_coverage_task_clear(&t);
+    if (st != GEODEC_OK) geodec_coverage_task_clear(&t);
     geodec_mem_free(known);
     geodec_mem_free(e.order);
     geodec_mem_free(e.figures);

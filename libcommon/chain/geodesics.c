@@ -261,9 +261,8 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
     }
     GEODEC_TRY(refine(s, o->control - first, pool, hooks, start, start + P * n, &g, err));
     *out = g;
-    g = (geodec_geodesics){0};
 done:
-    geodec_geodesics_clear(&g);
+    if (st != GEODEC_OK) geodec_geodesics_clear(&g);
     geodec_mem_free(start);
     geodec_mem_free(report);
     return st;
@@ -366,9 +365,8 @@ geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *
     g.options.steps = g.nodes - 1;
     g.options.dl = g.dl;
     *out = g;
-    g = (geodec_geodesics){0};
 done:
-    geodec_geodesics_clear(&g);
+    if (st != GEODEC_OK) geodec_geodesics_clear(&g);
     return st;
 }
 

@@ -175,9 +175,8 @@ geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, 
     slab all = {&m, 0, m.log_g};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &all, err));
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 
@@ -203,9 +202,8 @@ geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *p
         if (sink) GEODEC_TRY(sink(ctx, p, count, log_g, err));
     }
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     geodec_mem_free(log_g);
     return st;
 }

@@ -208,9 +208,8 @@ geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric 
     m.options.k = m.k;
     m.options.sigma = m.sigma;
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 
@@ -261,9 +260,8 @@ geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, g
     GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
     GEODEC_TRY(geodec_metric_read_matrices(a, &m, err));
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 

@@ -116,9 +116,8 @@ geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t point
     GEODEC_TRY(geodec__metric_begin(&m, point, true, pool, hooks, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "metric of point", points, log_point, &(log_job){&m, g}, err));
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 

@@ -149,9 +149,8 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     p.paths = *paths;
     *paths = (geodec_geodesics){0};
     *out = p;
-    p = (geodec_propagators){0};
 done:
-    geodec_propagators_clear(&p);
+    if (st != GEODEC_OK) geodec_propagators_clear(&p);
     return st;
 }
 
@@ -306,8 +305,7 @@ geodec_status geodec_propagators_read(const geodec_artifact *a, geodec_propagato
     p.paths.options.steps = p.paths.nodes - 1;
     p.paths.options.dl = p.paths.dl;
     *out = p;
-    p = (geodec_propagators){0};
 done:
-    geodec_propagators_clear(&p);
+    if (st != GEODEC_OK) geodec_propagators_clear(&p);
     return st;
 }

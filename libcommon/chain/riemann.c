@@ -176,9 +176,8 @@ geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_s
     GEODEC_TRY(sphere_control(s->n, o->seed, &c.sphere_error, err));
     GEODEC_TRY(differences_control(s, &c, CONTROL_POINTS - first, &c.differences_gap, err));
     *out = c;
-    c = (geodec_riemann){0};
 done:
-    geodec_riemann_clear(&c);
+    if (st != GEODEC_OK) geodec_riemann_clear(&c);
     return st;
 }
 

@@ -117,9 +117,8 @@ geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_act
     }
     s.rms_step = s.known ? sqrt(sum / (double)s.known) : 0;
     *out = s;
-    s = (geodec_successors){0};
 done:
-    geodec_successors_clear(&s);
+    if (st != GEODEC_OK) geodec_successors_clear(&s);
     geodec_mem_free(x);
     geodec_mem_free(y);
     geodec_mem_free(row);

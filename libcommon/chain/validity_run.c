@@ -39,28 +39,14 @@ static geodec_status reference_task(void *ctx, int64_t i, geodec_err *err)
     geodec_status st = GEODEC_OK;
     run *r = ctx;
     geodec_validity *v = r->v;
-    const int64_t n = v->n, T = r->o->path.steps, P = v->perturbations;
-    double *block = NULL;
-    geodec_path_report path;
-    geodec_propagate_report report;
-    GEODEC_NEW(block, (T + 1) * n * (n + 2));
-    double *xs = block, *vs = xs + (T + 1) * n, *phi = vs + (T + 1) * n;
-    GEODEC_TRY(geodec_geodesic_path(r->s, &r->o->path, v->x0 + i * n, v->v0 + i * n, xs, vs, NULL, &path, err));
-    v->status[i] = (uint8_t)path.status;
-    memcpy(v->x_T + i * n, xs + T * n, (size_t)n * sizeof *xs);
-    if (path.status != GEODEC_PATH_NONFINITE) {
-        GEODEC_TRY(geodec_propagate_path(r->s, &r->o->propagate, T, r->o->path.dl, T, xs, vs, phi, NULL, &report, err));
-        if (report.broken)
-            v->status[i] = GEODEC_PATH_NONFINITE;
-        else
-            memcpy(v->phi + i * n * n, phi + T * n * n, (size_t)(n * n) * sizeof *phi);
-    }
+    const int64_t n = v->n, P = v->perturbations;
+    GEODEC_TRY(geodec__validity_reference(r->s, r->o, v->x0 + i * n, v->v0 + i * n, v->x_T + i * n, v->phi + i * n * n,
+                                          &v->status[i], err));
     for (int64_t p = 0; r->u && p < P; p++) {
         const uint64_t stream = geodec_rng_id("validity direction", (uint64_t)(i * P + p));
         GEODEC_TRY(geodec_validity_direction(r->s, v->x0 + i * n, r->seed, stream, r->u + (i * P + p) * n, err));
     }
 done:
-    geodec_mem_free(block);
     return st;
 }
 
@@ -96,15 +82,7 @@ static geodec_status given_task(void *ctx, int64_t task, geodec_err *err)
     return one_error(r, task / per_start, r->delta0 + task * r->v->n, &r->all[task], err);
 }
 
-/* All starts at g-length eps into at_eps. */
-static geodec_status errors_at(run *r, double eps, geodec_err *err)
-{
-    r->eps = eps;
-    return geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * r->v->perturbations, scaled_task, r,
-                             err);
-}
-
-/* The same for an eps of the grid, which a sweep may divide. */
+/* All starts at g-length eps of the grid into at_eps. A sweep may divide them. */
 static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
 {
     const int64_t P = r->v->perturbations;
@@ -139,7 +117,8 @@ static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *er
     double sum = 0;
     int64_t count = 0, broken = 0;
     if (r->n_nodes == NODES_MAX) GEODEC_THROW(GEODEC_NOCONV, "a validity radius does not settle");
-    GEODEC_TRY(errors_at(r, eps, err));
+    r->eps = eps;
+    GEODEC_TRY(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * P, scaled_task, r, err));
     double *of_start = r->node_of_start + r->n_nodes * r->v->starts;
     for (int64_t i = 0; i < r->v->starts; i++) {
         of_start[i] = mean_of_start(r, i, r->at_eps + i * P, &broken);
@@ -221,9 +200,8 @@ static geodec_status lengths_make(const run *r, lengths *out, geodec_err *err)
         }
     }
     *out = l;
-    l = (lengths){0};
 done:
-    lengths_clear(&l);
+    if (st != GEODEC_OK) lengths_clear(&l);
     return st;
 }
 

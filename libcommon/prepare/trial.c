@@ -60,9 +60,8 @@ geodec_status geodec_trial_prompts(const geodec_model *m, uint64_t seed, geodec_
     if (geodec_tokenizer_bos(geodec_model_tokenizer(m)) >= 0 && length >= 2)
         GEODEC_TRY(geodec_sample_run(m, &o, take, &p, pool, NULL, err));
     *out = p;
-    p = (geodec_prompts){0};
 done:
-    geodec_prompts_free(&p);
+    if (st != GEODEC_OK) geodec_prompts_free(&p);
     return st;
 }
 

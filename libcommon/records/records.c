@@ -508,8 +508,7 @@ geodec_status geodec_records_read(const geodec_artifact *a, geodec_records *out,
     GEODEC_TRY(geodec_artifact_load(a, &r, err));
     GEODEC_TRY(check_sizes(&r, geodec_artifact_path(a), err));
     *out = r;
-    r = (geodec_records){0};
 done:
-    geodec_records_clear(&r);
+    if (st != GEODEC_OK) geodec_records_clear(&r);
     return st;
 }
