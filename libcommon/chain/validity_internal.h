@@ -1,8 +1,8 @@
-/* Internal to validity*.c. */
+/* Internal: shared by the files of the validity experiment. */
 #ifndef GEODEC_CHAIN_VALIDITY_INTERNAL_H
 #define GEODEC_CHAIN_VALIDITY_INTERNAL_H
 
-#include "base/err.h"
+#include "chain/validity.h"
 
 /* Mean error at g-length eps; infinity when a path breaks down. */
 typedef geodec_status (*geodec__mean_error_fn)(void *ctx, double eps, double *mean, geodec_err *err);

@@ -109,6 +109,19 @@ done:
     return st;
 }
 
+geodec_status geodec__export_plan_sum(const geodec__plan *p, geodec_export_summary *sum, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (p->tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
+    if (p->rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
+    sum->rows = p->rows;
+    sum->sequences = p->sequences;
+    sum->documents = p->documents;
+    sum->tokens = p->tokens;
+done:
+    return st;
+}
+
 /* A number that ends at `end`; -1 when it is none. */
 static int64_t number(const char *text, char end, const char **next)
 {

@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+/* Room for `room` tokens, whose old ones are not kept. */
+static geodec_status reserve(int32_t **token, int64_t *capacity, int64_t room, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (room <= *capacity) goto done;
+    geodec_mem_free(*token);
+    *capacity = 0;
+    GEODEC_NEW(*token, room);
+    *capacity = room;
+done:
+    return st;
+}
+
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
 struct geodec_export_text_source {
@@ -40,14 +53,7 @@ static geodec_status next_document(void *ctx, const int32_t **token, int64_t *n,
     *n = -1;
     if (s->next == s->documents->n) goto done;
     const geodec_document *d = &s->documents->item[s->next++];
-    const int64_t room = d->end - d->begin + 2;
-    if (room > s->capacity) {
-        geodec_mem_free(s->token);
-        s->token = NULL;
-        s->capacity = 0;
-        GEODEC_NEW(s->token, room);
-        s->capacity = room;
-    }
+    GEODEC_TRY(reserve(&s->token, &s->capacity, d->end - d->begin + 2, err));
     GEODEC_TRY(geodec_tokenizer_encode(s->t, s->documents->text + d->begin, (size_t)(d->end - d->begin), true, s->token,
                                        n, err));
     *token = s->token;
@@ -78,15 +84,13 @@ geodec_status geodec_export_token_source_create(const char *name, const char *te
     geodec_status st = GEODEC_OK;
     geodec_export_token_source *s = NULL;
     GEODEC_NEW(s, 1);
-    s->name = geodec_mem_strdup(name);
-    if (!s->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file name");
+    GEODEC_TRY(geodec_mem_print(&s->name, err, "%s", name));
     s->text = text;
     s->n = n;
     s->n_vocab = n_vocab;
     *out = s;
-    s = NULL;
 done:
-    geodec_export_token_source_destroy(s);
+    if (st != GEODEC_OK) geodec_export_token_source_destroy(s);
     return st;
 }
 
@@ -119,16 +123,9 @@ static geodec_status next_line(void *ctx, const int32_t **token, int64_t *n, geo
     while (s->at < s->n) {
         const char *newline = memchr(s->text + s->at, '\n', s->n - s->at);
         const size_t end = newline ? (size_t)(newline - s->text) : s->n;
-        const int64_t room = (int64_t)(end - s->at) / 2 + 1;
         int64_t count = 0;
         s->line++;
-        if (room > s->capacity) {
-            geodec_mem_free(s->token);
-            s->token = NULL;
-            s->capacity = 0;
-            GEODEC_NEW(s->token, room);
-            s->capacity = room;
-        }
+        GEODEC_TRY(reserve(&s->token, &s->capacity, (int64_t)(end - s->at) / 2 + 1, err));
         for (size_t at = s->at; at < end;) {
             if (s->text[at] == ' ' || s->text[at] == '\r') {
                 at++;
