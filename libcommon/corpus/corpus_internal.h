@@ -160,10 +160,8 @@ void geodec__story(geodec__gen *g);
 #define NUM(letter) g->number[(letter) - 'a']
 
 typedef void (*geodec__plot)(geodec__gen *g);
-/* Plots start after the opening, in which A (a child) was named, and end before the closing lines. */
+/* Plots start after the opening, in which A (a child) was named, and end before the closing lines. NULL ends a list. */
 extern const geodec__plot geodec__plots_things[], geodec__plots_people[], geodec__plots_world[], geodec__plots_play[];
-extern const int geodec__plots_things_count, geodec__plots_people_count, geodec__plots_world_count,
-    geodec__plots_play_count;
 
 /* Scenes shared by plots. */
 void geodec__scene_friend(geodec__gen *g);  /* brings in B, a child, where A is */
@@ -171,5 +169,21 @@ void geodec__scene_weather(geodec__gen *g); /* weather of the day, one sentence 
 void geodec__scene_sight(geodec__gen *g);   /* something seen on the way */
 void geodec__scene_start(geodec__gen *g);   /* how things look at the beginning */
 void geodec__scene(geodec__gen *g);         /* sometimes: something seen, heard, said or thought between two steps */
+
+/* Counts by 64-bit keys: a hash table with open addressing. */
+typedef struct geodec__count {
+    uint64_t key; /* 0 = empty */
+    uint32_t count, distinct;
+} geodec__count;
+typedef struct geodec__counts {
+    geodec__count *e; /* [room], a power of two */
+    int64_t room, used;
+} geodec__counts;
+/* Makes room for `more` new keys. */
+geodec_status geodec__counts_reserve(geodec__counts *t, int64_t more, geodec_err *err) GEODEC_MUST_USE;
+/* The entry of a key that is not 0, empty when the table does not have it; the table is not full. */
+geodec__count *geodec__counts_find(const geodec__counts *t, uint64_t key);
+/* The same, and the key is in the table afterwards. */
+geodec__count *geodec__counts_add(geodec__counts *t, uint64_t key);
 
 #endif

@@ -265,8 +265,6 @@ static const geodec__macro_entry macros[] = {
     {"looked", "[looked|searched|peeked|checked|hunted|felt around|dug]"},
     {"loudly", "[with a loud noise|with a bump|with a splash|with a crash|with a thud|with a clatter|with a snap]"},
     {"gently", "[gently|carefully|slowly|softly|quietly|with both hands|very slowly]"},
-    {"liked", "[liked|loved|wanted|hoped|dreamed]"},
-    {"gave", "[gave|handed|passed|brought]"},
     {"smiled", "[smiled|laughed|clapped {his A} hands|jumped for joy|grinned|danced around|cheered|sang a little "
                "song|whistled|laughed until {he A} cried|threw {his A} [hat|cap] into the air]"},
     {"good", "[good|great|wonderful|clever|fine|lovely|perfect|splendid|funny]"},
@@ -282,7 +280,6 @@ static const geodec__macro_entry macros[] = {
     {"adj", "[old|big|small|little|strange|pretty|green|gray|white|brown|funny|red|long|yellow|blue|black|new|huge|odd|"
             "fine|lovely]"},
     {"adj2", "[old|tall|young|kind|fat|thin|friendly|tired|sad|merry|rich|poor|strong|busy|wise|strange]"},
-    {"adj3", "[lovely|old|empty|dark|strange|new|clean|heavy|soft|bright|dusty|golden|alive|magic|sleepy|huge]"},
     {"adj4", "[cold|quiet|wet|small|warm|green|round|peaceful|white|dry|mossy|shiny]"},
     {"adjcolor", "[red|blue|green|yellow|white|brown|purple|black|pink|orange|gray|dark blue|light green]"},
     {"adjan", "{a} [old|wooden|big|flat|small|empty|broken]"},
@@ -301,7 +298,6 @@ static const geodec__macro_entry macros[] = {
                 "snails|ants|spiders|pigs|crows]"},
     {"cloudshape", "[ship|castle|dragon|hat|whale|tree|bear|boat|house|train|cake|snake|giant|bottle|shoe|crown|"
                    "elephant|fish|pillow|wheel]"},
-    {"cloudan", "{a} {@cloudshape}"},
     {"food",
      "[apple|cookie|pear|bun|carrot|muffin|plum|pancake|strawberry|peach|sandwich|cupcake|nut|tomato|pie|banana|roll]"},
     {"foods", "[apples|cookies|pears|buns|carrots|muffins|plums|pancakes|nuts|beans|grapes|berries|potatoes|waffles]"},
@@ -358,7 +354,6 @@ static const geodec__macro_entry macros[] = {
     {"praise",
      "[you are so [kind|clever|brave|good]|well done|I am proud of you|that was very [kind|brave|clever] of you]"},
     {"thanks", "[thank you|thank you so much|oh, thank you|thanks|many thanks|a thousand thanks]"},
-    {"why", "[because|since]"},
     {"color", "[red|blue|green|yellow|white|black|brown|pink|gray]"},
     {"animaladj", "[little|small|gray|brown|tiny|white|fat|funny|sleepy|hungry|shy|pretty|clever|old]"},
     {"animaldo", "[sleeping|sitting|hopping about|looking for food|playing|hiding|singing a song|resting|eating a "

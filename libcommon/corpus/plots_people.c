@@ -203,5 +203,4 @@ static void race(geodec__gen *g)
     }
 }
 
-const geodec__plot geodec__plots_people[] = {present, quarrel, new_child, message, help, race};
-const int geodec__plots_people_count = sizeof geodec__plots_people / sizeof geodec__plots_people[0];
+const geodec__plot geodec__plots_people[] = {present, quarrel, new_child, message, help, race, NULL};

@@ -187,5 +187,4 @@ static void trip(geodec__gen *g)
          "[bag|basket|red bag|old bag].");
 }
 
-const geodec__plot geodec__plots_play[] = {hide, share, ramble, stuck, feed, trip};
-const int geodec__plots_play_count = sizeof geodec__plots_play / sizeof geodec__plots_play[0];
+const geodec__plot geodec__plots_play[] = {hide, share, ramble, stuck, feed, trip, NULL};

@@ -216,5 +216,4 @@ static void shop(geodec__gen *g)
     }
 }
 
-const geodec__plot geodec__plots_things[] = {lost, moved, trade, borrowed, treasure, shop};
-const int geodec__plots_things_count = sizeof geodec__plots_things / sizeof geodec__plots_things[0];
+const geodec__plot geodec__plots_things[] = {lost, moved, trade, borrowed, treasure, shop, NULL};

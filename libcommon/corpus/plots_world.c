@@ -235,5 +235,4 @@ static void night(geodec__gen *g)
     }
 }
 
-const geodec__plot geodec__plots_world[] = {slip, rescue, cook, build, seed, night};
-const int geodec__plots_world_count = sizeof geodec__plots_world / sizeof geodec__plots_world[0];
+const geodec__plot geodec__plots_world[] = {slip, rescue, cook, build, seed, night, NULL};

@@ -152,24 +152,18 @@ void geodec__scene_sight(geodec__gen *g)
     }
 }
 
-static const struct {
-    const geodec__plot *plots;
-    const int *n;
-} groups[] = {{geodec__plots_things, &geodec__plots_things_count},
-              {geodec__plots_people, &geodec__plots_people_count},
-              {geodec__plots_world, &geodec__plots_world_count},
-              {geodec__plots_play, &geodec__plots_play_count}};
-enum { N_GROUPS = sizeof groups / sizeof groups[0] };
+static const geodec__plot *const groups[] = {geodec__plots_things, geodec__plots_people, geodec__plots_world,
+                                             geodec__plots_play};
 
 void geodec__story(geodec__gen *g)
 {
     geodec__plot plot[GEODEC__ALTS_MAX];
     double w[GEODEC__ALTS_MAX];
     int n = 0;
-    for (int i = 0; i < N_GROUPS; i++)
-        for (int k = 0; k < *groups[i].n && n < GEODEC__ALTS_MAX; k++) {
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        for (const geodec__plot *p = groups[i]; *p && n < GEODEC__ALTS_MAX; p++) {
             w[n] = 1;
-            plot[n++] = groups[i].plots[k];
+            plot[n++] = *p;
         }
     opening(g);
     describe(g);
