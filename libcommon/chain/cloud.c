@@ -93,6 +93,12 @@ static int by_value(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
+/* Sizes of the nested subsets. */
+static void set_sizes(build *b)
+{
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) b->size[t] = b->points >> (GEODEC_CLOUD_SUBSETS - 1 - t);
+}
+
 /* Sets row, rank, points, duplicates and the subsets. */
 static geodec_status select_rows(build *b, geodec_err *err)
 {
@@ -124,9 +130,7 @@ static geodec_status select_rows(build *b, geodec_err *err)
     }
     shuffle(b->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
     for (int64_t i = 0; i < b->points; i++) b->rank[order[i]] = (int32_t)i;
-    b->size[0] = b->points / 4;
-    b->size[1] = b->points / 2;
-    b->size[2] = b->points;
+    set_sizes(b);
 done:
     geodec_mem_free(all);
     geodec_mem_free(order);
@@ -155,6 +159,18 @@ done:
     return st;
 }
 
+/* Copies the points of x [n][d], the first of them point `first`, that have a rank in low .. high-1. Returns their
+ * number. */
+static int64_t gather(const build *b, int64_t first, int64_t n, const double *x, int64_t low, int64_t high, double *out)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t rank = b->rank[first + i];
+        if (rank >= low && rank < high) memcpy(out + count++ * b->d, x + i * b->d, (size_t)b->d * sizeof *x);
+    }
+    return count;
+}
+
 /* The covariance is summed in blocks, in their order: it does not depend on which thread summed a block. */
 enum { BLOCKS = 16 };
 
@@ -181,12 +197,7 @@ static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
         GEODEC_TRY(load(b, first, n, b->wide, err));
         for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-            int64_t count = 0;
-            for (int64_t i = 0; i < n; i++) {
-                const int64_t rank = b->rank[first + i];
-                if (rank < b->size[t] && (t == 0 || rank >= b->size[t - 1]))
-                    memcpy(c->group + count++ * d, b->wide + i * d, (size_t)d * sizeof *c->group);
-            }
+            const int64_t count = gather(b, first, n, b->wide, t ? b->size[t - 1] : 0, b->size[t], c->group);
             GEODEC_TRY(geodec_pca_moments_add(&c->block[t], count, c->group, b->pool, err));
         }
     }
@@ -254,9 +265,7 @@ static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[G
     for (int64_t first = 0; first < b->points; first += SLAB)
         GEODEC_TRY(load(b, first, b->points - first < SLAB ? b->points - first : SLAB, x + first * d, err));
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS - 1; t++) {
-        int64_t count = 0;
-        for (int64_t i = 0; i < b->points; i++)
-            if (b->rank[i] < b->size[t]) memcpy(part + count++ * d, x + i * d, (size_t)d * sizeof *x);
+        const int64_t count = gather(b, 0, b->points, x, 0, b->size[t], part);
         GEODEC_TRY(geodec_pca_spectrum_rows(count, d, part, b->pool, value, err));
         k[t] = geodec_pca_pick(count - 1, value, b->o->variance);
     }
@@ -296,10 +305,7 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
                     geodec_hooks_progress(b->hooks, pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
                 GEODEC_TRY(load(b, first, n, b->wide, err));
                 for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-                    int64_t count = 0;
-                    for (int64_t i = 0; i < n; i++)
-                        if (b->rank[first + i] < b->size[t])
-                            memcpy(group + count++ * d, b->wide + i * d, (size_t)d * sizeof *group);
+                    const int64_t count = gather(b, first, n, b->wide, 0, b->size[t], group);
                     GEODEC_TRY(geodec_sketch_add(&s[t], count, group, b->pool, err));
                 }
             }
@@ -340,10 +346,10 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
                      (long long)b->points, (long long)b->d);
     if (b->points <= b->d) {
         GEODEC_TRY(components_in_memory(b, pca, k, err));
-        goto done;
+    } else {
+        GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
+        if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
     }
-    GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
-    if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
 done:
     return st;
 }
@@ -622,9 +628,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     }
     for (int64_t i = 0; i < p->points * p->k; i++)
         if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
-    b.size[0] = p->points / 4;
-    b.size[1] = p->points / 2;
-    b.size[2] = p->points;
+    set_sizes(&b);
     GEODEC_NEW(shuffled, p->points * p->k);
     GEODEC_TRY(subsets_of_points(&b, p, shuffled, s.subset, err));
     own.values = p->k;
@@ -633,13 +637,13 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
     if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a cloud needs different ones");
     GEODEC_TRY(control(&b, &own, s.control, err));
-    said.values = p->eigenvalue ? p->values : p->k;
-    said.total = p->eigenvalue ? p->total_variance : own.total;
-    for (int64_t j = 0; p->eigenvalue && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
-    if (!p->eigenvalue) said.explained = 1;
+    const bool given = p->eigenvalue != NULL;
+    said.values = given ? p->values : p->k;
+    said.total = given ? p->total_variance : own.total;
+    said.explained = given ? 0 : 1;
+    for (int64_t j = 0; given && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
     GEODEC_NEW(said.eigenvalue, said.values);
-    memcpy(said.eigenvalue, p->eigenvalue ? p->eigenvalue : own.eigenvalue,
-           (size_t)said.values * sizeof *said.eigenvalue);
+    memcpy(said.eigenvalue, given ? p->eigenvalue : own.eigenvalue, (size_t)said.values * sizeof *said.eigenvalue);
     GEODEC_NEW(said.mean, p->k);
     GEODEC_NEW(said.basis, p->k * p->k);
     for (int64_t i = 0; i < p->k; i++) said.basis[i * p->k + i] = 1;

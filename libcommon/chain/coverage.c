@@ -40,20 +40,14 @@ double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached)
 
 /* ---- one split -------------------------------------------------------------------------------------------------- */
 
-/* Results of the held-out points of one split. */
-typedef struct found {
-    int64_t queries;
-    double *distance; /* [queries] to the g-nearest cached point */
-    uint8_t *agrees;  /* [queries] the Euclid-nearest cached point is the g-nearest */
-} found;
-
 typedef struct split {
-    int64_t n, cached, queries;
+    int64_t n, cached;
     const double *cache;     /* [cached][n] */
     const double *query;     /* [queries][n] */
     const geodec_rbf *field; /* of the metric, or NULL: */
     const double *metric;    /* [queries][n][n] */
-    found *out;
+    double *distance;        /* [queries] to the g-nearest cached point */
+    uint8_t *agrees;         /* [queries] the Euclid-nearest cached point is the g-nearest */
 } split;
 
 static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
@@ -78,8 +72,8 @@ static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
         if (d2 < best) best = d2, at = c;
         if (e2 < best_euclid) best_euclid = e2, at_euclid = c;
     }
-    s->out->distance[i] = sqrt(fmax(best, 0));
-    s->out->agrees[i] = at == at_euclid;
+    s->distance[i] = sqrt(fmax(best, 0));
+    s->agrees[i] = at == at_euclid;
 done:
     geodec_mem_free(g);
     return st;
@@ -94,18 +88,23 @@ typedef struct world {
 } world;
 
 /* The split of the points given by order [points]: the first `cached` are the cache, the next ones are queries. leaky:
- * the metric of every point, or NULL. */
+ * the metric of every point, or NULL. row [E + 2]: the share within each eps, the mean distance and the share that
+ * agrees. */
 static geodec_status run_split(const world *w, const int64_t *order, int64_t cached, const geodec_metric *leaky,
-                               found *out, geodec_err *err)
+                               double *row, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = w->n, held = w->points - cached, queries = held < w->o->queries ? held : w->o->queries;
+    const int64_t n = w->n, held = w->points - cached, queries = held < w->o->queries ? held : w->o->queries,
+                  E = w->o->n_eps;
     geodec_metric m = {0};
     geodec_metric_options o = w->o->metric;
     geodec_rbf *field = NULL;
-    double *block = NULL, *metric = NULL;
-    GEODEC_NEW(block, (cached + queries) * n);
-    double *cache = block, *query = block + cached * n;
+    double *block = NULL, *metric = NULL, sum = 0;
+    uint8_t *agrees = NULL;
+    int64_t agree = 0;
+    GEODEC_NEW(block, (cached + queries) * n + queries);
+    GEODEC_NEW(agrees, queries);
+    double *query = block + cached * n, *distance = query + queries * n;
     for (int64_t i = 0; i < cached + queries; i++)
         memcpy(block + i * n, w->x + order[i] * n, (size_t)n * sizeof *block);
     if (leaky) {
@@ -114,17 +113,28 @@ static geodec_status run_split(const world *w, const int64_t *order, int64_t cac
             GEODEC_TRY(geodec_metric_at_point(leaky, order[cached + i], metric + i * n * n, err));
     } else {
         o.k = w->k;
-        GEODEC_TRY(geodec_metric_fit(cached, n, cache, &o, w->pool, NULL, &m, err));
+        GEODEC_TRY(geodec_metric_fit(cached, n, block, &o, w->pool, NULL, &m, err));
         GEODEC_TRY(geodec_metric_field(&m, &field, err));
     }
-    split s = {n, cached, queries, cache, query, field, metric, out};
-    out->queries = queries;
+    split s = {n, cached, block, query, field, metric, distance, agrees};
     GEODEC_TRY(geodec__tasks_run(w->pool, NULL, "held-out points", queries, query_task, &s, err));
+    for (int64_t e = 0; e < E; e++) {
+        int64_t hits = 0;
+        for (int64_t i = 0; i < queries; i++) hits += distance[i] <= w->o->eps[e];
+        row[e] = (double)hits / (double)queries;
+    }
+    for (int64_t i = 0; i < queries; i++) {
+        sum += distance[i];
+        agree += agrees[i];
+    }
+    row[E] = sum / (double)queries;
+    row[E + 1] = (double)agree / (double)queries;
 done:
     geodec_metric_clear(&m);
     geodec_rbf_destroy(field);
     geodec_mem_free(block);
     geodec_mem_free(metric);
+    geodec_mem_free(agrees);
     return st;
 }
 
@@ -136,16 +146,14 @@ typedef struct figures {
     double *distance, *recall;       /* [S] */
 } figures;
 
-/* The splits of one cloud, or of the clouds of one null: a task is a split, and leaves
- * the share within each eps, the mean distance and the share that agrees: [E + 2]. */
+/* The splits of one cloud, or of the clouds of one null. A task is a split. */
 typedef struct splits {
     const world *w;
     int64_t repeats;       /* of each share */
     uint64_t stream;       /* of the first cloud; keeps clouds apart */
     const int64_t *cached; /* [S] */
     int64_t *order;        /* [points] */
-    found found;
-    double *result; /* [tasks][E + 2] */
+    double *result;        /* [tasks][E + 2] */
     /* the leaky control: the metric of all points, fitted when the first split asks for it */
     bool leaks;
     geodec_metric leaky;
@@ -157,13 +165,6 @@ typedef struct splits {
     int64_t current;
 } splits;
 
-static double share_within(const found *f, double eps)
-{
-    int64_t hits = 0;
-    for (int64_t i = 0; i < f->queries; i++) hits += f->distance[i] <= eps;
-    return (double)hits / (double)f->queries;
-}
-
 static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -171,7 +172,6 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
     const int64_t S = p->w->o->n_shares, E = p->w->o->n_eps, cloud = task / (S * p->repeats),
                   split_of = task % (S * p->repeats);
     world w = *p->w;
-    double *row = p->result + task * (E + 2), distance = 0, agree = 0;
     if (p->null) {
         if (p->current != cloud) /* streams of a shuffle are numbered by the column, so they differ by more than that */
             GEODEC_TRY(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
@@ -187,15 +187,8 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
     geodec__choose_order(w.o->seed,
                          geodec_rng_id("coverage split", (p->stream + (uint64_t)cloud) * 4096 + (uint64_t)split_of),
                          w.points, p->order);
-    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL, &p->found, err));
-    const found *f = &p->found;
-    for (int64_t e = 0; e < E; e++) row[e] = share_within(f, w.o->eps[e]);
-    for (int64_t i = 0; i < f->queries; i++) {
-        distance += f->distance[i];
-        agree += f->agrees[i];
-    }
-    row[E] = distance / (double)f->queries;
-    row[E + 1] = agree / (double)f->queries;
+    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL,
+                         p->result + task * (E + 2), err));
 done:
     return st;
 }
@@ -207,8 +200,6 @@ static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geo
     const world *w = p->w;
     const int64_t E = w->o->n_eps, tasks = clouds * w->o->n_shares * p->repeats;
     GEODEC_NEW(p->order, w->points);
-    GEODEC_NEW(p->found.distance, w->o->queries);
-    GEODEC_NEW(p->found.agrees, w->o->queries);
     GEODEC_NEW(p->result, tasks * (E + 2));
     const geodec_sweep_result result = {p->result, 1, (E + 2) * (int64_t)sizeof *p->result};
     GEODEC_TRY(geodec_sweep_run(w->o->sweep, NULL, w->hooks, what, tasks, 1, split_task, p, &result, 1, err));
@@ -220,8 +211,6 @@ static void splits_clear(splits *p)
 {
     geodec_metric_clear(&p->leaky);
     geodec_mem_free(p->order);
-    geodec_mem_free(p->found.distance);
-    geodec_mem_free(p->found.agrees);
     geodec_mem_free(p->result);
     geodec_mem_free(p->x);
 }
@@ -399,20 +388,16 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     w.x = x;
     int64_t *cached = c->cached + size * S;
     for (int64_t s = 0; s < S; s++) c->closed_form[size * S + s] = geodec_coverage_closed_form(N, w.k, cached[s]);
-    figures f = {c->hit + size * S * E, c->hit_p10 + size * S * E, c->hit_p90 + size * S * E, c->distance + size * S,
-                 c->recall + size * S};
-    figures leaked = {.hit = c->leaky + size * S * E, .distance = c->leaky_distance + size * S};
+    const int64_t at = size * S, at_eps = at * E;
+    figures f = {c->hit + at_eps, c->hit_p10 + at_eps, c->hit_p90 + at_eps, c->distance + at, c->recall + at};
+    figures leaked = {.hit = c->leaky + at_eps, .distance = c->leaky_distance + at};
     const uint64_t stream = (uint64_t)size;
     GEODEC_TRY(run_cloud(&w, stream * 64, cached, false, "coverage", &f, err));
     GEODEC_TRY(run_cloud(&w, stream * 64, cached, true, "leaky control", &leaked, err));
-    const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds",   c->null_mean + size * S * E,
-                                   c->null_sd + size * S * E, c->z + size * S * E, c->null_distance + size * S};
-    const null_figures second = {w.o->second,
-                                 "surrogate clouds",
-                                 c->second_mean + size * S * E,
-                                 c->second_sd + size * S * E,
-                                 c->second_z + size * S * E,
-                                 c->second_distance + size * S};
+    const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds", c->null_mean + at_eps,
+                                   c->null_sd + at_eps,       c->z + at_eps,     c->null_distance + at};
+    const null_figures second = {w.o->second,           "surrogate clouds",   c->second_mean + at_eps,
+                                 c->second_sd + at_eps, c->second_z + at_eps, c->second_distance + at};
     GEODEC_TRY(run_null(&w, stream, cached, f.hit, &gaussian, err));
     GEODEC_TRY(run_null(&w, (uint64_t)(GEODEC_COVERAGE_SIZES + size), cached, f.hit, &second, err));
 done:
@@ -453,8 +438,6 @@ done:
     return st;
 }
 
-/* A quarter, half and all of the points; where the smallest cache of a quarter could not carry a metric, from the
- * smallest number that can, evenly in the logarithm. */
 void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count, int64_t n)
 {
     const double need = (double)((o->metric.k > 0 ? o->metric.k : n + 1) + 2) / o->share[0];
@@ -543,11 +526,6 @@ const geodec_kind geodec_coverage_kind = {
     .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
     GEODEC_TABLES(fields, attrs, extents),
 };
-
-geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a, geodec_err *err)
-{
-    return geodec_artifact_save(a, c, err);
-}
 
 void geodec_coverage_clear(geodec_coverage *c)
 {

@@ -30,7 +30,7 @@
 #include "chain/metric.h"
 #include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_coverage_kind;
+GEODEC_API extern const geodec_kind geodec_coverage_kind; /* of geodec_coverage */
 
 enum { GEODEC_COVERAGE_SHARES = 16, GEODEC_COVERAGE_EPS = 32, GEODEC_COVERAGE_SIZES = 8 };
 
@@ -77,9 +77,6 @@ GEODEC_API geodec_status geodec_coverage_compute(int64_t points, int64_t n, cons
                                                  const geodec_hooks *hooks, geodec_coverage *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_coverage_clear(geodec_coverage *c);
-/* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a,
-                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* 1 - C(N-1-k, c) / C(N-1, c), as a product of c ratios; 1 when c > N - 1 - k. 0 <= k < N, 0 <= c <= N - 1. */
 GEODEC_API double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached);

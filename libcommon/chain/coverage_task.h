@@ -48,7 +48,7 @@ GEODEC_API geodec_status geodec_coverage_task_run(int64_t points, int64_t n, con
                                                   geodec_pool *pool, const geodec_hooks *hooks,
                                                   geodec_coverage_task *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_coverage_task_clear(geodec_coverage_task *t);
-/* Adds its fields to a coverage artifact with the same shares, after geodec_coverage_write. */
+/* Adds its fields to a coverage artifact with the same shares, after geodec_artifact_save. */
 GEODEC_API geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
 

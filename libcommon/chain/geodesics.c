@@ -20,12 +20,6 @@ geodec_geodesics_options geodec_geodesics_defaults(void)
 
 /* ---- starts ----------------------------------------------------------------------------------------------------- */
 
-static int compare_keys(int64_t sequence_a, int64_t position_a, int64_t sequence_b, int64_t position_b)
-{
-    if (sequence_a != sequence_b) return sequence_a < sequence_b ? -1 : 1;
-    return position_a < position_b ? -1 : position_a > position_b;
-}
-
 /* next [points]: the point one position later in the same sequence, -1 when it is not in the cloud. Points are in text
  * order (the cloud keeps it), so it can only be the next one. */
 static geodec_status successors(const geodec_artifact *file, int64_t points, int32_t *next, geodec_err *err)
@@ -39,7 +33,7 @@ static geodec_status successors(const geodec_artifact *file, int64_t points, int
     GEODEC_TRY(geodec_artifact_read(file, "/sequence", &sequence, err));
     GEODEC_TRY(geodec_artifact_read(file, "/position", &position, err));
     for (int64_t i = 1; i < points; i++) {
-        if (compare_keys(sequence[i - 1], position[i - 1], sequence[i], position[i]) >= 0)
+        if (sequence[i - 1] == sequence[i] ? position[i - 1] >= position[i] : sequence[i - 1] > sequence[i])
             GEODEC_THROW(GEODEC_FORMAT, "%s: points are not in text order", geodec_artifact_path(file));
     }
     for (int64_t i = 0; i < points; i++) {
@@ -328,7 +322,8 @@ void geodec_geodesics_clear(geodec_geodesics *g)
     *g = (geodec_geodesics){0};
 }
 
-geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a, geodec_err *err)
+/* A copy with the figures of its paths. */
+static geodec_geodesics summed(const geodec_geodesics *g)
 {
     geodec_geodesics file = *g;
     memset(file.count, 0, sizeof file.count);
@@ -337,6 +332,12 @@ geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact 
         file.count[g->status[p] & 3]++;
         file.drift_largest = g->drift[p] > file.drift_largest ? g->drift[p] : file.drift_largest;
     }
+    return file;
+}
+
+geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a, geodec_err *err)
+{
+    const geodec_geodesics file = summed(g);
     return geodec_artifact_save(a, &file, err);
 }
 
@@ -372,17 +373,12 @@ done:
 
 void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g)
 {
-    int64_t count[4] = {0};
-    double drift = 0;
-    for (int64_t p = 0; p < g->paths; p++) {
-        count[g->status[p] & 3]++;
-        drift = g->drift[p] > drift ? g->drift[p] : drift;
-    }
+    const geodec_geodesics s = summed(g);
     geodec_hooks_log(
         hooks, GEODEC_LOG_INFO,
         "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift at most "
         "%.1e; %lld again at rtol 1e-9 agree within %.1e",
-        (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)count[GEODEC_PATH_OK],
-        (long long)count[GEODEC_PATH_NONFINITE], (long long)count[GEODEC_PATH_DRIFT],
-        (long long)count[GEODEC_PATH_LEFT_HULL], drift, (long long)g->control_paths, g->refinement_error);
+        (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)s.count[GEODEC_PATH_OK],
+        (long long)s.count[GEODEC_PATH_NONFINITE], (long long)s.count[GEODEC_PATH_DRIFT],
+        (long long)s.count[GEODEC_PATH_LEFT_HULL], s.drift_largest, (long long)g->control_paths, g->refinement_error);
 }

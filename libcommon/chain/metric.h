@@ -195,21 +195,12 @@ GEODEC_API geodec_status geodec_metric_read_tables(const geodec_artifact *a, geo
 /* Adds them. */
 GEODEC_API geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* Rows first .. first+count-1 of log_g [count][n(n+1)/2], as float64 whatever the file holds. GEODEC_NUMERIC when one
- * is not finite. */
-GEODEC_API geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
-                                                 geodec_err *err) GEODEC_MUST_USE;
 /* The field through the matrices of the file whose tables m are, slab by slab: mapped from an unnamed file in the
  * artifact's folder when they take more than `limit` bytes, in memory otherwise (rbf.h). */
 GEODEC_API geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
                                                   geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 /* A quarter of the machine's memory: the limit for fields in memory. */
 GEODEC_API int64_t geodec_metric_field_limit(void);
-/* Opens METRIC.h5 and builds the field through its matrices, whatever its kind. *file (may be NULL) gets the open
- * artifact, for provenance; the caller closes it. */
-GEODEC_API geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-
 /* Logs the medians in words, and those of the control where the metric has one. */
 GEODEC_API void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
                                   const geodec_metric_medians *control);

@@ -213,8 +213,8 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
-                                      geodec_err *err)
+/* Rows first .. first+count-1 of log_g [count][n(n+1)/2], as float64 whatever the file holds. */
+static geodec_status read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t packed;
@@ -244,7 +244,7 @@ geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metri
     double *log_g = NULL;
     GEODEC_NEW(log_g, m->points * packed);
     for (int64_t p = 0; p < m->points; p += ROWS)
-        GEODEC_TRY(geodec_metric_read_rows(a, p, m->points - p < ROWS ? m->points - p : ROWS, log_g + p * packed, err));
+        GEODEC_TRY(read_rows(a, p, m->points - p < ROWS ? m->points - p : ROWS, log_g + p * packed, err));
     geodec_mem_free(m->log_g);
     m->log_g = log_g;
     log_g = NULL;
@@ -272,7 +272,7 @@ int64_t geodec_metric_field_limit(void)
 
 static geodec_status rows_of_file(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)
 {
-    return geodec_metric_read_rows(ctx, first, count, log_g, err);
+    return read_rows(ctx, first, count, log_g, err);
 }
 
 geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
@@ -290,24 +290,6 @@ geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_me
                                       out, err));
 done:
     geodec_mem_free(folder);
-    return st;
-}
-
-geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_artifact *a = NULL;
-    geodec_metric m = {0};
-    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &a, err));
-    GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field_from(a, &m, geodec_metric_field_limit(), field, err), "%s", path);
-    if (file) {
-        *file = a;
-        a = NULL;
-    }
-done:
-    geodec_metric_clear(&m);
-    geodec_artifact_close(a);
     return st;
 }
 

@@ -256,11 +256,6 @@ const geodec_kind geodec_riemann_kind = {
     .rows = {"Q", sizeof(geodec_curvature_invariants), offsetof(geodec_riemann, inv), false},
 };
 
-geodec_status geodec_riemann_write(const geodec_riemann *c, geodec_artifact *a, geodec_err *err)
-{
-    return geodec_artifact_save(a, c, err);
-}
-
 void geodec_riemann_clear(geodec_riemann *c)
 {
     geodec_artifact_clear(&geodec_riemann_kind, c);

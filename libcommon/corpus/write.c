@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/tasks.h"
 #include "corpus/corpus.h"
 #include "corpus/corpus_internal.h"
 
@@ -12,8 +13,6 @@ typedef struct story {
     char *text;
     size_t n;
     double bits;
-    geodec_status st;
-    geodec_err err;
 } story;
 
 typedef struct batch {
@@ -21,12 +20,11 @@ typedef struct batch {
     story *list; /* [BATCH] */
 } batch;
 
-static void make(void *ctx, int64_t task, int worker)
+static geodec_status make(void *ctx, int64_t task, geodec_err *err)
 {
     const batch *b = ctx;
     story *s = &b->list[task];
-    (void)worker;
-    s->st = geodec_corpus_story(b->seed, b->first + (uint64_t)task, &s->text, &s->n, &s->bits, &s->err);
+    return geodec_corpus_story(b->seed, b->first + (uint64_t)task, &s->text, &s->n, &s->bits, err);
 }
 
 /* set: hashes of the words; the vocabulary of the generator is finite. */
@@ -86,13 +84,9 @@ geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stori
     GEODEC_NEW(b.list, BATCH);
     while (!enough) {
         int64_t n = n_stories && n_stories - s.stories < BATCH ? n_stories - s.stories : BATCH;
-        geodec_pool_run_dynamic(pool, n, make, &b);
+        GEODEC_TRY(geodec__tasks_run(pool, NULL, "stories", n, make, &b, err));
         for (int64_t i = 0; i < n && !enough; i++) {
             story *t = &b.list[i];
-            if (t->st != GEODEC_OK) {
-                if (err) *err = t->err;
-                GEODEC_TRY(t->st);
-            }
             if (out) {
                 if (s.stories) fputs(GEODEC_STORY_SEPARATOR, out);
                 fwrite(t->text, 1, t->n, out);

@@ -76,11 +76,9 @@ void geodec_records_predict(const geodec_records *r, int64_t i, const double *d,
 
 int64_t geodec_records_bytes(const geodec_records *r)
 {
-    const int64_t n = r->n, packed = n * (n + 1) / 2;
-    const int64_t each = n * 8 + packed * 4 + n * 4 + r->waypoints * n * 4 + 8 /* scales */ + 4 /* x_error */ +
-                         4 /* rank */ + 1 /* full */ + 8 /* offset */ + 8 /* phi errors */ + 9 /* rho */ +
-                         8 /* rows */ + (r->logit_index ? r->logits * 8 : 0);
-    return r->records * each + 8 + 4 * r->offset[r->records];
+    geodec_records lookup = *r; /* needs no errors by rank */
+    lookup.rank_error = lookup.rank_naive = NULL;
+    return geodec_artifact_bytes(&geodec_records_kind, &lookup);
 }
 
 int64_t geodec_records_bytes_plain(const geodec_records *r)
@@ -460,8 +458,6 @@ geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_
     geodec_status st = GEODEC_OK;
     geodec_records file = *r;
     if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* not valid without its partner */
-    file.packed = r->n * (r->n + 1) / 2;
-    file.factors = r->offset[r->records];
     file.trial = *trial;
     GEODEC_TRY(sum_up(&file, err));
     GEODEC_TRY(geodec_artifact_save(a, &file, err));
