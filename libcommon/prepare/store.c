@@ -195,40 +195,45 @@ done:
 
 /* ---- the text given --------------------------------------------------------------------------------------------- */
 
-/* Documents of the text up to this many tokens, then the sampled texts. */
+/* Documents of the text up to this many tokens, then the sampled texts. A source without `next` is missing. */
 typedef struct both {
-    geodec_export_text_source *text;
-    geodec_export_token_source *samples;
+    geodec_export_source text, samples;
     int64_t left; /* tokens of the text */
 } both;
+
+/* The given text, and the samples (NULL: none; name for messages). */
+static geodec_status open_both(const geodec_prepare *p, bool with_text, const char *name, const samples *s, both *b,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (with_text && p->documents)
+        GEODEC_TRY(geodec_export_source_text(p->documents, geodec_model_tokenizer(p->model), &b->text, err));
+    if (s)
+        GEODEC_TRY(geodec_export_source_tokens(name, s->text, (size_t)s->size,
+                                               geodec_model_configuration(p->model)->n_vocab, &b->samples, err));
+done:
+    return st;
+}
+
+static void close_both(both *b)
+{
+    geodec_export_source_close(&b->text);
+    geodec_export_source_close(&b->samples);
+}
 
 static geodec_status next_of_both(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     both *b = ctx;
-    geodec_export_source source;
     *n = -1;
-    if (b->text && b->left > 1) { /* a single token is not a node */
-        source = geodec_export_text_source_get(b->text);
-        GEODEC_TRY(source.next(source.ctx, token, n, err));
+    if (b->text.next && b->left > 1) { /* a single token is not a node */
+        GEODEC_TRY(b->text.next(b->text.ctx, token, n, err));
         if (*n > b->left) *n = b->left;
-        if (*n >= 0) {
-            b->left -= *n;
-            goto done;
-        }
-        b->left = 0;
+        b->left = *n >= 0 ? b->left - *n : 0;
     }
-    if (b->samples) {
-        source = geodec_export_token_source_get(b->samples);
-        GEODEC_TRY(source.next(source.ctx, token, n, err));
-    }
+    if (*n < 0 && b->samples.next) GEODEC_TRY(b->samples.next(b->samples.ctx, token, n, err));
 done:
     return st;
-}
-
-static geodec_status open_text(const geodec_prepare *p, geodec_export_text_source **out, geodec_err *err)
-{
-    return geodec_export_text_source_create(p->documents, geodec_model_tokenizer(p->model), out, err);
 }
 
 /* Tokens of the given documents, counted up to GEODEC_PREPARE_TOKENS_MAX. */
@@ -238,7 +243,7 @@ static geodec_status text_tokens(const geodec_prepare *p, int64_t *tokens, geode
     both b = {.left = GEODEC_PREPARE_TOKENS_MAX};
     const int32_t *token;
     int64_t n = 0, sum = 0;
-    if (p->documents) GEODEC_TRY(open_text(p, &b.text, err));
+    GEODEC_TRY(open_both(p, true, NULL, NULL, &b, err));
     for (;;) {
         GEODEC_TRY(next_of_both(&b, &token, &n, err));
         if (n < 0) break;
@@ -247,7 +252,7 @@ static geodec_status text_tokens(const geodec_prepare *p, int64_t *tokens, geode
     }
     *tokens = sum;
 done:
-    geodec_export_text_source_destroy(b.text);
+    close_both(&b);
     return st;
 }
 
@@ -313,15 +318,14 @@ static geodec_status time_reading(const geodec_prepare *p, const samples *s, int
     geodec_artifact *out = NULL;
     const geodec_provenance none = {0};
     GEODEC_TRY(work_path(p, "store.h5", &path, err));
-    GEODEC_TRY(geodec_export_token_source_create("probe", s->text, (size_t)s->size,
-                                                 geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
+    GEODEC_TRY(open_both(p, false, "probe", s, &b, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, path, &none, &out, err));
     const double before = geodec_clock_seconds();
     GEODEC_TRY(export_states(p, &b, length, out, err));
     *seconds = geodec_clock_seconds() - before;
 done:
     geodec_artifact_close(out);
-    geodec_export_token_source_destroy(b.samples);
+    close_both(&b);
     geodec_mem_free(path);
     return st;
 }
@@ -480,18 +484,14 @@ static geodec_status read_all(const geodec_prepare *p, const geodec_prepare_stor
     samples got = {0};
     geodec_artifact *out = NULL;
     GEODEC_TRY(samples_read(p, &got, err));
-    if (p->documents) GEODEC_TRY(open_text(p, &b.text, err));
-    if (got.texts > 0)
-        GEODEC_TRY(geodec_export_token_source_create("sample.tokens", got.text, (size_t)got.size,
-                                                     geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
+    GEODEC_TRY(open_both(p, true, "sample.tokens", got.texts > 0 ? &got : NULL, &b, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, path, provenance, &out, err));
     GEODEC_TRY(export_states(p, &b, s->plan.length, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
 done:
     geodec_artifact_close(out);
-    geodec_export_text_source_destroy(b.text);
-    geodec_export_token_source_destroy(b.samples);
+    close_both(&b);
     geodec_mem_free(got.text);
     return st;
 }
