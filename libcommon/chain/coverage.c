@@ -540,7 +540,7 @@ void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v)
         hooks, GEODEC_LOG_INFO, "%lld points, dimension %lld, %lld neighbours, %lld splits, %lld clouds of each null",
         (long long)v->size[l], (long long)v->n, (long long)v->k, (long long)v->repeats, (long long)v->nulls);
     for (int64_t s = 0; s < S; s++) {
-        /* the eps where the measured share is nearest to one half says most */
+        /* the eps at which the measured share is nearest to one half */
         int64_t at = 0;
         for (int64_t e = 1; e < E; e++) {
             const double *h = v->hit + (l * S + s) * E;

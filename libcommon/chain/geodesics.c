@@ -47,7 +47,7 @@ done:
     return st;
 }
 
-/* The same for given starts. */
+/* The points nearest to given starts: g->paths, g->point, g->next; *first: number of the first path of the slice. */
 static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics_options *o, geodec_geodesics *g,
                                   int64_t *first, geodec_err *err)
 {
@@ -68,7 +68,7 @@ done:
     return st;
 }
 
-/* Points at which paths begin: g->paths, g->point, g->next; *first: number of the first path of the slice. */
+/* The same for points of the metric at which paths begin. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
                                    const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
                                    geodec_err *err)

@@ -16,7 +16,7 @@ GEODEC_API extern const geodec_kind geodec_geodesics_kind;
 typedef enum geodec_velocity {
     GEODEC_VELOCITY_SEQUENCE, /* g-unit vector towards the next state of the sequence, when that is a point too */
     GEODEC_VELOCITY_RANDOM,   /* uniform over directions in g */
-    GEODEC_VELOCITY_GIVEN     /* starts and velocities as they are given */
+    GEODEC_VELOCITY_GIVEN     /* given starts and velocities */
 } geodec_velocity;
 
 typedef struct geodec_geodesics_options {

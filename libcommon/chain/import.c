@@ -174,7 +174,7 @@ done:
     return st;
 }
 
-/* Figures of all phases; a missing one is as bad as one of another type. */
+/* Figures of all phases; a missing one is an error, like one of another type. */
 static geodec_status read_figures(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -38,8 +38,8 @@ static geodec_status check_options(int64_t points, int64_t n, geodec_metric_opti
     if (o->k < 2)
         GEODEC_THROW(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
     if (o->k <= n && !o->force_k) {
-        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (force it to see)", (long long)o->k,
-                     (long long)n);
+        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (--force-k allows it)",
+                     (long long)o->k, (long long)n);
     }
     if (points <= o->k) {
         GEODEC_THROW(GEODEC_RANGE, "%lld points are too few for %lld neighbours", (long long)points, (long long)o->k);
@@ -123,8 +123,8 @@ done:
     return st;
 }
 
-/* Refuses what exceeds the machine's memory (tables; with matrices those and the field's copy of points and logarithms
- * too), rather than being killed half-way. */
+/* GEODEC_LIMIT where the tables (with `matrices` also those, and the field's copy of points and logarithms) exceed the
+ * machine's memory. */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -242,7 +242,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];
     }
-    o.sigma = m->sigma; /* plays no part */
+    o.sigma = m->sigma; /* not used */
     GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, n, x, &o, NULL, NULL, pool, hooks, &fit, err),
                    "Gaussian control");
     GEODEC_TRY(geodec_metric_summary(&fit, out, err));

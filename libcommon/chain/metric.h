@@ -2,9 +2,8 @@
  * neighbours,
  *
  *     C_p = D^T D / (k-1),  D = neighbours minus their mean (or minus the point),
- *
- *         C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,   g_p = C'_p^-1 with eigenvalues
- *     clipped.
+ *     C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,
+ *     g_p = C'_p^-1 with eigenvalues clipped.
  *
  * With k <= n neighbours C_p does not have full rank, and outside their span the metric is the ridge alone: such k are
  * refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, at any
@@ -77,11 +76,11 @@ typedef struct geodec_metric_source {
     const double *basis;           /* [n][d] first n principal directions */
     const double *mean;            /* [d] */
     int64_t layer;                 /* of the model */
-    geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
+    geodec_metric_medians control; /* geodec_metric_control; all 0 = none */
 } geodec_metric_source;
 /* How a Fisher metric was made: attributes of the file. */
 typedef struct geodec_metric_fisher {
-    double scale; /* median mean eigenvalue before the ridge; 0 = it is none */
+    double scale; /* median mean eigenvalue before the ridge; 0 = not a Fisher metric */
     double ridge, condition;
     int64_t floored;
     bool blended;
@@ -134,8 +133,8 @@ GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, cons
                                                  void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
                                                  geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
 /* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
- * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
- * points - 1), the limits of the eigenvalues, sigma and sigma_nn. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
+ * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. The options k (0 = max(2n, 16), at most
+ * points - 1), clip_min, clip_max, sigma and sigma_nn apply. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
  * GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t points, int64_t n,
                                                      const double *point, const double *g,

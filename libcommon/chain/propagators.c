@@ -16,8 +16,8 @@ geodec_propagators_options geodec_propagators_defaults(void)
     return (geodec_propagators_options){.propagate = geodec_propagate_defaults(), .control = 4, .check = 1e-3};
 }
 
-/* A path whose speed drifted is no geodesic: its step is too long, and differences of the flow would only repeat that.
- * A rule other than the flow's own is compared on every path. */
+/* Whether a path can be a control. Where the speed drifted the step is too long, and differences of the flow have the
+ * same error. A rule other than the flow's own is compared on every path. */
 static bool resolved(const geodec_geodesics *g, bool rule, int64_t i)
 {
     return g->status[i] != GEODEC_PATH_NONFINITE && (rule || g->status[i] != GEODEC_PATH_DRIFT);

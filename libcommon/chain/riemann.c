@@ -14,7 +14,7 @@
 
 enum { CONTROL_POINTS = 4 };
 
-/* ---- where ------------------------------------------------------------------------------------------------------ */
+/* ---- points ----------------------------------------------------------------------------------------------------- */
 
 static void place(geodec_riemann *c, geodec_riemann_place where, int32_t index, int32_t partner, const double *a,
                   const double *b)

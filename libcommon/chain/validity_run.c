@@ -92,7 +92,8 @@ static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
                             1, err);
 }
 
-/* Mean error of a start over its unbroken paths, -1 when there is none; broken counts the others of a sound start. */
+/* Mean error of a start over its unbroken paths, -1 without any. The others are added to *broken, unless the reference
+ * path is broken. */
 static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss *miss, int64_t *broken)
 {
     double sum = 0;
@@ -388,9 +389,9 @@ done:
 
 void geodec_validity_clear(geodec_validity *v)
 {
-    double **arrays[] = {&v->x0,       &v->v0,        &v->x_T,    &v->phi, &v->error, &v->eps, &v->mean,
-                         &v->mean_low, &v->mean_high, &v->median, &v->p95, &v->shift, &v->miss};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(*arrays[i]);
+    double *arrays[] = {v->x0,       v->v0,        v->x_T,    v->phi, v->error, v->eps, v->mean,
+                        v->mean_low, v->mean_high, v->median, v->p95, v->shift, v->miss};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(arrays[i]);
     geodec_mem_free(v->status);
     geodec_mem_free(v->broken);
     *v = (geodec_validity){0};
@@ -432,14 +433,8 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     GEODEC_NEW(v.phi, starts * n * n);
     GEODEC_NEW(v.status, starts);
     GEODEC_NEW(v.error, starts * E * P);
-    GEODEC_NEW(v.eps, E);
-    GEODEC_NEW(v.mean, E);
-    GEODEC_NEW(v.mean_low, E);
-    GEODEC_NEW(v.mean_high, E);
-    GEODEC_NEW(v.median, E);
-    GEODEC_NEW(v.p95, E);
-    GEODEC_NEW(v.shift, E);
-    GEODEC_NEW(v.miss, E);
+    double **curves[] = {&v.eps, &v.mean, &v.mean_low, &v.mean_high, &v.median, &v.p95, &v.shift, &v.miss};
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) GEODEC_NEW(*curves[i], E);
     GEODEC_NEW(v.broken, E);
     GEODEC_NEW(r.at_eps, starts * P);
     GEODEC_NEW(r.all, starts * E * P);

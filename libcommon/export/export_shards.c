@@ -13,7 +13,7 @@
 
 enum { GROUP = 16 /* windows a worker reads between two calls of the hooks */ };
 
-/* ---- what a shard holds ----------------------------------------------------------------------------------------- */
+/* ---- tensors of a shard ----------------------------------------------------------------------------------------- */
 
 /* Tensors of shard `number`; caller frees. Four-byte types come first, for alignment. */
 static geodec_status tensors_of(const geodec_model_config *c, const geodec_export_options *o, int64_t number,
@@ -45,7 +45,7 @@ done:
     return st;
 }
 
-/* ---- whose shard it is ------------------------------------------------------------------------------------------ */
+/* ---- identity of a shard ---------------------------------------------------------------------------------------- */
 
 static void hash_line(geodec_sha256 *h, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 static void hash_line(geodec_sha256 *h, const char *fmt, ...)

@@ -166,7 +166,7 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
         for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
         if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
         if (f.rank == n) continue; /* nothing is cut */
-        if (f.rank == 0) {         /* everything is */
+        if (f.rank == 0) {         /* everything is cut */
             f.naive = 1;
             continue;
         }
