@@ -148,6 +148,8 @@ int geodec__template_pick(geodec__gen *g, int n);
 bool geodec__template_bernoulli(geodec__gen *g, double p);
 /* Emits one or more sentences; a space is put before unless the text or a line begins. */
 void geodec__template_emit(geodec__gen *g, const char *tpl);
+/* One of n templates, with the descending weights; "": nothing. */
+void geodec__template_one_of(geodec__gen *g, size_t n, const char *const tpl[]);
 /* Somebody says `tpl` (a template that ends in '.', '!' or '?'), with a varied tag. */
 void geodec__template_say(geodec__gen *g, char who, const char *tpl);
 /* The whole story into g (already set up). */
@@ -156,6 +158,8 @@ void geodec__story(geodec__gen *g);
 /* Shorthands of the plot files. */
 #define E geodec__template_emit
 #define SAY geodec__template_say
+#define TEMPLATES(...) ((const char *const[]){__VA_ARGS__})
+#define ONE_OF(...) geodec__template_one_of(g, sizeof TEMPLATES(__VA_ARGS__) / sizeof(char *), TEMPLATES(__VA_ARGS__))
 #define X geodec__scene
 #define NUM(letter) g->number[(letter) - 'a']
 

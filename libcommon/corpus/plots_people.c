@@ -97,19 +97,12 @@ static void new_child(geodec__gen *g)
     E(g, "{B} [looked up|turned red|smiled a little|did not say a word]. [then|after a moment] {~B} [nodded|took {the "
          "t}|whispered {his B} name].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{B} could [draw|sing|whistle|run|swim|climb|tell stories|dance] better than [anyone|{E+}|all of them]. "
-             "{~B} taught {A} how to do it, [and|and soon] other children came to [look|learn] too.");
-        break;
-    case 1:
-        E(g, "they played with {the t} {@time}. {B} told {A} about [the sea|the big city|the snow|the mountains] where "
-             "{~B} had lived before. {A} [listened with wide eyes|asked many questions|wanted to go there too].");
-        break;
-    default:
-        E(g, "the next day, {A} brought {num+ n:2-6} {plural+ u:food}, and {B} brought {a+ v:food}. they shared [it "
-             "all|everything] {spot s}.");
-    }
+    ONE_OF("{B} could [draw|sing|whistle|run|swim|climb|tell stories|dance] better than [anyone|{E+}|all of them]. "
+           "{~B} taught {A} how to do it, [and|and soon] other children came to [look|learn] too.",
+           "they played with {the t} {@time}. {B} told {A} about [the sea|the big city|the snow|the mountains] where "
+           "{~B} had lived before. {A} [listened with wide eyes|asked many questions|wanted to go there too].",
+           "the next day, {A} brought {num+ n:2-6} {plural+ u:food}, and {B} brought {a+ v:food}. they shared [it "
+           "all|everything] {spot s}.");
     E(g, "[now|from then on] {B} was not alone[ any more|]. [\"I am glad that you [came|asked|were there],\" {@said} "
          "{B}|the two [became|were] [best|good|true] friends|every [day|{@weekday}|week] they met {spot s}|{@soon} "
          "{E+} and {E+} played with them too].");
@@ -131,20 +124,13 @@ static void message(geodec__gen *g)
          "o:2-9} already|thought of {F}]. \"Oh no! [{B} does not know|I must go|I must tell {B}]!\" {~A} [cried|said] "
          "and ran on.");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{~A} [found|met] {B} {in p}, {spot+ s:p}, and told {him B} everything. \"[I did not know that|Nobody "
-             "told me|That is big news]!\" {@cried} {B}. \"[Thank you for coming|You are a good messenger].\"");
-        break;
-    case 1:
-        E(g, "but {B} was not {in p}. {C} helped to look. they found {B} {in+ q:out} at last and told {him B} the "
-             "news. {B} was {@surprised}, because nobody had told {him B} before.");
-        break;
-    default:
-        E(g, "{B} [already knew|had heard it already|only laughed]. \"[{G+} told me|A little bird told me|I saw it "
-             "myself] this morning,\" {@said} {B}. ^{A} [laughed too|was glad|sat down to rest]. {B} gave {A} {a+ "
-             "u:food} for the [long way|trouble].");
-    }
+    ONE_OF("{~A} [found|met] {B} {in p}, {spot+ s:p}, and told {him B} everything. \"[I did not know that|Nobody "
+           "told me|That is big news]!\" {@cried} {B}. \"[Thank you for coming|You are a good messenger].\"",
+           "but {B} was not {in p}. {C} helped to look. they found {B} {in+ q:out} at last and told {him B} the "
+           "news. {B} was {@surprised}, because nobody had told {him B} before.",
+           "{B} [already knew|had heard it already|only laughed]. \"[{G+} told me|A little bird told me|I saw it "
+           "myself] this morning,\" {@said} {B}. ^{A} [laughed too|was glad|sat down to rest]. {B} gave {A} {a+ "
+           "u:food} for the [long way|trouble].");
 }
 
 /* Heavy bags, fallen things, counted back. */

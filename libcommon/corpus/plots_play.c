@@ -79,23 +79,16 @@ static void ramble(geodec__gen *g)
     E(g, "[then|next|after that] {~A} came {to+ q:wild}. there {~A} {@saw} {a+ v:nature} {spot+ r:q}. [\"How pretty!\" "
          "{~A} said|it was just what {~A} wanted|{~A} put it with {the t}].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "on the way home {~A} met {B+}. \"What do you have in {the u}?\" asked {B}. \"{a t} and {a v},\" {@said} "
-             "{A}. {B} [looked at them|had {a+ w:toy}] [and wanted to trade|for a long time]. {A} [gave {him B} {the "
-             "v} and kept {the t}|gave {him B} {the t} and kept {the v}|would not give them away].");
-        break;
-    case 1:
-        E(g, "but there was {a} [small|big|round] hole in {the u}! [when {A} came home|at the next corner|a little "
-             "later], {the t} was gone, and only {the v} was left. {~A} went back and {@looked} [along the "
-             "path|everywhere], and {spot+ k:p} {~A} [found|saw] {the t} again. {~A} [picked it up|held it tight|put "
-             "it into {his A} pocket]{@manner}.");
-        break;
-    default:
-        E(g, "at home, {~A} showed everything to {G+:kin}. \"I found {the t} {in p} and {the v} {in q},\" {@said} {A}. "
-             "^{G} [put {the t} on the shelf|put {the v} on the window sill|said that they were beautiful|told {him A} "
-             "a story about {a} {noun v}].");
-    }
+    ONE_OF("on the way home {~A} met {B+}. \"What do you have in {the u}?\" asked {B}. \"{a t} and {a v},\" {@said} "
+           "{A}. {B} [looked at them|had {a+ w:toy}] [and wanted to trade|for a long time]. {A} [gave {him B} {the "
+           "v} and kept {the t}|gave {him B} {the t} and kept {the v}|would not give them away].",
+           "but there was {a} [small|big|round] hole in {the u}! [when {A} came home|at the next corner|a little "
+           "later], {the t} was gone, and only {the v} was left. {~A} went back and {@looked} [along the "
+           "path|everywhere], and {spot+ k:p} {~A} [found|saw] {the t} again. {~A} [picked it up|held it tight|put "
+           "it into {his A} pocket]{@manner}.",
+           "at home, {~A} showed everything to {G+:kin}. \"I found {the t} {in p} and {the v} {in q},\" {@said} {A}. "
+           "^{G} [put {the t} on the shelf|put {the v} on the window sill|said that they were beautiful|told {him A} "
+           "a story about {a} {noun v}].");
 }
 
 /* Something flies into a tree: three ways to get it down. */
@@ -108,24 +101,14 @@ static void stuck(geodec__gen *g)
          "could not reach it. {B} [threw {a+ u:nature} at it|shook the tree|tried {a+ u:tool}], but {the t} [did not "
          "move|only went higher|stayed there|shook a little|turned around once].");
     X(g);
-    switch (geodec__template_pick(g, 4)) {
-    case 0:
-        E(g, "{@soon} {C+:adult} came by with {a} {@adj} ladder. \"[Let me try|Step back|Hold the ladder],\" {@said} "
-             "{C}. {he C} climbed up and [threw down|came back with] {the t}.");
-        break;
-    case 1:
-        E(g, "then {A} had an idea. {~A} [sat|stood] on {his B} shoulders, and with {a+ v:tool} {~A} could "
-             "[touch|reach|pull] {the t}. down it came {@loudly}!");
-        break;
-    case 2:
-        E(g, "they waited. {@suddenly}, [a strong wind blew|{a} {@animaladj} {kind+ D:wild} pushed it|it began to "
-             "rain], and {the t} fell down right {spot+ s:p}.");
-        break;
-    default:
-        E(g, "{A}'s {kind+ D} [ran up|looked up] and [climbed after it|made a great noise]. {the t} [shook|moved] and "
-             "fell. \"[Good|Clever] {kind D}!\" they [cried|shouted].");
-        break;
-    }
+    ONE_OF("{@soon} {C+:adult} came by with {a} {@adj} ladder. \"[Let me try|Step back|Hold the ladder],\" {@said} "
+           "{C}. {he C} climbed up and [threw down|came back with] {the t}.",
+           "then {A} had an idea. {~A} [sat|stood] on {his B} shoulders, and with {a+ v:tool} {~A} could "
+           "[touch|reach|pull] {the t}. down it came {@loudly}!",
+           "they waited. {@suddenly}, [a strong wind blew|{a} {@animaladj} {kind+ D:wild} pushed it|it began to "
+           "rain], and {the t} fell down right {spot+ s:p}.",
+           "{A}'s {kind+ D} [ran up|looked up] and [climbed after it|made a great noise]. {the t} [shook|moved] and "
+           "fell. \"[Good|Clever] {kind D}!\" they [cried|shouted].");
     E(g, "{B} [danced with joy|held {the t} tight|looked at {the t}: it was not broken|said, \"[{@thanks}]!\"|was "
          "{@happy}]. [they played on, but far away from there|they went {to+ q:any} to play there|\"No more high "
          "throws,\" {@said} {A}].");

@@ -98,21 +98,14 @@ static void trade(geodec__gen *g)
          "give you {a+ v:food} for it,\" {@said} {C}|in return, {C} offered {him A} {a+ v:food}|{C} had only {a+ "
          "v:food} to give for it].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{A} was [hungry|very hungry], so {~A} gave {C} {the u} and ate {the v} [at once|on the way home|in one "
-             "bite]. now {~A} had nothing left, but {~A} was {@happy}.");
-        break;
-    case 1:
-        E(g, "{A} took {the v} and gave {C} {the u}. {@soon} {~A} saw a poor {@animaladj} {kind+ D} that had nothing "
-             "to eat. {A} gave it {the v}. the {kind D} [followed {A} home|licked {his A} hand|was so thankful that it "
-             "stayed with {A}], and that was the best trade of all.");
-        break;
-    default:
-        E(g, "{A} [shook {his A} head|said no|did not want that]. {~A} [kept|liked] {the u} [too much|and went home "
-             "with it]. at home, {~A} gave {the u} to {G+:kin}, who was {@surprised}. \"[How useful|Just what I "
-             "needed|How nice of you]!\" {@cried} {G}.");
-    }
+    ONE_OF("{A} was [hungry|very hungry], so {~A} gave {C} {the u} and ate {the v} [at once|on the way home|in one "
+           "bite]. now {~A} had nothing left, but {~A} was {@happy}.",
+           "{A} took {the v} and gave {C} {the u}. {@soon} {~A} saw a poor {@animaladj} {kind+ D} that had nothing "
+           "to eat. {A} gave it {the v}. the {kind D} [followed {A} home|licked {his A} hand|was so thankful that it "
+           "stayed with {A}], and that was the best trade of all.",
+           "{A} [shook {his A} head|said no|did not want that]. {~A} [kept|liked] {the u} [too much|and went home "
+           "with it]. at home, {~A} gave {the u} to {G+:kin}, who was {@surprised}. \"[How useful|Just what I "
+           "needed|How nice of you]!\" {@cried} {G}.");
 }
 
 /* B lends a thing, A breaks it and tells the truth. */
@@ -172,19 +165,12 @@ static void treasure(geodec__gen *g)
     E(g,
       "inside [was|lay] {a+ t:toy} and {num+ n:2-9} {@adj} [coins|stones|beads|letters|stars|rings|keys|shells|cups].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{A} took {the t}, and {B} took the {num n} [little |]things that lay beside it. [both were {@happy}|that "
-             "was fair].");
-        break;
-    case 1:
-        E(g, "\"We should [give it back|find the owner|ask whose it is],\" {@said} {B}. they learned that it belonged "
-             "to {C+:adult}. ^{C} was so {@glad} that {~C} gave {the t} to {A}.");
-        break;
-    default:
-        E(g,
-          "{A} gave {the t} to {B}, because [{B} had helped {him A}|it was soon {B}'s birthday|{B} liked it so much].");
-    }
+    ONE_OF(
+        "{A} took {the t}, and {B} took the {num n} [little |]things that lay beside it. [both were {@happy}|that "
+        "was fair].",
+        "\"We should [give it back|find the owner|ask whose it is],\" {@said} {B}. they learned that it belonged "
+        "to {C+:adult}. ^{C} was so {@glad} that {~C} gave {the t} to {A}.",
+        "{A} gave {the t} to {B}, because [{B} had helped {him A}|it was soon {B}'s birthday|{B} liked it so much].");
 }
 
 /* Coins, a price, change. */

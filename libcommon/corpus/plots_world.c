@@ -62,20 +62,13 @@ static void rescue(geodec__gen *g)
          "v:food}|kept it warm|made a bed for it in a box] for {num+ n:2-7} days. [every [morning|day] it was a little "
          "stronger|it slept a lot|it liked {plural+ w:food} best].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "then the {kind D} was well again. {A} [took|carried] it back {to p} [on {@weekday}|the next morning|in "
-             "{a} {@adj} basket] and [let it go|said goodbye|opened {his A} hands]. it [looked back once|ran "
-             "away|disappeared {spot s}|made {a} [happy|merry] sound|stood still for a moment|went home].");
-        break;
-    case 1:
-        E(g, "when it was well, it did not want to leave. so it stayed with {A}, and {~A} called it {D+:pet}. now {D} "
-             "[slept in the [kitchen|barn|garden]|followed {him A} everywhere|was the best friend of everyone].");
-        break;
-    default:
-        E(g, "{@soon} it could [run|move|play] again. weeks later, {A} was {in p} and {@saw} {a} {kind D}. it came "
-             "close [and was not afraid|and touched {his A} hand]. it was [the same one|{his A} old friend]!");
-    }
+    ONE_OF("then the {kind D} was well again. {A} [took|carried] it back {to p} [on {@weekday}|the next morning|in "
+           "{a} {@adj} basket] and [let it go|said goodbye|opened {his A} hands]. it [looked back once|ran "
+           "away|disappeared {spot s}|made {a} [happy|merry] sound|stood still for a moment|went home].",
+           "when it was well, it did not want to leave. so it stayed with {A}, and {~A} called it {D+:pet}. now {D} "
+           "[slept in the [kitchen|barn|garden]|followed {him A} everywhere|was the best friend of everyone].",
+           "{@soon} it could [run|move|play] again. weeks later, {A} was {in p} and {@saw} {a} {kind D}. it came "
+           "close [and was not afraid|and touched {his A} hand]. it was [the same one|{his A} old friend]!");
 }
 
 /* Something to cook; one thing is missing; the pieces are shared out. */
@@ -90,18 +83,11 @@ static void cook(geodec__gen *g)
          "were no {plural u}!");
     SAY(g, 'F',
         "[oh no|oh dear], we have no {plural u}. [Can you get some|What can we do|Who has {num m} {plural u}]?");
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{A} {@went} {to+ p:trade} with [some|a few] coins and came back with {num m} {plural u} in {a+ v:box}.");
-        break;
-    case 1:
-        E(g, "{A} [knocked at the door of|asked] {C+:adult} next door. ^{C} had {plural u} in the garden and gave {him "
-             "A} {num m}. \"[Bring me a taste|You are welcome|What are you making],\" {@said} {C}.");
-        break;
-    default:
-        E(g, "{A} remembered that {plural u} [grew|could be found] {in+ p:wild}. {~A} took {a+ v:box}, went there and "
-             "[picked|found] {num m} {plural u} {spot+ s:p}.");
-    }
+    ONE_OF("{A} {@went} {to+ p:trade} with [some|a few] coins and came back with {num m} {plural u} in {a+ v:box}.",
+           "{A} [knocked at the door of|asked] {C+:adult} next door. ^{C} had {plural u} in the garden and gave {him "
+           "A} {num m}. \"[Bring me a taste|You are welcome|What are you making],\" {@said} {C}.",
+           "{A} remembered that {plural u} [grew|could be found] {in+ p:wild}. {~A} took {a+ v:box}, went there and "
+           "[picked|found] {num m} {plural u} {spot+ s:p}.");
     E(g, "[now they had everything|then they could begin|it was time to begin|\"Now we can start,\" {@said} {F}]. {F} "
          "[cut|chopped|washed] the {plural t}, and {A} [mixed|stirred] everything in {a} "
          "[big|blue|deep|red|round|wooden|white|clean] bowl.");
@@ -129,22 +115,15 @@ static void build(geodec__gen *g)
     E(g, "[{A} wanted to cry|{A} was {@sad}|{B} was angry at {word y}|they looked at each other]. [\"It's no use,\" "
          "{@said} {B}|\"We can't do it,\" {@said} {A}|\"What now?\" asked {B}].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "then {G+:kin} came and [looked at it|shook {his G} head]. \"[You need a stronger base|Use bigger "
-             "stones|Build it {spot+ r:p}|You need more rope],\" {@said} {G}. they [tried it that way|listened], and "
-             "this time {word y} could not break it.");
-        break;
-    case 1:
-        E(g, "but {A} did not give up. \"[Let us try again|We will build a better one|We know how to do it now]!\" "
-             "{~A} said. this time they used [stones|thick branches|long nails|more wood], and it was twice as "
-             "[strong|big|high].");
-        break;
-    default:
-        E(g, "[{@soon} other children came|{num+ n:3-8} other children saw it]. each of them brought something: [{a+ "
-             "v:tool}, {a+ w:nature}|{a+ v:nature}, {a+ w:tool}] and [a lot of wood|many hands]. together they built "
-             "it again [in an hour|before dark].");
-    }
+    ONE_OF("then {G+:kin} came and [looked at it|shook {his G} head]. \"[You need a stronger base|Use bigger "
+           "stones|Build it {spot+ r:p}|You need more rope],\" {@said} {G}. they [tried it that way|listened], and "
+           "this time {word y} could not break it.",
+           "but {A} did not give up. \"[Let us try again|We will build a better one|We know how to do it now]!\" "
+           "{~A} said. this time they used [stones|thick branches|long nails|more wood], and it was twice as "
+           "[strong|big|high].",
+           "[{@soon} other children came|{num+ n:3-8} other children saw it]. each of them brought something: [{a+ "
+           "v:tool}, {a+ w:nature}|{a+ v:nature}, {a+ w:tool}] and [a lot of wood|many hands]. together they built "
+           "it again [in an hour|before dark].");
     E(g, "[at last|in the end] it [stood|was ready]. they put {the t} [on top|inside|in front of it] and [sat down "
          "beside it|looked at it proudly|showed it to [everyone|{E+}|{E+} and {E+}]|painted it {@color}]. \"[It is the "
          "best in the world|We did it|Nothing can break it now]!\" {@cried} {B}.");
@@ -171,21 +150,14 @@ static void seed(geodec__gen *g)
         E(g, "[{a} {kind+ D:wild} had eaten|the cold had killed|it was too dry for] the other {num k}.");
     else
         E(g, "not one was [missing|lost]. {A} {@smiled}.");
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "the plants grew [taller and taller|up to the window|as high as {A}], and in [summer|autumn|July] they "
-             "were full of {plural+ u:fruit}. {A} [picked|ate] {num+ j:3-12} and gave {num+ i:2-9} to {F}.");
-        break;
-    case 1:
-        E(g, "{@soon} there were {@color} flowers on [all of them|the plants]. {A} cut one and gave it to {B+}. \"[Did "
-             "you grow this|Is it from your garden|Is it for me]?\" asked {B}. \"Yes, [from a seed|it is|of course],\" "
-             "{@said} {A}.");
-        break;
-    default:
-        E(g, "{A} put {a} [stick|fence|string] around [them|each plant] so that no {kind+ E:wild} could [eat|break] "
-             "them. {F} [was proud|clapped|took a picture]. \"[You have green fingers|You are a real farmer|They like "
-             "you],\" {@said} {F}.");
-    }
+    ONE_OF("the plants grew [taller and taller|up to the window|as high as {A}], and in [summer|autumn|July] they "
+           "were full of {plural+ u:fruit}. {A} [picked|ate] {num+ j:3-12} and gave {num+ i:2-9} to {F}.",
+           "{@soon} there were {@color} flowers on [all of them|the plants]. {A} cut one and gave it to {B+}. \"[Did "
+           "you grow this|Is it from your garden|Is it for me]?\" asked {B}. \"Yes, [from a seed|it is|of course],\" "
+           "{@said} {A}.",
+           "{A} put {a} [stick|fence|string] around [them|each plant] so that no {kind+ E:wild} could [eat|break] "
+           "them. {F} [was proud|clapped|took a picture]. \"[You have green fingers|You are a real farmer|They like "
+           "you],\" {@said} {F}.");
 }
 
 /* A sound in the night; the cause is harmless. */
@@ -200,39 +172,23 @@ static void night(geodec__gen *g)
          "ghost,a monster,a thief,a bear,a wolf,a dragon}. {~A} [pulled the blanket over {his A} head|did not dare to "
          "move|held {his A} breath|began to shake].");
     X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "the noise came again. {A} took {a+ t:tool} in {his A} hand [and opened the door|and walked on tiptoe|to "
-             "be ready].");
-        break;
-    case 1:
-        E(g, "{~A} called {G+:kin}. \"There is {word x} [outside|in the house|in the dark]!\" {@cried} {A}. ^{G} [lit "
-             "a candle|brought a lamp|took {his A} hand|did not believe it]. \"[Let us go and see|Show me where|Come, "
-             "we will look],\" {@said} {G}.");
-        break;
-    default:
-        E(g, "{~A} counted to {num+ n:3-10}[ and took a deep breath|]. at {num n}, {~A} jumped out of bed and [turned "
-             "on the light|ran to the window|shouted, \"Go away,\" into the dark|opened the door].");
-    }
-    switch (geodec__template_pick(g, 4)) {
-    case 0:
-        E(g, "[but it was not {word x}|what a surprise]! it was only {a} {@animaladj} {kind+ D}[ that wanted to come "
-             "in| that had lost its way| with a bell around its neck|]. {A} let it in and gave it [milk|{a+ v:food}|a "
-             "warm place to sleep].");
-        break;
-    case 1:
-        E(g, "it was not {word x} at all. it was [a branch that [hit|touched] the window|the wind in the chimney|the "
-             "old clock|a loose [board|door]]. {A} [laughed|felt silly] and went back to bed.");
-        break;
-    case 2:
-        E(g, "there stood {B+:kin}, who [was looking for|had dropped|wanted to eat] {a+ u:food}. \"[I thought you "
-             "were|So you are] {word x}!\" {@cried} {A}. [^{B} laughed so hard that everyone woke up|^they ate "
-             "{plural+ w:food} together in the dark|\"Do I look like that?\" asked {B}].");
-        break;
-    default:
-        E(g, "[outside|in the moonlight] sat {a} {@animaladj} {kind+ D:wild}. it was not {word x}. it [looked at "
-             "{A}|blinked|ran away|sang]. {A} watched it until [{~A} fell asleep|it was gone|the moon went down].");
-    }
+    ONE_OF("the noise came again. {A} took {a+ t:tool} in {his A} hand [and opened the door|and walked on tiptoe|to "
+           "be ready].",
+           "{~A} called {G+:kin}. \"There is {word x} [outside|in the house|in the dark]!\" {@cried} {A}. ^{G} [lit "
+           "a candle|brought a lamp|took {his A} hand|did not believe it]. \"[Let us go and see|Show me where|Come, "
+           "we will look],\" {@said} {G}.",
+           "{~A} counted to {num+ n:3-10}[ and took a deep breath|]. at {num n}, {~A} jumped out of bed and [turned "
+           "on the light|ran to the window|shouted, \"Go away,\" into the dark|opened the door].");
+    ONE_OF("[but it was not {word x}|what a surprise]! it was only {a} {@animaladj} {kind+ D}[ that wanted to come "
+           "in| that had lost its way| with a bell around its neck|]. {A} let it in and gave it [milk|{a+ v:food}|a "
+           "warm place to sleep].",
+           "it was not {word x} at all. it was [a branch that [hit|touched] the window|the wind in the chimney|the "
+           "old clock|a loose [board|door]]. {A} [laughed|felt silly] and went back to bed.",
+           "there stood {B+:kin}, who [was looking for|had dropped|wanted to eat] {a+ u:food}. \"[I thought you "
+           "were|So you are] {word x}!\" {@cried} {A}. [^{B} laughed so hard that everyone woke up|^they ate "
+           "{plural+ w:food} together in the dark|\"Do I look like that?\" asked {B}].",
+           "[outside|in the moonlight] sat {a} {@animaladj} {kind+ D:wild}. it was not {word x}. it [looked at "
+           "{A}|blinked|ran away|sang]. {A} watched it until [{~A} fell asleep|it was gone|the moon went down].");
 }
 
 const geodec__plot geodec__plots_world[] = {slip, rescue, cook, build, seed, night, NULL};

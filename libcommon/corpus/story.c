@@ -41,40 +41,23 @@ static void describe(geodec__gen *g)
 
 static void opening(geodec__gen *g)
 {
-    switch (geodec__template_pick(g, 8)) {
-    case 0:
-        E(g, "[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
-             "{boy+ A} [named|called] {A+}. {~A} [liked|loved] to {@hobby}.");
-        break;
-    case 1:
-        E(g, "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}.");
-        break;
-    case 2:
-        E(g, "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy|red|narrow|wooden|blue|quiet] "
-             "[house|cottage|hut|home] [near {place+ q:wild}|by the sea|at the edge of town|on a green hill|next to a "
-             "mill].");
-        break;
-    case 3:
-        E(g, "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
-             "on {his A} shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange|wild|dreamy] mood.");
-        break;
-    case 4:
-        E(g, "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
-             "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark "
-             "at the moon|chase leaves|lie in the sun]|followed {A} everywhere]].");
-        break;
-    case 5:
-        E(g, "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
-             "{F+:kin}. ^{A} [jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
-             "[spoon|book|pencil]|yawned|smiled].");
-        break;
-    case 6:
-        E(g, "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} "
-             "[liked|loved] to {@hobby}.");
-        break;
-    default:
-        E(g, "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
-    }
+    ONE_OF("[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
+           "{boy+ A} [named|called] {A+}. {~A} [liked|loved] to {@hobby}.",
+           "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}.",
+           "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy|red|narrow|wooden|blue|quiet] "
+           "[house|cottage|hut|home] [near {place+ q:wild}|by the sea|at the edge of town|on a green hill|next to a "
+           "mill].",
+           "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
+           "on {his A} shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange|wild|dreamy] mood.",
+           "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
+           "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark "
+           "at the moon|chase leaves|lie in the sun]|followed {A} everywhere]].",
+           "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
+           "{F+:kin}. ^{A} [jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
+           "[spoon|book|pencil]|yawned|smiled].",
+           "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} "
+           "[liked|loved] to {@hobby}.",
+           "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
 }
 
 static void closing(geodec__gen *g)
@@ -135,21 +118,12 @@ void geodec__scene_weather(geodec__gen *g)
 
 void geodec__scene_sight(geodec__gen *g)
 {
-    switch (geodec__template_pick(g, 4)) {
-    case 0:
-        E(g, "on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}.");
-        break;
-    case 1:
-        E(g, "{~A} [passed|walked past|stopped at] {a} [old|tall|big|pretty|red|broken] "
-             "[bridge|tree|house|fence|tower|gate|wall|statue].");
-        break;
-    case 2:
-        E(g, "[{~A} [hummed|whistled|sang] {a} [little|merry|silly|new] [song|tune] on the way|the way was "
-             "[long|short|steep|muddy|easy]].");
-        break;
-    default:
-        break;
-    }
+    ONE_OF("on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}.",
+           "{~A} [passed|walked past|stopped at] {a} [old|tall|big|pretty|red|broken] "
+           "[bridge|tree|house|fence|tower|gate|wall|statue].",
+           "[{~A} [hummed|whistled|sang] {a} [little|merry|silly|new] [song|tune] on the way|the way was "
+           "[long|short|steep|muddy|easy]].",
+           "");
 }
 
 static const geodec__plot *const groups[] = {geodec__plots_things, geodec__plots_people, geodec__plots_world,

@@ -552,6 +552,12 @@ void geodec__template_emit(geodec__gen *g, const char *tpl)
     expand_text(g, tpl);
 }
 
+void geodec__template_one_of(geodec__gen *g, size_t n, const char *const tpl[])
+{
+    const char *one = tpl[geodec__template_pick(g, (int)n)];
+    if (one[0]) geodec__template_emit(g, one);
+}
+
 /* A person as in the slot {form who}. */
 static void mention(geodec__gen *g, const char *form, char who)
 {
