@@ -160,7 +160,7 @@ void geodec__story(geodec__gen *g);
 #define SAY geodec__template_say
 #define TEMPLATES(...) ((const char *const[]){__VA_ARGS__})
 #define ONE_OF(...) geodec__template_one_of(g, sizeof TEMPLATES(__VA_ARGS__) / sizeof(char *), TEMPLATES(__VA_ARGS__))
-#define X geodec__scene
+#define STEP geodec__scene_step
 #define NUM(letter) g->number[(letter) - 'a']
 
 typedef void (*geodec__plot)(geodec__gen *g);
@@ -173,6 +173,8 @@ void geodec__scene_weather(geodec__gen *g); /* weather of the day, one sentence 
 void geodec__scene_sight(geodec__gen *g);   /* something seen on the way */
 void geodec__scene_start(geodec__gen *g);   /* how things look at the beginning */
 void geodec__scene(geodec__gen *g);         /* sometimes: something seen, heard, said or thought between two steps */
+/* Emits a step of the plot, then sometimes such a scene. */
+void geodec__scene_step(geodec__gen *g, const char *tpl);
 
 /* Counts by 64-bit keys: a hash table with open addressing. */
 typedef struct geodec__count {

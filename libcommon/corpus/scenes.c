@@ -190,4 +190,10 @@ static const scene scenes[] = {nature,  colors,    bag,      children, sound, lo
 
 void geodec__scene(geodec__gen *g) { one_of(g, scenes, (int)(sizeof scenes / sizeof scenes[0]), 0.22); }
 
+void geodec__scene_step(geodec__gen *g, const char *tpl)
+{
+    E(g, tpl);
+    geodec__scene(g);
+}
+
 void geodec__scene_start(geodec__gen *g) { one_of(g, scenes, (int)(sizeof scenes / sizeof scenes[0]), 0.1); }

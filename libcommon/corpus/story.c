@@ -50,13 +50,13 @@ static void opening(geodec__gen *g)
            "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
            "on {his A} shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange|wild|dreamy] mood.",
            "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
-           "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark "
-           "at the moon|chase leaves|lie in the sun]|followed {A} everywhere]].",
+           "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark at "
+           "the moon|chase leaves|lie in the sun]|followed {A} everywhere]].",
            "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
            "{F+:kin}. ^{A} [jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
            "[spoon|book|pencil]|yawned|smiled].",
-           "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} "
-           "[liked|loved] to {@hobby}.",
+           "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} [liked|loved] "
+           "to {@hobby}.",
            "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
 }
 
