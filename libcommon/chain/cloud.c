@@ -341,8 +341,8 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
                                                                                   : 0;
     if (geodec_sweep_partial(b->o->sweep) && (b->points <= b->d || widest > 0))
         GEODEC_THROW(GEODEC_UNSUPPORTED,
-                     "slices are of the covariance of more points than dimensions, by exact "
-                     "components: here are %lld points of width %lld",
+                     "slices are of the covariance of more points than dimensions, by exact components: here are %lld "
+                     "points of width %lld",
                      (long long)b->points, (long long)b->d);
     if (b->points <= b->d) {
         GEODEC_TRY(components_in_memory(b, pca, k, err));

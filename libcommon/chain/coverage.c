@@ -423,11 +423,10 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
     const int64_t wanted = o->metric.k > 0 ? o->metric.k : (2 * n > 16 ? 2 * n : 16);
     w.k = o->metric.k == 0 && wanted > smallest - 1 ? smallest - 1 : wanted;
     if (w.k > smallest - 1 || (w.k <= n && !o->metric.force_k))
-        GEODEC_THROW(
-            o->metric.k > 0 ? GEODEC_RANGE : GEODEC_SCARCE,
-            "the smallest cache holds %lld points; a metric in %lld dimensions needs at least %lld (more points, a "
-            "larger share, or a lower dimension)",
-            (long long)smallest, (long long)n, (long long)(o->metric.k > 0 ? wanted + 1 : n + 2));
+        GEODEC_THROW(o->metric.k > 0 ? GEODEC_RANGE : GEODEC_SCARCE,
+                     "the smallest cache holds %lld points; a metric in %lld dimensions needs at least %lld (more "
+                     "points, a larger share, or a lower dimension)",
+                     (long long)smallest, (long long)n, (long long)(o->metric.k > 0 ? wanted + 1 : n + 2));
     c.k = w.k;
     for (int64_t i = 0; i < c.sizes; i++) GEODEC_TRY(run_size(&w, i, points, point, &c, err));
     fit_trend(&c, c.distance, c.trend, c.trend_se);
@@ -491,8 +490,7 @@ static const geodec_field fields[] = {
      2},
     {"/task/error", GEODEC_F64, "S,5", GEODEC_FIELD_OPTIONAL, "rms step",
      "mean error of the next state: nearest cached successor moved by the difference, copied; controls: the state "
-     "itself, "
-     "a random cached step, a random cached successor",
+     "itself, a random cached step, a random cached successor",
      2},
     {"/task/hit", GEODEC_F64, "S,5,7", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance", 2},
     {"/task/token", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "1",
@@ -548,13 +546,12 @@ void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v)
             if (d * d < best * best) at = e;
         }
         const int64_t i = (l * S + s) * E + at;
-        geodec_hooks_log(
-            hooks, GEODEC_LOG_INFO,
-            "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, z %.1f; "
-            "%s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%)",
-            100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at], 100 * v->hit[i],
-            100 * v->null_mean[i], v->z[i], geodec_surrogate_name(v->second), 100 * v->second_mean[i], v->second_z[i],
-            100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                         "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, "
+                         "z %.1f; %s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%)",
+                         100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at],
+                         100 * v->hit[i], 100 * v->null_mean[i], v->z[i], geodec_surrogate_name(v->second),
+                         100 * v->second_mean[i], v->second_z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
         if (v->sizes > 1)
             geodec_hooks_log(hooks, GEODEC_LOG_INFO, "             distance = a N^%.3f (Gaussian N^%.3f)", v->trend[s],
                              v->null_trend[s]);

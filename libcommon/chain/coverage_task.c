@@ -351,11 +351,10 @@ void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_t
         const double *kl = t->kl + s * GEODEC_TASK_TOKENS, *hit = t->kl_hit + s * GEODEC_TASK_TOKENS * GEODEC_TASK_NATS;
         const int at = GEODEC_TASK_NATS - 3; /* 0.3 nats */
         if (t->has_kl)
-            geodec_hooks_log(
-                hooks, GEODEC_LOG_INFO,
-                "             KL of the next token: %.3g nats (random %.3g, mean of the cache %.3g); within %g: %.1f "
-                "%% (%.1f %%, %.1f %%)",
-                kl[0], kl[1], kl[2], t->nats[at], 100 * hit[at], 100 * hit[GEODEC_TASK_NATS + at],
-                100 * hit[2 * GEODEC_TASK_NATS + at]);
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                             "             KL of the next token: %.3g nats (random %.3g, mean of the cache %.3g); "
+                             "within %g: %.1f %% (%.1f %%, %.1f %%)",
+                             kl[0], kl[1], kl[2], t->nats[at], 100 * hit[at], 100 * hit[GEODEC_TASK_NATS + at],
+                             100 * hit[2 * GEODEC_TASK_NATS + at]);
     }
 }

@@ -374,11 +374,11 @@ done:
 void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g)
 {
     const geodec_geodesics s = summed(g);
-    geodec_hooks_log(
-        hooks, GEODEC_LOG_INFO,
-        "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift at most "
-        "%.1e; %lld again at rtol 1e-9 agree within %.1e",
-        (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)s.count[GEODEC_PATH_OK],
-        (long long)s.count[GEODEC_PATH_NONFINITE], (long long)s.count[GEODEC_PATH_DRIFT],
-        (long long)s.count[GEODEC_PATH_LEFT_HULL], s.drift_largest, (long long)g->control_paths, g->refinement_error);
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift "
+                     "at most %.1e; %lld again at rtol 1e-9 agree within %.1e",
+                     (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)s.count[GEODEC_PATH_OK],
+                     (long long)s.count[GEODEC_PATH_NONFINITE], (long long)s.count[GEODEC_PATH_DRIFT],
+                     (long long)s.count[GEODEC_PATH_LEFT_HULL], s.drift_largest, (long long)g->control_paths,
+                     g->refinement_error);
 }

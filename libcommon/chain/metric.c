@@ -132,11 +132,10 @@ static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matr
     const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
     if (need > 0.9 * have)
-        GEODEC_THROW(
-            GEODEC_LIMIT,
-            "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; fewer "
-            "points or dimensions are needed",
-            (long long)points, (long long)n, need, have);
+        GEODEC_THROW(GEODEC_LIMIT,
+                     "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; "
+                     "fewer points or dimensions are needed",
+                     (long long)points, (long long)n, need, have);
 done:
     return st;
 }

@@ -300,12 +300,11 @@ void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const 
                      geodec_metric_type_name(m->kind), (long long)m->points, (long long)m->n, (long long)m->k,
                      m->sigma);
     if (m->kind == GEODEC_METRIC_MAHALANOBIS)
-        geodec_hooks_log(
-            hooks, GEODEC_LOG_INFO,
-            "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest neighbour at "
-            "%.4g (%.4g)",
-            own->condition, control->condition, own->shrinkage, control->shrinkage, own->nn_distance,
-            control->nn_distance);
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                         "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest "
+                         "neighbour at %.4g (%.4g)",
+                         own->condition, control->condition, own->shrinkage, control->shrinkage, own->nn_distance,
+                         control->nn_distance);
     else
         geodec_hooks_log(hooks, GEODEC_LOG_INFO, "medians: condition %.3g, nearest neighbour at %.4g", own->condition,
                          own->nn_distance);
