@@ -32,12 +32,14 @@ typedef struct all {
     ONE(at "/error", GEODEC_F64, dim ",E,U",                                                                           \
         "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down", BORROWED(v.error)),   \
     ONE(at "/mean", GEODEC_F64, "E", "mean error", BORROWED(v.mean)),                                                  \
-    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", BORROWED(v.mean_low)),\
+    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts",                       \
+        BORROWED(v.mean_low)),                                                                                         \
     ONE(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                         \
     ONE(at "/median", GEODEC_F64, "E", "median error", BORROWED(v.median)),                                            \
     ONE(at "/p95", GEODEC_F64, "E", "95th percentile", BORROWED(v.p95)),                                               \
     ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)", BORROWED(v.shift)),  \
-    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long", BORROWED(v.miss)),\
+    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long",                \
+        BORROWED(v.miss)),                                                                                             \
     ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down", BORROWED(v.broken)),                         \
     ONE(at "/radius", GEODEC_F64, "3", "eps*: g-length at which the mean error reaches tau", RADIUS(v, value)),        \
     ONE(at "/radius_low", GEODEC_F64, "3", "lower end of its 95 % bootstrap interval", RADIUS(v, low)),                \
@@ -48,7 +50,8 @@ typedef struct all {
     {path_, type_, dims_, GEODEC_FIELD_OPTIONAL, "1", text_, 1, at_, GEODEC_WHEN(all, cases)}
 #define CASE(at, v, what)                                                                                              \
     LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what, BORROWED(v.mean)),                                 \
-    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", BORROWED(v.mean_low)),\
+    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts",                     \
+          BORROWED(v.mean_low)),                                                                                       \
     LATER(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                       \
     LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift", BORROWED(v.shift)),                           \
     LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart", BORROWED(v.broken)),                   \

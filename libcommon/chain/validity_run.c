@@ -172,33 +172,34 @@ static void lengths_clear(lengths *l)
     *l = (lengths){0};
 }
 
+/* Length i: those of the grid, then those of the search. */
+static double length_at(const run *r, int64_t i)
+{
+    return i < r->v->n_eps ? r->v->eps[i] : r->node_eps[i - r->v->n_eps];
+}
+
 static geodec_status lengths_make(const run *r, lengths *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_validity *v = r->v;
     const int64_t E = v->n_eps, P = v->perturbations;
     lengths l = {.n = E + r->n_nodes, .starts = v->starts};
-    bool used[NODES_MAX] = {false};
-    int64_t e = 0;
     GEODEC_NEW(l.eps, l.n);
     GEODEC_NEW(l.of_start, l.starts * l.n);
     GEODEC_NEW(l.broken, l.n);
     GEODEC_NEW(l.grid, E);
-    for (int64_t k = 0; k < l.n; k++) {
-        int node = -1;
-        for (int j = 0; j < r->n_nodes; j++)
-            if (!used[j] && (node < 0 || r->node_eps[j] < r->node_eps[node])) node = j;
-        if (node >= 0 && (e == E || r->node_eps[node] < v->eps[e])) {
-            used[node] = true;
-            l.eps[k] = r->node_eps[node];
-            l.broken[k] = r->node_broken[node];
-            for (int64_t i = 0; i < l.starts; i++) l.of_start[i * l.n + k] = r->node_of_start[node * l.starts + i];
-        } else {
-            l.eps[k] = v->eps[e];
-            for (int64_t i = 0; i < l.starts; i++)
-                l.of_start[i * l.n + k] = mean_of_start(r, i, r->all + (i * E + e) * P, &l.broken[k]);
-            l.grid[e++] = k;
-        }
+    for (int64_t i = 0; i < l.n; i++) {
+        const double eps = length_at(r, i);
+        int64_t k = 0; /* its rank */
+        for (int64_t j = 0; j < l.n; j++) k += length_at(r, j) < eps || (length_at(r, j) == eps && j < i);
+        l.eps[k] = eps;
+        if (i < E)
+            l.grid[i] = k;
+        else
+            l.broken[k] = r->node_broken[i - E];
+        for (int64_t s = 0; s < l.starts; s++)
+            l.of_start[s * l.n + k] = i < E ? mean_of_start(r, s, r->all + (s * E + i) * P, &l.broken[k])
+                                            : r->node_of_start[(i - E) * l.starts + s];
     }
     *out = l;
 done:

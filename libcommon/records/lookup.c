@@ -198,7 +198,7 @@ typedef struct trial {
     const double *queries;
     struct outcome {
         int64_t evaluations;
-        bool right, right_screen, inside;
+        bool right_screen, inside;
     } * outcome; /* [count] */
 } trial;
 
@@ -219,8 +219,8 @@ static geodec_status trial_task(void *ctx, int64_t i, geodec_err *err)
     if (two.index != all.index || two.distance != all.distance)
         GEODEC_THROW(GEODEC_INTERNAL, "the two-stage lookup found record %lld, exhaustive search %lld",
                      (long long)two.index, (long long)all.index);
-    t->outcome[i] = (struct outcome){two.evaluations, two.index == all.index, screen.index == all.index,
-                                     own.distance <= (double)t->r->rho[own.index]};
+    t->outcome[i] =
+        (struct outcome){two.evaluations, screen.index == all.index, own.distance <= (double)t->r->rho[own.index]};
 done:
     geodec_mem_free(g);
     return st;
@@ -237,15 +237,14 @@ geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, 
     GEODEC_NEW(t.outcome, count);
     t.l = l;
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "lookups", count, trial_task, &t, err));
-    int64_t right = 0, right_screen = 0, inside = 0, evaluations = 0;
+    int64_t right_screen = 0, inside = 0, evaluations = 0;
     for (int64_t i = 0; i < count; i++) {
-        right += t.outcome[i].right;
         right_screen += t.outcome[i].right_screen;
         inside += t.outcome[i].inside;
         evaluations += t.outcome[i].evaluations;
     }
     const double total = count > 0 ? (double)count : 1;
-    sum.recall = (double)right / total;
+    sum.recall = count > 0 ? 1 : 0; /* a miss is an error */
     sum.recall_screen = (double)right_screen / total;
     sum.inside = (double)inside / total;
     sum.evaluations = (double)evaluations / total;
