@@ -18,29 +18,29 @@ static uint64_t mix(uint64_t h)
     return h ? h : 1;
 }
 
-geodec__count *geodec__counts_find(const geodec__counts *t, uint64_t key)
+geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key)
 {
     int64_t k = (int64_t)(key & (uint64_t)(t->room - 1));
     while (t->e[k].key && t->e[k].key != key) k = (k + 1) & (t->room - 1);
     return &t->e[k];
 }
 
-geodec__count *geodec__counts_add(geodec__counts *t, uint64_t key)
+geodec__count *geodec__control_add(geodec__counts *t, uint64_t key)
 {
-    geodec__count *e = geodec__counts_find(t, key);
+    geodec__count *e = geodec__control_find(t, key);
     t->used += e->key == 0;
     e->key = key;
     return e;
 }
 
-geodec_status geodec__counts_reserve(geodec__counts *t, int64_t more, geodec_err *err)
+geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     while (2 * (t->used + more) > t->room) {
         geodec__counts bigger = {.room = t->room ? 2 * t->room : 1 << 12, .used = t->used};
         GEODEC_NEW(bigger.e, bigger.room);
         for (int64_t i = 0; i < t->room; i++)
-            if (t->e[i].key) *geodec__counts_find(&bigger, t->e[i].key) = t->e[i];
+            if (t->e[i].key) *geodec__control_find(&bigger, t->e[i].key) = t->e[i];
         geodec_mem_free(t->e);
         *t = bigger;
     }
@@ -75,10 +75,10 @@ static geodec_status learn(geodec__counts *t, const uint16_t *s, int64_t n, int 
     uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
     for (int64_t i = 0; i < n; i++) {
         int m = context_keys(s, i, order, key);
-        GEODEC_TRY(geodec__counts_reserve(t, 2 * (m + 1), err));
+        GEODEC_TRY(geodec__control_reserve(t, 2 * (m + 1), err));
         for (int k = 0; k <= m; k++) {
-            const bool fresh = geodec__counts_add(t, pair_key(key[k], s[i]))->count++ == 0;
-            geodec__count *c = geodec__counts_add(t, key[k]);
+            const bool fresh = geodec__control_add(t, pair_key(key[k], s[i]))->count++ == 0;
+            geodec__count *c = geodec__control_add(t, key[k]);
             c->count++;
             c->distinct += fresh;
         }
@@ -95,9 +95,9 @@ static double bits_of(const geodec__counts *t, const uint16_t *s, int64_t n, int
         int m = context_keys(s, i, order, key);
         double p = 1.0 / SYMBOLS;
         for (int k = 0; k <= m; k++) {
-            const geodec__count *c = geodec__counts_find(t, key[k]);
+            const geodec__count *c = geodec__control_find(t, key[k]);
             if (!c->key) break;
-            p = (geodec__counts_find(t, pair_key(key[k], s[i]))->count + c->distinct * p) /
+            p = (geodec__control_find(t, pair_key(key[k], s[i]))->count + c->distinct * p) /
                 ((double)c->count + c->distinct);
         }
         bits -= log2(p);

@@ -186,10 +186,10 @@ typedef struct geodec__counts {
     int64_t room, used;
 } geodec__counts;
 /* Makes room for `more` new keys. */
-geodec_status geodec__counts_reserve(geodec__counts *t, int64_t more, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_err *err) GEODEC_MUST_USE;
 /* The entry of a key that is not 0, empty when the table does not have it; the table is not full. */
-geodec__count *geodec__counts_find(const geodec__counts *t, uint64_t key);
+geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key);
 /* The same, and the key is in the table afterwards. */
-geodec__count *geodec__counts_add(geodec__counts *t, uint64_t key);
+geodec__count *geodec__control_add(geodec__counts *t, uint64_t key);
 
 #endif

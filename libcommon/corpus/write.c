@@ -41,8 +41,8 @@ static geodec_status count_words(const char *text, size_t n, geodec__counts *set
             h = (h ^ (unsigned char)c) * prime;
             inside = true;
         } else if (inside) {
-            GEODEC_TRY(geodec__counts_reserve(set, 1, err));
-            (void)geodec__counts_add(set, h ? h : 1);
+            GEODEC_TRY(geodec__control_reserve(set, 1, err));
+            (void)geodec__control_add(set, h ? h : 1);
             (*words)++;
             h = basis;
             inside = false;
