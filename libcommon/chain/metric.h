@@ -1,5 +1,5 @@
 /* A metric at every point of a cloud: the inverse of the local covariance (Mahalanobis metric) of its k nearest
- * neighbours,
+ * neighbours.
  *
  *     C_p = D^T D / (k-1),  D = neighbours minus their mean (or minus the point),
  *     C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,
