@@ -62,45 +62,31 @@ static void opening(geodec__gen *g)
 
 static void closing(geodec__gen *g)
 {
-    double w[8] = {3, 3, 3, 0.7, 2, 2, 3, 4};
+    static const char *const ends[] = {
+        "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell asleep|went "
+        "to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the fire] [with {a} "
+        "[big|little|happy|quiet|sleepy] [smile|heart|yawn]|under {a} {@adjcolor} blanket|next to {a} {@adj} "
+        "[lamp|pillow|window|bear|cat]].",
+        "\n[it had been|it was|what a day:] {a} {@goodday} day, and {A} [never forgot it|was {@happy}|hoped for "
+        "another one soon|[told|wrote to] {his A} {@kinword} about it|went home [hand in hand with|behind|before] "
+        "{G+:kin}].",
+        "\nwhen {A} [came home|came back|sat at the table|was back in {his A} room], {~A} told {G+:kin} "
+        "[everything|all about it|the whole story|about it twice]. ^{G} [smiled|laughed|nodded|gave {him A} {a} "
+        "[hug|kiss|cookie|{@adjfood} {@food}|cup of [milk|tea|cocoa]]|[listened|sat] with {@adjcolor} yarn in {his G} "
+        "lap] and said, \"[{@praise}|what {a} {@goodday} day|I am so glad|tell me again|I did that too when I was "
+        "young]!\"",
+        "\nthe end.",
+        "\nfrom that day on, {A} [always [smiled|laughed|stopped|sang] when {~A} [thought of it|remembered it|saw {a} "
+        "{@adj} {@animal}|came to {@theview}]|was [a little|much] [braver|wiser|kinder|happier|calmer]|knew that "
+        "[{@moral}]|[often|never] [asked for help|shared {his A} {@foods}|ran so fast|forgot {his A} friends]].",
+        "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].",
+        "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
+        "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}]."};
+    enum { N = sizeof ends / sizeof *ends };
+    double w[N + 1] = {3, 3, 3, 0.7, 2, 2, 3, 4}; /* the last: the plot has its own end */
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
-    switch (geodec__template_choose(g, 8, w)) {
-    case 0:
-        E(g, "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell "
-             "asleep|went to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the "
-             "fire] [with {a} [big|little|happy|quiet|sleepy] [smile|heart|yawn]|under {a} {@adjcolor} blanket|next to "
-             "{a} {@adj} [lamp|pillow|window|bear|cat]].");
-        break;
-    case 1:
-        E(g, "\n[it had been|it was|what a day:] {a} {@goodday} day, and {A} [never forgot it|was {@happy}|hoped for "
-             "another one soon|[told|wrote to] {his A} {@kinword} about it|went home [hand in hand with|behind|before] "
-             "{G+:kin}].");
-        break;
-    case 2:
-        E(g, "\nwhen {A} [came home|came back|sat at the table|was back in {his A} room], {~A} told {G+:kin} "
-             "[everything|all about it|the whole story|about it twice]. ^{G} [smiled|laughed|nodded|gave {him A} {a} "
-             "[hug|kiss|cookie|{@adjfood} {@food}|cup of [milk|tea|cocoa]]|[listened|sat] with {@adjcolor} yarn in "
-             "{his G} lap] and said, \"[{@praise}|what {a} {@goodday} day|I am so glad|tell me again|I did that too "
-             "when I was young]!\"");
-        break;
-    case 3:
-        E(g, "\nthe end.");
-        break;
-    case 4:
-        E(g,
-          "\nfrom that day on, {A} [always [smiled|laughed|stopped|sang] when {~A} [thought of it|remembered it|saw "
-          "{a} {@adj} {@animal}|came to {@theview}]|was [a little|much] [braver|wiser|kinder|happier|calmer]|knew that "
-          "[{@moral}]|[often|never] [asked for help|shared {his A} {@foods}|ran so fast|forgot {his A} friends]].");
-        break;
-    case 5:
-        E(g, "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].");
-        break;
-    case 6:
-        E(g, "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
-             "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}].");
-    default:
-        break; /* the plot has its own end */
-    }
+    const int c = geodec__template_choose(g, N + 1, w);
+    if (c < N) E(g, ends[c]);
 }
 
 void geodec__scene_friend(geodec__gen *g)
