@@ -37,18 +37,18 @@ static void choose_controls(const geodec_geodesics *g, bool rule, geodec_propaga
     }
 }
 
-typedef struct control {
+typedef struct job {
     const geodec_space *s;
     const geodec_geodesics *g;
     const geodec_propagators_options *o;
     geodec_propagators *p;
     int64_t first;
-} control;
+} job;
 
 static geodec_status control_task(void *ctx, int64_t c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const control *k = ctx;
+    const job *k = ctx;
     const int64_t n = k->g->n, nn = n * n, S = k->g->nodes, path = k->p->control_path[c] - k->first;
     double *other = NULL;
     GEODEC_NEW(other, 3 * nn);
@@ -70,18 +70,11 @@ done:
     return st;
 }
 
-typedef struct sound_paths {
-    const geodec_space *s;
-    const geodec_propagators_options *o;
-    const geodec_geodesics *g;
-    geodec_propagators *p;
-} sound_paths;
-
 /* Propagators of one path. A broken one keeps its start, and the identity there. */
 static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const sound_paths *k = ctx;
+    const job *k = ctx;
     const geodec_geodesics *g = k->g;
     const int64_t S = g->nodes, n = g->n, nn = n * n;
     const double *xs = g->x + i * S * n, *vs = g->v + i * S * n;
@@ -96,18 +89,12 @@ done:
     return st;
 }
 
-typedef struct by_rule {
-    const geodec_propagators_options *o;
-    const geodec_geodesics *g;
-    double *phi;
-} by_rule;
-
 static geodec_status rule_task(void *ctx, int64_t path, geodec_err *err)
 {
-    const by_rule *r = ctx;
-    const int64_t S = r->g->nodes, n = r->g->n;
-    return r->o->rule(r->o->rule_ctx, S - 1, r->g->dl, r->g->x + path * S * n, r->g->v + path * S * n,
-                      r->phi + path * S * n * n, err);
+    const job *k = ctx;
+    const int64_t S = k->g->nodes, n = k->g->n;
+    return k->o->rule(k->o->rule_ctx, S - 1, k->g->dl, k->g->x + path * S * n, k->g->v + path * S * n,
+                      k->p->phi + path * S * n * n, err);
 }
 
 geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
@@ -135,16 +122,13 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     GEODEC_NEW(p.control_gap, o->control);
     GEODEC_NEW(p.control_step, o->control);
     if (o->flow) GEODEC_NEW(p.flow, P * S * 4 * nn);
-    if (o->rule) {
-        by_rule r = {o, g, p.phi};
-        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagator of path", P, rule_task, &r, err));
-    } else {
-        sound_paths r = {s, o, g, &p};
-        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagators", P, path_task, &r, err));
-    }
+    job k = {s, g, o, &p, first};
+    if (o->rule)
+        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagator of path", P, rule_task, &k, err));
+    else
+        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagators", P, path_task, &k, err));
     for (int64_t i = 0; i < P; i++)
         GEODEC_TRY(geodec_svd_values(n, n, p.phi + (i * S + S - 1) * nn, p.singular + i * n, err));
-    control k = {s, g, o, &p, first};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "control by differences", p.controls, control_task, &k, err));
     p.paths = *paths;
     *paths = (geodec_geodesics){0};
