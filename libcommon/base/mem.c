@@ -42,6 +42,11 @@ void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size)
 
 void geodec_mem_free(void *p) { free(p); }
 
+void geodec_mem_free_all(void *const *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(p[i]);
+}
+
 enum { HUGE_PAGE = 1 << 21 };
 
 void *geodec_mem_map(int64_t bytes)

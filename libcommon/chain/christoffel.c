@@ -111,8 +111,7 @@ static geodec_status point_task(void *ctx, int64_t p, geodec_err *err)
             for (int64_t m = 0; m < n; m++)
                 c->asymmetry[p] = fmax(c->asymmetry[p], fabs(gamma[(i * n + k) * n + m] - gamma[(k * n + i) * n + m]));
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(dg);
+    GEODEC_FREE(g, dg);
     return st;
 }
 

@@ -105,10 +105,7 @@ static geodec_status select_rows(build *b, geodec_err *err)
     geodec_status st = GEODEC_OK;
     digest *all = NULL;
     int32_t *order = NULL;
-    GEODEC_NEW(all, b->rows);
-    GEODEC_NEW(b->row, b->rows);
-    GEODEC_NEW(b->rank, b->rows);
-    GEODEC_NEW(order, b->rows);
+    GEODEC_NEW_EACH(b->rows, all, b->row, b->rank, order);
     GEODEC_TRY(scan(b, all, err));
     qsort(all, (size_t)b->rows, sizeof *all, by_hex);
     int64_t different = 0;
@@ -132,8 +129,7 @@ static geodec_status select_rows(build *b, geodec_err *err)
     for (int64_t i = 0; i < b->points; i++) b->rank[order[i]] = (int32_t)i;
     set_sizes(b);
 done:
-    geodec_mem_free(all);
-    geodec_mem_free(order);
+    GEODEC_FREE(all, order);
     return st;
 }
 
@@ -248,8 +244,7 @@ done:
         geodec_pca_moments_clear(&c.all[t]);
         geodec_pca_moments_clear(&c.block[t]);
     }
-    geodec_mem_free(c.group);
-    geodec_mem_free(value);
+    GEODEC_FREE(c.group, value);
     return st;
 }
 
@@ -259,8 +254,7 @@ static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[G
     geodec_status st = GEODEC_OK;
     double *x = NULL, *part = NULL, *value = NULL;
     const int64_t d = b->d;
-    GEODEC_NEW(x, b->points * d);
-    GEODEC_NEW(part, b->points * d);
+    GEODEC_NEW_EACH(b->points * d, x, part);
     GEODEC_NEW(value, d);
     for (int64_t first = 0; first < b->points; first += SLAB)
         GEODEC_TRY(load(b, first, b->points - first < SLAB ? b->points - first : SLAB, x + first * d, err));
@@ -272,9 +266,7 @@ static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[G
     GEODEC_TRY(geodec_pca_from_rows(b->points, d, x, b->o->variance, b->pool, pca, err));
     k[GEODEC_CLOUD_SUBSETS - 1] = pca->k;
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(part);
-    geodec_mem_free(value);
+    GEODEC_FREE(x, part, value);
     return st;
 }
 
@@ -324,8 +316,7 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
     if (!enough) geodec_pca_clear(pca);
 done:
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_clear(&s[t]);
-    geodec_mem_free(group);
-    geodec_mem_free(error);
+    GEODEC_FREE(group, error);
     return st;
 }
 
@@ -430,8 +421,7 @@ static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud
         subset[t].components = geodec_pca_pick(least(subset[t].points - 1, live), value, b->o->variance);
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(value);
+    GEODEC_FREE(x, value);
     return st;
 }
 
@@ -526,8 +516,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     }
     GEODEC_TRY(geodec_activations_find_layer(states, o->layer, &b.index, err));
     GEODEC_NEW(b.row_mean, b.d);
-    GEODEC_NEW(b.slab, SLAB * b.d);
-    GEODEC_NEW(b.wide, SLAB * b.d);
+    GEODEC_NEW_EACH(SLAB * b.d, b.slab, b.wide);
     const size_t scratch = geodec_activations_scratch(states, SLAB);
     b.scratch = geodec_mem_new((int64_t)scratch, 1);
     if (!b.scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %zu bytes", scratch);
@@ -556,13 +545,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
 done:
     geodec_cloud_clear(&cloud);
     geodec_pca_clear(&pca);
-    geodec_mem_free(sample);
-    geodec_mem_free(b.row_mean);
-    geodec_mem_free(b.row);
-    geodec_mem_free(b.rank);
-    geodec_mem_free(b.slab);
-    geodec_mem_free(b.wide);
-    geodec_mem_free(b.scratch);
+    GEODEC_FREE(sample, b.row_mean, b.row, b.rank, b.slab, b.wide, b.scratch);
     return st;
 }
 
@@ -572,10 +555,7 @@ done:
 static geodec_status unknown_rows(const geodec_cloud_points *p, geodec_cloud *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_NEW(c->row, p->points);
-    GEODEC_NEW(c->token, p->points);
-    GEODEC_NEW(c->sequence, p->points);
-    GEODEC_NEW(c->position, p->points);
+    GEODEC_NEW_EACH(p->points, c->row, c->token, c->sequence, c->position);
     for (int64_t i = 0; i < p->points; i++) {
         c->row[i] = c->token[i] = -1;
         *(p->consecutive ? &c->position[i] : &c->sequence[i]) = (int32_t)i;
@@ -604,8 +584,7 @@ static geodec_status subsets_of_points(build *b, const geodec_cloud_points *p, d
     if (p->components > 0) subset[GEODEC_CLOUD_SUBSETS - 1].components = p->components;
     GEODEC_TRY(subsets_twonn(b, p->k, shuffled, "cloud-twonn", subset, err));
 done:
-    geodec_mem_free(order);
-    geodec_mem_free(value);
+    GEODEC_FREE(order, value);
     return st;
 }
 

@@ -132,9 +132,7 @@ static geodec_status run_split(const world *w, const int64_t *order, int64_t cac
 done:
     geodec_metric_clear(&m);
     geodec_rbf_destroy(field);
-    geodec_mem_free(block);
-    geodec_mem_free(metric);
-    geodec_mem_free(agrees);
+    GEODEC_FREE(block, metric, agrees);
     return st;
 }
 
@@ -210,9 +208,7 @@ done:
 static void splits_clear(splits *p)
 {
     geodec_metric_clear(&p->leaky);
-    geodec_mem_free(p->order);
-    geodec_mem_free(p->result);
-    geodec_mem_free(p->x);
+    GEODEC_FREE(p->order, p->result, p->x);
 }
 
 /* Means and percentiles over the splits of one cloud; result [S][repeats][E + 2]. */
@@ -299,8 +295,7 @@ static geodec_status run_null(const world *w, uint64_t stream, const int64_t *ca
     }
 done:
     splits_clear(&p);
-    geodec_mem_free(block);
-    geodec_mem_free(column);
+    GEODEC_FREE(block, column);
     return st;
 }
 
@@ -401,8 +396,7 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     GEODEC_TRY(run_null(&w, stream, cached, f.hit, &gaussian, err));
     GEODEC_TRY(run_null(&w, (uint64_t)(GEODEC_COVERAGE_SIZES + size), cached, f.hit, &second, err));
 done:
-    geodec_mem_free(chosen);
-    geodec_mem_free(x);
+    GEODEC_FREE(chosen, x);
     return st;
 }
 

@@ -269,12 +269,9 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
     t.token = t.hit + t.shares * P * T;
     t.kl = t.token + t.shares * Q;
     t.kl_hit = t.kl + t.shares * Q;
-    GEODEC_NEW(known, next->known);
-    GEODEC_NEW(e.order, next->known);
+    GEODEC_NEW_EACH(next->known, known, e.order);
     GEODEC_NEW(e.figures, t.shares * o->repeats);
-    GEODEC_NEW(s->error, o->queries);
-    GEODEC_NEW(s->token, o->queries);
-    GEODEC_NEW(s->cache, o->queries);
+    GEODEC_NEW_EACH(o->queries, s->error, s->token, s->cache);
     if (t.has_kl) {
         GEODEC_NEW(s->logits, next->vocabulary);
         GEODEC_NEW(s->log_p, 3 * next->vocabulary);
@@ -296,14 +293,7 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
     *out = t;
 done:
     if (st != GEODEC_OK) geodec_coverage_task_clear(&t);
-    geodec_mem_free(known);
-    geodec_mem_free(e.order);
-    geodec_mem_free(e.figures);
-    geodec_mem_free(s->error);
-    geodec_mem_free(s->token);
-    geodec_mem_free(s->cache);
-    geodec_mem_free(s->logits);
-    geodec_mem_free(s->log_p);
+    GEODEC_FREE(known, e.order, e.figures, s->error, s->token, s->cache, s->logits, s->log_p);
     return st;
 }
 

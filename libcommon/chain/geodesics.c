@@ -42,8 +42,7 @@ static geodec_status successors(const geodec_artifact *file, int64_t points, int
         next[i] = follows ? (int32_t)(i + 1) : -1;
     }
 done:
-    geodec_mem_free(sequence);
-    geodec_mem_free(position);
+    GEODEC_FREE(sequence, position);
     return st;
 }
 
@@ -77,8 +76,7 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
     int32_t *next = NULL;
     int64_t *able = NULL, *chosen = NULL, count = 0;
     if (o->velocity == GEODEC_VELOCITY_GIVEN) return given_starts(m, o, g, first, err);
-    GEODEC_NEW(next, m->points);
-    GEODEC_NEW(able, m->points);
+    GEODEC_NEW_EACH(m->points, next, able);
     if (o->velocity == GEODEC_VELOCITY_SEQUENCE)
         GEODEC_TRY(successors(file, m->points, next, err));
     else
@@ -102,9 +100,7 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
         g->next[p] = next[g->point[p]];
     }
 done:
-    geodec_mem_free(next);
-    geodec_mem_free(able);
-    geodec_mem_free(chosen);
+    GEODEC_FREE(next, able, chosen);
     return st;
 }
 
@@ -211,8 +207,7 @@ static geodec_status refine(const geodec_space *s, int64_t controls, geodec_pool
             g->refinement_error = fmax(g->refinement_error, fabs(block[p * row + i] - g->x[p * row + i]));
     }
 done:
-    geodec_mem_free(block);
-    geodec_mem_free(report);
+    GEODEC_FREE(block, report);
     return st;
 }
 
@@ -257,8 +252,7 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
     *out = g;
 done:
     if (st != GEODEC_OK) geodec_geodesics_clear(&g);
-    geodec_mem_free(start);
-    geodec_mem_free(report);
+    GEODEC_FREE(start, report);
     return st;
 }
 

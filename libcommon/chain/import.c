@@ -276,8 +276,7 @@ done:
 
 void geodec_import_clear(geodec_import_data *e)
 {
-    geodec_mem_free(e->x);
-    geodec_mem_free(e->eigenvalue);
+    GEODEC_FREE(e->x, e->eigenvalue);
     memset(e, 0, sizeof *e);
 }
 

@@ -229,8 +229,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
     const int64_t n = m->n;
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("metric-control", 0));
     GEODEC_NEW(cov, n * n);
-    GEODEC_NEW(w, n);
-    GEODEC_NEW(z, n);
+    GEODEC_NEW_EACH(n, w, z);
     GEODEC_NEW(x, m->points * n);
     GEODEC_TRY(geodec_pca_moments_init(&moments, n, m->point, err));
     GEODEC_TRY(geodec_pca_moments_add(&moments, m->points, m->point, pool, err));
@@ -248,10 +247,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
 done:
     geodec_pca_moments_clear(&moments);
     geodec_metric_clear(&fit);
-    geodec_mem_free(cov);
-    geodec_mem_free(w);
-    geodec_mem_free(x);
-    geodec_mem_free(z);
+    GEODEC_FREE(cov, w, x, z);
     return st;
 }
 

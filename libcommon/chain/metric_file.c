@@ -126,8 +126,7 @@ static geodec_status write_no_source(const geodec_metric *m, geodec_artifact *a,
         .cloud_row = row, .activation_row = row, .d = m->n, .basis = basis, .mean = basis + m->n * m->n};
     GEODEC_TRY(geodec_metric_write(m, &none, a, err));
 done:
-    geodec_mem_free(row);
-    geodec_mem_free(basis);
+    GEODEC_FREE(row, basis);
     return st;
 }
 

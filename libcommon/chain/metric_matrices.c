@@ -193,8 +193,7 @@ geodec_status geodec_metric_test_space(geodec_metric_type kind, int64_t points, 
     GEODEC_TRY(geodec_metric_from_matrices(kind, points, n, x, g, options, pool, hooks, out, err));
     out->curvature = curvature;
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(g);
+    GEODEC_FREE(x, g);
     return st;
 }
 
@@ -220,7 +219,6 @@ geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x,
     g = NULL;
 done:
     geodec_pca_moments_clear(&moments);
-    geodec_mem_free(g);
-    geodec_mem_free(cov);
+    GEODEC_FREE(g, cov);
     return st;
 }

@@ -119,8 +119,7 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     GEODEC_NEW(p.phi, P * S * nn);
     GEODEC_NEW(p.singular, P * n);
     GEODEC_NEW(p.report, P);
-    GEODEC_NEW(p.control_gap, o->control);
-    GEODEC_NEW(p.control_step, o->control);
+    GEODEC_NEW_EACH(o->control, p.control_gap, p.control_step);
     if (o->flow) GEODEC_NEW(p.flow, P * S * 4 * nn);
     job k = {s, g, o, &p, first};
     if (o->rule)

@@ -37,9 +37,7 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
     GEODEC_NEW(sample, count);
     GEODEC_NEW(edge, edges);
     GEODEC_NEW(c->x, room * n);
-    GEODEC_NEW(c->place, room);
-    GEODEC_NEW(c->index, room);
-    GEODEC_NEW(c->partner, room);
+    GEODEC_NEW_EACH(room, c->place, c->index, c->partner);
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature samples", 0), m->points, count, sample, err));
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature edges", 0), count, edges, edge, err));
     for (int64_t i = 0; i < o->given; i++) place(c, GEODEC_PLACE_GIVEN, (int32_t)i, -1, o->x + i * n, NULL);
@@ -57,8 +55,7 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
         if (last > middle) place(c, GEODEC_PLACE_PATH, (int32_t)p, last, x + last * n, NULL);
     }
 done:
-    geodec_mem_free(sample);
-    geodec_mem_free(edge);
+    GEODEC_FREE(sample, edge);
     return st;
 }
 
@@ -237,8 +234,7 @@ static geodec_status derive(geodec_merge *whole, const char *attr, double *value
     GEODEC_TRY(geodec_merge_read(whole, "/place", &place, err));
     *value = median_at(points, scalar, place, where);
 done:
-    geodec_mem_free(scalar);
-    geodec_mem_free(place);
+    GEODEC_FREE(scalar, place);
     return st;
 }
 

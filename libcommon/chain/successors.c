@@ -10,10 +10,7 @@ enum { SLAB = 512 };
 
 void geodec_successors_clear(geodec_successors *s)
 {
-    geodec_mem_free(s->has);
-    geodec_mem_free(s->coordinate);
-    geodec_mem_free(s->argmax);
-    geodec_mem_free(s->row);
+    GEODEC_FREE(s->has, s->coordinate, s->argmax, s->row);
     *s = (geodec_successors){0};
 }
 
@@ -50,10 +47,7 @@ static geodec_status find(const geodec_cloud *c, const geodec_activations *v, ge
         if (s->argmax) s->argmax[i] = argmax[row];
     }
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(sequence);
-    geodec_mem_free(position);
-    geodec_mem_free(argmax);
+    GEODEC_FREE(token, sequence, position, argmax);
     return st;
 }
 
@@ -119,9 +113,6 @@ geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_act
     *out = s;
 done:
     if (st != GEODEC_OK) geodec_successors_clear(&s);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(row);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(x, y, row, scratch);
     return st;
 }

@@ -280,9 +280,6 @@ geodec_status geodec_validity_settle(const geodec_space *s, geodec_validity_opti
     }
     *o = w.o;
 done:
-    geodec_mem_free(w.phi);
-    geodec_mem_free(w.status);
-    geodec_mem_free(before);
-    geodec_mem_free(status_before);
+    GEODEC_FREE(w.phi, w.status, before, status_before);
     return st;
 }

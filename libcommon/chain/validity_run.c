@@ -165,10 +165,7 @@ typedef struct lengths {
 
 static void lengths_clear(lengths *l)
 {
-    geodec_mem_free(l->eps);
-    geodec_mem_free(l->of_start);
-    geodec_mem_free(l->broken);
-    geodec_mem_free(l->grid);
+    GEODEC_FREE(l->eps, l->of_start, l->broken, l->grid);
     *l = (lengths){0};
 }
 
@@ -286,8 +283,7 @@ static geodec_status bootstrap(const run *r, const lengths *l, geodec_err *err)
     if (v->slope_known && with_slope > 1) interval(with_slope, slopes, &v->slope.low, &v->slope.high);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) interval(B, radii + t * B, &v->radius[t].low, &v->radius[t].high);
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(block);
+    GEODEC_FREE(index, block);
     return st;
 }
 
@@ -393,8 +389,7 @@ void geodec_validity_clear(geodec_validity *v)
     double *arrays[] = {v->x0,       v->v0,        v->x_T,    v->phi, v->error, v->eps, v->mean,
                         v->mean_low, v->mean_high, v->median, v->p95, v->shift, v->miss};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(arrays[i]);
-    geodec_mem_free(v->status);
-    geodec_mem_free(v->broken);
+    GEODEC_FREE(v->status, v->broken);
     *v = (geodec_validity){0};
 }
 
@@ -428,9 +423,7 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     GEODEC_TRY(options_ok(o, starts, err));
     const int64_t n = s->n, E = o->n_eps, P = o->perturbations;
     v.starts = starts, v.n = n, v.n_eps = E, v.perturbations = P;
-    GEODEC_NEW(v.x0, starts * n);
-    GEODEC_NEW(v.v0, starts * n);
-    GEODEC_NEW(v.x_T, starts * n);
+    GEODEC_NEW_EACH(starts * n, v.x0, v.v0, v.x_T);
     GEODEC_NEW(v.phi, starts * n * n);
     GEODEC_NEW(v.status, starts);
     GEODEC_NEW(v.error, starts * E * P);
@@ -459,10 +452,7 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     *out = v;
     v = (geodec_validity){0};
 done:
-    geodec_mem_free(r.at_eps);
-    geodec_mem_free(r.all);
-    geodec_mem_free(r.u);
-    geodec_mem_free(r.node_of_start);
+    GEODEC_FREE(r.at_eps, r.all, r.u, r.node_of_start);
     geodec_validity_clear(&v);
     return st;
 }
@@ -476,8 +466,7 @@ geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o
     double *x0 = NULL, *v0 = NULL;
     GEODEC_TRY(geodec_space_conformal_init(&sphere, n, 1, err));
     GEODEC_TRY(options_ok(o, starts, err));
-    GEODEC_NEW(x0, starts * n);
-    GEODEC_NEW(v0, starts * n);
+    GEODEC_NEW_EACH(starts * n, x0, v0);
     for (int64_t i = 0; i < starts; i++) {
         geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("sphere start", (uint64_t)i));
         double *x = x0 + i * n;
@@ -489,8 +478,7 @@ geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o
     }
     GEODEC_TRY(geodec_validity_run(&sphere.base, o, pool, hooks, starts, x0, v0, NULL, seed, out, err));
 done:
-    geodec_mem_free(x0);
-    geodec_mem_free(v0);
+    GEODEC_FREE(x0, v0);
     return st;
 }
 
@@ -536,14 +524,12 @@ geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_o
     GEODEC_TRY(options_ok(o, starts, err));
     GEODEC_TRY(geodec_metric_test_space(kind, starts > 8 ? starts : 8, dim, 0, seed, &metric, pool, hooks, &m, err));
     GEODEC_TRY(geodec_metric_space_init(&m, &space, err));
-    GEODEC_NEW(x0, starts * dim);
-    GEODEC_NEW(v0, starts * dim);
+    GEODEC_NEW_EACH(starts * dim, x0, v0);
     GEODEC_TRY(geodec_validity_starts(&m, space.space, starts, seed, x0, v0, err));
     GEODEC_TRY(geodec_validity_run(space.space, o, pool, hooks, starts, x0, v0, NULL, seed, out, err));
 done:
     geodec_metric_clear(&m);
     geodec_metric_space_clear(&space);
-    geodec_mem_free(x0);
-    geodec_mem_free(v0);
+    GEODEC_FREE(x0, v0);
     return st;
 }

@@ -128,16 +128,13 @@ geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_tra
             bits += bits_of(&t, s, (int64_t)n + 1, order);
             bytes += (double)n;
         }
-        geodec_mem_free(s);
-        geodec_mem_free(text);
+        GEODEC_FREE(s, text);
         s = NULL;
         text = NULL;
         if (i % 256 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "n-gram control", i, n_train + n_test, err));
     }
     *bits_per_byte = bits / bytes;
 done:
-    geodec_mem_free(t.e);
-    geodec_mem_free(text);
-    geodec_mem_free(s);
+    GEODEC_FREE(t.e, text, s);
     return st;
 }

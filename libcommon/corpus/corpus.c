@@ -40,9 +40,7 @@ geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *cou
     int64_t found = 0;
     double p = 0;
     GEODEC_NEW(buffer, GEODEC__STORY_MAX);
-    GEODEC_NEW(script, GEODEC__CHOICES_MAX);
-    GEODEC_NEW(made, GEODEC__CHOICES_MAX);
-    GEODEC_NEW(alternatives, GEODEC__CHOICES_MAX);
+    GEODEC_NEW_EACH(GEODEC__CHOICES_MAX, script, made, alternatives);
     for (;;) {
         geodec__gen g;
         set_up(&g, buffer);
@@ -70,9 +68,6 @@ geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *cou
     *count = found;
     *bits = found ? -log2(p) : 0;
 done:
-    geodec_mem_free(buffer);
-    geodec_mem_free(script);
-    geodec_mem_free(made);
-    geodec_mem_free(alternatives);
+    GEODEC_FREE(buffer, script, made, alternatives);
     return st;
 }

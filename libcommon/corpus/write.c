@@ -120,7 +120,6 @@ geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stori
 done:
     if (b.list)
         for (int64_t i = 0; i < BATCH; i++) geodec_mem_free(b.list[i].text);
-    geodec_mem_free(b.list);
-    geodec_mem_free(words.e);
+    GEODEC_FREE(b.list, words.e);
     return st;
 }

@@ -99,8 +99,7 @@ done:
 void geodec__export_folder_close(geodec__folder *f)
 {
     if (f->path) (void)rmdir(f->path); /* fails unless it is empty */
-    geodec_mem_free(f->path);
-    geodec_mem_free(f->of);
+    GEODEC_FREE(f->path, f->of);
     *f = (geodec__folder){0};
 }
 
@@ -137,13 +136,11 @@ geodec_status geodec__export_folder_finish(geodec__folder *f, int64_t count, geo
         GEODEC_TRY(geodec_mem_print(&to, err, "%s/%s", f->path, name));
         if (rename(from, to) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", to, strerror(errno));
         f->of[i] = count;
-        geodec_mem_free(from);
-        geodec_mem_free(to);
+        GEODEC_FREE(from, to);
         from = to = NULL;
     }
 done:
-    geodec_mem_free(from);
-    geodec_mem_free(to);
+    GEODEC_FREE(from, to);
     return st;
 }
 

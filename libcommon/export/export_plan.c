@@ -14,11 +14,7 @@ void geodec__export_plan_init(geodec__plan *p, const geodec_model *m, const geod
     *p = (geodec__plan){.o = o, .source = source, .bos = geodec_tokenizer_start(geodec_model_tokenizer(m))};
 }
 
-void geodec__export_plan_clear(geodec__plan *p)
-{
-    geodec_mem_free(p->token);
-    geodec_mem_free(p->span);
-}
+void geodec__export_plan_clear(geodec__plan *p) { GEODEC_FREE(p->token, p->span); }
 
 bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i)
 {

@@ -88,8 +88,7 @@ done:
 void geodec__export_reader_clear(geodec__reader *r)
 {
     geodec_session_destroy(r->session);
-    geodec_mem_free(r->capture);
-    geodec_mem_free(r->head);
+    GEODEC_FREE(r->capture, r->head);
     geodec__export_rows_clear(&r->rows);
 }
 

@@ -263,8 +263,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     GEODEC_TRY(geodec_json_commit(whole, err));
 done:
     geodec_json_abandon(w);
-    geodec_mem_free(t);
-    geodec_mem_free(path);
+    GEODEC_FREE(t, path);
     return st;
 }
 
@@ -304,8 +303,7 @@ static geodec_status one_shard(job *j, geodec__folder *f, const geodec_export_sh
 done:
     geodec_safetensors_abandon(j->out);
     j->out = NULL;
-    geodec_mem_free(t);
-    geodec_mem_free(path);
+    GEODEC_FREE(t, path);
     return st;
 }
 
@@ -439,8 +437,7 @@ geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_
     }
 done:
     geodec_safetensors_close(s);
-    geodec_mem_free(path);
-    geodec_mem_free(layer);
+    GEODEC_FREE(path, layer);
     geodec__export_rows_clear(&r);
     geodec__export_folder_close(&f);
     return st;

@@ -125,8 +125,7 @@ void geodec_export_source_close(geodec_export_source *source)
 {
     reader *s = source->ctx;
     if (s) {
-        geodec_mem_free(s->name);
-        geodec_mem_free(s->token);
+        GEODEC_FREE(s->name, s->token);
     }
     geodec_mem_free(s);
     *source = (geodec_export_source){0};

@@ -128,8 +128,7 @@ static geodec_status save(const geodec_prepare *p, const geodec_prepare_plan *pl
     geodec_json_put_i64(w, "sample_tokens", plan->sample_tokens);
     GEODEC_TRY(geodec_json_commit(w, err));
 done:
-    geodec_mem_free(folder);
-    geodec_mem_free(path);
+    GEODEC_FREE(folder, path);
     return st;
 }
 
@@ -506,7 +505,6 @@ geodec_status geodec_prepare_bake(const geodec_prepare *p, const geodec_provenan
     GEODEC_TRY(read_all(p, s, states, provenance, err));
     GEODEC_TRY(bake_from(p, states, map, provenance, &s->map, err));
 done:
-    geodec_mem_free(states);
-    geodec_mem_free(map);
+    GEODEC_FREE(states, map);
     return st;
 }

@@ -175,8 +175,7 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
     }
     *out = f;
 done:
-    geodec_mem_free(split);
-    geodec_mem_free(block);
+    GEODEC_FREE(split, block);
     return st;
 }
 

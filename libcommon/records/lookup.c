@@ -33,18 +33,9 @@ void geodec_lookup_destroy(geodec_lookup *l)
 {
     if (!l) return;
     for (int i = 0; i < l->levels; i++) {
-        geodec_mem_free(l->level[i].lo);
-        geodec_mem_free(l->level[i].hi);
-        geodec_mem_free(l->level[i].w);
-        geodec_mem_free(l->level[i].v);
+        GEODEC_FREE(l->level[i].lo, l->level[i].hi, l->level[i].w, l->level[i].v);
     }
-    geodec_mem_free(l->centre);
-    geodec_mem_free(l->index);
-    geodec_mem_free(l->anchor);
-    geodec_mem_free(l->factor);
-    geodec_mem_free(l->norm);
-    geodec_mem_free(l->minus);
-    geodec_mem_free(l);
+    GEODEC_FREE(l->centre, l->index, l->anchor, l->factor, l->norm, l->minus, l);
 }
 
 /* ---- searches --------------------------------------------------------------------------------------------------- */
@@ -308,7 +299,6 @@ geodec_status geodec_lookup_choose(const geodec_metric *m, const geodec_propagat
     *count = got;
     x = NULL;
 done:
-    geodec_mem_free(anchor);
-    geodec_mem_free(x);
+    GEODEC_FREE(anchor, x);
     return st;
 }

@@ -136,8 +136,7 @@ static geodec_status waypoints_task(void *ctx, int64_t i, geodec_err *err)
     m->gap[i] = interpolation_error(r, i, g, xs);
     r->x_error[i] = (float)m->gap[i];
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(row);
+    GEODEC_FREE(g, row);
     return st;
 }
 
@@ -252,10 +251,8 @@ static geodec_status take_logits(maker *m, const geodec_artifact *a, geodec_err 
     GEODEC_TRY(geodec_artifact_dim(a, "M", &kept, err));
     r->logits = kept < m->o->logits ? kept : m->o->logits;
     if (r->logits < 1) goto done;
-    GEODEC_NEW(index, kept);
-    GEODEC_NEW(value, kept);
-    GEODEC_NEW(r->logit_index, r->records * r->logits);
-    GEODEC_NEW(r->logit_value, r->records * r->logits);
+    GEODEC_NEW_EACH(kept, index, value);
+    GEODEC_NEW_EACH(r->records * r->logits, r->logit_index, r->logit_value);
     for (int64_t i = 0; i < r->records; i++) {
         const int32_t next = paths->next_row[m->path[i]], row = next >= 0 ? next : paths->activation_row[m->path[i]];
         if (row < 0 || row >= rows)
@@ -268,8 +265,7 @@ static geodec_status take_logits(maker *m, const geodec_artifact *a, geodec_err 
         r->logit_row[i] = row;
     }
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(value);
+    GEODEC_FREE(index, value);
     return st;
 }
 
@@ -298,8 +294,7 @@ geodec_status geodec_records_compute(const geodec_propagators *p, const geodec_s
     r.waypoints = paths->nodes; /* the smallest stride needs all */
     r.packed = r.n * (r.n + 1) / 2;
     GEODEC_TRY(geodec_artifact_reserve(&geodec_records_kind, &r, err));
-    GEODEC_NEW(r.rank_error, r.records * r.n);
-    GEODEC_NEW(r.rank_naive, r.records * r.n);
+    GEODEC_NEW_EACH(r.records * r.n, r.rank_error, r.rank_naive);
     GEODEC_NEW(m.gap, r.records);
     for (int64_t i = 0; i < r.records; i++) r.activation_row[i] = paths->activation_row[m.path[i]];
     GEODEC_TRY(choose_stride(&m, pool, hooks, err));
@@ -311,9 +306,7 @@ geodec_status geodec_records_compute(const geodec_propagators *p, const geodec_s
     *out = r;
     r = (geodec_records){0};
 done:
-    geodec_mem_free(m.path);
-    geodec_mem_free(m.packed);
-    geodec_mem_free(m.gap);
+    GEODEC_FREE(m.path, m.packed, m.gap);
     geodec_records_clear(&r);
     return st;
 }
