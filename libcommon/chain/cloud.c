@@ -433,8 +433,7 @@ static geodec_status read_rows(const build *b, geodec_cloud *c, geodec_err *err)
     static const char *const names[] = {"/token", "/position", "/sequence"};
     int32_t **const to[] = {&c->token, &c->position, &c->sequence};
     geodec_status st = GEODEC_OK;
-    GEODEC_NEW(c->row, b->points);
-    memcpy(c->row, b->row, (size_t)b->points * sizeof *c->row);
+    GEODEC_NEW_COPY(c->row, b->row, b->points);
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
         GEODEC_TRY(geodec_artifact_read(b->in->file, names[f], to[f], err));
         for (int64_t i = 0; i < b->points; i++) (*to[f])[i] = (*to[f])[b->row[i]]; /* rows rise */
@@ -621,8 +620,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     said.total = given ? p->total_variance : own.total;
     said.explained = given ? 0 : 1;
     for (int64_t j = 0; given && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
-    GEODEC_NEW(said.eigenvalue, said.values);
-    memcpy(said.eigenvalue, given ? p->eigenvalue : own.eigenvalue, (size_t)said.values * sizeof *said.eigenvalue);
+    GEODEC_NEW_COPY(said.eigenvalue, given ? p->eigenvalue : own.eigenvalue, said.values);
     GEODEC_NEW(said.mean, p->k);
     GEODEC_NEW(said.basis, p->k * p->k);
     for (int64_t i = 0; i < p->k; i++) said.basis[i * p->k + i] = 1;

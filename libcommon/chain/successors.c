@@ -32,8 +32,7 @@ static geodec_status find(const geodec_cloud *c, const geodec_activations *v, ge
     }
     if (geodec_artifact_has(v->file, "/logits")) {
         GEODEC_TRY(geodec_artifact_dim(v->file, "V", &s->vocabulary, err));
-        GEODEC_NEW(s->row, c->points);
-        memcpy(s->row, c->row, (size_t)c->points * sizeof *s->row);
+        GEODEC_NEW_COPY(s->row, c->row, c->points);
         s->logits = v->file;
     }
     for (int64_t i = 0; i < c->points; i++) {

@@ -264,13 +264,7 @@ static geodec_status keep(void *ctx, int64_t text, const int32_t *token, int32_t
     geodec_status st = GEODEC_OK;
     samples *s = ctx;
     (void)text;
-    if (s->size + 12 * (int64_t)n > s->room) {
-        const int64_t room = 2 * (s->size + 12 * (int64_t)n);
-        char *more = geodec_mem_grow(s->text, s->room, room, 1);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of tokens", (long long)room);
-        s->text = more;
-        s->room = room;
-    }
+    GEODEC_GROW(s->text, s->size, s->room, 12 * (int64_t)n);
     for (int32_t i = 0; i < n; i++)
         s->size += snprintf(s->text + s->size, 12, "%d%c", token[i], i + 1 < n ? ' ' : '\n');
     s->texts++;
