@@ -628,26 +628,76 @@ done:
     return st;
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static const geodec_extent *find_extent(const geodec_kind *kind, const char *dim)
+{
+    for (int i = 0; i < kind->n_extents; i++)
+        if (strcmp(kind->extents[i].dim, dim) == 0) return &kind->extents[i];
+    return NULL;
+}
+
+/* Bytes of an array that the struct points to, by the axes in the struct; 0 for other fields. */
+static int64_t array_bytes(const geodec_kind *kind, const geodec_field *f, const void *object)
+{
+    geodec__axis axis[GEODEC_RANK_MAX];
+    int rank = 0;
+    int64_t bytes = (int64_t)geodec_type_size(f->type);
+    if (f->member.place != GEODEC_POINTER || geodec__kind_field_axes(f, axis, &rank, NULL) != GEODEC_OK) return 0;
+    for (int d = 0; d < rank; d++) {
+        const geodec_extent *e = axis[d].name[0] ? find_extent(kind, axis[d].name) : NULL;
+        bytes *= e ? extent_of(e, object) : axis[d].name[0] ? 0 : axis[d].fixed;
+    }
+    return bytes;
+}
+
+static char *array_at(const geodec_field *f, const void *object)
+{
+    char *data;
+    memcpy(&data, (const char *)object + f->member.at, sizeof data);
+    return data;
+}
+
 int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object)
 {
     int64_t sum = 0;
     for (int i = 0; i < kind->n_fields; i++) {
-        const geodec_field *f = &kind->fields[i];
-        geodec__axis axis[GEODEC_RANK_MAX];
-        const void *data = NULL;
-        int rank = 0;
-        if (f->member.place == GEODEC_POINTER) memcpy(&data, (const char *)object + f->member.at, sizeof data);
-        if (!data || geodec__kind_field_axes(f, axis, &rank, NULL) != GEODEC_OK) continue;
-        int64_t bytes = (int64_t)geodec_type_size(f->type);
-        for (int d = 0; d < rank; d++) {
-            int64_t extent = axis[d].name[0] ? 0 : axis[d].fixed;
-            for (int k = 0; axis[d].name[0] && k < kind->n_extents; k++)
-                if (strcmp(kind->extents[k].dim, axis[d].name) == 0) extent = extent_of(&kind->extents[k], object);
-            bytes *= extent;
-        }
-        sum += bytes;
+        const int64_t bytes = array_bytes(kind, &kind->fields[i], object);
+        if (bytes && array_at(&kind->fields[i], object)) sum += bytes;
     }
     return sum;
+}
+
+geodec_status geodec_artifact_reserve(const geodec_kind *kind, void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        const geodec_member *m = &f->member;
+        char *data;
+        if (m->place != GEODEC_POINTER || m->borrowed || (f->flags & GEODEC_FIELD_OPTIONAL) || array_at(f, object))
+            continue;
+        GEODEC_NEW(data, array_bytes(kind, f, object));
+        memcpy((char *)object + m->at, &data, sizeof data);
+    }
+done:
+    return st;
+}
+
+void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim, int64_t first, int64_t end)
+{
+    const size_t length = strlen(dim);
+    const geodec_extent *e = find_extent(kind, dim);
+    const int64_t before = extent_of(e, object);
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        const bool counted = strncmp(f->dims, dim, length) == 0 && (f->dims[length] == ',' || f->dims[length] == '\0');
+        const int64_t bytes = counted ? array_bytes(kind, f, object) : 0;
+        if (bytes == 0 || !array_at(f, object)) continue;
+        const size_t row = (size_t)(bytes / before);
+        memmove(array_at(f, object), array_at(f, object) + (size_t)first * row, (size_t)(end - first) * row);
+    }
+    (void)put_integer(&e->member, object, end - first);
 }
 
 static void free_at(void *object, size_t at)

@@ -30,6 +30,15 @@ GEODEC_API geodec_status geodec_artifact_save_as(const geodec_kind *kind, const 
  * GEODEC_INTERNAL. */
 GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
 
+/* Allocates the arrays whose pointers are NULL, by the axes in the struct. Optional and borrowed fields and rows are
+ * left to the caller. GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_artifact_reserve(const geodec_kind *kind, void *object,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
+/* Keeps items first .. end-1 of the arrays whose first axis is `dim`, and sets the axis. */
+GEODEC_API void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim, int64_t first,
+                                     int64_t end);
+
 /* Frees the memory of load (or of the caller: geodec_mem_new) and sets the pointers to NULL. */
 GEODEC_API void geodec_artifact_clear(const geodec_kind *kind, void *object);
 

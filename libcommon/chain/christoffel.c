@@ -42,13 +42,8 @@ const geodec_kind geodec_christoffel_kind = {
     .minor = 0,
     .tool = "geodec-christoffel",
     .purpose = "Christoffel symbols of the metric field, with their self-tests",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
     .shards = "M,C",
-    .extents = extents,
-    .n_extents = 3,
 };
 
 geodec_christoffel_options geodec_christoffel_defaults(void)
@@ -116,8 +111,7 @@ static geodec_status point_task(void *ctx, int64_t p, geodec_err *err)
             for (int64_t m = 0; m < n; m++)
                 c->asymmetry[p] = fmax(c->asymmetry[p], fabs(gamma[(i * n + k) * n + m] - gamma[(k * n + i) * n + m]));
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(dg);
+    GEODEC_FREE(g, dg);
     return st;
 }
 
@@ -156,12 +150,9 @@ geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, 
     const int64_t controls = o->control < points ? o->control : points;
     job j = {.s = s, .other = o->other ? o->other : s, .x = x + c.first * c.n, .c = &c};
     if (o->table) j.table = o->table + c.first * c.n * c.n * c.n;
-    GEODEC_NEW(c.gamma, c.points * c.n * c.n * c.n);
-    GEODEC_NEW(c.largest, c.points);
-    GEODEC_NEW(c.residual, c.points);
-    GEODEC_NEW(c.asymmetry, c.points);
-    GEODEC_NEW(c.control_index, controls);
-    GEODEC_NEW(c.control_gap, controls);
+    c.control = controls; /* at most */
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_christoffel_kind, &c, err));
+    c.control = 0;
     for (int64_t i = 0; i < controls; i++) {
         const int64_t p = i * points / controls;
         if (p >= c.first && p < end) c.control_index[c.control++] = (int32_t)p;
@@ -171,9 +162,8 @@ geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, 
     c.worst_residual = max_abs(c.points, c.residual);
     c.worst_gap = max_abs(c.control, c.control_gap);
     *out = c;
-    memset(&c, 0, sizeof c);
 done:
-    geodec_christoffel_clear(&c);
+    if (st != GEODEC_OK) geodec_christoffel_clear(&c);
     return st;
 }
 

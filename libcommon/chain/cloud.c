@@ -33,7 +33,7 @@ typedef struct build {
     void *scratch;
 } build;
 
-/* ---- which rows ------------------------------------------------------------------------------------------------- */
+/* ---- the points ------------------------------------------------------------------------------------------------- */
 
 typedef struct digest {
     char hex[DIGEST];
@@ -93,16 +93,19 @@ static int by_value(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
+/* Sizes of the nested subsets. */
+static void set_sizes(build *b)
+{
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) b->size[t] = b->points >> (GEODEC_CLOUD_SUBSETS - 1 - t);
+}
+
 /* Sets row, rank, points, duplicates and the subsets. */
 static geodec_status select_rows(build *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     digest *all = NULL;
     int32_t *order = NULL;
-    GEODEC_NEW(all, b->rows);
-    GEODEC_NEW(b->row, b->rows);
-    GEODEC_NEW(b->rank, b->rows);
-    GEODEC_NEW(order, b->rows);
+    GEODEC_NEW_EACH(b->rows, all, b->row, b->rank, order);
     GEODEC_TRY(scan(b, all, err));
     qsort(all, (size_t)b->rows, sizeof *all, by_hex);
     int64_t different = 0;
@@ -124,12 +127,9 @@ static geodec_status select_rows(build *b, geodec_err *err)
     }
     shuffle(b->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
     for (int64_t i = 0; i < b->points; i++) b->rank[order[i]] = (int32_t)i;
-    b->size[0] = b->points / 4;
-    b->size[1] = b->points / 2;
-    b->size[2] = b->points;
+    set_sizes(b);
 done:
-    geodec_mem_free(all);
-    geodec_mem_free(order);
+    GEODEC_FREE(all, order);
     return st;
 }
 
@@ -153,6 +153,18 @@ static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_
     }
 done:
     return st;
+}
+
+/* Copies the points of x [n][d], the first of them point `first`, that have a rank in low .. high-1. Returns their
+ * number. */
+static int64_t gather(const build *b, int64_t first, int64_t n, const double *x, int64_t low, int64_t high, double *out)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t rank = b->rank[first + i];
+        if (rank >= low && rank < high) memcpy(out + count++ * b->d, x + i * b->d, (size_t)b->d * sizeof *x);
+    }
+    return count;
 }
 
 /* The covariance is summed in blocks, in their order: it does not depend on which thread summed a block. */
@@ -181,12 +193,7 @@ static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
         GEODEC_TRY(load(b, first, n, b->wide, err));
         for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-            int64_t count = 0;
-            for (int64_t i = 0; i < n; i++) {
-                const int64_t rank = b->rank[first + i];
-                if (rank < b->size[t] && (t == 0 || rank >= b->size[t - 1]))
-                    memcpy(c->group + count++ * d, b->wide + i * d, (size_t)d * sizeof *c->group);
-            }
+            const int64_t count = gather(b, first, n, b->wide, t ? b->size[t - 1] : 0, b->size[t], c->group);
             GEODEC_TRY(geodec_pca_moments_add(&c->block[t], count, c->group, b->pool, err));
         }
     }
@@ -237,8 +244,7 @@ done:
         geodec_pca_moments_clear(&c.all[t]);
         geodec_pca_moments_clear(&c.block[t]);
     }
-    geodec_mem_free(c.group);
-    geodec_mem_free(value);
+    GEODEC_FREE(c.group, value);
     return st;
 }
 
@@ -248,24 +254,19 @@ static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[G
     geodec_status st = GEODEC_OK;
     double *x = NULL, *part = NULL, *value = NULL;
     const int64_t d = b->d;
-    GEODEC_NEW(x, b->points * d);
-    GEODEC_NEW(part, b->points * d);
+    GEODEC_NEW_EACH(b->points * d, x, part);
     GEODEC_NEW(value, d);
     for (int64_t first = 0; first < b->points; first += SLAB)
         GEODEC_TRY(load(b, first, b->points - first < SLAB ? b->points - first : SLAB, x + first * d, err));
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS - 1; t++) {
-        int64_t count = 0;
-        for (int64_t i = 0; i < b->points; i++)
-            if (b->rank[i] < b->size[t]) memcpy(part + count++ * d, x + i * d, (size_t)d * sizeof *x);
+        const int64_t count = gather(b, 0, b->points, x, 0, b->size[t], part);
         GEODEC_TRY(geodec_pca_spectrum_rows(count, d, part, b->pool, value, err));
         k[t] = geodec_pca_pick(count - 1, value, b->o->variance);
     }
     GEODEC_TRY(geodec_pca_from_rows(b->points, d, x, b->o->variance, b->pool, pca, err));
     k[GEODEC_CLOUD_SUBSETS - 1] = pca->k;
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(part);
-    geodec_mem_free(value);
+    GEODEC_FREE(x, part, value);
     return st;
 }
 
@@ -296,10 +297,7 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
                     geodec_hooks_progress(b->hooks, pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
                 GEODEC_TRY(load(b, first, n, b->wide, err));
                 for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-                    int64_t count = 0;
-                    for (int64_t i = 0; i < n; i++)
-                        if (b->rank[first + i] < b->size[t])
-                            memcpy(group + count++ * d, b->wide + i * d, (size_t)d * sizeof *group);
+                    const int64_t count = gather(b, first, n, b->wide, 0, b->size[t], group);
                     GEODEC_TRY(geodec_sketch_add(&s[t], count, group, b->pool, err));
                 }
             }
@@ -318,8 +316,7 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
     if (!enough) geodec_pca_clear(pca);
 done:
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_clear(&s[t]);
-    geodec_mem_free(group);
-    geodec_mem_free(error);
+    GEODEC_FREE(group, error);
     return st;
 }
 
@@ -335,15 +332,15 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
                                                                                   : 0;
     if (geodec_sweep_partial(b->o->sweep) && (b->points <= b->d || widest > 0))
         GEODEC_THROW(GEODEC_UNSUPPORTED,
-                     "slices are of the covariance of more points than dimensions, by exact "
-                     "components: here are %lld points of width %lld",
+                     "slices are of the covariance of more points than dimensions, by exact components: here are %lld "
+                     "points of width %lld",
                      (long long)b->points, (long long)b->d);
     if (b->points <= b->d) {
         GEODEC_TRY(components_in_memory(b, pca, k, err));
-        goto done;
+    } else {
+        GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
+        if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
     }
-    GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
-    if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
 done:
     return st;
 }
@@ -424,8 +421,7 @@ static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud
         subset[t].components = geodec_pca_pick(least(subset[t].points - 1, live), value, b->o->variance);
     }
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(value);
+    GEODEC_FREE(x, value);
     return st;
 }
 
@@ -437,8 +433,7 @@ static geodec_status read_rows(const build *b, geodec_cloud *c, geodec_err *err)
     static const char *const names[] = {"/token", "/position", "/sequence"};
     int32_t **const to[] = {&c->token, &c->position, &c->sequence};
     geodec_status st = GEODEC_OK;
-    GEODEC_NEW(c->row, b->points);
-    memcpy(c->row, b->row, (size_t)b->points * sizeof *c->row);
+    GEODEC_NEW_COPY(c->row, b->row, b->points);
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
         GEODEC_TRY(geodec_artifact_read(b->in->file, names[f], to[f], err));
         for (int64_t i = 0; i < b->points; i++) (*to[f])[i] = (*to[f])[b->row[i]]; /* rows rise */
@@ -520,8 +515,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     }
     GEODEC_TRY(geodec_activations_find_layer(states, o->layer, &b.index, err));
     GEODEC_NEW(b.row_mean, b.d);
-    GEODEC_NEW(b.slab, SLAB * b.d);
-    GEODEC_NEW(b.wide, SLAB * b.d);
+    GEODEC_NEW_EACH(SLAB * b.d, b.slab, b.wide);
     const size_t scratch = geodec_activations_scratch(states, SLAB);
     b.scratch = geodec_mem_new((int64_t)scratch, 1);
     if (!b.scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %zu bytes", scratch);
@@ -550,13 +544,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
 done:
     geodec_cloud_clear(&cloud);
     geodec_pca_clear(&pca);
-    geodec_mem_free(sample);
-    geodec_mem_free(b.row_mean);
-    geodec_mem_free(b.row);
-    geodec_mem_free(b.rank);
-    geodec_mem_free(b.slab);
-    geodec_mem_free(b.wide);
-    geodec_mem_free(b.scratch);
+    GEODEC_FREE(sample, b.row_mean, b.row, b.rank, b.slab, b.wide, b.scratch);
     return st;
 }
 
@@ -566,10 +554,7 @@ done:
 static geodec_status unknown_rows(const geodec_cloud_points *p, geodec_cloud *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_NEW(c->row, p->points);
-    GEODEC_NEW(c->token, p->points);
-    GEODEC_NEW(c->sequence, p->points);
-    GEODEC_NEW(c->position, p->points);
+    GEODEC_NEW_EACH(p->points, c->row, c->token, c->sequence, c->position);
     for (int64_t i = 0; i < p->points; i++) {
         c->row[i] = c->token[i] = -1;
         *(p->consecutive ? &c->position[i] : &c->sequence[i]) = (int32_t)i;
@@ -598,8 +583,7 @@ static geodec_status subsets_of_points(build *b, const geodec_cloud_points *p, d
     if (p->components > 0) subset[GEODEC_CLOUD_SUBSETS - 1].components = p->components;
     GEODEC_TRY(subsets_twonn(b, p->k, shuffled, "cloud-twonn", subset, err));
 done:
-    geodec_mem_free(order);
-    geodec_mem_free(value);
+    GEODEC_FREE(order, value);
     return st;
 }
 
@@ -622,9 +606,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     }
     for (int64_t i = 0; i < p->points * p->k; i++)
         if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
-    b.size[0] = p->points / 4;
-    b.size[1] = p->points / 2;
-    b.size[2] = p->points;
+    set_sizes(&b);
     GEODEC_NEW(shuffled, p->points * p->k);
     GEODEC_TRY(subsets_of_points(&b, p, shuffled, s.subset, err));
     own.values = p->k;
@@ -633,13 +615,12 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
     if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a cloud needs different ones");
     GEODEC_TRY(control(&b, &own, s.control, err));
-    said.values = p->eigenvalue ? p->values : p->k;
-    said.total = p->eigenvalue ? p->total_variance : own.total;
-    for (int64_t j = 0; p->eigenvalue && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
-    if (!p->eigenvalue) said.explained = 1;
-    GEODEC_NEW(said.eigenvalue, said.values);
-    memcpy(said.eigenvalue, p->eigenvalue ? p->eigenvalue : own.eigenvalue,
-           (size_t)said.values * sizeof *said.eigenvalue);
+    const bool given = p->eigenvalue != NULL;
+    said.values = given ? p->values : p->k;
+    said.total = given ? p->total_variance : own.total;
+    said.explained = given ? 0 : 1;
+    for (int64_t j = 0; given && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
+    GEODEC_NEW_COPY(said.eigenvalue, given ? p->eigenvalue : own.eigenvalue, said.values);
     GEODEC_NEW(said.mean, p->k);
     GEODEC_NEW(said.basis, p->k * p->k);
     for (int64_t i = 0; i < p->k; i++) said.basis[i * p->k + i] = 1;

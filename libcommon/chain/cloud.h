@@ -1,12 +1,10 @@
 /* The cloud: hidden states of one layer as points in their principal coordinates, with estimates of their dimension.
  *
- * From the activations, streamed in slabs (memory: d^2, the spectrum, 40 bytes a row and the points of TwoNN):
- *     1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same
- *   state);
+ * From the activations, read in slabs (memory: d^2, the spectrum, 40 bytes a row and the points of TwoNN):
+ *   1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same state);
  *   2. of the rest a seeded random subset of at most max_points is kept, in text order;
  *   3. principal components: the smallest K that explain `variance`; all K coordinates are written;
- *     4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN
- *   is
+ *   4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
  *      biased at small N; the control is the same of a Gaussian cloud with the measured spectrum.
  * Coordinates have the unit of the activations (no whitening). */
 #ifndef GEODEC_CHAIN_CLOUD_H
@@ -85,7 +83,7 @@ typedef struct geodec_cloud_points {
     bool consecutive;      /* rows are consecutive states of one text; otherwise no row follows another */
     const char *source;    /* "coordinates" or "export" */
 } geodec_cloud_points;
-/* Of options count variance, twonn_points, control_points and seed. GEODEC_RANGE, GEODEC_NUMERIC. */
+/* The options variance, twonn_points, control_points and seed apply. GEODEC_RANGE, GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geodec_cloud_options *options,
                                                   geodec_artifact *out, geodec_cloud_summary *summary,
                                                   geodec_pool *pool, const geodec_hooks *hooks,

@@ -102,12 +102,7 @@ const geodec_kind geodec_cloud_kind = {
     .minor = 1,
     .tool = "geodec-cloud",
     .purpose = "hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES(fields, attrs, extents),
     .rows = {"T", sizeof(geodec_cloud_subset), offsetof(geodec_cloud, made.subset), true},
 };
 
@@ -123,9 +118,8 @@ geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geo
     GEODEC_NEW(c.cloud_row, c.points);
     for (int64_t i = 0; i < c.points; i++) c.cloud_row[i] = (int32_t)i;
     *out = c;
-    memset(&c, 0, sizeof c);
 done:
-    geodec_cloud_clear(&c);
+    if (st != GEODEC_OK) geodec_cloud_clear(&c);
     return st;
 }
 

@@ -1,5 +1,6 @@
 #include "chain/coverage.h"
 
+#include "artifact/binding.h"
 #include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -39,20 +40,14 @@ double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached)
 
 /* ---- one split -------------------------------------------------------------------------------------------------- */
 
-/* Results of the held-out points of one split. */
-typedef struct found {
-    int64_t queries;
-    double *distance; /* [queries] to the g-nearest cached point */
-    uint8_t *agrees;  /* [queries] the Euclid-nearest cached point is the g-nearest */
-} found;
-
 typedef struct split {
-    int64_t n, cached, queries;
+    int64_t n, cached;
     const double *cache;     /* [cached][n] */
     const double *query;     /* [queries][n] */
     const geodec_rbf *field; /* of the metric, or NULL: */
     const double *metric;    /* [queries][n][n] */
-    found *out;
+    double *distance;        /* [queries] to the g-nearest cached point */
+    uint8_t *agrees;         /* [queries] the Euclid-nearest cached point is the g-nearest */
 } split;
 
 static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
@@ -77,8 +72,8 @@ static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
         if (d2 < best) best = d2, at = c;
         if (e2 < best_euclid) best_euclid = e2, at_euclid = c;
     }
-    s->out->distance[i] = sqrt(fmax(best, 0));
-    s->out->agrees[i] = at == at_euclid;
+    s->distance[i] = sqrt(fmax(best, 0));
+    s->agrees[i] = at == at_euclid;
 done:
     geodec_mem_free(g);
     return st;
@@ -93,18 +88,23 @@ typedef struct world {
 } world;
 
 /* The split of the points given by order [points]: the first `cached` are the cache, the next ones are queries. leaky:
- * the metric of every point, or NULL. */
+ * the metric of every point, or NULL. row [E + 2]: the share within each eps, the mean distance and the share that
+ * agrees. */
 static geodec_status run_split(const world *w, const int64_t *order, int64_t cached, const geodec_metric *leaky,
-                               found *out, geodec_err *err)
+                               double *row, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = w->n, held = w->points - cached, queries = held < w->o->queries ? held : w->o->queries;
+    const int64_t n = w->n, held = w->points - cached, queries = held < w->o->queries ? held : w->o->queries,
+                  E = w->o->n_eps;
     geodec_metric m = {0};
     geodec_metric_options o = w->o->metric;
     geodec_rbf *field = NULL;
-    double *block = NULL, *metric = NULL;
-    GEODEC_NEW(block, (cached + queries) * n);
-    double *cache = block, *query = block + cached * n;
+    double *block = NULL, *metric = NULL, sum = 0;
+    uint8_t *agrees = NULL;
+    int64_t agree = 0;
+    GEODEC_NEW(block, (cached + queries) * n + queries);
+    GEODEC_NEW(agrees, queries);
+    double *query = block + cached * n, *distance = query + queries * n;
     for (int64_t i = 0; i < cached + queries; i++)
         memcpy(block + i * n, w->x + order[i] * n, (size_t)n * sizeof *block);
     if (leaky) {
@@ -113,17 +113,26 @@ static geodec_status run_split(const world *w, const int64_t *order, int64_t cac
             GEODEC_TRY(geodec_metric_at_point(leaky, order[cached + i], metric + i * n * n, err));
     } else {
         o.k = w->k;
-        GEODEC_TRY(geodec_metric_fit(cached, n, cache, &o, w->pool, NULL, &m, err));
+        GEODEC_TRY(geodec_metric_fit(cached, n, block, &o, w->pool, NULL, &m, err));
         GEODEC_TRY(geodec_metric_field(&m, &field, err));
     }
-    split s = {n, cached, queries, cache, query, field, metric, out};
-    out->queries = queries;
+    split s = {n, cached, block, query, field, metric, distance, agrees};
     GEODEC_TRY(geodec__tasks_run(w->pool, NULL, "held-out points", queries, query_task, &s, err));
+    for (int64_t e = 0; e < E; e++) {
+        int64_t hits = 0;
+        for (int64_t i = 0; i < queries; i++) hits += distance[i] <= w->o->eps[e];
+        row[e] = (double)hits / (double)queries;
+    }
+    for (int64_t i = 0; i < queries; i++) {
+        sum += distance[i];
+        agree += agrees[i];
+    }
+    row[E] = sum / (double)queries;
+    row[E + 1] = (double)agree / (double)queries;
 done:
     geodec_metric_clear(&m);
     geodec_rbf_destroy(field);
-    geodec_mem_free(block);
-    geodec_mem_free(metric);
+    GEODEC_FREE(block, metric, agrees);
     return st;
 }
 
@@ -135,16 +144,14 @@ typedef struct figures {
     double *distance, *recall;       /* [S] */
 } figures;
 
-/* The splits of one cloud, or of the clouds of one null: a task is a split, and leaves
- * the share within each eps, the mean distance and the share that agrees: [E + 2]. */
+/* The splits of one cloud, or of the clouds of one null. A task is a split. */
 typedef struct splits {
     const world *w;
     int64_t repeats;       /* of each share */
     uint64_t stream;       /* of the first cloud; keeps clouds apart */
     const int64_t *cached; /* [S] */
     int64_t *order;        /* [points] */
-    found found;
-    double *result; /* [tasks][E + 2] */
+    double *result;        /* [tasks][E + 2] */
     /* the leaky control: the metric of all points, fitted when the first split asks for it */
     bool leaks;
     geodec_metric leaky;
@@ -156,13 +163,6 @@ typedef struct splits {
     int64_t current;
 } splits;
 
-static double share_within(const found *f, double eps)
-{
-    int64_t hits = 0;
-    for (int64_t i = 0; i < f->queries; i++) hits += f->distance[i] <= eps;
-    return (double)hits / (double)f->queries;
-}
-
 static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -170,7 +170,6 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
     const int64_t S = p->w->o->n_shares, E = p->w->o->n_eps, cloud = task / (S * p->repeats),
                   split_of = task % (S * p->repeats);
     world w = *p->w;
-    double *row = p->result + task * (E + 2), distance = 0, agree = 0;
     if (p->null) {
         if (p->current != cloud) /* streams of a shuffle are numbered by the column, so they differ by more than that */
             GEODEC_TRY(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
@@ -186,15 +185,8 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
     geodec__choose_order(w.o->seed,
                          geodec_rng_id("coverage split", (p->stream + (uint64_t)cloud) * 4096 + (uint64_t)split_of),
                          w.points, p->order);
-    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL, &p->found, err));
-    const found *f = &p->found;
-    for (int64_t e = 0; e < E; e++) row[e] = share_within(f, w.o->eps[e]);
-    for (int64_t i = 0; i < f->queries; i++) {
-        distance += f->distance[i];
-        agree += f->agrees[i];
-    }
-    row[E] = distance / (double)f->queries;
-    row[E + 1] = agree / (double)f->queries;
+    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL,
+                         p->result + task * (E + 2), err));
 done:
     return st;
 }
@@ -206,8 +198,6 @@ static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geo
     const world *w = p->w;
     const int64_t E = w->o->n_eps, tasks = clouds * w->o->n_shares * p->repeats;
     GEODEC_NEW(p->order, w->points);
-    GEODEC_NEW(p->found.distance, w->o->queries);
-    GEODEC_NEW(p->found.agrees, w->o->queries);
     GEODEC_NEW(p->result, tasks * (E + 2));
     const geodec_sweep_result result = {p->result, 1, (E + 2) * (int64_t)sizeof *p->result};
     GEODEC_TRY(geodec_sweep_run(w->o->sweep, NULL, w->hooks, what, tasks, 1, split_task, p, &result, 1, err));
@@ -218,11 +208,7 @@ done:
 static void splits_clear(splits *p)
 {
     geodec_metric_clear(&p->leaky);
-    geodec_mem_free(p->order);
-    geodec_mem_free(p->found.distance);
-    geodec_mem_free(p->found.agrees);
-    geodec_mem_free(p->result);
-    geodec_mem_free(p->x);
+    GEODEC_FREE(p->order, p->result, p->x);
 }
 
 /* Means and percentiles over the splits of one cloud; result [S][repeats][E + 2]. */
@@ -309,8 +295,7 @@ static geodec_status run_null(const world *w, uint64_t stream, const int64_t *ca
     }
 done:
     splits_clear(&p);
-    geodec_mem_free(block);
-    geodec_mem_free(column);
+    GEODEC_FREE(block, column);
     return st;
 }
 
@@ -373,19 +358,7 @@ static geodec_status reserve(const geodec_coverage_options *o, int64_t points, g
     c->sizes = o->n_sizes ? o->n_sizes : 1;
     c->shares = o->n_shares;
     c->n_eps = o->n_eps;
-    const int64_t LS = c->sizes * c->shares, LSE = LS * c->n_eps;
-    GEODEC_NEW(c->size, c->sizes);
-    GEODEC_NEW(c->share, c->shares);
-    GEODEC_NEW(c->eps, c->n_eps);
-    GEODEC_NEW(c->cached, LS);
-    double **by_share[] = {&c->distance,       &c->recall,        &c->closed_form,
-                           &c->leaky_distance, &c->null_distance, &c->second_distance};
-    double **by_eps[] = {&c->hit,     &c->hit_p10, &c->hit_p90,     &c->leaky,     &c->null_mean,
-                         &c->null_sd, &c->z,       &c->second_mean, &c->second_sd, &c->second_z};
-    double **by_trend[] = {&c->trend, &c->null_trend, &c->trend_se};
-    for (size_t i = 0; i < sizeof by_share / sizeof *by_share; i++) GEODEC_NEW(*by_share[i], LS);
-    for (size_t i = 0; i < sizeof by_eps / sizeof *by_eps; i++) GEODEC_NEW(*by_eps[i], LSE);
-    for (size_t i = 0; i < sizeof by_trend / sizeof *by_trend; i++) GEODEC_NEW(*by_trend[i], c->shares);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_coverage_kind, c, err));
     for (int64_t i = 0; i < c->sizes; i++) c->size[i] = o->n_sizes ? o->size[i] : points;
     memcpy(c->share, o->share, (size_t)c->shares * sizeof *c->share);
     memcpy(c->eps, o->eps, (size_t)c->n_eps * sizeof *c->eps);
@@ -410,25 +383,20 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     w.x = x;
     int64_t *cached = c->cached + size * S;
     for (int64_t s = 0; s < S; s++) c->closed_form[size * S + s] = geodec_coverage_closed_form(N, w.k, cached[s]);
-    figures f = {c->hit + size * S * E, c->hit_p10 + size * S * E, c->hit_p90 + size * S * E, c->distance + size * S,
-                 c->recall + size * S};
-    figures leaked = {.hit = c->leaky + size * S * E, .distance = c->leaky_distance + size * S};
+    const int64_t at = size * S, at_eps = at * E;
+    figures f = {c->hit + at_eps, c->hit_p10 + at_eps, c->hit_p90 + at_eps, c->distance + at, c->recall + at};
+    figures leaked = {.hit = c->leaky + at_eps, .distance = c->leaky_distance + at};
     const uint64_t stream = (uint64_t)size;
     GEODEC_TRY(run_cloud(&w, stream * 64, cached, false, "coverage", &f, err));
     GEODEC_TRY(run_cloud(&w, stream * 64, cached, true, "leaky control", &leaked, err));
-    const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds",   c->null_mean + size * S * E,
-                                   c->null_sd + size * S * E, c->z + size * S * E, c->null_distance + size * S};
-    const null_figures second = {w.o->second,
-                                 "surrogate clouds",
-                                 c->second_mean + size * S * E,
-                                 c->second_sd + size * S * E,
-                                 c->second_z + size * S * E,
-                                 c->second_distance + size * S};
+    const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds", c->null_mean + at_eps,
+                                   c->null_sd + at_eps,       c->z + at_eps,     c->null_distance + at};
+    const null_figures second = {w.o->second,           "surrogate clouds",   c->second_mean + at_eps,
+                                 c->second_sd + at_eps, c->second_z + at_eps, c->second_distance + at};
     GEODEC_TRY(run_null(&w, stream, cached, f.hit, &gaussian, err));
     GEODEC_TRY(run_null(&w, (uint64_t)(GEODEC_COVERAGE_SIZES + size), cached, f.hit, &second, err));
 done:
-    geodec_mem_free(chosen);
-    geodec_mem_free(x);
+    GEODEC_FREE(chosen, x);
     return st;
 }
 
@@ -449,24 +417,20 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
     const int64_t wanted = o->metric.k > 0 ? o->metric.k : (2 * n > 16 ? 2 * n : 16);
     w.k = o->metric.k == 0 && wanted > smallest - 1 ? smallest - 1 : wanted;
     if (w.k > smallest - 1 || (w.k <= n && !o->metric.force_k))
-        GEODEC_THROW(
-            o->metric.k > 0 ? GEODEC_RANGE : GEODEC_SCARCE,
-            "the smallest cache holds %lld points; a metric in %lld dimensions needs at least %lld (more points, a "
-            "larger share, or a lower dimension)",
-            (long long)smallest, (long long)n, (long long)(o->metric.k > 0 ? wanted + 1 : n + 2));
+        GEODEC_THROW(o->metric.k > 0 ? GEODEC_RANGE : GEODEC_SCARCE,
+                     "the smallest cache holds %lld points; a metric in %lld dimensions needs at least %lld (more "
+                     "points, a larger share, or a lower dimension)",
+                     (long long)smallest, (long long)n, (long long)(o->metric.k > 0 ? wanted + 1 : n + 2));
     c.k = w.k;
     for (int64_t i = 0; i < c.sizes; i++) GEODEC_TRY(run_size(&w, i, points, point, &c, err));
     fit_trend(&c, c.distance, c.trend, c.trend_se);
     fit_trend(&c, c.null_distance, c.null_trend, NULL);
     *out = c;
-    c = (geodec_coverage){0};
 done:
-    geodec_coverage_clear(&c);
+    if (st != GEODEC_OK) geodec_coverage_clear(&c);
     return st;
 }
 
-/* A quarter, half and all of the points; where the smallest cache of a quarter could not carry a metric, from the
- * smallest number that can, evenly in the logarithm. */
 void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count, int64_t n)
 {
     const double need = (double)((o->metric.k > 0 ? o->metric.k : n + 1) + 2) / o->share[0];
@@ -477,4 +441,113 @@ void geodec_coverage_sizes(geodec_coverage_options *o, bool sweep, int64_t count
         if (size < count && (o->n_sizes == 0 || size > o->size[o->n_sizes - 1])) o->size[o->n_sizes++] = size;
     }
     o->size[o->n_sizes++] = count;
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+#define AT(m) GEODEC_AT(geodec_coverage, m)
+#define IN(m) GEODEC_IN(geodec_coverage, m)
+static const geodec_field fields[] = {
+    {"/size", GEODEC_I64, "L", 0, "1", "N: points of the experiment", 0, AT(size)},
+    {"/share", GEODEC_F64, "S", 0, "1", "cached share of the points", 0, AT(share)},
+    {"/eps", GEODEC_F64, "E", 0, "1", "g-distances", 0, AT(eps)},
+    {"/cached", GEODEC_I64, "L,S", 0, "1", "c: cached points", 0, AT(cached)},
+    {"/hit", GEODEC_F64, "L,S,E", 0, "1",
+     "share of held-out points with a cached one within eps; metric fitted on the cached points alone", 0, AT(hit)},
+    {"/hit_p10", GEODEC_F64, "L,S,E", 0, "1", "10th percentile over the splits", 0, AT(hit_p10)},
+    {"/hit_p90", GEODEC_F64, "L,S,E", 0, "1", "90th percentile", 0, AT(hit_p90)},
+    {"/distance", GEODEC_F64, "L,S", 0, "1", "mean g-distance to the g-nearest cached point", 0, AT(distance)},
+    {"/recall", GEODEC_F64, "L,S", 0, "1", "share where the Euclid-nearest cached point is the g-nearest", 0,
+     AT(recall)},
+    {"/closed_form", GEODEC_F64, "L,S", 0, "1", "control: 1 - C(N-1-k,c) / C(N-1,c)", 0, AT(closed_form)},
+    {"/leaky", GEODEC_F64, "L,S,E", 0, "1",
+     "control: hits with the held-out point's metric fitted on all points; repeats the closed form above sqrt(k-1)", 0,
+     AT(leaky)},
+    {"/leaky_distance", GEODEC_F64, "L,S", 0, "1", "control: its mean g-distance", 0, AT(leaky_distance)},
+    {"/null_mean", GEODEC_F64, "L,S,E", 0, "1", "control: hits on Gaussian clouds of the same covariance", 0,
+     AT(null_mean)},
+    {"/null_sd", GEODEC_F64, "L,S,E", 0, "1", "standard deviation over those clouds", 0, AT(null_sd)},
+    {"/z", GEODEC_F64, "L,S,E", 0, "1", "(hit - null_mean) / max(null_sd, one query); 0 with fewer than 2 clouds", 0,
+     AT(z)},
+    {"/null_distance", GEODEC_F64, "L,S", 0, "1", "control: mean g-distance on Gaussian clouds", 0, AT(null_distance)},
+    {"/second_mean", GEODEC_F64, "L,S,E", 0, "1", "control: hits on the second surrogate (attribute second_null)", 1,
+     AT(second_mean)},
+    {"/second_sd", GEODEC_F64, "L,S,E", 0, "1", "standard deviation over those clouds", 1, AT(second_sd)},
+    {"/second_z", GEODEC_F64, "L,S,E", 0, "1", "(hit - second_mean) / max(second_sd, one query)", 1, AT(second_z)},
+    {"/second_distance", GEODEC_F64, "L,S", 0, "1", "control: mean g-distance on those clouds", 1, AT(second_distance)},
+    {"/trend", GEODEC_F64, "S", 0, "1", "slope of ln distance over ln N; 0 with fewer than 2 sizes", 1, AT(trend)},
+    {"/trend_se", GEODEC_F64, "S", 0, "1", "its standard error about the line; 0 with fewer than 3 sizes", 1,
+     AT(trend_se)},
+    {"/null_trend", GEODEC_F64, "S", 0, "1", "control: the same slope on Gaussian clouds", 1, AT(null_trend)},
+    /* not bound: geodec_coverage_task_write */
+    {"/task/tolerance", GEODEC_F64, "7", GEODEC_FIELD_OPTIONAL, "rms step", "tolerances of the predicted next state",
+     2},
+    {"/task/error", GEODEC_F64, "S,5", GEODEC_FIELD_OPTIONAL, "rms step",
+     "mean error of the next state: nearest cached successor moved by the difference, copied; controls: the state "
+     "itself, a random cached step, a random cached successor",
+     2},
+    {"/task/hit", GEODEC_F64, "S,5,7", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance", 2},
+    {"/task/token", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "1",
+     "share whose argmax equals that of the nearest cached state; controls: of a random one, the most frequent one", 2},
+    {"/task/kl_tolerance", GEODEC_F64, "6", GEODEC_FIELD_OPTIONAL, "nat", "tolerances of the divergence", 3},
+    {"/task/kl", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "nat",
+     "mean KL(p || q), p the model's distribution at the held-out state, q at the nearest cached one; controls: at a "
+     "random one, the mean of the cache",
+     3},
+    {"/task/kl_hit", GEODEC_F64, "S,3,6", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance",
+     3},
+};
+
+static const geodec_attr attrs[] = {
+    {"second_null", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "phase (random Fourier phases along the text) or shuffle (each coordinate permuted on its own)",
+     GEODEC_NAMED(geodec_coverage, second, geodec_surrogate_names)},
+    {"n", GEODEC_ATTR_I64, 0, "dimension: first principal coordinates", IN(n)},
+    {"k", GEODEC_ATTR_I64, 0, "neighbours of the metric", IN(k)},
+    {"repeats", GEODEC_ATTR_I64, 0, "random splits", IN(repeats)},
+    {"nulls", GEODEC_ATTR_I64, 0, "clouds of each null", IN(nulls)},
+};
+
+static const geodec_extent extents[] = {{"L", IN(sizes)}, {"S", IN(shares)}, {"E", IN(n_eps)}};
+
+const geodec_kind geodec_coverage_kind = {
+    .name = "coverage",
+    .major = 1,
+    .minor = 3,
+    .tool = "geodec-coverage",
+    .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
+    GEODEC_TABLES(fields, attrs, extents),
+};
+
+void geodec_coverage_clear(geodec_coverage *c)
+{
+    geodec_artifact_clear(&geodec_coverage_kind, c);
+    *c = (geodec_coverage){0};
+}
+
+void geodec_coverage_say(const geodec_hooks *hooks, const geodec_coverage *v)
+{
+    const int64_t l = v->sizes - 1, S = v->shares, E = v->n_eps;
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO, "%lld points, dimension %lld, %lld neighbours, %lld splits, %lld clouds of each null",
+        (long long)v->size[l], (long long)v->n, (long long)v->k, (long long)v->repeats, (long long)v->nulls);
+    for (int64_t s = 0; s < S; s++) {
+        /* the eps at which the measured share is nearest to one half */
+        int64_t at = 0;
+        for (int64_t e = 1; e < E; e++) {
+            const double *h = v->hit + (l * S + s) * E;
+            const double d = h[e] - 0.5, best = h[at] - 0.5;
+            if (d * d < best * best) at = e;
+        }
+        const int64_t i = (l * S + s) * E + at;
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                         "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, "
+                         "z %.1f; %s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%)",
+                         100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at],
+                         100 * v->hit[i], 100 * v->null_mean[i], v->z[i], geodec_surrogate_name(v->second),
+                         100 * v->second_mean[i], v->second_z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+        if (v->sizes > 1)
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO, "             distance = a N^%.3f (Gaussian N^%.3f)", v->trend[s],
+                             v->null_trend[s]);
+    }
 }

@@ -1,21 +1,17 @@
 /* Coverage: how often a new point has a cached one within g-distance eps, against the number of cached points.
  *
- * For each share of the points and each random split, the metric is fitted on the cached points alone (a metric fitted
- * on the held-out point itself makes the answer an identity, see below), the field through them is evaluated at the
- * held-out points, and the exact g-nearest cached point is found. Every figure has its controls:
+ * For each share of the points and each random split, the metric is fitted on the cached points alone, the field
+ * through them is evaluated at the held-out points, and the exact g-nearest cached point is found. (A metric fitted on
+ * the held-out point itself makes the result an identity: the leaky control.) Controls of every figure:
  *
  *   closed form  1 - C(N-1-k, c) / C(N-1, c): the probability that the nearest of c cached points is one of the k
- *                nearest of all N - 1 (no model enters)
- *     leaky        the same experiment with the metric fitted on all points, the held-out ones included: the k
- *   neighbours
- *                               of a point then lie at g-length about sqrt(k - 1) for any data, so at eps just above
- *                that it repeats
+ *                nearest of all N - 1, without any model
+ *   leaky        the same experiment with the metric fitted on all points, the held-out ones included: the k neighbours
+ *                of a point then lie at g-length about sqrt(k - 1) for any data, so just above that eps the result is
  *                the closed form
- *   nulls        the whole experiment on surrogates (linalg/surrogate.h), several seeds: mean, standard deviation
- *                and the z-score of the measured figure. Gaussian ones keep the covariance alone; the second null
- *                               keeps more: the correlations along the text (phase), or without an order each
- *                coordinate's values
- *                (shuffle)
+ *   nulls        the whole experiment on surrogates (linalg/surrogate.h), several seeds: mean, standard deviation and
+ *                the z-score of the measured figure. Gaussian ones keep the covariance alone. The second null keeps the
+ *                correlations along the text (phase) or, without an order, each coordinate's values (shuffle).
  *
  * Over several sizes N the mean distance is fitted as distance = a N^trend: a metric that follows the density has trend
  * 0, and more data bring points no closer.
@@ -30,7 +26,7 @@
 #include "chain/metric.h"
 #include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_coverage_kind;
+GEODEC_API extern const geodec_kind geodec_coverage_kind; /* of geodec_coverage */
 
 enum { GEODEC_COVERAGE_SHARES = 16, GEODEC_COVERAGE_EPS = 32, GEODEC_COVERAGE_SIZES = 8 };
 
@@ -44,7 +40,7 @@ typedef struct geodec_coverage_options {
     int64_t repeats;                 /* random splits; default 8 */
     int64_t queries;                 /* at most so many held-out points a split; default 200 */
     int64_t nulls;                   /* clouds of each null; default 10, 0 = none */
-    geodec_surrogate second;         /* the null besides the Gaussian one; default shuffle */
+    geodec_surrogate second;         /* the second null; default shuffle */
     int64_t null_repeats;            /* splits of each; default 2 */
     geodec_metric_options metric;    /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
     uint64_t seed;
@@ -77,9 +73,6 @@ GEODEC_API geodec_status geodec_coverage_compute(int64_t points, int64_t n, cons
                                                  const geodec_hooks *hooks, geodec_coverage *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_coverage_clear(geodec_coverage *c);
-/* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a,
-                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* 1 - C(N-1-k, c) / C(N-1, c), as a product of c ratios; 1 when c > N - 1 - k. 0 <= k < N, 0 <= c <= N - 1. */
 GEODEC_API double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached);

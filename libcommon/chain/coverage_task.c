@@ -26,7 +26,7 @@ typedef struct split {
     const geodec_successors *next;
     const int64_t *order; /* points of this split: the first are cached */
     const geodec_rbf *field;
-    int32_t commonest;
+    int32_t most_frequent;
     uint64_t seed, stream;
     double (*error)[P]; /* [queries] */
     uint8_t (*token)[Q];
@@ -64,10 +64,10 @@ static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
     }
     for (int p = 0; p < P; p++) s->error[i][p] = sqrt(sum[p]) / s->next->rms_step;
     if (s->next->argmax) {
-        const int32_t says = s->next->argmax[h];
-        s->token[i][0] = says == s->next->argmax[j];
-        s->token[i][1] = says == s->next->argmax[r];
-        s->token[i][2] = says == s->commonest;
+        const int32_t own = s->next->argmax[h];
+        s->token[i][0] = own == s->next->argmax[j];
+        s->token[i][1] = own == s->next->argmax[r];
+        s->token[i][2] = own == s->most_frequent;
     }
 done:
     geodec_mem_free(g);
@@ -75,7 +75,7 @@ done:
 }
 
 /* The most frequent token of the cache, the lowest of several. */
-static int32_t commonest(const int32_t *argmax, const int64_t *order, int64_t cached)
+static int32_t most_frequent(const int32_t *argmax, const int64_t *order, int64_t cached)
 {
     int32_t best = argmax[order[0]];
     int64_t most = 0;
@@ -145,7 +145,7 @@ static geodec_status run_split(split *s, int64_t queries, const geodec_metric_op
     GEODEC_TRY(geodec_metric_fit(s->cached, s->n, cache, metric, pool, NULL, &m, err));
     GEODEC_TRY(geodec_metric_field(&m, &field, err));
     s->field = field;
-    if (s->next->argmax) s->commonest = commonest(s->next->argmax, s->order, s->cached);
+    if (s->next->argmax) s->most_frequent = most_frequent(s->next->argmax, s->order, s->cached);
     GEODEC_TRY(geodec__tasks_run(pool, NULL, "held-out states", queries, query_task, s, err));
 done:
     geodec_metric_clear(&m);
@@ -214,11 +214,6 @@ done:
 void geodec_coverage_task_clear(geodec_coverage_task *t)
 {
     geodec_mem_free(t->share);
-    geodec_mem_free(t->error);
-    geodec_mem_free(t->hit);
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->kl);
-    geodec_mem_free(t->kl_hit);
     *t = (geodec_coverage_task){0};
 }
 
@@ -268,18 +263,15 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
         o->queries < 1)
         GEODEC_THROW(GEODEC_RANGE, "coverage by the task of %lld points with %lld next states", (long long)points,
                      (long long)next->known);
-    GEODEC_NEW(t.share, t.shares);
-    GEODEC_NEW(t.error, t.shares * P);
-    GEODEC_NEW(t.hit, t.shares * P * T);
-    GEODEC_NEW(t.token, t.shares * Q);
-    GEODEC_NEW(t.kl, t.shares * Q);
-    GEODEC_NEW(t.kl_hit, t.shares * Q * K);
-    GEODEC_NEW(known, next->known);
-    GEODEC_NEW(e.order, next->known);
+    GEODEC_NEW(t.share, t.shares * (1 + P + P * T + Q + Q + Q * K));
+    t.error = t.share + t.shares;
+    t.hit = t.error + t.shares * P;
+    t.token = t.hit + t.shares * P * T;
+    t.kl = t.token + t.shares * Q;
+    t.kl_hit = t.kl + t.shares * Q;
+    GEODEC_NEW_EACH(next->known, known, e.order);
     GEODEC_NEW(e.figures, t.shares * o->repeats);
-    GEODEC_NEW(s->error, o->queries);
-    GEODEC_NEW(s->token, o->queries);
-    GEODEC_NEW(s->cache, o->queries);
+    GEODEC_NEW_EACH(o->queries, s->error, s->token, s->cache);
     if (t.has_kl) {
         GEODEC_NEW(s->logits, next->vocabulary);
         GEODEC_NEW(s->log_p, 3 * next->vocabulary);
@@ -299,17 +291,9 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
                                 &result, 1, err));
     if (!geodec_sweep_partial(o->sweep)) mean_of_splits(e.figures, o->repeats, &t);
     *out = t;
-    t = (geodec_coverage_task){0};
 done:
-    geodec_coverage_task_clear(&t);
-    geodec_mem_free(known);
-    geodec_mem_free(e.order);
-    geodec_mem_free(e.figures);
-    geodec_mem_free(s->error);
-    geodec_mem_free(s->token);
-    geodec_mem_free(s->cache);
-    geodec_mem_free(s->logits);
-    geodec_mem_free(s->log_p);
+    if (st != GEODEC_OK) geodec_coverage_task_clear(&t);
+    GEODEC_FREE(known, e.order, e.figures, s->error, s->token, s->cache, s->logits, s->log_p);
     return st;
 }
 
@@ -352,16 +336,15 @@ void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_t
         geodec_hooks_log(
             hooks, GEODEC_LOG_INFO,
             "%2.0f %% cached: next state misses by %.2f rms steps (copied %.2f; state itself %.2f, random step %.2f, "
-            "random successor %.2f); token equal %.1f %% (random %.1f %%, commonest %.1f %%)",
+            "random successor %.2f); token equal %.1f %% (random %.1f %%, most frequent %.1f %%)",
             100 * t->share[s], e[0], e[1], e[2], e[3], e[4], 100 * token[0], 100 * token[1], 100 * token[2]);
         const double *kl = t->kl + s * GEODEC_TASK_TOKENS, *hit = t->kl_hit + s * GEODEC_TASK_TOKENS * GEODEC_TASK_NATS;
         const int at = GEODEC_TASK_NATS - 3; /* 0.3 nats */
         if (t->has_kl)
-            geodec_hooks_log(
-                hooks, GEODEC_LOG_INFO,
-                "             KL of the next token: %.3g nats (random %.3g, mean of the cache %.3g); within %g: %.1f "
-                "%% (%.1f %%, %.1f %%)",
-                kl[0], kl[1], kl[2], t->nats[at], 100 * hit[at], 100 * hit[GEODEC_TASK_NATS + at],
-                100 * hit[2 * GEODEC_TASK_NATS + at]);
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                             "             KL of the next token: %.3g nats (random %.3g, mean of the cache %.3g); "
+                             "within %g: %.1f %% (%.1f %%, %.1f %%)",
+                             kl[0], kl[1], kl[2], t->nats[at], 100 * hit[at], 100 * hit[GEODEC_TASK_NATS + at],
+                             100 * hit[2 * GEODEC_TASK_NATS + at]);
     }
 }

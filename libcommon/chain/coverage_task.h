@@ -6,12 +6,12 @@
  *   transport  y' + (x - y): the cached successor moved by the difference
  *   copy       y'
  *   identity   x itself: the control that needs no cache
- *   step       x + (r' - r) of a random cached r: what the nearest adds to any step
- *   chance     r' of a random cached r
+ *   step       x + (r' - r) of a random cached r: the control of transport
+ *   random     r' of a random cached r: the control of copy
  *
  * Errors are distances to the true next state over all coordinates, in units of the rms step. The model's argmax at x
  * is compared with that at the nearest cached state, at a random cached one, and with the most frequent one of the
- * cache. Where the file keeps whole rows of logits, so are the distributions: KL(p_x || q) in nats, with q the
+ * cache. Where the file has whole rows of logits, the distributions are compared too: KL(p_x || q) in nats, with q the
  * distribution at the nearest cached state, at the random one, or the mean over up to 256 of the cache.
  *
  * Dimensions: S shares, 5 predictions, T tolerances, K divergences. */
@@ -28,7 +28,7 @@ enum { GEODEC_TASK_PREDICTIONS = 5, GEODEC_TASK_TOKENS = 3, GEODEC_TASK_TOLERANC
 typedef struct geodec_coverage_task {
     int64_t shares, known, n, k;              /* known: points with a next state; k: neighbours of the metric */
     double tolerance[GEODEC_TASK_TOLERANCES]; /* rms steps */
-    double *share;                            /* [S] */
+    double *share;                            /* [S]; owns the memory of the arrays below */
     double *error;                            /* [S][5] mean, rms steps */
     double *hit;                              /* [S][5][T] share of held-out states within the tolerance */
     bool has_token;
@@ -48,7 +48,7 @@ GEODEC_API geodec_status geodec_coverage_task_run(int64_t points, int64_t n, con
                                                   geodec_pool *pool, const geodec_hooks *hooks,
                                                   geodec_coverage_task *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_coverage_task_clear(geodec_coverage_task *t);
-/* Adds its fields to a coverage artifact with the same shares, after geodec_coverage_write. */
+/* Adds its fields to a coverage artifact with the same shares, after geodec_artifact_save. */
 GEODEC_API geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,9 +1,11 @@
 #include "chain/geodesics.h"
 
+#include "artifact/binding.h"
 #include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/validity.h"
+#include "geometry/space_closed.h"
 #include "linalg/knn.h"
 #include "linalg/stats.h"
 
@@ -16,35 +18,7 @@ geodec_geodesics_options geodec_geodesics_defaults(void)
         .paths = 64, .velocity = GEODEC_VELOCITY_SEQUENCE, .path = geodec_geodesic_defaults(), .control = 4, .seed = 1};
 }
 
-void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end)
-{
-    const size_t row = (size_t)(g->nodes * g->n) * sizeof *g->x, nodes = (size_t)g->nodes * sizeof *g->speed2;
-    const struct {
-        void *data;
-        size_t size;
-    } all[] = {{g->x, row},
-               {g->v, row},
-               {g->speed2, nodes},
-               {g->drift, sizeof *g->drift},
-               {g->status, sizeof *g->status},
-               {g->good, sizeof *g->good},
-               {g->point, sizeof *g->point},
-               {g->next, sizeof *g->next},
-               {g->activation_row, sizeof *g->activation_row},
-               {g->next_row, sizeof *g->next_row}};
-    g->paths = end - first;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].data)
-            memmove(all[i].data, (char *)all[i].data + (size_t)first * all[i].size, (size_t)g->paths * all[i].size);
-}
-
 /* ---- starts ----------------------------------------------------------------------------------------------------- */
-
-static int compare_keys(int64_t sequence_a, int64_t position_a, int64_t sequence_b, int64_t position_b)
-{
-    if (sequence_a != sequence_b) return sequence_a < sequence_b ? -1 : 1;
-    return position_a < position_b ? -1 : position_a > position_b;
-}
 
 /* next [points]: the point one position later in the same sequence, -1 when it is not in the cloud. Points are in text
  * order (the cloud keeps it), so it can only be the next one. */
@@ -59,7 +33,7 @@ static geodec_status successors(const geodec_artifact *file, int64_t points, int
     GEODEC_TRY(geodec_artifact_read(file, "/sequence", &sequence, err));
     GEODEC_TRY(geodec_artifact_read(file, "/position", &position, err));
     for (int64_t i = 1; i < points; i++) {
-        if (compare_keys(sequence[i - 1], position[i - 1], sequence[i], position[i]) >= 0)
+        if (sequence[i - 1] == sequence[i] ? position[i - 1] >= position[i] : sequence[i - 1] > sequence[i])
             GEODEC_THROW(GEODEC_FORMAT, "%s: points are not in text order", geodec_artifact_path(file));
     }
     for (int64_t i = 0; i < points; i++) {
@@ -68,12 +42,11 @@ static geodec_status successors(const geodec_artifact *file, int64_t points, int
         next[i] = follows ? (int32_t)(i + 1) : -1;
     }
 done:
-    geodec_mem_free(sequence);
-    geodec_mem_free(position);
+    GEODEC_FREE(sequence, position);
     return st;
 }
 
-/* The same for given starts. */
+/* The points nearest to given starts: g->paths, g->point, g->next; *first: number of the first path of the slice. */
 static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics_options *o, geodec_geodesics *g,
                                   int64_t *first, geodec_err *err)
 {
@@ -84,8 +57,7 @@ static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics
     if (all < 1) GEODEC_THROW(GEODEC_RANGE, "no starts are given");
     GEODEC_TRY(geodec_shard_range(o->shard, all, first, &end, err));
     g->paths = end - *first;
-    GEODEC_NEW(g->point, g->paths);
-    GEODEC_NEW(g->next, g->paths);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_geodesics_kind, g, err));
     GEODEC_NEW(d2, g->paths);
     GEODEC_TRY(geodec_knn_search(m->points, m->n, m->point, g->paths, o->x0 + *first * m->n, 1, g->point, d2, NULL,
                                  NULL, err));
@@ -95,7 +67,7 @@ done:
     return st;
 }
 
-/* Points at which paths begin: g->paths, g->point, g->next; *first: number of the first path of the slice. */
+/* The same for points of the metric at which paths begin. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
                                    const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
                                    geodec_err *err)
@@ -104,8 +76,7 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
     int32_t *next = NULL;
     int64_t *able = NULL, *chosen = NULL, count = 0;
     if (o->velocity == GEODEC_VELOCITY_GIVEN) return given_starts(m, o, g, first, err);
-    GEODEC_NEW(next, m->points);
-    GEODEC_NEW(able, m->points);
+    GEODEC_NEW_EACH(m->points, next, able);
     if (o->velocity == GEODEC_VELOCITY_SEQUENCE)
         GEODEC_TRY(successors(file, m->points, next, err));
     else
@@ -123,16 +94,13 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("geodesic starts", 0), count, all, chosen, err));
     GEODEC_TRY(geodec_shard_range(o->shard, all, first, &end, err));
     g->paths = end - *first;
-    GEODEC_NEW(g->point, g->paths);
-    GEODEC_NEW(g->next, g->paths);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_geodesics_kind, g, err));
     for (int64_t p = 0; p < g->paths; p++) {
         g->point[p] = (int32_t)able[chosen[*first + p]];
         g->next[p] = next[g->point[p]];
     }
 done:
-    geodec_mem_free(next);
-    geodec_mem_free(able);
-    geodec_mem_free(chosen);
+    GEODEC_FREE(next, able, chosen);
     return st;
 }
 
@@ -141,8 +109,6 @@ static geodec_status rows_of(const geodec_artifact *file, geodec_geodesics *g, g
     geodec_status st = GEODEC_OK;
     int32_t *row = NULL;
     GEODEC_TRY(geodec_artifact_read(file, "/activation_row", &row, err));
-    GEODEC_NEW(g->activation_row, g->paths);
-    GEODEC_NEW(g->next_row, g->paths);
     for (int64_t p = 0; p < g->paths; p++) {
         g->activation_row[p] = row[g->point[p]];
         g->next_row[p] = g->next[p] >= 0 ? row[g->next[p]] : -1;
@@ -241,8 +207,7 @@ static geodec_status refine(const geodec_space *s, int64_t controls, geodec_pool
             g->refinement_error = fmax(g->refinement_error, fabs(block[p * row + i] - g->x[p * row + i]));
     }
 done:
-    geodec_mem_free(block);
-    geodec_mem_free(report);
+    GEODEC_FREE(block, report);
     return st;
 }
 
@@ -252,7 +217,8 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_geodesics g = {.n = metric->n, .velocity = o->velocity, .options = o->path, .dl = o->path.dl};
+    geodec_geodesics g = {
+        .nodes = o->path.steps + 1, .n = metric->n, .velocity = o->velocity, .options = o->path, .dl = o->path.dl};
     double *start = NULL;
     geodec_path_report *report = NULL;
     hull h = {.metric = metric};
@@ -262,14 +228,7 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
                      (long long)o->path.steps, (long long)o->control);
     GEODEC_TRY(choose_starts(metric, metric_file, o, &g, &first, err));
     GEODEC_TRY(rows_of(metric_file, &g, err));
-    g.nodes = o->path.steps + 1;
-    const int64_t P = g.paths, S = g.nodes, n = g.n;
-    GEODEC_NEW(g.x, P * S * n);
-    GEODEC_NEW(g.v, P * S * n);
-    GEODEC_NEW(g.speed2, P * S);
-    GEODEC_NEW(g.drift, P);
-    GEODEC_NEW(g.status, P);
-    GEODEC_NEW(g.good, P);
+    const int64_t P = g.paths, n = g.n;
     GEODEC_NEW(report, P);
     GEODEC_NEW(start, 2 * P * n);
     GEODEC_TRY(initial_states(metric, s, o, &g, first, start, start + P * n, err));
@@ -291,10 +250,129 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
     }
     GEODEC_TRY(refine(s, o->control - first, pool, hooks, start, start + P * n, &g, err));
     *out = g;
-    g = (geodec_geodesics){0};
 done:
-    geodec_geodesics_clear(&g);
-    geodec_mem_free(start);
-    geodec_mem_free(report);
+    if (st != GEODEC_OK) geodec_geodesics_clear(&g);
+    GEODEC_FREE(start, report);
     return st;
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+#define AT(m) GEODEC_AT(geodec_geodesics, m)
+#define IN(m) GEODEC_IN(geodec_geodesics, m)
+static const geodec_field fields[] = {
+    {"/x", GEODEC_F64, "P,S,n", 0, "activation", "nodes of the path (principal coordinates)", 0, AT(x)},
+    {"/v", GEODEC_F64, "P,S,n", 0, "activation", "dx/dt; g-unit at the start, so t is arc length", 0, AT(v)},
+    {"/speed2", GEODEC_F64, "P,S", 0, "1", "g(v,v), constant on a geodesic", 0, AT(speed2)},
+    {"/drift", GEODEC_F64, "P", 0, "1", "max |g(v,v) / g(v0,v0) - 1|", 0, AT(drift)},
+    {"/status", GEODEC_U8, "P", 0, "1", "0 ok, 1 non-finite, 2 speed drift, 3 left hull", 0, AT(status)},
+    {"/good", GEODEC_I32, "P", 0, "1", "last valid node; later ones repeat it", 0, AT(good)},
+    {"/point", GEODEC_I32, "P", 0, "1", "point of the metric the path begins at", 0, AT(point)},
+    {"/next", GEODEC_I32, "P", 0, "1", "point its velocity aims at, -1 for a random direction", 0, AT(next)},
+    {"/activation_row", GEODEC_I32, "P", 0, "1", "row of the activations of the start", 0, AT(activation_row)},
+    {"/next_row", GEODEC_I32, "P", 0, "1", "row of the activations of the successor, -1 without", 0, AT(next_row)},
+};
+
+const char *const geodec__geodesics_velocity_names[] = {"sequence", "random", "given", NULL};
+#define NAME_OF(NAME, name, order, text) #name,
+const char *const geodec__geodesics_methods[] = {GEODEC_GEODESIC_TABLE(NAME_OF) NULL};
+
+static const geodec_attr attrs[] = {
+    {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes", IN(dl)},
+    {"method", GEODEC_ATTR_STR, 0, GEODEC_GEODESIC_ITEMS,
+     GEODEC_NAMED(geodec_geodesics, options.method, geodec__geodesics_methods)},
+    {"rtol", GEODEC_ATTR_F64, 0, "tolerance of the adaptive method, relative to the path's length", IN(options.rtol)},
+    {"drift_max", GEODEC_ATTR_F64, 0, "largest speed drift with status ok", IN(options.drift_max)},
+    {"velocity", GEODEC_ATTR_STR, 0, "sequence (towards the next state of the text), random or given",
+     GEODEC_NAMED(geodec_geodesics, velocity, geodec__geodesics_velocity_names)},
+    {"hull_radius", GEODEC_ATTR_F64, 0, "a node farther than this from every point has left the hull; 0 = no hull",
+     IN(hull_radius)},
+    {"n_ok", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths with status ok", IN(count[GEODEC_PATH_OK])},
+    {"n_nonfinite", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths that broke down", IN(count[GEODEC_PATH_NONFINITE])},
+    {"n_drift", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths whose speed drifted", IN(count[GEODEC_PATH_DRIFT])},
+    {"n_left_hull", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths that left the hull", IN(count[GEODEC_PATH_LEFT_HULL])},
+    {"drift_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest speed drift", IN(drift_largest)},
+    {"control_paths", GEODEC_ATTR_I64, GEODEC_ATTR_SUM,
+     "control: paths integrated again by the adaptive method at rtol 1e-9", IN(control_paths)},
+    {"refinement_error", GEODEC_ATTR_F64, GEODEC_ATTR_MAX,
+     "largest distance of their coordinates from that, unit of the points", IN(refinement_error)},
+};
+
+static const geodec_extent extents[] = {{"P", IN(paths)}, {"S", IN(nodes)}, {"n", IN(n)}};
+
+const geodec_kind geodec_geodesics_kind = {
+    .name = "geodesics",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-geodesic",
+    .purpose = "geodesics of the smooth field from points of the cloud",
+    GEODEC_TABLES(fields, attrs, extents),
+    .shards = "P",
+};
+
+void geodec_geodesics_clear(geodec_geodesics *g)
+{
+    geodec_artifact_clear(&geodec_geodesics_kind, g);
+    *g = (geodec_geodesics){0};
+}
+
+/* A copy with the figures of its paths. */
+static geodec_geodesics summed(const geodec_geodesics *g)
+{
+    geodec_geodesics file = *g;
+    memset(file.count, 0, sizeof file.count);
+    file.drift_largest = 0;
+    for (int64_t p = 0; p < g->paths; p++) {
+        file.count[g->status[p] & 3]++;
+        file.drift_largest = g->drift[p] > file.drift_largest ? g->drift[p] : file.drift_largest;
+    }
+    return file;
+}
+
+geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a, geodec_err *err)
+{
+    const geodec_geodesics file = summed(g);
+    return geodec_artifact_save(a, &file, err);
+}
+
+geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (g->paths < 1 || g->nodes < 2 || g->n < 1 || g->n > GEODEC_SPACE_DIM_MAX)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld paths of %lld nodes in dimension %lld", path, (long long)g->paths,
+                     (long long)g->nodes, (long long)g->n);
+    if (!(g->dl > 0)) GEODEC_THROW(GEODEC_FORMAT, "%s: dl = %g", path, g->dl);
+    for (int64_t p = 0; p < g->paths; p++) {
+        if (g->good[p] < 0 || g->good[p] >= g->nodes || g->status[p] > GEODEC_PATH_LEFT_HULL)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: path %lld is good up to node %d, status %d", path, (long long)p,
+                         (int)g->good[p], (int)g->status[p]);
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_geodesics g = {.options = geodec_geodesic_defaults()};
+    GEODEC_TRY(geodec_artifact_load(a, &g, err));
+    GEODEC_TRY(geodec__geodesics_check(&g, geodec_artifact_path(a), err));
+    g.options.steps = g.nodes - 1;
+    g.options.dl = g.dl;
+    *out = g;
+done:
+    if (st != GEODEC_OK) geodec_geodesics_clear(&g);
+    return st;
+}
+
+void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g)
+{
+    const geodec_geodesics s = summed(g);
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift "
+                     "at most %.1e; %lld again at rtol 1e-9 agree within %.1e",
+                     (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)s.count[GEODEC_PATH_OK],
+                     (long long)s.count[GEODEC_PATH_NONFINITE], (long long)s.count[GEODEC_PATH_DRIFT],
+                     (long long)s.count[GEODEC_PATH_LEFT_HULL], s.drift_largest, (long long)g->control_paths,
+                     g->refinement_error);
 }

@@ -16,7 +16,7 @@ GEODEC_API extern const geodec_kind geodec_geodesics_kind;
 typedef enum geodec_velocity {
     GEODEC_VELOCITY_SEQUENCE, /* g-unit vector towards the next state of the sequence, when that is a point too */
     GEODEC_VELOCITY_RANDOM,   /* uniform over directions in g */
-    GEODEC_VELOCITY_GIVEN     /* starts and velocities as they are given */
+    GEODEC_VELOCITY_GIVEN     /* given starts and velocities */
 } geodec_velocity;
 
 typedef struct geodec_geodesics_options {
@@ -65,8 +65,6 @@ GEODEC_API geodec_status geodec_geodesics_compute(const geodec_metric *metric, c
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_geodesics_clear(geodec_geodesics *g);
-/* Keeps paths first .. end-1 alone; the attributes stay. */
-GEODEC_API void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end);
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
+#include "io/foreign.h"
 #include "io/json.h"
 
 #include <math.h>
@@ -21,14 +22,15 @@ static const struct {
     int phase; /* from 0 */
     const char *key, *attr;
     bool whole;
+    size_t at; /* its copy in geodec_import_data; 0: none */
 } figures[] = {
     {0, "n_samples", "published_samples", true},
-    {0, "embedding_dim", "published_width", true},
-    {0, "intrinsic_dim", "published_intrinsic_dim", true},
-    {0, "pca_components", "published_components", true},
+    {0, "embedding_dim", "published_width", true, offsetof(geodec_import_data, width)},
+    {0, "intrinsic_dim", "published_intrinsic_dim", true, offsetof(geodec_import_data, intrinsic_dim)},
+    {0, "pca_components", "published_components", true, offsetof(geodec_import_data, components)},
     {0, "twonn_raw", "published_twonn", false},
-    {0, "explained_ratio", "published_explained", false},
-    {0, "total_variance", "published_total_variance", false},
+    {0, "explained_ratio", "published_explained", false, offsetof(geodec_import_data, explained)},
+    {0, "total_variance", "published_total_variance", false, offsetof(geodec_import_data, total_variance)},
     {1, "symmetry_score", "published_symmetry_score", false},
     {1, "generators_found", "published_generators", true},
     {2, "mean_scalar_curvature", "published_scalar_curvature", false},
@@ -40,6 +42,7 @@ static const struct {
     {3, "axiom_count", "published_axioms", true},
     {3, "consistency_score", "published_consistency", false},
 };
+enum { SAMPLES /* its place among the figures */ };
 
 /* The documents that were read, and the phases found in them. */
 typedef struct sources {
@@ -48,18 +51,6 @@ typedef struct sources {
     const geodec_json *phase[PHASES];
     const char *where[PHASES]; /* the file each is from */
 } sources;
-
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
-static bool is_there(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0;
-}
 
 /* Length of the JSON value that text begins with, by its brackets; 0 when they never close. */
 static size_t document_length(const char *text, size_t n)
@@ -121,36 +112,18 @@ done:
     return st;
 }
 
+/* folder NULL: name is a path. */
 static geodec_status add_file(geodec_import_data *e, sources *s, const char *folder, const char *name, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *path = e->file[e->n_files];
-    const int room = (int)sizeof e->file[0];
-    const int need =
-        folder ? snprintf(path, (size_t)room, "%s/%s", folder, name) : snprintf(path, (size_t)room, "%s", name);
+    struct stat there;
+    const int room = (int)sizeof e->file[0],
+              need = snprintf(path, (size_t)room, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
     if (need < 0 || need >= room) GEODEC_THROW(GEODEC_LIMIT, "the path is too long");
-    if (folder && !is_there(path)) goto done; /* phases 2 to 4 may be missing; phase 1 is checked later */
+    if (folder && stat(path, &there) != 0) goto done; /* phases 2 to 4 may be missing; phase 1 is checked later */
     e->n_files++;
     GEODEC_TRY(read_file(s, path, err));
-done:
-    return st;
-}
-
-/* Figures of a phase; a missing one is as bad as one of another type. */
-static geodec_status get_i64(const geodec_json *v, const char *key, const char *where, int64_t *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (geodec_json_get_i64(v, key, out, NULL) != GEODEC_OK)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is missing, or not a whole number", where, key);
-done:
-    return st;
-}
-
-static geodec_status get_f64(const geodec_json *v, const char *key, const char *where, double *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (geodec_json_get_f64(v, key, out, NULL) != GEODEC_OK)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is missing, or not a number", where, key);
 done:
     return st;
 }
@@ -201,21 +174,24 @@ done:
     return st;
 }
 
+/* Figures of all phases; a missing one is an error, like one of another type. */
 static geodec_status read_figures(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
         const geodec_json *phase = s->phase[figures[f].phase];
-        const char *where = s->where[figures[f].phase];
+        const char *where = s->where[figures[f].phase], *key = figures[f].key;
         geodec_import_attr *a = &e->attr[e->n_attrs];
         if (!phase) continue;
         *a = (geodec_import_attr){.name = figures[f].attr, .whole = figures[f].whole};
-        if (a->whole) {
-            GEODEC_TRY(get_i64(phase, figures[f].key, where, &a->i, err));
-            if (a->i < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is negative", where, figures[f].key);
-        } else {
-            GEODEC_TRY(get_f64(phase, figures[f].key, where, &a->d, err));
-        }
+        if ((a->whole ? geodec_json_get_i64(phase, key, &a->i, NULL) : geodec_json_get_f64(phase, key, &a->d, NULL)) !=
+            GEODEC_OK)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is missing, or not a %snumber", where, key, a->whole ? "whole " : "");
+        if (a->i < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is negative", where, key);
+        if (figures[f].at && a->whole)
+            memcpy((char *)e + figures[f].at, &a->i, sizeof a->i);
+        else if (figures[f].at)
+            memcpy((char *)e + figures[f].at, &a->d, sizeof a->d);
         e->n_attrs++;
     }
 done:
@@ -235,33 +211,29 @@ static geodec_status count_curved(const sources *s, geodec_import_data *e, geode
     *a = (geodec_import_attr){.name = "published_curvature_nonzero", .whole = true};
     for (int64_t i = 0; i < n; i++) {
         double r = 0;
-        GEODEC_TRY_MSG(get_f64(geodec_json_at(list, i), "R", s->where[2], &r, err), "point %lld", (long long)i);
+        if (geodec_json_get_f64(geodec_json_at(list, i), "R", &r, NULL) != GEODEC_OK)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: 'R' of point %lld is missing, or not a number", s->where[2], (long long)i);
         a->i += r != 0;
     }
 done:
     return st;
 }
 
+/* Phase 1, which must be there, and the figures of all phases. */
 static geodec_status read_phase1(const sources *s, const char *path, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_json *p = s->phase[0];
     const char *name, *where = s->where[0];
-    int64_t samples;
     if (!p) GEODEC_THROW(GEODEC_FORMAT, "%s: no phase 1 of an export", path);
     GEODEC_TRY(read_rows(geodec_json_member(p, "cloud"), where, e, err));
     GEODEC_TRY(read_eigenvalues(geodec_json_member(p, "eigenvalues"), where, e, err));
-    GEODEC_TRY(get_i64(p, "n_samples", where, &samples, err));
-    GEODEC_TRY(get_i64(p, "embedding_dim", where, &e->width, err));
-    GEODEC_TRY(get_i64(p, "intrinsic_dim", where, &e->intrinsic_dim, err));
-    GEODEC_TRY(get_i64(p, "pca_components", where, &e->components, err));
-    GEODEC_TRY(get_f64(p, "explained_ratio", where, &e->explained, err));
-    GEODEC_TRY(get_f64(p, "total_variance", where, &e->total_variance, err));
+    GEODEC_TRY(read_figures(s, e, err));
     if (geodec_json_get_str(p, "model_name", &name, NULL) != GEODEC_OK)
         GEODEC_THROW(GEODEC_FORMAT, "%s: 'model_name' is missing, or is not a string", where);
-    if (samples != e->points)
+    if (e->attr[SAMPLES].i != e->points)
         GEODEC_THROW(GEODEC_FORMAT, "%s: the sample count is %lld, but there are %lld points", where,
-                     (long long)samples, (long long)e->points);
+                     (long long)e->attr[SAMPLES].i, (long long)e->points);
     if (e->components != e->values || e->intrinsic_dim < 1 || e->intrinsic_dim > e->values || e->width < e->values ||
         !(e->total_variance > 0) || !(e->explained > 0) || !(e->explained <= 1))
         GEODEC_THROW(
@@ -281,7 +253,8 @@ geodec_status geodec_import_read(const char *path, geodec_import_data *out, geod
     sources s = {0};
     geodec_import_data *e = NULL;
     GEODEC_NEW(e, 1);
-    if (!is_folder(path)) {
+    struct stat there;
+    if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode)) {
         GEODEC_TRY(add_file(e, &s, NULL, path, err));
     } else {
         for (int p = 0; p < PHASES; p++) GEODEC_TRY(add_file(e, &s, path, phase_file[p], err));
@@ -291,7 +264,6 @@ geodec_status geodec_import_read(const char *path, geodec_import_data *out, geod
             GEODEC_THROW(GEODEC_NOTFOUND, "%s: neither %s nor manifold_export.json", path, phase_file[0]);
     }
     GEODEC_TRY(read_phase1(&s, path, e, err));
-    GEODEC_TRY(read_figures(&s, e, err));
     GEODEC_TRY(count_curved(&s, e, err));
     *out = *e;
     e->x = e->eigenvalue = NULL;
@@ -304,8 +276,7 @@ done:
 
 void geodec_import_clear(geodec_import_data *e)
 {
-    geodec_mem_free(e->x);
-    geodec_mem_free(e->eigenvalue);
+    GEODEC_FREE(e->x, e->eigenvalue);
     memset(e, 0, sizeof *e);
 }
 
@@ -334,6 +305,55 @@ geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_arti
             GEODEC_TRY(geodec_artifact_put_i64(a, v->name, v->i, err));
         else
             GEODEC_TRY(geodec_artifact_put_f64(a, v->name, v->d, err));
+    }
+done:
+    return st;
+}
+
+/* ---- matrices of other programs ---------------------------------------------------------------------------------- */
+
+geodec_status geodec_import_format(const char *path, const char *dataset, const char **found, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    struct stat s;
+    FILE *f = NULL;
+    unsigned char head[8] = {0};
+    if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file or folder", path);
+    if (S_ISDIR(s.st_mode)) {
+        *found = "export";
+        goto done;
+    }
+    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
+    f = fopen(path, "rb");
+    if (!f) GEODEC_THROW(GEODEC_IO, "%s cannot be read", path);
+    const size_t n = fread(head, 1, sizeof head, f);
+    size_t at = 0;
+    while (at < n && strchr(" \t\r\n", head[at]) && head[at]) at++;
+    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
+        *found = "npy";
+    else if ((n >= 4 && memcmp(head, "\x89HDF", 4) == 0) || dataset[0]) /* a user block may come first */
+        *found = "hdf5";
+    else
+        *found = at < n && head[at] == '{' ? "export" : "text";
+done:
+    if (f) (void)fclose(f);
+    return st;
+}
+
+geodec_status geodec_import_matrix(const char *path, const char *sort, const char *dataset, int64_t *rows,
+                                   int64_t *cols, double **x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    if (strcmp(sort, "npy") == 0) {
+        GEODEC_TRY(geodec_foreign_npy(path, rows, cols, x, err));
+    } else if (strcmp(sort, "text") == 0) {
+        GEODEC_TRY(geodec_foreign_text(path, rows, cols, x, err));
+    } else {
+        if (!dataset[0]) GEODEC_THROW(GEODEC_INVAL, "an HDF5 file needs --dataset");
+        GEODEC_TRY(geodec_foreign_read(path, dataset, 2, shape, NULL, x, err));
+        *rows = shape[0];
+        *cols = shape[1];
     }
 done:
     return st;

@@ -1,5 +1,6 @@
 #include "chain/metric_internal.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
@@ -37,8 +38,8 @@ static geodec_status check_options(int64_t points, int64_t n, geodec_metric_opti
     if (o->k < 2)
         GEODEC_THROW(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
     if (o->k <= n && !o->force_k) {
-        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (force it to see)", (long long)o->k,
-                     (long long)n);
+        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (--force-k allows it)",
+                     (long long)o->k, (long long)n);
     }
     if (points <= o->k) {
         GEODEC_THROW(GEODEC_RANGE, "%lld points are too few for %lld neighbours", (long long)points, (long long)o->k);
@@ -122,8 +123,8 @@ done:
     return st;
 }
 
-/* Refuses what exceeds the machine's memory (tables; with matrices those and the field's copy of points and logarithms
- * too), rather than being killed half-way. */
+/* GEODEC_LIMIT where the tables (with `matrices` also those, and the field's copy of points and logarithms) exceed the
+ * machine's memory. */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -131,11 +132,10 @@ static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matr
     const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
     if (need > 0.9 * have)
-        GEODEC_THROW(
-            GEODEC_LIMIT,
-            "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; fewer "
-            "points or dimensions are needed",
-            (long long)points, (long long)n, need, have);
+        GEODEC_THROW(GEODEC_LIMIT,
+                     "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; "
+                     "fewer points or dimensions are needed",
+                     (long long)points, (long long)n, need, have);
 done:
     return st;
 }
@@ -147,13 +147,8 @@ geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool m
     double *nearest = NULL;
     const int64_t points = m->points, n = m->n, k = m->k;
     GEODEC_TRY(fits_memory(points, n, k, matrices, err));
-    GEODEC_NEW(m->point, points * n);
-    GEODEC_NEW(m->knn_index, points * k);
-    GEODEC_NEW(m->knn_distance, points * k);
+    GEODEC_TRY(geodec_artifact_reserve(&geodec_metric_kind, m, err));
     if (matrices) GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
-    GEODEC_NEW(m->condition, points);
-    GEODEC_NEW(m->shrinkage, points);
-    GEODEC_NEW(m->clipped, points);
     GEODEC_NEW(nearest, points);
     memcpy(m->point, point, (size_t)(points * n) * sizeof *point);
     GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m->knn_index, m->knn_distance, pool, hooks, err));
@@ -179,9 +174,8 @@ geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, 
     slab all = {&m, 0, m.log_g};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &all, err));
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 
@@ -207,9 +201,8 @@ geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *p
         if (sink) GEODEC_TRY(sink(ctx, p, count, log_g, err));
     }
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     geodec_mem_free(log_g);
     return st;
 }
@@ -236,8 +229,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
     const int64_t n = m->n;
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("metric-control", 0));
     GEODEC_NEW(cov, n * n);
-    GEODEC_NEW(w, n);
-    GEODEC_NEW(z, n);
+    GEODEC_NEW_EACH(n, w, z);
     GEODEC_NEW(x, m->points * n);
     GEODEC_TRY(geodec_pca_moments_init(&moments, n, m->point, err));
     GEODEC_TRY(geodec_pca_moments_add(&moments, m->points, m->point, pool, err));
@@ -248,17 +240,14 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];
     }
-    o.sigma = m->sigma; /* plays no part */
+    o.sigma = m->sigma; /* not used */
     GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, n, x, &o, NULL, NULL, pool, hooks, &fit, err),
                    "Gaussian control");
     GEODEC_TRY(geodec_metric_summary(&fit, out, err));
 done:
     geodec_pca_moments_clear(&moments);
     geodec_metric_clear(&fit);
-    geodec_mem_free(cov);
-    geodec_mem_free(w);
-    geodec_mem_free(x);
-    geodec_mem_free(z);
+    GEODEC_FREE(cov, w, x, z);
     return st;
 }
 

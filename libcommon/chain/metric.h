@@ -1,10 +1,9 @@
 /* A metric at every point of a cloud: the inverse of the local covariance (Mahalanobis metric) of its k nearest
- * neighbours,
+ * neighbours.
  *
  *     C_p = D^T D / (k-1),  D = neighbours minus their mean (or minus the point),
- *
- *         C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,   g_p = C'_p^-1 with eigenvalues
- *     clipped.
+ *     C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,
+ *     g_p = C'_p^-1 with eigenvalues clipped.
  *
  * With k <= n neighbours C_p does not have full rank, and outside their span the metric is the ridge alone: such k are
  * refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, at any
@@ -77,11 +76,11 @@ typedef struct geodec_metric_source {
     const double *basis;           /* [n][d] first n principal directions */
     const double *mean;            /* [d] */
     int64_t layer;                 /* of the model */
-    geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
+    geodec_metric_medians control; /* geodec_metric_control; all 0 = none */
 } geodec_metric_source;
 /* How a Fisher metric was made: attributes of the file. */
 typedef struct geodec_metric_fisher {
-    double scale; /* median mean eigenvalue before the ridge; 0 = it is none */
+    double scale; /* median mean eigenvalue before the ridge; 0 = not a Fisher metric */
     double ridge, condition;
     int64_t floored;
     bool blended;
@@ -134,8 +133,8 @@ GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, cons
                                                  void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
                                                  geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
 /* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
- * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
- * points - 1), the limits of the eigenvalues, sigma and sigma_nn. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
+ * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. The options k (0 = max(2n, 16), at most
+ * points - 1), clip_min, clip_max, sigma and sigma_nn apply. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
  * GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t points, int64_t n,
                                                      const double *point, const double *g,
@@ -195,21 +194,12 @@ GEODEC_API geodec_status geodec_metric_read_tables(const geodec_artifact *a, geo
 /* Adds them. */
 GEODEC_API geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* Rows first .. first+count-1 of log_g [count][n(n+1)/2], as float64 whatever the file holds. GEODEC_NUMERIC when one
- * is not finite. */
-GEODEC_API geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
-                                                 geodec_err *err) GEODEC_MUST_USE;
 /* The field through the matrices of the file whose tables m are, slab by slab: mapped from an unnamed file in the
  * artifact's folder when they take more than `limit` bytes, in memory otherwise (rbf.h). */
 GEODEC_API geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
                                                   geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 /* A quarter of the machine's memory: the limit for fields in memory. */
 GEODEC_API int64_t geodec_metric_field_limit(void);
-/* Opens METRIC.h5 and builds the field through its matrices, whatever its kind. *file (may be NULL) gets the open
- * artifact, for provenance; the caller closes it. */
-GEODEC_API geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-
 /* Logs the medians in words, and those of the control where the metric has one. */
 GEODEC_API void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
                                   const geodec_metric_medians *control);

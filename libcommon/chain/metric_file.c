@@ -108,12 +108,7 @@ const geodec_kind geodec_metric_kind = {
     .minor = 2,
     .tool = "geodec-metric",
     .purpose = "metrics at points, the width of the smooth field through them, and what kind of metric it is",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 4,
+    GEODEC_TABLES(fields, attrs, extents),
     .put = put,
 };
 
@@ -131,8 +126,7 @@ static geodec_status write_no_source(const geodec_metric *m, geodec_artifact *a,
         .cloud_row = row, .activation_row = row, .d = m->n, .basis = basis, .mean = basis + m->n * m->n};
     GEODEC_TRY(geodec_metric_write(m, &none, a, err));
 done:
-    geodec_mem_free(row);
-    geodec_mem_free(basis);
+    GEODEC_FREE(row, basis);
     return st;
 }
 
@@ -213,14 +207,13 @@ geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric 
     m.options.k = m.k;
     m.options.sigma = m.sigma;
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 
-geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
-                                      geodec_err *err)
+/* Rows first .. first+count-1 of log_g [count][n(n+1)/2], as float64 whatever the file holds. */
+static geodec_status read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t packed;
@@ -250,7 +243,7 @@ geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metri
     double *log_g = NULL;
     GEODEC_NEW(log_g, m->points * packed);
     for (int64_t p = 0; p < m->points; p += ROWS)
-        GEODEC_TRY(geodec_metric_read_rows(a, p, m->points - p < ROWS ? m->points - p : ROWS, log_g + p * packed, err));
+        GEODEC_TRY(read_rows(a, p, m->points - p < ROWS ? m->points - p : ROWS, log_g + p * packed, err));
     geodec_mem_free(m->log_g);
     m->log_g = log_g;
     log_g = NULL;
@@ -266,9 +259,8 @@ geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, g
     GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
     GEODEC_TRY(geodec_metric_read_matrices(a, &m, err));
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 
@@ -279,7 +271,7 @@ int64_t geodec_metric_field_limit(void)
 
 static geodec_status rows_of_file(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)
 {
-    return geodec_metric_read_rows(ctx, first, count, log_g, err);
+    return read_rows(ctx, first, count, log_g, err);
 }
 
 geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
@@ -300,24 +292,6 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_artifact *a = NULL;
-    geodec_metric m = {0};
-    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &a, err));
-    GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field_from(a, &m, geodec_metric_field_limit(), field, err), "%s", path);
-    if (file) {
-        *file = a;
-        a = NULL;
-    }
-done:
-    geodec_metric_clear(&m);
-    geodec_artifact_close(a);
-    return st;
-}
-
 void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
                        const geodec_metric_medians *control)
 {
@@ -325,12 +299,11 @@ void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const 
                      geodec_metric_type_name(m->kind), (long long)m->points, (long long)m->n, (long long)m->k,
                      m->sigma);
     if (m->kind == GEODEC_METRIC_MAHALANOBIS)
-        geodec_hooks_log(
-            hooks, GEODEC_LOG_INFO,
-            "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest neighbour at "
-            "%.4g (%.4g)",
-            own->condition, control->condition, own->shrinkage, control->shrinkage, own->nn_distance,
-            control->nn_distance);
+        geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                         "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest "
+                         "neighbour at %.4g (%.4g)",
+                         own->condition, control->condition, own->shrinkage, control->shrinkage, own->nn_distance,
+                         control->nn_distance);
     else
         geodec_hooks_log(hooks, GEODEC_LOG_INFO, "medians: condition %.3g, nearest neighbour at %.4g", own->condition,
                          own->nn_distance);

@@ -1,10 +1,14 @@
 /* Metrics whose matrices are given: other kinds of metric, and the test spaces. */
+#include "chain/metric_internal.h"
+
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "chain/metric_internal.h"
+#include "chain/metric.h"
 #include "chain/metric_space.h"
+#include "geometry/pca.h"
+#include "linalg/chol.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
 
@@ -112,9 +116,8 @@ geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t point
     GEODEC_TRY(geodec__metric_begin(&m, point, true, pool, hooks, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "metric of point", points, log_point, &(log_job){&m, g}, err));
     *out = m;
-    memset(&m, 0, sizeof m);
 done:
-    geodec_metric_clear(&m);
+    if (st != GEODEC_OK) geodec_metric_clear(&m);
     return st;
 }
 
@@ -190,7 +193,32 @@ geodec_status geodec_metric_test_space(geodec_metric_type kind, int64_t points, 
     GEODEC_TRY(geodec_metric_from_matrices(kind, points, n, x, g, options, pool, hooks, out, err));
     out->curvature = curvature;
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(g);
+    GEODEC_FREE(x, g);
+    return st;
+}
+
+geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance, geodec_pool *pool,
+                                     double **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_pca_moments moments = {0};
+    double *g = NULL, *cov = NULL;
+    GEODEC_NEW(g, points * n * n);
+    if (covariance) {
+        GEODEC_NEW(cov, n * n);
+        GEODEC_TRY(geodec_pca_moments_init(&moments, n, x, err));
+        GEODEC_TRY(geodec_pca_moments_add(&moments, points, x, pool, err));
+        GEODEC_TRY(geodec_pca_moments_result(&moments, NULL, cov, err));
+        GEODEC_TRY_MSG(geodec_chol_factor(n, cov, err), "covariance of all points");
+        geodec_chol_inverse(n, cov, g);
+    } else {
+        for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
+    }
+    for (int64_t p = 1; p < points; p++) memcpy(g + p * n * n, g, (size_t)(n * n) * sizeof *g);
+    *out = g;
+    g = NULL;
+done:
+    geodec_pca_moments_clear(&moments);
+    GEODEC_FREE(g, cov);
     return st;
 }

@@ -70,17 +70,21 @@ done:
     return st;
 }
 
+static bool is_field(geodec_metric_type kind)
+{
+    return kind == GEODEC_METRIC_MAHALANOBIS || kind == GEODEC_METRIC_FISHER || kind == GEODEC_METRIC_BLEND;
+}
+
 geodec_status geodec_metric_space_init(const geodec_metric *m, geodec_metric_space *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     memset(out, 0, sizeof *out);
-    switch (m->kind) {
-    case GEODEC_METRIC_MAHALANOBIS:
-    case GEODEC_METRIC_FISHER:
-    case GEODEC_METRIC_BLEND:
+    if (is_field(m->kind)) {
         GEODEC_TRY(geodec_metric_field(m, &out->field, err));
         out->space = geodec_rbf_space(out->field);
         goto done;
+    }
+    switch (m->kind) {
     case GEODEC_METRIC_PUBLISHED:
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold is no smooth space");
     case GEODEC_METRIC_EUCLIDEAN:
@@ -94,11 +98,6 @@ geodec_status geodec_metric_space_init(const geodec_metric *m, geodec_metric_spa
 done:
     if (st != GEODEC_OK) geodec_metric_space_clear(out);
     return st;
-}
-
-static bool is_field(geodec_metric_type kind)
-{
-    return kind == GEODEC_METRIC_MAHALANOBIS || kind == GEODEC_METRIC_FISHER || kind == GEODEC_METRIC_BLEND;
 }
 
 geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,

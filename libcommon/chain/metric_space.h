@@ -22,8 +22,8 @@ typedef struct geodec_metric_space {
  * GEODEC_UNSUPPORTED for GEODEC_METRIC_PUBLISHED (lab/harness/manifold.h), GEODEC_RANGE, GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_metric_space_init(const geodec_metric *m, geodec_metric_space *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* The same from the file whose tables m has (geodec_metric_read_tables). Of a field whose matrices take more than
- * `limit` bytes they stay in a file (geodec_metric_field_from) and m->log_g stays NULL; else they are read into m. */
+/* The same from the file whose tables m has (geodec_metric_read_tables). The matrices of a field that take more than
+ * `limit` bytes stay in a file (geodec_metric_field_from), and m->log_g stays NULL; others are read into m. */
 GEODEC_API geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
                                                   geodec_metric_space *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_metric_space_clear(geodec_metric_space *s);

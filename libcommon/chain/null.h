@@ -1,15 +1,13 @@
-/* The null cloud: the results of later stages on it are those of data without structure. One of three
- * (linalg/surrogate.h):
+/* The null cloud: the results of later stages on it are those of data without structure. Kinds (linalg/surrogate.h):
  *
- *     gaussian  independent samples with the variances of the cloud (same spectrum, number of points, basis and
- *   integer
+ *   gaussian  independent samples with the variances of the cloud (same spectrum, number of points, basis and integer
  *             dimension); every point is a text of its own
- *     phase     Fourier phases along the text randomised, the same for all coordinates: spectrum, linear
- *   correlations
- *             along the text and the places in the text are kept
- *   shuffle   each coordinate permuted on its own; every point is a text of its own
+ *   phase     Fourier phases along the text are randomised, the same for all coordinates; the spectrum, the linear
+ *             correlations along the text and the places in the text are kept
+ *   shuffle   each coordinate is permuted on its own; every point is a text of its own
  *
- * Tokens and rows are kept without meaning. The figures of the nested subsets are the Gaussian control of the cloud. */
+ * Tokens and rows are kept, but mean nothing. The figures of the nested subsets are the Gaussian control of the
+ * cloud. */
 #ifndef GEODEC_CHAIN_NULL_H
 #define GEODEC_CHAIN_NULL_H
 

@@ -1,5 +1,7 @@
 #include "chain/riemann.h"
 
+#include "artifact/binding.h"
+#include "artifact/merge.h"
 #include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -12,7 +14,7 @@
 
 enum { CONTROL_POINTS = 4 };
 
-/* ---- where ------------------------------------------------------------------------------------------------------ */
+/* ---- points ----------------------------------------------------------------------------------------------------- */
 
 static void place(geodec_riemann *c, geodec_riemann_place where, int32_t index, int32_t partner, const double *a,
                   const double *b)
@@ -35,9 +37,7 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
     GEODEC_NEW(sample, count);
     GEODEC_NEW(edge, edges);
     GEODEC_NEW(c->x, room * n);
-    GEODEC_NEW(c->place, room);
-    GEODEC_NEW(c->index, room);
-    GEODEC_NEW(c->partner, room);
+    GEODEC_NEW_EACH(room, c->place, c->index, c->partner);
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature samples", 0), m->points, count, sample, err));
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature edges", 0), count, edges, edge, err));
     for (int64_t i = 0; i < o->given; i++) place(c, GEODEC_PLACE_GIVEN, (int32_t)i, -1, o->x + i * n, NULL);
@@ -55,20 +55,8 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
         if (last > middle) place(c, GEODEC_PLACE_PATH, (int32_t)p, last, x + last * n, NULL);
     }
 done:
-    geodec_mem_free(sample);
-    geodec_mem_free(edge);
+    GEODEC_FREE(sample, edge);
     return st;
-}
-
-/* Points first .. end-1 alone. */
-static void keep_slice(geodec_riemann *c, int64_t first, int64_t end)
-{
-    c->points = end - first;
-    const size_t count = (size_t)c->points;
-    memmove(c->x, c->x + first * c->n, count * (size_t)c->n * sizeof *c->x);
-    memmove(c->place, c->place + first, count * sizeof *c->place);
-    memmove(c->index, c->index + first, count * sizeof *c->index);
-    memmove(c->partner, c->partner + first, count * sizeof *c->partner);
 }
 
 /* ---- controls --------------------------------------------------------------------------------------------------- */
@@ -129,7 +117,8 @@ done:
 
 /* ---- stage ------------------------------------------------------------------------------------------------------ */
 
-double geodec__riemann_median(int64_t points, double *scalar, const uint8_t *place, int where)
+/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
+static double median_at(int64_t points, double *scalar, const uint8_t *place, int where)
 {
     int64_t count = 0;
     for (int64_t q = 0; q < points; q++)
@@ -145,7 +134,7 @@ static geodec_status summarise(geodec_riemann *c, geodec_err *err)
     GEODEC_NEW(sorted, c->points);
     for (int where = 0; where < GEODEC_PLACES; where++) {
         for (int64_t q = 0; q < c->points; q++) sorted[q] = c->inv[q].scalar;
-        c->median_abs_scalar[where] = geodec__riemann_median(c->points, sorted, c->place, where);
+        c->median_abs_scalar[where] = median_at(c->points, sorted, c->place, where);
     }
     for (int64_t q = 0; q < c->points; q++) {
         const geodec_curvature_check *k = &c->inv[q].check;
@@ -174,7 +163,7 @@ geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_s
                      (long long)metric->n);
     GEODEC_TRY(choose_points(metric, paths, o, &c, err));
     GEODEC_TRY(geodec_shard_range(o->shard, c.points, &first, &end, err));
-    keep_slice(&c, first, end);
+    geodec_artifact_keep(&geodec_riemann_kind, &c, "Q", first, end);
     const int64_t n2 = c.n * c.n;
     GEODEC_NEW(c.inv, c.points);
     GEODEC_NEW(c.ricci, c.points * n2);
@@ -184,8 +173,87 @@ geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_s
     GEODEC_TRY(sphere_control(s->n, o->seed, &c.sphere_error, err));
     GEODEC_TRY(differences_control(s, &c, CONTROL_POINTS - first, &c.differences_gap, err));
     *out = c;
-    c = (geodec_riemann){0};
 done:
-    geodec_riemann_clear(&c);
+    if (st != GEODEC_OK) geodec_riemann_clear(&c);
     return st;
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+#define AT(m) GEODEC_AT(geodec_riemann, m)
+#define IN(m) GEODEC_IN(geodec_riemann, m)
+#define ROW(m) GEODEC_OF_ROW(geodec_curvature_invariants, m)
+static const geodec_field fields[] = {
+    {"/x", GEODEC_F64, "Q,n", 0, "activation", "where: principal coordinates", 0, AT(x)},
+    {"/place", GEODEC_U8, "Q", 0, "1", "0 point of the cloud, 1 midpoint of an edge, 2 node of a geodesic, 3 given", 0,
+     AT(place)},
+    {"/index", GEODEC_I32, "Q", 0, "1", "point of the metric, or path", 0, AT(index)},
+    {"/partner", GEODEC_I32, "Q", 0, "1", "its nearest neighbour (midpoints), node (paths), else -1", 0, AT(partner)},
+    {"/scalar", GEODEC_F64, "Q", 0, "1", "scalar curvature g^bd R_bd (per squared g-length)", 0, ROW(scalar)},
+    {"/norm", GEODEC_F64, "Q", 0, "1", "sqrt(R_abcd R^abcd)", 0, ROW(norm)},
+    {"/sectional_max", GEODEC_F64, "Q", 0, "1", "largest sectional curvature over the planes of a g-orthonormal frame",
+     0, ROW(sectional_max)},
+    {"/sectional_min", GEODEC_F64, "Q", 0, "1", "smallest of them", 0, ROW(sectional_min)},
+    {"/ricci", GEODEC_F64, "Q,n,n", 0, "1", "R_bd = R^a_bad", 0, AT(ricci)},
+    {"/residual", GEODEC_F64, "Q,4", 0, "1",
+     "symmetries broken, relative to max |R_abcd|: first pair, last pair, exchange of pairs, first Bianchi", 0,
+     ROW(check.first_pair)},
+    {"/riemann", GEODEC_F64, "Q,n,n,n,n", GEODEC_FIELD_OPTIONAL, "1",
+     "R^a_bcd = d_c Gamma^a_bd - d_d Gamma^a_bc + Gamma^a_ce Gamma^e_bd - Gamma^a_de Gamma^e_bc", 0, AT(riem)},
+};
+
+static const geodec_attr attrs[] = {
+    {"median_abs_scalar_samples", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED,
+     "median |scalar curvature| at points of the cloud", IN(median_abs_scalar[GEODEC_PLACE_SAMPLE])},
+    {"median_abs_scalar_midpoints", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED, "the same half-way to the nearest neighbour",
+     IN(median_abs_scalar[GEODEC_PLACE_MIDPOINT])},
+    {"median_abs_scalar_paths", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED, "the same on geodesics; 0 without",
+     IN(median_abs_scalar[GEODEC_PLACE_PATH])},
+    {"worst_symmetry", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the pair symmetries", IN(worst_symmetry)},
+    {"worst_bianchi", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the first Bianchi identity",
+     IN(worst.bianchi)},
+    {"control_sphere_error", GEODEC_ATTR_F64, 0,
+     "control: largest relative error of the scalar curvature on the unit sphere of the same dimension",
+     IN(sphere_error)},
+    {"control_differences_gap", GEODEC_ATTR_F64, GEODEC_ATTR_MAX,
+     "control: relative gap to the tensor with dGamma by central differences, at 4 samples", IN(differences_gap)},
+};
+
+/* The medians of joined parts. */
+static geodec_status derive(geodec_merge *whole, const char *attr, double *value, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *scalar = NULL;
+    uint8_t *place = NULL;
+    int64_t points;
+    const int where = strstr(attr, "samples") ? GEODEC_PLACE_SAMPLE
+                      : strstr(attr, "mid")   ? GEODEC_PLACE_MIDPOINT
+                                              : GEODEC_PLACE_PATH;
+    GEODEC_TRY(geodec_merge_dim(whole, "Q", &points, err));
+    GEODEC_TRY(geodec_merge_read(whole, "/scalar", &scalar, err));
+    GEODEC_TRY(geodec_merge_read(whole, "/place", &place, err));
+    *value = median_at(points, scalar, place, where);
+done:
+    GEODEC_FREE(scalar, place);
+    return st;
+}
+
+static const geodec_extent extents[] = {{"Q", IN(points)}, {"n", IN(n)}};
+
+const geodec_kind geodec_riemann_kind = {
+    .name = "riemann",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-riemann",
+    .purpose = "curvature of the smooth field",
+    GEODEC_TABLES(fields, attrs, extents),
+    .shards = "Q",
+    .derive = derive,
+    .rows = {"Q", sizeof(geodec_curvature_invariants), offsetof(geodec_riemann, inv), false},
+};
+
+void geodec_riemann_clear(geodec_riemann *c)
+{
+    geodec_artifact_clear(&geodec_riemann_kind, c);
+    *c = (geodec_riemann){0};
 }

@@ -10,7 +10,7 @@
 #include "chain/metric.h"
 #include "geometry/curvature.h"
 
-GEODEC_API extern const geodec_kind geodec_riemann_kind;
+GEODEC_API extern const geodec_kind geodec_riemann_kind; /* of geodec_riemann */
 
 typedef enum geodec_riemann_place {
     GEODEC_PLACE_SAMPLE,   /* a point of the cloud; `index` = point, `partner` = -1 */
@@ -52,10 +52,5 @@ GEODEC_API geodec_status geodec_riemann_compute(const geodec_metric *metric, con
                                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_riemann *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_riemann_clear(geodec_riemann *c);
-/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
-GEODEC_API double geodec__riemann_median(int64_t points, double *scalar, const uint8_t *place, int where);
-/* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_riemann_write(const geodec_riemann *c, geodec_artifact *a,
-                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -10,10 +10,7 @@ enum { SLAB = 512 };
 
 void geodec_successors_clear(geodec_successors *s)
 {
-    geodec_mem_free(s->has);
-    geodec_mem_free(s->coordinate);
-    geodec_mem_free(s->argmax);
-    geodec_mem_free(s->row);
+    GEODEC_FREE(s->has, s->coordinate, s->argmax, s->row);
     *s = (geodec_successors){0};
 }
 
@@ -35,8 +32,7 @@ static geodec_status find(const geodec_cloud *c, const geodec_activations *v, ge
     }
     if (geodec_artifact_has(v->file, "/logits")) {
         GEODEC_TRY(geodec_artifact_dim(v->file, "V", &s->vocabulary, err));
-        GEODEC_NEW(s->row, c->points);
-        memcpy(s->row, c->row, (size_t)c->points * sizeof *s->row);
+        GEODEC_NEW_COPY(s->row, c->row, c->points);
         s->logits = v->file;
     }
     for (int64_t i = 0; i < c->points; i++) {
@@ -50,10 +46,7 @@ static geodec_status find(const geodec_cloud *c, const geodec_activations *v, ge
         if (s->argmax) s->argmax[i] = argmax[row];
     }
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(sequence);
-    geodec_mem_free(position);
-    geodec_mem_free(argmax);
+    GEODEC_FREE(token, sequence, position, argmax);
     return st;
 }
 
@@ -117,12 +110,8 @@ geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_act
     }
     s.rms_step = s.known ? sqrt(sum / (double)s.known) : 0;
     *out = s;
-    s = (geodec_successors){0};
 done:
-    geodec_successors_clear(&s);
-    geodec_mem_free(x);
-    geodec_mem_free(y);
-    geodec_mem_free(row);
-    geodec_mem_free(scratch);
+    if (st != GEODEC_OK) geodec_successors_clear(&s);
+    GEODEC_FREE(x, y, row, scratch);
     return st;
 }

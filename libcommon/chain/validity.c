@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "chain/validity_internal.h"
 #include "linalg/chol.h"
@@ -49,6 +50,30 @@ geodec_status geodec_validity_direction(const geodec_space *s, const double *x, 
     for (int64_t i = 0; i < n; i++) b[i] = geodec__dot(i + 1, g + i * n, z) / length;
     geodec_chol_solve(n, g, 1, b);
     memcpy(u, b, (size_t)n * sizeof *u);
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+geodec_status geodec__validity_reference(const geodec_space *s, const geodec_validity_options *o, const double *x0,
+                                         const double *v0, double *x_T, double *phi, uint8_t *status, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, T = o->path.steps;
+    double *block = NULL;
+    geodec_path_report path;
+    geodec_propagate_report report;
+    GEODEC_NEW(block, (T + 1) * n * (n + 2));
+    double *xs = block, *vs = xs + (T + 1) * n, *all = vs + (T + 1) * n;
+    GEODEC_TRY(geodec_geodesic_path(s, &o->path, x0, v0, xs, vs, NULL, &path, err));
+    *status = (uint8_t)path.status;
+    if (x_T) memcpy(x_T, xs + T * n, (size_t)n * sizeof *xs);
+    if (path.status == GEODEC_PATH_NONFINITE) goto done;
+    GEODEC_TRY(geodec_propagate_path(s, &o->propagate, T, o->path.dl, T, xs, vs, all, NULL, &report, err));
+    if (report.broken)
+        *status = GEODEC_PATH_NONFINITE;
+    else
+        memcpy(phi, all + T * n * n, (size_t)(n * n) * sizeof *phi);
 done:
     geodec_mem_free(block);
     return st;
@@ -188,5 +213,73 @@ geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesi
     *censored = flag;
 done:
     geodec_mem_free(d);
+    return st;
+}
+
+/* ---- the step length --------------------------------------------------------------------------------------------- */
+
+typedef struct settle {
+    const geodec_space *s;
+    geodec_validity_options o; /* of the current pass */
+    int64_t n;
+    const double *x0, *v0;
+    double *phi;     /* [starts][n][n] */
+    uint8_t *status; /* [starts] */
+} settle;
+
+static geodec_status propagator_task(void *ctx, int64_t i, geodec_err *err)
+{
+    settle *w = ctx;
+    const int64_t n = w->n;
+    return geodec__validity_reference(w->s, &w->o, w->x0 + i * n, w->v0 + i * n, NULL, w->phi + i * n * n,
+                                      &w->status[i], err);
+}
+
+/* Largest relative change of a propagator, Frobenius; a path that breaks down in one of the two only counts as 1. */
+static double change_of(const settle *w, int64_t starts, const double *before, const uint8_t *status_before)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < starts; i++) {
+        const bool broken = w->status[i] == GEODEC_PATH_NONFINITE, was = status_before[i] == GEODEC_PATH_NONFINITE;
+        double difference = 0, size = 0;
+        if (broken != was) worst = fmax(worst, 1);
+        if (broken || was) continue;
+        for (int64_t j = i * w->n * w->n; j < (i + 1) * w->n * w->n; j++) {
+            difference += (w->phi[j] - before[j]) * (w->phi[j] - before[j]);
+            size += w->phi[j] * w->phi[j];
+        }
+        worst = fmax(worst, sqrt(difference / size));
+    }
+    return worst;
+}
+
+geodec_status geodec_validity_settle(const geodec_space *s, geodec_validity_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, int64_t starts, const double *x0, const double *v0,
+                                     double tolerance, int most, int *halvings, double *change, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t size = starts * s->n * s->n;
+    settle w = {.s = s, .o = *o, .n = s->n, .x0 = x0, .v0 = v0};
+    double *before = NULL;
+    uint8_t *status_before = NULL;
+    GEODEC_NEW(w.phi, size);
+    GEODEC_NEW(w.status, starts);
+    GEODEC_NEW(before, size);
+    GEODEC_NEW(status_before, starts);
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "step length", starts, propagator_task, &w, err));
+    *change = 0;
+    for (*halvings = 0; *halvings < most; ++*halvings) {
+        memcpy(before, w.phi, (size_t)size * sizeof *before);
+        memcpy(status_before, w.status, (size_t)starts * sizeof *w.status);
+        *o = w.o;
+        w.o.path.steps *= 2;
+        w.o.path.dl /= 2;
+        GEODEC_TRY(geodec__tasks_run(pool, hooks, "step length", starts, propagator_task, &w, err));
+        *change = change_of(&w, starts, before, status_before);
+        if (*change <= tolerance) goto done;
+    }
+    *o = w.o;
+done:
+    GEODEC_FREE(w.phi, w.status, before, status_before);
     return st;
 }

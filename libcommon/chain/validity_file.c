@@ -25,20 +25,22 @@ typedef struct all {
 #define RADIUS(v, end) GEODEC_ARRAY_APART(all, v.radius, [0].end, sizeof(geodec_validity_estimate))
 #define ONE(path_, type_, dims_, text_, at_) {path_, type_, dims_, 0, "1", text_, 0, at_}
 #define EXPERIMENT(at, v, dim)                                                                                         \
-    {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0, BORROWED(v.x0)},                                        \
-    {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0, BORROWED(v.v0)},                    \
+    {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0, BORROWED(v.x0)},                                    \
+    {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0, BORROWED(v.v0)},                \
     ONE(at "/status", GEODEC_U8, dim, "reference path: 0 ok, 1 non-finite (takes no part), 2 drift, 3 left hull",      \
-        BORROWED(v.status)),                                                                                               \
+        BORROWED(v.status)),                                                                                           \
     ONE(at "/error", GEODEC_F64, dim ",E,U",                                                                           \
-        "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down", BORROWED(v.error)),       \
-    ONE(at "/mean", GEODEC_F64, "E", "mean error", BORROWED(v.mean)),                                                      \
-    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", BORROWED(v.mean_low)),    \
-    ONE(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                             \
-    ONE(at "/median", GEODEC_F64, "E", "median error", BORROWED(v.median)),                                                \
-    ONE(at "/p95", GEODEC_F64, "E", "95th percentile", BORROWED(v.p95)),                                                   \
-    ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)", BORROWED(v.shift)),      \
-    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long", BORROWED(v.miss)), \
-    ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down", BORROWED(v.broken)),                             \
+        "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down", BORROWED(v.error)),   \
+    ONE(at "/mean", GEODEC_F64, "E", "mean error", BORROWED(v.mean)),                                                  \
+    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts",                       \
+        BORROWED(v.mean_low)),                                                                                         \
+    ONE(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                         \
+    ONE(at "/median", GEODEC_F64, "E", "median error", BORROWED(v.median)),                                            \
+    ONE(at "/p95", GEODEC_F64, "E", "95th percentile", BORROWED(v.p95)),                                               \
+    ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)", BORROWED(v.shift)),  \
+    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long",                \
+        BORROWED(v.miss)),                                                                                             \
+    ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down", BORROWED(v.broken)),                         \
     ONE(at "/radius", GEODEC_F64, "3", "eps*: g-length at which the mean error reaches tau", RADIUS(v, value)),        \
     ONE(at "/radius_low", GEODEC_F64, "3", "lower end of its 95 % bootstrap interval", RADIUS(v, low)),                \
     ONE(at "/radius_high", GEODEC_F64, "3", "upper end", RADIUS(v, high)),                                             \
@@ -47,11 +49,12 @@ typedef struct all {
 #define LATER(path_, type_, dims_, text_, at_)                                                                         \
     {path_, type_, dims_, GEODEC_FIELD_OPTIONAL, "1", text_, 1, at_, GEODEC_WHEN(all, cases)}
 #define CASE(at, v, what)                                                                                              \
-    LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what, BORROWED(v.mean)),                                     \
-    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", BORROWED(v.mean_low)),  \
-    LATER(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                           \
-    LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift", BORROWED(v.shift)),                               \
-    LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart", BORROWED(v.broken)),                       \
+    LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what, BORROWED(v.mean)),                                 \
+    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts",                     \
+          BORROWED(v.mean_low)),                                                                                       \
+    LATER(at "/mean_high", GEODEC_F64, "E", "upper end", BORROWED(v.mean_high)),                                       \
+    LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift", BORROWED(v.shift)),                           \
+    LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart", BORROWED(v.broken)),                   \
     LATER(at "/radius", GEODEC_F64, "3", "eps*", RADIUS(v, value)),                                                    \
     LATER(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps",                \
           GEODEC_ARRAY(all, v.censored, [0]))
@@ -87,8 +90,7 @@ static const geodec_attr attrs[] = {
     {"slope_high", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "upper end", IN(field.slope.high)},
     {"slope_verdict", GEODEC_ATTR_STR, 0,
      "pass (at least slope_min), fail, flat (every error is rounding: the map is exact to working precision) or "
-     "unknown "
-     "(fewer than three mean errors lie above rounding)",
+     "unknown (fewer than three mean errors lie above rounding)",
      GEODEC_NAMED(all, verdict, verdicts)},
     {"slope_min", GEODEC_ATTR_F64, 0, "smallest slope that passes", IN(slope_min)},
     {"sphere_slope", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE,
@@ -119,12 +121,7 @@ const geodec_kind geodec_validity_kind = {
     .minor = 3,
     .tool = "geodec-validity",
     .purpose = "how far the linear propagators are valid",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 5,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
@@ -175,11 +172,10 @@ void geodec_validity_say(const geodec_hooks *hooks, const char *what, const geod
                          v->mean[e], v->eps[e]);
         return;
     }
-    geodec_hooks_log(
-        hooks, GEODEC_LOG_INFO,
-        "%-15s %lld starts x %lld directions: slope %.2f [%.2f, %.2f]; eps* at 5/10/20 %%: %s%.3g, %s%.3g, %s%.3g; "
-        "at eps %.2g error %.2g, plain shift %.2g",
-        what, (long long)v->starts, (long long)v->perturbations, v->slope.value, v->slope.low, v->slope.high,
-        mark(v->censored[0]), v->radius[0].value, mark(v->censored[1]), v->radius[1].value, mark(v->censored[2]),
-        v->radius[2].value, v->eps[e], v->mean[e], v->shift[e]);
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%-15s %lld starts x %lld directions: slope %.2f [%.2f, %.2f]; eps* at 5/10/20 %%: %s%.3g, "
+                     "%s%.3g, %s%.3g; at eps %.2g error %.2g, plain shift %.2g",
+                     what, (long long)v->starts, (long long)v->perturbations, v->slope.value, v->slope.low,
+                     v->slope.high, mark(v->censored[0]), v->radius[0].value, mark(v->censored[1]), v->radius[1].value,
+                     mark(v->censored[2]), v->radius[2].value, v->eps[e], v->mean[e], v->shift[e]);
 }

@@ -1,8 +1,8 @@
-/* Internal to validity*.c. */
+/* Internal: shared by the files of the validity experiment. */
 #ifndef GEODEC_CHAIN_VALIDITY_INTERNAL_H
 #define GEODEC_CHAIN_VALIDITY_INTERNAL_H
 
-#include "base/err.h"
+#include "chain/validity.h"
 
 /* Mean error at g-length eps; infinity when a path breaks down. */
 typedef geodec_status (*geodec__mean_error_fn)(void *ctx, double eps, double *mean, geodec_err *err);
@@ -11,5 +11,11 @@ typedef geodec_status (*geodec__mean_error_fn)(void *ctx, double eps, double *me
  * a second-order error is a straight line, safeguarded by bisection. */
 geodec_status geodec__validity_refine(geodec__mean_error_fn fn, void *ctx, double tau, double low, double mean_low,
                                       double high, double mean_high, double *radius, geodec_err *err) GEODEC_MUST_USE;
+
+/* The reference path of a start: its end x_T [n] (or NULL) and the propagator phi [n][n], which is not written where
+ * the path or the propagator breaks down (*status GEODEC_PATH_NONFINITE). */
+geodec_status geodec__validity_reference(const geodec_space *s, const geodec_validity_options *o, const double *x0,
+                                         const double *v0, double *x_T, double *phi, uint8_t *status,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

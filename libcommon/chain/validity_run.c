@@ -39,28 +39,14 @@ static geodec_status reference_task(void *ctx, int64_t i, geodec_err *err)
     geodec_status st = GEODEC_OK;
     run *r = ctx;
     geodec_validity *v = r->v;
-    const int64_t n = v->n, T = r->o->path.steps, P = v->perturbations;
-    double *block = NULL;
-    geodec_path_report path;
-    geodec_propagate_report report;
-    GEODEC_NEW(block, (T + 1) * n * (n + 2));
-    double *xs = block, *vs = xs + (T + 1) * n, *phi = vs + (T + 1) * n;
-    GEODEC_TRY(geodec_geodesic_path(r->s, &r->o->path, v->x0 + i * n, v->v0 + i * n, xs, vs, NULL, &path, err));
-    v->status[i] = (uint8_t)path.status;
-    memcpy(v->x_T + i * n, xs + T * n, (size_t)n * sizeof *xs);
-    if (path.status != GEODEC_PATH_NONFINITE) {
-        GEODEC_TRY(geodec_propagate_path(r->s, &r->o->propagate, T, r->o->path.dl, T, xs, vs, phi, NULL, &report, err));
-        if (report.broken)
-            v->status[i] = GEODEC_PATH_NONFINITE;
-        else
-            memcpy(v->phi + i * n * n, phi + T * n * n, (size_t)(n * n) * sizeof *phi);
-    }
+    const int64_t n = v->n, P = v->perturbations;
+    GEODEC_TRY(geodec__validity_reference(r->s, r->o, v->x0 + i * n, v->v0 + i * n, v->x_T + i * n, v->phi + i * n * n,
+                                          &v->status[i], err));
     for (int64_t p = 0; r->u && p < P; p++) {
         const uint64_t stream = geodec_rng_id("validity direction", (uint64_t)(i * P + p));
         GEODEC_TRY(geodec_validity_direction(r->s, v->x0 + i * n, r->seed, stream, r->u + (i * P + p) * n, err));
     }
 done:
-    geodec_mem_free(block);
     return st;
 }
 
@@ -96,15 +82,7 @@ static geodec_status given_task(void *ctx, int64_t task, geodec_err *err)
     return one_error(r, task / per_start, r->delta0 + task * r->v->n, &r->all[task], err);
 }
 
-/* All starts at g-length eps into at_eps. */
-static geodec_status errors_at(run *r, double eps, geodec_err *err)
-{
-    r->eps = eps;
-    return geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * r->v->perturbations, scaled_task, r,
-                             err);
-}
-
-/* The same for an eps of the grid, which a sweep may divide. */
+/* All starts at g-length eps of the grid into at_eps. A sweep may divide them. */
 static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
 {
     const int64_t P = r->v->perturbations;
@@ -114,7 +92,8 @@ static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
                             1, err);
 }
 
-/* Mean error of a start over its unbroken paths, -1 when there is none; broken counts the others of a sound start. */
+/* Mean error of a start over its unbroken paths, -1 without any. The others are added to *broken, unless the reference
+ * path is broken. */
 static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss *miss, int64_t *broken)
 {
     double sum = 0;
@@ -139,7 +118,8 @@ static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *er
     double sum = 0;
     int64_t count = 0, broken = 0;
     if (r->n_nodes == NODES_MAX) GEODEC_THROW(GEODEC_NOCONV, "a validity radius does not settle");
-    GEODEC_TRY(errors_at(r, eps, err));
+    r->eps = eps;
+    GEODEC_TRY(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * P, scaled_task, r, err));
     double *of_start = r->node_of_start + r->n_nodes * r->v->starts;
     for (int64_t i = 0; i < r->v->starts; i++) {
         of_start[i] = mean_of_start(r, i, r->at_eps + i * P, &broken);
@@ -185,11 +165,14 @@ typedef struct lengths {
 
 static void lengths_clear(lengths *l)
 {
-    geodec_mem_free(l->eps);
-    geodec_mem_free(l->of_start);
-    geodec_mem_free(l->broken);
-    geodec_mem_free(l->grid);
+    GEODEC_FREE(l->eps, l->of_start, l->broken, l->grid);
     *l = (lengths){0};
+}
+
+/* Length i: those of the grid, then those of the search. */
+static double length_at(const run *r, int64_t i)
+{
+    return i < r->v->n_eps ? r->v->eps[i] : r->node_eps[i - r->v->n_eps];
 }
 
 static geodec_status lengths_make(const run *r, lengths *out, geodec_err *err)
@@ -198,32 +181,26 @@ static geodec_status lengths_make(const run *r, lengths *out, geodec_err *err)
     const geodec_validity *v = r->v;
     const int64_t E = v->n_eps, P = v->perturbations;
     lengths l = {.n = E + r->n_nodes, .starts = v->starts};
-    bool used[NODES_MAX] = {false};
-    int64_t e = 0;
     GEODEC_NEW(l.eps, l.n);
     GEODEC_NEW(l.of_start, l.starts * l.n);
     GEODEC_NEW(l.broken, l.n);
     GEODEC_NEW(l.grid, E);
-    for (int64_t k = 0; k < l.n; k++) {
-        int node = -1;
-        for (int j = 0; j < r->n_nodes; j++)
-            if (!used[j] && (node < 0 || r->node_eps[j] < r->node_eps[node])) node = j;
-        if (node >= 0 && (e == E || r->node_eps[node] < v->eps[e])) {
-            used[node] = true;
-            l.eps[k] = r->node_eps[node];
-            l.broken[k] = r->node_broken[node];
-            for (int64_t i = 0; i < l.starts; i++) l.of_start[i * l.n + k] = r->node_of_start[node * l.starts + i];
-        } else {
-            l.eps[k] = v->eps[e];
-            for (int64_t i = 0; i < l.starts; i++)
-                l.of_start[i * l.n + k] = mean_of_start(r, i, r->all + (i * E + e) * P, &l.broken[k]);
-            l.grid[e++] = k;
-        }
+    for (int64_t i = 0; i < l.n; i++) {
+        const double eps = length_at(r, i);
+        int64_t k = 0; /* its rank */
+        for (int64_t j = 0; j < l.n; j++) k += length_at(r, j) < eps || (length_at(r, j) == eps && j < i);
+        l.eps[k] = eps;
+        if (i < E)
+            l.grid[i] = k;
+        else
+            l.broken[k] = r->node_broken[i - E];
+        for (int64_t s = 0; s < l.starts; s++)
+            l.of_start[s * l.n + k] = i < E ? mean_of_start(r, s, r->all + (s * E + i) * P, &l.broken[k])
+                                            : r->node_of_start[(i - E) * l.starts + s];
     }
     *out = l;
-    l = (lengths){0};
 done:
-    lengths_clear(&l);
+    if (st != GEODEC_OK) lengths_clear(&l);
     return st;
 }
 
@@ -306,8 +283,7 @@ static geodec_status bootstrap(const run *r, const lengths *l, geodec_err *err)
     if (v->slope_known && with_slope > 1) interval(with_slope, slopes, &v->slope.low, &v->slope.high);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) interval(B, radii + t * B, &v->radius[t].low, &v->radius[t].high);
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(block);
+    GEODEC_FREE(index, block);
     return st;
 }
 
@@ -410,11 +386,10 @@ done:
 
 void geodec_validity_clear(geodec_validity *v)
 {
-    double **arrays[] = {&v->x0,       &v->v0,        &v->x_T,    &v->phi, &v->error, &v->eps, &v->mean,
-                         &v->mean_low, &v->mean_high, &v->median, &v->p95, &v->shift, &v->miss};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(*arrays[i]);
-    geodec_mem_free(v->status);
-    geodec_mem_free(v->broken);
+    double *arrays[] = {v->x0,       v->v0,        v->x_T,    v->phi, v->error, v->eps, v->mean,
+                        v->mean_low, v->mean_high, v->median, v->p95, v->shift, v->miss};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(arrays[i]);
+    GEODEC_FREE(v->status, v->broken);
     *v = (geodec_validity){0};
 }
 
@@ -448,20 +423,12 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     GEODEC_TRY(options_ok(o, starts, err));
     const int64_t n = s->n, E = o->n_eps, P = o->perturbations;
     v.starts = starts, v.n = n, v.n_eps = E, v.perturbations = P;
-    GEODEC_NEW(v.x0, starts * n);
-    GEODEC_NEW(v.v0, starts * n);
-    GEODEC_NEW(v.x_T, starts * n);
+    GEODEC_NEW_EACH(starts * n, v.x0, v.v0, v.x_T);
     GEODEC_NEW(v.phi, starts * n * n);
     GEODEC_NEW(v.status, starts);
     GEODEC_NEW(v.error, starts * E * P);
-    GEODEC_NEW(v.eps, E);
-    GEODEC_NEW(v.mean, E);
-    GEODEC_NEW(v.mean_low, E);
-    GEODEC_NEW(v.mean_high, E);
-    GEODEC_NEW(v.median, E);
-    GEODEC_NEW(v.p95, E);
-    GEODEC_NEW(v.shift, E);
-    GEODEC_NEW(v.miss, E);
+    double **curves[] = {&v.eps, &v.mean, &v.mean_low, &v.mean_high, &v.median, &v.p95, &v.shift, &v.miss};
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) GEODEC_NEW(*curves[i], E);
     GEODEC_NEW(v.broken, E);
     GEODEC_NEW(r.at_eps, starts * P);
     GEODEC_NEW(r.all, starts * E * P);
@@ -485,10 +452,7 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     *out = v;
     v = (geodec_validity){0};
 done:
-    geodec_mem_free(r.at_eps);
-    geodec_mem_free(r.all);
-    geodec_mem_free(r.u);
-    geodec_mem_free(r.node_of_start);
+    GEODEC_FREE(r.at_eps, r.all, r.u, r.node_of_start);
     geodec_validity_clear(&v);
     return st;
 }
@@ -502,8 +466,7 @@ geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o
     double *x0 = NULL, *v0 = NULL;
     GEODEC_TRY(geodec_space_conformal_init(&sphere, n, 1, err));
     GEODEC_TRY(options_ok(o, starts, err));
-    GEODEC_NEW(x0, starts * n);
-    GEODEC_NEW(v0, starts * n);
+    GEODEC_NEW_EACH(starts * n, x0, v0);
     for (int64_t i = 0; i < starts; i++) {
         geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("sphere start", (uint64_t)i));
         double *x = x0 + i * n;
@@ -515,8 +478,7 @@ geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o
     }
     GEODEC_TRY(geodec_validity_run(&sphere.base, o, pool, hooks, starts, x0, v0, NULL, seed, out, err));
 done:
-    geodec_mem_free(x0);
-    geodec_mem_free(v0);
+    GEODEC_FREE(x0, v0);
     return st;
 }
 
@@ -562,14 +524,12 @@ geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_o
     GEODEC_TRY(options_ok(o, starts, err));
     GEODEC_TRY(geodec_metric_test_space(kind, starts > 8 ? starts : 8, dim, 0, seed, &metric, pool, hooks, &m, err));
     GEODEC_TRY(geodec_metric_space_init(&m, &space, err));
-    GEODEC_NEW(x0, starts * dim);
-    GEODEC_NEW(v0, starts * dim);
+    GEODEC_NEW_EACH(starts * dim, x0, v0);
     GEODEC_TRY(geodec_validity_starts(&m, space.space, starts, seed, x0, v0, err));
     GEODEC_TRY(geodec_validity_run(space.space, o, pool, hooks, starts, x0, v0, NULL, seed, out, err));
 done:
     geodec_metric_clear(&m);
     geodec_metric_space_clear(&space);
-    geodec_mem_free(x0);
-    geodec_mem_free(v0);
+    GEODEC_FREE(x0, v0);
     return st;
 }

@@ -2,21 +2,11 @@
 
 #include "base/mem.h"
 #include "corpus/corpus.h"
+#include "corpus/corpus_internal.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 enum { END = 256, SYMBOLS = 257 };
-
-/* One open-addressing table holds context totals and (context, symbol) counts under separate 64-bit keys. */
-typedef struct entry {
-    uint64_t key; /* 0 = empty */
-    uint32_t count, distinct;
-} entry;
-typedef struct table {
-    entry *e; /* [room], a power of two */
-    int64_t room, used;
-} table;
 
 static uint64_t mix(uint64_t h)
 {
@@ -28,21 +18,29 @@ static uint64_t mix(uint64_t h)
     return h ? h : 1;
 }
 
-static entry *find(const table *t, uint64_t key)
+geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key)
 {
     int64_t k = (int64_t)(key & (uint64_t)(t->room - 1));
     while (t->e[k].key && t->e[k].key != key) k = (k + 1) & (t->room - 1);
     return &t->e[k];
 }
 
-static geodec_status reserve(table *t, int64_t more, geodec_err *err)
+geodec__count *geodec__control_add(geodec__counts *t, uint64_t key)
+{
+    geodec__count *e = geodec__control_find(t, key);
+    t->used += e->key == 0;
+    e->key = key;
+    return e;
+}
+
+geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     while (2 * (t->used + more) > t->room) {
-        table bigger = {.room = t->room ? 2 * t->room : 1 << 16, .used = t->used};
+        geodec__counts bigger = {.room = t->room ? 2 * t->room : 1 << 12, .used = t->used};
         GEODEC_NEW(bigger.e, bigger.room);
         for (int64_t i = 0; i < t->room; i++)
-            if (t->e[i].key) *find(&bigger, t->e[i].key) = t->e[i];
+            if (t->e[i].key) *geodec__control_find(&bigger, t->e[i].key) = t->e[i];
         geodec_mem_free(t->e);
         *t = bigger;
     }
@@ -70,27 +68,17 @@ static uint64_t pair_key(uint64_t context, int symbol)
     return mix(context ^ ((uint64_t)(symbol + 1) * 0xd6e8feb86659fd93u));
 }
 
-static geodec_status learn(table *t, const uint16_t *s, int64_t n, int order, geodec_err *err)
+/* Contexts and (context, symbol) pairs are counted in one table under separate keys. */
+static geodec_status learn(geodec__counts *t, const uint16_t *s, int64_t n, int order, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
     for (int64_t i = 0; i < n; i++) {
         int m = context_keys(s, i, order, key);
-        GEODEC_TRY(reserve(t, 2 * (m + 1), err));
+        GEODEC_TRY(geodec__control_reserve(t, 2 * (m + 1), err));
         for (int k = 0; k <= m; k++) {
-            uint64_t pk = pair_key(key[k], s[i]);
-            entry *p = find(t, pk);
-            bool fresh = p->key == 0;
-            if (fresh) {
-                p->key = pk;
-                t->used++;
-            }
-            p->count++;
-            entry *c = find(t, key[k]);
-            if (c->key == 0) {
-                c->key = key[k];
-                t->used++;
-            }
+            const bool fresh = geodec__control_add(t, pair_key(key[k], s[i]))->count++ == 0;
+            geodec__count *c = geodec__control_add(t, key[k]);
             c->count++;
             c->distinct += fresh;
         }
@@ -99,7 +87,7 @@ done:
     return st;
 }
 
-static double bits_of(const table *t, const uint16_t *s, int64_t n, int order)
+static double bits_of(const geodec__counts *t, const uint16_t *s, int64_t n, int order)
 {
     uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
     double bits = 0;
@@ -107,9 +95,10 @@ static double bits_of(const table *t, const uint16_t *s, int64_t n, int order)
         int m = context_keys(s, i, order, key);
         double p = 1.0 / SYMBOLS;
         for (int k = 0; k <= m; k++) {
-            const entry *c = find(t, key[k]);
+            const geodec__count *c = geodec__control_find(t, key[k]);
             if (!c->key) break;
-            p = (find(t, pair_key(key[k], s[i]))->count + c->distinct * p) / ((double)c->count + c->distinct);
+            p = (geodec__control_find(t, pair_key(key[k], s[i]))->count + c->distinct * p) /
+                ((double)c->count + c->distinct);
         }
         bits -= log2(p);
     }
@@ -120,7 +109,7 @@ geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_tra
                                     const geodec_hooks *hooks, double *bits_per_byte, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    table t = {0};
+    geodec__counts t = {0};
     char *text = NULL;
     uint16_t *s = NULL;
     double bits = 0, bytes = 0;
@@ -139,16 +128,13 @@ geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_tra
             bits += bits_of(&t, s, (int64_t)n + 1, order);
             bytes += (double)n;
         }
-        geodec_mem_free(s);
-        geodec_mem_free(text);
+        GEODEC_FREE(s, text);
         s = NULL;
         text = NULL;
         if (i % 256 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "n-gram control", i, n_train + n_test, err));
     }
     *bits_per_byte = bits / bytes;
 done:
-    geodec_mem_free(t.e);
-    geodec_mem_free(text);
-    geodec_mem_free(s);
+    GEODEC_FREE(t.e, text, s);
     return st;
 }

@@ -13,31 +13,22 @@ static void set_up(geodec__gen *g, char *text)
     g->capital = true;
 }
 
-static geodec_status tell(uint64_t seed, uint64_t index, char *text, size_t *n, double *bits, geodec_err *err)
-{
-    geodec__gen g;
-    set_up(&g, text);
-    g.rng = geodec_rng_stream(seed, geodec_rng_id("story", index));
-    geodec__story(&g);
-    if (g.overflow)
-        return geodec_err_set(err, GEODEC_INTERNAL, __func__, __LINE__, "story %llu is too long",
-                              (unsigned long long)index);
-    text[g.n] = 0;
-    *n = g.n;
-    *bits = g.bits;
-    return GEODEC_OK;
-}
-
 geodec_status geodec_corpus_story(uint64_t seed, uint64_t index, char **text, size_t *n, double *bits, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *buffer = NULL;
+    geodec__gen g;
     GEODEC_NEW(buffer, GEODEC__STORY_MAX);
-    GEODEC_TRY(tell(seed, index, buffer, n, bits, err));
+    set_up(&g, buffer);
+    g.rng = geodec_rng_stream(seed, geodec_rng_id("story", index));
+    geodec__story(&g);
+    if (g.overflow) GEODEC_THROW(GEODEC_INTERNAL, "story %llu is too long", (unsigned long long)index);
+    buffer[g.n] = 0;
     *text = buffer;
-    buffer = NULL;
+    *n = g.n;
+    *bits = g.bits;
 done:
-    geodec_mem_free(buffer);
+    if (st != GEODEC_OK) geodec_mem_free(buffer);
     return st;
 }
 
@@ -49,9 +40,7 @@ geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *cou
     int64_t found = 0;
     double p = 0;
     GEODEC_NEW(buffer, GEODEC__STORY_MAX);
-    GEODEC_NEW(script, GEODEC__CHOICES_MAX);
-    GEODEC_NEW(made, GEODEC__CHOICES_MAX);
-    GEODEC_NEW(alternatives, GEODEC__CHOICES_MAX);
+    GEODEC_NEW_EACH(GEODEC__CHOICES_MAX, script, made, alternatives);
     for (;;) {
         geodec__gen g;
         set_up(&g, buffer);
@@ -79,9 +68,6 @@ geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *cou
     *count = found;
     *bits = found ? -log2(p) : 0;
 done:
-    geodec_mem_free(buffer);
-    geodec_mem_free(script);
-    geodec_mem_free(made);
-    geodec_mem_free(alternatives);
+    GEODEC_FREE(buffer, script, made, alternatives);
     return st;
 }

@@ -148,6 +148,8 @@ int geodec__template_pick(geodec__gen *g, int n);
 bool geodec__template_bernoulli(geodec__gen *g, double p);
 /* Emits one or more sentences; a space is put before unless the text or a line begins. */
 void geodec__template_emit(geodec__gen *g, const char *tpl);
+/* One of n templates, with the descending weights; "": nothing. */
+void geodec__template_one_of(geodec__gen *g, size_t n, const char *const tpl[]);
 /* Somebody says `tpl` (a template that ends in '.', '!' or '?'), with a varied tag. */
 void geodec__template_say(geodec__gen *g, char who, const char *tpl);
 /* The whole story into g (already set up). */
@@ -156,14 +158,14 @@ void geodec__story(geodec__gen *g);
 /* Shorthands of the plot files. */
 #define E geodec__template_emit
 #define SAY geodec__template_say
-#define X geodec__scene
+#define TEMPLATES(...) ((const char *const[]){__VA_ARGS__})
+#define ONE_OF(...) geodec__template_one_of(g, sizeof TEMPLATES(__VA_ARGS__) / sizeof(char *), TEMPLATES(__VA_ARGS__))
+#define STEP geodec__scene_step
 #define NUM(letter) g->number[(letter) - 'a']
 
 typedef void (*geodec__plot)(geodec__gen *g);
-/* Plots start after the opening, in which A (a child) was named, and end before the closing lines. */
+/* Plots start after the opening, in which A (a child) was named, and end before the closing lines. NULL ends a list. */
 extern const geodec__plot geodec__plots_things[], geodec__plots_people[], geodec__plots_world[], geodec__plots_play[];
-extern const int geodec__plots_things_count, geodec__plots_people_count, geodec__plots_world_count,
-    geodec__plots_play_count;
 
 /* Scenes shared by plots. */
 void geodec__scene_friend(geodec__gen *g);  /* brings in B, a child, where A is */
@@ -171,5 +173,23 @@ void geodec__scene_weather(geodec__gen *g); /* weather of the day, one sentence 
 void geodec__scene_sight(geodec__gen *g);   /* something seen on the way */
 void geodec__scene_start(geodec__gen *g);   /* how things look at the beginning */
 void geodec__scene(geodec__gen *g);         /* sometimes: something seen, heard, said or thought between two steps */
+/* Emits a step of the plot, then sometimes such a scene. */
+void geodec__scene_step(geodec__gen *g, const char *tpl);
+
+/* Counts by 64-bit keys: a hash table with open addressing. */
+typedef struct geodec__count {
+    uint64_t key; /* 0 = empty */
+    uint32_t count, distinct;
+} geodec__count;
+typedef struct geodec__counts {
+    geodec__count *e; /* [room], a power of two */
+    int64_t room, used;
+} geodec__counts;
+/* Makes room for `more` new keys. */
+geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_err *err) GEODEC_MUST_USE;
+/* The entry of a key that is not 0, empty when the table does not have it; the table is not full. */
+geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key);
+/* The same, and the key is in the table afterwards. */
+geodec__count *geodec__control_add(geodec__counts *t, uint64_t key);
 
 #endif

@@ -5,12 +5,10 @@
 /* A present is made in secret and hidden; the other does not know until the end. */
 static void present(geodec__gen *g)
 {
-    E(g, "\n[soon|tomorrow|the next day|in two days|on Sunday] it would be {B+}'s birthday. {A} wanted to give {him B} "
-         "{a+ t:wear}, but it had to be a [secret|surprise].");
-    X(g);
-    E(g, "{~A} [made|bought|found] it and [wrapped it in {@color} paper|tied {a} {@color} ribbon around it|put it in a "
-         "box]. then {~A} hid it {in+ p:in}, {spot+ s:p}.");
-    X(g);
+    STEP(g, "\n[soon|tomorrow|the next day|in two days|on Sunday] it would be {B+}'s birthday. {A} wanted to give {him "
+            "B} {a+ t:wear}, but it had to be a [secret|surprise].");
+    STEP(g, "{~A} [made|bought|found] it and [wrapped it in {@color} paper|tied {a} {@color} ribbon around it|put it "
+            "in a box]. then {~A} hid it {in+ p:in}, {spot+ s:p}.");
     switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{B} [came to visit|knocked at the door|stood in the door] [that day|in the evening|too early].");
@@ -47,10 +45,9 @@ static void quarrel(geodec__gen *g)
          "[took it|stamped {his A} foot|pulled at it|grew red in the face]|].");
     E(g, "\"[No, it is mine|No, I want it|That is not fair|I saw it too|You always get everything]!\" "
          "[shouted|said|cried|answered] {B}[ [angrily|loudly|with a frown]|].");
-    E(g, "[they pulled and pulled|{A} pushed {B}|{B} pulled {the t} out of {his A} hands|they shouted at each other], "
-         "[and {the t} fell {spot+ s:p}|until {B} fell down|and {B} began to cry|and then they [did not speak|sat far "
-         "apart]].");
-    X(g);
+    STEP(g, "[they pulled and pulled|{A} pushed {B}|{B} pulled {the t} out of {his A} hands|they shouted at each "
+            "other], [and {the t} fell {spot+ s:p}|until {B} fell down|and {B} began to cry|and then they [did not "
+            "speak|sat far apart]].");
     switch (geodec__template_pick(g, 4)) {
     case 0:
         E(g, "{@soon}, {A} felt {@sad}. it was no fun to play alone. {~A} [went|walked] to {B} and [looked down|held "
@@ -85,31 +82,22 @@ static void quarrel(geodec__gen *g)
 /* A new child is alone; somebody is kind. */
 static void new_child(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {a} [new|shy|quiet] {boy+ B} came [to the school|to the village|to live next door]. {his B} "
-         "name was {B+}. {B} [did not know anyone|had no friends yet|came from a far land] and [sat alone|stood "
-         "alone|was all by {himself B}] {in+ p:play}, {spot+ s:p}.");
-    X(g);
+    STEP(g, "\n{@oneday}, {a} [new|shy|quiet] {boy+ B} came [to the school|to the village|to live next door]. {his B} "
+            "name was {B+}. {B} [did not know anyone|had no friends yet|came from a far land] and [sat alone|stood "
+            "alone|was all by {himself B}] {in+ p:play}, {spot+ s:p}.");
     E(g, "{A} [saw this|saw {him B} there|noticed it] and [felt sorry for {B}|remembered how it felt to be "
          "alone|wanted to be kind]. {~A} took {a+ t:toy} and went to {B}.");
     SAY(g, 'A',
         "[hello|hi]! [My name is {A}|I am {A}]. [Do you want to play with me|Would you like to play with my {noun "
         "t}|Is this place free|What is your name]?");
-    E(g, "{B} [looked up|turned red|smiled a little|did not say a word]. [then|after a moment] {~B} [nodded|took {the "
-         "t}|whispered {his B} name].");
-    X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{B} could [draw|sing|whistle|run|swim|climb|tell stories|dance] better than [anyone|{E+}|all of them]. "
-             "{~B} taught {A} how to do it, [and|and soon] other children came to [look|learn] too.");
-        break;
-    case 1:
-        E(g, "they played with {the t} {@time}. {B} told {A} about [the sea|the big city|the snow|the mountains] where "
-             "{~B} had lived before. {A} [listened with wide eyes|asked many questions|wanted to go there too].");
-        break;
-    default:
-        E(g, "the next day, {A} brought {num+ n:2-6} {plural+ u:food}, and {B} brought {a+ v:food}. they shared [it "
-             "all|everything] {spot s}.");
-    }
+    STEP(g, "{B} [looked up|turned red|smiled a little|did not say a word]. [then|after a moment] {~B} [nodded|took "
+            "{the t}|whispered {his B} name].");
+    ONE_OF("{B} could [draw|sing|whistle|run|swim|climb|tell stories|dance] better than [anyone|{E+}|all of them]. "
+           "{~B} taught {A} how to do it, [and|and soon] other children came to [look|learn] too.",
+           "they played with {the t} {@time}. {B} told {A} about [the sea|the big city|the snow|the mountains] where "
+           "{~B} had lived before. {A} [listened with wide eyes|asked many questions|wanted to go there too].",
+           "the next day, {A} brought {num+ n:2-6} {plural+ u:food}, and {B} brought {a+ v:food}. they shared [it "
+           "all|everything] {spot s}.");
     E(g, "[now|from then on] {B} was not alone[ any more|]. [\"I am glad that you [came|asked|were there],\" {@said} "
          "{B}|the two [became|were] [best|good|true] friends|every [day|{@weekday}|week] they met {spot s}|{@soon} "
          "{E+} and {E+} played with them too].");
@@ -118,41 +106,30 @@ static void new_child(geodec__gen *g)
 /* A message has to be carried; somebody does not know. */
 static void message(geodec__gen *g)
 {
-    E(g, "\n\"[Please tell|Go and tell|Can you tell] {B+:adult} that [the [{@adj} |][bridge|gate|pump|boat|stove] is "
-         "broken|the [cow|goat|horse|pig] is [sick|lost|loose]|[dinner|lunch|the meeting|the party] is at {num+ "
-         "o:2-9}|the [shop|school|mill] is closed on {@weekday}|a storm is coming|the baby is born|the {@foods} are "
-         "ready]!\" {@cried} {F+:kin} to {A}.");
-    X(g);
-    E(g, "{A} {@went} {to+ p:any}. [on the way|but on the way], {~A} [met|saw] {C+}{@with}, who was [playing "
-         "with|holding|carrying] {a+ t:toy}. they [talked|played|laughed|sang] [for a while|a little|too long|about "
-         "{@animals}], and {A} [almost forgot|forgot] the message.");
-    X(g);
-    E(g, "{@suddenly}, {A} [remembered|heard a bell|saw that it was late|jumped up|looked at the clock: it was {num+ "
-         "o:2-9} already|thought of {F}]. \"Oh no! [{B} does not know|I must go|I must tell {B}]!\" {~A} [cried|said] "
-         "and ran on.");
-    X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{~A} [found|met] {B} {in p}, {spot+ s:p}, and told {him B} everything. \"[I did not know that|Nobody "
-             "told me|That is big news]!\" {@cried} {B}. \"[Thank you for coming|You are a good messenger].\"");
-        break;
-    case 1:
-        E(g, "but {B} was not {in p}. {C} helped to look. they found {B} {in+ q:out} at last and told {him B} the "
-             "news. {B} was {@surprised}, because nobody had told {him B} before.");
-        break;
-    default:
-        E(g, "{B} [already knew|had heard it already|only laughed]. \"[{G+} told me|A little bird told me|I saw it "
-             "myself] this morning,\" {@said} {B}. ^{A} [laughed too|was glad|sat down to rest]. {B} gave {A} {a+ "
-             "u:food} for the [long way|trouble].");
-    }
+    STEP(g, "\n\"[Please tell|Go and tell|Can you tell] {B+:adult} that [the [{@adj} |][bridge|gate|pump|boat|stove] "
+            "is broken|the [cow|goat|horse|pig] is [sick|lost|loose]|[dinner|lunch|the meeting|the party] is at {num+ "
+            "o:2-9}|the [shop|school|mill] is closed on {@weekday}|a storm is coming|the baby is born|the {@foods} are "
+            "ready]!\" {@cried} {F+:kin} to {A}.");
+    STEP(g, "{A} {@went} {to+ p:any}. [on the way|but on the way], {~A} [met|saw] {C+}{@with}, who was [playing "
+            "with|holding|carrying] {a+ t:toy}. they [talked|played|laughed|sang] [for a while|a little|too long|about "
+            "{@animals}], and {A} [almost forgot|forgot] the message.");
+    STEP(g, "{@suddenly}, {A} [remembered|heard a bell|saw that it was late|jumped up|looked at the clock: it was "
+            "{num+ o:2-9} already|thought of {F}]. \"Oh no! [{B} does not know|I must go|I must tell {B}]!\" {~A} "
+            "[cried|said] and ran on.");
+    ONE_OF("{~A} [found|met] {B} {in p}, {spot+ s:p}, and told {him B} everything. \"[I did not know that|Nobody told "
+           "me|That is big news]!\" {@cried} {B}. \"[Thank you for coming|You are a good messenger].\"",
+           "but {B} was not {in p}. {C} helped to look. they found {B} {in+ q:out} at last and told {him B} the news. "
+           "{B} was {@surprised}, because nobody had told {him B} before.",
+           "{B} [already knew|had heard it already|only laughed]. \"[{G+} told me|A little bird told me|I saw it "
+           "myself] this morning,\" {@said} {B}. ^{A} [laughed too|was glad|sat down to rest]. {B} gave {A} {a+ "
+           "u:food} for the [long way|trouble].");
 }
 
 /* Heavy bags, fallen things, counted back. */
 static void help(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} {@saw} {B+:adult} {in+ p:out}. {~B} [was carrying|had] {a} [heavy|full|big] "
-         "[bag|basket|box|sack] with {num+ n:4-9} {plural+ t:food}[ and {a+ u:tool}|].");
-    X(g);
+    STEP(g, "\n{@oneday}, {A} {@saw} {B+:adult} {in+ p:out}. {~B} [was carrying|had] {a} [heavy|full|big] "
+            "[bag|basket|box|sack] with {num+ n:4-9} {plural+ t:food}[ and {a+ u:tool}|].");
     E(g, "{@suddenly}, [the bottom broke|{~B} tripped over a stone|a dog ran into {him B}|the handle came off], and "
          "all {num n} {plural t} [rolled away|fell on the ground|rolled down the road].");
     SAY(g, 'A', "[let me help you|don't worry|wait, I will help]!");
@@ -174,14 +151,12 @@ static void help(geodec__gen *g)
 /* A race: who leads, who falls, who helps. */
 static void race(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A}, {B+} and {C+}{@with} had a race {in+ p:out}. they wanted to run [from the "
-         "[gate|bridge|church] to the [tree|river|mill]|three times around the [pond|house|field]|up the hill and down "
-         "again]. the [winner|first one] would get {a+ t:food}.");
-    X(g);
-    E(g, "\"[One, two, three|Ready, steady], go!\" [cried|shouted|called] {G+:kin}. [at first|in the beginning], {B} "
-         "was [ahead|in front|the fastest|first|flying], and {C} was [last|far behind|slow|out of breath|still tying "
-         "{his C} shoes].");
-    X(g);
+    STEP(g, "\n{@oneday}, {A}, {B+} and {C+}{@with} had a race {in+ p:out}. they wanted to run [from the "
+            "[gate|bridge|church] to the [tree|river|mill]|three times around the [pond|house|field]|up the hill and "
+            "down again]. the [winner|first one] would get {a+ t:food}.");
+    STEP(g, "\"[One, two, three|Ready, steady], go!\" [cried|shouted|called] {G+:kin}. [at first|in the beginning], "
+            "{B} was [ahead|in front|the fastest|first|flying], and {C} was [last|far behind|slow|out of breath|still "
+            "tying {his C} shoes].");
     switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "then {B} [fell over a [root|stone|stick]|slipped in the mud|stepped into a hole] and hurt {his B} "
@@ -203,5 +178,4 @@ static void race(geodec__gen *g)
     }
 }
 
-const geodec__plot geodec__plots_people[] = {present, quarrel, new_child, message, help, race};
-const int geodec__plots_people_count = sizeof geodec__plots_people / sizeof geodec__plots_people[0];
+const geodec__plot geodec__plots_people[] = {present, quarrel, new_child, message, help, race, NULL};

@@ -10,9 +10,8 @@ static void hide(geodec__gen *g)
     E(g, "{B} [hid|crept|lay down] {spot+ s:p}, and {C} [ran to hide|hid|sat down] {spot+ r:p}. [they were very "
          "quiet|{C} had to laugh|{B} held {his B} breath|nobody made a sound].");
     SAY(g, 'A', "[ready or not, here I come|I am coming|I will find you]!");
-    E(g, "[first|at first] {~A} looked {spot+ k:p}, but [there was only {a+ t:nature}|nobody was there|there sat {a} "
-         "{kind+ D:wild}|{~A} found {a+ t:tool} and no one else].");
-    X(g);
+    STEP(g, "[first|at first] {~A} looked {spot+ k:p}, but [there was only {a+ t:nature}|nobody was there|there sat "
+            "{a} {kind+ D:wild}|{~A} found {a+ t:tool} and no one else].");
     switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "then {~A} heard {a} [laugh|cough|sneeze|small noise|whisper|giggle|yawn]. it came from {C}, who was "
@@ -37,15 +36,13 @@ static void hide(geodec__gen *g)
 /* Food is counted, shared, counted again. */
 static void share(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} [had|found|picked|got] {num+ n:5-9} {plural+ t:food}[ in {a+ u:box}|]. {~A} [went|walked] "
-         "{to+ p:any} [to eat them|to sit in the sun|to show them to {his A} friends].");
-    X(g);
+    STEP(g, "\n{@oneday}, {A} [had|found|picked|got] {num+ n:5-9} {plural+ t:food}[ in {a+ u:box}|]. {~A} "
+            "[went|walked] {to+ p:any} [to eat them|to sit in the sun|to show them to {his A} friends].");
     E(g, "there {~A} met {B+}{@with}, who was [hungry|sad|tired|bored|on the way home|feeding {@animals}]. \"[May I "
          "have some|Can I have {a} {noun t}|Are those good|What do you have there|Are those all yours]?\" asked {B}. "
          "{A} gave {him B} {num+ m:1-3}.");
     NUM('k') = NUM('n') - NUM('m');
-    E(g, "[now {A} had {count k t}|that left {count k t}|so {~A} still had {count k t}].");
-    X(g);
+    STEP(g, "[now {A} had {count k t}|that left {count k t}|so {~A} still had {count k t}].");
     E(g, "[then|next|a little later], {C+}{@with} came [along|by|running]. {C} had [no {plural t}|nothing to eat|only "
          "{a+ v:nature}], so {A} gave {him C} {num+ j:1-2}.");
     NUM('k') -= NUM('j');
@@ -71,61 +68,40 @@ static void share(geodec__gen *g)
 /* A walk with a basket: what is found is told again in order at the end. */
 static void ramble(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} went for a walk with {a+ u:box}. {~A} wanted to [find nice things|collect something for "
-         "{G+:kin}|make a picture out of leaves|fill it].");
-    X(g);
+    STEP(g, "\n{@oneday}, {A} went for a walk with {a+ u:box}. {~A} wanted to [find nice things|collect something for "
+            "{G+:kin}|make a picture out of leaves|fill it].");
     E(g, "{in+ p:out}, {spot+ s:p}, {~A} found {a+ t:nature} [and picked it up|and put it in {the u}].");
     geodec__scene_sight(g);
-    E(g, "[then|next|after that] {~A} came {to+ q:wild}. there {~A} {@saw} {a+ v:nature} {spot+ r:q}. [\"How pretty!\" "
-         "{~A} said|it was just what {~A} wanted|{~A} put it with {the t}].");
-    X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "on the way home {~A} met {B+}. \"What do you have in {the u}?\" asked {B}. \"{a t} and {a v},\" {@said} "
-             "{A}. {B} [looked at them|had {a+ w:toy}] [and wanted to trade|for a long time]. {A} [gave {him B} {the "
-             "v} and kept {the t}|gave {him B} {the t} and kept {the v}|would not give them away].");
-        break;
-    case 1:
-        E(g, "but there was {a} [small|big|round] hole in {the u}! [when {A} came home|at the next corner|a little "
-             "later], {the t} was gone, and only {the v} was left. {~A} went back and {@looked} [along the "
-             "path|everywhere], and {spot+ k:p} {~A} [found|saw] {the t} again. {~A} [picked it up|held it tight|put "
-             "it into {his A} pocket]{@manner}.");
-        break;
-    default:
-        E(g, "at home, {~A} showed everything to {G+:kin}. \"I found {the t} {in p} and {the v} {in q},\" {@said} {A}. "
-             "^{G} [put {the t} on the shelf|put {the v} on the window sill|said that they were beautiful|told {him A} "
-             "a story about {a} {noun v}].");
-    }
+    STEP(g, "[then|next|after that] {~A} came {to+ q:wild}. there {~A} {@saw} {a+ v:nature} {spot+ r:q}. [\"How "
+            "pretty!\" {~A} said|it was just what {~A} wanted|{~A} put it with {the t}].");
+    ONE_OF("on the way home {~A} met {B+}. \"What do you have in {the u}?\" asked {B}. \"{a t} and {a v},\" {@said} "
+           "{A}. {B} [looked at them|had {a+ w:toy}] [and wanted to trade|for a long time]. {A} [gave {him B} {the v} "
+           "and kept {the t}|gave {him B} {the t} and kept {the v}|would not give them away].",
+           "but there was {a} [small|big|round] hole in {the u}! [when {A} came home|at the next corner|a little "
+           "later], {the t} was gone, and only {the v} was left. {~A} went back and {@looked} [along the "
+           "path|everywhere], and {spot+ k:p} {~A} [found|saw] {the t} again. {~A} [picked it up|held it tight|put it "
+           "into {his A} pocket]{@manner}.",
+           "at home, {~A} showed everything to {G+:kin}. \"I found {the t} {in p} and {the v} {in q},\" {@said} {A}. "
+           "^{G} [put {the t} on the shelf|put {the v} on the window sill|said that they were beautiful|told {him A} a "
+           "story about {a} {noun v}].");
 }
 
 /* Something flies into a tree: three ways to get it down. */
 static void stuck(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} and {B+} played {in+ p:play} with {B}'s {desc+ t:fly}. {@suddenly}, {the t} [landed|got "
-         "stuck|came down] [in a tall tree|on the roof|on top of a wall|on a high branch].");
-    X(g);
-    E(g, "{A} [jumped|climbed on {a} {@adj} box|threw {a} {@adj} stick|stretched {his A} arms|ran up a wall], but {~A} "
-         "could not reach it. {B} [threw {a+ u:nature} at it|shook the tree|tried {a+ u:tool}], but {the t} [did not "
-         "move|only went higher|stayed there|shook a little|turned around once].");
-    X(g);
-    switch (geodec__template_pick(g, 4)) {
-    case 0:
-        E(g, "{@soon} {C+:adult} came by with {a} {@adj} ladder. \"[Let me try|Step back|Hold the ladder],\" {@said} "
-             "{C}. {he C} climbed up and [threw down|came back with] {the t}.");
-        break;
-    case 1:
-        E(g, "then {A} had an idea. {~A} [sat|stood] on {his B} shoulders, and with {a+ v:tool} {~A} could "
-             "[touch|reach|pull] {the t}. down it came {@loudly}!");
-        break;
-    case 2:
-        E(g, "they waited. {@suddenly}, [a strong wind blew|{a} {@animaladj} {kind+ D:wild} pushed it|it began to "
-             "rain], and {the t} fell down right {spot+ s:p}.");
-        break;
-    default:
-        E(g, "{A}'s {kind+ D} [ran up|looked up] and [climbed after it|made a great noise]. {the t} [shook|moved] and "
-             "fell. \"[Good|Clever] {kind D}!\" they [cried|shouted].");
-        break;
-    }
+    STEP(g, "\n{@oneday}, {A} and {B+} played {in+ p:play} with {B}'s {desc+ t:fly}. {@suddenly}, {the t} [landed|got "
+            "stuck|came down] [in a tall tree|on the roof|on top of a wall|on a high branch].");
+    STEP(g, "{A} [jumped|climbed on {a} {@adj} box|threw {a} {@adj} stick|stretched {his A} arms|ran up a wall], but "
+            "{~A} could not reach it. {B} [threw {a+ u:nature} at it|shook the tree|tried {a+ u:tool}], but {the t} "
+            "[did not move|only went higher|stayed there|shook a little|turned around once].");
+    ONE_OF("{@soon} {C+:adult} came by with {a} {@adj} ladder. \"[Let me try|Step back|Hold the ladder],\" {@said} "
+           "{C}. {he C} climbed up and [threw down|came back with] {the t}.",
+           "then {A} had an idea. {~A} [sat|stood] on {his B} shoulders, and with {a+ v:tool} {~A} could "
+           "[touch|reach|pull] {the t}. down it came {@loudly}!",
+           "they waited. {@suddenly}, [a strong wind blew|{a} {@animaladj} {kind+ D:wild} pushed it|it began to rain], "
+           "and {the t} fell down right {spot+ s:p}.",
+           "{A}'s {kind+ D} [ran up|looked up] and [climbed after it|made a great noise]. {the t} [shook|moved] and "
+           "fell. \"[Good|Clever] {kind D}!\" they [cried|shouted].");
     E(g, "{B} [danced with joy|held {the t} tight|looked at {the t}: it was not broken|said, \"[{@thanks}]!\"|was "
          "{@happy}]. [they played on, but far away from there|they went {to+ q:any} to play there|\"No more high "
          "throws,\" {@said} {A}].");
@@ -134,10 +110,9 @@ static void stuck(geodec__gen *g)
 /* Animals are fed: who eats what, asked again at the end. */
 static void feed(geodec__gen *g)
 {
-    E(g,
-      "\n{@oneday}, {A} helped {F+:kin} to feed the animals. there was {a} {@animaladj} {word+ x:pig,cow,horse,bull}, "
-      "{a} {@animaladj} {word+ y:sheep,donkey,goose,hen} and {a} {@animaladj} {word+ z:goat,calf,pony,duck}.");
-    X(g);
+    STEP(g, "\n{@oneday}, {A} helped {F+:kin} to feed the animals. there was {a} {@animaladj} {word+ "
+            "x:pig,cow,horse,bull}, {a} {@animaladj} {word+ y:sheep,donkey,goose,hen} and {a} {@animaladj} {word+ "
+            "z:goat,calf,pony,duck}.");
     E(g, "the {word x} [ate|got] {plural+ t:food}, the {word y} [ate|wanted|liked] {plural+ u:food}, and the {word z} "
          "[ate|got] {plural+ v:food} from {a+ w:box}.");
     SAY(g, 'F', "[do not forget|be careful with|please close|remember] the [{@adj} |]{word+ i:gate,door}.");
@@ -175,17 +150,14 @@ static void trip(geodec__gen *g)
          "they [came|went] {to+ q:out}. there they [ate|shared] {num+ m:1-n} of the {plural v} and [slept in the "
          "sun|played ball|swam|told stories|met {C+}].");
     NUM('k') = NUM('n') - NUM('m');
-    E(g, "{@suddenly}, it [became [cold|very cold]|began to [rain|snow|hail]|got windy|grew dark|got foggy], so {A} "
-         "put on {the t}[ and hid [under a tree|behind a wall|in a hut]| and felt better| and [laughed|sneezed]|].");
-    X(g);
-    E(g, "[on the way back|later|at last] they came {to p} again, and the {kind D} was still {spot s}. {A} "
-         "[gave|threw|showed] it [a bit of [dry|white|fresh|brown] bread|some water|{a} {@adjfood} {@food}|{a} {@adj} "
-         "leaf]. [it ate from {his A} hand|it was not afraid|it made {a} [funny|happy|small|strange] sound|it came "
-         "[closer|very close]|{F} took a picture].");
-    X(g);
+    STEP(g, "{@suddenly}, it [became [cold|very cold]|began to [rain|snow|hail]|got windy|grew dark|got foggy], so {A} "
+            "put on {the t}[ and hid [under a tree|behind a wall|in a hut]| and felt better| and [laughed|sneezed]|].");
+    STEP(g, "[on the way back|later|at last] they came {to p} again, and the {kind D} was still {spot s}. {A} "
+            "[gave|threw|showed] it [a bit of [dry|white|fresh|brown] bread|some water|{a} {@adjfood} {@food}|{a} "
+            "{@adj} leaf]. [it ate from {his A} hand|it was not afraid|it made {a} [funny|happy|small|strange] "
+            "sound|it came [closer|very close]|{F} took a picture].");
     E(g, "[at home|at the end of the day|when they unpacked] they counted: {count k v} {was k} left in the "
          "[bag|basket|red bag|old bag].");
 }
 
-const geodec__plot geodec__plots_play[] = {hide, share, ramble, stuck, feed, trip};
-const int geodec__plots_play_count = sizeof geodec__plots_play / sizeof geodec__plots_play[0];
+const geodec__plot geodec__plots_play[] = {hide, share, ramble, stuck, feed, trip, NULL};

@@ -5,10 +5,9 @@
 /* A lost thing: places are searched, each wrong one holds something else, a friend may know. */
 static void lost(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} [could not find|lost|was looking for] {his A} [{desc+ t:toy}|{desc+ t:wear}|{desc+ "
-         "t:tool}]. {~A} was {@sad} because [it was a present from {G+:kin}|it was {his A} favorite|{~A} needed it "
-         "[for school|that day]|{~A} had [only just|just] gotten it].");
-    X(g);
+    STEP(g, "\n{@oneday}, {A} [could not find|lost|was looking for] {his A} [{desc+ t:toy}|{desc+ t:wear}|{desc+ "
+            "t:tool}]. {~A} was {@sad} because [it was a present from {G+:kin}|it was {his A} favorite|{~A} needed it "
+            "[for school|that day]|{~A} had [only just|just] gotten it].");
     E(g, "[{~A} had [last|just] played|{~A} remembered playing|the day before, {~A} had been] {in+ p:any}, so {~A} "
          "[{@went} back there|started there|began to look there].");
     int wrong = 1 + geodec__template_pick(g, 3);
@@ -48,13 +47,11 @@ static void lost(geodec__gen *g)
 /* B moves A's thing while A is away: A looks where it was left and is surprised. */
 static void moved(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} was {in+ p:any} with {his A} {@frd}friend {B+}. {A} had {a+ t:toy}, and {~A} put it {spot+ "
-         "s:p}. [then|after that] {A} [went away|left] to [get [some [water|tea|bread|milk]|lunch|{a} {@adjcolor} "
-         "coat|{num+ o:2-5} {@foods}]|wash {his A} hands|help {G+:kin}|feed the {@animals}].");
-    X(g);
-    E(g, "while {A} was away, [{B} [took|picked up] {the t} and [put|hid] it|{B} moved {the t}, and now it lay|it "
-         "began to rain, so {B} put {the t}|{B} played with {the t} and then left it] {spot+ r:p}.");
-    X(g);
+    STEP(g, "\n{@oneday}, {A} was {in+ p:any} with {his A} {@frd}friend {B+}. {A} had {a+ t:toy}, and {~A} put it "
+            "{spot+ s:p}. [then|after that] {A} [went away|left] to [get [some [water|tea|bread|milk]|lunch|{a} "
+            "{@adjcolor} coat|{num+ o:2-5} {@foods}]|wash {his A} hands|help {G+:kin}|feed the {@animals}].");
+    STEP(g, "while {A} was away, [{B} [took|picked up] {the t} and [put|hid] it|{B} moved {the t}, and now it lay|it "
+            "began to rain, so {B} put {the t}|{B} played with {the t} and then left it] {spot+ r:p}.");
     E(g, "{A} [did not see this|did not know about this|knew nothing about it|could not see it]. [when {~A} came back, "
          "{~A}|{@soon} {~A} came back and] [looked|searched|went to look|wanted to get it] {spot s}, but {the t} was "
          "[gone|not there]. {A} was {@surprised}.");
@@ -91,45 +88,33 @@ static void trade(geodec__gen *g)
     SAY(g, 'B',
         "[I like your {noun t}|what {a} {@good} {noun t}|I need {a} {noun t}]! [Will you trade it for my {noun u}|I "
         "will give you my {noun u} for it|Do you want my {noun u}]?");
-    E(g, "{A} [agreed|nodded|said yes|thought about it|counted to {num+ o:3-9} and agreed]. [now {A} had {the u}, and "
-         "{B} had {the t}|so {B} took {the t}, and {A} took {the u}].");
-    X(g);
-    E(g, "[next|then|a little later], {A} met {C+:adult}, who [was looking for|needed|wanted] {a} {noun u}. [\"I can "
-         "give you {a+ v:food} for it,\" {@said} {C}|in return, {C} offered {him A} {a+ v:food}|{C} had only {a+ "
-         "v:food} to give for it].");
-    X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{A} was [hungry|very hungry], so {~A} gave {C} {the u} and ate {the v} [at once|on the way home|in one "
-             "bite]. now {~A} had nothing left, but {~A} was {@happy}.");
-        break;
-    case 1:
-        E(g, "{A} took {the v} and gave {C} {the u}. {@soon} {~A} saw a poor {@animaladj} {kind+ D} that had nothing "
-             "to eat. {A} gave it {the v}. the {kind D} [followed {A} home|licked {his A} hand|was so thankful that it "
-             "stayed with {A}], and that was the best trade of all.");
-        break;
-    default:
-        E(g, "{A} [shook {his A} head|said no|did not want that]. {~A} [kept|liked] {the u} [too much|and went home "
-             "with it]. at home, {~A} gave {the u} to {G+:kin}, who was {@surprised}. \"[How useful|Just what I "
-             "needed|How nice of you]!\" {@cried} {G}.");
-    }
+    STEP(g, "{A} [agreed|nodded|said yes|thought about it|counted to {num+ o:3-9} and agreed]. [now {A} had {the u}, "
+            "and {B} had {the t}|so {B} took {the t}, and {A} took {the u}].");
+    STEP(g, "[next|then|a little later], {A} met {C+:adult}, who [was looking for|needed|wanted] {a} {noun u}. [\"I "
+            "can give you {a+ v:food} for it,\" {@said} {C}|in return, {C} offered {him A} {a+ v:food}|{C} had only "
+            "{a+ v:food} to give for it].");
+    ONE_OF("{A} was [hungry|very hungry], so {~A} gave {C} {the u} and ate {the v} [at once|on the way home|in one "
+           "bite]. now {~A} had nothing left, but {~A} was {@happy}.",
+           "{A} took {the v} and gave {C} {the u}. {@soon} {~A} saw a poor {@animaladj} {kind+ D} that had nothing to "
+           "eat. {A} gave it {the v}. the {kind D} [followed {A} home|licked {his A} hand|was so thankful that it "
+           "stayed with {A}], and that was the best trade of all.",
+           "{A} [shook {his A} head|said no|did not want that]. {~A} [kept|liked] {the u} [too much|and went home with "
+           "it]. at home, {~A} gave {the u} to {G+:kin}, who was {@surprised}. \"[How useful|Just what I needed|How "
+           "nice of you]!\" {@cried} {G}.");
 }
 
 /* B lends a thing, A breaks it and tells the truth. */
 static void borrowed(geodec__gen *g)
 {
-    E(g,
-      "\n{his A} {@frd}friend {B+} had {a+ t:toy}. {@oneday}, {A} asked if {~A} could [borrow|have|play with] it for a "
-      "day. \"[Yes|Of course|All right], but [be careful|take good care of it|please bring it back],\" {@said} {B}.");
-    X(g);
-    E(g, "{A} played with {the t} {in+ p:any}. [{~A} [forgot to be careful|ran too fast|was not looking]|a "
-         "[dog|goat|big boy] ran past], and {the t} fell [on the ground|down the stairs|into the mud|on a stone] "
-         "{@loudly}. [it broke in two|a piece came off|it was broken|now it had a big crack].");
-    X(g);
-    E(g, "{A} was {@scared}. [should {~A} hide it {spot+ s:p}?|what would {B} say?|was {B} going to be angry?|{~A} did "
-         "not know what to do.|how could that happen?] {~A} thought about it [for a long time|all night|on the way "
-         "home].");
-    X(g);
+    STEP(g, "\n{his A} {@frd}friend {B+} had {a+ t:toy}. {@oneday}, {A} asked if {~A} could [borrow|have|play with] it "
+            "for a day. \"[Yes|Of course|All right], but [be careful|take good care of it|please bring it back],\" "
+            "{@said} {B}.");
+    STEP(g, "{A} played with {the t} {in+ p:any}. [{~A} [forgot to be careful|ran too fast|was not looking]|a "
+            "[dog|goat|big boy] ran past], and {the t} fell [on the ground|down the stairs|into the mud|on a stone] "
+            "{@loudly}. [it broke in two|a piece came off|it was broken|now it had a big crack].");
+    STEP(g, "{A} was {@scared}. [should {~A} hide it {spot+ s:p}?|what would {B} say?|was {B} going to be angry?|{~A} "
+            "did not know what to do.|how could that happen?] {~A} thought about it [for a long time|all night|on the "
+            "way home].");
     switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "[in the end|at last], {A} went to {B} and told the truth.");
@@ -155,36 +140,26 @@ static void borrowed(geodec__gen *g)
 /* A map with two steps, followed exactly. */
 static void treasure(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} found {a} [old|strange|torn|yellow|secret] map {in+ r:in}. [it said|on it was written|the "
+    STEP(g,
+         "\n{@oneday}, {A} found {a} [old|strange|torn|yellow|secret] map {in+ r:in}. [it said|on it was written|the "
          "map said]: \"Go {to+ p:wild} and look {spot+ s:p}. Then go {to+ q:out} and look {spot+ k:q}.\"");
-    X(g);
     if (geodec__template_bernoulli(g, 0.6))
         E(g, "{A} showed the map to {B+}. \"[Let's go|A treasure|Maybe there is gold]!\" [cried|shouted|said] {B}.");
     else
         E(g, "{A} asked {B+:kin} to come along. \"[Why not|I love maps|Then let us go],\" {@said} {B}.");
     geodec__scene_weather(g);
-    E(g, "[so|first] they {@went} {to p} and looked {spot s}. there [they found|lay|was] {a} {@adj} "
-         "[key|note|box|rope|torch|bottle|whistle|card]. {A} put it in {his A} [bag|pocket].");
-    X(g);
-    E(g, "[then|after that] they went {to q}. {~A} looked {spot k}, and [there was|{~A} found|there stood] {a} "
-         "[small|big|heavy|rusty|wooden|dusty|green|wet] [chest|box|pot|bag|trunk|barrel].");
-    X(g);
-    E(g,
-      "inside [was|lay] {a+ t:toy} and {num+ n:2-9} {@adj} [coins|stones|beads|letters|stars|rings|keys|shells|cups].");
-    X(g);
-    switch (geodec__template_pick(g, 3)) {
-    case 0:
-        E(g, "{A} took {the t}, and {B} took the {num n} [little |]things that lay beside it. [both were {@happy}|that "
-             "was fair].");
-        break;
-    case 1:
-        E(g, "\"We should [give it back|find the owner|ask whose it is],\" {@said} {B}. they learned that it belonged "
-             "to {C+:adult}. ^{C} was so {@glad} that {~C} gave {the t} to {A}.");
-        break;
-    default:
-        E(g,
-          "{A} gave {the t} to {B}, because [{B} had helped {him A}|it was soon {B}'s birthday|{B} liked it so much].");
-    }
+    STEP(g, "[so|first] they {@went} {to p} and looked {spot s}. there [they found|lay|was] {a} {@adj} "
+            "[key|note|box|rope|torch|bottle|whistle|card]. {A} put it in {his A} [bag|pocket].");
+    STEP(g, "[then|after that] they went {to q}. {~A} looked {spot k}, and [there was|{~A} found|there stood] {a} "
+            "[small|big|heavy|rusty|wooden|dusty|green|wet] [chest|box|pot|bag|trunk|barrel].");
+    STEP(g, "inside [was|lay] {a+ t:toy} and {num+ n:2-9} {@adj} "
+            "[coins|stones|beads|letters|stars|rings|keys|shells|cups].");
+    ONE_OF(
+        "{A} took {the t}, and {B} took the {num n} [little |]things that lay beside it. [both were {@happy}|that was "
+        "fair].",
+        "\"We should [give it back|find the owner|ask whose it is],\" {@said} {B}. they learned that it belonged to "
+        "{C+:adult}. ^{C} was so {@glad} that {~C} gave {the t} to {A}.",
+        "{A} gave {the t} to {B}, because [{B} had helped {him A}|it was soon {B}'s birthday|{B} liked it so much].");
 }
 
 /* Coins, a price, change. */
@@ -216,5 +191,4 @@ static void shop(geodec__gen *g)
     }
 }
 
-const geodec__plot geodec__plots_things[] = {lost, moved, trade, borrowed, treasure, shop};
-const int geodec__plots_things_count = sizeof geodec__plots_things / sizeof geodec__plots_things[0];
+const geodec__plot geodec__plots_things[] = {lost, moved, trade, borrowed, treasure, shop, NULL};

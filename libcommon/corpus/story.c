@@ -41,83 +41,52 @@ static void describe(geodec__gen *g)
 
 static void opening(geodec__gen *g)
 {
-    switch (geodec__template_pick(g, 8)) {
-    case 0:
-        E(g, "[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
-             "{boy+ A} [named|called] {A+}. {~A} [liked|loved] to {@hobby}.");
-        break;
-    case 1:
-        E(g, "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}.");
-        break;
-    case 2:
-        E(g, "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy|red|narrow|wooden|blue|quiet] "
-             "[house|cottage|hut|home] [near {place+ q:wild}|by the sea|at the edge of town|on a green hill|next to a "
-             "mill].");
-        break;
-    case 3:
-        E(g, "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
-             "on {his A} shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange|wild|dreamy] mood.");
-        break;
-    case 4:
-        E(g, "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
-             "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark "
-             "at the moon|chase leaves|lie in the sun]|followed {A} everywhere]].");
-        break;
-    case 5:
-        E(g, "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
-             "{F+:kin}. ^{A} [jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
-             "[spoon|book|pencil]|yawned|smiled].");
-        break;
-    case 6:
-        E(g, "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} "
-             "[liked|loved] to {@hobby}.");
-        break;
-    default:
-        E(g, "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
-    }
+    ONE_OF("[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
+           "{boy+ A} [named|called] {A+}. {~A} [liked|loved] to {@hobby}.",
+           "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}.",
+           "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy|red|narrow|wooden|blue|quiet] "
+           "[house|cottage|hut|home] [near {place+ q:wild}|by the sea|at the edge of town|on a green hill|next to a "
+           "mill].",
+           "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
+           "on {his A} shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange|wild|dreamy] mood.",
+           "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
+           "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark at "
+           "the moon|chase leaves|lie in the sun]|followed {A} everywhere]].",
+           "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
+           "{F+:kin}. ^{A} [jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
+           "[spoon|book|pencil]|yawned|smiled].",
+           "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} [liked|loved] "
+           "to {@hobby}.",
+           "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
 }
 
 static void closing(geodec__gen *g)
 {
-    double w[8] = {3, 3, 3, 0.7, 2, 2, 3, 4};
+    static const char *const ends[] = {
+        "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell asleep|went "
+        "to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the fire] [with {a} "
+        "[big|little|happy|quiet|sleepy] [smile|heart|yawn]|under {a} {@adjcolor} blanket|next to {a} {@adj} "
+        "[lamp|pillow|window|bear|cat]].",
+        "\n[it had been|it was|what a day:] {a} {@goodday} day, and {A} [never forgot it|was {@happy}|hoped for "
+        "another one soon|[told|wrote to] {his A} {@kinword} about it|went home [hand in hand with|behind|before] "
+        "{G+:kin}].",
+        "\nwhen {A} [came home|came back|sat at the table|was back in {his A} room], {~A} told {G+:kin} "
+        "[everything|all about it|the whole story|about it twice]. ^{G} [smiled|laughed|nodded|gave {him A} {a} "
+        "[hug|kiss|cookie|{@adjfood} {@food}|cup of [milk|tea|cocoa]]|[listened|sat] with {@adjcolor} yarn in {his G} "
+        "lap] and said, \"[{@praise}|what {a} {@goodday} day|I am so glad|tell me again|I did that too when I was "
+        "young]!\"",
+        "\nthe end.",
+        "\nfrom that day on, {A} [always [smiled|laughed|stopped|sang] when {~A} [thought of it|remembered it|saw {a} "
+        "{@adj} {@animal}|came to {@theview}]|was [a little|much] [braver|wiser|kinder|happier|calmer]|knew that "
+        "[{@moral}]|[often|never] [asked for help|shared {his A} {@foods}|ran so fast|forgot {his A} friends]].",
+        "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].",
+        "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
+        "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}]."};
+    enum { N = sizeof ends / sizeof *ends };
+    double w[N + 1] = {3, 3, 3, 0.7, 2, 2, 3, 4}; /* the last: the plot has its own end */
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
-    switch (geodec__template_choose(g, 8, w)) {
-    case 0:
-        E(g, "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell "
-             "asleep|went to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the "
-             "fire] [with {a} [big|little|happy|quiet|sleepy] [smile|heart|yawn]|under {a} {@adjcolor} blanket|next to "
-             "{a} {@adj} [lamp|pillow|window|bear|cat]].");
-        break;
-    case 1:
-        E(g, "\n[it had been|it was|what a day:] {a} {@goodday} day, and {A} [never forgot it|was {@happy}|hoped for "
-             "another one soon|[told|wrote to] {his A} {@kinword} about it|went home [hand in hand with|behind|before] "
-             "{G+:kin}].");
-        break;
-    case 2:
-        E(g, "\nwhen {A} [came home|came back|sat at the table|was back in {his A} room], {~A} told {G+:kin} "
-             "[everything|all about it|the whole story|about it twice]. ^{G} [smiled|laughed|nodded|gave {him A} {a} "
-             "[hug|kiss|cookie|{@adjfood} {@food}|cup of [milk|tea|cocoa]]|[listened|sat] with {@adjcolor} yarn in "
-             "{his G} lap] and said, \"[{@praise}|what {a} {@goodday} day|I am so glad|tell me again|I did that too "
-             "when I was young]!\"");
-        break;
-    case 3:
-        E(g, "\nthe end.");
-        break;
-    case 4:
-        E(g,
-          "\nfrom that day on, {A} [always [smiled|laughed|stopped|sang] when {~A} [thought of it|remembered it|saw "
-          "{a} {@adj} {@animal}|came to {@theview}]|was [a little|much] [braver|wiser|kinder|happier|calmer]|knew that "
-          "[{@moral}]|[often|never] [asked for help|shared {his A} {@foods}|ran so fast|forgot {his A} friends]].");
-        break;
-    case 5:
-        E(g, "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].");
-        break;
-    case 6:
-        E(g, "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
-             "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}].");
-    default:
-        break; /* the plot has its own end */
-    }
+    const int c = geodec__template_choose(g, N + 1, w);
+    if (c < N) E(g, ends[c]);
 }
 
 void geodec__scene_friend(geodec__gen *g)
@@ -135,41 +104,26 @@ void geodec__scene_weather(geodec__gen *g)
 
 void geodec__scene_sight(geodec__gen *g)
 {
-    switch (geodec__template_pick(g, 4)) {
-    case 0:
-        E(g, "on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}.");
-        break;
-    case 1:
-        E(g, "{~A} [passed|walked past|stopped at] {a} [old|tall|big|pretty|red|broken] "
-             "[bridge|tree|house|fence|tower|gate|wall|statue].");
-        break;
-    case 2:
-        E(g, "[{~A} [hummed|whistled|sang] {a} [little|merry|silly|new] [song|tune] on the way|the way was "
-             "[long|short|steep|muddy|easy]].");
-        break;
-    default:
-        break;
-    }
+    ONE_OF("on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}.",
+           "{~A} [passed|walked past|stopped at] {a} [old|tall|big|pretty|red|broken] "
+           "[bridge|tree|house|fence|tower|gate|wall|statue].",
+           "[{~A} [hummed|whistled|sang] {a} [little|merry|silly|new] [song|tune] on the way|the way was "
+           "[long|short|steep|muddy|easy]].",
+           "");
 }
 
-static const struct {
-    const geodec__plot *plots;
-    const int *n;
-} groups[] = {{geodec__plots_things, &geodec__plots_things_count},
-              {geodec__plots_people, &geodec__plots_people_count},
-              {geodec__plots_world, &geodec__plots_world_count},
-              {geodec__plots_play, &geodec__plots_play_count}};
-enum { N_GROUPS = sizeof groups / sizeof groups[0] };
+static const geodec__plot *const groups[] = {geodec__plots_things, geodec__plots_people, geodec__plots_world,
+                                             geodec__plots_play};
 
 void geodec__story(geodec__gen *g)
 {
     geodec__plot plot[GEODEC__ALTS_MAX];
     double w[GEODEC__ALTS_MAX];
     int n = 0;
-    for (int i = 0; i < N_GROUPS; i++)
-        for (int k = 0; k < *groups[i].n && n < GEODEC__ALTS_MAX; k++) {
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        for (const geodec__plot *p = groups[i]; *p && n < GEODEC__ALTS_MAX; p++) {
             w[n] = 1;
-            plot[n++] = groups[i].plots[k];
+            plot[n++] = *p;
         }
     opening(g);
     describe(g);

@@ -153,6 +153,8 @@ static void use(geodec__gen *g, const void *p)
     if (g->n_used < (int)(sizeof g->used / sizeof g->used[0])) g->used[g->n_used++] = p;
 }
 
+static bool is_text(const char *s, size_t n, const char *text) { return strlen(text) == n && !memcmp(s, text, n); }
+
 static int choose_name(geodec__gen *g, const geodec__name *list, int n)
 {
     double w[GEODEC__ALTS_MAX];
@@ -162,23 +164,25 @@ static int choose_name(geodec__gen *g, const geodec__name *list, int n)
 
 static void choose_person(geodec__gen *g, geodec__person *p, const char *group, size_t n)
 {
+    static const struct {
+        const char *group;
+        const geodec__name *list;
+        int n;
+    } groups[] = {{"kin", geodec__lexicon_kin, N_KIN},
+                  {"adult", geodec__lexicon_adults, N_ADULTS},
+                  {"pet", geodec__lexicon_pets, N_PETS}};
     const geodec__name *list = NULL;
-    int i = 0;
+    int count = 0;
     if (p->who) *p = (geodec__person){0}; /* another person takes the slot */
-    if (n == 3 && !memcmp(group, "kin", 3)) {
-        i = choose_name(g, list = geodec__lexicon_kin, N_KIN);
-    } else if (n == 5 && !memcmp(group, "adult", 5)) {
-        i = choose_name(g, list = geodec__lexicon_adults, N_ADULTS);
-    } else if (n == 3 && !memcmp(group, "pet", 3)) {
-        i = choose_name(g, list = geodec__lexicon_pets, N_PETS);
-    } else {
+    for (size_t k = 0; k < sizeof groups / sizeof *groups; k++)
+        if (is_text(group, n, groups[k].group)) list = groups[k].list, count = groups[k].n;
+    if (!list) {
         double half[2] = {1, 1};
         if (!p->gender) p->gender = geodec__template_choose(g, 2, half) ? 'm' : 'f';
-        if (p->gender == 'f')
-            i = choose_name(g, list = geodec__lexicon_girls, N_GIRLS);
-        else
-            i = choose_name(g, list = geodec__lexicon_boys, N_BOYS);
+        list = p->gender == 'f' ? geodec__lexicon_girls : geodec__lexicon_boys;
+        count = p->gender == 'f' ? N_GIRLS : N_BOYS;
     }
+    const int i = choose_name(g, list, count);
     p->who = &list[i];
     p->gender = list[i].gender;
     use(g, p->who);
@@ -227,27 +231,18 @@ static void choose_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool 
     use(g, t->noun);
 }
 
-static unsigned thing_kinds(const char *s, size_t n)
+/* Kinds of things and places by name; `other` for another name. */
+static unsigned kinds_of(const char *s, size_t n, unsigned other)
 {
     static const struct {
         const char *name;
         unsigned kinds;
-    } table[] = {{"toy", T_TOY},     {"food", T_FOOD},   {"wear", T_WEAR}, {"tool", T_TOOL}, {"nature", T_NATURE},
-                 {"paper", T_PAPER}, {"fruit", T_FRUIT}, {"box", T_BOX},   {"fly", T_FLY}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strlen(table[i].name) == n && !memcmp(table[i].name, s, n)) return table[i].kinds;
-    return T_TOY;
-}
-
-static unsigned place_kinds(const char *s, size_t n)
-{
-    static const struct {
-        const char *name;
-        unsigned kinds;
-    } table[] = {{"out", P_OUT}, {"in", P_IN}, {"play", P_PLAY}, {"wild", P_WILD}, {"trade", P_TRADE}, {"any", P_ANY}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strlen(table[i].name) == n && !memcmp(table[i].name, s, n)) return table[i].kinds;
-    return P_ANY;
+    } table[] = {{"toy", T_TOY},     {"food", T_FOOD},   {"wear", T_WEAR}, {"tool", T_TOOL},   {"nature", T_NATURE},
+                 {"paper", T_PAPER}, {"fruit", T_FRUIT}, {"box", T_BOX},   {"fly", T_FLY},     {"out", P_OUT},
+                 {"in", P_IN},       {"play", P_PLAY},   {"wild", P_WILD}, {"trade", P_TRADE}, {"any", P_ANY}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (is_text(s, n, table[i].name)) return table[i].kinds;
+    return other;
 }
 
 static void choose_place(geodec__gen *g, const geodec__place_name **out, unsigned kinds)
@@ -291,15 +286,12 @@ typedef struct slot {
     size_t n_arg;
 } slot;
 
-static bool is_form(const slot *s, const char *form)
-{
-    return strlen(form) == s->n_form && !memcmp(form, s->form, s->n_form);
-}
+static bool is_form(const slot *s, const char *form) { return is_text(s->form, s->n_form, form); }
 
 static void parse_slot(const char *p, size_t n, slot *s)
 {
     size_t i = 0;
-    *s = (slot){.form = p};
+    *s = (slot){.form = p, .arg = ""};
     while (i < n && (p[i] == '~' || is_letter(p[i]))) i++;
     s->n_form = i;
     if (i == 1 && p[0] >= 'A' && p[0] <= 'Z') {
@@ -337,7 +329,7 @@ static void person_slot(geodec__gen *g, const slot *slot_)
     geodec__person *p = &g->person[(s->letter - 'A') & 7];
     double half[2] = {1, 1};
     if (s->n_form == 0) {
-        if (s->fresh) choose_person(g, p, s->arg ? s->arg : "", s->n_arg);
+        if (s->fresh) choose_person(g, p, s->arg, s->n_arg);
         print_name(g, s->letter);
     } else if (is_form(s, "boy")) {
         if (s->fresh) p->gender = geodec__template_choose(g, 2, half) ? 'm' : 'f';
@@ -376,7 +368,7 @@ static void thing_slot(geodec__gen *g, const slot *s)
 {
     geodec__thing *t = &g->thing[s->letter - 'a'];
     bool with_adjective = is_form(s, "a") || is_form(s, "full") || is_form(s, "desc");
-    if (s->fresh) choose_thing(g, t, thing_kinds(s->arg ? s->arg : "", s->n_arg), with_adjective);
+    if (s->fresh) choose_thing(g, t, kinds_of(s->arg, s->n_arg, T_TOY), with_adjective);
     if (!t->noun) return;
     if (is_form(s, "a")) g->article = true;
     if (is_form(s, "the") || is_form(s, "full")) literal(g, "the ");
@@ -395,7 +387,7 @@ static void number_slot(geodec__gen *g, const slot *s)
     if (s->fresh) {
         /* "2-6", or "1-n": up to the number in slot n */
         char *end = NULL;
-        long lo = strtol(s->arg ? s->arg : "1", &end, 10), hi = lo;
+        long lo = strtol(s->n_arg ? s->arg : "1", &end, 10), hi = lo;
         if (*end == '-') hi = end[1] >= 'a' && end[1] <= 'z' ? g->number[end[1] - 'a'] : strtol(end + 1, NULL, 10);
         double w[GEODEC__ALTS_MAX] = {0};
         int n = hi > lo ? (int)(hi - lo + 1) : 1;
@@ -417,13 +409,13 @@ static void number_slot(geodec__gen *g, const slot *s)
 static bool place_slot(geodec__gen *g, const slot *s)
 {
     if (is_form(s, "spot")) {
-        if (s->fresh) choose_spot(g, s->letter, s->arg ? s->arg[0] : 'p');
+        if (s->fresh) choose_spot(g, s->letter, s->n_arg ? s->arg[0] : 'p');
         literal(g, g->spot[s->letter - 'a'] ? g->spot[s->letter - 'a'] : "");
         return true;
     }
     if (!is_form(s, "in") && !is_form(s, "to") && !is_form(s, "place")) return false;
     const geodec__place_name **p = &g->place[s->letter - 'a'];
-    if (s->fresh) choose_place(g, p, place_kinds(s->arg ? s->arg : "any", s->arg ? s->n_arg : 3));
+    if (s->fresh) choose_place(g, p, kinds_of(s->arg, s->n_arg, P_ANY));
     if (!*p) return true;
     if (is_form(s, "in")) {
         literal(g, (*p)->prep);
@@ -462,13 +454,14 @@ static void word_slot(geodec__gen *g, const slot *s)
 }
 
 static void expand(geodec__gen *g, const char *p, const char *end);
+static void expand_text(geodec__gen *g, const char *text) { expand(g, text, text + strlen(text)); }
 
 static void expand_slot(geodec__gen *g, const char *p, size_t n)
 {
     slot s;
     if (n && p[0] == '@') {
         const char *body = geodec__lexicon_macro(p + 1, n - 1);
-        if (body) expand(g, body, body + strlen(body));
+        if (body) expand_text(g, body);
         return;
     }
     if (n == 1 && p[0] == 'a') {
@@ -556,17 +549,19 @@ void geodec__template_emit(geodec__gen *g, const char *tpl)
 {
     if (g->dead) return;
     begin_sentence(g, tpl);
-    expand(g, tpl, tpl + strlen(tpl));
+    expand_text(g, tpl);
 }
 
-static void speaker(geodec__gen *g, char who, bool pronoun)
+void geodec__template_one_of(geodec__gen *g, size_t n, const char *const tpl[])
 {
-    char form[] = "{~A}", he[] = "{he A}";
-    form[2] = he[4] = who;
-    if (pronoun)
-        expand(g, he, he + 6);
-    else
-        expand(g, form, form + 4);
+    const char *one = tpl[geodec__template_pick(g, (int)n)];
+    if (one[0]) geodec__template_emit(g, one);
+}
+
+/* A person as in the slot {form who}. */
+static void mention(geodec__gen *g, const char *form, char who)
+{
+    person_slot(g, &(slot){.form = form, .n_form = strlen(form), .letter = who});
 }
 
 void geodec__template_say(geodec__gen *g, char who, const char *tpl)
@@ -588,7 +583,6 @@ void geodec__template_say(geodec__gen *g, char who, const char *tpl)
                                        "[| softly| at last|{@gesture}| in a [small|low|surprised|sweet] voice| with "
                                        "[wide eyes|a frown|a smile|an open mouth]]"};
     size_t n = strlen(tpl);
-    char name[] = "{A}";
     if (g->dead || n == 0) return;
     int mood = tpl[n - 1] == '?' ? 2 : tpl[n - 1] == '!' ? 1 : 0;
     g->speaker = who;
@@ -601,20 +595,19 @@ void geodec__template_say(geodec__gen *g, char who, const char *tpl)
         literal(g, "\"");
         if (is_clear(g, who) && geodec__template_bernoulli(g, 0.5)) {
             letter(g, ' ');
-            speaker(g, who, true);
-            expand(g, verb[mood], verb[mood] + strlen(verb[mood]));
+            mention(g, "he", who);
+            expand_text(g, verb[mood]);
         } else {
-            expand(g, verb[mood], verb[mood] + strlen(verb[mood]));
+            expand_text(g, verb[mood]);
             letter(g, ' ');
-            name[1] = who;
-            expand(g, name, name + 3);
+            mention(g, "", who);
         }
-        expand(g, how[mood], how[mood] + strlen(how[mood]));
+        expand_text(g, how[mood]);
         letter(g, '.');
         break;
     default:
-        speaker(g, who, false);
-        expand(g, before[mood], before[mood] + strlen(before[mood]));
+        mention(g, "~", who);
+        expand_text(g, before[mood]);
         literal(g, ", \"");
         expand(g, tpl, tpl + n);
         letter(g, '"');

@@ -1,9 +1,10 @@
 #include "base/mem.h"
+#include "base/tasks.h"
 #include "corpus/corpus.h"
+#include "corpus/corpus_internal.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum { BATCH = 512 };
@@ -12,8 +13,6 @@ typedef struct story {
     char *text;
     size_t n;
     double bits;
-    geodec_status st;
-    geodec_err err;
 } story;
 
 typedef struct batch {
@@ -21,48 +20,15 @@ typedef struct batch {
     story *list; /* [BATCH] */
 } batch;
 
-static void make(void *ctx, int64_t task, int worker)
+static geodec_status make(void *ctx, int64_t task, geodec_err *err)
 {
     const batch *b = ctx;
     story *s = &b->list[task];
-    (void)worker;
-    s->st = geodec_corpus_story(b->seed, b->first + (uint64_t)task, &s->text, &s->n, &s->bits, &s->err);
+    return geodec_corpus_story(b->seed, b->first + (uint64_t)task, &s->text, &s->n, &s->bits, err);
 }
 
-/* Set of word hashes: the vocabulary of the generator is finite, and so is this. */
-typedef struct word_set {
-    uint64_t *hash; /* [room], 0 = empty; room is a power of two */
-    int64_t room, used;
-} word_set;
-
-static geodec_status word_set_add(word_set *s, uint64_t h, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (h == 0) h = 1;
-    if (2 * (s->used + 1) > s->room) {
-        word_set bigger = {.room = s->room ? 2 * s->room : 4096};
-        GEODEC_NEW(bigger.hash, bigger.room);
-        for (int64_t i = 0; i < s->room; i++) {
-            if (!s->hash[i]) continue;
-            int64_t k = (int64_t)(s->hash[i] & (uint64_t)(bigger.room - 1));
-            while (bigger.hash[k]) k = (k + 1) & (bigger.room - 1);
-            bigger.hash[k] = s->hash[i];
-        }
-        bigger.used = s->used;
-        geodec_mem_free(s->hash);
-        *s = bigger;
-    }
-    int64_t k = (int64_t)(h & (uint64_t)(s->room - 1));
-    while (s->hash[k] && s->hash[k] != h) k = (k + 1) & (s->room - 1);
-    if (!s->hash[k]) {
-        s->hash[k] = h;
-        s->used++;
-    }
-done:
-    return st;
-}
-
-static geodec_status count_words(const char *text, size_t n, word_set *set, int64_t *words, geodec_err *err)
+/* set: hashes of the words; the vocabulary of the generator is finite. */
+static geodec_status count_words(const char *text, size_t n, geodec__counts *set, int64_t *words, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const uint64_t basis = 0xcbf29ce484222325u, prime = 0x100000001b3u; /* FNV-1a */
@@ -75,7 +41,8 @@ static geodec_status count_words(const char *text, size_t n, word_set *set, int6
             h = (h ^ (unsigned char)c) * prime;
             inside = true;
         } else if (inside) {
-            GEODEC_TRY(word_set_add(set, h, err));
+            GEODEC_TRY(geodec__control_reserve(set, 1, err));
+            (void)geodec__control_add(set, h ? h : 1);
             (*words)++;
             h = basis;
             inside = false;
@@ -108,7 +75,7 @@ geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stori
 {
     geodec_status st = GEODEC_OK;
     batch b = {.seed = seed, .first = first};
-    word_set words = {0};
+    geodec__counts words = {0};
     sums q = {0};
     geodec_corpus_stats s = {0};
     bool enough = false;
@@ -117,13 +84,9 @@ geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stori
     GEODEC_NEW(b.list, BATCH);
     while (!enough) {
         int64_t n = n_stories && n_stories - s.stories < BATCH ? n_stories - s.stories : BATCH;
-        geodec_pool_run_dynamic(pool, n, make, &b);
+        GEODEC_TRY(geodec__tasks_run(pool, NULL, "stories", n, make, &b, err));
         for (int64_t i = 0; i < n && !enough; i++) {
             story *t = &b.list[i];
-            if (t->st != GEODEC_OK) {
-                if (err) *err = t->err;
-                GEODEC_TRY(t->st);
-            }
             if (out) {
                 if (s.stories) fputs(GEODEC_STORY_SEPARATOR, out);
                 fwrite(t->text, 1, t->n, out);
@@ -157,7 +120,6 @@ geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stori
 done:
     if (b.list)
         for (int64_t i = 0; i < BATCH; i++) geodec_mem_free(b.list[i].text);
-    geodec_mem_free(b.list);
-    geodec_mem_free(words.hash);
+    GEODEC_FREE(b.list, words.e);
     return st;
 }

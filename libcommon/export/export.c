@@ -82,17 +82,10 @@ geodec_status geodec__export_artifact_rows(geodec_artifact *a, const geodec_expo
         GEODEC_TRY(geodec_artifact_append(a, "/state_f16", r->n, r->half, err));
     else
         GEODEC_TRY(geodec_artifact_append(a, "/state", r->n, r->state, err));
-    GEODEC_TRY(geodec_artifact_append(a, "/token", r->n, r->token, err));
-    GEODEC_TRY(geodec_artifact_append(a, "/position", r->n, r->position, err));
-    GEODEC_TRY(geodec_artifact_append(a, "/sequence", r->n, r->sequence, err));
-    GEODEC_TRY(geodec_artifact_append(a, "/document", r->n, r->document, err));
-    GEODEC_TRY(geodec_artifact_append(a, "/next_token", r->n, r->next, err));
-    if (o->top_m > 0) {
-        GEODEC_TRY(geodec_artifact_append(a, "/argmax", r->n, r->argmax, err));
-        GEODEC_TRY(geodec_artifact_append(a, "/top_index", r->n, r->top_index, err));
-        GEODEC_TRY(geodec_artifact_append(a, "/top_logit", r->n, r->top_logit, err));
+    for (int i = 0; i < r->n_columns; i++) {
+        const geodec__column *k = &r->column[i];
+        GEODEC_TRY(geodec_artifact_append(a, k->path, r->n, geodec__export_column_data(r, k), err));
     }
-    if (o->logits) GEODEC_TRY(geodec_artifact_append(a, "/logits", r->n, r->logits, err));
 done:
     return st;
 }
@@ -129,17 +122,6 @@ static void window_task(void *ctx, int64_t task, int worker)
         r->status = geodec__export_window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
 }
 
-static geodec_status first_error(const job *j, int workers, geodec_err *err)
-{
-    for (int i = 0; i < workers; i++) {
-        if (j->reader[i].status == GEODEC_OK) continue;
-        if (err) *err = j->reader[i].error;
-        return j->reader[i].status;
-    }
-    if (j->status != GEODEC_OK && err) *err = j->error;
-    return j->status;
-}
-
 geodec_status geodec_export_run(const geodec_model *m, const geodec_export_options *o,
                                 const geodec_export_source *source, geodec_artifact *out,
                                 geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
@@ -148,6 +130,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
     geodec__plan plan;
+    geodec_export_summary sum = {0};
     geodec__rows *rows[2] = {NULL, NULL};
     job j = {.o = o, .plan = &plan, .out = out};
     int workers = 0, group = 0;
@@ -173,17 +156,16 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
         else
             for (int64_t i = 0; i < plan.n; i++) window_task(&j, i, 0);
         write_waiting(&j); /* the last results, without a window to read */
-        GEODEC_TRY(first_error(&j, workers, err));
+        GEODEC_TRY(geodec__export_reader_error(j.reader, workers, err));
+        if (j.status != GEODEC_OK && err) *err = j.error;
+        GEODEC_TRY(j.status);
         if (plan.n == 0) break;
         j.write = rows[turn];
         j.n_write = plan.n;
         GEODEC_TRY(geodec_hooks_progress(hooks, "reading tokens", plan.tokens, o->max_tokens, err));
     }
-    if (plan.tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
-    if (plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
-    if (summary)
-        *summary = (geodec_export_summary){
-            .rows = plan.rows, .sequences = plan.sequences, .documents = plan.documents, .tokens = plan.tokens};
+    GEODEC_TRY(geodec__export_plan_sum(&plan, &sum, err));
+    if (summary) *summary = sum;
 done:
     for (int i = 0; j.reader && i < workers; i++) geodec__export_reader_clear(&j.reader[i]);
     for (int k = 0; k < 2; k++) {

@@ -109,21 +109,14 @@ GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_
 /* ---- two sources ------------------------------------------------------------------------------------------------ */
 
 /* The documents of a text, tokenized with BOS. Documents and tokenizer must outlive the source. */
-typedef struct geodec_export_text_source geodec_export_text_source;
-GEODEC_API geodec_status geodec_export_text_source_create(const geodec_documents *d, const geodec_tokenizer *t,
-                                                          geodec_export_text_source **out,
-                                                          geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_export_source geodec_export_text_source_get(geodec_export_text_source *s);
-GEODEC_API void geodec_export_text_source_destroy(geodec_export_text_source *s);
-
+GEODEC_API geodec_status geodec_export_source_text(const geodec_documents *d, const geodec_tokenizer *t,
+                                                   geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
 /* Token file: one sequence a line, decimal ids separated by spaces (including BOS, if any). Refused: anything else, ids
- * outside 0 .. n_vocab-1, a file without ids; the message names the line. */
-typedef struct geodec_export_token_source geodec_export_token_source;
-GEODEC_API geodec_status geodec_export_token_source_create(const char *name, const char *text, size_t n,
-                                                           int32_t n_vocab, geodec_export_token_source **out,
-                                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_export_source geodec_export_token_source_get(geodec_export_token_source *s);
-GEODEC_API void geodec_export_token_source_destroy(geodec_export_token_source *s);
+ * outside 0 .. n_vocab-1, a file without ids; the message names the line. The text must outlive the source. */
+GEODEC_API geodec_status geodec_export_source_tokens(const char *name, const char *text, size_t n, int32_t n_vocab,
+                                                     geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
+/* Of one of these two; {0} is allowed. */
+GEODEC_API void geodec_export_source_close(geodec_export_source *s);
 
 /* Rows to keep: all, last, every:K or FROM:TO. GEODEC_INVAL names the option. */
 GEODEC_API geodec_status geodec_export_parse_positions(const char *positions, geodec_export_options *o,

@@ -46,18 +46,6 @@ static int64_t parse_name(const char *name, int64_t *of)
     return strcmp(name, again) == 0 ? number : 0;
 }
 
-geodec_status geodec__export_folder_join(const char *folder, const char *name, char **out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const size_t n = strlen(folder) + strlen(name) + 2;
-    char *path;
-    GEODEC_NEW(path, (int64_t)n);
-    (void)snprintf(path, n, "%s/%s", folder, name);
-    *out = path;
-done:
-    return st;
-}
-
 static geodec_status note(geodec__folder *f, int64_t number, int64_t of, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -100,8 +88,7 @@ geodec_status geodec__export_folder_open(const char *path, geodec__folder *f, ge
 {
     geodec_status st = GEODEC_OK;
     *f = (geodec__folder){0};
-    f->path = geodec_mem_strdup(path);
-    if (!f->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file name");
+    GEODEC_TRY(geodec_mem_print(&f->path, err, "%s", path));
     if (mkdir(path, 0777) != 0 && errno != EEXIST) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     GEODEC_TRY(list(f, err));
 done:
@@ -112,8 +99,7 @@ done:
 void geodec__export_folder_close(geodec__folder *f)
 {
     if (f->path) (void)rmdir(f->path); /* fails unless it is empty */
-    geodec_mem_free(f->path);
-    geodec_mem_free(f->of);
+    GEODEC_FREE(f->path, f->of);
     *f = (geodec__folder){0};
 }
 
@@ -123,7 +109,7 @@ geodec_status geodec__export_folder_shard(const geodec__folder *f, int64_t numbe
 {
     char name[GEODEC__SHARD_NAME];
     geodec__export_shard_name(number, geodec__export_folder_has(f, number) ? f->of[number] : 0, name);
-    return geodec__export_folder_join(f->path, name, path, err);
+    return geodec_mem_print(path, err, "%s/%s", f->path, name);
 }
 
 geodec_status geodec__export_folder_drop(geodec__folder *f, int64_t number, geodec_err *err)
@@ -147,16 +133,14 @@ geodec_status geodec__export_folder_finish(geodec__folder *f, int64_t count, geo
         if (f->of[i] == count) continue;
         geodec__export_shard_name(i, count, name);
         GEODEC_TRY(geodec__export_folder_shard(f, i, &from, err));
-        GEODEC_TRY(geodec__export_folder_join(f->path, name, &to, err));
+        GEODEC_TRY(geodec_mem_print(&to, err, "%s/%s", f->path, name));
         if (rename(from, to) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", to, strerror(errno));
         f->of[i] = count;
-        geodec_mem_free(from);
-        geodec_mem_free(to);
+        GEODEC_FREE(from, to);
         from = to = NULL;
     }
 done:
-    geodec_mem_free(from);
-    geodec_mem_free(to);
+    GEODEC_FREE(from, to);
     return st;
 }
 
@@ -168,7 +152,7 @@ geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err)
     struct stat sb;
     if (stat(folder, &sb) != 0 && errno == ENOENT) goto done;
     GEODEC_TRY(geodec__export_folder_open(folder, &f, err));
-    GEODEC_TRY(geodec__export_folder_join(folder, index_name, &index, err));
+    GEODEC_TRY(geodec_mem_print(&index, err, "%s/%s", folder, index_name));
     if (unlink(index) != 0 && errno != ENOENT) GEODEC_THROW(GEODEC_IO, "%s: %s", index, strerror(errno));
     for (int64_t i = 1; i <= f.n; i++)
         if (geodec__export_folder_has(&f, i)) GEODEC_TRY(geodec__export_folder_drop(&f, i, err));

@@ -18,9 +18,6 @@ typedef struct geodec__folder {
 
 /* "model-00001-of-unfinished.safetensors" with of = 0, else "model-00001-of-00007.safetensors". */
 void geodec__export_shard_name(int64_t number, int64_t of, char name[GEODEC__SHARD_NAME]);
-/* folder/name; caller frees with geodec_mem_free. */
-geodec_status geodec__export_folder_join(const char *folder, const char *name, char **out,
-                                         geodec_err *err) GEODEC_MUST_USE;
 /* Creates the folder if missing and lists its shards. GEODEC_FORMAT when one exists twice. */
 geodec_status geodec__export_folder_open(const char *path, geodec__folder *f, geodec_err *err) GEODEC_MUST_USE;
 /* Removes the folder if it is empty. */

@@ -48,10 +48,25 @@ void geodec__export_plan_clear(geodec__plan *p);
  * n = 0 at the end. */
 geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens,
                                        geodec_err *err) GEODEC_MUST_USE;
+/* Rows, sequences, documents and tokens of a plan at its end. GEODEC_FORMAT without any. */
+geodec_status geodec__export_plan_sum(const geodec__plan *p, geodec_export_summary *sum,
+                                      geodec_err *err) GEODEC_MUST_USE;
 /* Whether token i of the window is kept. */
 bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i);
 
 /* ---- rows (export_rows.c) --------------------------------------------------------------------------------------- */
+
+/* A column of the rows besides the states. */
+typedef struct geodec__column {
+    const char *path; /* of its field in the artifact: "/token" */
+    geodec_type type;
+    int64_t width; /* 0: one-dimensional */
+    size_t place;  /* offset of its pointer in geodec__rows */
+} geodec__column;
+enum { GEODEC__COLUMNS_MAX = 9 };
+/* Their number. */
+int geodec__export_columns(const geodec_model_config *c, const geodec_export_options *o,
+                           geodec__column out[GEODEC__COLUMNS_MAX]);
 
 /* Kept rows on their way to a file. State rows are [n][L][d] (by_layer false) or [L][n][d], with n the rows filled. */
 typedef struct geodec__rows {
@@ -60,11 +75,14 @@ typedef struct geodec__rows {
     int32_t *token, *next, *position, *sequence, *document, *argmax, *top_index; /* argmax, top: NULL without logits */
     float *top_logit, *logits, *state;
     uint16_t *half;
+    geodec__column column[GEODEC__COLUMNS_MAX];
+    int n_columns;
 } geodec__rows;
 
 geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
                                        int32_t capacity, bool by_layer, geodec_err *err) GEODEC_MUST_USE;
 void geodec__export_rows_clear(geodec__rows *r);
+void *geodec__export_column_data(const geodec__rows *r, const geodec__column *c);
 
 /* Reads windows on a session of its own. */
 typedef struct geodec__reader {
@@ -79,13 +97,15 @@ typedef struct geodec__reader {
 geodec_status geodec__export_reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
                                          geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 void geodec__export_reader_clear(geodec__reader *r);
+/* The error of the first reader that has one. */
+geodec_status geodec__export_reader_error(const geodec__reader *r, int workers, geodec_err *err) GEODEC_MUST_USE;
 
 /* Called after each pass with kept rows. rows holds them (by_layer: only these; otherwise all of the window so far). */
-typedef geodec_status (*geodec__template_emit)(void *ctx, const geodec__span *s, int32_t first,
-                                               const geodec__rows *rows, geodec_err *err);
+typedef geodec_status (*geodec__export_emit)(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *rows,
+                                             geodec_err *err);
 /* rows by_layer: refilled by every pass; otherwise filled with the whole window. emit may be NULL. */
 geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *p, const geodec__span *s,
-                                         geodec__rows *rows, geodec__template_emit emit, void *ctx,
+                                         geodec__rows *rows, geodec__export_emit emit, void *ctx,
                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* Number of windows read at once, each by its own worker; 1: one session uses the whole pool, because several would

@@ -14,11 +14,7 @@ void geodec__export_plan_init(geodec__plan *p, const geodec_model *m, const geod
     *p = (geodec__plan){.o = o, .source = source, .bos = geodec_tokenizer_start(geodec_model_tokenizer(m))};
 }
 
-void geodec__export_plan_clear(geodec__plan *p)
-{
-    geodec_mem_free(p->token);
-    geodec_mem_free(p->span);
-}
+void geodec__export_plan_clear(geodec__plan *p) { GEODEC_FREE(p->token, p->span); }
 
 bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i)
 {
@@ -35,29 +31,6 @@ bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__spa
     }
 }
 
-/* Allocates one more window. */
-static geodec_status grow(geodec__plan *p, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    void *more;
-    if (p->n == p->span_room) {
-        const int64_t room = p->span_room ? 2 * p->span_room : 64;
-        more = geodec_mem_grow(p->span, p->span_room, room, sizeof *p->span);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld windows", (long long)room);
-        p->span = more;
-        p->span_room = room;
-    }
-    if (p->token_room - p->n_token < p->o->window) {
-        const int64_t room = 2 * p->token_room + p->o->window;
-        more = geodec_mem_grow(p->token, p->token_room, room, sizeof *p->token);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens", (long long)room);
-        p->token = more;
-        p->token_room = room;
-    }
-done:
-    return st;
-}
-
 /* The next window, with at most `room` tokens; *got false at the end of the source. */
 static geodec_status cut(geodec__plan *p, int64_t room, bool *got, geodec_err *err)
 {
@@ -71,7 +44,8 @@ static geodec_status cut(geodec__plan *p, int64_t room, bool *got, geodec_err *e
         p->documents += !p->ended;
     }
     if (p->ended) goto done;
-    GEODEC_TRY(grow(p, err));
+    GEODEC_GROW(p->span, p->n, p->span_room, 1);
+    GEODEC_GROW(p->token, p->n_token, p->token_room, p->o->window);
     if (p->sequences >= INT32_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d windows", INT32_MAX);
     geodec__span s = {.token = p->n_token, .start = p->at, .row = p->n_rows};
     int32_t *token = p->token + p->n_token;
@@ -105,6 +79,19 @@ geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int
         const int64_t left = p->o->max_tokens ? p->o->max_tokens - p->tokens : p->o->window;
         GEODEC_TRY(cut(p, smaller(left, p->o->window), &got, err));
     }
+done:
+    return st;
+}
+
+geodec_status geodec__export_plan_sum(const geodec__plan *p, geodec_export_summary *sum, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (p->tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
+    if (p->rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
+    sum->rows = p->rows;
+    sum->sequences = p->sequences;
+    sum->documents = p->documents;
+    sum->tokens = p->tokens;
 done:
     return st;
 }

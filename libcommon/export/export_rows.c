@@ -12,6 +12,31 @@ static bool needs_head(const geodec_export_options *o) { return o->top_m > 0 || 
 
 /* ---- buffers ---------------------------------------------------------------------------------------------------- */
 
+int geodec__export_columns(const geodec_model_config *c, const geodec_export_options *o,
+                           geodec__column out[GEODEC__COLUMNS_MAX])
+{
+    int n = 0;
+    out[n++] = (geodec__column){"/token", GEODEC_I32, 0, offsetof(geodec__rows, token)};
+    out[n++] = (geodec__column){"/position", GEODEC_I32, 0, offsetof(geodec__rows, position)};
+    out[n++] = (geodec__column){"/sequence", GEODEC_I32, 0, offsetof(geodec__rows, sequence)};
+    out[n++] = (geodec__column){"/document", GEODEC_I32, 0, offsetof(geodec__rows, document)};
+    out[n++] = (geodec__column){"/next_token", GEODEC_I32, 0, offsetof(geodec__rows, next)};
+    if (o->top_m > 0) {
+        out[n++] = (geodec__column){"/argmax", GEODEC_I32, 0, offsetof(geodec__rows, argmax)};
+        out[n++] = (geodec__column){"/top_index", GEODEC_I32, o->top_m, offsetof(geodec__rows, top_index)};
+        out[n++] = (geodec__column){"/top_logit", GEODEC_F32, o->top_m, offsetof(geodec__rows, top_logit)};
+    }
+    if (o->logits) out[n++] = (geodec__column){"/logits", GEODEC_F32, c->n_vocab, offsetof(geodec__rows, logits)};
+    return n;
+}
+
+void *geodec__export_column_data(const geodec__rows *r, const geodec__column *c)
+{
+    void *p;
+    memcpy(&p, (const char *)r + c->place, sizeof p);
+    return p;
+}
+
 geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
                                        int32_t capacity, bool by_layer, geodec_err *err)
 {
@@ -19,17 +44,13 @@ geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_confi
     const int64_t n = capacity, width = (int64_t)o->n_layers * c->d_model;
     r->capacity = capacity;
     r->by_layer = by_layer;
-    GEODEC_NEW(r->token, n);
-    GEODEC_NEW(r->next, n);
-    GEODEC_NEW(r->position, n);
-    GEODEC_NEW(r->sequence, n);
-    GEODEC_NEW(r->document, n);
-    if (o->top_m > 0) {
-        GEODEC_NEW(r->argmax, n);
-        GEODEC_NEW(r->top_index, n * o->top_m);
-        GEODEC_NEW(r->top_logit, n * o->top_m);
+    r->n_columns = geodec__export_columns(c, o, r->column);
+    for (int i = 0; i < r->n_columns; i++) {
+        const geodec__column *k = &r->column[i];
+        char *data;
+        GEODEC_NEW(data, n * (k->width ? k->width : 1) * (int64_t)geodec_type_size(k->type));
+        memcpy((char *)r + k->place, &data, sizeof data);
     }
-    if (o->logits) GEODEC_NEW(r->logits, n * c->n_vocab);
     if (o->half)
         GEODEC_NEW(r->half, n * width);
     else
@@ -67,9 +88,18 @@ done:
 void geodec__export_reader_clear(geodec__reader *r)
 {
     geodec_session_destroy(r->session);
-    geodec_mem_free(r->capture);
-    geodec_mem_free(r->head);
+    GEODEC_FREE(r->capture, r->head);
     geodec__export_rows_clear(&r->rows);
+}
+
+geodec_status geodec__export_reader_error(const geodec__reader *r, int workers, geodec_err *err)
+{
+    for (int i = 0; i < workers; i++) {
+        if (r[i].status == GEODEC_OK) continue;
+        if (err) *err = r[i].error;
+        return r[i].status;
+    }
+    return GEODEC_OK;
 }
 
 int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_export_options *o)
@@ -144,7 +174,7 @@ done:
 }
 
 geodec_status geodec__export_window_read(geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
-                                         geodec__rows *rows, geodec__template_emit emit, void *ctx, geodec_err *err)
+                                         geodec__rows *rows, geodec__export_emit emit, void *ctx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_export_options *o = p->o;

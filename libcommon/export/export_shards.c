@@ -11,53 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 9, GROUP = 16 /* windows a worker reads between two calls of the hooks */ };
+enum { GROUP = 16 /* windows a worker reads between two calls of the hooks */ };
 
-/* ---- what a shard holds ----------------------------------------------------------------------------------------- */
-
-typedef struct column {
-    const char *name;
-    geodec_type type;
-    int64_t width; /* 0: one-dimensional */
-    size_t place;  /* offset of its pointer in geodec__rows */
-} column;
-
-/* The columns of a row besides its states. */
-static int columns_of(const geodec_model_config *c, const geodec_export_options *o, column out[COLUMNS_MAX])
-{
-    int n = 0;
-    out[n++] = (column){"token", GEODEC_I32, 0, offsetof(geodec__rows, token)};
-    out[n++] = (column){"position", GEODEC_I32, 0, offsetof(geodec__rows, position)};
-    out[n++] = (column){"sequence", GEODEC_I32, 0, offsetof(geodec__rows, sequence)};
-    out[n++] = (column){"document", GEODEC_I32, 0, offsetof(geodec__rows, document)};
-    out[n++] = (column){"next_token", GEODEC_I32, 0, offsetof(geodec__rows, next)};
-    if (o->top_m > 0) {
-        out[n++] = (column){"argmax", GEODEC_I32, 0, offsetof(geodec__rows, argmax)};
-        out[n++] = (column){"top_index", GEODEC_I32, o->top_m, offsetof(geodec__rows, top_index)};
-        out[n++] = (column){"top_logit", GEODEC_F32, o->top_m, offsetof(geodec__rows, top_logit)};
-    }
-    if (o->logits) out[n++] = (column){"logits", GEODEC_F32, c->n_vocab, offsetof(geodec__rows, logits)};
-    return n;
-}
-
-static void *column_data(const geodec__rows *r, const column *c)
-{
-    void *p;
-    memcpy(&p, (const char *)r + c->place, sizeof p);
-    return p;
-}
+/* ---- tensors of a shard ----------------------------------------------------------------------------------------- */
 
 /* Tensors of shard `number`; caller frees. Four-byte types come first, for alignment. */
 static geodec_status tensors_of(const geodec_model_config *c, const geodec_export_options *o, int64_t number,
                                 int64_t rows, geodec_safetensor **out, int *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    column columns[COLUMNS_MAX];
-    const int n = columns_of(c, o, columns);
+    geodec__column columns[GEODEC__COLUMNS_MAX];
+    const int n = geodec__export_columns(c, o, columns);
     geodec_safetensor *t = NULL;
     GEODEC_NEW(t, n + o->n_layers);
     for (int i = 0; i < n; i++) {
-        (void)snprintf(t[i].name, sizeof t[i].name, "%s.shard.%05lld", columns[i].name, (long long)number);
+        (void)snprintf(t[i].name, sizeof t[i].name, "%s.shard.%05lld", columns[i].path + 1, (long long)number);
         t[i].type = columns[i].type;
         t[i].rank = columns[i].width ? 2 : 1;
         t[i].shape[0] = rows;
@@ -77,7 +45,7 @@ done:
     return st;
 }
 
-/* ---- whose shard it is ------------------------------------------------------------------------------------------ */
+/* ---- identity of a shard ---------------------------------------------------------------------------------------- */
 
 static void hash_line(geodec_sha256 *h, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 static void hash_line(geodec_sha256 *h, const char *fmt, ...)
@@ -156,8 +124,6 @@ typedef struct job {
     geodec__plan plan;
     geodec__reader *reader; /* [workers] */
     geodec_safetensors_writer *out;
-    column column[COLUMNS_MAX];
-    int n_columns;
     int64_t first; /* window of the group */
 } job;
 
@@ -167,14 +133,15 @@ static geodec_status put_rows(void *ctx, const geodec__span *s, int32_t first, c
     geodec_status st = GEODEC_OK;
     const job *j = ctx;
     const int64_t row = s->row + first, d = j->c->d_model;
-    for (int i = 0; i < j->n_columns; i++) {
-        const int64_t width = j->column[i].width ? j->column[i].width : 1;
-        GEODEC_TRY(geodec_safetensors_put(j->out, i, row * width, r->n * width, column_data(r, &j->column[i]), err));
+    for (int i = 0; i < r->n_columns; i++) {
+        const int64_t width = r->column[i].width ? r->column[i].width : 1;
+        const void *data = geodec__export_column_data(r, &r->column[i]);
+        GEODEC_TRY(geodec_safetensors_put(j->out, i, row * width, r->n * width, data, err));
     }
     for (int32_t l = 0; l < j->o->n_layers; l++) {
         const int64_t at = (int64_t)l * r->n * d;
         const void *state = j->o->half ? (const void *)(r->half + at) : (const void *)(r->state + at);
-        GEODEC_TRY(geodec_safetensors_put(j->out, j->n_columns + l, row * d, r->n * d, state, err));
+        GEODEC_TRY(geodec_safetensors_put(j->out, r->n_columns + l, row * d, r->n * d, state, err));
     }
 done:
     return st;
@@ -202,12 +169,7 @@ static geodec_status read_windows(job *j, int workers, geodec_pool *pool, const 
             geodec_pool_run_dynamic(pool, group, window_task, j);
         else
             for (int64_t i = 0; i < group; i++) window_task(j, i, 0);
-        for (int i = 0; i < workers; i++) {
-            if (j->reader[i].status == GEODEC_OK) continue;
-            if (err) *err = j->reader[i].error;
-            st = j->reader[i].status;
-            goto done;
-        }
+        GEODEC_TRY(geodec__export_reader_error(j->reader, workers, err));
         done += group;
     }
 done:
@@ -253,7 +215,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_safetensor *t = NULL;
     char *path = NULL, positions[GEODEC_EXPORT_POSITIONS_ROOM];
     int n;
-    GEODEC_TRY(geodec__export_folder_join(folder, "model.safetensors.index.json", &path, err));
+    GEODEC_TRY(geodec_mem_print(&path, err, "%s/model.safetensors.index.json", folder));
     GEODEC_TRY(geodec_json_create(path, &w, err));
     geodec_json_begin_object(w, "metadata");
     geodec_json_put_i64(w, "total_size", bytes);
@@ -301,8 +263,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     GEODEC_TRY(geodec_json_commit(whole, err));
 done:
     geodec_json_abandon(w);
-    geodec_mem_free(t);
-    geodec_mem_free(path);
+    GEODEC_FREE(t, path);
     return st;
 }
 
@@ -342,8 +303,7 @@ static geodec_status one_shard(job *j, geodec__folder *f, const geodec_export_sh
 done:
     geodec_safetensors_abandon(j->out);
     j->out = NULL;
-    geodec_mem_free(t);
-    geodec_mem_free(path);
+    GEODEC_FREE(t, path);
     return st;
 }
 
@@ -366,7 +326,6 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
         GEODEC_THROW(GEODEC_RANGE, "a shard of %lld tokens is below the window of %d", (long long)g->tokens, o->window);
     fingerprint(m, o, g, hex);
     GEODEC_TRY(geodec__export_folder_open(g->folder, &f, err));
-    j.n_columns = columns_of(c, o, j.column);
     workers = geodec__export_workers(c, o, pool, GEODEC__EXPORT_PASS * geodec__export_row_bytes(c, o));
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++) {
@@ -378,8 +337,7 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
         if (j.plan.n == 0) break;
         GEODEC_TRY(one_shard(&j, &f, g, hex, workers, pool, hooks, &sum, &bytes, err));
     }
-    if (j.plan.tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
-    if (j.plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
+    GEODEC_TRY(geodec__export_plan_sum(&j.plan, &sum, err));
     for (int64_t i = sum.shards + 1; i <= f.n; i++) {
         if (!geodec__export_folder_has(&f, i)) continue;
         if (!g->replace)
@@ -388,10 +346,6 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
                          (long long)i, (long long)sum.shards);
         GEODEC_TRY(geodec__export_folder_drop(&f, i, err));
     }
-    sum.rows = j.plan.rows;
-    sum.tokens = j.plan.tokens;
-    sum.sequences = j.plan.sequences;
-    sum.documents = j.plan.documents;
     if (!g->unfinished) {
         GEODEC_TRY(geodec__export_folder_finish(&f, sum.shards, err));
         GEODEC_TRY(write_index(g->folder, m, o, g, hex, &sum, bytes, err));
@@ -409,19 +363,21 @@ done:
 
 /* Rows first .. first+n-1 of a shard, states row by row. layer: room for n d values. */
 static geodec_status read_rows(const geodec_safetensors *s, const geodec_model_config *c,
-                               const geodec_export_options *o, const column *columns, int n_columns, int64_t first,
-                               int32_t n, void *layer, geodec__rows *r, geodec_err *err)
+                               const geodec_export_options *o, int64_t first, int32_t n, void *layer, geodec__rows *r,
+                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const size_t size = o->half ? sizeof(uint16_t) : sizeof(float), d = (size_t)c->d_model * size;
     char *state = o->half ? (char *)r->half : (char *)r->state;
     r->n = n;
-    for (int i = 0; i < n_columns; i++) {
-        const int64_t width = columns[i].width ? columns[i].width : 1;
-        GEODEC_TRY(geodec_safetensors_read(s, i, first * width, n * width, column_data(r, &columns[i]), err));
+    for (int i = 0; i < r->n_columns; i++) {
+        const int64_t width = r->column[i].width ? r->column[i].width : 1;
+        void *data = geodec__export_column_data(r, &r->column[i]);
+        GEODEC_TRY(geodec_safetensors_read(s, i, first * width, n * width, data, err));
     }
     for (int32_t l = 0; l < o->n_layers; l++) {
-        GEODEC_TRY(geodec_safetensors_read(s, n_columns + l, first * c->d_model, (int64_t)n * c->d_model, layer, err));
+        GEODEC_TRY(
+            geodec_safetensors_read(s, r->n_columns + l, first * c->d_model, (int64_t)n * c->d_model, layer, err));
         for (int32_t i = 0; i < n; i++)
             memcpy(state + ((size_t)i * (size_t)o->n_layers + (size_t)l) * d, (const char *)layer + (size_t)i * d, d);
     }
@@ -435,10 +391,10 @@ static geodec_status append_shard(const geodec_safetensors *s, const geodec_mode
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    column columns[COLUMNS_MAX];
     int32_t *sequence = NULL;
-    const int n_columns = columns_of(c, o, columns), at = 2; /* index of `sequence` */
-    if (geodec_safetensors_count(s) != n_columns + o->n_layers) GEODEC_THROW(GEODEC_FORMAT, "a shard of another kind");
+    const int at = 2; /* index of `sequence` */
+    if (geodec_safetensors_count(s) != r->n_columns + o->n_layers)
+        GEODEC_THROW(GEODEC_FORMAT, "a shard of another kind");
     const int64_t rows = geodec_safetensors_at(s, at)->shape[0];
     GEODEC_NEW(sequence, rows);
     GEODEC_TRY(geodec_safetensors_read(s, at, 0, rows, sequence, err));
@@ -446,7 +402,7 @@ static geodec_status append_shard(const geodec_safetensors *s, const geodec_mode
         for (next = first + 1; next < rows && sequence[next] == sequence[first];) next++;
         if (next - first > r->capacity)
             GEODEC_THROW(GEODEC_FORMAT, "sequence %d is longer than the window", sequence[first]);
-        GEODEC_TRY(read_rows(s, c, o, columns, n_columns, first, (int32_t)(next - first), layer, r, err));
+        GEODEC_TRY(read_rows(s, c, o, first, (int32_t)(next - first), layer, r, err));
         GEODEC_TRY(geodec__export_artifact_rows(out, o, r, err));
     }
 done:
@@ -481,8 +437,7 @@ geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_
     }
 done:
     geodec_safetensors_close(s);
-    geodec_mem_free(path);
-    geodec_mem_free(layer);
+    GEODEC_FREE(path, layer);
     geodec__export_rows_clear(&r);
     geodec__export_folder_close(&f);
     return st;

@@ -3,51 +3,42 @@
 
 #include <string.h>
 
-/* ---- text ------------------------------------------------------------------------------------------------------- */
-
-struct geodec_export_text_source {
+typedef struct reader {
+    /* a text */
     const geodec_documents *documents;
     const geodec_tokenizer *t;
     int64_t next;
-    int32_t *token;
+    /* token ids */
+    char *name;
+    const char *text;
+    size_t n, at;
+    int64_t line;
+    int32_t n_vocab;
+    int32_t *token; /* the current sequence */
     int64_t capacity;
-};
+} reader;
 
-geodec_status geodec_export_text_source_create(const geodec_documents *d, const geodec_tokenizer *t,
-                                               geodec_export_text_source **out, geodec_err *err)
+/* Room for `room` tokens, whose old ones are not kept. */
+static geodec_status reserve(reader *s, int64_t room, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_export_text_source *s = NULL;
-    GEODEC_NEW(s, 1);
-    s->documents = d;
-    s->t = t;
-    *out = s;
+    if (room <= s->capacity) goto done;
+    geodec_mem_free(s->token);
+    s->capacity = 0;
+    GEODEC_NEW(s->token, room);
+    s->capacity = room;
 done:
     return st;
-}
-
-void geodec_export_text_source_destroy(geodec_export_text_source *s)
-{
-    if (!s) return;
-    geodec_mem_free(s->token);
-    geodec_mem_free(s);
 }
 
 static geodec_status next_document(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_export_text_source *s = ctx;
+    reader *s = ctx;
     *n = -1;
     if (s->next == s->documents->n) goto done;
     const geodec_document *d = &s->documents->item[s->next++];
-    const int64_t room = d->end - d->begin + 2;
-    if (room > s->capacity) {
-        geodec_mem_free(s->token);
-        s->token = NULL;
-        s->capacity = 0;
-        GEODEC_NEW(s->token, room);
-        s->capacity = room;
-    }
+    GEODEC_TRY(reserve(s, d->end - d->begin + 2, err));
     GEODEC_TRY(geodec_tokenizer_encode(s->t, s->documents->text + d->begin, (size_t)(d->end - d->begin), true, s->token,
                                        n, err));
     *token = s->token;
@@ -55,47 +46,17 @@ done:
     return st;
 }
 
-geodec_export_source geodec_export_text_source_get(geodec_export_text_source *s)
-{
-    return (geodec_export_source){s, next_document};
-}
-
-/* ---- token ids -------------------------------------------------------------------------------------------------- */
-
-struct geodec_export_token_source {
-    char *name;
-    const char *text;
-    size_t n, at;
-    int64_t line;
-    int32_t n_vocab;
-    int32_t *token;
-    int64_t capacity;
-};
-
-geodec_status geodec_export_token_source_create(const char *name, const char *text, size_t n, int32_t n_vocab,
-                                                geodec_export_token_source **out, geodec_err *err)
+geodec_status geodec_export_source_text(const geodec_documents *d, const geodec_tokenizer *t, geodec_export_source *out,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_export_token_source *s = NULL;
+    reader *s = NULL;
     GEODEC_NEW(s, 1);
-    s->name = geodec_mem_strdup(name);
-    if (!s->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file name");
-    s->text = text;
-    s->n = n;
-    s->n_vocab = n_vocab;
-    *out = s;
-    s = NULL;
+    s->documents = d;
+    s->t = t;
+    *out = (geodec_export_source){s, next_document};
 done:
-    geodec_export_token_source_destroy(s);
     return st;
-}
-
-void geodec_export_token_source_destroy(geodec_export_token_source *s)
-{
-    if (!s) return;
-    geodec_mem_free(s->name);
-    geodec_mem_free(s->token);
-    geodec_mem_free(s);
 }
 
 /* One decimal id at *at (< end); -1 otherwise. */
@@ -115,20 +76,13 @@ static int64_t parse_id(const char *text, size_t *at, size_t end)
 static geodec_status next_line(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_export_token_source *s = ctx;
+    reader *s = ctx;
     while (s->at < s->n) {
         const char *newline = memchr(s->text + s->at, '\n', s->n - s->at);
         const size_t end = newline ? (size_t)(newline - s->text) : s->n;
-        const int64_t room = (int64_t)(end - s->at) / 2 + 1;
         int64_t count = 0;
         s->line++;
-        if (room > s->capacity) {
-            geodec_mem_free(s->token);
-            s->token = NULL;
-            s->capacity = 0;
-            GEODEC_NEW(s->token, room);
-            s->capacity = room;
-        }
+        GEODEC_TRY(reserve(s, (int64_t)(end - s->at) / 2 + 1, err));
         for (size_t at = s->at; at < end;) {
             if (s->text[at] == ' ' || s->text[at] == '\r') {
                 at++;
@@ -153,7 +107,26 @@ done:
     return st;
 }
 
-geodec_export_source geodec_export_token_source_get(geodec_export_token_source *s)
+geodec_status geodec_export_source_tokens(const char *name, const char *text, size_t n, int32_t n_vocab,
+                                          geodec_export_source *out, geodec_err *err)
 {
-    return (geodec_export_source){s, next_line};
+    geodec_status st = GEODEC_OK;
+    reader *s = NULL;
+    GEODEC_NEW(s, 1);
+    *s = (reader){.text = text, .n = n, .n_vocab = n_vocab};
+    GEODEC_TRY(geodec_mem_print(&s->name, err, "%s", name));
+    *out = (geodec_export_source){s, next_line};
+done:
+    if (st != GEODEC_OK) geodec_mem_free(s);
+    return st;
+}
+
+void geodec_export_source_close(geodec_export_source *source)
+{
+    reader *s = source->ctx;
+    if (s) {
+        GEODEC_FREE(s->name, s->token);
+    }
+    geodec_mem_free(s);
+    *source = (geodec_export_source){0};
 }

@@ -13,24 +13,14 @@
 enum { RECORD_BYTES = 1 << 20 };
 static const char name[] = "prepared.json";
 
-static geodec_status join(const char *a, const char *between, const char *b, char **out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const size_t room = strlen(a) + strlen(between) + strlen(b) + 1;
-    GEODEC_NEW(*out, (int64_t)room);
-    (void)snprintf(*out, room, "%s%s%s", a, between, b);
-done:
-    return st;
-}
-
 geodec_status geodec_record_beside(const char *model_path, char **folder, geodec_err *err)
 {
-    return join(model_path, ".", "geodec", folder, err);
+    return geodec_mem_print(folder, err, "%s.geodec", model_path);
 }
 
 geodec_status geodec_record_cached(const char *cache, const geodec_model *m, char **folder, geodec_err *err)
 {
-    return join(cache, "/", geodec_model_fingerprint(m), folder, err);
+    return geodec_mem_print(folder, err, "%s/%s", cache, geodec_model_fingerprint(m));
 }
 
 /* Bytes of the weights: models of different sizes are told apart without reading them. */
@@ -81,7 +71,7 @@ geodec_status geodec_record_write(const geodec_record_made *d, geodec_err *err)
     geodec_json_writer *w = NULL;
     const geodec_model *m = d->prepare->model;
     const geodec_prepare_store *s = d->store;
-    GEODEC_TRY(join(d->prepare->folder, "/", name, &path, err));
+    GEODEC_TRY(geodec_mem_print(&path, err, "%s/%s", d->prepare->folder, name));
     GEODEC_TRY(geodec_json_create(path, &w, err));
     geodec_json_put_str(w, "tool_version", geodec_version());
     geodec_json_put_str(w, "command_line", d->command_line);
@@ -135,8 +125,7 @@ geodec_status geodec_record_read(const char *folder, geodec_record *out, geodec_
     geodec_json *root = NULL;
     geodec_record p = {.speedup = NAN};
     const char *request = "";
-    geodec_err ignored = {0};
-    GEODEC_TRY(join(folder, "/", name, &path, err));
+    GEODEC_TRY(geodec_mem_print(&path, err, "%s/%s", folder, name));
     GEODEC_TRY(geodec_json_read(path, RECORD_BYTES, &root, err));
     GEODEC_TRY_MSG(text_of(root, "model_sha256", p.model_sha256, sizeof p.model_sha256, err), "%s", path);
     GEODEC_TRY_MSG(text_of(root, "arithmetic", p.arithmetic, sizeof p.arithmetic, err), "%s", path);
@@ -145,13 +134,10 @@ geodec_status geodec_record_read(const char *folder, geodec_record *out, geodec_
     GEODEC_TRY_MSG(geodec_json_get_i64(root, "weight_bytes", &p.weight_bytes, err), "%s", path);
     GEODEC_TRY_MSG(geodec_json_get_str(root, "request", &request, err), "%s", path);
     if (!geodec_drafting_knows(p.draft)) GEODEC_THROW(GEODEC_FORMAT, "%s: unknown drafter '%s'", path, p.draft);
-    if (geodec_json_get_f64(root, "speedup", &p.speedup, &ignored) != GEODEC_OK) p.speedup = NAN; /* null */
-    p.request = geodec_mem_strdup(request);
-    if (!p.request) GEODEC_THROW(GEODEC_NOMEM, "no memory for a command line");
+    if (geodec_json_get_f64(root, "speedup", &p.speedup, NULL) != GEODEC_OK) p.speedup = NAN; /* null */
+    GEODEC_TRY(geodec_mem_print(&p.request, err, "%s", request));
     *out = p;
-    p.request = NULL;
 done:
-    geodec_mem_free(p.request);
     geodec_json_free(root);
     geodec_mem_free(path);
     return st;
@@ -190,7 +176,8 @@ static bool cache_has(const char *cache, int64_t bytes)
     for (const struct dirent *e = readdir(d); e && !found; e = readdir(d)) {
         char *folder = NULL;
         geodec_record p = {0};
-        if (strlen(e->d_name) == GEODEC_SHA256_HEX - 1 && join(cache, "/", e->d_name, &folder, NULL) == GEODEC_OK &&
+        if (strlen(e->d_name) == GEODEC_SHA256_HEX - 1 &&
+            geodec_mem_print(&folder, NULL, "%s/%s", cache, e->d_name) == GEODEC_OK &&
             geodec_record_read(folder, &p, NULL) == GEODEC_OK)
             found = p.weight_bytes == bytes;
         geodec_record_clear(&p);

@@ -39,12 +39,6 @@ typedef struct geodec_prepare_store {
     geodec_flowmap_summary map;
 } geodec_prepare_store;
 
-/* Tokens of the given documents, counted up to GEODEC_PREPARE_TOKENS_MAX. */
-GEODEC_API geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *tokens,
-                                                    geodec_err *err) GEODEC_MUST_USE;
-/* Measures the speed of sampling and reading, in about 4 % of the given time. */
-GEODEC_API geodec_status geodec_prepare_measure(const geodec_prepare *p, geodec_prepare_speed *speed,
-                                                geodec_err *err) GEODEC_MUST_USE;
 /* Loads the plan of an earlier run of the same request, or measures and makes one. */
 GEODEC_API geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s,
                                               geodec_err *err) GEODEC_MUST_USE;

@@ -60,9 +60,8 @@ geodec_status geodec_trial_prompts(const geodec_model *m, uint64_t seed, geodec_
     if (geodec_tokenizer_bos(geodec_model_tokenizer(m)) >= 0 && length >= 2)
         GEODEC_TRY(geodec_sample_run(m, &o, take, &p, pool, NULL, err));
     *out = p;
-    p = (geodec_prompts){0};
 done:
-    geodec_prompts_free(&p);
+    if (st != GEODEC_OK) geodec_prompts_free(&p);
     return st;
 }
 
@@ -120,7 +119,7 @@ static void keep_least(double *least, bool first, double seconds)
 }
 
 /* Decodes one prompt, plainly and with every drafter. time[0]: plain. */
-static geodec_status one(rig *r, const int32_t *prompt, int64_t n, bool first, geodec_trial *t, sums *plain,
+static geodec_status one(rig *r, const int32_t *prompt, int64_t n, bool first, geodec_trial *t, int64_t *plain,
                          sums drafted[GEODEC_TRIAL_DRAFTERS], double time[GEODEC_TRIAL_DRAFTERS + 1], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -129,7 +128,7 @@ static geodec_status one(rig *r, const int32_t *prompt, int64_t n, bool first, g
     r->o.max_tokens = room < GEODEC_TRIAL_TOKENS ? room : GEODEC_TRIAL_TOKENS;
     GEODEC_TRY(geodec_decode(&r->target, prompt, n, NULL, &r->o, &want, err));
     keep_least(&time[0], first, seconds_of(&want));
-    if (first) plain->decided += want.counters.decided;
+    if (first) *plain += want.counters.decided;
     if (first) t->tokens += want.n;
     for (int i = 0; i < GEODEC_TRIAL_DRAFTERS; i++) {
         GEODEC_TRY(geodec_decode(&r->target, prompt, n, r->drafter[i], &r->o, &got, err));
@@ -150,12 +149,12 @@ done:
     return st;
 }
 
-static void sum_up(geodec_trial *t, const double time[][GEODEC_TRIAL_DRAFTERS + 1], const sums *plain,
+static void sum_up(geodec_trial *t, const double time[][GEODEC_TRIAL_DRAFTERS + 1], int64_t plain,
                    const sums drafted[GEODEC_TRIAL_DRAFTERS])
 {
     double all = 0;
     for (int64_t p = 0; p < t->prompts; p++) all += time[p][0];
-    if (all > 0) t->tok_per_s = (double)plain->decided / all;
+    if (all > 0) t->tok_per_s = (double)plain / all;
     for (int i = 0; i < GEODEC_TRIAL_DRAFTERS; i++) {
         double its = 0;
         for (int64_t p = 0; p < t->prompts; p++) {
@@ -175,7 +174,8 @@ geodec_status geodec_trial_run(const geodec_model *m, const char *dir, const geo
     geodec_status st = GEODEC_OK;
     rig r = {0};
     geodec_trial t = {.choice = "none"};
-    sums plain = {0}, drafted[GEODEC_TRIAL_DRAFTERS] = {{0}};
+    int64_t plain = 0;
+    sums drafted[GEODEC_TRIAL_DRAFTERS] = {{0}};
     double time[GEODEC_TRIAL_PROMPTS][GEODEC_TRIAL_DRAFTERS + 1] = {{0}};
     const int64_t n = prompts->n < GEODEC_TRIAL_PROMPTS ? prompts->n : GEODEC_TRIAL_PROMPTS;
     const double begun = geodec_clock_seconds();
@@ -190,7 +190,7 @@ geodec_status geodec_trial_run(const geodec_model *m, const char *dir, const geo
                        &plain, drafted, time[p], err));
         if (i < n) t.prompts++;
     }
-    sum_up(&t, (const double(*)[GEODEC_TRIAL_DRAFTERS + 1]) time, &plain, drafted);
+    sum_up(&t, (const double(*)[GEODEC_TRIAL_DRAFTERS + 1]) time, plain, drafted);
     *out = t;
 done:
     rig_close(&r);

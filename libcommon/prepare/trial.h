@@ -1,4 +1,4 @@
-/* Does drafting pay with these artifacts on this machine? A short trial of the drafters a user would choose from.
+/* A short trial of the drafters with these artifacts on this machine.
  *
  * Every prompt is decoded greedily, plainly and with each drafter in turn, with adaptive draft length, up to
  * GEODEC_TRIAL_ROUNDS times. The shortest time of each prompt counts, which has the least disturbance by the machine:

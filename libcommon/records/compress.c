@@ -21,6 +21,12 @@ static double frobenius(int64_t n, const double *a)
     return sqrt(s);
 }
 
+static void minus_identity(int64_t n, const double *phi, double *m)
+{
+    memcpy(m, phi, (size_t)(n * n) * sizeof *m);
+    for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+}
+
 /* Smallest r with |s_{r+1..n}| <= limit; s falls. */
 static int32_t rank_for(int64_t n, const double *s, double limit)
 {
@@ -98,8 +104,7 @@ geodec_status geodec_compress_factors_by_rank(int64_t n, const double *phi, floa
     const double norm = frobenius(n * n, phi);
     GEODEC_TRY(factorise(n, phi, NULL, s, NULL, scratch, err));
     by_rank(n, s, norm, naive);
-    memcpy(m, phi, (size_t)(n * n) * sizeof *m);
-    for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+    minus_identity(n, phi, m);
     GEODEC_TRY(factorise(n, m, NULL, s, NULL, scratch, err));
     by_rank(n, s, norm, cut);
 done:
@@ -128,8 +133,7 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
      * one within the tolerance of I needs no decomposition. */
     for (int64_t i = count - 1; i >= 0 && 2 * n * f.rank < nn; i--) {
         const double limit = tolerance * frobenius(nn, phi + i * nn);
-        memcpy(m, phi + i * nn, (size_t)nn * sizeof *m);
-        for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+        minus_identity(n, phi + i * nn, m);
         split[i] = frobenius(nn, m) > limit;
         if (!split[i]) continue;
         GEODEC_TRY(factorise(n, m, u + i * nn, s + i * n, vt + i * nn, scratch, err));
@@ -140,16 +144,13 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
     if (f.full) f.rank = (int32_t)n;
     for (int64_t i = 0; i < count && !f.full && f.rank > 0; i++) {
         if (split[i]) continue;
-        memcpy(m, phi + i * nn, (size_t)nn * sizeof *m);
-        for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+        minus_identity(n, phi + i * nn, m);
         GEODEC_TRY(factorise(n, m, u + i * nn, s + i * n, vt + i * nn, scratch, err));
     }
     for (int64_t i = 0; i < count; i++) {
         if (f.full) {
-            for (int64_t k = 0; k < nn; k++) {
-                const double one = k % (n + 1) == 0 ? 1 : 0;
-                packed[i * nn + k] = (float)(phi[i * nn + k] - one);
-            }
+            minus_identity(n, phi + i * nn, m);
+            for (int64_t k = 0; k < nn; k++) packed[i * nn + k] = (float)m[k];
         } else {
             float *pu = packed + i * 2 * n * f.rank, *pv = pu + n * f.rank;
             for (int64_t a = 0; a < n; a++) {
@@ -165,7 +166,7 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
         for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
         if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
         if (f.rank == n) continue; /* nothing is cut */
-        if (f.rank == 0) {         /* everything is */
+        if (f.rank == 0) {         /* everything is cut */
             f.naive = 1;
             continue;
         }
@@ -174,8 +175,7 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
     }
     *out = f;
 done:
-    geodec_mem_free(split);
-    geodec_mem_free(block);
+    GEODEC_FREE(split, block);
     return st;
 }
 

@@ -1,11 +1,13 @@
 #include "records/lookup.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "records/lookup_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { FIRST = 8, KEEP_MAX = 64, EIGHT = 8 };
 
@@ -31,18 +33,9 @@ void geodec_lookup_destroy(geodec_lookup *l)
 {
     if (!l) return;
     for (int i = 0; i < l->levels; i++) {
-        geodec_mem_free(l->level[i].lo);
-        geodec_mem_free(l->level[i].hi);
-        geodec_mem_free(l->level[i].w);
-        geodec_mem_free(l->level[i].v);
+        GEODEC_FREE(l->level[i].lo, l->level[i].hi, l->level[i].w, l->level[i].v);
     }
-    geodec_mem_free(l->centre);
-    geodec_mem_free(l->index);
-    geodec_mem_free(l->anchor);
-    geodec_mem_free(l->factor);
-    geodec_mem_free(l->norm);
-    geodec_mem_free(l->minus);
-    geodec_mem_free(l);
+    GEODEC_FREE(l->centre, l->index, l->anchor, l->factor, l->norm, l->minus, l);
 }
 
 /* ---- searches --------------------------------------------------------------------------------------------------- */
@@ -196,7 +189,7 @@ typedef struct trial {
     const double *queries;
     struct outcome {
         int64_t evaluations;
-        bool right, right_screen, inside;
+        bool right_screen, inside;
     } * outcome; /* [count] */
 } trial;
 
@@ -217,8 +210,8 @@ static geodec_status trial_task(void *ctx, int64_t i, geodec_err *err)
     if (two.index != all.index || two.distance != all.distance)
         GEODEC_THROW(GEODEC_INTERNAL, "the two-stage lookup found record %lld, exhaustive search %lld",
                      (long long)two.index, (long long)all.index);
-    t->outcome[i] = (struct outcome){two.evaluations, two.index == all.index, screen.index == all.index,
-                                     own.distance <= (double)t->r->rho[own.index]};
+    t->outcome[i] =
+        (struct outcome){two.evaluations, screen.index == all.index, own.distance <= (double)t->r->rho[own.index]};
 done:
     geodec_mem_free(g);
     return st;
@@ -235,15 +228,14 @@ geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, 
     GEODEC_NEW(t.outcome, count);
     t.l = l;
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "lookups", count, trial_task, &t, err));
-    int64_t right = 0, right_screen = 0, inside = 0, evaluations = 0;
+    int64_t right_screen = 0, inside = 0, evaluations = 0;
     for (int64_t i = 0; i < count; i++) {
-        right += t.outcome[i].right;
         right_screen += t.outcome[i].right_screen;
         inside += t.outcome[i].inside;
         evaluations += t.outcome[i].evaluations;
     }
     const double total = count > 0 ? (double)count : 1;
-    sum.recall = (double)right / total;
+    sum.recall = count > 0 ? 1 : 0; /* a miss is an error */
     sum.recall_screen = (double)right_screen / total;
     sum.inside = (double)inside / total;
     sum.evaluations = (double)evaluations / total;
@@ -266,17 +258,47 @@ void geodec_records_say(const geodec_hooks *hooks, const geodec_records *r, cons
         full += r->full[i];
         censored += r->rho_censored[i] != GEODEC_CENSORED_NONE;
     }
-    geodec_hooks_log(
-        hooks, GEODEC_LOG_INFO,
-        "%lld records: %.0f bytes each (%.0f uncompressed), every %lld nodes a waypoint, mean rank %.1f, %lld in "
-        "full; mean rho %.3g "
-        "(%lld at the end of the range)",
-        (long long)r->records, (double)geodec_records_bytes(r) * each, (double)geodec_records_bytes_plain(r) * each,
-        (long long)r->stride, rank, (long long)full, rho, (long long)censored);
-    geodec_hooks_log(
-        hooks, GEODEC_LOG_INFO,
-        "%lld lookups: recall %.3f (screen of 8: %.3f), %.1f exact distances each, %.1f %% inside rho; %.1f us "
-        "each, control included",
-        (long long)t->queries, t->recall, t->recall_screen, t->evaluations, 100 * t->inside,
-        t->queries ? 1e6 * seconds / (double)t->queries : 0);
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld records: %.0f bytes each (%.0f uncompressed), every %lld nodes a waypoint, mean rank %.1f, "
+                     "%lld in full; mean rho %.3g (%lld at the end of the range)",
+                     (long long)r->records, (double)geodec_records_bytes(r) * each,
+                     (double)geodec_records_bytes_plain(r) * each, (long long)r->stride, rank, (long long)full, rho,
+                     (long long)censored);
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
+                     "%lld lookups: recall %.3f (screen of 8: %.3f), %.1f exact distances each, %.1f %% inside rho; "
+                     "%.1f us each, control included",
+                     (long long)t->queries, t->recall, t->recall_screen, t->evaluations, 100 * t->inside,
+                     t->queries ? 1e6 * seconds / (double)t->queries : 0);
+}
+
+geodec_status geodec_lookup_choose(const geodec_metric *m, const geodec_propagators *p, int64_t most, uint64_t seed,
+                                   double **out, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = m->n;
+    uint8_t *anchor = NULL;
+    double *x = NULL;
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("record queries", 0));
+    int64_t free_points = m->points, got = 0;
+    GEODEC_NEW(anchor, m->points);
+    for (int64_t i = 0; i < p->paths.paths; i++) {
+        const int32_t a = p->paths.point[i];
+        if (a < 0 || a >= m->points)
+            GEODEC_THROW(GEODEC_FORMAT, "a path begins at point %d of %lld", (int)a, (long long)m->points);
+        free_points -= !anchor[a];
+        anchor[a] = 1;
+    }
+    const int64_t want = most < free_points ? most : free_points;
+    GEODEC_NEW(x, want * n);
+    for (int64_t i = 0, left = free_points; i < m->points && got < want; i++) {
+        if (anchor[i]) continue;
+        if ((int64_t)geodec_rng_below(&r, (uint64_t)left--) < want - got)
+            memcpy(x + got++ * n, m->point + i * n, (size_t)n * sizeof *x);
+    }
+    *out = x;
+    *count = got;
+    x = NULL;
+done:
+    GEODEC_FREE(anchor, x);
+    return st;
 }

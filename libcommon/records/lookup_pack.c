@@ -105,8 +105,7 @@ static geodec_status take_order(geodec_lookup *l, int32_t *order, geodec_err *er
     for (int64_t r = 0; r < l->records; r++) order[r] = (int32_t)r;
     split(&k, 0, l->records);
 done:
-    geodec_mem_free(k.weight);
-    geodec_mem_free(k.keys);
+    GEODEC_FREE(k.weight, k.keys);
     return st;
 }
 
@@ -167,9 +166,7 @@ static geodec_status take_metrics(geodec_lookup *l, float *w, float *v, geodec_e
         l->stiff = fmax(l->stiff, b->norm);
     }
 done:
-    geodec_mem_free(g);
-    geodec_mem_free(row);
-    geodec_mem_free(b);
+    GEODEC_FREE(g, row, b);
     return st;
 }
 
@@ -192,11 +189,9 @@ static geodec_status take_boxes(geodec_lookup *l, const float *w, const float *v
         geodec__lookup_level *at = &l->level[l->levels++];
         const int64_t size = (boxes + LANES - 1) / LANES * n * LANES;
         at->boxes = boxes;
-        GEODEC_NEW(at->lo, size);
-        GEODEC_NEW(at->hi, size);
+        GEODEC_NEW_EACH(size, at->lo, at->hi);
         if (w) {
-            GEODEC_NEW(at->w, size);
-            GEODEC_NEW(at->v, size);
+            GEODEC_NEW_EACH(size, at->w, at->v);
         }
         for (int64_t i = 0; i < size; i++) {
             at->lo[i] = INFINITY;
@@ -237,14 +232,11 @@ geodec_status geodec__lookup_pack(geodec_lookup *l, geodec_err *err)
     GEODEC_TRY(take_order(l, order, err));
     GEODEC_TRY(take_anchors(l, order, err));
     if (l->g) {
-        GEODEC_NEW(w, l->panels * LANES * n);
-        GEODEC_NEW(v, l->panels * LANES * n);
+        GEODEC_NEW_EACH(l->panels * LANES * n, w, v);
         GEODEC_TRY(take_metrics(l, w, v, err));
     }
     GEODEC_TRY(take_boxes(l, w, v, err));
 done:
-    geodec_mem_free(order);
-    geodec_mem_free(w);
-    geodec_mem_free(v);
+    GEODEC_FREE(order, w, v);
     return st;
 }

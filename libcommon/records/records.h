@@ -67,8 +67,8 @@ typedef struct geodec_records {
     /* summary of making it */
     int64_t dropped; /* paths without status ok */
     geodec_records_options options;
-    /* of the file: set by geodec_records_write */
     int64_t packed, factors; /* n (n+1) / 2, F */
+    /* of the file: set by geodec_records_write */
     geodec_lookup_trial trial;
     geodec_records_figures figures;
 } geodec_records;
@@ -91,9 +91,7 @@ GEODEC_API void geodec_records_predict(const geodec_records *r, int64_t i, const
 GEODEC_API int64_t geodec_records_bytes(const geodec_records *r);
 GEODEC_API int64_t geodec_records_bytes_plain(const geodec_records *r);
 
-/* Figures of a run of lookups over the store (lookup.h), saved with the artifact. */
-
-/* Fills a new artifact; the caller commits. */
+/* Fills a new artifact; the caller commits. trial: figures of lookups in the store (lookup.h). */
 GEODEC_API geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_trial *trial,
                                               geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 /* Everything back but `options` (tau and the tolerances are set). GEODEC_FORMAT when sizes or offsets do not fit. */

@@ -129,16 +129,15 @@ int main(int argc, char **argv)
     int64_t tokens = 0;
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i <= SETTINGS; i++) {
-            geodec_export_text_source *text = NULL;
-            check(geodec_export_text_source_create(&documents, geodec_model_tokenizer(m), &text, &err), &err);
-            geodec_export_source source = geodec_export_text_source_get(text);
+            geodec_export_source source;
+            check(geodec_export_source_text(&documents, geodec_model_tokenizer(m), &source, &err), &err);
             const timing begin = now();
             if (i == 0)
                 tokens = prefill(s, &source, geodec_tokenizer_start(geodec_model_tokenizer(m)), window, limit);
             else
                 export(m, &settings[i - 1], &source, window, limit, file);
             keep(&best[i], begin);
-            geodec_export_text_source_destroy(text);
+            geodec_export_source_close(&source);
             check(geodec_export_shards_remove(file, &err), &err);
         }
     (void)rmdir(path);

@@ -1,4 +1,5 @@
 /* geodec-coverage: the share of new points that have a cached point nearby. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/numbers.h"
 #include "chain/coverage_task.h"
@@ -89,7 +90,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     GEODEC_TRY(stage_create(&stage, &geodec_coverage_kind, err));
-    GEODEC_TRY(geodec_coverage_write(&v, stage.out, err));
+    GEODEC_TRY(geodec_artifact_save(stage.out, &v, err));
     if (activations) GEODEC_TRY(geodec_coverage_task_write(&t, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     geodec_coverage_say(&c->hooks, &v);

@@ -69,8 +69,6 @@ typedef struct input {
     geodec_file_map map; /* token ids */
     text_file file;
     size_t bytes;
-    geodec_export_text_source *text;
-    geodec_export_token_source *tokens;
     geodec_export_source source;
 } input;
 
@@ -81,15 +79,13 @@ static geodec_status open_input(const geodec_model *m, input *in, geodec_documen
     const char *path = input_path();
     if (text_path) {
         GEODEC_TRY(text_open(path, separator, t, false, &in->file, err));
-        GEODEC_TRY(geodec_export_text_source_create(&in->file.documents, t, &in->text, err));
-        in->source = geodec_export_text_source_get(in->text);
+        GEODEC_TRY(geodec_export_source_text(&in->file.documents, t, &in->source, err));
         in->bytes = in->file.map.size;
         *rule = in->file.documents.rule;
     } else {
         GEODEC_TRY(geodec_file_map_open(path, &in->map, err));
-        GEODEC_TRY(geodec_export_token_source_create(path, (const char *)in->map.data, in->map.size,
-                                                     geodec_model_configuration(m)->n_vocab, &in->tokens, err));
-        in->source = geodec_export_token_source_get(in->tokens);
+        GEODEC_TRY(geodec_export_source_tokens(path, (const char *)in->map.data, in->map.size,
+                                               geodec_model_configuration(m)->n_vocab, &in->source, err));
         in->bytes = in->map.size;
     }
 done:
@@ -98,8 +94,7 @@ done:
 
 static void close_input(input *in)
 {
-    geodec_export_text_source_destroy(in->text);
-    geodec_export_token_source_destroy(in->tokens);
+    geodec_export_source_close(&in->source);
     text_close(&in->file);
     geodec_file_map_close(&in->map);
 }
@@ -158,7 +153,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_model *m = NULL;
     cli_stage stage = {0};
     char *index = NULL;
-    input in = {.text = NULL};
+    input in = {.bytes = 0};
     geodec_export_summary s = {0};
     int32_t list[GEODEC_LAYERS_MAX];
     const bool shards = strcmp(format, "safetensors") == 0;

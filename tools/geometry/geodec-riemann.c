@@ -1,4 +1,5 @@
 /* geodec-riemann: curvature of the smooth field. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "chain/riemann.h"
 #include "cli/shard.h"
@@ -75,7 +76,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                      (long long)in.metric.points, pairs, check, r.sphere_error);
     if (!ref && (pairs > check || w->bianchi > check))
         GEODEC_THROW(GEODEC_CHECK, "symmetries of the tensor are broken: pairs %.1e, Bianchi %.1e", pairs, w->bianchi);
-    STAGE_WRITE(&stage, &geodec_riemann_kind, geodec_riemann_write(&r, stage.out, err));
+    STAGE_WRITE(&stage, &geodec_riemann_kind, geodec_artifact_save(stage.out, &r, err));
     cli_say(c,
             "%lld points: median |scalar curvature| %.3g at samples, %.3g at midpoints, %.3g on paths; symmetries "
             "within %.0e, Bianchi %.0e; controls: sphere %.0e, differences %.0e",

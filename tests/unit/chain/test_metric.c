@@ -235,11 +235,11 @@ Test(geometry, metric_is_the_same_with_three_threads_and_survives_the_file)
     test_ok(geodec_metric_read(file, &c, &err), &err);
     cr_assert_arr_eq(a.log_g, c.log_g, sizeof(double) * M * N * (N + 1) / 2);
     cr_assert(c.points == M && c.n == N && c.k == 16 && c.sigma == a.sigma && c.median_nn == a.median_nn);
-    geodec_artifact_close(file);
 
     geodec_rbf *f = NULL, *f2 = NULL;
     double g[N * N], g2[N * N];
-    test_ok(geodec_metric_open_field(path, &f, NULL, &err), &err);
+    test_ok(geodec_metric_field_from(file, &c, geodec_metric_field_limit(), &f, &err), &err);
+    geodec_artifact_close(file);
     test_ok(geodec_metric_field(&a, &f2, &err), &err);
     test_ok(geodec_rbf_eval(f, 1, x, g, NULL, NULL, NULL, NULL, &err), &err);
     test_ok(geodec_rbf_eval(f2, 1, x, g2, NULL, NULL, NULL, NULL, &err), &err);

@@ -1,5 +1,6 @@
 /* The stages on a small cloud, as the tools run them: metric -> geodesics -> curvature, propagators -> validity,
  * through the artifacts. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/geodesics.h"
@@ -178,7 +179,7 @@ Test(stages, curvature_with_its_controls)
     cr_assert(c.median_abs_scalar[0] > 0 && c.median_abs_scalar[1] > 0 && c.median_abs_scalar[2] > 0);
     geodec_artifact *a;
     test_ok(geodec_artifact_create(&geodec_riemann_kind, test_tmp("riemann.h5"), &provenance, &a, &err), &err);
-    test_ok(geodec_riemann_write(&c, a, &err), &err);
+    test_ok(geodec_artifact_save(a, &c, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
     test_ok(geodec_artifact_open(&geodec_riemann_kind, test_tmp("riemann.h5"), &a, &err), &err);
     double *riem;

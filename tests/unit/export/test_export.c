@@ -23,21 +23,20 @@ static geodec_status make(const geodec_model *m, const char *tokens, const char 
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *pool = NULL;
-    geodec_export_token_source *s = NULL;
+    geodec_export_source source = {0};
     geodec_artifact *a = NULL;
     const geodec_provenance p = {
         .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
     GEODEC_TRY(geodec_pool_create(threads, &pool, err));
-    GEODEC_TRY(geodec_export_token_source_create("tokens", tokens, strlen(tokens),
-                                                 geodec_model_configuration(m)->n_vocab, &s, err));
-    const geodec_export_source source = geodec_export_token_source_get(s);
+    GEODEC_TRY(geodec_export_source_tokens("tokens", tokens, strlen(tokens), geodec_model_configuration(m)->n_vocab,
+                                           &source, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, err));
     GEODEC_TRY(geodec_export_run(m, &o, &source, a, sum, pool, NULL, err));
     st = geodec_artifact_commit(a, err);
     a = NULL;
 done:
     geodec_artifact_close(a);
-    geodec_export_token_source_destroy(s);
+    geodec_export_source_close(&source);
     geodec_pool_destroy(pool);
     return st;
 }

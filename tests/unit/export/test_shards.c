@@ -43,15 +43,14 @@ static geodec_status shards(const geodec_model *m, const geodec_export_options *
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *pool = NULL;
-    geodec_export_token_source *s = NULL;
+    geodec_export_source source = {0};
     const geodec_export_sharding g = {folder, tokens, &provenance, replace, unfinished};
     if (threads > 1) GEODEC_TRY(geodec_pool_create(threads, &pool, err));
-    GEODEC_TRY(geodec_export_token_source_create("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab,
-                                                 &s, err));
-    const geodec_export_source source = geodec_export_token_source_get(s);
+    GEODEC_TRY(geodec_export_source_tokens("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab,
+                                           &source, err));
     GEODEC_TRY(geodec_export_shards(m, o, &source, &g, sum, pool, hooks, err));
 done:
-    geodec_export_token_source_destroy(s);
+    geodec_export_source_close(&source);
     geodec_pool_destroy(pool);
     return st;
 }
@@ -59,16 +58,15 @@ done:
 static void artifact(const geodec_model *m, const geodec_export_options *o, const char *path)
 {
     geodec_err err = {0};
-    geodec_export_token_source *s = NULL;
+    geodec_export_source source = {0};
     geodec_artifact *a = NULL;
-    test_ok(geodec_export_token_source_create("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab, &s,
-                                              &err),
+    test_ok(geodec_export_source_tokens("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab, &source,
+                                        &err),
             &err);
-    const geodec_export_source source = geodec_export_token_source_get(s);
     test_ok(geodec_artifact_create(&geodec_activations_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_export_run(m, o, &source, a, NULL, NULL, NULL, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    geodec_export_token_source_destroy(s);
+    geodec_export_source_close(&source);
 }
 
 /* ---- a reader that shares nothing with the library's ------------------------------------------------------------ */
