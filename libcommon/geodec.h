@@ -9,7 +9,6 @@
 #include "artifact/merge.h"
 #include "artifact/schema.h"
 #include "artifact/select.h"
-#include "artifact/select_report.h"
 #include "artifact/sweep.h"
 #include "base/choose.h"
 #include "base/clock.h"

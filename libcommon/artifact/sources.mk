@@ -9,9 +9,7 @@ artifact_SRCS := \
   read.c \
   schema.c \
   select.c \
-  select_eval.c \
-  select_parse.c \
-  select_report.c \
+  select_function.c \
   select_source.c \
   sweep.c \
   write.c

@@ -5,5 +5,4 @@ artifact_TESTS := \
   test_binding_rows.c \
   test_compare.c \
   test_select.c \
-  test_select_report.c \
   test_sweep.c
