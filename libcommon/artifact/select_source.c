@@ -173,7 +173,6 @@ static int vtab_connect(sqlite3 *db, void *table, int argc, const char *const *a
     const char *between = "";
     (void)argc;
     (void)argv;
-    (void)message;
     sqlite3_str_appendall(sql, "CREATE TABLE t(");
     for (int d = 0; !t->by_first_axis && d < t->n_over; d++, between = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->over[d]);
@@ -186,6 +185,7 @@ static int vtab_connect(sqlite3 *db, void *table, int argc, const char *const *a
     int rc = text && v ? sqlite3_declare_vtab(db, text) : SQLITE_NOMEM;
     sqlite3_free(text);
     if (rc != SQLITE_OK) {
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         sqlite3_free(v);
         return rc;
     }
@@ -361,16 +361,17 @@ geodec_status geodec__select_open(geodec__select *s, const geodec_select *o, con
     geodec__select_table *t = &s->table[s->n_tables++];
     char *sql = NULL;
     t->query = s;
-    t->by_first_axis = !o->over;
     (void)snprintf(t->name, sizeof t->name, "%s", name);
     if (is_text(path)) {
         GEODEC_TRY(geodec_table_read(path, &t->text, err));
         if (t->text.columns > COLUMNS_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: more than %d columns", path, COLUMNS_MAX);
         if (o->over && s->n_tables == 1) GEODEC_THROW(GEODEC_INVAL, "%s: a text table has no dimensions", path);
+        t->by_first_axis = true;
         t->n_over = 1;
         t->extent[0] = t->text.rows;
     } else {
         GEODEC_TRY(geodec_artifact_open_any(o->kinds, o->n_kinds, path, &t->artifact, err));
+        t->by_first_axis = !o->over;
         if (o->over) GEODEC_TRY_MSG(cut_over(t, o->over, err), "%s", path);
         GEODEC_TRY(name_fields(t, err));
     }

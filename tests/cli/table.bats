@@ -151,8 +151,7 @@ rows() { "$table" --no-header "$1" "$2" | tr '\n' ' '; }
         <("$table" --no-header --over R,M "$good" R M top_logit | sort -k 2,2n -k 1,1n)
     [ "$("$table" --over M "$good" 'SELECT at(top_index, -1) AS x FROM t' | head -n 1)" = x ]
     cmp <("$table" --no-header "$good" 'SELECT exact32(at(top_logit, 2)) FROM t') <("$table" --no-header "$good" top_logit | cut -f 3)
-    cmp <("$table" --rows 3:5 "$good" 'SELECT at(state, -1) AS state_last FROM t' | tail -n +2) \
-        <("$table" --rows 3:5 "$good" state | tail -n +2 | awk -F'\t' '{for (i = NF / 2 + 1; i <= NF; i++) printf "%s%s", $i, i < NF ? "\t" : "\n"}')
+    cmp <("$table" --no-header --rows 3:5 "$good" 'SELECT at(state, -1) FROM t') <("$table" --no-header --rows 3:5 "$good" state)
     [ "$("$table" --no-header --over none "$good" 'SELECT at(token, 3), :R FROM t')" = "$("$table" --no-header "$good" token | sed -n 4p)"$'\t600' ]
     refused 2 "no index 4 along an axis of 4" "$good" 'SELECT at(top_logit, 4) FROM t'
     refused 2 "fewer axes" --over R "$good" 'SELECT at(token, 0) FROM t'
