@@ -123,7 +123,6 @@
 #include "io/file.h"
 #include "io/foreign.h"
 #include "io/format.h"
-#include "io/frame.h"
 #include "io/h5.h"
 #include "io/json.h"
 #include "io/safetensors.h"

@@ -5,7 +5,6 @@ io_SRCS := \
   foreign_npy.c \
   foreign_text.c \
   format.c \
-  frame.c \
   h5.c \
   h5_storage.c \
   json_read.c \
