@@ -290,3 +290,23 @@ bool geodec_artifact_has_attr(const geodec_artifact *a, const char *attr)
         if (strcmp(a->kind->attrs[i].name, attr) == 0) return a->attr[i].present;
     return false;
 }
+
+geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr, char room[GEODEC_FORMAT_ROOM],
+                                        const char **text, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int i = 0;
+    while (i < a->kind->n_attrs && strcmp(a->kind->attrs[i].name, attr) != 0) i++;
+    if (i == a->kind->n_attrs) {
+        if (geodec_artifact_get_str(a, attr, text, NULL) == GEODEC_OK) goto done;
+        GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute '%s'", a->kind->name, attr);
+    }
+    const struct geodec__attr_state *s = &a->attr[i];
+    const geodec_attr_type type = a->kind->attrs[i].type;
+    if (!s->present) GEODEC_THROW(GEODEC_NOTFOUND, "there is no attribute '%s' in this file", attr);
+    *text = type == GEODEC_ATTR_STR   ? s->text
+            : type == GEODEC_ATTR_I64 ? geodec_format_element(GEODEC_I64, &s->i64, 0, room)
+                                      : geodec_format_f64(s->f64, room);
+done:
+    return st;
+}

@@ -2,7 +2,6 @@
 
 #include "artifact/select_internal.h"
 #include "base/mem.h"
-#include "io/tsv.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -76,6 +75,14 @@ static geodec_status end_line(const output *w, geodec_err *err)
     geodec_status st = GEODEC_OK;
     (void)fputs(w->o->markdown ? "|\n" : "\n", w->out);
     if (ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
+done:
+    return st;
+}
+
+static geodec_status finish(const output *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (fflush(w->out) != 0 || ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
 done:
     return st;
 }
@@ -317,27 +324,19 @@ static geodec_status bind_attribute(sqlite3_stmt *query, int i, const geodec__se
                                     geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_attr *attr = NULL;
+    const geodec_artifact *a = t->artifact;
+    char room[GEODEC_FORMAT_ROOM];
     const char *text;
-    int64_t k;
-    double x;
-    if (!t->artifact) GEODEC_THROW(GEODEC_INVAL, "a text table has no attribute '%s'", name);
-    const geodec_kind *kind = geodec_artifact_kind(t->artifact);
-    for (int j = 0; j < kind->n_attrs; j++)
-        if (strcmp(kind->attrs[j].name, name) == 0) attr = &kind->attrs[j];
-    if (!attr) GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute '%s'", kind->name, name);
-    if (!geodec_artifact_has_attr(t->artifact, name))
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no attribute '%s'", geodec_artifact_path(t->artifact), name);
-    if (attr->type == GEODEC_ATTR_I64) {
-        GEODEC_TRY(geodec_artifact_get_i64(t->artifact, name, &k, err));
-        (void)sqlite3_bind_int64(query, i, k);
-    } else if (attr->type == GEODEC_ATTR_F64) {
-        GEODEC_TRY(geodec_artifact_get_f64(t->artifact, name, &x, err));
-        (void)sqlite3_bind_double(query, i, x);
-    } else {
-        GEODEC_TRY(geodec_artifact_get_str(t->artifact, name, &text, err));
+    int k = 0;
+    if (!a) GEODEC_THROW(GEODEC_INVAL, "a text table has no attribute '%s'", name);
+    GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
+    while (k < a->kind->n_attrs && strcmp(a->kind->attrs[k].name, name) != 0) k++;
+    if (k == a->kind->n_attrs || a->kind->attrs[k].type == GEODEC_ATTR_STR)
         (void)sqlite3_bind_text(query, i, text, -1, SQLITE_STATIC);
-    }
+    else if (a->kind->attrs[k].type == GEODEC_ATTR_I64)
+        (void)sqlite3_bind_int64(query, i, a->attr[k].i64);
+    else
+        (void)sqlite3_bind_double(query, i, a->attr[k].f64);
 done:
     return st;
 }
@@ -448,70 +447,31 @@ static geodec_status print_rows(geodec__select *s, output *w, geodec_err *err)
     }
     while (w->words && *w->words) next_word(w);
     if (w->begun && w->gap >= 0) (void)fputc('\n', w->out);
-    if (fflush(w->out) != 0 || ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
+    GEODEC_TRY(finish(w, err));
 done:
     return st;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-static geodec_status put_attr(const geodec_artifact *a, const geodec_attr *which, geodec_tsv *t, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const char *s;
-    int64_t k;
-    double d;
-    switch (which->type) {
-    case GEODEC_ATTR_I64:
-        GEODEC_TRY(geodec_artifact_get_i64(a, which->name, &k, err));
-        geodec_tsv_i64(t, k);
-        break;
-    case GEODEC_ATTR_F64:
-        GEODEC_TRY(geodec_artifact_get_f64(a, which->name, &d, err));
-        geodec_tsv_f64(t, d);
-        break;
-    case GEODEC_ATTR_STR:
-        GEODEC_TRY(geodec_artifact_get_str(a, which->name, &s, err));
-        geodec_tsv_str(t, s);
-        break;
-    }
-    GEODEC_TRY(geodec_tsv_end_row(t, err));
-done:
-    return st;
-}
-
 /* All attributes of the kind, or the value of one, which may also be a common one. */
-static geodec_status print_attrs(const geodec_select *o, const geodec_artifact *a, FILE *out, geodec_err *err)
+static geodec_status print_attrs(const output *w, const geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_tsv *t = NULL;
     const geodec_kind *kind = geodec_artifact_kind(a);
+    char room[GEODEC_FORMAT_ROOM];
     const char *text;
-    bool found = o->attr && geodec_artifact_get_str(a, o->attr, &text, NULL) == GEODEC_OK;
-    GEODEC_TRY(geodec_tsv_on(out, &t, err));
-    if (o->attr || o->bare)
-        GEODEC_TRY(geodec_tsv_width(t, o->attr ? 1 : 2, err));
-    else
-        GEODEC_TRY(geodec_tsv_names(t, "attribute value", err));
-    if (found) {
-        geodec_tsv_str(t, text);
-        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    if (!w->o->attr && !w->o->bare) (void)fputs("attribute\tvalue\n", w->out);
+    for (int i = 0; i < (w->o->attr ? 1 : kind->n_attrs); i++) {
+        const char *name = w->o->attr ? w->o->attr : kind->attrs[i].name;
+        if (!w->o->attr && !geodec_artifact_has_attr(a, name)) continue;
+        GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
+        if (!w->o->attr) put_text(w, 0, name);
+        put_text(w, w->o->attr ? 0 : 1, text);
+        GEODEC_TRY(end_line(w, err));
     }
-    for (int i = 0; i < kind->n_attrs && !found; i++) {
-        const char *name = kind->attrs[i].name;
-        if (o->attr && strcmp(o->attr, name) != 0) continue;
-        found = o->attr;
-        if (!geodec_artifact_has_attr(a, name)) {
-            if (o->attr) GEODEC_THROW(GEODEC_NOTFOUND, "there is no attribute '%s' in this file", o->attr);
-            continue;
-        }
-        if (!o->attr) geodec_tsv_str(t, name);
-        GEODEC_TRY(put_attr(a, &kind->attrs[i], t, err));
-    }
-    if (o->attr && !found) GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute '%s'", kind->name, o->attr);
-    GEODEC_TRY(geodec_tsv_finish(&t, err));
+    GEODEC_TRY(finish(w, err));
 done:
-    geodec_tsv_abandon(t);
     return st;
 }
 
@@ -545,7 +505,7 @@ geodec_status geodec_select_print(const geodec_select *o, const char *path, int 
     if (o->also) GEODEC_TRY(open_also(&s, o, err));
     if (o->attrs || o->attr) {
         if (!s.table[0].artifact) GEODEC_THROW(GEODEC_INVAL, "%s: a text table has no attributes", path);
-        GEODEC_TRY_MSG(print_attrs(o, s.table[0].artifact, out, err), "%s", path);
+        GEODEC_TRY_MSG(print_attrs(&w, s.table[0].artifact, err), "%s", path);
         goto done;
     }
     GEODEC_TRY_MSG(prepare(&s, &w, n, what, err), "%s", path);
