@@ -47,11 +47,12 @@ static const char *format_computed(double x, int digits, char buf[GEODEC_FORMAT_
 static const char *cell_text(const output *w, int k, char buf[GEODEC_FORMAT_ROOM])
 {
     const column *c = &w->column[k];
-    const double x = sqlite3_column_double(w->query, k);
+    double x;
     switch (sqlite3_column_type(w->query, k)) {
     case SQLITE_NULL:
         return "nan";
     case SQLITE_FLOAT:
+        x = sqlite3_column_double(w->query, k);
         return !c->field                      ? format_computed(x, (int)w->o->digits, buf)
                : c->field->type == GEODEC_F64 ? geodec_format_f64(x, buf)
                                               : geodec_format_f32((float)x, buf);
@@ -236,10 +237,13 @@ done:
 
 /* ---- the query -------------------------------------------------------------------------------------------------- */
 
-/* Lets a query read the tables and call functions, nothing else; notes the fields that are read. */
+/* Lets a query read the tables and call functions whose result depends on their arguments alone, nothing else; notes
+ * the fields that are read. */
 static int authorize(void *query, int action, const char *a, const char *b, const char *database, const char *trigger)
 {
-    static const char *const refused[] = {"random", "randomblob", "load_extension"};
+    static const char *const refused[] = {"random",       "randomblob",        "load_extension", "current_date",
+                                          "current_time", "current_timestamp", "date",           "time",
+                                          "datetime",     "julianday",         "unixepoch",      "strftime"};
     geodec__select *s = query;
     (void)database;
     (void)trigger;
@@ -295,8 +299,9 @@ done:
 
 static bool is_query(const char *text)
 {
-    return strncasecmp(text, "SELECT ", 7) == 0 || strncasecmp(text, "SELECT\n", 7) == 0 ||
-           strncasecmp(text, "WITH ", 5) == 0;
+    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return (n == 6 && strncasecmp(text, "SELECT", n) == 0 && text[n]) ||
+           (n == 4 && strncasecmp(text, "WITH", n) == 0 && text[n]);
 }
 
 /* The query of a list of columns. */

@@ -45,6 +45,7 @@ typedef struct geodec__select_table {
     geodec__select_field *field;
     int n_fields;
     int64_t from, to; /* row numbers */
+    int64_t end;      /* of the indices of the first dimension */
 } geodec__select_table;
 
 typedef struct geodec__select {

@@ -79,9 +79,9 @@ geodec_status geodec__select_bind(geodec__select_table *t, const char *rows, geo
         if (geodec_mem_mul(inner, t->extent[d], &inner) != 0) inner = INT64_MAX;
     const int64_t n = t->n_over ? t->extent[0] : 1;
     if (geodec_mem_mul(n, inner, &all) != 0) GEODEC_THROW(GEODEC_LIMIT, "too many rows");
-    GEODEC_TRY(parse_rows(rows, n, &t->from, &t->to, err));
+    GEODEC_TRY(parse_rows(rows, n, &t->from, &t->end, err));
     t->from *= inner;
-    t->to *= inner;
+    t->to = t->end * inner;
 done:
     return st;
 }
@@ -98,12 +98,14 @@ static geodec_status load(geodec__select_table *t, geodec__select_field *f, int6
     }
     if (f->data && row >= f->first && row < f->first + f->loaded) goto done;
     const int64_t bytes = f->stride[0] * (int64_t)geodec_type_size(f->field->type);
-    const int64_t step = bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1, left = f->shape[0] - row;
-    if (!f->data) GEODEC_NEW(f->data, (step < f->shape[0] ? step : f->shape[0]) * bytes);
+    const int64_t step = bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1;
+    const int64_t take = step < t->end - row ? step : t->end - row;
+    GEODEC_TRY(geodec_hooks_progress(t->query->hooks, "rows", row, f->shape[0], err));
+    if (!f->data) GEODEC_NEW(f->data, (step < t->end ? step : t->end) * bytes);
     f->loaded = 0;
-    GEODEC_TRY(geodec_artifact_read_rows(t->artifact, f->field->path, row, step < left ? step : left, f->data, err));
+    GEODEC_TRY(geodec_artifact_read_rows(t->artifact, f->field->path, row, take, f->data, err));
     f->first = row;
-    f->loaded = step < left ? step : left;
+    f->loaded = take;
 done:
     return st;
 }
