@@ -332,11 +332,10 @@ static geodec_status bind_attribute(sqlite3_stmt *query, int i, const geodec__se
     const geodec_artifact *a = t->artifact;
     char room[GEODEC_FORMAT_ROOM];
     const char *text;
-    int k = 0;
     if (!a) GEODEC_THROW(GEODEC_INVAL, "a text table has no attribute '%s'", name);
     GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
-    while (k < a->kind->n_attrs && strcmp(a->kind->attrs[k].name, name) != 0) k++;
-    if (k == a->kind->n_attrs || a->kind->attrs[k].type == GEODEC_ATTR_STR)
+    const int k = geodec__kind_attr_find(a->kind, name);
+    if (k < 0 || a->kind->attrs[k].type == GEODEC_ATTR_STR)
         (void)sqlite3_bind_text(query, i, text, -1, SQLITE_STATIC);
     else if (a->kind->attrs[k].type == GEODEC_ATTR_I64)
         (void)sqlite3_bind_int64(query, i, a->attr[k].i64);
