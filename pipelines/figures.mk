@@ -14,7 +14,8 @@ FIGURES := $(if $(EMBEDDED),training) spectrum twonn geodesics validity coverage
 $(F)/training.tsv: data/model/losscurve.h5 $(BIN)/geodec-table FORCE
 	@$(table) $< tokens held_out_bits_per_byte train_loss learning_rate grad_norm > $(out)
 $(F)/spectrum.tsv: $(R)/cloud.h5 FORCE
-	@$(table) $< 'component=index(E) + 1' 'cumulative=fixed(running(eigenvalues) / total(eigenvalues), 8)' > $(out)
+	@$(table) $< "SELECT rowid + 1 AS component, fixed(total(eigenvalues) OVER (ORDER BY rowid) / total(eigenvalues) OVER (), 8) AS cumulative \
+	  FROM t" > $(out)
 $(F)/ladder.tsv: $(R)/cloud.h5 FORCE
 	@$(table) $< ladder/points ladder/components control/components > $(out)
 $(F)/twonn.tsv: $(R)/cloud.h5 FORCE
@@ -22,11 +23,11 @@ $(F)/twonn.tsv: $(R)/cloud.h5 FORCE
 	  > $(out)
 
 $(F)/cloud.tsv: $(R)/metric.h5 FORCE
-	@$(table) $< 'points[0]' 'points[1]' > $(out)
+	@$(table) $< 'SELECT at(points, 0) AS points_0, at(points, 1) AS points_1 FROM t' > $(out)
 $(F)/curvature.tsv: $(R)/riemann.h5 FORCE
-	@$(table) --where 'place < 2' $< 'x[0]' 'x[1]' scalar > $(out)
+	@$(table) $< 'SELECT at(x, 0) AS x_0, at(x, 1) AS x_1, scalar FROM t WHERE place < 2' > $(out)
 $(F)/paths.tsv: $(R)/geodesics.h5 FORCE
-	@$(table) --no-header --over P,S --gap P $< 'x[0]' 'x[1]' > $(out)
+	@$(table) --no-header --over P,S --gap P $< 'SELECT P, at(x, 0), at(x, 1) FROM t' > $(out)
 
 # One small table for each drafter: acceptance by position of the longest draft, and speed by draft length. bench.tsv marks that they
 # are there.
@@ -34,10 +35,12 @@ DRAFTER_WORDS = $$(echo $(call attr,$(R)/benchdecode.h5,drafters) | tr ',' ' ')
 $(F)/acceptance.svg $(F)/acceptance.png $(F)/speedup.svg $(F)/speedup.png: private reads := $(R)/benchdecode.h5
 $(F)/bench.tsv: $(R)/benchdecode.h5 FORCE
 	@for d in $(DRAFTER_WORDS); do \
-	  $(table) --over C,G --where "@drafters[drafter] == \"$$d\" && !sampled && every_position && gamma == size(G) && (acceptance != 0 || \
-	    acceptance_high != 0)" $< 'position=index(G) + 1' acceptance low=acceptance_low high=acceptance_high > $(new)/acceptance-$$d.tsv; \
-	  $(table) --where "drafter == \"$$d\" && mode == \"greedy\" && setting == \"loop\" && gamma != \"auto\"" $(R)/benchdecode.tsv gamma \
-	    measured=speedup low=speedup_low high=speedup_high predicted textbook=predicted_textbook > $(new)/speedup-$$d.tsv; \
+	  $(table) --over C,G $< "SELECT G + 1 AS position, acceptance, acceptance_low AS low, acceptance_high AS high FROM t \
+	    WHERE word(@drafters, drafter) = '$$d' AND NOT sampled AND every_position AND gamma = :G AND \
+	    (acceptance IS NOT 0 OR acceptance_high IS NOT 0)" > $(new)/acceptance-$$d.tsv; \
+	  $(table) $(R)/benchdecode.tsv "SELECT gamma, speedup AS measured, speedup_low AS low, speedup_high AS high, predicted, \
+	    predicted_textbook AS textbook FROM t WHERE drafter = '$$d' AND mode = 'greedy' AND setting = 'loop' AND gamma <> 'auto'" \
+	    > $(new)/speedup-$$d.tsv; \
 	done; cp $(R)/benchdecode.tsv $(out)
 
 # ---- figures -------------------------------------------------------------------------------------------------------
@@ -63,7 +66,7 @@ $(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/ladder.tsv,spectrum='$(F)/s
 $(eval $(call figure,twonn,$(F)/twonn.tsv,ladder='$(F)/twonn.tsv'))
 
 # Ninety-five percent of the curvatures lie inside the colour scale.
-CURVATURE_LIMIT = $$($(table) --no-header $(F)/curvature.tsv 'limit=quantile(abs(scalar), 0.95)')
+CURVATURE_LIMIT = $$($(table) --no-header $(F)/curvature.tsv 'SELECT quantile(abs(number(scalar)), 0.95) FROM t')
 $(eval $(call figure,geodesics,$(F)/cloud.tsv $(F)/curvature.tsv $(F)/paths.tsv,cloud='$(F)/cloud.tsv'; curvature='$(F)/curvature.tsv'; paths='$(F)/paths.tsv'; limit=$$(CURVATURE_LIMIT)))
 
 $(eval $(call figure,acceptance,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
@@ -91,7 +94,8 @@ $(REPORT)/index.html: private needs := any
 $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_FILE) pipelines/report/make-report pipelines/report/style.css \
   $(CAPTIONS) FORCE
 	@{ printf 'figure\ttitle\ttext\n'; cat $(CAPTIONS); } > $(w).captions; printf '%s\n' figure $(FIGURES) > $(w).list; \
-	  $(table) --no-header --join $(w).captions --by figure $(w).list figure > $(w).figures; \
+	  $(table) --no-header --at-least $(words $(FIGURES)) --also c=$(w).captions $(w).list \
+	    'SELECT * FROM t JOIN c USING (figure) ORDER BY t.rowid' > $(w).figures; \
 	  { cat $(NAMES_FILE); if [ -e $(R)/activations.h5 ]; then printf '%s\t%s\n' 'BLAS kernels' "$(call attr,$(R)/activations.h5,blas_core)" \
 	      'model fingerprint' $(call attr,$(R)/activations.h5,model_fingerprint); fi; \
 	    printf 'settings\t%s\n' "$(SETTINGS)"; printf 'version\tgeodec %s\n' "$(VERSION)"; } > $(w).inputs; \

@@ -124,7 +124,7 @@ $(PLAN): private needs := fatal
 $(PLAN): $(BIN)/geodec-plan $(MODEL_FILE) $(TEXT_FILE) FORCE
 	@$(call tool,plan) --model $(MODEL_FILE) --text $(TEXT_FILE) --separator $(SEPARATOR) --tokens $(TOKENS) --points $(POINTS) \
 	  --store-texts $(STORE_TEXTS) --store-length $(STORE_LENGTH) --prompts $(PROMPTS) --prompt-length $(PROMPT_LENGTH) \
-	  --new-tokens $(NEW_TOKENS) -o $(out); $(BIN)/geodec-table --no-header $(out) 'size=concat(name, "=", value)' > $(new)/sizes.txt
+	  --new-tokens $(NEW_TOKENS) -o $(out); $(BIN)/geodec-table --no-header $(out) "SELECT name || '=' || value FROM t" > $(new)/sizes.txt
 .PHONY: plan
 plan: $(PLAN)
 	@cat $(PLAN)

@@ -14,6 +14,7 @@
 #include "artifact/member.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "io/format.h"
 #include "io/type.h"
 
 #include <stdbool.h>
@@ -193,5 +194,10 @@ GEODEC_API geodec_status geodec_artifact_get_f64(const geodec_artifact *a, const
  * model_fingerprint and tokenizer_fingerprint. */
 GEODEC_API geodec_status geodec_artifact_get_str(const geodec_artifact *a, const char *attr, const char **v,
                                                  geodec_err *err) GEODEC_MUST_USE;
+/* Any of these as text: a number, without loss of a bit, in room; a text is owned by the artifact. GEODEC_INVAL: the
+ * kind has no such attribute; GEODEC_NOTFOUND: this file has not. */
+GEODEC_API geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr,
+                                                   char room[GEODEC_FORMAT_ROOM], const char **text,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -110,6 +110,8 @@ geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, ge
 /* Index in the kind's table, or GEODEC_INVAL with the name. */
 geodec_status geodec__kind_field_index(const geodec_artifact *a, const char *path, int *index,
                                        geodec_err *err) GEODEC_MUST_USE;
+/* Index in the kind's table, or -1. */
+int geodec__kind_attr_find(const geodec_kind *kind, const char *name);
 geodec_status geodec__kind_attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
                                       geodec_err *err) GEODEC_MUST_USE;
 /* NULL when the kind has no such dimension. */

@@ -179,10 +179,9 @@ geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_a
 {
     geodec_status st = GEODEC_OK;
     geodec_diff d = {.first = -1};
-    int i = 0;
     GEODEC_TRY(one_kind(a, b, err));
-    while (i < a->kind->n_attrs && strcmp(a->kind->attrs[i].name, attr) != 0) i++;
-    if (i == a->kind->n_attrs) GEODEC_THROW(GEODEC_INVAL, "kind %s has no attribute %s", a->kind->name, attr);
+    const int i = geodec__kind_attr_find(a->kind, attr);
+    if (i < 0) GEODEC_THROW(GEODEC_INVAL, "kind %s has no attribute %s", a->kind->name, attr);
     const struct geodec__attr_state *s = &a->attr[i], *t = &b->attr[i];
     d.state = presence(s->present, t->present);
     if (d.state == GEODEC_DIFF_SAME) {

@@ -225,14 +225,19 @@ done:
     return st;
 }
 
+int geodec__kind_attr_find(const geodec_kind *kind, const char *name)
+{
+    for (int i = 0; i < kind->n_attrs; i++)
+        if (strcmp(kind->attrs[i].name, name) == 0) return i;
+    return -1;
+}
+
 geodec_status geodec__kind_attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int i = 0;
-    while (i < a->kind->n_attrs && strcmp(a->kind->attrs[i].name, name) != 0) i++;
-    if (i == a->kind->n_attrs)
-        GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no attribute %s", a->path, a->kind->name, name);
+    const int i = geodec__kind_attr_find(a->kind, name);
+    if (i < 0) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no attribute %s", a->path, a->kind->name, name);
     if (a->kind->attrs[i].type != type) GEODEC_THROW(GEODEC_INVAL, "%s: attribute %s has another type", a->path, name);
     *index = i;
 done:
@@ -286,7 +291,25 @@ bool geodec_artifact_has(const geodec_artifact *a, const char *path)
 
 bool geodec_artifact_has_attr(const geodec_artifact *a, const char *attr)
 {
-    for (int i = 0; i < a->kind->n_attrs; i++)
-        if (strcmp(a->kind->attrs[i].name, attr) == 0) return a->attr[i].present;
-    return false;
+    const int i = geodec__kind_attr_find(a->kind, attr);
+    return i >= 0 && a->attr[i].present;
+}
+
+geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr, char room[GEODEC_FORMAT_ROOM],
+                                        const char **text, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int i = geodec__kind_attr_find(a->kind, attr);
+    if (i < 0) {
+        if (geodec_artifact_get_str(a, attr, text, NULL) == GEODEC_OK) goto done;
+        GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute '%s'", a->kind->name, attr);
+    }
+    const struct geodec__attr_state *s = &a->attr[i];
+    const geodec_attr_type type = a->kind->attrs[i].type;
+    if (!s->present) GEODEC_THROW(GEODEC_NOTFOUND, "there is no attribute '%s' in this file", attr);
+    *text = type == GEODEC_ATTR_STR   ? s->text
+            : type == GEODEC_ATTR_I64 ? geodec_format_element(GEODEC_I64, &s->i64, 0, room)
+                                      : geodec_format_f64(s->f64, room);
+done:
+    return st;
 }

@@ -339,85 +339,50 @@ done:
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-static geodec_status attr_differs(const geodec_merge *m, int64_t p, const char *name, geodec_err *err)
+/* The attribute of the whole: derived, joined by its rule, or the same in all parts. */
+static geodec_status put_attr(geodec_merge *m, int i, geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: attribute %s differs", geodec_artifact_path(m->part[0]),
-                 geodec_artifact_path(m->part[p]), name);
-done:
-    return st;
-}
-
-static geodec_status put_text(const geodec_merge *m, const char *name, geodec_artifact *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const char *first, *other;
-    GEODEC_TRY(geodec_artifact_get_str(m->part[0], name, &first, err));
+    const geodec_attr *at = &m->kind->attrs[i];
+    const bool text = at->type == GEODEC_ATTR_STR, real = at->type == GEODEC_ATTR_F64;
+    const bool derived = !text && (at->flags & GEODEC_ATTR_DERIVED);
+    struct geodec__attr_state all = m->part[0]->attr[i]; /* of the two numbers, the one of another type is 0 */
     for (int64_t p = 1; p < m->parts; p++) {
-        GEODEC_TRY(geodec_artifact_get_str(m->part[p], name, &other, err));
-        if (strcmp(first, other) != 0) GEODEC_TRY(attr_differs(m, p, name, err));
+        const struct geodec__attr_state *s = &m->part[p]->attr[i];
+        bool same = s->present == all.present;
+        if (!same || !all.present || derived) {
+        } else if (text) {
+            same = strcmp(s->text, all.text) == 0;
+        } else if (at->flags & GEODEC_ATTR_SUM) {
+            if (real)
+                GEODEC_THROW(GEODEC_INTERNAL, "kind %s: a sum of real numbers depends on the slices (%s)",
+                             m->kind->name, at->name);
+            all.i64 += s->i64;
+        } else if (at->flags & GEODEC_ATTR_MAX) {
+            all.i64 = s->i64 > all.i64 ? s->i64 : all.i64;
+            all.f64 = s->f64 > all.f64 ? s->f64 : all.f64;
+        } else if (at->flags & GEODEC_ATTR_MIN) {
+            all.i64 = s->i64 < all.i64 ? s->i64 : all.i64;
+            all.f64 = s->f64 < all.f64 ? s->f64 : all.f64;
+        } else {
+            same = s->i64 == all.i64 && memcmp(&s->f64, &all.f64, sizeof s->f64) == 0;
+        }
+        if (!same)
+            GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: attribute %s differs",
+                         geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), at->name);
     }
-    GEODEC_TRY(geodec_artifact_put_str(out, name, first, err));
-done:
-    return st;
-}
-
-static geodec_status put_whole(geodec_merge *m, const geodec_attr *at, geodec_artifact *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t sum = 0, v;
-    double value;
-    if (at->flags & GEODEC_ATTR_DERIVED) {
+    if (!all.present) goto done;
+    if (derived) {
         if (!m->kind->derive)
             GEODEC_THROW(GEODEC_INTERNAL, "kind %s: attribute %s cannot be derived", m->kind->name, at->name);
-        GEODEC_TRY(m->kind->derive(m, at->name, &value, err));
-        GEODEC_TRY(geodec_artifact_put_i64(out, at->name, (int64_t)value, err));
-        goto done;
+        GEODEC_TRY(m->kind->derive(m, at->name, &all.f64, err));
+        all.i64 = real ? 0 : (int64_t)all.f64;
     }
-    for (int64_t p = 0; p < m->parts; p++) {
-        GEODEC_TRY(geodec_artifact_get_i64(m->part[p], at->name, &v, err));
-        if (p == 0)
-            sum = v;
-        else if (at->flags & GEODEC_ATTR_SUM)
-            sum += v;
-        else if (at->flags & GEODEC_ATTR_MAX)
-            sum = v > sum ? v : sum;
-        else if (at->flags & GEODEC_ATTR_MIN)
-            sum = v < sum ? v : sum;
-        else if (v != sum)
-            GEODEC_TRY(attr_differs(m, p, at->name, err));
-    }
-    GEODEC_TRY(geodec_artifact_put_i64(out, at->name, sum, err));
-done:
-    return st;
-}
-
-static geodec_status put_real(geodec_merge *m, const geodec_attr *at, geodec_artifact *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double all = 0, v;
-    if (at->flags & GEODEC_ATTR_DERIVED) {
-        if (!m->kind->derive)
-            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: attribute %s cannot be derived", m->kind->name, at->name);
-        GEODEC_TRY(m->kind->derive(m, at->name, &all, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out, at->name, all, err));
-        goto done;
-    }
-    for (int64_t p = 0; p < m->parts; p++) {
-        GEODEC_TRY(geodec_artifact_get_f64(m->part[p], at->name, &v, err));
-        if (p == 0)
-            all = v;
-        else if (at->flags & GEODEC_ATTR_SUM)
-            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: a sum of real numbers depends on the slices (%s)", m->kind->name,
-                         at->name);
-        else if (at->flags & GEODEC_ATTR_MAX)
-            all = v > all ? v : all;
-        else if (at->flags & GEODEC_ATTR_MIN)
-            all = v < all ? v : all;
-        else if (memcmp(&v, &all, sizeof v) != 0)
-            GEODEC_TRY(attr_differs(m, p, at->name, err));
-    }
-    GEODEC_TRY(geodec_artifact_put_f64(out, at->name, all, err));
+    if (text)
+        GEODEC_TRY(geodec_artifact_put_str(out, at->name, all.text, err));
+    else
+        GEODEC_TRY(real ? geodec_artifact_put_f64(out, at->name, all.f64, err)
+                        : geodec_artifact_put_i64(out, at->name, all.i64, err));
 done:
     return st;
 }
@@ -437,17 +402,7 @@ geodec_status geodec_merge_write(geodec_merge *m, const char *path, geodec_err *
         GEODEC_TRY(geodec_artifact_set_dim(out, a->dim[d].name, extent, err));
     }
     for (int i = 0; i < m->kind->n_fields; i++) GEODEC_TRY(put_field(m, i, out, err));
-    for (int i = 0; i < m->kind->n_attrs; i++) {
-        const geodec_attr *at = &m->kind->attrs[i];
-        const bool there = geodec_artifact_has_attr(m->part[0], at->name);
-        for (int64_t k = 1; k < m->parts; k++)
-            if (geodec_artifact_has_attr(m->part[k], at->name) != there) GEODEC_TRY(attr_differs(m, k, at->name, err));
-        if (!there) continue;
-        if (at->type == GEODEC_ATTR_STR)
-            GEODEC_TRY(put_text(m, at->name, out, err));
-        else
-            GEODEC_TRY(at->type == GEODEC_ATTR_I64 ? put_whole(m, at, out, err) : put_real(m, at, out, err));
-    }
+    for (int i = 0; i < m->kind->n_attrs; i++) GEODEC_TRY(put_attr(m, i, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
 done:

@@ -4,517 +4,521 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
+#include <strings.h>
 
-enum { CELL_ROOM = 128, NAME_ROOM = GEODEC__SELECT_NAME + GEODEC_RANK_MAX * 24 };
+enum { QUERY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1 << 28, DEPTH_MAX = 100, STEPS = 10000 };
 
-typedef struct group {
-    char *key; /* the cells of the key columns, each ended by NUL */
-    size_t key_bytes;
-    geodec__select_pile *pile; /* [sums] */
-} group;
+typedef struct column { /* of the result */
+    bool hidden;
+    const geodec_field *field; /* whose values are printed as they are */
+    int64_t width;             /* cells */
+    geodec__select_array array;
+} column;
 
-typedef struct run {
-    geodec__select s;
-    const geodec_select_sink *sink;
-    int64_t cells;
-    char (*room)[CELL_ROOM]; /* [cells] of the current row */
-    const char **cell;
-    int *sum; /* nodes of the sums */
-    bool grouped;
-    group *groups;
-    int64_t n_groups, n_slots, *slot;
-} run;
-
-/* ---- columns ---------------------------------------------------------------------------------------------------- */
-
-/* "NAME=EXPRESSION": length of NAME, 0 without one. */
-static size_t name_length(const char *text)
-{
-    const size_t n = strcspn(text, "={}()[]@\"<>!+*%&");
-    return text[n] == '=' && text[n + 1] != '=' ? n : 0;
-}
-
-static geodec_status parse_column(geodec__select *s, const char *text, geodec__select_column *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const size_t n = name_length(text);
-    *c = (geodec__select_column){.ref = -1, .width = 1, .named = n > 0};
-    if (n >= sizeof c->name) GEODEC_THROW(GEODEC_LIMIT, "the name '%.40s..' is too long", text);
-    (void)snprintf(c->name, sizeof c->name, "%.*s", n > 0 ? (int)n : (int)sizeof c->name - 1, text);
-    if (n > 0 && strchr(c->name, ':')) {
-        for (char *at = c->name, *next; at; at = next) {
-            next = strchr(at, ':');
-            if (next) *next++ = 0;
-            if (!*at || c->n_parts == GEODEC__SELECT_PARTS)
-                GEODEC_THROW(GEODEC_INVAL, "'%.60s': one to %d names joined by ':'", text, GEODEC__SELECT_PARTS);
-            c->part[c->n_parts++] = at;
-        }
-        c->width = c->n_parts;
-    }
-    GEODEC_TRY(geodec__select_parse(s, n > 0 ? text + n + 1 : text, &c->root, err));
-    if (s->node[c->root].op == SELECT_REF && c->n_parts == 0) {
-        c->ref = s->node[c->root].k;
-        s->ref[c->ref].may_spread = true;
-    }
-done:
-    return st;
-}
-
-typedef struct shape {
-    bool sums, rows, nested, window; /* a sum; a value of one row outside a sum; a sum in a sum; running or total */
-} shape;
-
-static void look(const geodec__select *s, int node, bool inside, shape *out)
-{
-    if (node < 0) return;
-    const geodec__select_node *n = &s->node[node];
-    const bool sum = geodec__select_is_sum(n->op);
-    out->nested = out->nested || (sum && inside);
-    out->sums = out->sums || sum;
-    out->window = out->window || n->op == SELECT_RUNNING || n->op == SELECT_TOTAL;
-    out->rows =
-        out->rows || (!inside && (n->op == SELECT_REF || n->op == SELECT_INDEX || (n->op == SELECT_LIST && n->a >= 0)));
-    look(s, n->a, inside || sum, out);
-    look(s, n->b, inside || sum, out);
-    look(s, n->c, inside || sum, out);
-}
-
-static geodec_status check_columns(run *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    bool window = false;
-    for (int i = 0; i < s->n_columns; i++) {
-        shape has = {0};
-        look(s, s->column[i].root, false, &has);
-        s->column[i].sums = has.sums;
-        r->grouped = r->grouped || has.sums;
-        window = window || has.window;
-        if (has.nested) GEODEC_THROW(GEODEC_INVAL, "'%s': a sum within a sum", s->query->columns[i]);
-        if (has.sums && has.rows)
-            GEODEC_THROW(GEODEC_INVAL, "'%s': a value of a single row next to a sum", s->query->columns[i]);
-    }
-    if (r->grouped && window) GEODEC_THROW(GEODEC_INVAL, "running() and total() do not go with sums over groups");
-    if (s->where >= 0) {
-        shape has = {0};
-        look(s, s->where, false, &has);
-        if (has.sums || has.window) GEODEC_THROW(GEODEC_INVAL, "the condition is about single rows");
-    }
-done:
-    return st;
-}
-
-/* Name of cell j of a column. */
-static void cell_name(const geodec__select *s, const geodec__select_column *c, int64_t j, char name[NAME_ROOM])
-{
-    const geodec__select_ref *r = c->ref >= 0 ? &s->ref[c->ref] : NULL;
-    if (c->n_parts) {
-        (void)snprintf(name, NAME_ROOM, "%s", c->part[j]);
-        return;
-    }
-    if (!r || (c->named && r->width == 1)) {
-        (void)snprintf(name, NAME_ROOM, "%s", c->name);
-        return;
-    }
-    if (r->column >= 0) {
-        (void)snprintf(name, NAME_ROOM, "%s", r->name);
-        return;
-    }
-    int64_t index[GEODEC_RANK_MAX];
-    for (int d = r->rank - 1; d >= 0; d--) {
-        index[d] = r->over[d] >= 0 ? -1 : r->fixed[d];
-        if (r->over[d] >= 0 || r->fixed[d] >= 0) continue;
-        index[d] = j % r->shape[d];
-        j /= r->shape[d];
-    }
-    int at = c->named ? snprintf(name, NAME_ROOM, "%s", c->name)
-                      : snprintf(name, NAME_ROOM, "%s%s%s", s->sources[r->source].name, r->source ? "_" : "",
-                                 r->name + (r->name[0] == '/'));
-    for (int d = 0; d < r->rank; d++)
-        if (index[d] >= 0 && !(c->named && r->fixed[d] >= 0))
-            at += snprintf(name + at, (size_t)(NAME_ROOM - at), "_%" PRId64, index[d]);
-    for (char *p = name; *p; p++)
-        if (*p == '/') *p = '_';
-}
-
-static geodec_status print_header(run *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec__select *s = &r->s;
-    char(*names)[NAME_ROOM] = NULL;
-    GEODEC_NEW(names, r->cells);
-    int64_t at = 0;
-    for (int i = 0; i < s->n_columns; i++)
-        for (int64_t j = 0; j < s->column[i].width; j++, at++) {
-            cell_name(s, &s->column[i], j, names[at]);
-            r->cell[at] = names[at];
-        }
-    GEODEC_TRY(r->sink->header(r->sink->ctx, (int)r->cells, r->cell, err));
-done:
-    geodec_mem_free(names);
-    return st;
-}
+typedef struct output {
+    const geodec_select *o;
+    FILE *out;
+    sqlite3_stmt *query;
+    column *column;
+    int n, gap, block;  /* columns; -1: none */
+    const char *words;  /* names of the blocks, or NULL */
+    char *value[2];     /* of the gap and the block in the row before */
+    bool begun, opened; /* a row of this gap, a block */
+    int64_t rows;
+} output;
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-/* Splits "a:b:c" into the cells of the column. */
-static geodec_status put_parts(run *r, const geodec__select_column *c, const char *text, int64_t at, geodec_err *err)
+/* A computed number. */
+static const char *format_computed(double x, int digits, char buf[GEODEC_FORMAT_ROOM])
 {
-    geodec_status st = GEODEC_OK;
-    int k = 0;
-    for (const char *from = text; from; k++) {
-        const size_t n = strcspn(from, ":");
-        if (k < c->n_parts) {
-            if (n >= CELL_ROOM) GEODEC_THROW(GEODEC_LIMIT, "'%.40s..' is too long", from);
-            (void)snprintf(r->room[at + k], CELL_ROOM, "%.*s", (int)n, from);
-            r->cell[at + k] = r->room[at + k];
-        }
-        from = from[n] ? from + n + 1 : NULL;
-    }
-    if (k != c->n_parts) GEODEC_THROW(GEODEC_INVAL, "'%.60s' has %d parts, not %d", text, k, c->n_parts);
-done:
-    return st;
+    if (isfinite(x) && floor(x) == x && fabs(x) < 0x1p53)
+        (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%.0f", x == 0 ? 0.0 : x);
+    else if (digits > 0 && isfinite(x))
+        (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%.*g", digits, x);
+    else
+        return geodec_format_f64(x, buf);
+    return buf;
 }
 
-/* Error of an expression's value: its place and the message, without the chain of calls. */
-static geodec_status said(geodec_status st, const char *text, const geodec_err *inner, geodec_err *err)
+/* Text of a value that is no array. */
+static const char *cell_text(const output *w, int k, char buf[GEODEC_FORMAT_ROOM])
 {
-    if (st == GEODEC_OK) return st;
-    return geodec_err_set(err, st, __func__, __LINE__, "'%.80s': %.140s", text, inner->frame[0].text);
-}
-
-/* The cells of column i, from index `at`. */
-static geodec_status fill_column(run *r, int i, const geodec__select_pile *pile, int64_t at, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    const geodec__select_column *c = &s->column[i];
-    geodec__select_value v = {0};
-    if (c->ref >= 0) {
-        for (int64_t j = 0; j < c->width; j++, at++) {
-            geodec__select_element(s, c->ref, j, &v);
-            r->cell[at] = geodec__select_text(&v, 0, r->room[at]);
-        }
-        goto done;
-    }
-    GEODEC_TRY(geodec__select_eval(s, c->root, pile, &v, err));
-    const char *text = geodec__select_text(&v, s->query->digits, r->room[at]);
-    if (c->n_parts) {
-        GEODEC_TRY(put_parts(r, c, text, at, err));
-        goto done;
-    }
-    if (text == v.own) text = strcpy(r->room[at], v.own);
-    r->cell[at] = text;
-done:
-    return st;
-}
-
-static geodec_status put_column(run *r, int i, const geodec__select_pile *pile, int64_t at, geodec_err *err)
-{
-    geodec_err inner = {0};
-    return said(fill_column(r, i, pile, at, &inner), r->s.query->columns[i], &inner, err);
-}
-
-static geodec_status put_row(run *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t at = 0;
-    for (int i = 0; i < r->s.n_columns; at += r->s.column[i++].width) GEODEC_TRY(put_column(r, i, NULL, at, err));
-    GEODEC_TRY(r->sink->row(r->sink->ctx, r->cell, err));
-done:
-    return st;
-}
-
-/* ---- groups ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t hash(const char *bytes, size_t n)
-{
-    uint64_t h = 1469598103934665603u;
-    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)bytes[i]) * 1099511628211u;
-    return h;
-}
-
-static geodec_status grow_slots(run *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t n = r->n_slots ? 2 * r->n_slots : 64;
-    group *groups = geodec_mem_grow(r->groups, r->n_groups, n / 2, sizeof *groups);
-    if (!groups) GEODEC_THROW(GEODEC_NOMEM, "no memory for groups");
-    r->groups = groups;
-    geodec_mem_free(r->slot);
-    GEODEC_NEW(r->slot, n);
-    r->n_slots = n;
-    for (int64_t g = 0; g < r->n_groups; g++) {
-        uint64_t at = hash(groups[g].key, groups[g].key_bytes);
-        while (r->slot[at % (uint64_t)n]) at++;
-        r->slot[at % (uint64_t)n] = g + 1;
-    }
-done:
-    return st;
-}
-
-/* The group of the key in bytes[0..n-1], created when new. */
-static geodec_status find_group(run *r, const char *bytes, size_t n, group **out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (2 * (r->n_groups + 1) > r->n_slots) GEODEC_TRY(grow_slots(r, err));
-    uint64_t at = hash(bytes, n);
-    for (; r->slot[at % (uint64_t)r->n_slots]; at++) {
-        *out = &r->groups[r->slot[at % (uint64_t)r->n_slots] - 1];
-        if ((*out)->key_bytes == n && memcmp((*out)->key, bytes, n) == 0) goto done;
-    }
-    group *g = &r->groups[r->n_groups];
-    GEODEC_NEW(g->key, n + 1);
-    memcpy(g->key, bytes, n);
-    g->key_bytes = n;
-    r->slot[at % (uint64_t)r->n_slots] = ++r->n_groups;
-    GEODEC_NEW(g->pile, r->s.n_sums);
-    *out = g;
-done:
-    return st;
-}
-
-/* Adds the current row to one sum. */
-static geodec_status pile_up(run *r, const geodec__select_node *n, geodec__select_pile *p, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec__select_value v = {.kind = GEODEC__SELECT_COMPUTED};
+    const column *c = &w->column[k];
     double x;
-    if (n->b >= 0) {
-        GEODEC_TRY(geodec__select_eval(&r->s, n->b, NULL, &v, err));
-        GEODEC_TRY(geodec__select_number(&v, &x, err));
-        if (!(x < 0 || x > 0)) goto done;
+    switch (sqlite3_column_type(w->query, k)) {
+    case SQLITE_NULL:
+        return "nan";
+    case SQLITE_FLOAT:
+        x = sqlite3_column_double(w->query, k);
+        return !c->field                      ? format_computed(x, (int)w->o->digits, buf)
+               : c->field->type == GEODEC_F64 ? geodec_format_f64(x, buf)
+                                              : geodec_format_f32((float)x, buf);
+    default:
+        return (const char *)sqlite3_column_text(w->query, k);
     }
-    if (n->a >= 0) GEODEC_TRY(geodec__select_eval(&r->s, n->a, NULL, &v, err));
-    if (n->op != SELECT_FIRST && n->op != SELECT_ONLY && n->op != SELECT_COUNT)
-        GEODEC_TRY(geodec__select_number(&v, &v.x, err));
-    if ((p->n & (p->n - 1)) == 0) { /* a power of two */
-        geodec__select_value *grown = geodec_mem_grow(p->v, p->n, p->n ? 2 * p->n : 1, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for the values of a sum");
-        p->v = grown;
-    }
-    p->v[p->n++] = v;
+}
+
+static void put_text(const output *w, int64_t cell, const char *text)
+{
+    if (w->o->markdown)
+        (void)fputs("| ", w->out);
+    else if (cell > 0)
+        (void)fputc('\t', w->out);
+    for (; text && *text; text++) (void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, w->out);
+    if (w->o->markdown) (void)fputc(' ', w->out);
+}
+
+static geodec_status end_line(const output *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    (void)fputs(w->o->markdown ? "|\n" : "\n", w->out);
+    if (ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
 done:
     return st;
 }
 
-static geodec_status group_row(run *r, geodec_err *err)
+static geodec_status finish(const output *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    char *key = NULL;
-    size_t bytes = 0;
-    group *g;
-    int64_t at = 0;
-    for (int i = 0; i < s->n_columns; at += s->column[i++].width) {
-        if (s->column[i].sums) continue;
-        GEODEC_TRY(put_column(r, i, NULL, at, err));
-        for (int64_t j = 0; j < s->column[i].width; j++) bytes += strlen(r->cell[at + j]) + 1;
-    }
-    GEODEC_NEW(key, bytes + 1);
-    bytes = 0;
-    at = 0;
-    for (int i = 0; i < s->n_columns; at += s->column[i++].width)
-        for (int64_t j = 0; !s->column[i].sums && j < s->column[i].width; j++) {
-            const size_t n = strlen(r->cell[at + j]) + 1;
-            memcpy(key + bytes, r->cell[at + j], n);
-            bytes += n;
+    if (fflush(w->out) != 0 || ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
+done:
+    return st;
+}
+
+static geodec_status put_cells(const output *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char buf[GEODEC_FORMAT_ROOM];
+    geodec__select_array array;
+    uint64_t room;
+    int64_t cell = 0, n;
+    for (int k = 0; k < w->n; k++) {
+        const column *c = &w->column[k];
+        if (c->hidden) continue;
+        if (!c->array.rank && sqlite3_column_type(w->query, k) != SQLITE_BLOB) {
+            put_text(w, cell++, cell_text(w, k, buf));
+            continue;
         }
-    GEODEC_TRY(find_group(r, key, bytes, &g, err));
-    for (int k = 0; k < s->n_sums; k++) {
-        geodec_err inner = {0};
-        GEODEC_TRY(said(pile_up(r, &s->node[r->sum[k]], &g->pile[k], &inner), "a sum", &inner, err));
+        const char *data =
+            geodec__select_elements(sqlite3_column_blob(w->query, k), sqlite3_column_bytes(w->query, k), &array, &n);
+        if (!data || n != c->width || !c->array.rank)
+            GEODEC_THROW(GEODEC_INVAL, "'%s': arrays of different shapes", sqlite3_column_name(w->query, k));
+        const geodec_type type = (geodec_type)array.type;
+        for (int64_t j = 0; j < n; j++)
+            put_text(w, cell++, geodec_format_element(type, geodec__select_element(type, data, j, &room), 0, buf));
     }
+    GEODEC_TRY(end_line(w, err));
 done:
-    geodec_mem_free(key);
     return st;
 }
 
-static geodec_status put_groups(run *r, geodec_err *err)
+/* ---- header ----------------------------------------------------------------------------------------------------- */
+
+static void put_name(const output *w, int64_t cell, int k, int64_t j)
+{
+    const geodec__select_array *a = &w->column[k].array;
+    char name[GEODEC__SELECT_NAME + GEODEC_RANK_MAX * 24];
+    int64_t index[GEODEC_RANK_MAX];
+    for (int d = (int)a->rank - 1; d >= 0; j /= a->shape[d--]) index[d] = j % a->shape[d];
+    int at = snprintf(name, GEODEC__SELECT_NAME, "%s", sqlite3_column_name(w->query, k));
+    if (at >= GEODEC__SELECT_NAME) at = GEODEC__SELECT_NAME - 1;
+    for (uint32_t d = 0; d < a->rank; d++) at += snprintf(name + at, sizeof name - (size_t)at, "_%" PRId64, index[d]);
+    for (char *p = name; *p; p++)
+        if (*p == '/') *p = '_';
+    put_text(w, cell, name[0] == '_' && sqlite3_column_name(w->query, k)[0] == '/' ? name + 1 : name);
+}
+
+/* The cells of each column: of a field, or as in the first row. */
+static geodec_status measure(output *w, bool any, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    group *g;
-    bool keys = false;
-    for (int i = 0; i < s->n_columns; i++) keys = keys || !s->column[i].sums;
-    if (!keys) GEODEC_TRY(find_group(r, "", 0, &g, err)); /* sums over no rows also give a row */
-    for (int64_t k = 0; k < r->n_groups; k++) {
-        const char *key = r->groups[k].key;
-        int64_t at = 0;
-        for (int i = 0; i < s->n_columns; at += s->column[i++].width) {
-            if (s->column[i].sums) GEODEC_TRY(put_column(r, i, r->groups[k].pile, at, err));
-            for (int64_t j = 0; !s->column[i].sums && j < s->column[i].width; j++, key += strlen(key) + 1)
-                r->cell[at + j] = key;
+    int64_t cells = 0, n;
+    for (int k = 0; k < w->n; k++) {
+        column *c = &w->column[k];
+        c->width = 1;
+        if (any && sqlite3_column_type(w->query, k) == SQLITE_BLOB &&
+            !geodec__select_elements(sqlite3_column_blob(w->query, k), sqlite3_column_bytes(w->query, k), &c->array,
+                                     &n))
+            GEODEC_THROW(GEODEC_INVAL, "'%s' is no array", sqlite3_column_name(w->query, k));
+        for (uint32_t d = 0; d < c->array.rank; d++)
+            if (geodec_mem_mul(c->width, c->array.shape[d], &c->width) != 0) c->width = INT64_MAX;
+        if (c->width > GEODEC_SELECT_COLUMNS_MAX - cells)
+            GEODEC_THROW(GEODEC_LIMIT, "more than %d columns", GEODEC_SELECT_COLUMNS_MAX);
+        cells += c->width;
+    }
+done:
+    return st;
+}
+
+static geodec_status put_header(const output *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t cell = 0;
+    if (w->o->bare || w->block >= 0) goto done;
+    for (int k = 0; k < w->n; k++)
+        for (int64_t j = 0; !w->column[k].hidden && j < w->column[k].width; j++) put_name(w, cell++, k, j);
+    GEODEC_TRY(end_line(w, err));
+    if (!w->o->markdown) goto done;
+    for (; cell > 0; cell--) (void)fputs("|---", w->out);
+    GEODEC_TRY(end_line(w, err));
+done:
+    return st;
+}
+
+/* ---- gaps and blocks -------------------------------------------------------------------------------------------- */
+
+static void open_block(output *w, const char *name, size_t n)
+{
+    if (w->begun && w->gap >= 0) (void)fputc('\n', w->out);
+    (void)fprintf(w->out, "%s%.*s\n", w->opened ? "\n\n" : "", (int)n, name);
+    w->opened = true;
+    w->begun = false;
+}
+
+/* Opens the next block of the list. */
+static void next_word(output *w)
+{
+    const size_t n = strcspn(w->words, ",");
+    open_block(w, w->words, n);
+    w->words += n + (w->words[n] == ',');
+}
+
+/* Ends the line of a plot or the block when the value of its column is another than in the row before. */
+static geodec_status divide(output *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int columns[2] = {w->gap, w->block};
+    char buf[GEODEC_FORMAT_ROOM];
+    for (int i = 1; i >= 0; i--) {
+        if (columns[i] < 0) continue;
+        const char *text = cell_text(w, columns[i], buf);
+        const bool same = w->value[i] && text && strcmp(text, w->value[i]) == 0;
+        if (same) continue;
+        const size_t n = text ? strlen(text) : 0;
+        geodec_mem_free(w->value[i]);
+        w->value[i] = geodec_mem_strdup(text ? text : "");
+        if (!w->value[i]) GEODEC_THROW(GEODEC_NOMEM, "no memory for a cell");
+        if (i == 0) {
+            if (w->begun) (void)fputc('\n', w->out);
+            w->begun = false;
+        } else if (!w->words) {
+            open_block(w, w->value[i], n);
+        } else {
+            while (*w->words && !(strcspn(w->words, ",") == n && strncmp(w->words, w->value[i], n) == 0)) next_word(w);
+            if (!*w->words)
+                GEODEC_THROW(GEODEC_INVAL, "--blocks: '%s' is not in the list, or not in its order", w->value[i]);
+            next_word(w);
         }
-        GEODEC_TRY(r->sink->row(r->sink->ctx, r->cell, err));
+    }
+    w->begun = true;
+done:
+    return st;
+}
+
+/* The result column of --gap or --blocks, which is not printed; -1 without the option. */
+static geodec_status find_hidden(output *w, const char *option, const char *name, int *k, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *k = -1;
+    if (!name) goto done;
+    const size_t n = strcspn(name, "=");
+    for (int i = 0; i < w->n && *k < 0; i++) {
+        const char *column_name = sqlite3_column_name(w->query, i);
+        if (strlen(column_name) == n && strncmp(column_name, name, n) == 0) *k = i;
+    }
+    if (*k < 0) GEODEC_THROW(GEODEC_INVAL, "%s: the query has no column '%.*s'", option, (int)n, name);
+    w->column[*k].hidden = true;
+done:
+    return st;
+}
+
+/* ---- the query -------------------------------------------------------------------------------------------------- */
+
+/* Lets a query read the tables and call functions whose result depends on their arguments alone, nothing else; notes
+ * the fields that are read. */
+static int authorize(void *query, int action, const char *a, const char *b, const char *database, const char *trigger)
+{
+    static const char *const refused[] = {"random",       "randomblob",        "load_extension", "current_date",
+                                          "current_time", "current_timestamp", "date",           "time",
+                                          "datetime",     "julianday",         "unixepoch",      "strftime"};
+    geodec__select *s = query;
+    (void)database;
+    (void)trigger;
+    if (action == SQLITE_SELECT) return SQLITE_OK;
+    for (size_t i = 0; action == SQLITE_FUNCTION && i < sizeof refused / sizeof *refused; i++)
+        if (strcasecmp(b, refused[i]) == 0) return SQLITE_DENY;
+    if (action == SQLITE_FUNCTION) return SQLITE_OK;
+    for (int i = 0; action == SQLITE_READ && i < s->n_tables; i++) {
+        if (strcasecmp(a, s->table[i].name) != 0) continue;
+        geodec__select_field *f = geodec__select_find(&s->table[i], b);
+        if (f) f->used = true;
+        return SQLITE_OK;
+    }
+    return SQLITE_DENY;
+}
+
+static int interrupted(void *query)
+{
+    geodec__select *s = query;
+    if (s->st == GEODEC_OK) s->st = geodec_hooks_progress(s->hooks, "rows", 0, 0, &s->err);
+    return s->st != GEODEC_OK;
+}
+
+/* The error of SQLite, or of the reader that it called. */
+static geodec_status failed(geodec__select *s, int rc, geodec_err *err)
+{
+    if (s->st != GEODEC_OK)
+        return geodec_err_set(err, s->st, __func__, __LINE__, "%s", s->err.depth ? s->err.frame[0].text : "");
+    const geodec_status st = rc == SQLITE_NOMEM ? GEODEC_NOMEM : rc == SQLITE_TOOBIG ? GEODEC_LIMIT : GEODEC_INVAL;
+    return geodec_err_set(err, st, __func__, __LINE__, "%.200s", sqlite3_errmsg(s->db));
+}
+
+static geodec_status open_database(geodec__select *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const int limits[][2] = {{SQLITE_LIMIT_SQL_LENGTH, QUERY_BYTES_MAX},
+                                    {SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX},
+                                    {SQLITE_LIMIT_EXPR_DEPTH, DEPTH_MAX},
+                                    {SQLITE_LIMIT_ATTACHED, 0},
+                                    {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
+                                    {SQLITE_LIMIT_WORKER_THREADS, 0}};
+    if (sqlite3_open_v2(":memory:", &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL) !=
+            SQLITE_OK ||
+        sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK ||
+        geodec__select_functions(s->db) != SQLITE_OK)
+        GEODEC_THROW(GEODEC_NOMEM, "no memory for a database");
+    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "name" is never a text */
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) (void)sqlite3_limit(s->db, limits[i][0], limits[i][1]);
+    sqlite3_progress_handler(s->db, STEPS, interrupted, s);
+done:
+    return st;
+}
+
+static bool is_query(const char *text)
+{
+    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return (n == 6 && strncasecmp(text, "SELECT", n) == 0 && text[n]) ||
+           (n == 4 && strncasecmp(text, "WITH", n) == 0 && text[n]);
+}
+
+/* The query of a list of columns. */
+static geodec_status write_query(geodec__select *s, int n, const char *const *what, char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    sqlite3_str *sql = sqlite3_str_new(s->db);
+    if (n == 1 && is_query(what[0])) {
+        sqlite3_str_appendall(sql, what[0]);
+    } else {
+        for (int i = 0; i < n; i++) {
+            const char *name = what[i];
+            if (name[0] == '/' && !geodec__select_find(&s->table[0], name)) name++;
+            sqlite3_str_appendf(sql, strcmp(name, "*") == 0 ? "%s%s" : "%s\"%w\"", i ? ", " : "SELECT ", name);
+        }
+        sqlite3_str_appendall(sql, " FROM t");
+    }
+    *out = sqlite3_str_finish(sql);
+    if (!*out) GEODEC_THROW(GEODEC_NOMEM, "no memory for the query");
+done:
+    return st;
+}
+
+static geodec_status bind_attribute(sqlite3_stmt *query, int i, const geodec__select_table *t, const char *name,
+                                    geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_artifact *a = t->artifact;
+    char room[GEODEC_FORMAT_ROOM];
+    const char *text;
+    if (!a) GEODEC_THROW(GEODEC_INVAL, "a text table has no attribute '%s'", name);
+    GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
+    const int k = geodec__kind_attr_find(a->kind, name);
+    if (k < 0 || a->kind->attrs[k].type == GEODEC_ATTR_STR)
+        (void)sqlite3_bind_text(query, i, text, -1, SQLITE_STATIC);
+    else if (a->kind->attrs[k].type == GEODEC_ATTR_I64)
+        (void)sqlite3_bind_int64(query, i, a->attr[k].i64);
+    else
+        (void)sqlite3_bind_double(query, i, a->attr[k].f64);
+done:
+    return st;
+}
+
+/* Binds @attribute, @table_attribute and :dimension. */
+static geodec_status bind_parameters(geodec__select *s, sqlite3_stmt *query, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 1; i <= sqlite3_bind_parameter_count(query); i++) {
+        const char *name = sqlite3_bind_parameter_name(query, i);
+        const geodec__select_table *t = &s->table[0];
+        int64_t extent;
+        if (name && name[0] == '@') {
+            const size_t n = strlen(s->table[1].name);
+            if (s->n_tables > 1 && strncmp(name + 1, s->table[1].name, n) == 0 && name[n + 1] == '_') {
+                t = &s->table[1];
+                name += n + 1;
+            }
+            GEODEC_TRY(bind_attribute(query, i, t, name + 1, err));
+            continue;
+        }
+        if (!name || name[0] != ':' || !t->artifact)
+            GEODEC_THROW(GEODEC_INVAL, "parameter '%s': @attribute or :dimension of an artifact", name ? name : "?");
+        GEODEC_TRY(geodec_artifact_dim(t->artifact, name + 1, &extent, err));
+        (void)sqlite3_bind_int64(query, i, extent);
     }
 done:
     return st;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
-
-/* "A:B" within 0..n. */
-static geodec_status parse_rows(const char *text, int64_t n, int64_t *from, int64_t *to, geodec_err *err)
+/* Columns of the result that are fields print as these. */
+static void trace_columns(geodec__select *s, output *w)
 {
-    geodec_status st = GEODEC_OK;
-    *from = 0;
-    *to = n;
-    if (!text) goto done;
-    char *end = NULL;
-    const char *colon = strchr(text, ':');
-    if (!colon || strspn(text, "0123456789:") != strlen(text) || strchr(colon + 1, ':'))
-        GEODEC_THROW(GEODEC_INVAL, "--rows: '%s' is not A:B", text);
-    if (colon != text) *from = strtoll(text, &end, 10);
-    if (colon[1]) *to = strtoll(colon + 1, &end, 10);
-    if (*from >= n && n >= 0 && *from < *to)
-        GEODEC_THROW(GEODEC_SCARCE, "--rows: no rows %s in a table of %" PRId64, text, n);
-    if (*to > n) *to = n;
-    if (*from > *to) GEODEC_THROW(GEODEC_RANGE, "--rows: no rows %s in a table of %" PRId64, text, n);
-done:
-    return st;
+    for (int k = 0; k < w->n; k++) {
+        const char *table = sqlite3_column_table_name(w->query, k), *name = sqlite3_column_origin_name(w->query, k);
+        for (int i = 0; table && name && i < s->n_tables; i++) {
+            const geodec__select_field *f =
+                strcasecmp(table, s->table[i].name) == 0 ? geodec__select_find(&s->table[i], name) : NULL;
+            if (!f) continue;
+            w->column[k].field = f->field;
+            w->column[k].array = f->array;
+        }
+    }
 }
 
-/* One row: into the totals, a group or the output. */
-static geodec_status take_row(run *r, bool totals, geodec_err *err)
+static geodec_status prepare(geodec__select *s, output *w, int n, const char *const *what, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    geodec__select_value v = {0};
-    double x;
-    if (s->where >= 0) {
-        geodec_err inner = {0};
-        GEODEC_TRY(said(geodec__select_eval(s, s->where, NULL, &v, &inner), s->query->where, &inner, err));
-        GEODEC_TRY(said(geodec__select_number(&v, &x, &inner), s->query->where, &inner, err));
-        if (!(x < 0 || x > 0)) goto done;
-    }
-    if (!totals) {
-        GEODEC_TRY(r->grouped ? group_row(r, err) : put_row(r, err));
+    char *sql = NULL;
+    const char *tail = NULL;
+    GEODEC_TRY(write_query(s, n, what, &sql, err));
+    (void)sqlite3_set_authorizer(s->db, authorize, s);
+    const int rc = sqlite3_prepare_v2(s->db, sql, -1, &w->query, &tail);
+    if (rc != SQLITE_OK) {
+        st = failed(s, rc, err);
         goto done;
     }
-    for (int i = 0; i < s->n_nodes; i++) {
-        if (s->node[i].op != SELECT_TOTAL) continue;
-        GEODEC_TRY(geodec__select_eval(s, s->node[i].a, NULL, &v, err));
-        GEODEC_TRY(geodec__select_number(&v, &x, err));
-        s->total[s->node[i].k] += x;
-    }
+    if (!w->query || tail[strspn(tail, "; \n\t")]) GEODEC_THROW(GEODEC_INVAL, "one query is needed");
+    GEODEC_TRY(bind_parameters(s, w->query, err));
+    for (int i = 0; i < s->n_tables; i++)
+        GEODEC_TRY(geodec__select_bind(&s->table[i], i == 0 ? w->o->rows : NULL, err));
+    w->n = sqlite3_column_count(w->query);
+    GEODEC_NEW(w->column, w->n);
+    trace_columns(s, w);
+    GEODEC_TRY(find_hidden(w, "--gap", w->o->gap, &w->gap, err));
+    GEODEC_TRY(find_hidden(w, "--blocks", w->o->blocks, &w->block, err));
+    const char *list = w->o->blocks ? strchr(w->o->blocks, '=') : NULL;
+    if (list && !s->table[0].artifact)
+        GEODEC_THROW(GEODEC_INVAL, "--blocks: a text table has no attribute '%s'", list + 1);
+    if (list) GEODEC_TRY(geodec_artifact_get_str(s->table[0].artifact, list + 1, &w->words, err));
 done:
+    sqlite3_free(sql);
     return st;
 }
 
-/* All indices of the other dimensions, for index at[0] of the first. */
-static geodec_status take_places(run *r, bool totals, geodec_err *err)
+/* Runs the query: counts its rows, or prints them. */
+static geodec_status take_rows(geodec__select *s, output *w, bool print, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    for (int d = 1; d < s->n_over; d++) {
-        s->at[d] = 0;
-        if (s->extent[d] == 0) goto done;
-    }
-    for (bool more = true; more;) {
-        bool last = s->gap >= 0; /* the last row of an index of the gap's dimension */
-        for (int d = s->gap + 1; d < s->n_over && last; d++) last = s->at[d] == s->extent[d] - 1;
-        GEODEC_TRY(take_row(r, totals, err));
-        if (last && !totals && !r->grouped) GEODEC_TRY(r->sink->gap(r->sink->ctx, err));
-        int d = s->n_over - 1;
-        while (d > 0 && ++s->at[d] == s->extent[d]) s->at[d--] = 0;
-        more = d > 0;
-    }
-done:
-    return st;
-}
-
-static geodec_status take_rows(run *r, bool totals, int64_t from, int64_t to, const geodec_hooks *hooks,
-                               geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    const int64_t step = geodec__select_step(s);
-    for (int64_t row = from; row < to; row += step) {
-        const int64_t take = row + step < to ? step : to - row;
-        GEODEC_TRY(geodec_hooks_progress(hooks, "rows", row, to, err));
-        GEODEC_TRY(geodec__select_load(s, row, take, err));
-        for (int64_t i = row; i < row + take; i++) {
-            s->at[0] = i;
-            GEODEC_TRY(take_places(r, totals, err));
+    int rc;
+    for (w->rows = 0; (rc = sqlite3_step(w->query)) == SQLITE_ROW; w->rows++) {
+        if (!print) continue;
+        if (w->rows == 0) {
+            GEODEC_TRY(measure(w, true, err));
+            GEODEC_TRY(put_header(w, err));
         }
+        GEODEC_TRY(divide(w, err));
+        GEODEC_TRY(put_cells(w, err));
     }
+    if (rc != SQLITE_DONE) st = failed(s, rc, err);
 done:
     return st;
 }
 
-/* ---- a query ---------------------------------------------------------------------------------------------------- */
-
-static geodec_status parse_query(run *r, geodec_err *err)
+static geodec_status print_rows(geodec__select *s, output *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__select *s = &r->s;
-    const geodec_select_query *q = s->query;
-    s->where = -1;
-    if (q->n_columns < 1) GEODEC_THROW(GEODEC_INVAL, "no column is named");
-    GEODEC_NEW(s->node, GEODEC__SELECT_NODES);
-    GEODEC_NEW(s->ref, GEODEC__SELECT_REFS);
-    GEODEC_NEW(s->list, GEODEC__SELECT_LISTS);
-    GEODEC_NEW(s->column, q->n_columns);
-    s->n_columns = q->n_columns;
-    for (int i = 0; i < q->n_columns; i++) GEODEC_TRY(parse_column(s, q->columns[i], &s->column[i], err));
-    if (q->where) GEODEC_TRY(geodec__select_parse(s, q->where, &s->where, err));
-    GEODEC_TRY(check_columns(r, err));
-    GEODEC_TRY(geodec__select_bind(s, err));
-    for (int i = 0; i < s->n_columns; i++) {
-        if (s->column[i].ref >= 0) s->column[i].width = s->ref[s->column[i].ref].width;
-        r->cells += s->column[i].width;
+    if (w->o->at_least > 0) {
+        GEODEC_TRY(take_rows(s, w, false, err));
+        if (w->rows < w->o->at_least)
+            GEODEC_THROW(GEODEC_SCARCE, "not measured: %" PRId64 " rows, %" PRId64 " needed", w->rows, w->o->at_least);
+        (void)sqlite3_reset(w->query);
     }
-    if (r->cells < 1 || r->cells > GEODEC_SELECT_COLUMNS_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "%" PRId64 " columns; 1 to %d can be printed", r->cells, GEODEC_SELECT_COLUMNS_MAX);
-    GEODEC_NEW(r->cell, r->cells);
-    GEODEC_NEW(r->room, r->cells);
-    GEODEC_NEW(r->sum, s->n_sums);
-    for (int i = 0; i < s->n_nodes; i++)
-        if (geodec__select_is_sum(s->node[i].op)) r->sum[s->node[i].k] = i;
-    GEODEC_NEW(s->running, s->n_running);
-    GEODEC_NEW(s->total, s->n_running);
+    GEODEC_TRY(take_rows(s, w, true, err));
+    if (w->rows == 0) {
+        GEODEC_TRY(measure(w, false, err));
+        GEODEC_TRY(put_header(w, err));
+    }
+    while (w->words && *w->words) next_word(w);
+    if (w->begun && w->gap >= 0) (void)fputc('\n', w->out);
+    GEODEC_TRY(finish(w, err));
 done:
     return st;
 }
 
-static void free_run(run *r)
-{
-    geodec__select_unbind(&r->s);
-    for (int64_t g = 0; g < r->n_groups; g++) {
-        for (int k = 0; r->groups[g].pile && k < r->s.n_sums; k++) geodec_mem_free(r->groups[g].pile[k].v);
-        geodec_mem_free(r->groups[g].pile);
-        geodec_mem_free(r->groups[g].key);
-    }
-    geodec_mem_free(r->groups);
-    geodec_mem_free(r->slot);
-    geodec_mem_free(r->sum);
-    geodec_mem_free(r->room);
-    geodec_mem_free(r->cell);
-    geodec_mem_free(r->s.running);
-    geodec_mem_free(r->s.total);
-    geodec_mem_free(r->s.column);
-    geodec_mem_free(r->s.list);
-    geodec_mem_free(r->s.ref);
-    geodec_mem_free(r->s.node);
-}
+/* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec_select_run(const geodec_select_source *sources, int n_sources, const geodec_select_query *query,
-                                const geodec_select_sink *sink, const geodec_hooks *hooks, geodec_err *err)
+/* All attributes of the kind, or the value of one, which may also be a common one. */
+static geodec_status print_attrs(const output *w, const geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    run r = {.s = {.sources = sources, .n_sources = n_sources, .query = query}, .sink = sink};
-    int64_t from, to;
-    GEODEC_TRY(parse_query(&r, err));
-    GEODEC_TRY(parse_rows(query->rows, r.s.n_over ? r.s.extent[0] : 1, &from, &to, err));
-    GEODEC_TRY(print_header(&r, err));
-    if (r.s.totals) GEODEC_TRY(take_rows(&r, true, from, to, hooks, err));
-    GEODEC_TRY(take_rows(&r, false, from, to, hooks, err));
-    if (r.grouped) GEODEC_TRY(put_groups(&r, err));
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    char room[GEODEC_FORMAT_ROOM];
+    const char *text;
+    if (!w->o->attr && !w->o->bare) (void)fputs("attribute\tvalue\n", w->out);
+    for (int i = 0; i < (w->o->attr ? 1 : kind->n_attrs); i++) {
+        const char *name = w->o->attr ? w->o->attr : kind->attrs[i].name;
+        if (!w->o->attr && !geodec_artifact_has_attr(a, name)) continue;
+        GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
+        if (!w->o->attr) put_text(w, 0, name);
+        put_text(w, w->o->attr ? 0 : 1, text);
+        GEODEC_TRY(end_line(w, err));
+    }
+    GEODEC_TRY(finish(w, err));
 done:
-    free_run(&r);
+    return st;
+}
+
+/* ---- a call ----------------------------------------------------------------------------------------------------- */
+
+static geodec_status open_also(geodec__select *s, const geodec_select *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char name[GEODEC__SELECT_NAME];
+    const char *equal = strchr(o->also, '=');
+    if (!equal || equal == o->also || equal - o->also >= GEODEC__SELECT_NAME)
+        GEODEC_THROW(GEODEC_INVAL, "--also: '%s' is not NAME=FILE", o->also);
+    (void)snprintf(name, sizeof name, "%.*s", (int)(equal - o->also), o->also);
+    GEODEC_TRY(geodec__select_open(s, o, name, equal + 1, err));
+done:
+    return st;
+}
+
+geodec_status geodec_select_print(const geodec_select *o, const char *path, int n, const char *const *what, FILE *out,
+                                  const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__select s = {.hooks = hooks};
+    output w = {.o = o, .out = out};
+    if (o->attrs || o->attr ? n > 0 || o->rows : n < 1)
+        GEODEC_THROW(GEODEC_INVAL, "give a query or columns, or --attrs or --attr alone");
+    if (o->markdown && (o->blocks || o->gap))
+        GEODEC_THROW(GEODEC_INVAL, "--markdown does not go together with --blocks or --gap");
+    GEODEC_TRY(open_database(&s, err));
+    GEODEC_TRY(geodec__select_open(&s, o, "t", path, err));
+    if (o->also) GEODEC_TRY(open_also(&s, o, err));
+    if (o->attrs || o->attr) {
+        if (!s.table[0].artifact) GEODEC_THROW(GEODEC_INVAL, "%s: a text table has no attributes", path);
+        GEODEC_TRY_MSG(print_attrs(&w, s.table[0].artifact, err), "%s", path);
+        goto done;
+    }
+    GEODEC_TRY_MSG(prepare(&s, &w, n, what, err), "%s", path);
+    GEODEC_TRY_MSG(print_rows(&s, &w, err), "%s", path);
+done:
+    (void)sqlite3_finalize(w.query);
+    (void)sqlite3_close(s.db);
+    for (int i = 0; i < s.n_tables; i++) geodec__select_close(&s.table[i]);
+    for (int i = 0; i < 2; i++) geodec_mem_free(w.value[i]);
+    geodec_mem_free(w.column);
     return st;
 }

@@ -1,420 +1,402 @@
-/* Resolves names of artifact/select.h: fields and columns, their axes, attributes and lists of words. */
-#include "artifact/artifact_internal.h"
+/* Artifacts and text tables as read-only virtual tables of SQLite. */
 #include "artifact/select_internal.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { SLAB_BYTES = 4 << 20 };
+enum { SLAB_BYTES = 4 << 20, COLUMNS_MAX = 2000 /* of SQLite */ };
 #define WHOLE_BYTES_MAX ((int64_t)2 << 30)
 
-static const geodec_field *field_of(const geodec_kind *kind, const char *name)
-{
-    char path[GEODEC__SELECT_NAME + 1];
-    (void)snprintf(path, sizeof path, "%s%s", name[0] == '/' ? "" : "/", name);
-    for (int i = 0; i < kind->n_fields; i++)
-        if (strcmp(kind->fields[i].path, path) == 0) return &kind->fields[i];
-    return NULL;
-}
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* ---- attributes ------------------------------------------------------------------------------------------------- */
-
-/* Splits a text at ';' when it has one, else at ','; blanks around an item are ignored. */
-static geodec_status cut_list(geodec__select_list *l, const char *text, geodec_err *err)
+static geodec_status bind_field(geodec__select_table *t, geodec__select_field *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char separator = strchr(text, ';') ? ';' : ',';
-    int64_t n = 1;
-    for (const char *c = text; *c; c++) n += *c == separator;
-    GEODEC_NEW(l->item, n);
-    l->text = geodec_mem_strdup(text);
-    if (!l->text) GEODEC_THROW(GEODEC_NOMEM, "no memory for a list");
-    for (char *at = l->text, *next; at; at = next) {
-        next = strchr(at, separator);
-        if (next) *next++ = 0;
-        while (*at == ' ') at++;
-        for (size_t k = strlen(at); k > 0 && at[k - 1] == ' '; k--) at[k - 1] = 0;
-        l->item[l->n++] = at;
-    }
-    if (!*text) l->n = 0;
-done:
-    return st;
-}
-
-static geodec_status bind_list(geodec__select *s, geodec__select_list *l, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_artifact *a = s->sources[l->source].artifact;
-    const geodec_attr *attr = NULL;
-    geodec__select_value *v = &l->whole;
-    int64_t i;
-    if (!a) GEODEC_THROW(GEODEC_INVAL, "a table has no attribute '@%s'", l->name);
-    const geodec_kind *kind = geodec_artifact_kind(a);
-    for (int k = 0; k < kind->n_attrs; k++)
-        if (strcmp(kind->attrs[k].name, l->name) == 0) attr = &kind->attrs[k];
-    if (!attr) GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute '%s'", kind->name, l->name);
-    if (!geodec_artifact_has_attr(a, l->name))
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no attribute '%s'", geodec_artifact_path(a), l->name);
-    switch (attr->type) {
-    case GEODEC_ATTR_I64:
-        GEODEC_TRY(geodec_artifact_get_i64(a, l->name, &i, err));
-        *v = (geodec__select_value){.kind = GEODEC__SELECT_INT, .x = (double)i, .bits = (uint64_t)i};
-        break;
-    case GEODEC_ATTR_F64:
-        v->kind = GEODEC__SELECT_F64;
-        GEODEC_TRY(geodec_artifact_get_f64(a, l->name, &v->x, err));
-        break;
-    case GEODEC_ATTR_STR:
-        v->kind = GEODEC__SELECT_TEXT;
-        GEODEC_TRY(geodec_artifact_get_str(a, l->name, &v->text, err));
-        GEODEC_TRY(cut_list(l, v->text, err));
-        break;
-    }
-done:
-    return st;
-}
-
-/* ---- places ----------------------------------------------------------------------------------------------------- */
-
-/* "name=value": the index at which a field of one axis, or a list of words, has the value. */
-static geodec_status place_by_value(const geodec_artifact *a, const char *name, const char *value, int64_t extent,
-                                    int64_t *place, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_field *f = field_of(geodec_artifact_kind(a), name);
-    geodec__select_list words = {0};
-    void *data = NULL;
-    char *end = NULL;
-    const char *text;
-    int64_t shape[GEODEC_RANK_MAX], found = -1;
-    int rank;
-    if (f) {
-        const double x = strtod(value, &end);
-        if (!*value || *end) GEODEC_THROW(GEODEC_INVAL, "'%s=%s': not a number", name, value);
-        GEODEC_TRY(geodec_artifact_shape(a, f->path, shape, &rank, err));
-        if (rank != 1 || shape[0] != extent)
-            GEODEC_THROW(GEODEC_INVAL, "'%s' is not the coordinate of an axis of %" PRId64, name, extent);
-        GEODEC_TRY(geodec_artifact_read(a, f->path, &data, err));
-        for (int64_t i = 0; i < extent; i++) {
-            if (!(fabs(geodec_format_element_f64(f->type, data, i) - x) <= 1e-9 * fabs(x))) continue;
-            if (found >= 0) GEODEC_THROW(GEODEC_INVAL, "'%s=%s' occurs twice", name, value);
-            found = i;
-        }
-    } else {
-        GEODEC_TRY(geodec_artifact_get_str(a, name, &text, err));
-        GEODEC_TRY(cut_list(&words, text, err));
-        if (words.n != extent) GEODEC_THROW(GEODEC_INVAL, "'%s' is not the list of an axis of %" PRId64, name, extent);
-        for (int64_t i = 0; i < extent; i++)
-            if (strcmp(words.item[i], value) == 0) found = i;
-    }
-    if (found < 0) GEODEC_THROW(GEODEC_INVAL, "'%s=%s': no such index", name, value);
-    *place = found;
-done:
-    geodec_mem_free(data);
-    geodec_mem_free(words.text);
-    geodec_mem_free(words.item);
-    return st;
-}
-
-static geodec_status read_place(const geodec_artifact *a, const geodec__select_ref *r, const char *text, int64_t extent,
-                                int64_t *place, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    char name[GEODEC__SELECT_NAME], *end = NULL;
-    const char *equal = strchr(text, '=');
-    if (strcmp(text, "*") == 0) {
-        *place = -1;
-        goto done;
-    }
-    if (equal) {
-        (void)snprintf(name, sizeof name, "%.*s", (int)(equal - text), text);
-        GEODEC_TRY_MSG(place_by_value(a, name, equal + 1, extent, place, err), "%s", r->name);
-        goto done;
-    }
-    const int64_t i = strtoll(text, &end, 10);
-    if (!*text || *end) GEODEC_THROW(GEODEC_INVAL, "%s: '%.40s' is not a place", r->name, text);
-    if (i >= extent || i < -extent)
-        GEODEC_THROW(GEODEC_INVAL, "%s: there is no place %" PRId64 " along an axis of %" PRId64, r->name, i, extent);
-    *place = i < 0 ? i + extent : i;
-done:
-    return st;
-}
-
-/* ---- axes ------------------------------------------------------------------------------------------------------- */
-
-static geodec_status set_extent(geodec__select *s, int d, int64_t n, const char *name, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (s->extent[d] >= 0 && s->extent[d] != n)
-        GEODEC_THROW(GEODEC_INVAL, "field '%s' has %" PRId64 " rows, the fields before it %" PRId64, name, n,
-                     s->extent[d]);
-    s->extent[d] = n;
-done:
-    return st;
-}
-
-/* Index of a dimension of the rows, or -1; "row" is the first one when the query names none. */
-static int dimension(const geodec__select *s, const char *name)
-{
-    for (int d = 0; d < s->n_over; d++)
-        if (strcmp(s->over[d], name) == 0) return d;
-    return s->by_first_axis && s->n_over == 1 && strcmp(name, "row") == 0 ? 0 : -1;
-}
-
-/* Which axes of a field are rows, indexed or spread. */
-static geodec_status bind_axes(geodec__select *s, geodec__select_ref *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_artifact *a = s->sources[r->source].artifact;
     geodec__axis axis[GEODEC_RANK_MAX];
     int64_t stride = 1;
-    int named, given = 0;
-    bool used[GEODEC_RANK_MAX] = {false};
-    GEODEC_TRY(geodec__kind_field_axes(r->field, axis, &named, err));
-    if (s->by_first_axis && s->n_over == 0 && r->rank > 0) {
-        (void)snprintf(s->over[0], sizeof s->over[0], "%s", axis[0].name[0] ? axis[0].name : "row");
-        s->n_over = 1;
+    int named;
+    bool taken[GEODEC_RANK_MAX] = {false};
+    GEODEC_TRY(geodec_artifact_shape(t->artifact, f->field->path, f->shape, &f->rank, err));
+    GEODEC_TRY(geodec__kind_field_axes(f->field, axis, &named, err));
+    if (t->by_first_axis && t->n_over == 0 && f->rank > 0) t->extent[t->n_over++] = f->shape[0];
+    for (int j = f->rank - 1; j >= 0; j--) {
+        f->stride[j] = stride;
+        stride *= f->shape[j] > 0 ? f->shape[j] : 1;
     }
-    r->width = 1;
-    for (int j = r->rank - 1; j >= 0; j--) {
-        r->stride[j] = stride;
-        stride *= r->shape[j] > 0 ? r->shape[j] : 1;
-    }
-    for (int j = 0; j < r->rank; j++) {
-        r->over[j] = -1;
-        r->fixed[j] = -1;
-        for (int d = 0; d < s->n_over && r->over[j] < 0; d++)
-            if (!used[d] && (s->by_first_axis ? j == 0 : strcmp(axis[j].name, s->over[d]) == 0)) r->over[j] = d;
-        if (r->over[j] >= 0) {
-            used[r->over[j]] = true;
-            GEODEC_TRY(set_extent(s, r->over[j], r->shape[j], r->name, err));
-        } else if (given < r->n_places) {
-            GEODEC_TRY(read_place(a, r, r->place[given++], r->shape[j], &r->fixed[j], err));
-        }
-        if (r->over[j] >= 0 || r->fixed[j] >= 0) continue;
-        if (geodec_mem_mul(r->width, r->shape[j], &r->width) != 0 || r->width > GEODEC_SELECT_COLUMNS_MAX)
-            GEODEC_THROW(GEODEC_LIMIT, "field '%s' has more than %d columns", r->name, GEODEC_SELECT_COLUMNS_MAX);
-        r->spreads = true;
-    }
-    if (given < r->n_places) GEODEC_THROW(GEODEC_INVAL, "field '%s' has fewer axes than places", r->name);
-    if (r->spreads && !r->may_spread)
-        GEODEC_THROW(GEODEC_INVAL, "field '%s': each axis that is not a row needs an index", r->name);
-    r->slabs = r->rank > 0 && r->over[0] == 0;
-done:
-    return st;
-}
-
-static geodec_status bind_ref(geodec__select *s, geodec__select_ref *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_select_source *source = &s->sources[r->source];
-    if (source->table) {
-        if (r->n_places) GEODEC_THROW(GEODEC_INVAL, "column '%s' of a table has no indices", r->name);
-        for (int64_t k = 0; k < source->table->columns; k++) {
-            const char *head = source->table->cell[k];
-            if (!head || strcmp(head, r->name) != 0) continue;
-            if (r->column >= 0) GEODEC_THROW(GEODEC_INVAL, "two columns are called '%s'", r->name);
-            r->column = k;
-        }
-        if (r->column < 0) GEODEC_THROW(GEODEC_INVAL, "the table has no column '%s'", r->name);
-        r->width = 1;
-        goto done;
-    }
-    const geodec_kind *kind = geodec_artifact_kind(source->artifact);
-    r->field = field_of(kind, r->name);
-    if (!r->field)
-        GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no field '%s'; geodec-info names them", kind->name, r->name);
-    GEODEC_TRY(geodec_artifact_shape(source->artifact, r->field->path, r->shape, &r->rank, err));
-    GEODEC_TRY(bind_axes(s, r, err));
-done:
-    return st;
-}
-
-/* Dimensions that only index() and size() name. */
-static geodec_status bind_dimension(geodec__select *s, geodec__select_node *v, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    v->k = dimension(s, v->value.own);
-    if (v->k >= 0 && s->extent[v->k] < 0 && s->sources[0].artifact)
-        GEODEC_TRY(geodec_artifact_dim(s->sources[0].artifact, v->value.own, &s->extent[v->k], err));
-    if (v->k >= 0) goto done;
-    if (v->op == SELECT_INDEX || !s->sources[0].artifact)
-        GEODEC_THROW(GEODEC_INVAL, "'%s' is not a dimension of the rows", v->value.own);
-    int64_t n;
-    GEODEC_TRY(geodec_artifact_dim(s->sources[0].artifact, v->value.own, &n, err));
-    v->op = SELECT_CONSTANT;
-    v->value = (geodec__select_value){.kind = GEODEC__SELECT_COMPUTED, .x = (double)n};
-done:
-    return st;
-}
-
-/* @list[C] with a dimension C of the rows: the list must have as many words as C has indices. */
-static geodec_status bind_item(geodec__select *s, geodec__select_node *v, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec__select_node *item = &s->node[v->a];
-    const geodec__select_list *l = &s->list[v->k];
-    if (!l->item) GEODEC_THROW(GEODEC_INVAL, "'@%s' is not a list of words", l->name);
-    if (item->op != SELECT_REF) goto done;
-    const int d = dimension(s, s->ref[item->k].name);
-    if (d < 0) goto done;
-    item->op = SELECT_INDEX;
-    item->k = d;
-    if (s->extent[d] < 0) s->extent[d] = l->n;
-    if (s->extent[d] != l->n)
-        GEODEC_THROW(GEODEC_INVAL, "'@%s' has %" PRId64 " words, dimension %s %" PRId64, l->name, l->n, s->over[d],
-                     s->extent[d]);
-done:
-    return st;
-}
-
-/* Whether reference k is the only content of @list[..], where it may be a dimension. */
-static bool numbers_list(const geodec__select *s, int k)
-{
-    for (int i = 0; i < s->n_nodes; i++) {
-        const geodec__select_node *v = &s->node[i];
-        if (v->op == SELECT_LIST && v->a >= 0 && s->node[v->a].op == SELECT_REF && s->node[v->a].k == k) return true;
-    }
-    return false;
-}
-
-static geodec_status bind_refs(geodec__select *s, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    for (int k = 0; k < s->n_refs; k++)
-        if (!numbers_list(s, k)) GEODEC_TRY(bind_ref(s, &s->ref[k], err));
-    for (int k = 0; k < s->n_refs; k++) { /* the dimensions of the rows are known now */
-        if (numbers_list(s, k) && dimension(s, s->ref[k].name) < 0) GEODEC_TRY(bind_ref(s, &s->ref[k], err));
-    }
-done:
-    return st;
-}
-
-static geodec_status bind_over(geodec__select *s, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const char *over = s->query->over;
-    s->by_first_axis = !over;
-    if (s->sources[0].table) {
-        if (over) GEODEC_THROW(GEODEC_INVAL, "a table has no dimensions");
-        s->n_over = 1;
-        (void)snprintf(s->over[0], sizeof s->over[0], "row");
-        s->extent[0] = s->sources[0].table->rows;
-        goto done;
-    }
-    for (; over && strcmp(over, "none") != 0 && *over; s->n_over++) {
-        const size_t n = strcspn(over, ",");
-        if (s->n_over == GEODEC_RANK_MAX || n == 0 || n >= GEODEC__SELECT_NAME)
-            GEODEC_THROW(GEODEC_INVAL, "'%s': up to %d dimensions joined by commas", s->query->over, GEODEC_RANK_MAX);
-        memcpy(s->over[s->n_over], over, n);
-        s->over[s->n_over][n] = 0;
-        for (int d = 0; d < s->n_over; d++)
-            if (strcmp(s->over[d], s->over[s->n_over]) == 0)
-                GEODEC_THROW(GEODEC_INVAL, "dimension %s occurs twice", s->over[d]);
-        over += n + (over[n] == ',');
-    }
-done:
-    return st;
-}
-
-geodec_status geodec__select_bind(geodec__select *s, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    for (int d = 0; d < GEODEC_RANK_MAX; d++) s->extent[d] = -1;
-    GEODEC_TRY(bind_over(s, err));
-    for (int i = 0; i < s->n_lists; i++) GEODEC_TRY(bind_list(s, &s->list[i], err));
-    GEODEC_TRY(bind_refs(s, err));
-    for (int i = 0; i < s->n_nodes; i++) {
-        geodec__select_node *v = &s->node[i];
-        if (v->op == SELECT_LIST && v->a >= 0) GEODEC_TRY(bind_item(s, v, err));
-        if (v->op == SELECT_INDEX && v->value.own[0]) GEODEC_TRY(bind_dimension(s, v, err));
-        if (v->op == SELECT_SIZE) GEODEC_TRY(bind_dimension(s, v, err));
-    }
-    for (int d = 0; d < s->n_over; d++)
-        if (s->extent[d] < 0) GEODEC_THROW(GEODEC_INVAL, "no column has dimension %s", s->over[d]);
-    s->gap = s->query->gap ? dimension(s, s->query->gap) : -1;
-    if (s->query->gap && s->gap < 0) GEODEC_THROW(GEODEC_INVAL, "'%s' is not a dimension of the rows", s->query->gap);
-done:
-    return st;
-}
-
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
-int64_t geodec__select_step(const geodec__select *s)
-{
-    int64_t step = 1 << 16;
-    for (int k = 0; k < s->n_refs; k++) {
-        const geodec__select_ref *r = &s->ref[k];
-        if (!r->field || !r->slabs) continue;
-        const int64_t bytes = r->stride[0] * (int64_t)geodec_type_size(r->field->type);
-        if (bytes && SLAB_BYTES / bytes < step) step = SLAB_BYTES / bytes > 1 ? SLAB_BYTES / bytes : 1;
-    }
-    return step;
-}
-
-geodec_status geodec__select_load(geodec__select *s, int64_t row, int64_t n, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    for (int k = 0; k < s->n_refs; k++) {
-        geodec__select_ref *r = &s->ref[k];
-        if (!r->field || (r->data && !r->slabs)) continue;
-        const geodec_artifact *a = s->sources[r->source].artifact;
-        const int64_t size = (int64_t)geodec_type_size(r->field->type);
-        if (!r->slabs) {
-            if (r->rank > 0 && r->stride[0] > WHOLE_BYTES_MAX / size / (r->shape[0] > 0 ? r->shape[0] : 1))
-                GEODEC_THROW(GEODEC_LIMIT, "field '%s' is too large to be read at once", r->name);
-            GEODEC_TRY(geodec_artifact_read(a, r->field->path, &r->data, err));
+    f->width = 1;
+    f->array.type = (uint32_t)f->field->type;
+    for (int j = 0; j < f->rank; j++) {
+        f->over[j] = -1;
+        for (int d = 0; d < t->n_over && f->over[j] < 0; d++)
+            if (!taken[d] && (t->by_first_axis ? j == 0 : strcmp(axis[j].name, t->over[d]) == 0)) f->over[j] = d;
+        if (f->over[j] >= 0) {
+            taken[f->over[j]] = true;
+            if (t->extent[f->over[j]] != f->shape[j])
+                GEODEC_THROW(GEODEC_INVAL, "field '%s' has %" PRId64 " rows, the fields before it %" PRId64, f->name,
+                             f->shape[j], t->extent[f->over[j]]);
             continue;
         }
-        if (!r->data) GEODEC_NEW(r->data, n * r->stride[0] * size);
-        GEODEC_TRY(geodec_artifact_read_rows(a, r->field->path, row, n, r->data, err));
-        r->first = row;
+        f->array.shape[f->array.rank++] = f->shape[j];
+        f->width *= f->shape[j]; /* the shape of a stored field does not overflow */
+    }
+    f->slabs = f->rank > 0 && f->over[0] == 0;
+    if (!f->slabs && f->rank > 0 && stride > WHOLE_BYTES_MAX / (int64_t)geodec_type_size(f->field->type))
+        GEODEC_THROW(GEODEC_LIMIT, "field '%s' is too large to be read at once", f->name);
+done:
+    return st;
+}
+
+/* "A:B" within 0..n. */
+static geodec_status parse_rows(const char *text, int64_t n, int64_t *from, int64_t *to, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *from = 0;
+    *to = n;
+    if (!text) goto done;
+    const char *colon = strchr(text, ':');
+    if (!colon || strspn(text, "0123456789:") != strlen(text) || strchr(colon + 1, ':'))
+        GEODEC_THROW(GEODEC_INVAL, "--rows: '%s' is not A:B", text);
+    if (colon != text) *from = strtoll(text, NULL, 10);
+    if (colon[1]) *to = strtoll(colon + 1, NULL, 10);
+    if (*from >= n && *from < *to) GEODEC_THROW(GEODEC_SCARCE, "--rows: no rows %s in a table of %" PRId64, text, n);
+    if (*to > n) *to = n;
+    if (*from > *to) GEODEC_THROW(GEODEC_RANGE, "--rows: no rows %s in a table of %" PRId64, text, n);
+done:
+    return st;
+}
+
+geodec_status geodec__select_bind(geodec__select_table *t, const char *rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t inner = 1, all;
+    for (int i = 0; i < t->n_fields; i++)
+        if (t->field[i].used) GEODEC_TRY(bind_field(t, &t->field[i], err));
+    for (int d = 1; d < t->n_over; d++)
+        if (geodec_mem_mul(inner, t->extent[d], &inner) != 0) inner = INT64_MAX;
+    const int64_t n = t->n_over ? t->extent[0] : 1;
+    if (geodec_mem_mul(n, inner, &all) != 0) GEODEC_THROW(GEODEC_LIMIT, "too many rows");
+    GEODEC_TRY(parse_rows(rows, n, &t->from, &t->end, err));
+    t->from *= inner;
+    t->to = t->end * inner;
+done:
+    return st;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+/* Data of the field for index `row` of the first dimension of the rows. */
+static geodec_status load(geodec__select_table *t, geodec__select_field *f, int64_t row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!f->slabs) {
+        if (!f->data) GEODEC_TRY(geodec_artifact_read(t->artifact, f->field->path, &f->data, err));
+        goto done;
+    }
+    if (f->data && row >= f->first && row < f->first + f->loaded) goto done;
+    const int64_t bytes = f->stride[0] * (int64_t)geodec_type_size(f->field->type);
+    const int64_t step = bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1;
+    const int64_t take = step < t->end - row ? step : t->end - row;
+    GEODEC_TRY(geodec_hooks_progress(t->query->hooks, "rows", row, f->shape[0], err));
+    if (!f->data) GEODEC_NEW(f->data, (step < t->end ? step : t->end) * bytes);
+    f->loaded = 0;
+    GEODEC_TRY(geodec_artifact_read_rows(t->artifact, f->field->path, row, take, f->data, err));
+    f->first = row;
+    f->loaded = take;
+done:
+    return st;
+}
+
+/* Place in the data of element j of the array in a row. */
+static int64_t place_of(const geodec__select_field *f, const int64_t *at, int64_t j)
+{
+    int64_t i = 0;
+    for (int d = f->rank - 1; d >= 0; d--) {
+        if (f->over[d] >= 0) {
+            i += (at[f->over[d]] - (d == 0 && f->slabs ? f->first : 0)) * f->stride[d];
+        } else {
+            i += j % f->shape[d] * f->stride[d];
+            j /= f->shape[d];
+        }
+    }
+    return i;
+}
+
+static geodec_status result_field(sqlite3_context *c, geodec__select_table *t, geodec__select_field *f,
+                                  const int64_t *at, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t size = (int64_t)geodec_type_size(f->field->type);
+    char *blob = NULL;
+    GEODEC_TRY(load(t, f, t->n_over ? at[0] : 0, err));
+    if (f->array.rank == 0) {
+        geodec__select_result(c, f->field->type, f->data + place_of(f, at, 0) * size);
+        goto done;
+    }
+    if (f->width > WHOLE_BYTES_MAX / size) GEODEC_THROW(GEODEC_LIMIT, "field '%s' is too large for a value", f->name);
+    const int64_t bytes = (int64_t)sizeof f->array + f->width * size;
+    GEODEC_NEW(blob, bytes);
+    memcpy(blob, &f->array, sizeof f->array);
+    for (int64_t j = 0; j < f->width; j++)
+        memcpy(blob + sizeof f->array + j * size, f->data + place_of(f, at, j) * size, (size_t)size);
+    sqlite3_result_blob64(c, blob, (sqlite3_uint64)bytes, geodec_mem_free);
+done:
+    return st;
+}
+
+static void result_text(sqlite3_context *c, const char *cell)
+{
+    if (!cell)
+        sqlite3_result_text(c, "", 0, SQLITE_STATIC);
+    else if (strcmp(cell, "nan") != 0)
+        sqlite3_result_text(c, cell, -1, SQLITE_STATIC);
+}
+
+/* ---- the virtual table ------------------------------------------------------------------------------------------ */
+
+typedef struct cursor {
+    sqlite3_vtab_cursor base;
+    int64_t row, end;
+} cursor;
+
+typedef struct vtab {
+    sqlite3_vtab base;
+    geodec__select_table *table;
+} vtab;
+
+static int vtab_connect(sqlite3 *db, void *table, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+{
+    geodec__select_table *t = table;
+    sqlite3_str *sql = sqlite3_str_new(db);
+    vtab *v = sqlite3_malloc(sizeof *v);
+    const char *between = "";
+    (void)argc;
+    (void)argv;
+    sqlite3_str_appendall(sql, "CREATE TABLE t(");
+    for (int d = 0; !t->by_first_axis && d < t->n_over; d++, between = ", ")
+        sqlite3_str_appendf(sql, "%s\"%w\"", between, t->over[d]);
+    for (int i = 0; i < t->n_fields; i++, between = ", ")
+        sqlite3_str_appendf(sql, "%s\"%w\"", between, t->field[i].name);
+    for (int64_t k = 0; k < t->text.columns; k++, between = ", ")
+        sqlite3_str_appendf(sql, "%s\"%w\" TEXT COLLATE number", between, t->text.cell[k]);
+    sqlite3_str_appendall(sql, ")");
+    char *text = sqlite3_str_finish(sql);
+    int rc = text && v ? sqlite3_declare_vtab(db, text) : SQLITE_NOMEM;
+    sqlite3_free(text);
+    if (rc != SQLITE_OK) {
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+        sqlite3_free(v);
+        return rc;
+    }
+    *v = (vtab){.table = t};
+    *out = &v->base;
+    return SQLITE_OK;
+}
+
+static int vtab_disconnect(sqlite3_vtab *v)
+{
+    sqlite3_free(v);
+    return SQLITE_OK;
+}
+
+/* Plan 1: one row by its number; plan 0: all rows in order. */
+static int vtab_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
+{
+    (void)v;
+    info->estimatedCost = 1e6;
+    info->estimatedRows = 1000000;
+    info->orderByConsumed = info->nOrderBy == 1 && info->aOrderBy[0].iColumn < 0 && !info->aOrderBy[0].desc;
+    for (int i = 0; i < info->nConstraint; i++) {
+        if (info->aConstraint[i].iColumn >= 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ ||
+            !info->aConstraint[i].usable)
+            continue;
+        info->aConstraintUsage[i].argvIndex = 1;
+        info->idxNum = 1;
+        info->estimatedCost = 1;
+        info->estimatedRows = 1;
+        break;
+    }
+    return SQLITE_OK;
+}
+
+static int vtab_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
+{
+    (void)v;
+    cursor *c = sqlite3_malloc(sizeof *c);
+    if (!c) return SQLITE_NOMEM;
+    *c = (cursor){0};
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static int vtab_close(sqlite3_vtab_cursor *c)
+{
+    sqlite3_free(c);
+    return SQLITE_OK;
+}
+
+static const geodec__select_table *table_of(const cursor *c) { return ((const vtab *)c->base.pVtab)->table; }
+
+static int vtab_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlite3_value **argv)
+{
+    cursor *c = (cursor *)base;
+    const geodec__select_table *t = table_of(c);
+    (void)name;
+    c->row = t->from;
+    c->end = t->to;
+    if (plan == 1 && argc == 1) {
+        c->row = sqlite3_value_int64(argv[0]);
+        c->end = c->row >= t->from && c->row < t->to ? c->row + 1 : c->row;
+    }
+    return SQLITE_OK;
+}
+
+static int vtab_next(sqlite3_vtab_cursor *c)
+{
+    ((cursor *)c)->row++;
+    return SQLITE_OK;
+}
+
+static int vtab_eof(sqlite3_vtab_cursor *c) { return ((cursor *)c)->row >= ((cursor *)c)->end; }
+
+static int vtab_rowid(sqlite3_vtab_cursor *c, sqlite3_int64 *row)
+{
+    *row = ((cursor *)c)->row;
+    return SQLITE_OK;
+}
+
+static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int k)
+{
+    const cursor *c = (const cursor *)base;
+    geodec__select_table *t = ((vtab *)base->pVtab)->table;
+    int64_t at[GEODEC_RANK_MAX] = {0}, rest = c->row;
+    if (!t->artifact) {
+        result_text(context, geodec_table_cell(&t->text, c->row, k));
+        return SQLITE_OK;
+    }
+    for (int d = t->n_over - 1; d >= 0; rest /= t->extent[d--]) at[d] = rest % t->extent[d];
+    const int indices = t->by_first_axis ? 0 : t->n_over;
+    if (k < indices) {
+        sqlite3_result_int64(context, at[k]);
+        return SQLITE_OK;
+    }
+    geodec__select *s = t->query;
+    s->st = result_field(context, t, &t->field[k - indices], at, &s->err);
+    return s->st == GEODEC_OK ? SQLITE_OK : SQLITE_ERROR;
+}
+
+static const sqlite3_module module = {
+    .xCreate = vtab_connect,
+    .xConnect = vtab_connect,
+    .xBestIndex = vtab_best_index,
+    .xDisconnect = vtab_disconnect,
+    .xDestroy = vtab_disconnect,
+    .xOpen = vtab_open,
+    .xClose = vtab_close,
+    .xFilter = vtab_filter,
+    .xNext = vtab_next,
+    .xEof = vtab_eof,
+    .xColumn = vtab_column,
+    .xRowid = vtab_rowid,
+};
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a file begins as text that is no artifact; a file that cannot be read is left to the reader of its kind. */
+static bool is_text(const char *path)
+{
+    char head[64];
+    const char *dot = strrchr(path, '.');
+    if (strcmp(path, "-") == 0) return true;
+    if (dot && strcmp(dot, ".h5") == 0) return false;
+    FILE *f = fopen(path, "rb");
+    if (!f) return dot && strcmp(dot, ".tsv") == 0;
+    const size_t n = fread(head, 1, sizeof head, f);
+    (void)fclose(f);
+    return !memchr(head, 0, n) && !(n >= 15 && memcmp(head, "geodec artifact", 15) == 0) &&
+           !(n >= 4 && memcmp(head, "\211HDF", 4) == 0);
+}
+
+/* The dimensions of the rows, "C,P". */
+static geodec_status cut_over(geodec__select_table *t, const char *over, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (const char *at = over; strcmp(over, "none") != 0 && *at; t->n_over++) {
+        const size_t n = strcspn(at, ",");
+        if (t->n_over == GEODEC_RANK_MAX || n == 0 || n >= GEODEC__SELECT_NAME)
+            GEODEC_THROW(GEODEC_INVAL, "'%s': up to %d dimensions joined by commas", over, GEODEC_RANK_MAX);
+        (void)snprintf(t->over[t->n_over], GEODEC__SELECT_NAME, "%.*s", (int)n, at);
+        for (int d = 0; d < t->n_over; d++)
+            if (strcmp(t->over[d], t->over[t->n_over]) == 0)
+                GEODEC_THROW(GEODEC_INVAL, "dimension %s occurs twice", t->over[d]);
+        if (geodec_artifact_dim(t->artifact, t->over[t->n_over], &t->extent[t->n_over], NULL) != GEODEC_OK)
+            GEODEC_THROW(GEODEC_INVAL, "there is no dimension %s", t->over[t->n_over]);
+        at += n + (at[n] == ',');
     }
 done:
     return st;
 }
 
-void geodec__select_unbind(geodec__select *s)
+static geodec_status name_fields(geodec__select_table *t, geodec_err *err)
 {
-    for (int k = 0; k < s->n_refs; k++) geodec_mem_free(s->ref[k].data);
-    for (int k = 0; k < s->n_lists; k++) {
-        geodec_mem_free(s->list[k].text);
-        geodec_mem_free(s->list[k].item);
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(t->artifact);
+    GEODEC_NEW(t->field, kind->n_fields);
+    for (int i = 0; i < kind->n_fields; i++) {
+        bool taken = false;
+        for (int d = 0; d < t->n_over; d++) taken = taken || strcasecmp(kind->fields[i].path + 1, t->over[d]) == 0;
+        t->field[i].field = &kind->fields[i];
+        (void)snprintf(t->field[i].name, GEODEC__SELECT_NAME, "%s", kind->fields[i].path + !taken);
     }
+    t->n_fields = kind->n_fields;
+done:
+    return st;
 }
 
-void geodec__select_element(const geodec__select *s, int k, int64_t j, geodec__select_value *v)
+geodec_status geodec__select_open(geodec__select *s, const geodec_select *o, const char *name, const char *path,
+                                  geodec_err *err)
 {
-    const geodec__select_ref *r = &s->ref[k];
-    v->text = NULL;
-    if (r->column >= 0) {
-        const char *cell = geodec_table_cell(s->sources[r->source].table, s->at[0], r->column);
-        v->kind = GEODEC__SELECT_TEXT;
-        v->text = cell ? cell : "";
-        return;
+    geodec_status st = GEODEC_OK;
+    geodec__select_table *t = &s->table[s->n_tables++];
+    char *sql = NULL;
+    t->query = s;
+    (void)snprintf(t->name, sizeof t->name, "%s", name);
+    if (is_text(path)) {
+        GEODEC_TRY(geodec_table_read(path, &t->text, err));
+        if (t->text.columns > COLUMNS_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: more than %d columns", path, COLUMNS_MAX);
+        if (o->over && s->n_tables == 1) GEODEC_THROW(GEODEC_INVAL, "%s: a text table has no dimensions", path);
+        t->by_first_axis = true;
+        t->n_over = 1;
+        t->extent[0] = t->text.rows;
+    } else {
+        GEODEC_TRY(geodec_artifact_open_any(o->kinds, o->n_kinds, path, &t->artifact, err));
+        t->by_first_axis = !o->over;
+        if (o->over) GEODEC_TRY_MSG(cut_over(t, o->over, err), "%s", path);
+        GEODEC_TRY(name_fields(t, err));
     }
-    int64_t i = 0;
-    for (int d = r->rank - 1; d >= 0; d--) {
-        if (r->over[d] >= 0) {
-            i += (s->at[r->over[d]] - (d == 0 && r->slabs ? r->first : 0)) * r->stride[d];
-        } else if (r->fixed[d] >= 0) {
-            i += r->fixed[d] * r->stride[d];
-        } else {
-            i += j % r->shape[d] * r->stride[d];
-            j /= r->shape[d];
-        }
-    }
-    const geodec_type t = r->field->type;
-    v->x = geodec_format_element_f64(t, r->data, i);
-    v->kind = t == GEODEC_F64                      ? GEODEC__SELECT_F64
-              : t == GEODEC_F32 || t == GEODEC_F16 ? GEODEC__SELECT_F32
-              : t == GEODEC_U64                    ? GEODEC__SELECT_UINT
-                                                   : GEODEC__SELECT_INT;
-    v->bits = t == GEODEC_U64   ? ((const uint64_t *)(const void *)r->data)[i]
-              : t == GEODEC_I64 ? (uint64_t)((const int64_t *)(const void *)r->data)[i]
-                                : (uint64_t)(int64_t)(v->kind == GEODEC__SELECT_INT ? v->x : 0);
+    sql = sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w\" USING \"%w\"", name, name);
+    if (!sql || sqlite3_create_module(s->db, name, &module, t) != SQLITE_OK) GEODEC_THROW(GEODEC_NOMEM, "no memory");
+    if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        GEODEC_THROW(GEODEC_INVAL, "%s: %s", path, sqlite3_errmsg(s->db));
+done:
+    sqlite3_free(sql);
+    return st;
+}
+
+void geodec__select_close(geodec__select_table *t)
+{
+    for (int i = 0; i < t->n_fields; i++) geodec_mem_free(t->field[i].data);
+    geodec_mem_free(t->field);
+    geodec_table_free(&t->text);
+    geodec_artifact_close(t->artifact);
+}
+
+geodec__select_field *geodec__select_find(geodec__select_table *t, const char *column)
+{
+    for (int i = 0; i < t->n_fields; i++)
+        if (strcasecmp(t->field[i].name, column) == 0) return &t->field[i];
+    return NULL;
 }

@@ -47,45 +47,42 @@ const geodec_kind geodec_sweep_kind = {
     .shards = "M,C,B",
 };
 
-static geodec_status write_column(const geodec_sweep *s, const char *path, size_t offset, geodec_artifact *a,
-                                  geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t *column = NULL;
-    GEODEC_NEW(column, s->n > 0 ? s->n : 1);
-    for (int64_t i = 0; i < s->n; i++) memcpy(column + i, (const char *)&s->stretch[i] + offset, sizeof *column);
-    GEODEC_TRY(geodec_artifact_write(a, path, column, err));
-done:
-    geodec_mem_free(column);
-    return st;
-}
+static const struct column {
+    const char *path;
+    size_t offset;
+} columns[] = {
+    {"/group", offsetof(stretch, group)}, {"/name", offsetof(stretch, name)}, {"/items", offsetof(stretch, n)},
+    {"/first", offsetof(stretch, first)}, {"/end", offsetof(stretch, end)},   {"/bytes", offsetof(stretch, bytes)},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 geodec_status geodec_sweep_write(const geodec_sweep *s, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    int64_t *value = NULL;
     GEODEC_TRY(geodec_artifact_set_dim(a, "M", 1, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", s->n, err));
     GEODEC_TRY(geodec_artifact_write(a, "/part", &s->slice.index, err));
-    GEODEC_TRY(write_column(s, "/group", offsetof(stretch, group), a, err));
-    GEODEC_TRY(write_column(s, "/name", offsetof(stretch, name), a, err));
-    GEODEC_TRY(write_column(s, "/items", offsetof(stretch, n), a, err));
-    GEODEC_TRY(write_column(s, "/first", offsetof(stretch, first), a, err));
-    GEODEC_TRY(write_column(s, "/end", offsetof(stretch, end), a, err));
-    GEODEC_TRY(write_column(s, "/bytes", offsetof(stretch, bytes), a, err));
+    GEODEC_NEW(value, s->n);
+    for (int k = 0; k < COLUMNS; k++) {
+        for (int64_t i = 0; i < s->n; i++)
+            memcpy(value + i, (const char *)&s->stretch[i] + columns[k].offset, sizeof *value);
+        GEODEC_TRY(geodec_artifact_write(a, columns[k].path, value, err));
+    }
     GEODEC_TRY(geodec_artifact_append(a, "/value", s->used, s->value, err));
 done:
+    geodec_mem_free(value);
     return st;
 }
 
-static geodec_status read_column(const geodec_artifact *a, const char *path, geodec_sweep *s, size_t offset,
-                                 geodec_err *err)
+static geodec_status read_column(const geodec_artifact *a, const struct column *c, geodec_sweep *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *column = NULL;
-    GEODEC_TRY(geodec_artifact_read(a, path, &column, err));
-    for (int64_t i = 0; i < s->n; i++) memcpy((char *)&s->stretch[i] + offset, column + i, sizeof *column);
+    int64_t *value = NULL;
+    GEODEC_TRY(geodec_artifact_read(a, c->path, &value, err));
+    for (int64_t i = 0; i < s->n; i++) memcpy((char *)&s->stretch[i] + c->offset, value + i, sizeof *value);
 done:
-    geodec_mem_free(column);
+    geodec_mem_free(value);
     return st;
 }
 
@@ -157,12 +154,7 @@ geodec_status geodec_sweep_open(const char *path, const geodec_provenance *own, 
     GEODEC_TRY(check_origin(s->file, own, err));
     GEODEC_TRY(geodec_artifact_dim(s->file, "C", &s->n, err));
     GEODEC_NEW(s->stretch, s->n > 0 ? s->n : 1);
-    GEODEC_TRY(read_column(s->file, "/group", s, offsetof(stretch, group), err));
-    GEODEC_TRY(read_column(s->file, "/name", s, offsetof(stretch, name), err));
-    GEODEC_TRY(read_column(s->file, "/items", s, offsetof(stretch, n), err));
-    GEODEC_TRY(read_column(s->file, "/first", s, offsetof(stretch, first), err));
-    GEODEC_TRY(read_column(s->file, "/end", s, offsetof(stretch, end), err));
-    GEODEC_TRY(read_column(s->file, "/bytes", s, offsetof(stretch, bytes), err));
+    for (int k = 0; k < COLUMNS; k++) GEODEC_TRY(read_column(s->file, &columns[k], s, err));
     GEODEC_TRY(check_stretches(s, path, err));
     *out = s;
     s = NULL;

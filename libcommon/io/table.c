@@ -80,6 +80,25 @@ done:
     return st;
 }
 
+geodec_status geodec_table_read_full(const char *path, int64_t n, const char *const *columns, const char *what,
+                                     geodec_table *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_table t = {0};
+    GEODEC_TRY(geodec_table_read(path, &t, err));
+    for (int64_t k = 0; k < n; k++)
+        if (t.columns != n || strcmp(t.cell[k], columns[k]) != 0)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: not the header of %s", path, what);
+    for (int64_t i = 0; i < t.rows * n; i++)
+        if (!t.cell[n + i] || !*t.cell[n + i])
+            GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld has no %s", path, (long long)t.line[i / n], columns[i % n]);
+    *out = t;
+    t = (geodec_table){0};
+done:
+    geodec_table_free(&t);
+    return st;
+}
+
 int64_t geodec_table_column(const geodec_table *t, const char *name)
 {
     for (int64_t k = 0; k < t->columns; k++)

@@ -40,32 +40,13 @@ done:
     return st;
 }
 
-/* Replaces @MODEL and @FILE. */
-static geodec_status expand(const char *text, const char *model, const char *file, char *out, size_t room,
-                            geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    size_t at = 0;
-    while (*text) {
-        const bool m = strncmp(text, "@MODEL", 6) == 0, f = strncmp(text, "@FILE", 5) == 0;
-        const char *piece = m ? model : f ? file : text;
-        const size_t n = m || f ? strlen(piece) : 1;
-        if (at + n + 1 > room) GEODEC_THROW(GEODEC_LIMIT, "a reference longer than %zu bytes", room);
-        memcpy(out + at, piece, n);
-        at += n;
-        text += m ? 6 : f ? 5 : 1;
-    }
-    out[at] = 0;
-done:
-    return st;
-}
-
 geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs, const char *model, const char *file,
                                   geodec_values *values, bool *broken, char sentence[GEODEC_SENTENCE_MAX],
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *reference = NULL, *text = NULL, line[GEODEC_VALUE_TEXT];
+    const char *const words[] = {"@MODEL", model, "@FILE", file, NULL};
     GEODEC_NEW(reference, GEODEC_REFERENCE_MAX);
     GEODEC_NEW(text, GEODEC_REFERENCE_MAX);
     *broken = false;
@@ -73,7 +54,7 @@ geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs
     for (int k = 1; k < LETTERS; k++) {
         geodec_err inner = {0};
         if (!c->reference[k - 1]) continue;
-        GEODEC_TRY(expand(c->reference[k - 1], model, file, reference, GEODEC_REFERENCE_MAX, err));
+        GEODEC_TRY(geodec_values_expand(NULL, words, c->reference[k - 1], reference, GEODEC_REFERENCE_MAX, err));
         const geodec_status s = geodec_reference_read(refs, reference, text, &inner);
         if (s == GEODEC_NOMEM || s == GEODEC_INTERRUPTED) {
             if (err) *err = inner;
@@ -114,11 +95,13 @@ done:
 /* Reason of an undecided row: the first missing value that a condition needs. */
 static void reason(const geodec_claim *c, const geodec_values *values, char *out, size_t room)
 {
+    bool asked, needed;
     out[0] = 0;
     for (int k = 0; k < LETTERS; k++) {
         const geodec_value *v = &values->v[k];
         if (v->state == GEODEC_EXPR_KNOWN || (k > 0 && !c->reference[k - 1])) continue;
-        if (!geodec_rule_needs(&c->rule, v->name) || geodec_rule_asks(&c->rule, v->name)) continue;
+        geodec_rule_uses(&c->rule, v->name, &asked, &needed);
+        if (!needed || asked) continue;
         (void)snprintf(out, room, " (%s: %s)", v->name, v->reason);
         return;
     }
@@ -126,10 +109,11 @@ static void reason(const geodec_claim *c, const geodec_values *values, char *out
 
 static bool all_known(const geodec_claim *c, const geodec_values *values)
 {
-    for (int k = 0; k < LETTERS; k++)
-        if (values->v[k].state != GEODEC_EXPR_KNOWN &&
-            (geodec_rule_needs(&c->rule, letters[k]) || geodec_rule_asks(&c->rule, letters[k])))
-            return false;
+    bool asked, needed;
+    for (int k = 0; k < LETTERS; k++) {
+        geodec_rule_uses(&c->rule, letters[k], &asked, &needed);
+        if (values->v[k].state != GEODEC_EXPR_KNOWN && (needed || asked)) return false;
+    }
     return true;
 }
 
@@ -221,20 +205,13 @@ geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_er
     enum { COLUMNS = sizeof columns / sizeof *columns };
     geodec_status st = GEODEC_OK;
     geodec_claims c = {.n = 0};
-    GEODEC_TRY(geodec_table_read(path, &c.table, err));
-    for (int k = 0; k < COLUMNS; k++)
-        if (c.table.columns != COLUMNS || strcmp(c.table.cell[k], columns[k]) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: not the header of claims", path);
+    GEODEC_TRY(geodec_table_read_full(path, COLUMNS, columns, "claims", &c.table, err));
     GEODEC_NEW(c.row, c.table.rows);
     c.n = c.table.rows;
     for (int64_t i = 0; i < c.n; i++) {
         geodec_claim *row = &c.row[i];
-        const char *cell[COLUMNS];
+        char *const *cell = c.table.cell + (i + 1) * COLUMNS;
         const long long line = (long long)c.table.line[i];
-        for (int k = 0; k < COLUMNS; k++) {
-            cell[k] = geodec_table_cell(&c.table, i, k);
-            if (!cell[k] || !*cell[k]) GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld has no %s", path, line, columns[k]);
-        }
         *row = (geodec_claim){cell[0], cell[1], cell[2], cell[3], .percent = false};
         for (int k = 0; k < LETTERS - 1; k++) row->reference[k] = strcmp(cell[4 + k], "-") == 0 ? NULL : cell[4 + k];
         for (int64_t j = 0; j < i; j++)

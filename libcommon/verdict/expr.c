@@ -64,7 +64,7 @@ static const struct function {
 
 typedef struct parser {
     geodec_expr *e;
-    const char *text, *at;
+    const char *at;
     int depth;
 } parser;
 
@@ -113,7 +113,18 @@ done:
     return st;
 }
 
-static geodec_status parse_or(parser *p, int *out, geodec_err *err);
+typedef enum precedence { OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY } precedence; /* loosest first */
+
+static geodec_status parse_level(parser *p, precedence level, int *out, geodec_err *err);
+
+static geodec_status deeper(parser *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (++p->depth > GEODEC_EXPR_DEPTH_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
+done:
+    return st;
+}
 
 static size_t word_length(const char *s)
 {
@@ -147,12 +158,12 @@ static geodec_status call(parser *p, const struct function *f, int *out, geodec_
     if (f->op == OP_KNOWN || f->op == OP_ISNAN) {
         GEODEC_TRY(question(p, f->op, out, err));
     } else {
-        GEODEC_TRY(parse_or(p, &sum, err));
+        GEODEC_TRY(parse_level(p, OR, &sum, err));
         int n = 1;
         if (f->op == OP_ABS) GEODEC_TRY(add(p, (node){.op = OP_ABS, .a = (int16_t)sum}, &sum, err));
         for (; take(p, ","); n++) {
             if (n == f->most) GEODEC_THROW(GEODEC_FORMAT, "%s() takes fewer values", f->name);
-            GEODEC_TRY(parse_or(p, &b, err));
+            GEODEC_TRY(parse_level(p, OR, &b, err));
             if (f->op == OP_SAME && n == 2) {
                 const node *d = &p->e->nodes[b];
                 if (d->op != OP_NUMBER || d->x != floor(d->x) || d->x > DECIMALS_MAX)
@@ -175,11 +186,9 @@ static geodec_status parse_unary(parser *p, int *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int a;
-    if (++p->depth > GEODEC_EXPR_DEPTH_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
-    blanks(p);
+    GEODEC_TRY(deeper(p, err));
     if (take(p, "(")) {
-        GEODEC_TRY(parse_or(p, out, err));
+        GEODEC_TRY(parse_level(p, OR, out, err));
         if (!take(p, ")")) GEODEC_THROW(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
     } else if (take(p, "-")) {
         GEODEC_TRY(parse_unary(p, &a, err));
@@ -211,78 +220,17 @@ done:
     return st;
 }
 
-static geodec_status binary(parser *p, op o, int *left, geodec_status (*right)(parser *, int *, geodec_err *),
-                            geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int b;
-    GEODEC_TRY(right(p, &b, err));
-    GEODEC_TRY(add(p, (node){.op = o, .a = (int16_t)*left, .b = (int16_t)b}, left, err));
-done:
-    return st;
-}
-
-static geodec_status parse_product(parser *p, int *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(parse_unary(p, out, err));
-    for (;;) {
-        if (take(p, "*"))
-            GEODEC_TRY(binary(p, OP_MULTIPLY, out, parse_unary, err));
-        else if (take(p, "/"))
-            GEODEC_TRY(binary(p, OP_DIVIDE, out, parse_unary, err));
-        else
-            break;
-    }
-done:
-    return st;
-}
-
-static geodec_status parse_sum(parser *p, int *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(parse_product(p, out, err));
-    for (;;) {
-        if (take(p, "+"))
-            GEODEC_TRY(binary(p, OP_ADD, out, parse_product, err));
-        else if (take(p, "-"))
-            GEODEC_TRY(binary(p, OP_SUBTRACT, out, parse_product, err));
-        else
-            break;
-    }
-done:
-    return st;
-}
-
-static geodec_status parse_comparison(parser *p, int *out, geodec_err *err)
-{
-    static const struct {
-        const char *token;
-        op op;
-    } signs[] = {{"<=", OP_LE}, {">=", OP_GE}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT}, {">", OP_GT}};
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(parse_sum(p, out, err));
-    for (size_t k = 0; k < sizeof signs / sizeof *signs; k++) {
-        if (!take(p, signs[k].token)) continue;
-        GEODEC_TRY(binary(p, signs[k].op, out, parse_sum, err));
-        break;
-    }
-done:
-    return st;
-}
-
 static geodec_status parse_not(parser *p, int *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int a;
     blanks(p);
     if (p->at[0] != '!' || p->at[1] == '=') {
-        GEODEC_TRY(parse_comparison(p, out, err));
+        GEODEC_TRY(parse_level(p, COMPARISON, out, err));
         goto done;
     }
     p->at++;
-    if (++p->depth > GEODEC_EXPR_DEPTH_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
+    GEODEC_TRY(deeper(p, err));
     GEODEC_TRY(parse_not(p, &a, err));
     p->depth--;
     GEODEC_TRY(add(p, (node){.op = OP_NOT, .a = (int16_t)a}, out, err));
@@ -290,20 +238,33 @@ done:
     return st;
 }
 
-static geodec_status parse_and(parser *p, int *out, geodec_err *err)
+/* Operands of a level joined by its operators, from the left. */
+static geodec_status parse_level(parser *p, precedence level, int *out, geodec_err *err)
 {
+    static const struct {
+        const char *sign;
+        op op;
+        int level;
+    } operations[] = {/* a longer sign comes before its prefix */
+                      {"||", OP_OR, OR},         {"&&", OP_AND, AND},         {"<=", OP_LE, COMPARISON},
+                      {">=", OP_GE, COMPARISON}, {"==", OP_EQ, COMPARISON},   {"!=", OP_NE, COMPARISON},
+                      {"<", OP_LT, COMPARISON},  {">", OP_GT, COMPARISON},    {"+", OP_ADD, SUM},
+                      {"-", OP_SUBTRACT, SUM},   {"*", OP_MULTIPLY, PRODUCT}, {"/", OP_DIVIDE, PRODUCT}};
+    enum { OPERATIONS = sizeof operations / sizeof *operations };
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(parse_not(p, out, err));
-    while (take(p, "&&")) GEODEC_TRY(binary(p, OP_AND, out, parse_not, err));
-done:
-    return st;
-}
-
-static geodec_status parse_or(parser *p, int *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(parse_and(p, out, err));
-    while (take(p, "||")) GEODEC_TRY(binary(p, OP_OR, out, parse_and, err));
+    int b, k;
+    if (level == NOT || level == UNARY) {
+        GEODEC_TRY(level == NOT ? parse_not(p, out, err) : parse_unary(p, out, err));
+        goto done;
+    }
+    GEODEC_TRY(parse_level(p, level + 1, out, err));
+    do {
+        for (k = 0; k < OPERATIONS && !(operations[k].level == (int)level && take(p, operations[k].sign)); k++) {
+        }
+        if (k == OPERATIONS) break;
+        GEODEC_TRY(parse_level(p, level + 1, &b, err));
+        GEODEC_TRY(add(p, (node){.op = operations[k].op, .a = (int16_t)*out, .b = (int16_t)b}, out, err));
+    } while (level != COMPARISON);
 done:
     return st;
 }
@@ -315,10 +276,10 @@ geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err 
     if (strlen(text) > GEODEC_EXPR_TEXT_MAX)
         GEODEC_THROW(GEODEC_LIMIT, "a condition longer than %d bytes", GEODEC_EXPR_TEXT_MAX);
     GEODEC_NEW(e, 1);
-    parser p = {.e = e, .text = text, .at = text};
+    parser p = {.e = e, .at = text};
     /* a separate chain: only its first message is reported */
     geodec_err inner = {0};
-    st = parse_or(&p, &e->root, &inner);
+    st = parse_level(&p, OR, &e->root, &inner);
     if (st != GEODEC_OK) GEODEC_THROW(st, "condition '%.100s': %.100s", text, inner.frame[0].text);
     blanks(&p);
     if (*p.at) GEODEC_THROW(GEODEC_FORMAT, "condition '%.100s': syntax error at '%.40s'", text, p.at);

@@ -46,36 +46,6 @@ done:
     return st;
 }
 
-/* Replaces $NAME and @DATA. GEODEC_NOTFOUND: a value that the reference needs is missing. */
-static geodec_status expand(const char *text, geodec_values *values, const char *data, char *out, size_t room,
-                            geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    size_t at = 0;
-    for (const char *s = text; *s;) {
-        const char *piece = s;
-        size_t length = 1, skip = 1;
-        char name[GEODEC_EXPR_NAME];
-        if (strncmp(s, "@DATA", 5) == 0) {
-            piece = data, length = strlen(data), skip = 5;
-        } else if (*s == '$') {
-            const size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-            (void)snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), s + 1);
-            const geodec_value *v = geodec_values_find(values, name);
-            if (!v) GEODEC_THROW(GEODEC_FORMAT, "no value %s before '%.100s'", name, text);
-            if (!v->text[0]) GEODEC_THROW(GEODEC_NOTFOUND, "%s", v->reason);
-            piece = v->text, length = strlen(v->text), skip = n + 1;
-        }
-        if (at + length + 1 > room) GEODEC_THROW(GEODEC_LIMIT, "the reference '%.60s..' is too long", text);
-        memcpy(out + at, piece, length);
-        at += length;
-        s += skip;
-    }
-    out[at] = 0;
-done:
-    return st;
-}
-
 static geodec_status compute(const char *text, geodec_values *values, geodec_value *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -100,13 +70,13 @@ done:
     return st;
 }
 
-/* With refs NULL only the syntax is checked. */
-static geodec_status walk(const geodec_headline_row *row, geodec_references *refs, const char *data,
-                          geodec_values *values, geodec_err *err)
+geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs, const char *data,
+                                     geodec_values *values, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *copy = NULL, *reference = NULL, *text = NULL;
     item it = {.text = NULL};
+    const char *const words[] = {"@DATA", data, NULL};
     bool more = true, by_index;
     if (strlen(row->values) > ITEMS_TEXT) GEODEC_THROW(GEODEC_LIMIT, "the values take more than %d bytes", ITEMS_TEXT);
     copy = geodec_mem_strdup(row->values);
@@ -131,7 +101,7 @@ static geodec_status walk(const geodec_headline_row *row, geodec_references *ref
         }
         geodec_err inner = {0};
         char line[GEODEC_VALUE_TEXT];
-        geodec_status s = expand(it.text, values, data, reference, GEODEC_REFERENCE_MAX, &inner);
+        geodec_status s = geodec_values_expand(values, words, it.text, reference, GEODEC_REFERENCE_MAX, &inner);
         if (s == GEODEC_OK) s = geodec_reference_read(refs, reference, text, &inner);
         if (s == GEODEC_OK) {
             geodec_value_set(v, text);
@@ -148,12 +118,6 @@ done:
     geodec_mem_free(reference);
     geodec_mem_free(text);
     return st;
-}
-
-geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs, const char *data,
-                                     geodec_values *values, geodec_err *err)
-{
-    return walk(row, refs, data, values, err);
 }
 
 geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values,
@@ -215,7 +179,7 @@ static geodec_status check_row(geodec_headline_row *row, const char *rule, geode
     bool found[GEODEC_RULE_BRANCHES];
     GEODEC_NEW(values, 1);
     GEODEC_TRY(geodec_rule_parse(rule, geodec_headline_words, &row->rule, err));
-    GEODEC_TRY(walk(row, NULL, "", values, err));
+    GEODEC_TRY(geodec_headline_values(row, NULL, "", values, err));
     GEODEC_TRY(check_names(row, values, err));
     if (values->n == 0) GEODEC_THROW(GEODEC_FORMAT, "a row without values");
     const int words = geodec_rule_words(&row->rule, neutral);
@@ -234,19 +198,11 @@ geodec_status geodec_headline_read(const char *path, geodec_headline *out, geode
     enum { COLUMNS = sizeof columns / sizeof *columns };
     geodec_status st = GEODEC_OK;
     geodec_headline h = {.n = 0};
-    GEODEC_TRY(geodec_table_read(path, &h.table, err));
-    for (int k = 0; k < COLUMNS; k++)
-        if (h.table.columns != COLUMNS || strcmp(h.table.cell[k], columns[k]) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: not the header of headline rules", path);
+    GEODEC_TRY(geodec_table_read_full(path, COLUMNS, columns, "headline rules", &h.table, err));
     GEODEC_NEW(h.row, h.table.rows);
     h.n = h.table.rows;
     for (int64_t i = 0; i < h.n; i++) {
-        const char *cell[COLUMNS];
-        for (int k = 0; k < COLUMNS; k++) {
-            cell[k] = geodec_table_cell(&h.table, i, k);
-            if (!cell[k] || !*cell[k])
-                GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld has no %s", path, (long long)h.table.line[i], columns[k]);
-        }
+        char *const *cell = h.table.cell + (i + 1) * COLUMNS;
         h.row[i] = (geodec_headline_row){cell[0], cell[1], cell[2], cell[3], cell[4], cell[6], .rule = {0}};
         for (int64_t j = 0; j < i; j++)
             if (strcmp(h.row[j].key, cell[0]) == 0)

@@ -45,7 +45,7 @@ typedef struct geodec_headline_verdict {
 GEODEC_API geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_headline_free(geodec_headline *h);
 /* The values of a row, in order; references are read from `refs` (data: replaces @DATA). A value that cannot be read is
- * missing, with the reason. */
+ * missing, with the reason. With refs NULL only the syntax is checked. */
 GEODEC_API geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs,
                                                 const char *data, geodec_values *values,
                                                 geodec_err *err) GEODEC_MUST_USE;

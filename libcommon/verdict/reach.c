@@ -50,7 +50,7 @@ static geodec_status collect(const geodec_rule *r, search *s, double *seed, int 
             if (state == GEODEC_EXPR_KNOWN && n < SEEDS_MAX) seed[n++] = x / 100; /* a share of a printed percentage */
             if (state != GEODEC_EXPR_MISSING) continue;
             if (s->n == FREE_MAX) GEODEC_THROW(GEODEC_LIMIT, "a rule with more than %d values", FREE_MAX);
-            s->asked[s->n] = geodec_rule_asks(r, name);
+            geodec_rule_uses(r, name, &s->asked[s->n], &known);
             s->name[s->n++] = name;
         }
     }

@@ -10,30 +10,6 @@
 
 static const int64_t field_bytes = (int64_t)1 << 28;
 
-static geodec_status attribute(const geodec_artifact *a, const geodec_attr *attr, char *value, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const char *s;
-    int64_t k;
-    double d;
-    switch (attr->type) {
-    case GEODEC_ATTR_I64:
-        GEODEC_TRY(geodec_artifact_get_i64(a, attr->name, &k, err));
-        geodec_format_element(GEODEC_I64, &k, 0, value);
-        break;
-    case GEODEC_ATTR_F64:
-        GEODEC_TRY(geodec_artifact_get_f64(a, attr->name, &d, err));
-        geodec_format_element(GEODEC_F64, &d, 0, value);
-        break;
-    case GEODEC_ATTR_STR:
-        GEODEC_TRY(geodec_artifact_get_str(a, attr->name, &s, err));
-        (void)snprintf(value, GEODEC_REFERENCE_MAX, "%s", s);
-        break;
-    }
-done:
-    return st;
-}
-
 static const geodec_attr *find_attr(const geodec_artifact *a, const char *name)
 {
     const geodec_kind *kind = geodec_artifact_kind(a);
@@ -160,7 +136,9 @@ geodec_status geodec__reference_member(const geodec_artifact *a, const reference
     if (attr && !r->n_axis && !r->n_select && !r->summary) {
         if (!geodec_artifact_has_attr(a, r->name))
             GEODEC_THROW(GEODEC_NOTFOUND, "no attribute '%.200s' in this file", r->name);
-        GEODEC_TRY(attribute(a, attr, value, err));
+        const char *text;
+        GEODEC_TRY(geodec_artifact_attr_text(a, r->name, value, &text, err));
+        if (text != value) (void)snprintf(value, GEODEC_REFERENCE_MAX, "%s", text);
         goto done;
     }
     GEODEC_TRY(find_field(a, r->name, &field, shape, &rank, err));

@@ -78,7 +78,7 @@ done:
     return st;
 }
 
-static void uses(const geodec_rule *r, const char *name, bool *asked, bool *needed)
+void geodec_rule_uses(const geodec_rule *r, const char *name, bool *asked, bool *needed)
 {
     *asked = *needed = false;
     for (int b = 0; b < r->n; b++) {
@@ -92,20 +92,6 @@ static void uses(const geodec_rule *r, const char *name, bool *asked, bool *need
     }
 }
 
-bool geodec_rule_needs(const geodec_rule *r, const char *name)
-{
-    bool asked, needed;
-    uses(r, name, &asked, &needed);
-    return needed;
-}
-
-bool geodec_rule_asks(const geodec_rule *r, const char *name)
-{
-    bool asked, needed;
-    uses(r, name, &asked, &needed);
-    return asked;
-}
-
 /* Whether every value exists that a condition needs outside of known() and isnan(). */
 static geodec_status all_there(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, geodec_err *err)
 {
@@ -113,10 +99,11 @@ static geodec_status all_there(const geodec_rule *r, geodec_expr_lookup lookup, 
     for (int b = 0; b < r->n; b++) {
         const char *name;
         double x;
+        bool asked, needed;
         for (int i = 0; r->branch[b].condition && (name = geodec_expr_name(r->branch[b].condition, i, NULL, NULL));
              i++) {
-            if (geodec_rule_asks(r, name)) continue;
-            if (lookup(ctx, name, &x) != GEODEC_EXPR_KNOWN) GEODEC_THROW(GEODEC_NOTFOUND, "%s", name);
+            geodec_rule_uses(r, name, &asked, &needed);
+            if (!asked && lookup(ctx, name, &x) != GEODEC_EXPR_KNOWN) GEODEC_THROW(GEODEC_NOTFOUND, "%s", name);
         }
     }
 done:

@@ -29,9 +29,8 @@ GEODEC_API void geodec_rule_free(geodec_rule *r);
  * it); GEODEC_NUMERIC: a condition cannot be computed. */
 GEODEC_API geodec_status geodec_rule_decide(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, int *branch,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* Whether a condition names the value outside of known() and isnan(), and whether one names it inside. */
-GEODEC_API bool geodec_rule_needs(const geodec_rule *r, const char *name);
-GEODEC_API bool geodec_rule_asks(const geodec_rule *r, const char *name);
+/* asked: a condition names the value in known() or isnan(); needed: one names it elsewhere. */
+GEODEC_API void geodec_rule_uses(const geodec_rule *r, const char *name, bool *asked, bool *needed);
 /* Number of different words of the branches that are not among `neutral` (NULL at the end). */
 GEODEC_API int geodec_rule_words(const geodec_rule *r, const char *const *neutral);
 

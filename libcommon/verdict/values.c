@@ -81,6 +81,37 @@ geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *valu
     return v->state;
 }
 
+geodec_status geodec_values_expand(geodec_values *v, const char *const *words, const char *text, char *out, size_t room,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    size_t at = 0;
+    for (const char *s = text; *s;) {
+        const char *piece = s;
+        size_t length = 1, skip = 1;
+        char name[GEODEC_EXPR_NAME];
+        for (const char *const *w = words; *w; w += 2) {
+            if (strncmp(s, w[0], strlen(w[0])) != 0) continue;
+            piece = w[1], length = strlen(w[1]), skip = strlen(w[0]);
+        }
+        if (v && *s == '$') {
+            const size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+            (void)snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), s + 1);
+            const geodec_value *w = geodec_values_find(v, name);
+            if (!w) GEODEC_THROW(GEODEC_FORMAT, "no value %s before '%.100s'", name, text);
+            if (!w->text[0]) GEODEC_THROW(GEODEC_NOTFOUND, "%s", w->reason);
+            piece = w->text, length = strlen(w->text), skip = n + 1;
+        }
+        if (at + length + 1 > room) GEODEC_THROW(GEODEC_LIMIT, "the reference '%.60s..' is too long", text);
+        memcpy(out + at, piece, length);
+        at += length;
+        s += skip;
+    }
+    out[at] = 0;
+done:
+    return st;
+}
+
 /* Formats one value; false when there is no such format. */
 static bool show(const geodec_value *v, const char *format, char *out, size_t room)
 {

@@ -35,6 +35,10 @@ GEODEC_API void geodec_value_missing(geodec_value *v, const char *reason);
 /* A geodec_expr_lookup; ctx is a geodec_values. */
 GEODEC_API geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *value);
 
+/* Replaces the words {word, replacement, .., NULL} and, with values, $NAME in a reference. GEODEC_NOTFOUND: a value
+ * that the reference needs is missing; GEODEC_FORMAT: no such value; GEODEC_LIMIT. */
+GEODEC_API geodec_status geodec_values_expand(geodec_values *v, const char *const *words, const char *text, char *out,
+                                              size_t room, geodec_err *err) GEODEC_MUST_USE;
 /* A template with {NAME} or {NAME:FORMAT}: g3 (significant digits), f2 (decimals), p1 (percent of a share, with
  * decimals), i (rounded to a whole number), s (the text). Without a format: the text, long numbers with five digits. A
  * missing value is a dash. GEODEC_FORMAT: an unknown name or format. */

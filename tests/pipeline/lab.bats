@@ -16,7 +16,7 @@ setup() {
     cat > "$new/novel.mk" <<'END'
 LAB_FIGURES += novel
 $(F)/novel.tsv: data/model/losscurve.h5 FORCE
-	@$(table) $< tokens 'above=held_out_bits_per_byte - @floor_bits_per_byte' > $(out)
+	@$(table) $< 'SELECT tokens, held_out_bits_per_byte - @floor_bits_per_byte AS above FROM t' > $(out)
 $(eval $(call figure,novel,$(F)/novel.tsv,tsv='$(F)/novel.tsv'))
 .PHONY: novel
 novel: $(F)/novel.svg

@@ -14,7 +14,7 @@ $(R)/acceptance/$(basename $(notdir $1)).h5: $(BIN)/geodec-bench-decode $(R)/flo
 endef
 $(foreach t,$(ACCEPTANCE_TEXTS),$(eval $(call acceptance_of,$t)))
 $(R)/acceptance/acceptance.tsv: $(ACCEPTANCE_NAMES:%=$(R)/acceptance/%.h5) FORCE
-	@bare=; for t in $(ACCEPTANCE_NAMES); do $(table) $$bare $(R)/acceptance/$$t.tsv "text=\"$$t\"" '*'; bare=--no-header; done > $(out)
+	@bare=; for t in $(ACCEPTANCE_NAMES); do $(table) $$bare $(R)/acceptance/$$t.tsv "SELECT '$$t' AS text, * FROM t"; bare=--no-header; done > $(out)
 $(R)/acceptance/%.alpha.tsv: $(R)/acceptance/%.h5 FORCE
 	@$(drafting_alpha) > $(out)
 $(R)/acceptance/%.svg: $(LAB)/drafting/alpha.gp $(GP)/style.gp $(R)/acceptance/%.alpha.tsv FORCE
@@ -23,9 +23,9 @@ $(R)/acceptance/%.png: $(LAB)/drafting/alpha.gp $(GP)/style.gp $(R)/acceptance/%
 	@$(call plot,png,tsv='$(R)/acceptance/$*.alpha.tsv')
 $(R)/acceptance/acceptance.md: $(LAB)/acceptance/page $(BIN)/geodec-bench-decode $(BIN)/geodec-table $(MODEL_FILE) $(ACCEPTANCE_NAMES:%=$(R)/acceptance/%.h5) FORCE
 	@$(LAB)/acceptance/page $(BIN) $(MODEL_FILE) $(R)/acceptance $(ACCEPTANCE_NAMES) > $(out)
-ACCEPTANCE_SHOWN := text drafter gamma first_acceptance first_low first_high tokens_per_pass tpp_low tpp_high tokens_closed_form tokens_by_position
 .PHONY: acceptance acceptance-page
 acceptance-page: $(R)/acceptance/acceptance.md
 	cp $< docs/results/acceptance.md
 acceptance: $(R)/acceptance/acceptance.tsv $(R)/acceptance/acceptance.md $(foreach t,$(ACCEPTANCE_NAMES),$(R)/acceptance/$t.svg $(R)/acceptance/$t.png)
-	@$(table) --where 'setting == "loop"' $< $(ACCEPTANCE_SHOWN)
+	@$(table) $< "SELECT text, drafter, gamma, first_acceptance, first_low, first_high, tokens_per_pass, tpp_low, tpp_high, \
+	  tokens_closed_form, tokens_by_position FROM t WHERE setting = 'loop'"

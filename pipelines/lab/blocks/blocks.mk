@@ -11,10 +11,10 @@ $(X)/%/blocks-ref.h5: $(BIN)/geodec-blocks $(SHARED)/golden/ott/%.h5 FORCE
 	@$(call tool,blocks) --seed $(SEED) --mode ref --draws $(SHARED)/golden/ott/$*.h5 $(BLOCKS_DRAWS) -o $(out)
 
 # A row for each block: value and interval of each predictor, in their order.
-blocks_columns = 'value_$2=error[$1]' 'low_$2=low[$1]' 'high_$2=high[$1]'
+blocks_columns = at(error, $1) AS value_$2, at(low, $1) AS low_$2, at(high, $1) AS high_$2
 $(F)/blocks.tsv: $(R)/blocks.h5 FORCE
-	@$(table) --over B $< 'block=index(B) + 1' $(call blocks_columns,0,1) $(call blocks_columns,1,2) $(call blocks_columns,2,3) \
-	  $(call blocks_columns,3,4) $(call blocks_columns,4,5) $(call blocks_columns,5,6) $(call blocks_columns,6,7) \
-	  $(call blocks_columns,7,8) $(call blocks_columns,8,9) > $(out)
+	@$(table) --over B $< "SELECT B + 1 AS block, $(call blocks_columns,0,1), $(call blocks_columns,1,2), $(call blocks_columns,2,3), \
+	  $(call blocks_columns,3,4), $(call blocks_columns,4,5), $(call blocks_columns,5,6), $(call blocks_columns,6,7), \
+	  $(call blocks_columns,7,8), $(call blocks_columns,8,9) FROM t" > $(out)
 $(eval $(call figure,blocks,$(F)/blocks.tsv,tsv='$(F)/blocks.tsv'))
 LAB_FIGURES += blocks

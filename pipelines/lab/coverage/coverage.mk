@@ -9,6 +9,6 @@ $(X)/%/coverage.h5: $(BIN)/geodec-coverage $(X)/%/cloud.h5 FORCE
 # All points of coverage.h5 (the last size), a quarter of them cached (place 1 of the shares): a row for each eps.
 COVERAGE_COLUMNS := hit hit_p10 hit_p90 null_mean null_sd leaky second_mean second_sd
 $(F)/coverage.tsv: $(R)/coverage.h5 FORCE
-	@$(table) --over E $< eps $(foreach f,$(COVERAGE_COLUMNS),'$f=$f[-1,1]') > $(out)
-CLOSED_FORM = $$($(table) --no-header --over none $(R)/coverage.h5 'closed_form[-1,1]')
+	@$(table) --over E $< 'SELECT eps$(foreach f,$(COVERAGE_COLUMNS),, at($f, -1, 1) AS $f) FROM t' > $(out)
+CLOSED_FORM = $$($(table) --no-header --over none $(R)/coverage.h5 'SELECT at(closed_form, -1, 1) FROM t')
 $(eval $(call figure,coverage,$(F)/coverage.tsv,tsv='$(F)/coverage.tsv'; closed=$$(CLOSED_FORM); second='$$(call attr,$(R)/coverage.h5,second_null)'))

@@ -5,7 +5,7 @@ $(R)/density.h5: $(BIN)/geodec-density $(R)/cloud.h5 FORCE
 	@$(call tool,density) --seed $(SEED) -o $(out) $(R)/cloud.h5
 $(R)/telemetry.tsv: $(R)/activations.h5 $(BIN)/geodec-table FORCE
 	@printf '# live\tlayer=-1\tdim=%s\tevery=2\n' $(call attr,$<,d_model) > $(out); \
-	  $(table) --no-header --rows 64:112 --at-least 24 --where 'index(R) % 2 == 0' $< 'place=index(R) - 64' 'source="model"' token state >> $(out)
+	  $(table) --no-header --rows 64:112 --at-least 24 $< "SELECT rowid - 64, 'model', token, state FROM t WHERE rowid % 2 = 0" >> $(out)
 $(R)/density-ref.h5: $(BIN)/geodec-density $(R)/telemetry.tsv FORCE
 	@$(call tool,density) --mode ref --telemetry $(R)/telemetry.tsv --radius 3 -o $(out)
 $(F)/density.tsv: $(R)/density.h5 FORCE

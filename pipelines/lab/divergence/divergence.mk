@@ -6,5 +6,5 @@ $(R)/metric-fisher.h5 $(R)/metric-blend.h5: $(R)/metric-%.h5: $(BIN)/geodec-metr
 $(R)/divergence.h5: $(BIN)/geodec-divergence $(R)/metric.h5 $(R)/metric-fisher.h5 $(R)/metric-blend.h5 FORCE
 	@$(call tool,divergence) --seed $(SEED) --model $(MODEL_FILE) --activations $(R)/activations.h5 -o $(out) $(filter %.h5,$^)
 $(F)/divergence.tsv: $(R)/divergence.h5 FORCE
-	@$(table) $< 'kind=@kinds[K]' rank > $(out)
+	@$(table) $< 'SELECT word(@kinds, rowid) AS kind, rank FROM t' > $(out)
 $(eval $(call figure,divergence,$(F)/divergence.tsv,tsv='$(F)/divergence.tsv'))

@@ -8,9 +8,10 @@ $(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5 FORCE
 	@$(call tool,geodesicity) --seed $(SEED) --model $(MODEL_FILE) $(GEODESICITY) -o $(out) $(R)/layers.h5
 # along metric layer predictor m, then error and difference to the line in the chart, each with its interval.
 $(F)/geodesicity.tsv: $(R)/geodesicity.h5 FORCE
-	@$(table) --over C,P,M --where 'error[0,0] != 0 || @predictors[P] == "line"' $< 'along:metric:layer=@cases[C]' 'predictor=@predictors[P]' \
-	  'm=index(M) + 1' 'error=error[0,0]' 'low=error[0,1]' 'high=error[0,2]' 'difference=difference[0,0]' 'low=difference[0,1]' \
-	  'high=difference[0,2]' > $(out)
+	@$(table) --over C,P,M $< "SELECT word(word(@cases, C), 0, ':') AS along, word(word(@cases, C), 1, ':') AS metric, \
+	  word(word(@cases, C), 2, ':') AS layer, word(@predictors, P) AS predictor, M + 1 AS m, at(error, 0, 0) AS error, at(error, 0, 1) AS low, \
+	  at(error, 0, 2) AS high, at(difference, 0, 0) AS difference, at(difference, 0, 1) AS low, at(difference, 0, 2) AS high \
+	  FROM t WHERE at(error, 0, 0) IS NOT 0 OR word(@predictors, P) = 'line'" > $(out)
 $(eval $(call figure,geodesicity,$(F)/geodesicity.tsv,tsv='$(F)/geodesicity.tsv'))
 # The same in the chart of the cloud, with every metric that was made of it.
 LABORATORY += $(R)/geodesicity-metrics.h5

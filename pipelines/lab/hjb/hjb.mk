@@ -11,8 +11,11 @@ $(X)/%/hjb.h5: $(X)/%/metric.h5 $(BIN)/geodec-hjb FORCE
 $(X)/%/hjb-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-hjb FORCE
 	@$(call tool,hjb) --mode ref --draws $< -o $(out)
 $(F)/hjb.tsv: $(R)/hjb.h5 $(R)/null-hjb.h5 FORCE
-	@$(table) --also null=$(R)/null-hjb.h5 --where 'paths > 0' $< 'class=@classes[C]' paths turn turn_low turn_high kinetic_turn explained \
-	  explained_low explained_high null:paths null:turn null:kinetic_turn null:explained > $(out)
+	@$(table) --also control=$(R)/null-hjb.h5 $< "SELECT word(@classes, t.rowid) AS class, t.paths, t.turn, t.turn_low, t.turn_high, \
+	  t.kinetic_turn, t.explained, t.explained_low, t.explained_high, control.paths AS null_paths, control.turn AS null_turn, \
+	  control.kinetic_turn AS null_kinetic_turn, control.explained AS null_explained \
+	  FROM t LEFT JOIN control ON control.rowid = t.rowid WHERE t.paths > 0" > $(out)
 $(F)/hjb-order.tsv: $(R)/hjb.h5 $(R)/null-hjb.h5 FORCE
-	@$(table) --also null=$(R)/null-hjb.h5 $< dl refined null:refined > $(out)
+	@$(table) --also control=$(R)/null-hjb.h5 $< "SELECT t.dl, t.refined, control.refined AS null_refined \
+	  FROM t LEFT JOIN control ON control.rowid = t.rowid" > $(out)
 $(eval $(call figure,hjb,$(F)/hjb.tsv $(F)/hjb-order.tsv,tsv='$(F)/hjb.tsv'; refined='$(F)/hjb-order.tsv'; order=$$(call attr,$(R)/hjb.h5,order)))

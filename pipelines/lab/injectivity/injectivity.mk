@@ -14,8 +14,9 @@ $(X)/smollm2-135m_n8/injectivity-ref.h5: INJECTIVITY_DRAWS := --points 13,52,53,
 $(X)/%/injectivity-ref.h5: $(BIN)/geodec-injectivity $(SHARED)/golden/ott/%.h5 FORCE
 	@$(call tool,injectivity) --seed $(SEED) --mode ref --draws $(SHARED)/golden/ott/$*.h5 $(INJECTIVITY_DRAWS) -o $(out)
 
+INJECTIVITY_COLUMNS := raw, validity, validity_censored, radius, censored, bound
 $(F)/injectivity.tsv: $(R)/injectivity.h5 $(R)/null-injectivity.h5 FORCE
-	@$(table) $(R)/null-injectivity.h5 raw validity validity_censored radius censored bound 'model="null"' > $(w).null; \
-	  $(table) --append $(w).null $< raw validity validity_censored radius censored bound 'model="model"' > $(out)
+	@$(table) --also control=$(R)/null-injectivity.h5 $< "SELECT $(INJECTIVITY_COLUMNS), 'model' AS model FROM t \
+	  UNION ALL SELECT $(INJECTIVITY_COLUMNS), 'null' FROM control" > $(out)
 $(eval $(call figure,injectivity,$(F)/injectivity.tsv,tsv='$(F)/injectivity.tsv'; r=$$(call attr,$(R)/injectivity.h5,validity_r_out); p=$$(call attr,$(R)/injectivity.h5,validity_p); nullr=$$(call attr,$(R)/null-injectivity.h5,validity_r_out)))
 LAB_FIGURES += injectivity

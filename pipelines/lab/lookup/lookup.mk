@@ -6,6 +6,7 @@ $(R)/speed-lookup.h5: $(BIN)/geodec-lookup FORCE
 	@$(call tool,lookup) --seed $(SEED) $(LOOKUP) -o $(out)
 # Rows of sizes: searches near an anchor, fresh, own metrics; exhaustive, screen (both of fresh queries).
 $(F)/lookup.tsv: $(R)/speed-lookup.h5 FORCE
-	@$(table) $< records 'near=only(single_us, kind == 0)' 'fresh=only(single_us, kind == 1)' 'own=only(single_us, kind == 2)' \
-	  'exhaustive=only(exhaustive_us, kind == 1)' 'screen=only(screen_us, kind == 1)' > $(out)
+	@$(table) $< "SELECT records, only(single_us) FILTER (WHERE kind = 0) AS near, only(single_us) FILTER (WHERE kind = 1) AS fresh, \
+	  only(single_us) FILTER (WHERE kind = 2) AS own, only(exhaustive_us) FILTER (WHERE kind = 1) AS exhaustive, \
+	  only(screen_us) FILTER (WHERE kind = 1) AS screen FROM t GROUP BY records ORDER BY min(rowid)" > $(out)
 $(eval $(call figure,lookup,$(F)/lookup.tsv,tsv='$(F)/lookup.tsv'))

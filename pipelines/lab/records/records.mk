@@ -7,5 +7,6 @@ $(X)/%/records-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-records FORCE
 	@$(call tool,records) --mode ref --draws $< -o $(out)
 # Medians over records: rank, Phi - I cut, Phi cut.
 $(F)/records.tsv: $(R)/records.h5 FORCE
-	@$(table) --over R,n $< 'rank=index(n) + 1' 'rank_error=median(rank_error)' 'rank_naive=median(rank_naive)' > $(out)
+	@$(table) --over R,n $< "SELECT n + 1 AS rank, exact32(median(rank_error)) AS rank_error, exact32(median(rank_naive)) AS rank_naive \
+	  FROM t GROUP BY n ORDER BY n" > $(out)
 $(eval $(call figure,records,$(F)/records.tsv,tsv='$(F)/records.tsv'; tolerance=$$(call attr,$(R)/records.h5,phi_tolerance)))

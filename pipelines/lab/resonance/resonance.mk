@@ -11,8 +11,10 @@ $(X)/%/speed-resonance-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-resonance
 	@$(call tool,resonance) --mode ref --draws $< -o $(out)
 # Rows of batches: loop, one product, kernel of the flow (2n), and the published loop and product.
 $(F)/resonance.tsv: $(R)/speed-resonance.h5 FORCE
-	@$(table) --over B $< batch published/loop_us published/product_us 'loop_us=loop_us[1]' 'gemm_us=gemm_us[1]' 'kernel_us=kernel_us[1]' > $(out)
+	@$(table) --over B $< "SELECT batch, \"published/loop_us\", \"published/product_us\", at(loop_us, 1) AS loop_us, at(gemm_us, 1) AS gemm_us, \
+	  at(kernel_us, 1) AS kernel_us FROM t" > $(out)
 $(F)/resonance-moves.tsv: $(R)/speed-resonance.h5 FORCE
-	@$(table) --over E $< move 'error=error[0]' 'error_flow=error[1]' 'control=control[0]' 'control_flow=control[1]' > $(out)
-RESONANCE_FLOOR = $$($(table) --no-header --over none $(R)/speed-resonance.h5 'floor_us[1]')
+	@$(table) --over E $< "SELECT move, at(error, 0) AS error, at(error, 1) AS error_flow, at(control, 0) AS control, at(control, 1) AS control_flow \
+	  FROM t" > $(out)
+RESONANCE_FLOOR = $$($(table) --no-header --over none $(R)/speed-resonance.h5 'SELECT at(floor_us, 1) FROM t')
 $(eval $(call figure,resonance,$(F)/resonance.tsv $(F)/resonance-moves.tsv,tsv='$(F)/resonance.tsv'; moves='$(F)/resonance-moves.tsv'; floor=$$(RESONANCE_FLOOR)))

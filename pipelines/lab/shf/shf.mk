@@ -52,16 +52,18 @@ $(SHF)/shf.svg $(SHF)/shf.png: $(SHF)/shf.%: $(LAB)/shf/plot.gp $(GP)/style.gp $
 # A row for each measure: means of the three ways of training over the seeds, and by how many percent each penalty lowers the measure against
 # the plain run of the same seed: mean and standard error of the pairs. Pairs with a missing number are left out.
 SHF_MEASURES := bits_per_byte turn geodesic_over_line curvature radius first_accepted
-shf_mean = if(count(known($1)) > 0, mean($1, known($1)), "-")
-shf_pair = known(plain) && known($1) && plain != 0
-shf_lowers = if(count($(call shf_pair,$2)) > $3, $1(100 * (1 - $2 / plain), $(call shf_pair,$2)), "-")
+shf_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
+shf_pair = FILTER (WHERE known(plain) AND known($1) AND plain <> 0)
+shf_lowers = iif(count(*) $(call shf_pair,$2) > $3, $1(100 * (1 - 1.0 * $2 / plain)) $(call shf_pair,$2), '-')
 # What the table of claims quotes when it is there; no prerequisite of that table, for it takes a quarter of an hour to make.
 $(SHF)/summary.tsv: $(SHF)/shf.tsv FORCE
-	@bare=; for m in $(SHF_MEASURES); do $(table) $$bare $< "measure=\"$$m\"" seed "plain=only($$m, kind == \"plain\")" \
-	    "fitted=only($$m, kind == \"fitted\")" "flat=only($$m, kind == \"flat\")"; bare=--no-header; done > $(w).seeds; \
-	  $(table) --digits 6 $(w).seeds measure 'plain=$(call shf_mean,plain)' 'fitted=$(call shf_mean,fitted)' 'flat=$(call shf_mean,flat)' \
-	    'fitted_lowers_percent=$(call shf_lowers,mean,fitted,0)' 'fitted_error=$(call shf_lowers,sem,fitted,1)' \
-	    'flat_lowers_percent=$(call shf_lowers,mean,flat,0)' 'flat_error=$(call shf_lowers,sem,flat,1)' > $(out)
+	@bare=; for m in $(SHF_MEASURES); do $(table) $$bare $< "SELECT '$$m' AS measure, seed, only($$m) FILTER (WHERE kind = 'plain') AS plain, \
+	    only($$m) FILTER (WHERE kind = 'fitted') AS fitted, only($$m) FILTER (WHERE kind = 'flat') AS flat \
+	    FROM t GROUP BY seed ORDER BY min(rowid)"; bare=--no-header; done > $(w).seeds; \
+	  $(table) --digits 6 $(w).seeds "SELECT measure, $(call shf_mean,plain), $(call shf_mean,fitted), $(call shf_mean,flat), \
+	    $(call shf_lowers,mean,fitted,0) AS fitted_lowers_percent, $(call shf_lowers,sem,fitted,1) AS fitted_error, \
+	    $(call shf_lowers,mean,flat,0) AS flat_lowers_percent, $(call shf_lowers,sem,flat,1) AS flat_error \
+	    FROM t GROUP BY measure ORDER BY min(rowid)" > $(out)
 .PHONY: shf
 shf: $(SHF)/shf.svg $(SHF)/shf.png $(SHF)/summary.tsv
 	@cat $(SHF)/shf.tsv $(SHF)/summary.tsv

@@ -12,5 +12,5 @@ $(X)/%/substitution-ref.h5: $(BIN)/geodec-substitution $(SHARED)/golden/ott/%.h5
 	@$(call tool,substitution) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out)
 # A row a predictor: name, same token of all queries and of the nearest tenth with their intervals, error of all.
 $(F)/substitution.tsv: $(R)/substitution.h5 FORCE
-	@$(table) $< 'kind=@kinds[K]' 'agree[4,*]' 'agree[1,*]' 'error[4,0]' > $(out)
+	@$(table) $< 'SELECT word(@kinds, rowid) AS kind, at(agree, 4) AS agree_4, at(agree, 1) AS agree_1, at(error, 4, 0) AS error_4_0 FROM t' > $(out)
 $(eval $(call figure,substitution,$(F)/substitution.tsv,tsv='$(F)/substitution.tsv'))

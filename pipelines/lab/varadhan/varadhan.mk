@@ -6,6 +6,8 @@ $(R)/varadhan.h5: $(BIN)/geodec-varadhan $(R)/layers.h5 FORCE
 	@$(call tool,varadhan) --seed $(SEED) --model $(MODEL_FILE) --layers sink $(VARADHAN) -o $(out) $(R)/layers.h5
 # metric layer keys form direction counted, then cosine and log's excess over it (every head by itself), each with its interval.
 $(F)/varadhan.tsv: $(R)/varadhan.h5 FORCE
-	@$(table) --over C,F,D --where 'counted > 0' $< 'metric:layer:keys=@cases[C]' 'form=@forms[F]' 'direction=@directions[D]' counted \
-	  'cosine=cosine[0,0]' 'low=cosine[0,1]' 'high=cosine[0,2]' 'excess=excess[0,0]' 'low=excess[0,1]' 'high=excess[0,2]' > $(out)
+	@$(table) --over C,F,D $< "SELECT word(word(@cases, C), 0, ':') AS metric, word(word(@cases, C), 1, ':') AS layer, \
+	  word(word(@cases, C), 2, ':') AS keys, word(@forms, F) AS form, word(@directions, D) AS direction, counted, at(cosine, 0, 0) AS cosine, \
+	  at(cosine, 0, 1) AS low, at(cosine, 0, 2) AS high, at(excess, 0, 0) AS excess, at(excess, 0, 1) AS low, at(excess, 0, 2) AS high \
+	  FROM t WHERE counted > 0" > $(out)
 $(eval $(call figure,varadhan,$(F)/varadhan.tsv,tsv='$(F)/varadhan.tsv'))

@@ -7,10 +7,10 @@ $(R)/velocity.h5: $(BIN)/geodec-velocity $(R)/layers.h5 FORCE
 # A row for each surrogate of the first case: cosine in the chart and in the metric, leak, and cosine with another text's step, each with its
 # interval.
 # NaN: not measured in the metric.
-velocity_metric = '$1=if(counted[0,1] > 0, cosine[0,1,$2], "NaN")'
+velocity_metric = iif(at(counted, 0, 1) > 0, at(cosine, 0, 1, $2), 'NaN') AS $1
 $(F)/velocity.tsv: $(R)/velocity.h5 FORCE
-	@$(table) --over S --where 'counted[0,0] > 0' $< 'surrogate=words(@surrogates[S])' 'counted=counted[0,0]' \
-	  'cosine=cosine[0,0,0]' 'low=cosine[0,0,1]' 'high=cosine[0,0,2]' $(call velocity_metric,metric,0) $(call velocity_metric,low,1) \
-	  $(call velocity_metric,high,2) 'leak=leak[0,0]' 'low=leak[0,1]' 'high=leak[0,2]' 'chance=chance[0,0]' 'low=chance[0,1]' \
-	  'high=chance[0,2]' > $(out)
+	@$(table) --over S $< "SELECT replace(word(@surrogates, S), '_', ' ') AS surrogate, at(counted, 0, 0) AS counted, \
+	  at(cosine, 0, 0, 0) AS cosine, at(cosine, 0, 0, 1) AS low, at(cosine, 0, 0, 2) AS high, $(call velocity_metric,metric,0), \
+	  $(call velocity_metric,low,1), $(call velocity_metric,high,2), at(leak, 0, 0) AS leak, at(leak, 0, 1) AS low, at(leak, 0, 2) AS high, \
+	  at(chance, 0, 0) AS chance, at(chance, 0, 1) AS low, at(chance, 0, 2) AS high FROM t WHERE at(counted, 0, 0) > 0" > $(out)
 $(eval $(call figure,velocity,$(F)/velocity.tsv,tsv='$(F)/velocity.tsv'))

@@ -10,6 +10,6 @@ $(X)/%/verification-ref.h5: $(X)/%/metric-ref.h5 $(BIN)/geodec-verify-geometry F
 	@$(call tool,verify-geometry) --quiet -o $(out) $< 2> $(w).log || { code=$$?; cat $(w).log >&2; [ $$code -eq 4 ] || exit $$code; }
 
 $(F)/verification.tsv: $(R)/verification.h5 FORCE
-	@$(table) --where 'worst >= 0 && limit > 0 && limit < 1' $< 'check=@checks[row]' worst limit > $(out)
+	@$(table) $< 'SELECT word(@checks, rowid) AS "check", worst, "limit" FROM t WHERE worst >= 0 AND "limit" > 0 AND "limit" < 1' > $(out)
 $(eval $(call figure,verification,$(F)/verification.tsv,tsv='$(F)/verification.tsv'))
 LAB_FIGURES += verification

@@ -12,8 +12,9 @@ $(X)/%/warp-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-warp FORCE
 # Long form, a row a cell in order of place, width and strength: reduction with its interval and p95 of spillover beyond 2 sigma on
 # the model, then both on the null cloud, in flat space and on the sphere.
 $(F)/warp.tsv: $(R)/warp.h5 $(R)/null-warp.h5 FORCE
-	@$(table) --also null=$(R)/null-warp.h5 --over P,W,A --sort place,width,alpha $< 'place=index(P)' width alpha reduction=field/reduction \
-	  low=field/reduction_low high=field/reduction_high 'p95=field/spill_p95[2]' \
-	  null_reduction=null:field/reduction 'null_p95=null:field/spill_p95[2]' flat_reduction=flat/reduction 'flat_p95=flat/spill_p95[2]' \
-	  sphere_reduction=sphere/reduction 'sphere_p95=sphere/spill_p95[2]' > $(out)
+	@$(table) --also control=$(R)/null-warp.h5 --over P,W,A $< "SELECT P AS place, t.width, t.alpha, t.\"field/reduction\" AS reduction, \
+	  t.\"field/reduction_low\" AS low, t.\"field/reduction_high\" AS high, at(t.\"field/spill_p95\", 2) AS p95, \
+	  control.\"field/reduction\" AS null_reduction, at(control.\"field/spill_p95\", 2) AS null_p95, t.\"flat/reduction\" AS flat_reduction, \
+	  at(t.\"flat/spill_p95\", 2) AS flat_p95, t.\"sphere/reduction\" AS sphere_reduction, at(t.\"sphere/spill_p95\", 2) AS sphere_p95 \
+	  FROM t LEFT JOIN control USING (P, W, A) ORDER BY place, t.width, t.alpha, t.rowid" > $(out)
 $(eval $(call figure,warp,$(F)/warp.tsv,tsv='$(F)/warp.tsv'))

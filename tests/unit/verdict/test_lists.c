@@ -105,7 +105,9 @@ static void claim_example(void *ctx, int branch, int n, const char *const *names
     f->said++;
     for (int k = 0; k < f->values->n; k++) {
         const char *name = f->values->v[k].name;
-        if (!geodec_rule_needs(&f->claim->rule, name) || geodec_rule_asks(&f->claim->rule, name)) continue;
+        bool asked, needed;
+        geodec_rule_uses(&f->claim->rule, name, &asked, &needed);
+        if (!needed || asked) continue;
         for (int a = 0; a < ABSENT; a++) {
             fill(f, n, names, values);
             geodec_value_set(&f->values->v[k], absent[a]);
