@@ -16,4 +16,4 @@ $(A)/profile.svg $(A)/profile.png: $(A)/profile.%: $(LAB)/attnres/profile.gp $(G
 .PHONY: attnres
 attnres: $(foreach f,sweep profile,$(A)/$f.svg $(A)/$f.png) $(A)/fit.tsv
 	@cat $(A)/fit.tsv
-$(eval $(call result_page,attnres,Residual streams recombined over depth: measurements,$(A)/sweep.tsv $(A)/fit.tsv))
+$(eval $(call result_page,attnres,Recombination of the residual stream over depth: measurements,$(A)/sweep.tsv $(A)/fit.tsv))

@@ -13,4 +13,4 @@ $(K)/kv.svg $(K)/kv.png: $(K)/kv.%: $(LAB)/kv/plot.gp $(GP)/style.gp $(K)/kv.tsv
 .PHONY: kv
 kv: $(K)/kv.svg $(K)/kv.png $(K)/needle.tsv $(K)/speed.tsv
 	@cat $(K)/needle.tsv $(K)/speed.tsv
-$(eval $(call result_page,kv,Key and value caches of few bytes: measurements,$(K)/kv.tsv $(K)/needle.tsv $(K)/speed.tsv))
+$(eval $(call result_page,kv,Low-rank key and value caches: measurements,$(K)/kv.tsv $(K)/needle.tsv $(K)/speed.tsv))

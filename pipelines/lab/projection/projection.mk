@@ -12,4 +12,4 @@ $(R)/projection-drafts/sweep.svg $(R)/projection-drafts/sweep.png: $(R)/projecti
 	@$(call plot,$*,tsv='$(R)/projection-drafts/sweep.tsv')
 .PHONY: projection
 projection: $(foreach s,projection projection-drafts,$(R)/$s/sweep.svg $(R)/$s/sweep.png)
-$(eval $(call result_page,projection,Weights in low-rank factors: measurements,$(R)/projection/sweep.tsv $(R)/projection-drafts/sweep.tsv))
+$(eval $(call result_page,projection,Low-rank weights: measurements,$(R)/projection/sweep.tsv $(R)/projection-drafts/sweep.tsv))
