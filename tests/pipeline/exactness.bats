@@ -30,7 +30,7 @@ with_bench() {
     [ "$(awk -F'\t' 'NR > 1' "$out/drafters.tsv" | wc -l)" -eq 16 ]
     [ "$(awk -F'\t' 'NR > 1 {s += $3} END {print s}' "$out/lengths.tsv")" -eq 1024 ]
     pipelines/lab/exactness/page "$out" > "$BATS_TEST_TMPDIR/page.md"
-    grep -q 'Result: 0 of .* in 1024 cells.* not see: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
+    grep -q 'Result: 0 of .* in 1024 cells.* not detect: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
     [ "$(find "$out" -name 't*-b*.tsv' | wc -l)" -eq 4 ]
     rm "$out"/*/t2-b1.tsv
     touch "$BATS_TEST_TMPDIR/then"
@@ -55,7 +55,7 @@ with_bench() {
         [ "${args[i]}" != --fault ] || unset "args[i]" "args[i+1]"; done; set -- "${args[@]}"; }; exec "$real" "$@"'
     run --separate-stderr env DRAFTERS=ngram THREADS=1 pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
-    [[ "$stderr" == *"the planted fault 'stale' is not seen: status 0"* ]]
+    [[ "$stderr" == *"the planted fault 'stale' is not detected: status 0"* ]]
     with_bench '[[ "$*" != *"--threads 2"* ]] || set -- "$@" --seed 2; exec "$real" "$@"'
     run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
