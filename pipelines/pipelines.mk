@@ -114,8 +114,8 @@ TEXT_FILE := $(R)/input/text.txt
 $(TEXT_FILE): FORCE
 	@pipelines/inputs link $@ "$$TEXT"
 endif
-# Sizes that the model and the text support; sizes.txt has them as words for `size`. A rule that uses `size` depends on PLAN in order only. It is made
-# again if a size in its command changed.
+# Sizes that the model and the text support; sizes.txt has them as words for `size`. A rule that uses `size` has PLAN among its prerequisites. It is
+# made again if a size in its command changed.
 PLAN := $(R)/plan.tsv
 size = $(patsubst $1=%,%,$(filter $1=%,$(file <$(R)/sizes.txt)))
 separator = --separator $(call size,separator)

@@ -1,5 +1,5 @@
-# Residual streams recombined over depth, and their lengths by depth. `make attnres`, outside of the main job. The profile is of MODEL and
-# of every model of the shared folder.
+# Recombination of the residual stream over depth, and its length by depth: `make attnres`, outside of the main job. The profile has MODEL and
+# every model of the shared folder.
 A := $(R)/attnres
 WINDOWS ?= 40
 RESIDUAL_MODELS := $(MODEL_FILE) $(filter-out %/$(STEM).gguf,$(sort $(wildcard $(SHARED)/models/*.gguf)))

@@ -1,4 +1,4 @@
-# What a key and value cache of few bytes costs. `make kv`, outside of the main job; CONTEXTS: by default up to the model's own.
+# Perplexity and retrieval with small key and value caches: `make kv`, outside of the main job. CONTEXTS: by default up to that of the model.
 K := $(R)/kv
 KV_CONTEXTS ?= $(CONTEXTS)
 KV_TOKENS ?= 10240

@@ -5,7 +5,7 @@ $(X)/%/records.h5: $(X)/%/propagators.h5 $(X)/%/metric.h5 $(BIN)/geodec-records 
 	@$(call tool,records) --seed $(SEED) -o $(out) $< $(X)/$*/metric.h5
 $(X)/%/records-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-records FORCE
 	@$(call tool,records) --mode ref --draws $< -o $(out)
-# Medians over records: rank, Phi - I cut, Phi cut.
+# Medians over records: rank, error of truncated Phi - I, of truncated Phi.
 $(F)/records.tsv: $(R)/records.h5 FORCE
 	@$(table) --over R,n $< 'rank=index(n) + 1' 'rank_error=median(rank_error)' 'rank_naive=median(rank_naive)' > $(out)
 $(eval $(call figure,records,$(F)/records.tsv,tsv='$(F)/records.tsv'; tolerance=$$(call attr,$(R)/records.h5,phi_tolerance)))
