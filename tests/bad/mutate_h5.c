@@ -1,9 +1,9 @@
-/* mutate_h5 --list IN: the names of all harms to an artifact of any kind, one a line.
- * mutate_h5 IN OUT NAME: IN with that one harm, sealed again with a valid digest, so that the checks behind it are
+/* mutate_h5 --list IN: the names of all mutations of an artifact of any kind, one a line.
+ * mutate_h5 IN OUT NAME: IN with that one mutation and a new valid digest, so that the checks after the digest are
  * reached.
  *
- * A name is HARM:MEMBER. Of every dataset: values that are not finite, negative, huge, unsorted or all alike; rows
- * dropped or added; another shape; none at all. Of every number among the attributes: 0, -1, one more, huge, not
+ * A name is MUTATION:MEMBER. For every dataset: values that are not finite, negative, huge, unsorted or all equal; rows
+ * removed or added; another shape; no dataset. For every number among the attributes: 0, -1, one more, huge, not
  * finite. */
 #include "base/sha256.h"
 #include "io/h5.h"
@@ -74,37 +74,37 @@ static herr_t collect(hid_t group, const char *name, const H5O_info_t *info, voi
     return 0;
 }
 
-static const char *const float_harms[] = {"nan", "inf", "huge", "negative", "zeros"};
-static const char *const whole_harms[] = {"least", "most", "minus-one", "falling", "zeros"};
-static const char *const shape_harms[] = {"shorter", "longer", "none", "narrower", "wider", "gone"};
-static const char *const number_harms[] = {"zero", "minus-one", "one-more", "huge", "nan"};
+static const char *const float_mutations[] = {"nan", "inf", "huge", "negative", "zeros"};
+static const char *const integer_mutations[] = {"least", "most", "minus-one", "falling", "zeros"};
+static const char *const shape_mutations[] = {"shorter", "longer", "none", "narrower", "wider", "gone"};
+static const char *const number_mutations[] = {"zero", "minus-one", "one-more", "huge", "nan"};
 #define COUNT(a) (int)(sizeof(a) / sizeof(a)[0])
 
 /* Values of the type `native`, in place. */
-static bool harm_values(const char *harm, hid_t native, void *data, hssize_t n)
+static bool mutate_values(const char *mutation, hid_t native, void *data, hssize_t n)
 {
     const size_t size = H5Tget_size(native);
     const bool is_float = H5Tget_class(native) == H5T_FLOAT;
     unsigned char *b = data;
     if (n < 1) return false;
-    if (strcmp(harm, "zeros") == 0) {
+    if (strcmp(mutation, "zeros") == 0) {
         memset(data, 0, (size_t)n * size);
         return true;
     }
     if (is_float) {
         double v;
-        if (strcmp(harm, "nan") == 0)
+        if (strcmp(mutation, "nan") == 0)
             v = NAN;
-        else if (strcmp(harm, "inf") == 0)
+        else if (strcmp(mutation, "inf") == 0)
             v = -INFINITY;
-        else if (strcmp(harm, "huge") == 0)
+        else if (strcmp(mutation, "huge") == 0)
             v = 3e38;
-        else if (strcmp(harm, "negative") == 0)
+        else if (strcmp(mutation, "negative") == 0)
             v = -1e30;
         else
             return false;
-        /* the last, and where the sign is the harm all of them */
-        for (hssize_t i = strcmp(harm, "negative") == 0 ? 0 : n - 1; i < n; i++) {
+        /* the last value; for "negative" all of them */
+        for (hssize_t i = strcmp(mutation, "negative") == 0 ? 0 : n - 1; i < n; i++) {
             const float f = (float)v;
             if (size == sizeof f)
                 memcpy(b + (size_t)i * size, &f, size);
@@ -114,19 +114,19 @@ static bool harm_values(const char *harm, hid_t native, void *data, hssize_t n)
         return true;
     }
     const bool is_signed = H5Tget_sign(native) == H5T_SGN_2;
-    if (strcmp(harm, "least") == 0 || strcmp(harm, "most") == 0) {
+    if (strcmp(mutation, "least") == 0 || strcmp(mutation, "most") == 0) {
         unsigned char v[8];
-        const bool least = harm[0] == 'l';
+        const bool least = mutation[0] == 'l';
         memset(v, least ? 0 : 0xff, sizeof v);
         if (is_signed) v[size - 1] = least ? 0x80 : 0x7f;
         memcpy(b + (size_t)(n / 2) * size, v, size);
         return true;
     }
-    if (strcmp(harm, "minus-one") == 0) {
+    if (strcmp(mutation, "minus-one") == 0) {
         memset(b + (size_t)(n - 1) * size, 0xff, size);
         return true;
     }
-    if (strcmp(harm, "falling") == 0) {
+    if (strcmp(mutation, "falling") == 0) {
         unsigned char t[8];
         for (hssize_t i = 0, j = n - 1; i < j; i++, j--) {
             memcpy(t, b + (size_t)i * size, size);
@@ -138,29 +138,29 @@ static bool harm_values(const char *harm, hid_t native, void *data, hssize_t n)
     return false;
 }
 
-/* The dims that a harm gives; false when it is none of the shape. */
-static bool harm_shape(const char *harm, int rank, hsize_t *dims)
+/* The dimensions after a mutation; false if it does not change the shape. */
+static bool mutate_shape(const char *mutation, int rank, hsize_t *dims)
 {
     if (rank < 1) return false;
-    if (strcmp(harm, "shorter") == 0)
+    if (strcmp(mutation, "shorter") == 0)
         dims[0] = dims[0] > 1 ? dims[0] - 1 : 0;
-    else if (strcmp(harm, "longer") == 0)
+    else if (strcmp(mutation, "longer") == 0)
         dims[0]++;
-    else if (strcmp(harm, "none") == 0)
+    else if (strcmp(mutation, "none") == 0)
         dims[0] = 0;
-    else if (strcmp(harm, "narrower") == 0 && rank > 1)
+    else if (strcmp(mutation, "narrower") == 0 && rank > 1)
         dims[rank - 1] = dims[rank - 1] > 1 ? dims[rank - 1] - 1 : 0;
-    else if (strcmp(harm, "wider") == 0 && rank > 1)
+    else if (strcmp(mutation, "wider") == 0 && rank > 1)
         dims[rank - 1]++;
     else
         return false;
     return true;
 }
 
-static bool harm_dataset(hid_t file, const char *harm, const char *path)
+static bool mutate_dataset(hid_t file, const char *mutation, const char *path)
 {
     hsize_t dims[RANK_MAX], chunk[RANK_MAX];
-    if (strcmp(harm, "gone") == 0) {
+    if (strcmp(mutation, "gone") == 0) {
         MUST(H5Ldelete(file, path, H5P_DEFAULT));
         return true;
     }
@@ -173,7 +173,7 @@ static bool harm_dataset(hid_t file, const char *harm, const char *path)
     bool done = false;
     hssize_t n_new = n;
     if (rank < 0 || rank > RANK_MAX || H5Tget_size(native) > 8) die(path);
-    if (harm_shape(harm, rank, dims)) {
+    if (mutate_shape(mutation, rank, dims)) {
         n_new = 1;
         for (int d = 0; d < rank; d++) n_new *= (hssize_t)dims[d];
         done = true;
@@ -182,7 +182,7 @@ static bool harm_dataset(hid_t file, const char *harm, const char *path)
     if (!data) die("calloc");
     MUST(H5Dread(set, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
     if (!done) {
-        done = harm_values(harm, native, data, n);
+        done = mutate_values(mutation, native, data, n);
         if (done) MUST(H5Dwrite(set, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
         MUST(H5Dclose(set));
     } else { /* as it was stored, but for its shape; added elements are 0 */
@@ -211,26 +211,26 @@ static bool harm_dataset(hid_t file, const char *harm, const char *path)
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-static bool harm_number(hid_t file, const char *harm, const char *name)
+static bool mutate_number(hid_t file, const char *mutation, const char *name)
 {
     const hid_t attr = H5Aopen(file, name, H5P_DEFAULT);
     if (attr < 0) return false;
     const hid_t type = H5Aget_type(attr), native = H5Tget_native_type(type, H5T_DIR_DEFAULT);
     const bool whole = H5Tget_class(native) == H5T_INTEGER && H5Tget_size(native) == 8,
                real = H5Tget_class(native) == H5T_FLOAT && H5Tget_size(native) == 8;
-    bool done = whole || (real && strcmp(harm, "one-more") != 0);
-    if (whole && strcmp(harm, "nan") == 0) done = false;
+    bool done = whole || (real && strcmp(mutation, "one-more") != 0);
+    if (whole && strcmp(mutation, "nan") == 0) done = false;
     if (done) {
         int64_t i = 0;
         double x = 0;
         MUST(H5Aread(attr, native, whole ? (void *)&i : (void *)&x));
-        if (strcmp(harm, "zero") == 0)
+        if (strcmp(mutation, "zero") == 0)
             i = 0, x = 0;
-        else if (strcmp(harm, "minus-one") == 0)
+        else if (strcmp(mutation, "minus-one") == 0)
             i = -1, x = -1;
-        else if (strcmp(harm, "one-more") == 0)
+        else if (strcmp(mutation, "one-more") == 0)
             i++;
-        else if (strcmp(harm, "huge") == 0)
+        else if (strcmp(mutation, "huge") == 0)
             i = INT64_MAX, x = 1e300;
         else
             x = NAN;
@@ -248,8 +248,8 @@ static herr_t list_attribute(hid_t file, const char *name, const H5A_info_t *inf
     (void)ctx;
     const hid_t attr = H5Aopen(file, name, H5P_DEFAULT), type = H5Aget_type(attr);
     const H5T_class_t class = H5Tget_class(type);
-    for (int i = 0; i < COUNT(number_harms); i++) {
-        const char *h = number_harms[i];
+    for (int i = 0; i < COUNT(number_mutations); i++) {
+        const char *h = number_mutations[i];
         if (class == H5T_INTEGER ? strcmp(h, "nan") != 0 : class == H5T_FLOAT && strcmp(h, "one-more") != 0)
             printf("%s:@%s\n", h, name);
     }
@@ -266,12 +266,12 @@ static void list(hid_t file)
         const bool is_float = H5Tget_class(type) == H5T_FLOAT;
         const int rank = H5Sget_simple_extent_ndims(space);
         const hssize_t n = H5Sget_simple_extent_npoints(space);
-        for (int i = 0; i < COUNT(float_harms); i++)
-            if (n > (!is_float && strcmp(whole_harms[i], "falling") == 0)) /* one value has no order */
-                printf("%s:%s\n", is_float ? float_harms[i] : whole_harms[i], names[s]);
-        for (int i = 0; i < COUNT(shape_harms); i++)
-            if (rank > 1 || (strcmp(shape_harms[i], "narrower") != 0 && strcmp(shape_harms[i], "wider") != 0))
-                printf("%s:%s\n", shape_harms[i], names[s]);
+        for (int i = 0; i < COUNT(float_mutations); i++)
+            if (n > (!is_float && strcmp(integer_mutations[i], "falling") == 0)) /* one value has no order */
+                printf("%s:%s\n", is_float ? float_mutations[i] : integer_mutations[i], names[s]);
+        for (int i = 0; i < COUNT(shape_mutations); i++)
+            if (rank > 1 || (strcmp(shape_mutations[i], "narrower") != 0 && strcmp(shape_mutations[i], "wider") != 0))
+                printf("%s:%s\n", shape_mutations[i], names[s]);
         MUST(H5Sclose(space));
         MUST(H5Tclose(type));
         MUST(H5Dclose(set));
@@ -291,18 +291,19 @@ int main(int argc, char **argv)
     }
     const char *colon = argc == 4 ? strchr(argv[3], ':') : NULL;
     if (!colon) {
-        fprintf(stderr, "usage: mutate_h5 --list IN; mutate_h5 IN OUT HARM:MEMBER\n");
+        fprintf(stderr, "usage: mutate_h5 --list IN; mutate_h5 IN OUT MUTATION:MEMBER\n");
         return 2;
     }
-    char harm[32];
+    char mutation[32];
     size_t n;
-    (void)snprintf(harm, sizeof harm, "%.*s", (int)(colon - argv[3]), argv[3]);
+    (void)snprintf(mutation, sizeof mutation, "%.*s", (int)(colon - argv[3]), argv[3]);
     unsigned char *data = load(argv[1], &n);
     save(argv[2], data, n);
     free(data);
     const hid_t file = H5Fopen(argv[2], H5F_ACC_RDWR, H5P_DEFAULT);
     MUST(file);
-    const bool done = colon[1] == '@' ? harm_number(file, harm, colon + 2) : harm_dataset(file, harm, colon + 1);
+    const bool done =
+        colon[1] == '@' ? mutate_number(file, mutation, colon + 2) : mutate_dataset(file, mutation, colon + 1);
     MUST(H5Fclose(file));
     if (!done) die(argv[3]);
     seal(argv[2]);

@@ -14,7 +14,7 @@ setup_file() {
       > "$dir/rollout.tsv" 2> "$dir/rollout.log"
 }
 
-@test "onedecode, rollout: figures beside their controls" {
+@test "onedecode, rollout: values with their controls" {
     [[ "$(cat "$dir/onedecode.log")" == *"(bigram "*"unigram "* ]]
     [[ "$(cat "$dir/ref.log")" == *"say themselves"*"Gamma = 0"*"controls: bigram"* ]]
     for rung in unigram bigram cells ngram linear geodesic random geodesic-blind geodesic-previous; do

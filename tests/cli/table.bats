@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# geodec-table: selection, long form, computed columns, filters, groups, joins. Artifacts are those of tests/bad/make_bad_h5; what a table should
-# be is written down here or computed by awk.
+# geodec-table: selection, long form, computed columns, filters, groups, joins. Artifacts are those of tests/bad/make_bad_h5. The expected
+# tables are written here or computed by awk.
 
 bats_require_minimum_version 1.5.0
 
@@ -18,14 +18,14 @@ setup() {
     printf 'kind\tsize\ttime\n0\t10\t1.5\n1\t10\t2.5\n0\t20\t3\n1\t20\tauto\n' > t.tsv
 }
 
-# refused STATUS WORD ARGUMENT..: one line that has WORD, and the status
+# refused STATUS WORD ARGUMENT..: one line with WORD, and the status
 refused() {
     run --separate-stderr "$table" "${@:3}"
     echo "$status: $stderr"
     [ "$status" -eq "$1" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$2"* ]]
 }
 
-@test "a text table: columns in the order asked for, all of them, and new names" {
+@test "a text table: columns in the requested order, all columns, and new names" {
     [ "$("$table" t.tsv time s=size)" = $'time\ts\n1.5\t10\n2.5\t10\n3\t20\nauto\t20' ]
     [ "$("$table" t.tsv '*')" = "$(cat t.tsv)" ]
     [ "$("$table" - '*' < t.tsv)" = "$(cat t.tsv)" ]
@@ -40,14 +40,14 @@ refused() {
     [ "$("$table" --no-header --digits 3 --rows 0:1 t.tsv 'n=1 / 3' 'big=1000000 / 2' time)" = $'0.333\t500000\t1.5' ]
 }
 
-@test "text in arithmetic is an error, in a comparison of texts a text, beside a number no number" {
+@test "text in arithmetic is an error, in a comparison with a text a text, with a number not a number" {
     refused 2 "'auto' is not a number" t.tsv 'x=time + 1'
     [ "$("$table" --no-header --where 'time == "auto"' t.tsv kind size)" = $'1\t20' ]
     [ "$("$table" --no-header --where 'time != 3' t.tsv time | tr '\n' ' ')" = "1.5 2.5 auto " ]
     [ "$("$table" --no-header t.tsv 'k=known(time)' | tr '\n' ' ')" = "1 1 1 0 " ]
 }
 
-@test "filters: NaN leaves a row out, and is carried by arithmetic" {
+@test "filters: NaN excludes a row, and arithmetic propagates it" {
     printf 'x\n1\nnan\n-inf\n3\n' > n.tsv
     [ "$("$table" --no-header --where 'x > 0' n.tsv x | tr '\n' ' ')" = "1 3 " ]
     [ "$("$table" --no-header --where 'x * 0 == 0 || x' n.tsv x | tr '\n' ' ')" = "1 -inf 3 " ]
@@ -74,7 +74,7 @@ refused() {
     cmp <("$table" --no-header many.tsv k 's=sum(v)') <(awk 'NR > 1 {s[$1] += $2} END {for (i = 0; i < 7919; i++) print i "\t" s[i]}' many.tsv)
 }
 
-@test "rows into columns: only() takes the one value, says nan where there is none, and refuses two" {
+@test "rows into columns: only() returns the single value, nan if there is none, and refuses two" {
     [ "$("$table" t.tsv size 'zero=only(time, kind == 0)' 'one=only(time, kind == 1)')" = $'size\tzero\tone\n10\t1.5\t2.5\n20\t3\tauto' ]
     [ "$("$table" --no-header --where 'kind == 0' t.tsv size 'one=only(time, kind == 1)')" = $'10\tnan\n20\tnan' ]
     refused 2 "2 rows instead of one" t.tsv size 'x=only(time)'
@@ -87,7 +87,7 @@ refused() {
     refused 2 "groups" r.tsv 'c=running(x)' 's=sum(x)'
 }
 
-@test "join: by key whatever the order; a missing key, a double one and a common column are errors" {
+@test "join: by key in any order; a missing key, a duplicate key and a common column are errors" {
     printf 'size\tkind\twatt\n20\t1\tw21\n10\t1\tw11\n20\t0\tw20\n10\t0\tw10\n99\t9\tw99\n' > w.tsv
     [ "$("$table" --join w.tsv --by kind,size t.tsv kind size | cut -f 3 | tr '\n' ' ')" = "watt w10 w11 w20 w21 " ]
     head -n 4 w.tsv > short.tsv
@@ -101,14 +101,14 @@ refused() {
     refused 2 "go together" --join w.tsv t.tsv kind
 }
 
-@test "append: the same columns in the same order, or nothing" {
+@test "append: the same columns in the same order, otherwise an error" {
     printf 'kind\tsize\n7\t70\n' > more.tsv
     [ "$("$table" --append more.tsv t.tsv kind size | tail -n 1)" = $'7\t70' ]
     refused 2 "column 1 is 'kind', not 'size'" --append more.tsv t.tsv size kind
     refused 2 "2 columns behind 1" --append more.tsv t.tsv size
 }
 
-@test "sort: numbers by value, then texts, equal rows as they were" {
+@test "sort: numbers by value, then texts; equal rows keep their order" {
     printf 'a\tb\n10\t1\nx\t2\n9\t3\n-1e3\t4\n9\t5\n' > s.tsv
     [ "$("$table" --no-header --sort a s.tsv a b | cut -f 2 | tr '\n' ' ')" = "4 3 5 1 2 " ]
     [ "$("$table" --sort a --where 'b > 9' s.tsv a b)" = $'a\tb' ]
@@ -122,7 +122,7 @@ refused() {
         awk '{for (j = 1; j <= 4; j++) print $j; print ""} END {print "."}')" ]
 }
 
-@test "long form: rows over named dimensions, the other axes by place, each value where it belongs" {
+@test "long form: rows over named dimensions, the other axes by index, each value in its place" {
     cmp <("$table" --no-header --over R,M "$good" 'i=index(R)' 'j=index(M)' top_index top_logit) \
         <(paste <("$table" --no-header "$good" top_index) <("$table" --no-header "$good" top_logit) |
             awk '{for (j = 0; j < 4; j++) print NR - 1 "\t" j "\t" $(j + 1) "\t" $(j + 5)}')
@@ -140,7 +140,7 @@ refused() {
     refused 2 "has no dimensions" --over R t.tsv kind
 }
 
-@test "attributes: alone, as a column, and what is not there" {
+@test "attributes: alone, as a column, and missing ones" {
     [ "$("$table" --attr n_vocab "$good")" = 8 ]
     [ "$("$table" --attr model_fingerprint "$good")" = "$("$table" --over none --no-header "$good" 'x=size(R)' > /dev/null; "${table%table}info" "$good" | sed -n 's/^  model  *//p')" ]
     [ "$("$table" --no-header --rows 0:2 "$good" 'share=token * 0 + 1 / @n_vocab' | tr '\n' ' ')" = "0.125 0.125 " ]
@@ -151,7 +151,7 @@ refused() {
     refused 2 "not a list" "$good" 'x=@n_vocab[R]' token
 }
 
-@test "a second artifact: fields by its name, and lengths that must agree" {
+@test "a second artifact: fields by its name; lengths must agree" {
     cmp <("$table" --also "b=$good" "$good" token b:token | sed 1d) <("$table" "$good" token token | sed 1d)
     [ "$("$table" --also "b=$good" "$good" b:token | head -n 1)" = b_token ]
     refused 2 "no file is called 'c'" --also "b=$good" "$good" c:token

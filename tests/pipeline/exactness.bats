@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The exactness matrix, small: every deterministic drafter, draft length and tree against plain decoding, one and two threads; what is
-# finished is kept; a difference, a fault that is not seen and counts that depend on threads end the run.
+# The exactness matrix, small: every deterministic drafter, draft length and tree compared with plain decoding, one and two threads.
+# Finished cells are kept. A difference, an undetected fault and counts that depend on threads end the run.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,7 +12,7 @@ setup() {
     export PROMPTS=2 BLOCK=1 TOKENS=16 SEEDS=1 TEXTS=6 GAMMAS=1,2,3,8,16 TREES=2,16,64 CONTROLS=1
 }
 
-# with_bench 'SCRIPT': programs whose geodec-bench-decode is SCRIPT; $real is the true one.
+# with_bench 'SCRIPT': a folder of programs in which geodec-bench-decode is SCRIPT; $real is the real one.
 with_bench() {
     mkdir -p "$BATS_TEST_TMPDIR/bin"
     ln -sf "$bin"/geodec-* "$BATS_TEST_TMPDIR/bin/"
@@ -40,7 +40,7 @@ with_bench() {
     "$bin/geodec-check" "$out"/*/t*-b*.h5
 }
 
-@test "a broken verifier ends the run with status 4, and its differences stand in the table" {
+@test "a broken verifier ends the run with status 4, and its differences are in the table" {
     with_bench 'exec "$real" "$@" --fault stale'
     run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]

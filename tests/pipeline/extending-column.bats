@@ -12,7 +12,7 @@ setup_file() {
     # 2. its value
     insert_before 'GEODEC_TRY[(]summarise' libcommon/chain/riemann.c '    GEODEC_NEW(c.spread, c.points);' \
         '    for (int64_t q = 0; q < c.points; q++) c.spread[q] = c.inv[q].sectional_max - c.inv[q].sectional_min;'
-    # 3. the row, and the version that has it
+    # 3. the row, and the version that introduces it
     insert_before '"/ricci"' libcommon/chain/riemann_file.c \
         '    {"/spread", GEODEC_F64, "Q", 0, "1", "sectional_max - sectional_min", 1, AT(spread)},'
     sed -i 's/^    \.minor = 0,/    .minor = 1,/' libcommon/chain/riemann_file.c
@@ -32,7 +32,7 @@ setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-@test "four files differ, the page of the artifact among them" {
+@test "four files differ, including the page of the artifact" {
     touched | tee touched.txt
     [ "$(wc -l <touched.txt)" -eq 4 ]
     # shellcheck disable=SC2016
@@ -47,14 +47,14 @@ setup() {
     "$bin/geodec-info" new.h5 | grep -q '^ */spread .*sectional_max - sectional_min'
 }
 
-@test "a file of the version before is read as it was, and has no such column" {
+@test "a file of the previous version is read, and does not have the column" {
     "$bin/geodec-check" old.h5
     [ "$("$bin/geodec-table" old.h5 scalar)" = "$("$root/$B/bin/geodec-table" old.h5 scalar)" ]
     run --separate-stderr "$bin/geodec-table" old.h5 spread
     [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *spread* ]]
 }
 
-@test "the tree as it stands reads the new file and leaves the column alone" {
+@test "the original tree reads the new file and ignores the column" {
     "$root/$B/bin/geodec-check" new.h5
     [ "$("$bin/geodec-table" new.h5 scalar)" = "$("$root/$B/bin/geodec-table" new.h5 scalar)" ]
     run "$root/$B/bin/geodec-table" new.h5 spread
