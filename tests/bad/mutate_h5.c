@@ -185,7 +185,7 @@ static bool mutate_dataset(hid_t file, const char *mutation, const char *path)
         done = mutate_values(mutation, native, data, n);
         if (done) MUST(H5Dwrite(set, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
         MUST(H5Dclose(set));
-    } else { /* as it was stored, but for its shape; added elements are 0 */
+    } else { /* as stored, except for its shape; added elements are 0 */
         if (H5Pget_layout(plist) == H5D_CHUNKED) {
             MUST(H5Pget_chunk(plist, rank, chunk));
             for (int d = 0; d < rank; d++)

@@ -69,7 +69,7 @@ cell() { # cell TEXT MODEL
     [ "${MATRIX-}" != full ] || [ -s "$r/report/index.html" ]
     # an output or its reason, in one line; no stage failed
     while IFS= read -r f; do
-        [ ! -e "${f%.not-measured}" ] || { echo "$f stands beside its output"; return 1; }
+        [ ! -e "${f%.not-measured}" ] || { echo "$f exists together with its output"; return 1; }
         [ "$(wc -l < "$f")" -eq 1 ] || { echo "$f:"; cat "$f"; return 1; }
         ! grep -q '^failed' "$f" || { echo "$f:"; cat "$f"; return 1; }
     done < <(find "$r" -name '*.not-measured')

@@ -21,7 +21,7 @@ reported() { # the report is whole, and says no more than was measured
     tail -n 1 "$page" | grep -qx '</html>'
     # an output or its reason, never both and never neither
     while IFS= read -r f; do
-        [ ! -e "${f%.not-measured}" ] || { echo "$f beside its output"; false; }
+        [ ! -e "${f%.not-measured}" ] || { echo "$f exists together with its output"; false; }
         [ -s "$f" ]
     done < <(find "$r" -name '*.not-measured')
     figures=$(grep -c '<figure>' "$page") shown=$(grep -c '<figure><img' "$page") boxes=$(grep -c '<figure><p class="not-measured">not measured: [^<]' "$page")
