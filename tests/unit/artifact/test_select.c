@@ -30,7 +30,7 @@ static geodec_status no_gap(void *ctx, geodec_err *e)
     return GEODEC_OK;
 }
 
-/* The columns over the dimensions into a frame, which the caller frees whatever comes back. */
+/* The columns over the dimensions into a frame, which the caller frees in any case. */
 static geodec_status query(const geodec_artifact *a, const char *over, const char *where, int n,
                            const char *const *columns, geodec_frame *f)
 {

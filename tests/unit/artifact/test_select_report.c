@@ -16,7 +16,7 @@ static const char *file(const char *name, const char *text)
     return path;
 }
 
-/* What is printed, in a static buffer; *st the status. */
+/* The printed text, in a static buffer; *st the status. */
 static const char *print(const geodec_select_report *o, const char *path, int n, const char *const *columns,
                          geodec_status *st)
 {

@@ -109,7 +109,7 @@ Test(decode, output_equals_plain_for_every_tree)
     cr_assert_gt(wider, 100, "trees with siblings: %lld", (long long)wider);
 }
 
-/* A target that counts two passes for every call: figures of passes are its own, not the loop's. */
+/* A target that counts two passes for every call: the numbers of passes are those of the target, not of the loop. */
 static geodec_status (*once)(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                              float *state, geodec_err *err);
 static geodec_status twice(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
@@ -180,7 +180,7 @@ Test(decode, adaptive_length_and_gate_leave_the_output_alone)
             o.sampling.temperature = mode ? 0.8 : 0;
             random_prompt(mode, prompt, 4);
             const geodec_decode_counters c = run_case(TOY_HISTORY, 5, 300, prompt, 4, &o, foe, "adaptive");
-            if (foe == HOSTILE_WRONG) { /* gives up, but keeps asking now and then */
+            if (foe == HOSTILE_WRONG) { /* stops drafting, except for rare requests */
                 cr_assert_gt(c.length[0], c.rounds / 2);
                 cr_assert_lt(c.length[0], c.rounds);
             }
@@ -247,7 +247,7 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
     const int32_t prompt[20] = {1, 2};
     s.base.ops = &ops;
     static const double cost[] = {0, 0.4, 0.66, 0.9,
-                                  1.06}; /* what a round costs: the higher, the longer the back-off */
+                                  1.06}; /* cost of a round: the higher it is, the longer the back-off */
     for (size_t k = 0; k < sizeof cost / sizeof *cost; k++) {
         toy t;
         geodec_err err = {0};
@@ -265,7 +265,7 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
     cr_assert(s.whole > 0 && s.pieces > 0, "%lld %lld", (long long)s.whole, (long long)s.pieces);
 }
 
-/* By hand: windows of four rounds, and what a length of none needs to begin again. */
+/* By hand: windows of four rounds, and the condition to draft again after length 0. */
 Test(decode, the_papers_rule_follows_the_share_accepted)
 {
     geodec_gamma_papers g = geodec_gamma_papers_start(3);
@@ -441,7 +441,7 @@ Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_sampled)
                     o.min_tokens = min; /* 0: guard off, empty output */
                     o.stop = stop;
                     o.n_stop = 1;
-                    /* so cold that the stop token, where it is allowed, is sampled but for one time in 1e30 */
+                    /* so cold that the stop token, where it is allowed, is sampled except once in 1e30 */
                     if (mode > 0) o.sampling = (geodec_sampling){0.05, 0, mode == 2 ? 0.9 : 1, mode};
                     const geodec_decode_counters c = run_case(TOY_STOP, 6, 100, prompt, 3, &o, foe, "always stop");
                     cr_assert_eq(c.emitted, min, "%lld tokens, not %lld", (long long)c.emitted, (long long)min);
@@ -660,7 +660,7 @@ static geodec_status nan_confidence(geodec_drafter *d, const geodec_draft_reques
     *n = 1;
     return GEODEC_OK;
 }
-/* A tree of its own: one path that is longer than asked for, or two siblings alike. */
+/* A wrong tree: one path that is longer than requested, or two equal siblings. */
 static geodec_status too_deep(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                               geodec_err *err)
 {

@@ -8,7 +8,7 @@
 
 enum { ROWS = GEODEC_REPLAY_ROWS, WIDTH = 2, TEXT = 1000 };
 
-/* Row i of the text has token i, argmax 2 i and state (3 i, 4 i): a drafter that writes down what it is shown. */
+/* Row i of the text has token i, argmax 2 i and state (3 i, 4 i); the drafter records the rows that it receives. */
 typedef struct listener {
     geodec_drafter base;
     int64_t first, n; /* rows shown since begin: first .. first + n - 1 */

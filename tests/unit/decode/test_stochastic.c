@@ -82,7 +82,7 @@ static void tree_enumerate(double p2[N][N], double q2[N][N], const double *p, co
 {
     double mass = 0;
     for (int i = 0; i < N; i++) mass += q[i];
-    if (left == 0 || mass <= 0) { /* correction: what follows is the target's, in the next round */
+    if (left == 0 || mass <= 0) { /* correction: the next tokens are the target's, in the next round */
         for (int y = 0; y < N; y++)
             for (int z = 0; z < N; z++) out[y][z] += weight * p[y] * p2[y][z];
         return;
@@ -277,7 +277,7 @@ static outcome play(geodec_decode_options o, bool wrong_drafter)
     }
     result.per_round = (double)decided / (double)rounds;
 
-    /* What they must follow. */
+    /* The distribution that they must follow. */
     double first[TOY_VOCAB], then[TOY_VOCAB], sum[TOY_VOCAB] = {0}, mass = 0;
     int32_t text[PROMPT + 1];
     const geodec_guard guard = {o.min_tokens, o.stop, o.n_stop};

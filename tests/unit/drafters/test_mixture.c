@@ -10,7 +10,7 @@
 
 enum { PROMPT = 3, LENGTH = 200, NOISE = 3 };
 
-/* Knows the output, or names NOISE tokens at random, with the same confidence as the other. */
+/* Proposes the output, or NOISE random tokens, with the same confidence as the other. */
 typedef struct scripted {
     geodec_drafter base;
     const int32_t *plain;
@@ -75,7 +75,7 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *q, g
     (void)q;
     (void)out;
     (void)err;
-    *n = 0; /* trees alone are asked for */
+    *n = 0; /* only trees are requested */
     return GEODEC_OK;
 }
 
@@ -143,7 +143,7 @@ Test(mixture, is_nearly_as_good_as_a_perfect_part_among_random_ones)
         test_ok(geodec_mixture_drafter_create("mixture", 3, part, weight, &d, &err), &err);
         const int64_t mixed = rounds(d, prompt, plain, n);
         cr_assert_leq(mixed, perfect + 5, "%lld rounds mixed, %lld perfect", (long long)mixed, (long long)perfect);
-        /* again: a request owes nothing to the one before */
+        /* again: a request does not depend on the previous one */
         cr_assert_eq(rounds(d, prompt, plain, n), mixed);
         geodec_drafter_destroy(d);
     }

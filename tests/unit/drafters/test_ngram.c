@@ -25,7 +25,7 @@ static void make_corpus(corpus *c, uint64_t seed)
     }
 }
 
-/* What follows position i of a text, -1 = unknown. */
+/* The token after position i of a text, -1 = unknown. */
 static int32_t label(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n, int64_t i)
 {
     if (argmax[i] >= 0) return argmax[i];
@@ -180,7 +180,7 @@ Test(ngram, equals_brute_force)
         }
 }
 
-/* On a target that repeats itself the drafter must pay, and the text must not change. */
+/* On a repetitive target the drafter must save passes, and the text must not change. */
 Test(ngram, drafts_a_markov_target)
 {
     static int32_t plain[4096];

@@ -1,4 +1,4 @@
-/* The recurrent net's drafter never changes the output, whatever its weights, and reads the committed text. */
+/* The drafter of the recurrent net never changes the output, with any weights, and reads the committed text. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"

@@ -150,7 +150,7 @@ static void goldens(const char *path)
 }
 Test(published_warp, goldens) { goldens_each(goldens); }
 
-/* A made-up cloud, several strengths (none among them) and widths: both computations give the same figures. */
+/* A synthetic cloud, several strengths (none among them) and widths: both computations give the same figures. */
 static void compare(int64_t points, int64_t n, double scale)
 {
     enum { P = 40, N = 6, F = 5, H = 7 };

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* Every kernel the processor has gives the reference's bits, for every size and count, and writes nothing beyond. */
+/* Every kernel that the processor supports gives the bits of the reference for every size and count, in bounds. */
 Test(apply, kernels_agree_with_the_reference)
 {
     enum { MAX = GEODEC_APPLY_MAX_N, COUNT = 21 };

@@ -132,7 +132,7 @@ Test(models, a_drafter_that_is_the_target_is_always_right)
     rig_close(&r);
 }
 
-/* What must follow the prompt, as the first and as the second token: p [2][TINY_VOCAB]. */
+/* The distributions of the first and second token after the prompt: p [2][TINY_VOCAB]. */
 static void next_two(rig *r, geodec_sampler *s, double p[2][TINY_VOCAB])
 {
     geodec_err err = {0};
@@ -393,7 +393,7 @@ Test(models, oracle_replay_is_right_as_often_as_asked)
 }
 
 /* A model that drafts for itself from a projection: at full rank almost every draft is right, at rank 1 few are, and
- * the text is that of plain decoding whatever they are. */
+ * the text is that of plain decoding for any of them. */
 Test(models, a_projection_drafts_for_its_own_model)
 {
     rig r = rig_open();
