@@ -72,7 +72,7 @@ static const geodec_field fields[] = {
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
     {"/pairs/whole", GEODEC_I64, "N", 0, "1", "of the second rows", 0, GEODEC_OF_ROWS(&pairs, pair, whole, 0, 0)},
     {"/pairs/real", GEODEC_F64, "N", 0, "1", "likewise", 0, GEODEC_OF_ROWS(&pairs, pair, real, 0, 0)},
-    {"/lent", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "somebody else's, with `on`", 0,
+    {"/borrowed", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "borrowed, with `on`", 0,
      GEODEC_BORROWED(thing, borrowed), GEODEC_WHEN(thing, on)},
     {"/three", GEODEC_F64, "3", 0, "1", "one of each element", 0,
      GEODEC_ARRAY_APART(thing, three, [0].low, sizeof(estimate))},
@@ -218,7 +218,7 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert(real == real_data && number == number_data);
     test_ok(geodec_artifact_read(a, "/special", &special, &err), &err);
     test_ok(geodec_artifact_get_i64(a, "special", &seven, &err), &err);
-    test_ok(geodec_artifact_read(a, "/lent", &borrowed, &err), &err);
+    test_ok(geodec_artifact_read(a, "/borrowed", &borrowed, &err), &err);
     cr_assert_arr_eq(borrowed, borrowed_data, sizeof borrowed_data);
     geodec_mem_free(borrowed);
     cr_assert(special[0] == 10 && special[2] == 12 && seven == 7);
@@ -270,7 +270,7 @@ Test(binding, absent_members_stay_absent)
     test_ok(load_as(&kind, path, &got), &err);
     geodec_artifact *a = NULL;
     test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
-    cr_assert(!geodec_artifact_has(a, "/lent") && !geodec_artifact_has_attr(a, "bend"));
+    cr_assert(!geodec_artifact_has(a, "/borrowed") && !geodec_artifact_has_attr(a, "bend"));
     cr_assert(!got.maybe && !got.name && got.x);
     cr_assert(!geodec_artifact_has_attr(a, "real") && !geodec_artifact_has_attr(a, "number"));
     geodec_artifact_close(a);

@@ -231,7 +231,7 @@ Test(verify, deterministic_draft_rule_returns_the_target)
     geodec_sampler_destroy(s);
 }
 
-/* The walk itself: whatever the drafts, the tokens are the plain samples, and the walk goes on exactly while they
+/* The walk: for any drafts, the tokens are the plain samples, and the walk continues exactly while the drafts
  * agree. */
 Test(verify, walk_follows_the_plain_draws)
 {

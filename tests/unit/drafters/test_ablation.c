@@ -28,7 +28,7 @@ static float state_of(int64_t text, int64_t i, int c)
 
 static geodec_artifact *texts(geodec_activations *v)
 {
-    const char *path = test_tmp("rungs.h5");
+    const char *path = test_tmp("ablation.h5");
     geodec_err err = {0};
     geodec_artifact *a = NULL;
     const geodec_provenance p = {

@@ -260,7 +260,7 @@ Test(ngram, weights_are_counts)
 /* With a store of the model's probabilities, a tree for sampled texts has these, by their contexts. */
 Test(ngram, sampled_texts_have_the_probabilities_of_the_store)
 {
-    enum { ESCAPE = 6, DRAWN = 109, K = 2 };
+    enum { ESCAPE = 6, SAMPLED = 109, K = 2 };
     geodec_err err = {0};
     geodec_ngram *store = NULL;
     geodec_drafter *d = NULL;
@@ -279,7 +279,7 @@ Test(ngram, sampled_texts_have_the_probabilities_of_the_store)
         if (c.token[i] != newest) continue;
         for (int k = 0; k < K; k++)
             if (choice[i * K + k] >= 0) weight[choice[i * K + k]] += probability[i * K + k];
-        if (i + 1 < N && c.sequence[i + 1] == c.sequence[i]) weight[c.token[i + 1]] += DRAWN;
+        if (i + 1 < N && c.sequence[i + 1] == c.sequence[i]) weight[c.token[i + 1]] += SAMPLED;
         places += label(c.token, c.sequence, c.argmax, N, i) >= 0;
     }
     for (int t = 0; t < ALPHABET; t++) total += weight[t];

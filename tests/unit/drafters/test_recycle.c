@@ -20,7 +20,7 @@ typedef struct checker {
     const toy *toy;
     int64_t n_prompt, min_tokens;
     int32_t text[4096];
-    int64_t n, index, spare_rows;
+    int64_t n, index, rejected_rows;
     uint64_t seed;
     int32_t nodes, token[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX + 1], depth[GEODEC_DRAFT_MAX + 1];
 } checker;
@@ -68,20 +68,20 @@ static geodec_status check_observe(geodec_drafter *d, const geodec_draft_rows *r
             kept[i] = true;
             at = i;
         }
-    int64_t spare = 0;
+    int64_t rejected = 0;
     for (int32_t i = 1; i < c->nodes; i++) {
         if (kept[i]) continue;
         int32_t text[4096];
         memcpy(text, c->text, (size_t)(before + 1) * sizeof *text);
         for (int32_t at = i; at > 0; at = c->parent[at]) text[before + c->depth[at]] = c->token[at];
-        cr_assert_lt(spare, rows->n_rejected);
-        cr_assert_eq(rows->rejected_token[spare], c->token[i]);
-        same_top(c, text, before + c->depth[i] + 1, false, rows->rejected_top + spare * TOP);
-        spare++;
+        cr_assert_lt(rejected, rows->n_rejected);
+        cr_assert_eq(rows->rejected_token[rejected], c->token[i]);
+        same_top(c, text, before + c->depth[i] + 1, false, rows->rejected_top + rejected * TOP);
+        rejected++;
     }
     /* The last draft of a tree is not adopted, so this drafter does not know it. */
-    cr_assert(rows->n_rejected == spare || rows->n_rejected == spare + 1);
-    c->spare_rows += spare;
+    cr_assert(rows->n_rejected == rejected || rows->n_rejected == rejected + 1);
+    c->rejected_rows += rejected;
     return GEODEC_OK;
 }
 
@@ -181,7 +181,7 @@ Test(candidates, are_those_of_the_rows)
         o.sampling.seed = (uint64_t)mode;
         test_ok(geodec_decode(&target, prompt, c.n_prompt, &c.base, &o, &got, &err), &err);
         cr_assert_gt(got.n, 59);
-        cr_assert_gt(c.spare_rows, 20);
+        cr_assert_gt(c.rejected_rows, 20);
         geodec_decode_free(&got);
     }
 }
@@ -222,10 +222,10 @@ Test(recycle, follows_what_passes_computed)
     cr_assert_eq(out[1].token, 7);
 
     /* A pass over 8 with a rejected draft 9. */
-    const int32_t token[] = {8}, top[TOP] = {10, 11, 12, 13, 14, 15, 16, 17}, spare[] = {9},
+    const int32_t token[] = {8}, top[TOP] = {10, 11, 12, 13, 14, 15, 16, 17}, rejected[] = {9},
                   rejected_top[TOP] = {8, 7, 6, 5, 4, 3, 2, 1};
     rows = (geodec_draft_rows){
-        .n = 1, .token = token, .top = top, .n_rejected = 1, .rejected_token = spare, .rejected_top = rejected_top};
+        .n = 1, .token = token, .top = top, .n_rejected = 1, .rejected_token = rejected, .rejected_top = rejected_top};
     test_ok(geodec_drafter_observe(d, &rows, &err), &err);
     cr_assert_eq(ask(d, 9, 1, 16, out), TOP);
     for (int32_t i = 0; i < TOP; i++) {

@@ -110,15 +110,15 @@ Test(models, output_is_that_of_plain_decoding)
 Test(models, a_drafter_that_is_the_target_is_always_right)
 {
     rig r = rig_open();
-    for (int drawn = 0; drawn < 2; drawn++)
+    for (int sampled = 0; sampled < 2; sampled++)
         for (int32_t budget = 0; budget <= 6; budget += 6)
             for (int32_t blocks = 1; blocks <= LAYERS; blocks++) {
-                geodec_drafter *d = drafter_of(r.m, r.m, drawn, blocks, 0);
+                geodec_drafter *d = drafter_of(r.m, r.m, sampled, blocks, 0);
                 geodec_decode_options o = geodec_decode_options_default();
                 o.max_tokens = 50;
                 o.gamma = 4;
                 o.budget = budget;
-                o.sampling = (geodec_sampling){drawn ? 1.1 : 0, 0, 0.9, 8};
+                o.sampling = (geodec_sampling){sampled ? 1.1 : 0, 0, 0.9, 8};
                 geodec_decoded got = decode(&r, d, &o);
                 const geodec_tally *first = &got.counters.position[0];
                 if (blocks == LAYERS)
