@@ -1,4 +1,4 @@
-/* Division of a text into documents, and JSON Lines: the first byte selects the rule and the flags, the rest is the text. */
+/* Division of a text into documents, and JSON Lines: the first byte selects rule and flags, the rest is the text. */
 #include "base/mem.h"
 #include "documents/documents.h"
 #include "documents/plan.h"

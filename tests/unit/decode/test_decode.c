@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Runs one request and holds it against plain decoding written out; returns the counters. */
+/* Runs one request and compares it with a separate plain decoding; returns the counters. */
 static geodec_decode_counters run_case(toy_kind kind, uint64_t seed, int32_t n_ctx, const int32_t *prompt, int64_t n,
                                        const geodec_decode_options *o, int hostile_index, const char *what)
 {
@@ -335,7 +335,7 @@ Test(decode, context_full_ends_the_output)
             o.gamma = 7;
             o.max_tokens = 100;
             random_prompt(1, prompt, 5);
-            /* Each output token but the last needs a row. */
+            /* Each output token except the last needs a row. */
             const geodec_decode_counters c = run_case(TOY_HISTORY, 5, n_ctx, prompt, 5, &o, foe, "full context");
             cr_assert_eq(c.emitted, n_ctx - 5 + 1);
         }
@@ -518,7 +518,7 @@ Test(guard, stop_inside_an_accepted_path_of_a_tree)
     cr_assert_gt(found, 100, "%d of %d", found, cases);
 }
 
-/* Turn after turn after a cache that is kept: the replies are those of a new text of the same tokens. */
+/* Several turns with a kept cache: the replies are those of a new text of the same tokens. */
 Test(decode, a_kept_cache_gives_what_a_new_text_gives)
 {
     for (int foe = -1; foe < HOSTILE_KINDS; foe++)
@@ -718,7 +718,7 @@ Test(decode, broken_drafters_are_errors)
     }
 }
 
-/* The tree of given probabilities: the most probable paths, each prefix the best of its size. */
+/* The tree for given probabilities has the most probable paths, and each prefix is the best of its size. */
 typedef struct planted {
     geodec_drafter base;
     int32_t nodes, depth[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX + 1];

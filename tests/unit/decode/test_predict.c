@@ -104,7 +104,7 @@ Test(adapt, what_does_not_pay_costs_next_to_nothing)
     }
 }
 
-/* A change of the text is noticed, and a good drafter is used: at least nine tenths of the closed form's best. */
+/* A change of the text is detected, and a good drafter is used: at least nine tenths of the closed form's best. */
 Test(adapt, finds_what_pays)
 {
     for (double alpha = 0.5; alpha < 1; alpha += 0.1) {
@@ -124,7 +124,7 @@ Test(adapt, finds_what_pays)
     }
 }
 
-/* How long a suspension lasts is known beforehand, and paying for its end is part of it. */
+/* The length of a suspension is known in advance, and includes the cost of its end. */
 Test(adapt, suspensions_end_on_time)
 {
     for (int k = 0; k < 20; k++) {

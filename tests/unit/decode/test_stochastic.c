@@ -153,7 +153,7 @@ static geodec_status ignore(geodec_drafter *d, const geodec_draft_rows *rows, ge
     return GEODEC_OK;
 }
 
-/* Half the target, half something else. */
+/* A mixture of the target and another distribution. */
 static geodec_status true_distribution(gambler *g, int32_t node, double *q, geodec_err *err)
 {
     float row[TOY_VOCAB], noise[TOY_VOCAB];
@@ -361,7 +361,7 @@ Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
     cr_assert_gt(guarded.per_round, 1.2);
 }
 
-/* The test itself: a distribution that is not the one sampled from shows. */
+/* Control of the test: a wrong distribution is detected. */
 Test(stochastic, a_wrong_distribution_is_detected, .timeout = 120)
 {
     geodec_decode_options o = geodec_decode_options_default();

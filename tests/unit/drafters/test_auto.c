@@ -13,7 +13,7 @@
 static double ticks;
 static double tick(void) { return ticks += 1e-9; }
 
-/* A part of known acceptance: right `percent` of the time, wrong else, at a price an ask. */
+/* A part of known acceptance: right with `percent`, wrong otherwise, with a cost for each request. */
 typedef struct fake {
     geodec_drafter base;
     const int32_t *truth; /* [n] of the whole text */

@@ -1,4 +1,4 @@
-/* Mixtures: as good as the best part, whichever that is, and never more than a probability of 1 for siblings. */
+/* Mixtures: as good as the best part, and probabilities of siblings never sum to more than 1. */
 #include "base/rng.h"
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
@@ -138,7 +138,7 @@ Test(mixture, is_nearly_as_good_as_a_perfect_part_among_random_ones)
         double weight[3];
         for (int32_t k = 0; k < 3; k++) {
             part[k] = script(&s[k], plain, n, k == place, k == place ? 0.9 : 0.3);
-            weight[k] = k == place ? 1 : 5; /* believed worse than the others */
+            weight[k] = k == place ? 1 : 5; /* smaller weight than the others */
         }
         test_ok(geodec_mixture_drafter_create("mixture", 3, part, weight, &d, &err), &err);
         const int64_t mixed = rounds(d, prompt, plain, n);

@@ -210,7 +210,7 @@ Test(ngram, drafts_a_markov_target)
     geodec_drafter_destroy(d);
 }
 
-/* Weighed tokens are the same as tokens added so many times, and come by falling count after a sort. */
+/* A weighted token equals the same number of single tokens; after a sort counts decrease. */
 Test(ngram, weights_are_counts)
 {
     enum { CONTEXTS = 40, SORTS = 300 };

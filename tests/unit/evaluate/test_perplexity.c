@@ -22,7 +22,7 @@ static geodec_model *open_tiny(uint64_t seed)
 
 static const char text[] = "AnceuponatimetherewasalittletreeIthadaredbirdthebirdwassadAndCalledBeatriceBefore";
 
-/* Every token is scored exactly once (BOS never), with the context the header promises. */
+/* Every token is scored exactly once (BOS never), with the context that the header states. */
 Test(perplexity, windows_score_every_token_once)
 {
     for (int bos = 0; bos < 2; bos++)
