@@ -1,12 +1,12 @@
 #!/bin/sh
-# From a clean clone to the report: installs missing Debian packages, builds, runs the pipeline, writes results/<model>/report/.
+# From a clone to the report: installs missing Debian packages, builds, runs the pipeline, writes results/<model>/report/.
 #
 #   ./run_all.sh                                   the embedded model on text of its own corpus
 #   ./run_all.sh MODEL=my.gguf TEXT=my.txt         your model and text
-#   ./run_all.sh --quick                           the small version (under two minutes)
+#   ./run_all.sh --quick                           the small version (a few minutes)
 #   ./run_all.sh --jobs 8                          parallel make jobs (default: all processors)
-# Further NAME=VALUE words go to make (pipelines/config.mk lists them). Safe to interrupt and run again: finished stages stay.
-# Ends with 0 when there is a report and no stage failed; what model or text is too small for is in the report as not measured.
+# Further NAME=VALUE words go to make (pipelines/config.mk lists them). An interrupted run continues when started again; finished stages are kept.
+# The status is 0 if there is a report and no stage failed. Results for which the model or text is too small are marked "not measured" in the report.
 set -eu
 cd "$(dirname -- "$0")"
 
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
         *) printf "run_all.sh: '%s' is neither an option nor NAME=VALUE; see --help\n" "$1" >&2; exit 2 ;;
     esac
 done
-# File names go through the environment: neither make nor a shell reads them as anything but names.
+# File names are passed through the environment, so that neither make nor a shell interprets them.
 unset MODEL TEXT R
 n=$#
 while [ "$n" -gt 0 ]; do
@@ -46,7 +46,7 @@ esac
 
 started=$(date +%s)
 bash scripts/packages install build
-# Two calls: what pkg-config says is read when make starts, so packages come first, and the tools before the pipeline.
+# Two calls of make: make runs pkg-config when it starts, so the packages are installed before; and the pipeline needs the tools.
 make -j"$jobs" build
 status=0
 # shellcheck disable=SC2086 # $quick is one word or nothing

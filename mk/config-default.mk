@@ -22,7 +22,7 @@ VERSION := $(file <VERSION)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 B := build/$(PROFILE)
 
-# Rows of tables leave their last members out: no warning for those.
+# Rows of tables omit their last members; this gives no warning.
 WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-qual \
         -Wwrite-strings -Wundef -Wformat=2 -Wno-missing-field-initializers
 OPT_release := -O2 -g
@@ -34,14 +34,14 @@ LD_tsan     := -fsanitize=thread
 
 PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3
 PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial zlib openblas jansson libpcre2-8 nettle sqlite3 2>/dev/null | sed 's/-I/-isystem /g')
-# OpenBLAS is built without LAPACKE here, and stands in for gslcblas.
+# Debian's OpenBLAS is built without LAPACKE. It is also used in place of gslcblas.
 PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle sqlite3 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
 
 CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS)
 LDFLAGS_ALL = $(LD_$(PROFILE)) -pthread $(LDFLAGS)
 
-# Vector variants live in files named *_avx2.c, *_avx512.c and *_vnni.c; the dispatcher calls them only where the CPU has them.
+# Vector variants live in files named *_avx2.c, *_avx512.c and *_vnni.c; the dispatcher calls them only if the CPU supports them.
 SIMD_avx2   := -mavx2 -mfma -mf16c
 SIMD_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c
 SIMD_vnni   := $(SIMD_avx512) -mavx512vnni

@@ -1,6 +1,6 @@
-# Pages of docs/ that are made from the library's tables: schema pages from the kinds, the others from those of drafters,
-# tensor types and integrators; tables inside other pages by scripts/docs-tables. They are committed; tests/cli/artifacts.bats
-# finds stale ones.
+# Pages of docs/ that are made from the tables of the library: schema pages from the kinds, other pages from the tables of drafters,
+# tensor types and integrators. scripts/docs-tables makes the tables inside other pages. The pages are committed, and
+# tests/cli/artifacts.bats finds stale ones.
 DOCS_PAGES := drafters tensor-types integrators
 DOCS_WITH_TABLES = $(shell grep -l "^<!-- table: " docs/*.md docs/manual/*.md)
 .PHONY: docs

@@ -1,21 +1,21 @@
 # Coverage-guided fuzzing with clang's libFuzzer:  make fuzz FUZZ=gguf SECONDS=1200
 # make fuzz-weekly: every target for 20 minutes (tests/fuzz/README.md). New inputs go to build/fuzz/<target>/, findings to
-# build/fuzz/<target>.crash-*. `make fuzz-keep FUZZ=gguf` merges what adds coverage into the kept corpus
-# tests/fuzz/corpus/<target>/, which `make check` replays (tests/cli/fuzz.bats).
+# build/fuzz/<target>.crash-*. `make fuzz-keep FUZZ=gguf` merges the inputs that add coverage into the kept
+# corpus tests/fuzz/corpus/<target>/, which `make check` replays (tests/cli/fuzz.bats).
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
-# The folders that read files of others. A target that calls another folder does not link: add it here.
+# The folders that read files from outside. A target that calls another folder does not link until the folder is listed here.
 FUZZ_FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model geometry chain
 FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
               -ffp-contract=off -fno-math-errno -pthread -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 
-# As in the asan profile: instrumented and unrolled at once the kernels take minutes to compile.
+# As in the asan profile: instrumented and unrolled, the kernels take minutes to compile.
 build/fuzz/obj/libcommon/model/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
 build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
-# clang takes longer still for these; they see no bytes of a file, only numbers of a field that was checked.
+# clang takes even longer for these. They read no bytes of a file, only numbers of a field that was checked.
 build/fuzz/obj/libcommon/geometry/rbf_kernel%.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -28,19 +28,19 @@ build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
 	$(Q)clang -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PKG_LIBS)
 -include $(FUZZ_OBJS:.o=.d) $(FUZZ_TARGETS:%=build/fuzz/obj/tests/fuzz/fuzz_%.d)
 
-# Bytes of the largest input that is kept. HDF5 needs more for the smallest artifact.
+# Largest kept input in bytes. The smallest HDF5 artifact needs more.
 KEEP_BYTES := 4096
 KEEP_BYTES_artifact := 32768
-# A first input for targets whose format no mutation finds.
+# A first input for targets whose format mutation does not find.
 build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o build/fuzz/obj/libgeodec.a
 	$(call say,LD,$@)
 	$(Q)clang -fsanitize=address,undefined -pthread -o $@ $^ $(PKG_LIBS)
 
-# HDF5 itself crashes on damaged files (the tools' guard makes one line of that, tools/cli/guard.h). These two targets
-# go on after a crash; scripts/fuzz-summary tells crashes inside HDF5 from ours.
+# HDF5 itself crashes on damaged files (the guard of the tools turns this into one line of error, tools/cli/guard.h). These two
+# targets continue after a crash, and scripts/fuzz-summary counts crashes inside HDF5 separately.
 FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
 FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
-# nor are leaks looked for there: HDF5 leaks where it refuses
+# leaks are not checked there, because HDF5 leaks when it refuses a file
 FUZZ_ENV_artifact := ASAN_OPTIONS=detect_leaks=0
 FUZZ_ENV_import := $(FUZZ_ENV_artifact)
 
@@ -55,8 +55,8 @@ fuzz: build/fuzz/fuzz-$(FUZZ)
 	$(call run_fuzz,$(FUZZ))
 fuzz-keep: build/fuzz/keep-$(FUZZ)
 
-# Every target for SECONDS each, JOBS at a time, then what adds coverage is kept. A finding ends its target alone, and the
-# whole with an error; logs in build/fuzz/<target>.log.
+# Every target for SECONDS each, JOBS at a time; then the inputs that add coverage are kept. A finding ends only its target, and
+# the make ends with an error. Logs are in build/fuzz/<target>.log.
 JOBS ?= 1
 fuzz-weekly fuzz-all: fuzz-build
 	@rm -f build/fuzz/*.crash-*

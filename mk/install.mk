@@ -1,4 +1,4 @@
-# Install: tools, library, headers, pkg-config file, man pages, completion, the embedded model. DESTDIR and PREFIX are respected.
+# Install: tools, library, headers, pkg-config file, man pages, completion and the embedded model, below DESTDIR and PREFIX.
 .PHONY: install uninstall man
 MAN_PAGES := $(TOOLS:%=$(B)/man/geodec-%.1) $(B)/man/geodec.1
 man: $(MAN_PAGES)
@@ -8,7 +8,7 @@ $(B)/man/%.1: $(B)/bin/% docs/man/common.h2m $(B)/tools.tsv
 	$(Q)name=$$(awk -F '\t' -v tool=$* '$$1 == "tool" && $$2 == tool { print $$5 }' $(B)/tools.tsv); \
 	  help2man --no-info --name "$${name:-run a stage of Geodec}" --include docs/man/common.h2m --no-discard-stderr --output $@ $<
 
-# Looked at every time: PREFIX and the folders may be other ones than those of an earlier install.
+# Made at every install, because PREFIX and the folders may differ from those of an earlier one.
 $(B)/geodec.pc: mk/geodec.pc.in VERSION FORCE
 	@mkdir -p $(@D)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(libdir)|; s|@INCLUDEDIR@|$(includedir)|; s|@VERSION@|$(VERSION)|' $< > $@.tmp

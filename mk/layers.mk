@@ -1,5 +1,5 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
-# scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
+# scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
 FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model reference evaluate lowrank train \
@@ -33,7 +33,7 @@ DEPS_drafters      := decode flowmap chain geometry lowrank model documents $(MO
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
 DEPS_lab/harness   := records chain geometry evaluate reference model $(MODEL_BELOW)
-# An experiment sees what is measured, never another experiment.
+# An experiment may use the library that it measures, but no other experiment.
 LAB_BELOW          := lab/harness records chain geometry evaluate reference model $(MODEL_BELOW)
 $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
 # The unit tests of all experiments are one program.

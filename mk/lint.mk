@@ -1,4 +1,4 @@
-# Rules a machine can check.
+# Rules that are checked automatically.
 .PHONY: lint check-layers check-symbols check-headers check-style
 lint: check-layers check-symbols check-headers check-style
 check-layers:

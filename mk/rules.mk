@@ -10,19 +10,19 @@ $(B)/obj/%.o: %.c | build/.packages-build
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_EXTRA) $(CFLAGS_ALL) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
 
-# Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. In release builds
-# alone; the flag changes speed, never values.
+# Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. Only release
+# builds use the flag; it changes the speed, not the values.
 VECTORISED := geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_%
 $(VECTORISED:%=$(B)/obj/libcommon/%.o): OPT_release := -O3 -g
 $(B)/obj/libcommon/geometry/space_warped.o: OPT_release := -O3 -g
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/base/version.o: VERSION
-# Every value of the kernels is a short-lived struct; watching the scope of each makes these files take minutes to compile.
+# The values of the kernels are short-lived structs. With a check of the scope of each, these files take minutes to compile.
 ifeq ($(PROFILE),asan)
 $(B)/obj/libcommon/model/kernels/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
 endif
 
-# The list of objects, written when it changes: an archive is made again when a source has gone.
+# The list of objects, written if it changes, so that an archive is made again when a source is removed.
 $(B)/objects.txt: FORCE
 	$(shell mkdir -p $(@D))$(file >$@.tmp,$(ALL_OBJS))
 	$(Q)if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
@@ -65,7 +65,7 @@ $(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LIB_A)
 	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(PKG_LIBS)
 endef
 $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
-# What the tools say of themselves, one table: stages of `geodec --help`, NAME lines of the man pages, completion of shells.
+# One table of the options and purposes that the tools print, for the stages of `geodec --help`, the NAME lines of the man pages and completion.
 $(B)/tools.tsv: $(TOOL_BINS)
 	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@
 $(B)/bin/geodec: tools/geodec.sh mk/completion.awk $(B)/tools.tsv VERSION
@@ -77,11 +77,11 @@ $(B)/bin/geodec: tools/geodec.sh mk/completion.awk $(B)/tools.tsv VERSION
 build: lib tools
 lib: $(LIB_A) $(LIB_SO)
 tools: $(TOOL_BINS) $(B)/bin/geodec
-# Packages first, in one clear message, not as a compiler error.
+# Missing packages give one clear message before the compiler runs.
 build/.packages-build: packages.txt
 	@bash scripts/packages check build
 
-# Inlined and instrumented at once, the sixteen-lane scalar kernels take minutes to compile.
+# Inlined and instrumented, the sixteen-lane scalar kernels take minutes to compile.
 ifneq ($(filter asan tsan,$(PROFILE)),)
 $(B)/obj/libcommon/model/kernels/kernels_scalar.o: CPPFLAGS_EXTRA := -fno-inline
 endif

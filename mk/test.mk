@@ -5,7 +5,7 @@ CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
 $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 
-# Every .c file of tests/unit/FOLDER is in its program. FOLDER_FIXTURES, shared with a lower one, are named from tests/unit;
+# The program of a folder has every .c file of tests/unit/FOLDER. FOLDER_FIXTURES are shared with a lower folder and named relative to tests/unit.
 # FOLDER_TEST_DEPS are layers that only the tests need.
 chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
 drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
@@ -33,7 +33,7 @@ UNIT_TESTS := $(TEST_FOLDERS:%=$(B)/tests/test-%)
 check-unit: $(UNIT_TESTS)
 	@for t in $(UNIT_TESTS); do echo "== $$t"; $$t || exit 1; done
 
-# Everything else is bats: command lines, damaged files, the tiny pipeline.
+# All other tests are bats files: command lines, damaged files, the tiny pipeline.
 BATS_TESTS := $(sort $(wildcard tests/cli/*.bats tests/bad/*.bats tests/pipeline/*.bats))
 BAD_TOOLS := $(patsubst tests/bad/%.c,$(B)/tests/bad/%,$(wildcard tests/bad/*.c))
 $(BAD_TOOLS:$(B)/tests/bad/%=$(B)/obj/tests/bad/%.o): CPPFLAGS_EXTRA := -Itests/unit
@@ -42,15 +42,15 @@ $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 
-# `make check` sets the machine up first; pkg-config is asked again in the second make, which builds on all processors.
+# `make check` first installs packages. The second make runs pkg-config again and builds on all processors.
 .PHONY: check-run
 check:
 	@bash scripts/packages install build
 	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) check-run
 check-run: build $(UNIT_TESTS) $(BAD_TOOLS) $(FUZZ_REPLAYS)
 	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
-# One job under the address sanitizer: with more, Criterion itself leaves a block behind now and then, and that is an error.
-# Criterion does not start under the thread sanitizer, so there the whole chain runs on three threads in place of unit tests.
+# One job under the address sanitizer: with several, Criterion itself sometimes leaks a block, and a leak is an error.
+# Criterion does not start under the thread sanitizer, so the whole chain runs there on three threads in place of unit tests.
 TINY := QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW_TOKENS=12 GAMMAS=4 SEEDS=1
 check-asan:
 	+@CRITERION_JOBS=1 $(MAKE) --no-print-directory PROFILE=asan check-unit-run
@@ -76,17 +76,17 @@ check-all: check
 	+@$(MAKE) --no-print-directory check-tsan
 	+@$(MAKE) --no-print-directory lint
 
-# Damaged artifacts alone.
+# Only the tests of damaged artifacts.
 .PHONY: check-bad-h5
 check-bad-h5: build $(B)/tests/bad/make_bad_h5
 	@B=$(B) bats tests/bad/h5.bats
 
-# Damaged models alone.
+# Only the tests of damaged models.
 .PHONY: check-bad-gguf
 check-bad-gguf: build $(B)/tests/bad/make_bad_gguf
 	@B=$(B) bats tests/bad/gguf.bats
 
-# Benchmarks print TSV; they are no part of `make check`.
+# Benchmarks print TSV; they are not part of `make check`.
 BENCHES := $(patsubst tests/bench/bench_%.c,$(B)/bench/bench-%,$(wildcard tests/bench/bench_*.c))
 $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.o): CPPFLAGS_EXTRA := -Itests/unit
 $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
@@ -97,7 +97,7 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 bench: $(BENCHES:$(B)/bench/%=%)
 $(filter-out bench-chain bench-field,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
-# The field's cost against its sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
+# Cost of the field by the number of sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
 bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/style.gp
 	@mkdir -p results/bench
 	@$< $(ARGS) > results/bench/field.tsv.tmp && mv results/bench/field.tsv.tmp results/bench/field.tsv && cat results/bench/field.tsv
@@ -105,11 +105,11 @@ bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/sty
 	  gnuplot -e "plots='pipelines/plots'; format='$$f'; out='results/bench/field.$$f.tmp'; tsv='results/bench/field.tsv'" \
 	    pipelines/plots/field.gp && mv results/bench/field.$$f.tmp results/bench/field.$$f || exit 1; done; \
 	  else echo "bench-field: no gnuplot, no figure" >&2; fi
-# The geometry chain beside vectorised numpy, where there is one.
+# The geometry chain compared with vectorised numpy, if numpy is installed.
 bench-chain: $(B)/bench/bench-chain
 	@B=$(B) sh tests/bench/chain.sh
 -include $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.d)
-# Beside llama.cpp on one file: make bench-peer PEER=llama.cpp/build/bin MODEL=model.gguf [ARGS="--kv f16"]
+# Comparison with llama.cpp on one file: make bench-peer PEER=llama.cpp/build/bin MODEL=model.gguf [ARGS="--kv f16"]
 .PHONY: bench-peer
 bench-peer: $(B)/bin/geodec-bench $(B)/bin/geodec-model-info
 	@B=$(B) sh tests/bench/peer.sh $(if $(PEER),$(PEER),$(error bench-peer needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer needs MODEL=file)) $(ARGS)

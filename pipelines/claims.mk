@@ -1,9 +1,9 @@
 # make claims: every published claim with its reproduction, the correct value, its control and a verdict (pipelines/claims/README).
 CLAIMS := $(R)/claims
-# Of the experiments and of the other subjects, by name.
+# Claims about experiments, then about other subjects, by name.
 CLAIM_NAMES := $(sort $(basename $(notdir $(wildcard pipelines/claims/*.tsv))) $(notdir $(patsubst %/claims.tsv,%,$(wildcard $(LAB)/*/claims.tsv))))
 CLAIM_ROWS := $(foreach n,$(CLAIM_NAMES),$(wildcard pipelines/claims/$n.tsv $(LAB)/$n/claims.tsv))
-# Sweeps are quoted where they were made.
+# Sweeps are quoted if they were made.
 $(CLAIMS).tsv: private reads := $(wildcard $(foreach s,kv/kv attnres/sweep attnres/fit projection/sweep projection-drafts/sweep,$(R)/$s.tsv) results/shf/summary.tsv)
 $(CLAIMS).tsv: private needs := any
 $(CLAIMS).tsv: $(CLAIM_ROWS) $(BIN)/geodec-claims $(LABORATORY) $(GEOMETRY) $(EXPORT_ARTIFACTS) FORCE

@@ -1,13 +1,13 @@
 # Sizes of the main job: variables only. QUICK=1 is the small version of run_all.sh --quick.
 # Every variable can be given on the command line: make results MODEL=my.gguf TEXT=my.txt TOKENS=50000
-# These are upper limits: geodec-plan makes of them what model and text can carry ($(R)/plan.tsv has each size with its reason).
+# These are upper limits. geodec-plan reduces them to the sizes that the model and the text support ($(R)/plan.tsv has each with its reason).
 
 ifeq ($(MODEL),)
 override MODEL := data/model/geodec-stories-f16.gguf
 endif
 TEXT ?=
 SEED ?= 1
-# How the text becomes documents: auto, mark, blank, line, window.
+# Rule that divides the text into documents: auto, mark, blank, line, window.
 SEPARATOR ?= auto
 
 ifeq ($(QUICK),1)
@@ -34,5 +34,5 @@ endif
 PROMPT_LENGTH ?= 16
 LAYERS ?= last
 EMBEDDED := $(if $(word 2,$(MODEL)),,$(filter data/model/%,$(MODEL)))
-# 1: whole rows of logits in activations.h5, for the KL of coverage by the task. The embedded vocabulary is small enough.
+# 1: whole rows of logits in activations.h5, for the KL of coverage by the task. They need a small vocabulary, as that of the embedded model.
 LOGITS ?= $(if $(EMBEDDED),1)

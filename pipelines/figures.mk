@@ -1,12 +1,12 @@
-# Figures: a TSV of each (geodec-table), then SVG and PNG by gnuplot; then the report page. A figure is made again alone when only its
-# plot script changed.
+# Figures: a TSV for each (geodec-table), then SVG and PNG by gnuplot; then the report page. If only a plot script changed, only its figure
+# is made again.
 F := $(R)/fig
 table = $(BIN)/geodec-table
-# $(call attr,FILE,NAME): the value of an attribute, as a word of the shell.
+# $(call attr,FILE,NAME): the value of an attribute, as a shell word.
 attr = $$($(table) --attr $2 $1)
 GP := pipelines/plots
 LAB := pipelines/lab
-# A table without a value that can be drawn is no failure.
+# A table without a value to plot is not a failure.
 plot = pipelines/plots/draw $< "nan=NaN; plots='$(GP)'; format='$1'; out='$(out)'; $2"
 FIGURES := $(if $(EMBEDDED),training) spectrum twonn geodesics validity coverage acceptance speedup
 
@@ -30,7 +30,7 @@ $(F)/paths.tsv: $(R)/geodesics.h5 FORCE
 	@$(table) --no-header --over P,S --gap P $< 'SELECT P, at(x, 0), at(x, 1) FROM t' > $(out)
 
 # One small table for each drafter: acceptance by position of the longest draft, and speed by draft length. bench.tsv marks that they
-# are there.
+# exist.
 DRAFTER_WORDS = $$(echo $(call attr,$(R)/benchdecode.h5,drafters) | tr ',' ' ')
 $(F)/acceptance.svg $(F)/acceptance.png $(F)/speedup.svg $(F)/speedup.png: private reads := $(R)/benchdecode.h5
 $(F)/bench.tsv: $(R)/benchdecode.h5 FORCE
@@ -65,14 +65,14 @@ $(eval $(call figure,training,$(F)/training.tsv,$$(TRAINING_ARGS)))
 $(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/ladder.tsv,spectrum='$(F)/spectrum.tsv'; ladder='$(F)/ladder.tsv'))
 $(eval $(call figure,twonn,$(F)/twonn.tsv,ladder='$(F)/twonn.tsv'))
 
-# Ninety-five percent of the curvatures lie inside the colour scale.
+# The colour scale covers 95 % of the curvatures.
 CURVATURE_LIMIT = $$($(table) --no-header $(F)/curvature.tsv 'SELECT quantile(abs(number(scalar)), 0.95) FROM t')
 $(eval $(call figure,geodesics,$(F)/cloud.tsv $(F)/curvature.tsv $(F)/paths.tsv,cloud='$(F)/cloud.tsv'; curvature='$(F)/curvature.tsv'; paths='$(F)/paths.tsv'; limit=$$(CURVATURE_LIMIT)))
 
 $(eval $(call figure,acceptance,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
 $(eval $(call figure,speedup,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
 
-# ---- the laboratory: a folder an experiment (pipelines/lab/README) ----------------------------------------------------
+# ---- the laboratory: one folder for each experiment (pipelines/lab/README) ----------------------------------------------------
 EXPORTS := $(patsubst $(SHARED)/golden/ott/%.h5,%,$(filter-out %/sphere_n4.h5,$(wildcard $(SHARED)/golden/ott/*_n[0-9].h5 $(SHARED)/golden/ott/*_n[0-9][0-9].h5)))
 LABORATORY :=
 EXPORT_ARTIFACTS :=
@@ -84,7 +84,7 @@ CAPTIONS := pipelines/report/captions.tsv $(sort $(wildcard $(LAB)/*/caption.tsv
 # ---- report --------------------------------------------------------------------------------------------------------
 REPORT := $(R)/report
 FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-# Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, and a row of the embedded model alone.
+# Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, and one row for the embedded model only.
 HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv
 $(R)/headline.tsv: private needs := any
 $(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
@@ -102,7 +102,7 @@ $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_
 	  pipelines/report/make-report $(w).inputs $(PLAN) $(R)/headline.tsv $(w).figures $(R) > $(out)
 
 .PHONY: figures report
-# They end with an error when a stage failed; what could not be measured is no error.
+# They end with an error if a stage failed. A result that could not be measured is not an error.
 figures: $(FIGURE_FILES)
 	@pipelines/report/failures $(R)
 report: $(REPORT)/index.html

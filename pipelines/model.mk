@@ -1,6 +1,6 @@
-# make model: the embedded default model from nothing: corpus, vocabulary, training, GGUF. Under 40 minutes on two cores. Killed
-# and started again, it goes on from its checkpoint. The committed files of data/model/ are what these rules made; the same seed
-# gives the same bytes on the same BLAS kernels and instruction set, whatever the number of threads.
+# make model: makes the embedded default model: corpus, vocabulary, training, GGUF. It takes less than 40 minutes on two cores. An
+# interrupted run continues from its checkpoint. These rules made the committed files of data/model/. The same seed gives the same
+# bytes on the same BLAS kernels and instruction set, with any number of threads.
 M := results/model
 MODEL_SEED := 20260001
 MODEL_STORIES := 70000
@@ -16,13 +16,13 @@ $(M)/held-out.txt: | $(BIN)/geodec-corpus
 	$(run) $(call tool,corpus) --seed $(MODEL_SEED) --first $(MODEL_STORIES) --stories $(MODEL_HELD_OUT) -o $@ --report $(M)/held-out.json
 $(M)/vocab.gguf: $(M)/train.txt | $(BIN)/geodec-vocab
 	$(run) $(call tool,vocab) --size 1024 -o $@ $<
-# The F16 file is made last, so it stands for the others.
+# The F16 file is made last, so it is the target for all of them.
 $(M)/geodec-stories-f16.gguf: $(M)/train.txt $(M)/held-out.txt $(M)/vocab.gguf | $(BIN)/geodec-train
 	$(run) $(BIN)/geodec-train --force --seed $(MODEL_SEED) --text $(M)/train.txt --held-out $(M)/held-out.txt --vocab $(M)/vocab.gguf \
 	  --floor $(M)/held-out.json $(MODEL_SHAPE) $(MODEL_TRAIN) --name geodec-stories -o $(M)/geodec-stories-f32.gguf \
 	  --out-f16 $@.new --out-q8 $(M)/geodec-stories-q8_0.gguf --curve $(M)/losscurve.h5 --checkpoint $(M)/checkpoint.h5 \
 	  --checkpoint-every 200 --resume && mv $@.new $@
-# Puts a newly trained model in the place of the committed one.
+# Replaces the committed model by a newly trained one.
 model-install: $(M)/geodec-stories-f16.gguf
 	mkdir -p data/model
 	cp $(M)/geodec-stories-f16.gguf $(M)/geodec-stories-q8_0.gguf $(M)/losscurve.h5 $(M)/held-out.json data/model/

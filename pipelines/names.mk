@@ -1,11 +1,11 @@
-# File names are data: what MODEL and TEXT say is never expanded by make nor read by a shell. First of all includes, before anything is expanded.
+# File names are data: make never expands the values of MODEL and TEXT, and no shell interprets them. This file is included first, before any expansion.
 ifneq ($(origin MODEL),undefined)
 override MODEL := $(value MODEL)
 endif
 ifneq ($(origin TEXT),undefined)
 override TEXT := $(value TEXT)
 endif
-# One word for a POSIX shell.
+# Quotes a text as one word for a POSIX shell.
 quote = '$(subst ','\'',$1)'
 define newline
 

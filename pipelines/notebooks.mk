@@ -1,4 +1,4 @@
-# make notebooks: each notebook executed without a display on the artifacts of $(R), as a page next to the report.
+# make notebooks: executes each notebook on the artifacts of $(R), without a display, and writes a page next to the report.
 NOTEBOOKS := $(patsubst notebooks/%.ipynb,%,$(wildcard notebooks/*.ipynb))
 $(NOTEBOOKS:%=$(REPORT)/%.html): $(REPORT)/%.html: notebooks/%.ipynb $(REPORT)/index.html FORCE
 	@bash scripts/packages install notebook && HOME=$(abspath $(R)) GEODEC_RESULTS=$(abspath $(R)) PYDEVD_DISABLE_FILE_VALIDATION=1 \

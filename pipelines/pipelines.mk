@@ -1,19 +1,19 @@
-# The main job as rules: one stage, one artifact, one file in results/<model>/. Every rule is run by pipelines/stage, which knows whether
-# anything changed (pipelines/stage.mk).
+# The rules of the main job: each stage makes one artifact, a file in results/<model>/. pipelines/stage runs every rule and decides whether
+# an input changed (pipelines/stage.mk).
 include pipelines/config.mk
 BIN := $(B)/bin
 tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
-# For the rules outside of results/<model>/ that are plain recipes.
+# For plain recipes, outside of results/<model>/.
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
-# Pages and the figure of docs/results that results make: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
+# Pages and the figure of docs/results that are made from results: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
 RESULT_PAGES := kv-page projection-page attnres-page readme-figure
-# Goals of the pipeline: these words, the experiments' names, and files under results/ or R.
+# Goals of the pipeline: these words, the names of the experiments, and files under results/ or R.
 PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page $(RESULT_PAGES) ladder $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
 PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
 
-# The files' names are looked at before anything is made of them.
+# The names of the files are checked before they are used.
 ifneq ($(PIPELINE_GOALS)$(filter print-report,$(MAKECMDGOALS)),)
 NAMES := $(shell pipelines/inputs name $(call quote,$(R_GIVEN)) $(call quote,$(MODEL)) $(call quote,$(TEXT)))
 ifneq ($(firstword $(NAMES)),ok)
@@ -28,8 +28,8 @@ R := results/$(NAME)
 print-report:
 	@echo $(R)/report/index.html
 
-# One make at a time in a result folder: the goals are made by a second make, which holds the folder's lock. Makes of nothing but parts of
-# sweeps (TARGET.i-m.h5 with SHARDS=m), on several machines, go together; there each file has a lock.
+# Only one make works in a result folder: a second make, which holds the lock of the folder, makes the goals. Makes of parts of
+# sweeps only (TARGET.i-m.h5 with SHARDS=m) may run at the same time on several machines; each file then has a lock.
 SHARDS ?= 1
 PARTS := $(if $(filter-out %-$(SHARDS).h5,$(PIPELINE_GOALS)),,$(filter-out 1,$(SHARDS)))
 ifneq ($(PIPELINE_GOALS),)
@@ -49,14 +49,14 @@ endif
 ifneq ($(PIPELINE_RULES),)
 
 include pipelines/stage.mk
-# Where a report is asked for, it is made in any case and says what failed; elsewhere a failure stops make.
+# If a report is requested, it is made in any case and names the failures. Otherwise a failure stops make.
 KEEP_GOING := $(if $(filter results report figures claims,$(MAKECMDGOALS)),--keep-going)
 SHARED := $(or $(GEODEC_SHARED),../shared)
 X := results/exports
 $(eval $(call staged,$(R)/% $(X)/%))
 
 # A stage that takes --shard: $(eval $(call sharded,TARGET.h5,TOOL,PREREQUISITES,OPTIONS AND ARGUMENTS)). With SHARDS=m the target is
-# joined from TARGET.1-m.h5 .. TARGET.m-m.h5, which may be made anywhere; its bytes are the same.
+# joined from TARGET.1-m.h5 .. TARGET.m-m.h5, which may be made on any machine; its bytes are the same.
 shard_parts = $(foreach i,$(shell seq $(SHARDS)),$(1:.h5=).$i-$(SHARDS).h5)
 define shard_rule
 $(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3 FORCE
@@ -75,7 +75,7 @@ $1: $(BIN)/geodec-merge $(call shard_parts,$1)
 endif
 endef
 
-# A stage that sums up over all its tasks: parts hold the tasks' results, which are joined, and the stage runs once more with them.
+# A stage that reduces over all its tasks: the parts contain the results of tasks; they are joined, and the stage runs once more with them.
 define swept
 ifeq ($(SHARDS),1)
 $1: $(BIN)/geodec-$2 $3
@@ -92,7 +92,7 @@ endif
 endef
 
 # ---- model, text, sizes --------------------------------------------------------------------------------------------
-# Links of safe names; the files' own names go through the environment.
+# Links with safe names; the original names are passed through the environment.
 export MODEL TEXT
 MODEL_FILE := $(R)/input/$(STEM).gguf
 NAMES_FILE := $(R)/input/names.tsv
@@ -103,7 +103,7 @@ $(NAMES_FILE): FORCE
 $(MODEL_FILE): FORCE
 	@pipelines/inputs link $@ "$$MODEL"
 ifeq ($(TEXT),)
-# Text of the model's own corpus, from a seed the model was not trained on.
+# Text of the corpus of the embedded model, from a seed that was not used in training.
 TEXT_FILE := $(R)/text.txt
 $(R)/text.txt: private also := text.json
 $(R)/text.txt: private needs := fatal
@@ -114,8 +114,8 @@ TEXT_FILE := $(R)/input/text.txt
 $(TEXT_FILE): FORCE
 	@pipelines/inputs link $@ "$$TEXT"
 endif
-# Sizes that model and text can carry; sizes.txt has them as words for `size`. A rule that uses `size` comes after PLAN; it is made again when
-# a size in its command changed.
+# Sizes that the model and the text support; sizes.txt has them as words for `size`. A rule that uses `size` has PLAN among its prerequisites. It is
+# made again if a size in its command changed.
 PLAN := $(R)/plan.tsv
 size = $(patsubst $1=%,%,$(filter $1=%,$(file <$(R)/sizes.txt)))
 separator = --separator $(call size,separator)
@@ -140,7 +140,7 @@ $(eval $(call sharded,$(R)/christoffel.h5,christoffel,$(R)/metric.h5,$(R)/metric
 $(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) --steps 32 --dl 0.05 $(R)/metric.h5))
 $(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
 $(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
-# A slope below 2 is a result for the report, not an end of the run.
+# A slope below 2 is a result for the report; it does not end the run.
 $(eval $(call swept,$(R)/validity.h5,validity,$(R)/metric.h5,$(VALIDITY) --no-check --seed $(SEED) $(R)/metric.h5))
 $(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5 FORCE
 	@$(call tool,records) -o $(out) $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
@@ -161,7 +161,7 @@ $(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens FORCE
 	@$(call tool,export) --arithmetic auto --model $(MODEL_FILE) --tokens $(R)/store.tokens --layers last --window $(call size,store_length) -o $(out)
 $(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5 FORCE
 	@$(call tool,bake) -o $(out) $(R)/store.h5
-# How every measurement of drafts takes its prompts from the text.
+# The prompts of every measurement of drafts, taken from the text.
 prompts = --prompts $(TEXT_FILE) $(separator) --prompt-tokens $(call size,prompt_length) --n-prompts $1
 $(R)/benchdecode.h5: private also := benchdecode.tsv speed.h5
 $(R)/benchdecode.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FORCE

@@ -2,7 +2,7 @@
 load plots.'/style.gp'
 set title 'Acceptance by position of the draft'
 set xlabel 'position in the draft'
-set ylabel 'accepted given all before it accepted'
+set ylabel 'acceptance, given that all before are accepted'
 set yrange [0:1]
 set xtics 1
 set xrange [0.5:*]

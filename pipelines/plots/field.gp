@@ -1,7 +1,7 @@
-# Cost of the metric field against its sites, log-log, with fitted slopes. tsv: bench-field's.
+# Cost of the metric field by the number of sites, log-log, with fitted slopes. tsv: bench-field's.
 load plots.'/style.gp'
 set datafile missing '-'
-set title 'Cost of the metric field against the number of its sites'
+set title 'Cost of the metric field by the number of sites'
 set xlabel 'sites N'
 set ylabel 'us'
 set logscale xy

@@ -1,4 +1,4 @@
-# Speed against plain decoding, measured and predicted. A file for each drafter: gamma, measured, low, high, predicted, textbook.
+# Speed relative to plain decoding, measured and predicted. A file for each drafter: gamma, measured, low, high, predicted, textbook.
 load plots.'/style.gp'
 set title 'Speed-up over plain greedy decoding: measured (points) and predicted (dashes)'
 set xlabel 'draft length'

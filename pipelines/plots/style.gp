@@ -1,4 +1,4 @@
-# Shared look of all figures. Called with: format = 'svg' | 'png', out, and the data files of the script.
+# Shared style of all figures. Called with: format = 'svg' | 'png', out, and the data files of the script.
 if (!exists("format")) format = 'svg'
 if (format eq 'svg') {
     set terminal svg size 760,460 dynamic font 'DejaVu Sans,13' background '#ffffff'
@@ -13,7 +13,7 @@ set tics nomirror out scale 0.5 textcolor rgb '#333333'
 set grid linecolor rgb '#dddddd' linewidth 0.6 linetype 1
 set key outside right top vertical Left reverse noenhanced samplen 2 textcolor rgb '#222222'
 set style fill solid 0.85 noborder
-# Okabe and Ito's palette: told apart by all kinds of colour vision.
+# Okabe and Ito's palette, which is distinguishable with all kinds of colour vision.
 set linetype 1 linecolor rgb '#0072b2' linewidth 2 pointtype 7 pointsize 0.6
 set linetype 2 linecolor rgb '#d55e00' linewidth 2 pointtype 5 pointsize 0.6
 set linetype 3 linecolor rgb '#009e73' linewidth 2 pointtype 9 pointsize 0.7

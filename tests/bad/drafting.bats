@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# What drafters, projections and their measurements read, made to harm: every harm of mutate_h5, sealed, so that the checks behind
-# the digest are reached. Either one line that names the file, with status 3, or the text of plain decoding; nothing left behind.
-# A file that changes the model or the figures may also end with status 1, on one line: a field or layer that is asked for is not there.
-# GEODEC_HARMS=1 takes every harm, 7 (the default) every seventh.
+# Damaged inputs of drafters, projections and their measurements: every mutation of mutate_h5, with a valid digest, so that the checks
+# after the digest are reached. The result is one line that names the file and status 3, or the text of plain decoding, and no file is left.
+# For a file that changes the model or the measurements it may also be status 1 with one line: a requested field or layer is missing.
+# GEODEC_MUTATIONS=1 tests every mutation, 7 (the default) every seventh.
 
 bats_require_minimum_version 1.5.0
 
@@ -33,7 +33,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR/work" || return 1
 }
 
-# Consumers of a file of this folder. Their text is that of plain decoding, or free.
+# Consumers of a file of this folder. Their text is that of plain decoding; with `free` it may differ.
 decode() { "$bin/geodec-decode" -q --model "$model" --artifacts . --prompt "One day" --max-tokens 16 --gamma 4 "$@"; }
 use_flowmap() { decode --draft ngram+flowmap --tree 8; }
 use_onedecode() { decode --draft onedecode; }
@@ -45,17 +45,17 @@ use_depth() { "$bin/geodec-depth" -q --model "$model" --probe depth.h5; }
 use_bench() { "$bin/geodec-gain" -q --drafter flowmap --control ngram bench.h5; }
 use_store() { "$bin/geodec-bake" -q -o out.h5 store.h5; }
 
-# harmed KIND [free]: all its harms.
-harmed() {
-    local kind=$1 free=${2:-} every=${GEODEC_HARMS:-7} n=0 names
+# mutated KIND [free]: tests the mutations of this kind.
+mutated() {
+    local kind=$1 free=${2:-} every=${GEODEC_MUTATIONS:-7} n=0 names
     names=$("$mutate" --list "$art/$kind.h5")
-    while read -r harm; do
+    while read -r mutation; do
         n=$((n + 1))
         [ $((n % every)) -eq 0 ] || continue
         rm -f out.h5
-        "$mutate" "$art/$kind.h5" "$kind.h5" "$harm"
+        "$mutate" "$art/$kind.h5" "$kind.h5" "$mutation"
         run --separate-stderr "use_$kind"
-        echo "$harm: status $status, stderr '$stderr'"
+        echo "$mutation: status $status, stderr '$stderr'"
         case $status in
         0) [ -n "$free" ] || [ "$output" = "$(cat "$art/plain")" ] ;;
         3)
@@ -63,7 +63,7 @@ harmed() {
             [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* ]] && [ ! -e out.h5 ]
             ;;
         4) [ "$kind" = depth ] ;;
-        1) [ -n "$free" ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] ;; # passes overflow; what is asked for is not there
+        1) [ -n "$free" ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] ;; # passes overflow, or the requested field is missing
         *) false ;;
         esac
         [ -z "$(find . -name '*.tmp*')" ]
@@ -71,24 +71,24 @@ harmed() {
     [ "$n" -gt 20 ]
 }
 
-@test "harms of a flow map" { harmed flowmap; }
-@test "harms of OneDecode's tables" { harmed onedecode; harmed onedecode-ref; }
-@test "harms of a rollout" { harmed rollout; }
-@test "harms of a projection that drafts" { harmed projection; }
-@test "harms of a projected cache" { harmed kvprojection free; }
-@test "harms of a depth sink" { harmed depth free; }
-@test "harms of a benchmark's counts" { harmed bench free; }
-@test "harms of a store that is baked" { harmed store free; }
+@test "mutations of a flow map" { mutated flowmap; }
+@test "mutations of OneDecode's tables" { mutated onedecode; mutated onedecode-ref; }
+@test "mutations of a rollout" { mutated rollout; }
+@test "mutations of a projection that drafts" { mutated projection; }
+@test "mutations of a projected cache" { mutated kvprojection free; }
+@test "mutations of a depth sink" { mutated depth free; }
+@test "mutations of a benchmark's counts" { mutated bench free; }
+@test "mutations of a store that is baked" { mutated store free; }
 
-@test "negative counts are no gain" {
-    for harm in minus-one:texts/passes least:texts/accepted most:texts/rounds; do
-        "$mutate" "$art/bench.h5" bench.h5 "$harm"
+@test "negative counts are not a gain" {
+    for mutation in minus-one:texts/passes least:texts/accepted most:texts/rounds; do
+        "$mutate" "$art/bench.h5" bench.h5 "$mutation"
         run --separate-stderr use_bench
         [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"bench.h5: row "* ]]
     done
 }
 
-@test "cut, empty, absent, a folder, of another kind" {
+@test "truncated, empty or missing file, a folder, another kind" {
     for kind in flowmap onedecode onedecode-ref rollout projection kvprojection depth bench store; do
         size=$(stat -c %s "$art/$kind.h5")
         for cut in 0 1 511 513 $((size / 2)) $((size - 1)); do
@@ -124,7 +124,7 @@ harmed() {
     done
 }
 
-# kept FILE WORD COMMAND...: status 2 with the word, and the file as it was.
+# kept FILE WORD COMMAND...: status 2 with the word; the file is unchanged.
 kept() {
     local file=$1 word=$2 before
     shift 2
@@ -135,7 +135,7 @@ kept() {
     [ "$(sha256sum < "$file")" = "$before" ]
 }
 
-@test "an output that is an input, by any name, is refused with --force too" {
+@test "an output that is also an input, by any name, is refused even with --force" {
     cp "$art/store.h5" "$art/text.txt" .
     cp "$model" m.gguf
     ln m.gguf twin.gguf
@@ -152,7 +152,7 @@ kept() {
     [ ! -e b.h5 ]
 }
 
-@test "an output in a folder that is not there is refused before the work" {
+@test "an output in a missing folder is refused before the work" {
     for tool in "geodec-decode --model $model --max-tokens 1000000 --ctx 100000 --report" \
         "geodec-bench-decode --model $model --prompts $art/text.txt -o" "geodec-rollout --model $model $art/store.h5 -o"; do
         # shellcheck disable=SC2086
@@ -165,7 +165,7 @@ kept() {
     [ "$status" -eq 1 ] && [ -z "$output" ] && [[ "$stderr" == *"folder: is a folder"* ]]
 }
 
-@test "decoding's options without sense are usage errors" {
+@test "invalid options of decoding are usage errors" {
     for o in "--gamma -1" "--gamma 1e9" "--gamma 65" "--gamma x" "--tree -1" "--tree 65" "--temperature nan" "--temperature -1" \
         "--top-p 0" "--top-p nan" "--top-k -1" "--seed -1" "--seed 18446744073709551616" "--threads 0" "--threads 100000" \
         "--max-tokens -1" "--ctx -1" "--gate 2" "--gate nan" "--draft wish" "--draft exit:0" "--draft +ngram" "--library-bytes 5" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# HDF5 files of somebody else: what lies elsewhere, grows without bound or is not there is refused in one line, code 3.
+# HDF5 files of other programs: external data, unbounded sizes and missing data are refused in one line with code 3.
 
 bats_require_minimum_version 1.5.0
 
@@ -28,7 +28,7 @@ refused() {
     [ ! -e "$dir/.out.h5.tmp" ]
 }
 
-@test "control: the same numbers plain, packed, packed in another order, and in a chunk that skips packing" {
+@test "control: the same numbers plain, compressed, compressed in another order, and in a chunk without compression" {
     for name in plain packed packed-sum-first packed-skipped; do
         import "$name" x
         "$bin/geodec-table" "$dir/out.h5" /coordinates > "$dir/$name.tsv"
@@ -51,7 +51,7 @@ refused() {
 @test "filter scaleoffset" { refused scaleoffset 3 "filter 6 (scaleoffset)"; }
 @test "filter nbit" { refused nbit 3 "filter 5 (nbit)"; }
 @test "filter of a plug-in" { refused plugin 3 "filter 32000 (lzf)"; }
-@test "packed twice: a million to one" { refused twice 3 "deflate twice"; }
+@test "compressed twice: a million to one" { refused twice 3 "deflate twice"; }
 @test "chunks missing" { refused missing-chunks 3 "1 of 7 chunks are stored"; }
 @test "a chunk that inflates to more than a chunk" { refused chunk-grows 3 "does not hold 2048 bytes"; }
 @test "a chunk that inflates to less" { refused chunk-short 3 "does not hold 2048 bytes"; }
@@ -60,13 +60,13 @@ refused() {
 @test "a chunk of 300 MiB" { refused chunk-above-limit 3 "chunks are above the limit of 256 MiB"; }
 @test "1 MB that becomes 8.9 GB" { refused grows-to-memory 3 "8858370048 bytes of memory"; }
 
-# Two files that fuzzing found (tests/fuzz): the HDF5 library reads past its memory on one, and asks for 4 GiB on the other.
+# Two files found by fuzzing (tests/fuzz): the HDF5 library reads past its memory on one, and allocates 4 GiB on the other.
 @test "a file on which the HDF5 library crashes" {
     cp tests/bad/files/hdf5-crashes.h5 "$dir/crash.h5"
     refused crash 3 "the file is damaged, the HDF5 library fails on it" f64
 }
 
-@test "a file of 3 kB whose structure asks for 4 GiB" {
+@test "a file of 3 kB whose structure needs 4 GiB" {
     cp tests/bad/files/hdf5-takes-4-gib.h5 "$dir/large.h5"
     run --separate-stderr "$bin/geodec-check" "$dir/large.h5"
     echo "status $status, stderr '$stderr'"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Damaged models: the right exit code, one line on stderr that names the file and the key or tensor, nothing on stdout, nothing
-# left behind, and no memory taken by the numbers in the file.
+# Damaged models: the right exit code, one line on stderr that names the file and the key or tensor, nothing on stdout, no file
+# left, and no allocation of sizes that the damaged file states.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,7 +15,7 @@ setup() {
     dir=$BATS_FILE_TMPDIR
 }
 
-# says PATH CODE WORD COMMAND...: the command ends with CODE and one line with the path and WORD.
+# says PATH CODE WORD COMMAND...: the command ends with CODE and prints one line with the path and WORD.
 says() {
     local path=$1 code=$2 word=$3 before after
     shift 3
@@ -31,7 +31,7 @@ says() {
     [ "$before" = "$after" ]
 }
 
-# in_little_memory COMMAND...: with 1 GiB of address space (one thread: stacks count).
+# in_little_memory COMMAND...: runs it with 1 GiB of address space, and one thread, because stacks count.
 in_little_memory() {
     (
         case ${B:-} in *asan* | *tsan*) ;; *) ulimit -v 1048576 ;; esac
@@ -39,12 +39,12 @@ in_little_memory() {
     )
 }
 
-# refused NAME WORD: as a model.
+# refused NAME WORD: the file is refused as a model.
 refused() {
     says "$dir/$1.gguf" 3 "$2" in_little_memory "$bin/geodec-model-info" --threads 1 "$dir/$1.gguf"
 }
 
-# unreadable NAME WORD: damage of the file itself, seen by every reader of GGUF.
+# unreadable NAME WORD: the file itself is damaged; every reader of GGUF refuses it.
 unreadable() {
     refused "$1" "$2"
     says "$dir/$1.gguf" 3 "$2" in_little_memory "$bin/geodec-tokenize" --threads 1 --model "$dir/$1.gguf" /dev/null
@@ -60,7 +60,7 @@ unreadable() {
 
 @test "no such file: 1" { says "$dir/none.gguf" 1 "" "$bin/geodec-model-info" "$dir/none.gguf"; }
 @test "a folder: 1" { says "$dir" 1 "" "$bin/geodec-model-info" "$dir"; }
-@test "missing rights: 1" {
+@test "missing permission: 1" {
     cp "$dir/good.gguf" "$BATS_TEST_TMPDIR/secret.gguf"
     chmod 000 "$BATS_TEST_TMPDIR/secret.gguf"
     as=()
@@ -73,16 +73,16 @@ unreadable() {
 }
 
 @test "empty file" { unreadable empty "not a GGUF file"; }
-@test "cut within the mark" { unreadable cut-in-magic "not a GGUF file"; }
-@test "cut within the header" { unreadable cut-in-header "ends inside its header"; }
-@test "cut within a key's name" { unreadable cut-in-key-name "keys cannot be in this file"; }
-@test "cut within a value" { unreadable cut-in-value "keys cannot be in this file"; }
-@test "cut within an array" { unreadable cut-in-array "tokenizer.ggml.tokens"; }
-@test "cut within the tensor table" { unreadable cut-in-tensor-table "tensors cannot be in this file"; }
-@test "cut before the data" { unreadable cut-before-data "lies outside the file"; }
-@test "cut within the data" { unreadable cut-in-data "lies outside the file"; }
-@test "cut within the last tensor" { unreadable cut-in-last-tensor "'blk.1.ffn_down.weight'"; }
-@test "wrong mark" { unreadable bad-magic "not a GGUF file"; }
+@test "truncated within the magic number" { unreadable cut-in-magic "not a GGUF file"; }
+@test "truncated within the header" { unreadable cut-in-header "ends inside its header"; }
+@test "truncated within the name of a key" { unreadable cut-in-key-name "keys cannot be in this file"; }
+@test "truncated within a value" { unreadable cut-in-value "keys cannot be in this file"; }
+@test "truncated within an array" { unreadable cut-in-array "tokenizer.ggml.tokens"; }
+@test "truncated within the tensor table" { unreadable cut-in-tensor-table "tensors cannot be in this file"; }
+@test "truncated before the data" { unreadable cut-before-data "lies outside the file"; }
+@test "truncated within the data" { unreadable cut-in-data "lies outside the file"; }
+@test "truncated within the last tensor" { unreadable cut-in-last-tensor "'blk.1.ffn_down.weight'"; }
+@test "wrong magic number" { unreadable bad-magic "not a GGUF file"; }
 @test "version 0" { unreadable version-0 "version 0"; }
 @test "version 1" { unreadable version-1 "version 1"; }
 @test "version 4" { unreadable version-4 "version 4"; }
@@ -110,7 +110,7 @@ unreadable() {
 @test "size in bytes overflows" { unreadable size-overflow "'blk.0.attn_q.weight': its size overflows"; }
 @test "a tensor larger than the file" { unreadable tensor-too-large "'blk.0.attn_q.weight'"; }
 @test "unknown tensor type" { refused unknown-tensor-type "has type unknown (12345)"; }
-@test "unsupported tensor type, by name; its vocabulary is still of use" {
+@test "an unsupported tensor type is refused by name; the vocabulary of the file can be read" {
     refused iq2-tensor "'blk.0.attn_q.weight' has type IQ2_XXS"
     run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/iq2-tensor.gguf --ids -"
     [ "$status" -eq 0 ] && [ -n "$output" ] && [ -z "$stderr" ]
@@ -119,11 +119,11 @@ unreadable() {
     unreadable retyped-tensor "'blk.0.attn_q.weight'"
     unreadable q4-0-tensor "'blk.0.attn_q.weight'"
 }
-@test "rows that are no whole blocks" {
+@test "rows that are not whole blocks" {
     unreadable q4-k-tensor "'blk.0.attn_q.weight': rows of 32 are not a multiple of the Q4_K block of 256"
     unreadable tq1-tensor "'blk.0.attn_q.weight': rows of 32 are not a multiple of the TQ1_0 block of 256"
 }
-@test "cut within a block, type by type" {
+@test "truncated within a block, for each type" {
     for t in q4-0 q4-k q6-k tq2-0; do
         run "$bin/geodec-model-info" "$dir/$t.gguf"
         [ "$status" -eq 0 ]
@@ -181,7 +181,7 @@ unreadable() {
 @test "wrong shape of a norm" { refused wrong-norm-shape "'output_norm.weight'"; }
 @test "embedding of another vocabulary" { refused wrong-vocab-shape "'token_embd.weight'"; }
 @test "stated vocabulary size" { refused vocab-size "'llama.vocab_size' is 301"; }
-@test "a tensor the architecture has not" { refused unexpected-tensor "'blk.0.attn_q_norm.weight' is not part of"; }
+@test "a tensor that the architecture does not have" { refused unexpected-tensor "'blk.0.attn_q_norm.weight' is not part of"; }
 @test "a bias on the query alone" { refused lonely-bias "'blk.0.attn_k.bias' is missing"; }
 @test "each required key of each architecture" {
     for arch in qwen2 qwen3 gemma2 gemma3 phi3 qwen3moe olmoe; do
@@ -191,7 +191,7 @@ unreadable() {
         done
     done
 }
-@test "tensors an architecture needs" {
+@test "tensors that an architecture needs" {
     refused no-query-bias "'blk.1.attn_q.bias' is missing"
     refused no-key-norm "'blk.0.attn_k_norm.weight' is missing"
     refused long-norm "'blk.0.attn_q_norm.weight' is [24, 2"
@@ -220,6 +220,6 @@ unreadable() {
 @test "unknown tokenizer, by name" { unreadable unknown-tokenizer "'bert'"; }
 @test "too few scores" { unreadable few-scores "'tokenizer.ggml.scores' has 299"; }
 @test "a score that is not a number" { unreadable nan-score "tokenizer.ggml.scores: the score of token 299"; }
-@test "a byte token that is none" { unreadable bad-byte-token "byte token 10"; }
+@test "an invalid byte token" { unreadable bad-byte-token "byte token 10"; }
 @test "the same piece twice" { unreadable twin-pieces "tokens 260 and 299"; }
 @test "begin token outside the vocabulary" { unreadable bos-outside "'tokenizer.ggml.bos_token_id': 300"; }

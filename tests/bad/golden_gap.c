@@ -1,5 +1,5 @@
-/* golden_gap FILE DATASET GOLDEN DATASET LIMIT: the largest difference of two datasets relative to the largest value of
- * the golden one; printed, and status 1 when it is above LIMIT. The shapes must be the same. */
+/* golden_gap FILE DATASET GOLDEN DATASET LIMIT: prints the largest difference of two datasets relative to the largest
+ * value of the golden one. The status is 1 if it is above LIMIT. The shapes must be equal. */
 #include "base/mem.h"
 #include "io/foreign.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Damaged artifacts: the right exit code, one line on stderr that names the file, nothing on stdout, nothing left behind.
+# Damaged artifacts: the right exit code, one line on stderr that names the file, nothing on stdout, no file left.
 
 bats_require_minimum_version 1.5.0
 
@@ -14,7 +14,7 @@ setup() {
     dir=$BATS_FILE_TMPDIR
 }
 
-# says PATH CODE WORD TOOL...: the tool ends with CODE and one line with the path and WORD.
+# says PATH CODE WORD TOOL...: the tool ends with CODE and prints one line with the path and WORD.
 says() {
     local path=$1 code=$2 word=$3 before after
     shift 3
@@ -30,7 +30,7 @@ says() {
     [ "$before" = "$after" ]
 }
 
-# refused NAME WORD: by geodec-check and geodec-info alike, as input that is not to be trusted.
+# refused NAME WORD: geodec-check and geodec-info both refuse the input.
 refused() {
     says "$dir/$1.h5" 3 "$2" "$bin/geodec-check"
     says "$dir/$1.h5" 3 "$2" "$bin/geodec-info"
@@ -47,15 +47,15 @@ refused() {
 }
 
 @test "empty file" { refused empty "empty"; }
-@test "cut after 1 byte" { refused cut-1-byte "not a Geodec artifact"; }
-@test "cut within the header" { refused cut-in-header "truncated"; }
-@test "cut before the HDF5 part" { refused cut-before-hdf5 "geodec-export"; }
-@test "cut within the superblock" { refused cut-in-superblock "geodec-export"; }
-@test "cut within the metadata" { refused cut-in-metadata "geodec-export"; }
-@test "cut within the data" { refused cut-in-data "geodec-export"; }
-@test "cut by a page" { refused cut-last-page "geodec-export"; }
-@test "cut by a byte" { refused cut-last-byte "digest"; }
-@test "flipped bit in the header's mark" { refused flip-header-mark "not a Geodec artifact"; }
+@test "truncated after 1 byte" { refused cut-1-byte "not a Geodec artifact"; }
+@test "truncated within the header" { refused cut-in-header "truncated"; }
+@test "truncated before the HDF5 part" { refused cut-before-hdf5 "geodec-export"; }
+@test "truncated within the superblock" { refused cut-in-superblock "geodec-export"; }
+@test "truncated within the metadata" { refused cut-in-metadata "geodec-export"; }
+@test "truncated within the data" { refused cut-in-data "geodec-export"; }
+@test "last page missing" { refused cut-last-page "geodec-export"; }
+@test "last byte missing" { refused cut-last-byte "digest"; }
+@test "flipped bit in the header's magic number" { refused flip-header-mark "not a Geodec artifact"; }
 @test "flipped bit in the header's kind" { refused flip-header-kind "kind"; }
 @test "flipped bit in the header's major version" { refused flip-header-version "version"; }
 @test "flipped bit in the header's minor version" { refused flip-header-minor "header says"; }
@@ -98,7 +98,7 @@ refused() {
 @test "group for a field" { refused group-for-field "/token is not a dataset"; }
 @test "unknown filter" { refused unknown-filter "/token uses filter 6 (scaleoffset)"; }
 
-@test "the other readers refuse alike" {
+@test "the other readers refuse in the same way" {
     for name in cut-in-data flip-chunk missing-field absurd-chunked; do
         says "$dir/$name.h5" 3 "geodec-export" "$bin/geodec-info" --json
         says "$dir/$name.h5" 3 "geodec-export" "$bin/geodec-table" --attrs
@@ -106,21 +106,21 @@ refused() {
     done
 }
 
-@test "bad chunk under a valid digest: found when the data are read" {
+@test "bad chunk with a valid digest: detected when the data are read" {
     says "$dir/sealed-bad-chunk.h5" 3 "/state" "$bin/geodec-check"
     run --separate-stderr "$bin/geodec-table" "$dir/sealed-bad-chunk.h5" state
     [ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
-@test "a chunk that inflates to more than it holds, under a valid digest" {
+@test "a chunk that inflates to more than its size, with a valid digest" {
     says "$dir/chunk-grows.h5" 3 "/token: a compressed chunk is damaged, or does not hold 2400 bytes" "$bin/geodec-check"
 }
 
-@test "NaN under a valid digest: status 4" {
+@test "NaN with a valid digest: status 4" {
     says "$dir/not-a-number.h5" 4 "/top_logit: element 5" "$bin/geodec-check"
 }
 
-@test "wrong kind: says what it is, what is wanted and which tool makes it" {
+@test "wrong kind: the message names the kind, the expected kind and the tool that makes it" {
     for kind in $("$bin/geodec-info" --kinds | grep -v '^activations$'); do
         says "$dir/good.h5" 3 "is of kind 'activations', not '$kind' (made by geodec-" "$bin/geodec-check" --kind "$kind"
     done
@@ -133,7 +133,7 @@ refused() {
     says "$dir/pipe.h5" 1 "not a regular file" timeout 10 "$bin/geodec-check"
 }
 
-@test "no rights: status 1" {
+@test "no permission: status 1" {
     as=()
     if [ "$(id -u)" -eq 0 ]; then # who reads everything, so another tries
         as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -145,14 +145,14 @@ refused() {
     says "$dir/locked.h5" 1 "Permission denied" "${as[@]}" "$bin/geodec-check"
 }
 
-@test "every file gets its line; the first failure gives the status" {
+@test "every file has a line; the first failure gives the status" {
     run --separate-stderr "$bin/geodec-check" "$dir/good.h5" "$dir/empty.h5" "$dir/no-such-file.h5" "$dir/cut-in-data.h5"
     [ "$status" -eq 3 ]
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 3 ]
 }
 
-@test "one flipped bit at 60 places over the file" {
+@test "one flipped bit at 60 positions of the file" {
     size=$(stat -c %s "$dir/good.h5")
     for i in $(seq 0 59); do
         at=$((i * size / 60))

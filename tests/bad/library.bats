@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Grown libraries (geodec-decode --library) made to harm: the digests are right, the contents are not. One line that names
-# the file, the right exit code; or the records are left out and the text is that of plain decoding.
+# Damaged libraries (geodec-decode --library) with valid digests and wrong contents. The tool prints one line that names the file and
+# ends with the right exit code, or it ignores the records and the text is that of plain decoding.
 
 bats_require_minimum_version 1.5.0
 
@@ -48,7 +48,7 @@ seal() {
 
 seal_head() { head -c 248 "$lib" | seal 248; }
 
-# seal_slot I: with the head's digest before it; keys of 16 coordinates.
+# seal_slot I: writes the digest of slot I, which covers the header's digest and the slot; keys have 16 coordinates.
 seal_slot() {
     local at=$((256 + $1 * 64))
     { tail -c +249 "$lib" | head -c 8; tail -c +$((at + 1)) "$lib" | head -c 56; } | seal $((at + 56))
@@ -63,8 +63,8 @@ refused() {
     [[ "$stderr" == *"$lib"* && "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
 }
 
-# harmless: it decodes to the plain text, in a second run too.
-harmless() {
+# decodes_plainly: the text is that of plain decoding, in a second run too.
+decodes_plainly() {
     for i in 1 2; do
         run --separate-stderr timeout 300 "$bin/geodec-decode" --model "$model" --artifacts "$art" --draft flowmap --gamma 8 \
             --prompt "One day" --max-tokens 60 --library "$lib"
@@ -73,15 +73,15 @@ harmless() {
     done
 }
 
-@test "control: sealing what is there changes nothing, and it opens" {
+@test "control: sealing an undamaged file changes nothing, and the file opens" {
     seal_head
     seal_slot 0
     seal_slot 3
     cmp "$art/good" "$lib"
-    harmless
+    decodes_plainly
 }
 
-@test "something else" {
+@test "files that are not a library" {
     head -c 5000 /dev/urandom > "$lib"
     refused 3 "no grown library"
     cp "$art/flowmap.h5" "$lib"
@@ -93,7 +93,7 @@ harmless() {
     refused 1 ""
 }
 
-@test "a head cut off, damaged, of another version" {
+@test "a truncated or damaged header, and one of another version" {
     head -c 200 "$art/good" > "$lib"
     refused 3 "cut off"
     cp "$art/good" "$lib"
@@ -105,7 +105,7 @@ harmless() {
     refused 3 "version 2"
 }
 
-@test "sizes that would not fit: ring, bound, keys, vocabulary" {
+@test "sizes that do not fit: ring, bound, keys, vocabulary" {
     poke 16 ff ff ff ff ff ff ff 7f
     seal_head
     refused 3 "sizes"
@@ -126,13 +126,13 @@ harmless() {
     refused 3 "vocabulary"
 }
 
-@test "fingerprints that are no text stay on one line" {
+@test "fingerprints with control characters give one line" {
     poke 40 0a 1b 00 ff 0a
     seal_head
     refused 3 "another model"
 }
 
-@test "sealed records with tokens, successors, keys and numbers out of range are left out" {
+@test "sealed records with tokens, successors, keys or numbers out of range are ignored" {
     poke $((256 + 8)) ff ff ff 7f
     seal_slot 0
     poke $((256 + 64 + 12)) fe ff ff ff
@@ -151,30 +151,30 @@ harmless() {
     [[ "$stderr" == *"$lib: 6 damaged records left out"* ]] || { echo "$stderr"; false; }
 }
 
-@test "successors that lead in circles, to other tokens or to the future are followed nowhere" {
+@test "successors that form a cycle, or point to other tokens or later records, are not followed" {
     for i in 0 1 2 3 4 5 6 7; do
         poke $((256 + 64 * i + 24)) "$(printf %02x "$i")" 00 00 00 00 00 00 00 # itself
         seal_slot "$i"
     done
-    harmless
+    decodes_plainly
     for i in 0 1 2 3; do
         poke $((256 + 64 * i + 24)) ff ff ff ff ff ff ff 7f
         seal_slot "$i"
     done
-    harmless
+    decodes_plainly
     for i in 4 5 6 7; do
         poke $((256 + 64 * i + 24)) "$(printf %02x $((254 - i)))" ff ff ff ff ff ff ff # nodes 0, 1, ..
         seal_slot "$i"
     done
-    harmless
+    decodes_plainly
 }
 
-@test "cut at every kind of place, and slots of zeros" {
+@test "truncation at every kind of position, and slots of zeros" {
     size=$(stat -c %s "$art/good")
     for cut in 256 257 300 319 320 $((size - 1)) $((size - 63)); do
         head -c "$cut" "$art/good" > "$lib"
-        harmless
+        decodes_plainly
     done
     { cat "$art/good"; head -c 6400 /dev/zero; } > "$lib"
-    harmless
+    decodes_plainly
 }

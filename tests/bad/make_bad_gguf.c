@@ -1,4 +1,4 @@
-/* make_bad_gguf FOLDER: writes FOLDER/good.gguf, a model made by the library, and one damaged copy of it a case.
+/* make_bad_gguf FOLDER: writes FOLDER/good.gguf, a model made by the library, and one damaged copy of it for each case.
  *
  * Two sorts of damage: raw bytes changed in the good file, and models written with a wrong key, tensor or vocabulary.
  */
@@ -17,7 +17,7 @@ static const synthetic small = {.n_layer = 2,
                                 .type = GEODEC_GGML_F32,
                                 .seed = 1};
 static const char *folder;
-static unsigned char *good, *copy; /* the good file, and room for a damaged one */
+static unsigned char *good, *copy; /* the good file, and a buffer for a damaged one */
 static size_t size;
 
 static void die(const char *what)
@@ -33,7 +33,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* ---- models written wrong --------------------------------------------------------------------------------------- */
+/* ---- wrong models --------------------------------------------------------------------------------------- */
 
 static void write_model(const char *name, const synthetic *s)
 {
@@ -155,7 +155,7 @@ static void write_bytes(const char *name, const unsigned char *data, size_t n)
 
 static void cut(const char *name, size_t n) { write_bytes(name, good, n); }
 
-/* Offset of the first byte after a name that stands in the file. */
+/* Offset of the first byte after a name in the file. */
 static size_t after(const char *text)
 {
     const size_t n = strlen(text);
@@ -253,7 +253,8 @@ static void wrong_bytes(void)
 /* ---- quantised models ------------------------------------------------------------------------------------------- */
 
 /* A good model of one block type, cut within its last block, and one whose first tensor's first scale is a NaN. The
- * embedding is the first tensor, so its data begin the data section: right after what is cut off by all tensors. */
+ * embedding is the first tensor, so its data begin the data section, and its
+ * offset from the end of the file is the rounded length of all tensors. */
 static void wrong_blocks(const char *name, int type, int32_t width, size_t scale_at)
 {
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);

@@ -1,7 +1,7 @@
-/* make_bad_h5 FOLDER: writes FOLDER/good.h5, an artifact made by the library, and one damaged copy of it a case.
+/* make_bad_h5 FOLDER: writes FOLDER/good.h5, an artifact made by the library, and one damaged copy of it for each case.
  *
- * Two sorts of damage: raw bytes changed under the seal, and files rebuilt with HDF5 calls and sealed again with a
- * valid digest, so that the checks behind the digest are reached. */
+ * Two sorts of damage: raw bytes changed without a new digest, and files rebuilt with HDF5 calls and a new valid
+ * digest, so that the checks after the digest are reached. */
 #include "artifact/artifact.h"
 #include "base/sha256.h"
 #include "chain/activations.h"
@@ -83,7 +83,7 @@ static void save(const char *path, const void *data, size_t n)
     if (!f || fwrite(data, 1, n, f) != n || fclose(f) != 0) die(path);
 }
 
-/* First place of a byte string at or after `from`. */
+/* First position of a byte string at or after `from`. */
 static size_t find(const void *what, size_t n, size_t from)
 {
     for (size_t i = from; i + n <= n_good; i++)
@@ -102,7 +102,7 @@ static void flip(const char *path, size_t at)
     free(copy);
 }
 
-/* A new header, written here independently of the library, over whatever the file holds. */
+/* A new header over the contents of the file, written independently of the library. */
 static void seal(const char *path, const char *kind, const char *version)
 {
     unsigned char *data;
@@ -178,7 +178,7 @@ static void raw_cases(const char *folder)
     seal(path, "activations", current);
     (void)snprintf(path, sizeof path, "%s/hdf5-without-header.h5", folder);
     MUST(H5Fclose(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)));
-    /* the chunk's Fletcher32 under a valid digest: only reading the data can tell */
+    /* wrong Fletcher32 of a chunk with a valid digest: detected only when the data are read */
     (void)snprintf(path, sizeof path, "%s/sealed-bad-chunk.h5", folder);
     flip(path, find(data, sizeof data, BLOCK));
     seal(path, "activations", current);
@@ -193,7 +193,7 @@ static void drop(hid_t file, const char *path)
     if (H5Lexists(file, path, H5P_DEFAULT) > 0) MUST(H5Ldelete(file, path, H5P_DEFAULT));
 }
 
-/* A dataset in the place of `path`. chunk 0: contiguous; data NULL: nothing is written. */
+/* A dataset in place of `path`. chunk 0: contiguous; data NULL: nothing is written. */
 static void put(hid_t file, const char *path, hid_t type, int rank, const hsize_t *dims, hsize_t chunk,
                 const void *data)
 {
@@ -222,7 +222,7 @@ static void absurd_chunked(hid_t f)
     put(f, "/token", H5T_STD_I32LE, 1, (hsize_t[]){(hsize_t)1 << 40}, 1 << 16, NULL);
 }
 static void absurd_contiguous(hid_t f) { put(f, "/token", H5T_STD_I32LE, 1, (hsize_t[]){(hsize_t)1 << 40}, 0, NULL); }
-/* The optional field /logits [R,V]: its V is free, so that the limits are met before a disagreement. */
+/* The optional field /logits [R,V]: its V is free, so that the limits are checked before a mismatch. */
 static void absurd_product(hid_t f)
 {
     put(f, "/logits", H5T_IEEE_F32LE, 2, (hsize_t[]){ROWS, (hsize_t)1 << 34}, 1 << 10, NULL);
@@ -331,7 +331,7 @@ static void unknown_filter(hid_t f)
     MUST(H5Pclose(dcpl));
     MUST(H5Sclose(space));
 }
-/* One chunk, whose thousand packed bytes inflate to 1 MiB in place of 2400 bytes. */
+/* One chunk, whose thousand compressed bytes inflate to 1 MiB in place of 2400 bytes. */
 static void chunk_grows(hid_t f)
 {
     enum { BYTES = 1 << 20 };

@@ -1,6 +1,7 @@
-/* make_foreign_h5 FOLDER: HDF5 files of somebody else, one a case: a matrix `x` of 64 x 4 numbers, well or badly kept.
+/* make_foreign_h5 FOLDER: HDF5 files of other programs, one for each case: a matrix `x` of 64 x 4 numbers, stored in a
+ * valid or harmful way.
  *
- * Each bad one makes a reader that believes it open another file, load a program, make numbers up or fill the memory.
+ * Each harmful file would make a trusting reader open another file, load a plug-in, invent numbers or fill the memory.
  */
 #include "io/h5.h"
 
@@ -44,7 +45,8 @@ static hid_t chunks(hsize_t rows)
     return made;
 }
 
-/* ---- well kept -------------------------------------------------------------------------------------------------- */
+/* ---- valid files --------------------------------------------------------------------------------------------------
+ */
 
 static void plain(hid_t f) { put(f, "x", H5Pcreate(H5P_DATASET_CREATE), H5T_IEEE_F64LE); }
 static void packed(hid_t f)
@@ -62,7 +64,7 @@ static void packed_sum_first(hid_t f)
     MUST(H5Pset_deflate(made, 6));
     put(f, "x", made, H5T_IEEE_F64LE);
 }
-/* A chunk that skips compression, as HDF5 writes where that does not pay. */
+/* A chunk without compression, as HDF5 writes it when compression does not help. */
 static void packed_skipped(hid_t f)
 {
     hid_t made = chunks(ROWS);
@@ -73,7 +75,8 @@ static void packed_skipped(hid_t f)
     MUST(H5Dclose(set));
 }
 
-/* ---- elsewhere -------------------------------------------------------------------------------------------------- */
+/* ---- external data --------------------------------------------------------------------------------------------------
+ */
 
 static void external_link(hid_t f) { MUST(H5Lcreate_external("plain.h5", "x", f, "x", H5P_DEFAULT, H5P_DEFAULT)); }
 static void soft_link(hid_t f)
@@ -142,7 +145,7 @@ static size_t nothing(unsigned flags, size_t n, const unsigned values[], size_t 
     (void)flags, (void)n, (void)values, (void)room, (void)buffer;
     return bytes;
 }
-/* A filter that HDF5 would look for in its folder of plug-ins. */
+/* A filter that HDF5 searches in its folder of plug-ins. */
 static void plugin(hid_t f)
 {
     static const H5Z_class2_t filter = {
@@ -166,7 +169,7 @@ static void missing_chunks(hid_t f)
     MUST(H5Pclose(made));
 }
 
-/* One chunk for all numbers, which holds n bytes of zeros, packed. */
+/* One chunk for all numbers, with n bytes of zeros, compressed. */
 static void put_zeros(hid_t f, size_t n)
 {
     hid_t made = chunks(ROWS);
@@ -183,7 +186,7 @@ static void put_zeros(hid_t f, size_t n)
 }
 static void chunk_grows(hid_t f) { put_zeros(f, (size_t)1 << 20); }
 static void chunk_short(hid_t f) { put_zeros(f, sizeof x - 8); }
-/* A chunk stored in thirty times the bytes that it holds. */
+/* A chunk stored in thirty times its size. */
 static void chunk_stored_large(hid_t f)
 {
     put_zeros(f, sizeof x);
@@ -195,7 +198,7 @@ static void chunk_stored_large(hid_t f)
     MUST(H5Dclose(set));
     free(junk);
 }
-/* A chunk of the right shape with a checksum missing at its end, which HDF5 would take for 4 bytes of numbers fewer. */
+/* A chunk of the right shape with a checksum missing at its end, which HDF5 would read as 4 bytes of numbers fewer. */
 static void chunk_unsummed(hid_t f)
 {
     const hid_t made = chunks(ROWS);
@@ -220,7 +223,7 @@ static void chunk_above_limit(hid_t f)
     MUST(H5Sclose(space));
     MUST(H5Pclose(made));
 }
-/* 1.1 MB of file that hold 1.1 GB of small zeros, 8.9 GB of float64. */
+/* A file of 1.1 MB with 1.1 GB of one-byte zeros, 8.9 GB as float64. */
 static void grows_to_memory(hid_t f)
 {
     const hid_t made = H5Pcreate(H5P_DATASET_CREATE);

@@ -1,5 +1,5 @@
 /* make_states FILE [half]: an activations artifact of 1500 states on a curved five-dimensional surface in 24
- * dimensions, in 6 sequences that begin with one and the same state: input for the tests of the geometry tools. */
+ * dimensions, in 6 sequences that begin with the same state: input for the tests of the geometry tools. */
 #include "base/f16.h"
 #include "base/rng.h"
 #include "chain/activations.h"

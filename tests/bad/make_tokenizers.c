@@ -1,5 +1,5 @@
 /* make_tokenizers FOLDER: writes FOLDER/bpe.gguf, a byte-level vocabulary with merges and a chat template and no
- * tensors, and one file a kind of damage. */
+ * tensors, and one file for each kind of damage. */
 #include "gguf/gguf.h"
 
 #include <stdbool.h>

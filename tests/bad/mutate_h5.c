@@ -1,9 +1,9 @@
-/* mutate_h5 --list IN: the names of all mutations to an artifact of any kind, one a line.
- * mutate_h5 IN OUT NAME: IN with that one mutation, sealed again with a valid digest, so that the checks behind it are
+/* mutate_h5 --list IN: the names of all mutations of an artifact of any kind, one a line.
+ * mutate_h5 IN OUT NAME: IN with that one mutation and a new valid digest, so that the checks after the digest are
  * reached.
  *
- * A name is HARM:MEMBER. Of every dataset: values that are not finite, negative, huge, unsorted or all alike; rows
- * dropped or added; another shape; none at all. Of every number among the attributes: 0, -1, one more, huge, not
+ * A name is MUTATION:MEMBER. For every dataset: values that are not finite, negative, huge, unsorted or all equal; rows
+ * removed or added; another shape; no dataset. For every number among the attributes: 0, -1, one more, huge, not
  * finite. */
 #include "base/sha256.h"
 #include "io/h5.h"
@@ -75,7 +75,7 @@ static herr_t collect(hid_t group, const char *name, const H5O_info_t *info, voi
 }
 
 static const char *const float_mutations[] = {"nan", "inf", "huge", "negative", "zeros"};
-static const char *const whole_mutations[] = {"least", "most", "minus-one", "falling", "zeros"};
+static const char *const integer_mutations[] = {"least", "most", "minus-one", "falling", "zeros"};
 static const char *const shape_mutations[] = {"shorter", "longer", "none", "narrower", "wider", "gone"};
 static const char *const number_mutations[] = {"zero", "minus-one", "one-more", "huge", "nan"};
 #define COUNT(a) (int)(sizeof(a) / sizeof(a)[0])
@@ -103,7 +103,7 @@ static bool mutate_values(const char *mutation, hid_t native, void *data, hssize
             v = -1e30;
         else
             return false;
-        /* the last, and where the sign is the mutation all of them */
+        /* the last value; for "negative" all of them */
         for (hssize_t i = strcmp(mutation, "negative") == 0 ? 0 : n - 1; i < n; i++) {
             const float f = (float)v;
             if (size == sizeof f)
@@ -138,7 +138,7 @@ static bool mutate_values(const char *mutation, hid_t native, void *data, hssize
     return false;
 }
 
-/* The dims that a mutation gives; false when it is none of the shape. */
+/* The dimensions after a mutation; false if it does not change the shape. */
 static bool mutate_shape(const char *mutation, int rank, hsize_t *dims)
 {
     if (rank < 1) return false;
@@ -185,7 +185,7 @@ static bool mutate_dataset(hid_t file, const char *mutation, const char *path)
         done = mutate_values(mutation, native, data, n);
         if (done) MUST(H5Dwrite(set, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
         MUST(H5Dclose(set));
-    } else { /* as it was stored, but for its shape; added elements are 0 */
+    } else { /* as stored, except for its shape; added elements are 0 */
         if (H5Pget_layout(plist) == H5D_CHUNKED) {
             MUST(H5Pget_chunk(plist, rank, chunk));
             for (int d = 0; d < rank; d++)
@@ -267,8 +267,8 @@ static void list(hid_t file)
         const int rank = H5Sget_simple_extent_ndims(space);
         const hssize_t n = H5Sget_simple_extent_npoints(space);
         for (int i = 0; i < COUNT(float_mutations); i++)
-            if (n > (!is_float && strcmp(whole_mutations[i], "falling") == 0)) /* one value has no order */
-                printf("%s:%s\n", is_float ? float_mutations[i] : whole_mutations[i], names[s]);
+            if (n > (!is_float && strcmp(integer_mutations[i], "falling") == 0)) /* one value has no order */
+                printf("%s:%s\n", is_float ? float_mutations[i] : integer_mutations[i], names[s]);
         for (int i = 0; i < COUNT(shape_mutations); i++)
             if (rank > 1 || (strcmp(shape_mutations[i], "narrower") != 0 && strcmp(shape_mutations[i], "wider") != 0))
                 printf("%s:%s\n", shape_mutations[i], names[s]);
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     }
     const char *colon = argc == 4 ? strchr(argv[3], ':') : NULL;
     if (!colon) {
-        fprintf(stderr, "usage: mutate_h5 --list IN; mutate_h5 IN OUT HARM:MEMBER\n");
+        fprintf(stderr, "usage: mutate_h5 --list IN; mutate_h5 IN OUT MUTATION:MEMBER\n");
         return 2;
     }
     char mutation[32];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What users and machines do wrong: empty or broken text, prompts too long, full disks, missing rights, odd output names.
-# Each: the right exit code, one clear line, nothing partial left behind.
+# Errors of users and machines: empty or invalid text, prompts that are too long, full disks, missing permissions, bad output names.
+# Each gives the right exit code and one clear line, and leaves no partial output.
 
 bats_require_minimum_version 1.5.0
 
@@ -56,13 +56,13 @@ refused() {
     refused 3 "context" "$bin/geodec-decode" -q --model "$model" --prompt-file "$BATS_TEST_TMPDIR/long.txt"
 }
 
-@test "options without sense are usage errors" {
+@test "invalid options are usage errors" {
     refused 2 "layer" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" --layers 99 -o "$out/a.h5"
     refused 2 "layer" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" --layers x -o "$out/a.h5"
     refused 2 "one of" "$bin/geodec-export" -q --model "$model" -o "$out/a.h5"
 }
 
-@test "a full disk leaves no output and says so" {
+@test "a full disk leaves no output and gives an error" {
     mount -t tmpfs -o size=64k geodec-test "$out" 2>/dev/null || skip "needs the right to mount"
     run --separate-stderr "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" --logits -o "$out/a.h5"
     left=$(ls -A "$out")
@@ -86,7 +86,7 @@ refused() {
     [ "$(ls -A "$out")" = a.h5 ]
 }
 
-@test "no rights to read or write" {
+@test "no permission to read or write" {
     [ "$(id -u)" -eq 0 ] && ! command -v setpriv >/dev/null && skip "root without setpriv"
     as=()
     if [ "$(id -u)" -eq 0 ]; then
@@ -102,7 +102,7 @@ refused() {
     chmod 755 "$out"
 }
 
-@test "outputs that are folders or lie nowhere" {
+@test "outputs that are folders or have no folder" {
     mkdir "$BATS_TEST_TMPDIR/folder"
     run --separate-stderr "$bin/geodec-export" -q --force --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" -o "$BATS_TEST_TMPDIR/folder"
     [ "$status" -eq 1 ]
@@ -110,7 +110,7 @@ refused() {
     refused 1 "nowhere" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" -o "$out/nowhere/a.h5"
 }
 
-@test "an interrupt ends with 130 and leaves nothing" {
+@test "an interrupt ends with 130 and leaves no output" {
     "$bin/geodec-corpus" -q --stories 3000 --seed 1 -o "$BATS_TEST_TMPDIR/big.txt" --report "$BATS_TEST_TMPDIR/big.json"
     "$bin/geodec-export" -q --threads 1 --model "$model" --text "$BATS_TEST_TMPDIR/big.txt" -o "$out/a.h5" &
     pid=$!

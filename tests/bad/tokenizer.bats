@@ -26,7 +26,7 @@ tokenize() { "$bin/geodec-tokenize" --model "$dir/bpe.gguf" "$@"; }
     [ "$(tokenize --count "$tmp/a" | tr '\n' ' ')" = $'sequences\t1 tokens\t13 bytes\t17 ' ]
 }
 
-@test "control tokens are parsed and shown on request alone" {
+@test "control tokens are parsed and shown only on request" {
     printf '<|im_end|>hell' > "$tmp/a"
     [ "$(tokenize --ids --parse-special "$tmp/a")" = "261 258" ]
     tokenize --ids "$tmp/a" | grep -qv 261
@@ -72,7 +72,7 @@ refused() {
 	END
 }
 
-@test "conversations and templates that are none are refused" {
+@test "invalid conversations and templates are refused" {
     printf '[{"role": "user", "content": "a"}]' > "$tmp/good.json"
     printf '[{"role": "boss", "content": "a"}]' > "$tmp/role.json"
     printf '[{"role": "user"' > "$tmp/cut.json"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A model file that is truncated while it is mapped: one line, status 1, no output in part. Without a guard it is SIGBUS.
+# A model file that is truncated while it is mapped: one line, status 1, no partial output. Without a guard it is SIGBUS.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,7 +10,7 @@ setup() {
     cp data/model/geodec-stories-f16.gguf "$tmp/m.gguf"
 }
 
-# ended STATUS TOOL FILE: with that one line.
+# ended STATUS TOOL FILE: the tool ended with STATUS and that one line.
 ended() {
     echo "status $1, stderr '$(cat "$tmp/err")'"
     [ "$1" -eq 1 ]
@@ -32,7 +32,7 @@ ended() {
     [ ! -s "$tmp/out" ]
 }
 
-@test "in the midst of the work, on two threads, with an output begun" {
+@test "during the work, on two threads, with a partial output" {
     for i in $(seq 4000); do echo "Once upon a time there was a girl with $i dogs. They ran to the river and back."; done > "$tmp/text"
     "$bin/geodec-export" --model "$tmp/m.gguf" --text "$tmp/text" --shard-tokens 1000000 --layers all --quiet --threads 2 \
         -o "$tmp/a.h5" > "$tmp/out" 2> "$tmp/err" 3>&- &
@@ -45,7 +45,7 @@ ended() {
     [ "$(ls -A "$tmp")" = "$(printf '%s\n' err m.gguf out text)" ]
 }
 
-@test "control: a file that is replaced by another, and not truncated, changes nothing" {
+@test "control: replacing the file without truncation changes nothing" {
     mkfifo "$tmp/prompt"
     printf 'One day\n' > "$tmp/line"
     "$bin/geodec-decode" --model "$tmp/m.gguf" --interactive --no-template --max-tokens 9 < "$tmp/line" > "$tmp/want" 2> /dev/null

@@ -1,7 +1,7 @@
 /* arch_models write FOLDER: the seeded small models of tests/unit/model/families.h that another program can read, as
  * FOLDER/<name>.gguf, with random tokens in FOLDER/<name>.tokens (int32).
- * arch_models compare FOLDER: the library's logits of those tokens against FOLDER/<name>.logits (float32), one line
- * each. */
+ * arch_models compare FOLDER: compares the library's logits of those tokens with FOLDER/<name>.logits (float32), one
+ * line each. */
 #include "model/families.h"
 #include "model/model.h"
 

@@ -16,7 +16,7 @@ typedef struct bench_arguments {
     const char *only; /* "" = all */
 } bench_arguments;
 
-/* False after a usage line: name is the program's, what the word for --only's values. */
+/* Prints a usage line and returns false on an error. name: of the program; what: the word for the values of --only. */
 static inline bool bench_arguments_read(int argc, char **argv, const char *name, const char *what, bench_arguments *out)
 {
     *out = (bench_arguments){.isa = GEODEC_ISA_AUTO, .threads = 1, .only = ""};

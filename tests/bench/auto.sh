@@ -1,8 +1,8 @@
 #!/bin/sh
-# The scheduler against the best of its drafters, for models with their tables and for texts:
+# The scheduler compared with the best of its drafters, for models with drafting artifacts and for texts:
 # tests/bench/auto.sh "TEXT .." MODEL.gguf=DIR [MODEL.gguf=DIR ..]   (ARITHMETIC="exact fast", ROUNDS=9, PROMPTS=6 in the environment)
-# DIR holds flowmap.h5 (tests/bench/flowmap.sh, geodec-bake). Prints the table of bench-auto with the arithmetic before
-# it; a setting takes some seconds to half a minute. Needs build/release/bench/bench-auto (make build/release/bench/bench-auto).
+# DIR has flowmap.h5 (tests/bench/flowmap.sh, geodec-bake). Prints the table of bench-auto with the arithmetic before
+# it; a setting takes from some seconds to half a minute. Needs build/release/bench/bench-auto (make build/release/bench/bench-auto).
 set -eu
 [ $# -ge 2 ] || { echo "usage: auto.sh 'TEXT ..' MODEL.gguf=DIR .." >&2; exit 2; }
 texts=$1

@@ -1,14 +1,14 @@
-/* Time of attention alone against context and rows, as TSV on stdout.
+/* Time of attention alone by context and rows, as TSV on stdout.
  *
  *     bench-attention [--kv f32|f16|q8_0] [--isa scalar|avx2|avx512] [--threads N] [--most CONTEXT] [--dim D]
  *                     [--heads H] [--kv-heads K]
  *
- * Four layers of random keys and values (default: the heads of SmolLM2-135M); a call is the attention of b rows behind
- * a cache of `context` tokens in each layer in turn, projections left out.
+ * Four layers of random keys and values (default: the heads of SmolLM2-135M); a call is the attention of b rows after
+ * a cache of `context` tokens, in each layer in turn, without projections.
  *   ns_key_head   time per query head, row and key
  *   gflops        4 head_dim operations per query head, row and key
  *   gbps          bytes of the cache over time, as if they were read once
- *   limit         the same bytes read once, nothing computed, by one thread: time of that over time of attention
+ *   limit         time to read the same bytes once by one thread, divided by the time of attention
  * Each figure is the best of several rounds. */
 #include "base/clock.h"
 #include "base/mem.h"

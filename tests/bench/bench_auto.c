@@ -1,15 +1,16 @@
-/* The scheduler against the best of its drafters: bench-auto MODEL.gguf DIR TEXT [options], TSV on stdout.
+/* The scheduler compared with the best of its drafters: bench-auto MODEL.gguf DIR TEXT [options], TSV on stdout.
  *
  *     --rounds N (5)  --prompts N (6)  --prompt-tokens N (16)  --tokens N (96)  --arithmetic exact|fast  --drafters
  * LIST
  *
- * Greedy, adaptive length, one thread. In a round every drafter begins anew and decodes the same prompts; within a
- * prompt the drafters take turns, with plain decoding before and after each: its time over that of the two is what
- * counts, since the pace of a machine drifts. Times are CPU time of the thread, without the prompt; of a prompt the
- * median over the rounds, then the mean over the prompts. Rows of a drafter: speed over plain decoding, tokens a pass,
- * asks a round, the share of the time in drafts and that outside drafts and passes; `none` is plain decoding as one of
- * the drafters, and shows the noise. Row `ratio`: speed of auto over that of the best of the others, and its 95 %
- * interval (bootstrap over rounds). Status 4 when an output differs from plain decoding. */
+ * Greedy, adaptive length, one thread. In a round every drafter starts without state and decodes the same prompts.
+ * Within a prompt the drafters run one after the other, with plain decoding before and after each. The measure is the
+ * time of a drafter divided by that of the two plain runs, because the speed of a machine drifts. Times are CPU times
+ * of the thread, without the prompt: the median over the rounds for a prompt, then the mean over the prompts. Rows of a
+ * drafter: speed over plain decoding, tokens a pass, requests a round, the share of the time in drafts and that outside
+ * drafts and passes. `none` is plain decoding as one of the drafters, and shows the noise. Row `ratio`: speed of auto
+ * divided by that of the best of the others, and its 95 % interval (bootstrap over rounds). The status is 4 if an
+ * output differs from plain decoding. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -114,7 +115,7 @@ done:
     return st;
 }
 
-/* One prompt with one drafter, NULL = plainly: its time. want: what it is to give, filled where it is empty. */
+/* Time of one prompt with one drafter, NULL = plain. want: the expected tokens, filled if empty. */
 static geodec_status one(bench *b, int k, int64_t prompt, geodec_drafter *drafter, geodec_decoded *want,
                          double *seconds, geodec_err *err)
 {
@@ -164,8 +165,8 @@ done:
     return st;
 }
 
-/* Speed over plain decoding of each drafter, from these rounds: mean over prompts of the median. Returns the best but
- * auto. */
+/* Speed of each drafter over plain decoding, from these rounds: mean over prompts of the median. Returns the best
+ * drafter except auto. */
 static geodec_status speeds(const bench *b, const options *o, const int64_t *round, double *work, double *speed,
                             int *best, geodec_err *err)
 {

@@ -2,18 +2,18 @@
  *
  *     bench-chain [--threads N] [--only STAGE] [INPUT]
  *
- * INPUT is what chain.py wrote: the inputs, its results, its times. Then each row has numpy's time, the ratio, and how
- * far the two results are apart (relative to the largest value). Without it a seeded Gaussian cloud. Medians of 7.
+ * INPUT is the output of chain.py: the inputs, its results, its times. Each row then has numpy's time, the ratio, and
+ * the difference of the two results (relative to the largest value). Without it, a seeded Gaussian cloud. Medians of 7.
  *   metric     neighbours, covariances, inverse, logarithms        gamma     g, dg, Gamma at all points
  *   riemann    one tensor (16 midpoints over 16)                   geodesics 24 paths, RK4, 16 steps
  *   records    24 geodesics, variational Magnus-4 propagators, factors of Phi - I at every node
- *   chain      all of it, from the points
- * Then where the chain's time goes: its parts on one thread as they are called, with their number, operations counted
- * from the formulas (an addition or a multiplication is one; padding is not counted), the time these take at the rate
- * that dgemm of 512 x 512 reaches here, and the time measured. kernels_us: the time they take where the sums over the
- * sites run at the rate of a dgemm of 16 x 64 by 64 x 36, the products of 8 x 8 matrices at the better rate of two ways
- * to make them, and the rest at that of the speeds of eight points, which is weights, means of logarithms and
- * eigenproblems of 8 x 8: what is left to win but by faster kernels of these sizes. */
+ *   chain      all stages, from the points
+ * Then a profile of the chain: its parts on one thread as they are called, with their number, the operations counted
+ * from the formulas (an addition or a multiplication is one; padding is not counted), the time of these operations at
+ * the rate of a dgemm of 512 x 512 in this run, and the measured time. kernels_us: the time of the operations if the
+ * sums over the sites run at the rate of a dgemm of 16 x 64 by 64 x 36, the products of 8 x 8 matrices at the better
+ * rate of two methods, and the rest (weights, means of logarithms, eigenproblems of 8 x 8) at the measured rate for
+ * eight points. Only faster kernels of these sizes can improve on kernels_us. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -152,7 +152,7 @@ static double measure(bench *b, void (*fn)(bench *), double *best)
     return t[ROUNDS / 2];
 }
 
-/* Reads chain.py's file; results to compare with go to want. */
+/* Reads the file of chain.py; the results for comparison go to want. */
 typedef struct expected {
     const char *name;
     double *data;
@@ -218,7 +218,7 @@ static void make_input(bench *b)
     }
 }
 
-/* ---- where the time goes ---------------------------------------------------------------------------------------- */
+/* ---- profile of the time ---------------------------------------------------------------------------------------- */
 
 /* Processor time of one call, the least of LEAST_OF rounds of `calls`. */
 static double least(void (*fn)(bench *), bench *b, int calls)

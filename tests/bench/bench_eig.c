@@ -1,4 +1,4 @@
-/* The symmetric eigenproblem of small matrices beside LAPACK's dsyevd, as TSV on stdout.
+/* The symmetric eigenproblem of small matrices compared with LAPACK's dsyevd, as TSV on stdout.
  *
  *     bench-eig [--quick]
  *

@@ -1,11 +1,11 @@
-/* The exponential of small matrices beside GSL's, as TSV on stdout.
+/* The exponential of small matrices compared with that of GSL, as TSV on stdout.
  *
  *     bench-expm [--quick] [--only jacobi|random|shear]
  *
  * For sizes 8, 16 and 34 and 1-norms 0.01 .. 3, 16 matrices each: jacobi = h [[0, I], [-K, -2 G]] with random K and G,
  * random = normal entries, shear = upper triangular with a dominant corner (far from normal). us: median of 7 rounds
  * over the 16, one thread; error: worst |E - R|_F / |R|_F with R by a long double Taylor series of the matrix divided
- * by 2^s. limit_us: what is asked for (one figure a size).
+ * by 2^s. limit_us: the target (one for each size).
  */
 #include "arguments.h"
 #include "base/mem.h"
@@ -25,7 +25,7 @@ static const char *const kinds[] = {"jacobi", "random", "shear"};
 static const int sizes[] = {8, 16, MAX};
 static const double norms[] = {0.01, 0.03, 0.1, 0.3, 1, 2, 3};
 
-/* Processor time leaves out what other processes of a busy machine take. */
+/* Processor time excludes the time of other processes on a busy machine. */
 static double now(void)
 {
     struct timespec t;

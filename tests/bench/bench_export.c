@@ -1,10 +1,10 @@
-/* Cost of an export beside the passes it makes: geodec_forward_prefill over the same windows, and exports of the last
+/* Time of an export compared with its passes: geodec_forward_prefill over the same windows, and exports of the last
  * and of all layers in both formats, interleaved, as TSV on stdout.
  *
  *     bench-export MODEL TEXT [TOKENS [WINDOW [ROUNDS]]]
  *
- * One thread; each figure is the smallest of several rounds in processor time of the thread (a busy machine hits all
- * alike), and the ratio to prefill beside it. Elapsed time, which has the disk in it, stands last. */
+ * One thread. Each value is the least of several rounds in processor time of the thread (a busy machine affects all
+ * equally), with its ratio to prefill. The last column is elapsed time, which includes the disk. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "chain/activations.h"
@@ -58,7 +58,7 @@ static void keep(timing *best, timing begin)
     if (t.elapsed - begin.elapsed < best->elapsed) best->elapsed = t.elapsed - begin.elapsed;
 }
 
-/* The windows an export would read, through geodec_forward_prefill: what any export has to pay. */
+/* The windows that an export reads, through geodec_forward_prefill: a lower bound for every export. */
 static int64_t prefill(geodec_session *s, geodec_export_source *source, int32_t bos, int32_t window, int64_t limit)
 {
     geodec_err err = {0};

@@ -1,12 +1,15 @@
-/* Cost of the metric field against the number of its sites, as TSV on stdout; `make bench-field` keeps it as
- * results/bench/field.tsv and draws it with fitted slopes (pipelines/plots/field.gp). Processor time, one thread.
+/* Cost of the metric field by the number of its sites, as TSV on stdout; `make bench-field` keeps it as
+ * results/bench/field.tsv and plots it with fitted slopes (pipelines/plots/field.gp). Processor time, one thread.
  *
  *     bench-field [--quick] [--dim D] [--intrinsic K]
  *
  * Sites on a curved K-dimensional sheet in n = D dimensions (default 3 in 8), as states of a model are; sigma is the
- * median distance of neighbours of a sample of 256. Up to 1e6 sites (1e5 with --quick). build_s    tree and copies
- * us_point   one geodesic acceleration, mean over points of the sheet active     sites with weight      us_all value
- * and first derivatives in plain loops over all sites (up to 1e5) mib        memory of the field */
+ * median distance of neighbours of a sample of 256. Up to 1e6 sites (1e5 with --quick).
+ *   build_s    tree and copies
+ *   us_point   one geodesic acceleration, mean over points of the sheet
+ *   active     sites with weight
+ *   us_all     value and first derivatives in plain loops over all sites (up to 1e5)
+ *   mib        memory of the field */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -1,11 +1,11 @@
-/* Time of one forward pass against the number of rows, as TSV on stdout.
+/* Time of one forward pass by the number of rows, as TSV on stdout.
  *
  *     bench-forward [--quick] [--only SHAPE] [--isa scalar|avx2|avx512] [--threads N]
  *
- * For each shape and weight type: a random model is written to a temporary file and passes of b rows are timed behind a
- * cache of 64 tokens. v(b) = T(b)/T(1) is what a speculative decoder pays for b-1 drafts; gbps = weight bytes / T(b).
- * Controls, interleaved with the passes so that a busy machine hits all alike:
- *   read     reading the same bytes once, nothing computed: the memory limit
+ * For each shape and weight type: a random model is written to a temporary file and passes of b rows are timed after a
+ * cache of 64 tokens. v(b) = T(b)/T(1) is the cost of b-1 drafts for a speculative decoder; gbps = weight bytes / T(b).
+ * Controls, interleaved with the passes so that a busy machine affects all equally:
+ *   read     reading the same bytes once, without computation: the memory limit
  *   sgemm    cblas_sgemm for the same matrices and rows (float32 only)
  * Each figure is the median of several rounds, in processor time of the thread when there is one, in elapsed time
  * otherwise. */
@@ -40,7 +40,7 @@ static double median(double *t, int n)
     return t[n / 2];
 }
 
-/* Processor time leaves out what other processes of a busy machine take. */
+/* Processor time excludes the time of other processes on a busy machine. */
 static double now(const geodec_pool *pool)
 {
     if (pool) return geodec_clock_seconds();
@@ -56,7 +56,7 @@ static void die(const geodec_err *err)
     exit(1);
 }
 
-/* Weight bytes of one pass: every matrix once, the head included, one embedding row left out. */
+/* Weight bytes of one pass: every matrix once with the head, without the embedding row. */
 static const geodec_gguf_tensor *matrix_at(const geodec_gguf *g, int64_t i)
 {
     const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);

@@ -2,11 +2,11 @@
  *
  *     bench-knn [--quick] [--only gauss|uniform|clusters] [--threads N]
  *
- * us: microseconds a query with everything that belongs to a search (order, packing, selection), median and least of
- * the rounds; one thread in processor time, several in elapsed time; limit_us: what is asked for, NaN where nothing is.
- * sgemm_us: the product of the same size alone in single precision (64 queries at a time), the floor of a search by
- * products. gauss and uniform fill all d dimensions; clusters: 100 Gaussian clouds of widths 0.01 to 1 with spectra
- * falling as 1/j^2. million runs only when asked for with --only million.
+ * us: microseconds a query for the whole search (order, packing, selection), median and least of the rounds; processor
+ * time for one thread, elapsed time for several. limit_us: the target, NaN if there is none.
+ * sgemm_us: the product of the same size alone in single precision (64 queries at a time), the lower bound of a search
+ * by products. gauss and uniform fill all d dimensions; clusters: 100 Gaussian clouds of widths 0.01 to 1 with spectra
+ * falling as 1/j^2. million runs only with --only million.
  */
 #include "arguments.h"
 #include "base/clock.h"
@@ -24,7 +24,7 @@
 
 enum { K = 8, ROUNDS = 7 };
 
-/* Processor time leaves out what other processes of a busy machine take; several threads have only elapsed time. */
+/* Processor time excludes the time of other processes on a busy machine; for several threads it is elapsed time. */
 static double now(const geodec_pool *pool)
 {
     if (pool) return geodec_clock_seconds();

@@ -2,8 +2,8 @@
  *
  *     bench-lookup [--quick] [--only near|fresh|own] [--cloud METRIC.h5]
  *
- * What is searched and the peers: lab/lookup/correct.h. limit_us: what is asked for at a size. With --cloud the
- * points of a metric artifact in the metrics of its field alone: as they are, then at each condition.
+ * lab/lookup/correct.h describes the records, the queries and the peers. limit_us: the target for a size. --cloud uses
+ * only the points of a metric artifact in the metrics of its field: unchanged, then at each condition.
  */
 #include "arguments.h"
 #include "base/err.h"

@@ -1,10 +1,10 @@
-/* Cost of handing work to the pool, as TSV on stdout.
+/* Overhead of the thread pool, as TSV on stdout.
  *
  *     bench-pool [--threads LIST]
  *
- * For every number of threads and kind of hand-out: nanoseconds of one run of the pool whose tasks do nothing, and of
- * one whose tasks together take about 10 us on one thread (what a product of a tiny model takes), beside the same tasks
- * on the caller's thread alone. Each figure is the best of several rounds of many runs. */
+ * For every number of threads and kind of scheduling: nanoseconds of one run of the pool with empty tasks, of one whose
+ * tasks together take about 10 us on one thread (as a product of a tiny model), and of the same tasks on the caller's
+ * thread alone. Each value is the best of several rounds of many runs. */
 #include "base/clock.h"
 #include "base/pool.h"
 

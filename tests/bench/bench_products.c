@@ -2,9 +2,10 @@
  *
  *     bench-products [--quick] [--only TYPE] [--isa scalar|avx2|avx512] [--threads N]
  *
- * For each type a matrix larger than the caches, packed and filled with arbitrary codes, is multiplied by b rows, cut
- * in equal parts for the threads. us: the fastest of several rounds; v: beside one row; gbps: packed bytes / time;
- * limit_gbps (control): the same threads reading the same bytes, in the same rounds; gmacs: 1e9 multiply-adds a second.
+ * For each type a matrix larger than the caches, packed and filled with arbitrary codes, is multiplied by b rows,
+ * divided into equal parts for the threads. us: the fastest of several rounds; v: relative to one row; gbps: packed
+ * bytes / time; limit_gbps (control): the same threads reading the same bytes, in the same rounds; gmacs: 1e9
+ * multiply-adds a second.
  */
 #include "arguments.h"
 #include "base/clock.h"
@@ -47,7 +48,7 @@ static void product_task(void *ctx, int64_t task, int worker)
     k->product->multiply(&k->w, count * task / k->threads, count * (task + 1) / k->threads, k->x, k->n, k->y);
 }
 
-/* Processor time leaves out what other processes of a busy machine take; several threads have only elapsed time. */
+/* Processor time excludes the time of other processes on a busy machine; for several threads it is elapsed time. */
 static double now(const geodec_pool *pool)
 {
     if (pool) return geodec_clock_seconds();

@@ -1,19 +1,20 @@
-/* What a verification pass of b rows costs, and what bounds it, as TSV on stdout.
+/* Time of a verification pass of b rows and its lower bounds, as TSV on stdout.
  *
  *     bench-verify MODEL.gguf [--threads N] [--arithmetic exact|fast] [--isa scalar|avx2|avx512] [--kv f32|f16|q8_0]
  *                  [--depth TOKENS] [--rounds N] [--trees] [--rows B]
  *
- * Passes of b rows behind a context of `depth` tokens (100), every width in turn in each round, median and least of the
+ * Passes of b rows after a context of `depth` tokens (100), every width in turn in each round, median and least of the
  * rounds. --trees: b rows as a tree whose row i follows row (i - 1) / 2, instead of a chain. --rows: this width alone
  * (for a profiler).
- *   v         T(b) / T(1), medians; a speculative decoder gains tokens per pass / (overhead + v(b))
+ *   v         T(b) / T(1), medians; the speed-up of a speculative decoder is tokens per pass / (overhead + v(b))
  *   marginal  (T(b) - T(1)) / (b - 1) in microseconds
  *   mflop     operations of the pass: 2 for each weight and row, 4 head_dim for each query head, row and key seen
  *   arith_us  these at the peak of the threads: a loop of independent fused multiply-adds on registers (in fast
- *             arithmetic the weights' part at that of the integer products); exponentials, norms and moves are not in
- * it read_us   the weights' and the cache's bytes read once by the same threads, again and again, from whatever level
- * of the caches holds them bound     the larger of the two over T(b): 1 = nothing is left to gain A pass cannot be
- * faster than either; v(b) near the ratio of arith_us(b) to T(1) says that a row costs its arithmetic.
+ *             arithmetic the weights' part at that of the integer products), without exponentials, norms and copies
+ *   read_us   time to read the bytes of the weights and the cache once by the same threads, repeatedly, from the level
+ *             of the caches that holds them
+ *   bound     the larger of the two divided by T(b); at 1 the pass is at its bound
+ * A pass cannot be faster than either. If v(b) is near the ratio of arith_us(b) to T(1), a row costs its arithmetic.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -130,7 +131,7 @@ static double float_peak(geodec_pool *pool, geodec_isa isa)
     return peak_of(pool, peak_scalar);
 }
 
-/* Multiply-adds of bytes; without the instruction, those of 16-bit pairs are two of floats. */
+/* Multiply-adds of bytes; without the instruction, one of 16-bit pairs counts as two of floats. */
 static double integer_peak(geodec_pool *pool, geodec_isa isa)
 {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* Time of the published cross-model warp sweep, everything from the points on, as TSV on stdout.
+/* Time of the published cross-model warp sweep, starting from the points, as TSV on stdout.
  *
  *     bench-warp [--threads N] FILE.h5...
  *

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The geometry chain beside vectorised numpy: sh tests/bench/chain.sh. Needs python3 with numpy (h5py for the golden cloud);
-# without them only our own times are printed.
+# The geometry chain compared with vectorised numpy: sh tests/bench/chain.sh. Needs python3 with numpy (h5py for the golden cloud);
+# without them only the times of bench-chain are printed.
 set -eu
 B=${B:-build/release}
 dir=$(mktemp -d)

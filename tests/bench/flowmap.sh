@@ -1,6 +1,6 @@
 #!/bin/sh
-# The full measurement of the flow map on one model: store of sampled texts, held-out prompts, n-grams from the same store
-# as the control. Usage: tests/bench/flowmap.sh MODEL.gguf PROMPTS.txt [OUTDIR]   (needs a built tree; a few minutes)
+# The full measurement of the flow map on one model: a store of sampled texts, held-out prompts, and n-grams from the same
+# store as the control. Usage: tests/bench/flowmap.sh MODEL.gguf PROMPTS.txt [OUTDIR]   (needs a built tree; a few minutes)
 set -eu
 model=$1 prompts=$2 out=${3:-results/flowmap-bench}
 bin=${B:-build/release}/bin

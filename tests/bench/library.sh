@@ -1,6 +1,6 @@
 #!/bin/sh
-# The library that grows beside a flow map, on a stream of prompts that comes again and again: tokens per pass of the
-# baked map alone (control) and with the library, from empty. Every text is compared with the control's.
+# The library that grows next to a flow map, on a repeated stream of prompts: tokens per pass of the baked map alone (the control)
+# and with an initially empty library. Every text is compared with that of the control.
 # Usage: tests/bench/library.sh MODEL.gguf FOLDER-OF-flowmap.h5 PROMPTS.txt [N [ROUNDS [DECODE-OPTIONS...]]]
 set -eu
 model=$1 artifacts=$2 prompts=$3 n=${4:-24} rounds=${5:-3}

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Decoding beside llama.cpp on the same file: plain, prompt lookup and draft model, greedy, the same prompt.
+# Decoding compared with llama.cpp on the same file: plain, prompt lookup and draft model, greedy, the same prompt.
 # Usage: tests/bench/peer-decode.sh PEER MODEL.gguf
 #   PEER     folder of a llama.cpp build (PEER, PEER/bin or PEER/build/bin) with llama-lookup and llama-speculative-simple
 # Environment: THREADS (2), ROUNDS (7), TOKENS (100), PROMPT, ARITHMETIC (auto), DRAFT (a GGUF with the same tokenizer
-# that drafts for both), ARTIFACTS (geodec-bake's maps of the model), DRAFTERS (of ours: none, lookup, model with DRAFT,
+# that drafts for both), ARTIFACTS (flow map of the model by geodec-bake), DRAFTERS (of Geodec: none, lookup, model with DRAFT,
 # flowmap and ngram+flowmap with ARTIFACTS), B.
 # All are interleaved in rounds; medians. The peer's modes: llama-bench (plain, flash attention off
-# and on), llama-lookup, llama-speculative-simple with DRAFT; its caches are float16, ours float32. Bar: our best 1.5 times the peer's best.
+# and on), llama-lookup, llama-speculative-simple with DRAFT; its caches are float16, those of Geodec float32. Target: the best of Geodec 1.5 times the peer's best.
 set -eu
 if [ $# -ne 2 ]; then
     sed -n '2,4s/^# //p' "$0" >&2
@@ -56,7 +56,7 @@ theirs() { # mode, program, options...
 round=0
 while [ "$round" -lt "$rounds" ]; do
     for d in $drafters; do ours "$d"; done
-    # generation alone behind the prompt's depth, flash attention off and on
+    # generation alone after a context of the prompt's length, flash attention off and on
     for fa in 0 1; do
         "$peer/llama-bench" -m "$model" -t "$threads" -p 0 -n "$tokens" -r 1 -fa "$fa" -o json 2>/dev/null |
             awk -v OFS='\t' -v mode="plain fa=$fa" '/"avg_ts"/ { gsub(/[",]/, ""); print "peer", mode, $2 }' >>"$tmp/samples"

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Speed beside llama.cpp on the same file: generation, prompt, v(4) and v(8), with the bars of the project.
+# Speed compared with llama.cpp on the same file: generation, prompt, v(4) and v(8), with the targets of the project.
 # Usage: tests/bench/peer.sh PEER MODEL.gguf [geodec-bench options]
 #   PEER     folder of a llama.cpp build (llama-bench, llama-batched-bench; PEER, PEER/bin or PEER/build/bin)
 # Environment: THREADS (2), ROUNDS (7), PROMPT (128), GENERATE (64), ARITHMETIC (exact and, for block types, fast), B.
-# Everything is interleaved in rounds, the peer with flash attention off and on; medians over the rounds; of the peer the
-# better setting counts. Caches are the defaults of each: geodec-bench's --kv, the peer's as its output says.
-# Standard output: a table; the samples stay in $TMPDIR while it runs. Each row says whether its arithmetic is the default for
-# the file (fast for block types, exact for F32, F16 and BF16) and whether its bar is met or missed. Bars on generation: 1.4
-# times the peer for fast, 1.0 for exact; on the prompt: 1.3 where the arithmetic is the default, 1.0 otherwise.
+# All runs are interleaved in rounds, those of the peer with flash attention off and on. Values are medians over the rounds; for the
+# peer, of the better setting. Each program has its default cache: --kv of geodec-bench, and the one that the peer's output names.
+# Standard output: a table; the samples are in $TMPDIR while it runs. Each row shows whether its arithmetic is the default for
+# the file (fast for block types, exact for F32, F16 and BF16) and whether its target is met or missed. Targets for generation: 1.4
+# times the peer for fast, 1.0 for exact; for the prompt: 1.3 if the arithmetic is the default, 1.0 otherwise.
 set -eu
 if [ $# -lt 2 ]; then
     sed -n '2,4s/^# //p' "$0" >&2

@@ -1,6 +1,7 @@
 /* peer_logits MODEL.gguf TOKENS LOGITS: llama.cpp's logits of every position, for tests/bench/peer-arch.sh. TOKENS
- * holds int32 ids, LOGITS receives float32 [n][vocabulary]. Plain attention and a float32 cache, so that what differs
- * is the function and not its storage. Compiled against llama.cpp's own header and libraries, never part of a build. */
+ * has int32 ids, LOGITS receives float32 [n][vocabulary]. Plain attention and a float32 cache, so that differences come
+ * from the function and not from its storage. Compiled with llama.cpp's own header and libraries, never part of a
+ * build. */
 #include "llama.h"
 
 #include <stdio.h>

@@ -1,14 +1,14 @@
 #!/bin/sh
-# perplexity.sh SHARED: every model of the shared folder on its two texts, exact beside float64, fast beside llama.cpp's
-# figure (golden/llama/README.md), as TSV. Windows of 256, 40 of tinystories-a and 16 of wikitext2-test-a, as the goldens.
-#   exact_off   exact / float64 - 1          fast_nll, fast_nll_se   what fast arithmetic adds to the mean nll (paired)
-#   peer_nll    log(fast / peer): what fast arithmetic has more than the peer; it rounds activations too
+# perplexity.sh SHARED: every model of the shared folder on its two texts, exact compared with float64, fast compared with the value
+# of llama.cpp (golden/llama/README.md), as TSV. Windows of 256, 40 of tinystories-a and 16 of wikitext2-test-a, as the goldens.
+#   exact_off   exact / float64 - 1          fast_nll, fast_nll_se   increase of the mean nll by fast arithmetic (paired)
+#   peer_nll    log(fast / peer), the difference of fast arithmetic from the peer, which rounds activations too
 set -eu
 cd "$(dirname -- "$0")/../.."
 shared=${1:?perplexity.sh SHARED}
 tool=${B:-build/release}/bin/geodec-perplexity
 
-# figure COLUMN TABLE: that cell of the only row.
+# figure COLUMN TABLE: prints that cell of the only row.
 figure() { printf '%s\n' "$2" | awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }'; }
 
 printf 'model\ttext\texact\tfloat64\texact_off\tfast\tfast_nll\tfast_nll_se\tagreement\tpeer\tpeer_nll\n'

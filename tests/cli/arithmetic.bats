@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --arithmetic auto: what is chosen by the file, and that report, artifact and summary name it.
+# --arithmetic auto: the choice follows the file, and report, artifact and summary name it.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,19 +8,19 @@ setup_file() {
     export bin=$PWD/${B:-build/release}/bin float=$PWD/data/model/geodec-stories-f16.gguf dir=$BATS_FILE_TMPDIR
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
     "$bin/geodec-quantize" --quiet --type q4_0 -o "$dir/block.gguf" "$float" > /dev/null
-    # By bytes: more than half of them in blocks, less than half.
+    # By bytes: more than half in block types, and less than half.
     "$bin/geodec-quantize" --quiet --type q8_0 --tensor '*ffn_down*=F16' -o "$dir/most.gguf" "$float" > /dev/null
     "$bin/geodec-quantize" --quiet --type q8_0 --tensor '*ffn*=F16' -o "$dir/few.gguf" "$float" > /dev/null
     yes 'One day a girl named Lily went to the park with her dog.' | head -n 40 > "$dir/text.txt"
 }
 
-# chosen MODEL: the arithmetic in the report of geodec-decode.
+# chosen MODEL: prints the arithmetic in the report of geodec-decode.
 chosen() {
     "$bin/geodec-decode" -q --force --model "$1" -n 4 --report "$BATS_TEST_TMPDIR/r.json" > /dev/null
     sed -n 's/.*"arithmetic": "\(.*\)".*/\1/p' "$BATS_TEST_TMPDIR/r.json"
 }
 
-@test "fast for files of blocks, exact for floats, mixed files by bytes; report and canonical command line name it" {
+@test "fast for block types, exact for floats, mixed files by bytes; report and canonical command line name the choice" {
     [ "$(chosen "$float")" = exact ]
     grep -q -- '--arithmetic=exact' "$BATS_TEST_TMPDIR/r.json"
     [ "$(chosen "$dir/block.gguf")" = fast ]
@@ -29,7 +29,7 @@ chosen() {
     [ "$(chosen "$dir/few.gguf")" = exact ]
 }
 
-@test "auto gives the bytes of what it chose, and says so" {
+@test "auto gives the bytes of its choice, and names it" {
     for model in "$float:exact" "$dir/block.gguf:fast"; do
         file=${model%:*} word=${model##*:} tmp=$BATS_TEST_TMPDIR
         "$bin/geodec-sample" --force --model "$file" --texts 2 --length 40 -o "$tmp/auto" 2> "$tmp/said"
@@ -48,7 +48,7 @@ chosen() {
     done
 }
 
-@test "the bench's artifact names the choice: the bytes of the named arithmetic" {
+@test "the artifact of the bench names the choice and has the bytes of that arithmetic" {
     for how in "" "--arithmetic fast"; do
         # shellcheck disable=SC2086
         "$bin/geodec-bench-decode" -q --force --model "$dir/block.gguf" --prompts "$dir/text.txt" --n-prompts 2 --max-tokens 8 --gammas 2 \
@@ -70,7 +70,7 @@ chosen() {
     done
 }
 
-@test "a second model computes as its own file wants, and the command line names it" {
+@test "the arithmetic of a second model follows its own file, and the command line names it" {
     for how in "" "--draft-arithmetic exact"; do
         # shellcheck disable=SC2086
         "$bin/geodec-decode" -q --force --model "$float" --draft model --draft-model "$dir/block.gguf" $how --gamma 4 --prompt "One day" -n 30 \
@@ -81,17 +81,17 @@ chosen() {
     grep -q -- '--draft-arithmetic=exact.* --arithmetic=exact' "$BATS_TEST_TMPDIR/r2.json"
 }
 
-@test "a comparison takes each model by its own file" {
+@test "in a comparison the arithmetic of each model follows its own file" {
     "$bin/geodec-perplexity" -q --model "$float" --against "$dir/block.gguf" --windows 1 --json "$BATS_TEST_TMPDIR/p.json" "$dir/text.txt" > /dev/null
     [ "$(grep '"arithmetic"' "$BATS_TEST_TMPDIR/p.json" | tr -d ' ,\n')" = '"arithmetic":"exact""arithmetic":"fast"' ]
     grep -q -- '--against-arithmetic=fast' "$BATS_TEST_TMPDIR/p.json"
-    # A word that is given holds for both, as ever.
+    # A given value applies to both.
     "$bin/geodec-perplexity" -q --model "$float" --against "$dir/block.gguf" --arithmetic exact --windows 1 --json "$BATS_TEST_TMPDIR/q.json" \
         "$dir/text.txt" > /dev/null
     [ "$(grep '"arithmetic"' "$BATS_TEST_TMPDIR/q.json" | tr -d ' ,\n')" = '"arithmetic":"exact""arithmetic":"exact"' ]
 }
 
-@test "the states of export stay exact unless asked" {
+@test "the states of export are exact by default" {
     "$bin/geodec-export" -q --model "$dir/block.gguf" --text "$dir/text.txt" --max-tokens 40 -o "$BATS_TEST_TMPDIR/a.h5"
     "$bin/geodec-export" -q --model "$dir/block.gguf" --text "$dir/text.txt" --max-tokens 40 --arithmetic auto -o "$BATS_TEST_TMPDIR/b.h5"
     "$bin/geodec-table" --attrs "$BATS_TEST_TMPDIR/a.h5" | grep -q '^arithmetic	exact'

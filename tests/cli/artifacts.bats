@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-info, -check, -diff and -table on a good artifact (tests/bad/h5.bats has the bad ones).
+# geodec-info, -check, -diff and -table on a good artifact (tests/bad/h5.bats has damaged ones).
 
 bats_require_minimum_version 1.5.0
 
@@ -77,7 +77,7 @@ setup() {
     [[ "$output" == *$'/state\tsame\t0\t0\t0\t4800\t-\t-\t-'* ]]
 }
 
-@test "diff: names the field, the size and the first place of a difference" {
+@test "diff: names the field, the size and the position of the first difference" {
     run --separate-stderr "$bin/geodec-diff" "$good" "$dir/not-a-number.h5"
     [ "$status" -eq 4 ]
     [ "${#lines[@]}" -eq 2 ]
@@ -115,7 +115,7 @@ setup() {
     [[ "${lines[1]}" == $'1.0078125\t1.0087891\t1.0097656\t'* ]]
 }
 
-@test "table --rows: A:B, A:, :B, and what is not a range" {
+@test "table --rows: A:B, A:, :B, and invalid ranges" {
     [ "$("$bin/geodec-table" --rows 10:20 "$good" token | wc -l)" -eq 11 ]
     [ "$("$bin/geodec-table" --rows 590: "$good" token | wc -l)" -eq 11 ]
     [ "$("$bin/geodec-table" --rows :10 "$good" token | wc -l)" -eq 11 ]

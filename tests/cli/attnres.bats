@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Residual streams recombined over depth as a user sees them: strength 0, exactness of drafts, reports, refusals; their lengths.
+# Recombination of the residual stream over depth: strength 0, exactness of drafts, reports, refusals; lengths by depth.
 
 bats_require_minimum_version 1.5.0
 
@@ -16,7 +16,7 @@ setup() {
     for i in 1 2 3 4 5 6 7 8; do printf 'a ba abba %d cab\n' "$i"; done > "$tmp/text.txt"
 }
 
-@test "strength 0 is off; other strengths are another model, with any number of threads the same" {
+@test "strength 0 is off; other strengths change the model, equally for any number of threads" {
     "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt" > "$tmp/off"
     for what in damp depth_attn block_softmax rescale; do
         "$bin/geodec-perplexity" -m "$model" -w 16 --attnres "$what:0" "$tmp/text.txt" > "$tmp/zero"
@@ -49,7 +49,7 @@ setup() {
     [ "$status" -eq 1 ] && [[ "$stderr" == *exists* ]]
 }
 
-@test "what is no option of it is refused on one line" {
+@test "invalid values of the option are refused on one line" {
     for what in damp dump:0.1 damp:2 damp:0.1+block_softmax:0.1 depth_attn:0.1:window=0; do
         run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --attnres "$what" "$tmp/text.txt"
         echo "$what: $status '$stderr'"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-shape: random models that say what they are. geodec-bench: its tables are whole.
+# geodec-shape: random models with honest names. geodec-bench: complete tables.
 
 bats_require_minimum_version 1.5.0
 
@@ -22,7 +22,7 @@ setup() {
     [[ "$output" == *576* && "$output" == *49152* ]]
 }
 
-@test "geodec-shape: a name that hides what it is, an unknown shape and an existing file are refused" {
+@test "geodec-shape: a misleading name, an unknown shape and an existing file are refused" {
     cd "$tmp"
     run --separate-stderr "$bin/geodec-shape" --layers 1 -o model.gguf smollm2-135m
     [ "$status" -ne 0 ] && [[ "$stderr" == *"must contain 'random'"* ]] && [ ! -e model.gguf ]

@@ -22,7 +22,7 @@ setup() {
     "$bin/geodec-table" "$dir/one.h5" error | awk -F'\t' 'NR == 2 {for (i = 1; i <= NF; i++) if ($i < 0.999999 || $i > 1.000001) exit 1}'
 }
 
-@test "published mode runs on every golden cloud; the published figures come back" {
+@test "published mode runs on every golden cloud and reproduces the published figures" {
     shopt -s nullglob
     found=
     for file in "$(golden_folder)"/*_n[0-9].h5; do

@@ -58,21 +58,21 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [ "$status" -ne 0 ] && [[ "$stderr" == *"the text has 3 documents"* ]]
 }
 
-@test "value: what is not there is an error, or a word" {
+@test "value: a missing value is an error, or the word of --missing" {
     for reference in good.h5#nothing 'good.h5#token' 'good.h5#token[100000]' 'good.h5#token[-1]' good.h5 none.h5#x; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
         [ "$status" -ne 0 ] && [[ "$stderr" == *"geodec-value: "* ]]
     done
     run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - none.h5#x
     [ "$status" -eq 0 ] && [ "${lines[1]}" = $'none.h5#x\t-' ]
-    # what can never be there is no missing value
+    # a value that cannot exist does not count as missing
     for reference in 'good.h5#token[100000]' good.h5#nothing; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - "$reference"
         [ "$status" -ne 0 ]
     done
 }
 
-@test "claims: the first rule that holds counts, and a missing value decides nothing" {
+@test "claims: the first rule that holds decides, and a missing value decides nothing" {
     vocab=$("$bin/geodec-value" --root "$dir" good.h5#n_vocab | sed -n '2s/.*\t//p')
     { echo "$head"
       printf 'a\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): {R} as printed;; refuted if !same(R, P, 0): no;; untestable: gone\n' "$vocab"
@@ -94,7 +94,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [ "$status" -eq 0 ] && [[ "$output" == *"model &lt;x&gt;"* ]] && [[ "$output" == *"of 7 claims"* ]] && [[ "$output" == *"undecidable 1"* ]]
 }
 
-@test "claims: a broken reference is an error of its row alone" {
+@test "claims: a broken reference is an error of its row only" {
     { echo "$head"
       printf 'a\t1\tc\t5\tgood.h5#n_vocabulary\t-\t-\t-\treproduced if R == P: yes;; refuted if R != P: no;; untestable: gone\n'
       printf 'b\t1\tc\t5\tgood.h5#n_vocab\t-\t-\t-\treproduced if R == P: yes;; refuted if R != P: no;; untestable: gone\n'
@@ -132,7 +132,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tundecidable: x' $'a\t1\tc\t1\t-\t-\t-\t-\tundecidable: x'
 }
 
-@test "the committed lists of rules are whole" {
+@test "the committed lists of rules are valid" {
     run "$bin/geodec-claims" --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv
     [ "$status" -eq 0 ] && [ -z "$output" ]
     run "$bin/geodec-verdict" --check pipelines/report/headline*.tsv
@@ -158,7 +158,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [ "$status" -eq 0 ] && [[ "$output" == *'<span class="verdict not-measured">not measured</span> s: a cloud of 12 points'* ]]
 }
 
-@test "headline: the draft length is the nearest that was measured, and a number that is none decides nothing" {
+@test "headline: the nearest measured draft length is used, and an invalid number decides nothing" {
     root=$dir/bench
     mkdir -p "$root"
     bench() { # speedup low high of the flow map at draft length 8

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What every tool promises: help, version, usage errors, exit codes, full disk, broken pipe, locale.
+# Behaviour of every tool: help, version, usage errors, exit codes, full disk, broken pipe, locale.
 
 bats_require_minimum_version 1.5.0
 
@@ -74,7 +74,7 @@ setup() {
     done
 }
 
-@test "the front end runs stages, lists them and refuses others" {
+@test "the front end runs and lists stages, and refuses unknown ones" {
     run "$bin/geodec" cloud --version
     [ "$status" -eq 0 ]
     [ "$output" = "geodec-cloud (geodec) $(cat VERSION)" ]

@@ -22,7 +22,7 @@ setup() {
 @test "the report holds the entropy with its error and the n-gram control above it" {
     "$bin/geodec-corpus" -q --stories 200 --control-stories 200 -o "$d/a.txt" --report "$d/r.json"
     bytes=$(awk '/"bytes":/ { gsub(/[^0-9]/, "", $2); print $2 }' "$d/r.json")
-    # the file is the stories, 199 separators of 17 bytes and a line feed
+    # the file has the stories, 199 separators of 17 bytes and a line feed
     [ "$(wc -c < "$d/a.txt")" -eq $((bytes + 199 * 17 + 1)) ]
     awk -F'[:,]' '/"bytes":/ { n = $2 } /"bits":/ { b = $2 } /"bits_per_byte_error":/ { e = $2 }
         /"bits_per_byte":/ { if (!h) h = $2; else c = $2 }
@@ -38,7 +38,7 @@ setup() {
     cmp "$d/1.gguf" "$d/2.gguf"
 }
 
-@test "refusals: no amount, an empty text, a text over the limit; nothing is left behind" {
+@test "refusals: no amount, an empty text, a text over the limit; no file is left" {
     run "$bin/geodec-corpus" -o "$d/x.txt"
     [ "$status" -eq 2 ]
     : > "$d/empty"

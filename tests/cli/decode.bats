@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-decode and geodec-bench-decode: exactness as a user sees it, and refusals.
+# geodec-decode and geodec-bench-decode: exactness, and refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -13,7 +13,7 @@ setup() {
 
 decode() { "$bin/geodec-decode" --quiet --model "$model" "$@"; }
 
-# refused STATUS WORD COMMAND...: that status, nothing on stdout, one line on stderr that holds WORD.
+# refused STATUS WORD COMMAND...: the command ends with STATUS, nothing on stdout, and one line on stderr that contains WORD.
 refused() {
     local want=$1 word=$2
     shift 2
@@ -24,7 +24,7 @@ refused() {
     [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
 }
 
-@test "with -v drafts are counted beside plain decoding; a draft model nobody asks is a usage error" {
+@test "-v prints counts of drafts; a draft model that no drafter uses is a usage error" {
     run --separate-stderr "$bin/geodec-decode" -v --model "$model" --prompt "One day" --max-tokens 12 --min-tokens 12
     [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 a pass (plain: 1); 0 of 0 drafts accepted"* ]]
     refused 2 "belong to --draft model" decode --draft ngram --draft-model "$model"
@@ -46,7 +46,7 @@ refused() {
     done
 }
 
-@test "what is measured on a text says how the text became documents" {
+@test "measurements on a text record its division into documents" {
     printf 'One day a dog ran to the park and saw a cat.\n<|endoftext|>\nThe girl had a red ball and a blue cup.\n' > "$tmp/text"
     bench() { "$bin/geodec-bench-decode" --quiet --force --model "$model" --prompts "$tmp/text" --n-prompts 2 --max-tokens 8 --drafters bigram --gammas 2 \
         --modes greedy --prompt-tokens 6 --timed 2 "$@" -o "$tmp/b.h5" > /dev/null; }
@@ -111,7 +111,7 @@ refused() {
     [ "$(head -c "$(($(stat -c %s "$tmp/cut") - 1))" "$tmp/whole")" = "$(cat "$tmp/cut")" ]
 }
 
-@test "the report counts passes and says what was compared" {
+@test "the report counts passes and compared tokens" {
     decode --prompt "Once upon a time" --max-tokens 40 --draft ngram --gamma 4 --check-plain --report "$tmp/r.json" > /dev/null
     grep -q '"verified_bool": true' "$tmp/r.json"
     grep -Eq '"status": "(hybrid_ready|degraded_geodesic)"' "$tmp/r.json" # one prompt has no interval
@@ -144,7 +144,7 @@ refused() {
     [ "$status" -eq 2 ]
 }
 
-@test "a model that is no model, or no file, is refused" {
+@test "a file that is not a model, and a missing file, are refused" {
     printf 'GGUF' > "$tmp/short.gguf"
     refused 3 "short.gguf" "$bin/geodec-decode" --model "$tmp/short.gguf"
     head -c 20000 "$model" > "$tmp/cut.gguf"
@@ -175,7 +175,7 @@ bake() {
         cmp "$tmp/plain" "$tmp/text"
     done
     grep -q '"proposed": [1-9]' "$tmp/r4.json"
-    # The same tensors but for one bit: another model.
+    # The same tensors except for one bit: another model.
     cp "$model" "$tmp/other.gguf"
     chmod u+w "$tmp/other.gguf"
     size=$(stat -c %s "$model")
@@ -220,7 +220,7 @@ bake() {
     [ "$(head -n 1 "$tmp/one.tsv" | awk -F '\t' '{print NF}')" = "$(awk -F '\t' '{print NF}' "$tmp/one.tsv" | sort -u)" ]
 }
 
-@test "a short text gives fewer and shorter prompts, and the bench says so" {
+@test "a short text gives fewer and shorter prompts, and the bench reports it" {
     printf 'too short' > "$tmp/short.txt"
     run --separate-stderr "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram --gammas 2 --modes greedy \
         --max-tokens 8 --timed 0 -o "$tmp/x.h5"
@@ -229,7 +229,7 @@ bake() {
     [[ "$stderr" == *"in place of 16: the text is short"* ]]
 }
 
-@test "the bench refuses lists and texts it cannot use" {
+@test "the bench refuses invalid lists and texts" {
     : > "$tmp/empty.txt"
     printf 'too short' > "$tmp/short.txt"
     refused 3 "the text is empty" "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/empty.txt" --drafters ngram -o "$tmp/x.h5"
@@ -248,7 +248,7 @@ bake() {
     [[ "$output" == "geo_accepted 5/13 (38.5 %), xfmr 8, passes 13" ]] || { echo "$output"; false; }
 }
 
-@test "the readiness report of a bench judges one drafter beside its control" {
+@test "the readiness report of a bench compares one drafter with its control" {
     "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 24 --gammas 2 --modes greedy \
         --drafters bigram,ngram --timed 0 -o "$tmp/b.h5" --readiness "$tmp/ready.json" > /dev/null
     grep -q '"drafter": "ngram"' "$tmp/ready.json"
@@ -260,7 +260,7 @@ bake() {
         --judge flowmap --readiness "$tmp/other.json" -o "$tmp/c.h5"
 }
 
-@test "a drafter alone writes without a pass of the model, and says so" {
+@test "a drafter alone decodes without a pass of the model, and the report says so" {
     decode --prompt "Once upon a time there was a girl. Once upon a" --draft ngram --no-verifier --max-tokens 20 --report "$tmp/alone.json" > "$tmp/alone"
     [ -s "$tmp/alone" ]
     grep -q '"target_passes": 0' "$tmp/alone.json"
@@ -268,7 +268,7 @@ bake() {
     refused 2 "needs a drafter" decode --no-verifier --prompt "One day"
 }
 
-@test "drafting taken apart: no output changes, nothing is missing" {
+@test "geodec-drafts: no output changes, and no field is missing" {
     "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 16 --gammas 2,4 \
         --drafters bigram,ngram -o "$tmp/drafts.h5" --times "$tmp/times.h5" --timed 2 --repeats 1
     "$bin/geodec-check" --quiet "$tmp/drafts.h5" "$tmp/times.h5"
@@ -277,7 +277,7 @@ bake() {
     refused 2 "oracle" "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --drafters oracle -o "$tmp/o.h5"
 }
 
-@test "a preset stands for options, which the report lists; one that is given wins, with a note" {
+@test "a preset sets options, which the report lists; an option on the command line overrides it, with a note" {
     bake
     "$bin/geodec-rollout" --quiet --model "$model" --cells 60 --sites 40 --places 60 --resamples 20 -o "$tmp/art/rollout.h5" "$tmp/art/store.h5" > /dev/null
     "$bin/geodec-decode" --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --preset ott-fast --report "$tmp/a.json" > "$tmp/a" 2> "$tmp/said"
@@ -292,7 +292,7 @@ bake() {
     grep -q -- '--gamma=4 ' "$tmp/c.json"
     grep -q 'preset ott-fast: --gamma is given, not 16' "$tmp/said"
     run ! cmp -s <(grep config_sha256 "$tmp/a.json") <(grep config_sha256 "$tmp/c.json")
-    # Every name is one; each changes the model's stream exactly where it says so.
+    # Every name is valid; a preset changes the residual stream only if it sets --attnres.
     for p in ott-speculative:0.25 ott-perfect:0 ott-theorem:0.45; do
         decode -n 4 --artifacts "$tmp/art" --preset "${p%:*}" --report "$tmp/p.json" --force > /dev/null
         grep -A2 '"attnres": {' "$tmp/p.json" | grep -q "\"strength\": ${p##*:}\$" || { cat "$tmp/p.json"; false; }

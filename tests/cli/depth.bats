@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Artifacts that remember what was measured: the depth sink and its probe, the consistency of a flow map, first tokens.
+# Artifacts of measurements: the depth sink and its probe, the consistency of a flow map, first tokens.
 
 bats_require_minimum_version 1.5.0
 
@@ -11,7 +11,7 @@ setup() {
     tmp=$BATS_TEST_TMPDIR
 }
 
-@test "the depth sink: a row a layer, one sink, and a probe that knows the model from another" {
+@test "the depth sink: a row for each layer, one sink, and a probe that distinguishes the model from another" {
     "$bin/geodec-depth" --model "$model" -o "$tmp/depth.h5" > "$tmp/table" 2> "$tmp/err"
     grep -q "depth sink" "$tmp/err"
     awk -F '\t' 'NR > 1 { n++; sinks += $5; if ($5) below = $4 } END { exit !(n >= 1 && sinks == 1 && below <= 1e-3) }' "$tmp/table"
@@ -32,7 +32,7 @@ setup() {
 # of OBJECT KEY FILE: the value of a member of an object of a report.
 of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} inside && $1 == key {gsub(/,/, "", $2); print $2; exit}' "$3"; }
 
-@test "a flow map's consistency is the one of its bake, run after run" {
+@test "the consistency of a flow map is that of its bake, in every run" {
     "$bin/geodec-sample" --quiet --model "$model" --texts 24 --length 64 -o "$tmp/store.tokens"
     "$bin/geodec-export" --quiet --model "$model" --tokens "$tmp/store.tokens" --layers last -o "$tmp/store.h5"
     "$bin/geodec-bake" --quiet -o "$tmp/flowmap.h5" "$tmp/store.h5"
@@ -49,7 +49,7 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
     done
 }
 
-@test "a metric's consistency goes from its artifact into the report, and that of another model is refused" {
+@test "the report has the consistency of the metric from its artifact; an artifact of another model is refused" {
     "$bin/geodec-sample" --quiet --model "$model" --texts 24 --length 48 -o "$tmp/store.tokens"
     "$bin/geodec-export" --quiet --model "$model" --tokens "$tmp/store.tokens" --layers last -o "$tmp/a.h5"
     "$bin/geodec-bake" --quiet -o "$tmp/flowmap.h5" "$tmp/a.h5"
@@ -79,7 +79,7 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
     grep -q "of 4 prompts; as messages in the format chatml, which is not the model's" "$tmp/err"
     "$bin/geodec-drafts" --quiet --model "$model" --template gemma --prompts "$tmp/text" --n-prompts 4 --max-tokens 4 --drafters lookup --gammas 2 -o "$tmp/g.h5" > /dev/null
     "$bin/geodec-info" "$tmp/g.h5" | grep -q gemma
-    # with and without damped residuals: the file says which
+    # with and without damped residuals, recorded in the file
     "$bin/geodec-drafts" --quiet --model "$model" --attnres damp:0.35 --prompts "$tmp/text" --n-prompts 4 --max-tokens 1 --drafters lookup --gammas 1 \
         -o "$tmp/damped.h5" > /dev/null
     [ "$("$bin/geodec-table" --attrs "$tmp/damped.h5" | awk -F'\t' '$1 == "attnres" {print $2}')" = damp:0.35 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-decode --interactive: turns, the cache that stays, commands, a full context, interrupts, refusals.
+# geodec-decode --interactive: turns, the kept cache, commands, a full context, interrupts, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -23,7 +23,7 @@ refused() {
     [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
 }
 
-@test "replies are those of plain decoding of the same tokens, whatever drafts" {
+@test "replies are those of plain decoding of the same tokens, with any drafter" {
     printf 'Once upon a time there was a dog.\nThe dog\nOne day\n' > "$tmp/in"
     for options in "" "--temperature 0.8 --seed 3"; do
         for format in "--no-template" "--template chatml --system Tell" "--template llama2" "--template zephyr" "--template gemma"; do
@@ -39,7 +39,7 @@ refused() {
     done
 }
 
-@test "the first turn is what --prompt gives, and /reset begins anew" {
+@test "the first turn equals the output for --prompt, and /reset starts a new conversation" {
     "$bin/geodec-decode" --quiet --model "$model" --prompt "One day" --max-tokens 25 > "$tmp/prompt"
     printf 'One day\n' | talk --quiet --no-template --max-tokens 25 > "$tmp/one"
     cmp "$tmp/prompt" "$tmp/one"
@@ -47,7 +47,7 @@ refused() {
     [ "$(tail -n "$(wc -l < "$tmp/one")" "$tmp/three")" = "$(cat "$tmp/one")" ]
 }
 
-@test "a turn forwards its own tokens alone" {
+@test "a turn forwards only its own tokens" {
     printf 'Once upon a time there was a dog who had a very long story to tell.\nThe cat\n' |
         talk -v --no-template --max-tokens 30 --draft lookup > /dev/null 2> "$tmp/err"
     first=$(sed -n 's/.*turn 1: \([0-9]*\) rows of the prompt.*/\1/p' "$tmp/err")
@@ -57,7 +57,7 @@ refused() {
     [ "$second" -le 6 ]
 }
 
-@test "a full context is said, and the conversation goes on after /reset" {
+@test "a full context gives a note, and the conversation continues after /reset" {
     printf 'One two three four five six seven eight nine ten\nand so on and on\nand on\n/reset\nOne day\n' |
         talk --quiet --no-template --ctx 48 --max-tokens 60 > "$tmp/out" 2> "$tmp/err"
     grep -q "the context of 48 tokens is full" "$tmp/err"
@@ -66,7 +66,7 @@ refused() {
     [ "$(tail -n "$(wc -l < "$tmp/one")" "$tmp/out")" = "$(cat "$tmp/one")" ]
 }
 
-@test "lines that are no messages" {
+@test "lines that are not messages" {
     printf '/help\n\n\xff\xfe\n//usr\nThe end' | talk --quiet --no-template --max-tokens 5 --ctx 64 > "$tmp/out" 2> "$tmp/err"
     grep -q "commands: /reset, /quit" "$tmp/err"
     grep -q "not UTF-8 at byte 0" "$tmp/err"
@@ -75,7 +75,7 @@ refused() {
     [ ! -s "$tmp/out" ]
 }
 
-@test "formats: an unknown one is named, a model without one says so" {
+@test "formats: an unknown one is named, and a model without one gives an error" {
     refused 3 "no-such" talk --template no-such
     refused 3 "--no-template" talk
     refused 2 "not both" talk --template chatml --no-template
@@ -84,7 +84,7 @@ refused() {
     refused 2 "--interactive" talk --no-template --prompt x
 }
 
-# until_true SECONDS COMMAND...: what happens is waited for, not a length of time that a busy machine may not keep.
+# until_true SECONDS COMMAND...: waits for an event, because a fixed time may be too short on a busy machine.
 until_true() {
     local left=$(($1 * 20))
     shift

@@ -43,7 +43,7 @@ setup() {
     done
 }
 
-@test "a blend lies between; a metric of this kind is one for the later stages" {
+@test "a blend is between the two metrics, and later stages accept it" {
     "$bin/geodec-metric" -q -n 3 --kind blend --blend 0 -m "$model" --activations "$here/states-last.h5" -o "$BATS_TEST_TMPDIR/b.h5" \
         "$here/cloud-last.h5"
     "$bin/geodec-metric" -q -n 3 -o "$BATS_TEST_TMPDIR/m.h5" "$here/cloud-last.h5"
@@ -53,7 +53,7 @@ setup() {
     [ "$status" -eq 0 ]
 }
 
-@test "no model, another's states, metrics of two charts: refused on one line" {
+@test "a missing model, states of another model, and metrics of two charts are refused on one line" {
     run --separate-stderr "$bin/geodec-metric" --kind fisher -o "$BATS_TEST_TMPDIR/x.h5" "$here/cloud-last.h5"
     [ "$status" -ne 0 ] && [[ "$stderr" == *"needs --model and --activations"* ]]
     run --separate-stderr "$bin/geodec-metric" --kind fisher -m "$model" --activations "$here/states-3.h5" -o "$BATS_TEST_TMPDIR/x.h5" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Drafters that are models: a second file, the model's own first blocks, their stochastic variants.
+# Drafters that are models: a second file, the first blocks of the model, and their sampled variants.
 
 bats_require_minimum_version 1.5.0
 
@@ -14,7 +14,7 @@ setup() {
 
 decode() { "$bin/geodec-decode" --quiet --model "$model" --prompt "Once upon a time" --max-tokens 50 "$@"; }
 
-# refused STATUS WORD COMMAND...: that status, nothing on stdout, one line on stderr that holds WORD.
+# refused STATUS WORD COMMAND...: the command ends with STATUS, nothing on stdout, and one line on stderr that contains WORD.
 refused() {
     local want=$1 word=$2
     shift 2
@@ -25,7 +25,7 @@ refused() {
     [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
 }
 
-@test "a second model and the model's first blocks change no byte of the text; the second model's drafts are taken" {
+@test "a second model and the model's first blocks change no byte of the text; drafts of the second model are accepted" {
     for sampling in "" "--temperature 0.9 --seed 5"; do
         # shellcheck disable=SC2086
         decode $sampling --draft none > "$tmp/plain"
@@ -41,7 +41,7 @@ refused() {
     [ "$(sed -n 's/.*"tokens_per_pass": \([0-9]*\).*/\1/p' "$tmp/r.json")" -ge 3 ]
 }
 
-@test "drafts drawn from a model: the text repeats with the seed, and is not empty" {
+@test "drafts sampled from a model: the text repeats with the seed, and is not empty" {
     for draft in "model-sampled --draft-model $second" exit-sampled:2; do
         for how in "--gamma 4" "--tree 8"; do
             # shellcheck disable=SC2086
@@ -51,7 +51,7 @@ refused() {
             [ -s "$tmp/a" ]
             cmp "$tmp/a" "$tmp/b"
         done
-        # Greedy text has one right answer, drawn or not.
+        # Greedy text is unique, with sampled drafts or without.
         # shellcheck disable=SC2086
         decode --draft $draft > "$tmp/a"
         decode --draft none > "$tmp/b"
@@ -59,7 +59,7 @@ refused() {
     done
 }
 
-@test "model drafters that cannot be are refused with one line" {
+@test "invalid model drafters are refused with one line" {
     refused 2 "second model" decode --draft model
     refused 2 "exit:99" decode --draft exit:99
     refused 2 "exit:x" decode --draft exit:x
@@ -71,7 +71,7 @@ refused() {
     done
 }
 
-@test "geodec-bench-decode and geodec-drafts take drafters that are models" {
+@test "geodec-bench-decode and geodec-drafts accept drafters that are models" {
     printf 'Once upon a time there was a little cat and a big dog who lived in a house near the wood\n%.0s' 1 2 3 4 5 6 7 8 > "$tmp/prompts.txt"
     "$bin/geodec-bench-decode" --quiet --model "$model" --prompts "$tmp/prompts.txt" --n-prompts 2 --max-tokens 24 --drafters exit:2,model \
         --draft-model "$second" --gammas 2 --trees 4 --timed 0 -o "$tmp/b.h5" > "$tmp/b.tsv"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-export: shards, positions, going on after a kill.
+# geodec-export: shards, positions, continuation after a kill.
 
 bats_require_minimum_version 1.5.0
 
@@ -31,7 +31,7 @@ setup() {
     diff -r "$tmp/a" "$tmp/b"
 }
 
-@test "killed again and again, the artifact is the same bytes and nothing is left over" {
+@test "after several kills the artifact has the same bytes, and no other file is left" {
     "${export[@]}" -q -t 1 -o "$tmp/whole.h5"
     for delay in 0.02 0.03 0.05 0.08; do
         [ -e "$tmp/a.h5" ] || timeout -s KILL "$delay" "${export[@]}" -q --shard-tokens 500 -t 1 -o "$tmp/a.h5" || true
@@ -43,7 +43,7 @@ setup() {
     [ ! -e "$tmp/a.h5.parts" ]
 }
 
-@test "what was left by other options is refused, --force replaces it" {
+@test "partial output of other options is refused, and --force replaces it" {
     run "${export[@]}" --format safetensors --shard-tokens 500 -o "$tmp/s"
     [ "$status" -eq 0 ]
     rm "$tmp/s/model.safetensors.index.json"
@@ -68,7 +68,7 @@ setup() {
     [ ! -e "$tmp/bad.h5" ]
 }
 
-@test "a cloud is made of selected positions, a flow map is not" {
+@test "a cloud can be made from selected positions, a flow map cannot" {
     "${export[@]}" -q --positions every:2 -o "$tmp/some.h5"
     "$bin/geodec-cloud" -q -o "$tmp/cloud.h5" "$tmp/some.h5"
     run "$bin/geodec-bake" -o "$tmp/flowmap.h5" "$tmp/some.h5"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-fisher: one row a window and layer, checked by its own differences; refusals.
+# geodec-fisher: one row for each window and layer, checked by finite differences; refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -16,7 +16,7 @@ setup() {
     for i in 1 2 3 4 5 6 7 8; do printf 'a ba abba %d cab\n' "$i"; done > "$text"
 }
 
-@test "a row a window and layer; the check holds; the same with any number of threads" {
+@test "a row for each window and layer; the check passes; the same with any number of threads" {
     run --separate-stderr "$bin/geodec-fisher" -m "$model" -w 9 -n 3 --layers 0,last -t 1 "$text"
     echo "$output $stderr"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "${#lines[@]}" -eq 7 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-bake: same bytes for any number of threads, refusals, nothing partial left behind.
+# geodec-bake: the same bytes for any number of threads, refusals, no partial output.
 
 bats_require_minimum_version 1.5.0
 
@@ -50,7 +50,7 @@ refused() {
     [[ "$output" == *"/state/decay         f32 (E) = [1]"* ]]
 }
 
-@test "a cloud's directions come first, if it is of this model and layer" {
+@test "the directions of a cloud come first, if it is of this model and layer" {
     "$bin/geodec-cloud" -q --layer last -o "$shared_dir/cloud.h5" "$store"
     "$bin/geodec-cloud" -q --layer 1 -o "$shared_dir/cloud1.h5" "$store"
     refused 2 "last layer" "$bin/geodec-bake" -o "$tmp/x.h5" "$store" "$shared_dir/cloud1.h5"
@@ -59,7 +59,7 @@ refused() {
     [[ "$output" == *"cloud.h5"* ]]
 }
 
-@test "refusals: one line, the right code, nothing left behind" {
+@test "refusals: one line, the right code, no output" {
     refused 2 "multiple of 4" "$bin/geodec-bake" --dims 18 -o "$tmp/x.h5" "$store"
     refused 2 "decays" "$bin/geodec-bake" --decays 0.5,1 -o "$tmp/x.h5" "$store"
     refused 2 "decays" "$bin/geodec-bake" --decays 0.1,0.2,0.3,0.4,0.5 -o "$tmp/x.h5" "$store"
@@ -84,7 +84,7 @@ few() {
     "$bin/geodec-check" "$tmp/x.h5"
 }
 
-@test "every bit matters: a flipped one is refused" {
+@test "a map with a flipped bit is refused" {
     "$bin/geodec-bake" -q -o "$tmp/x.h5" "$store"
     size=$(stat -c %s "$tmp/x.h5")
     for at in 700 $((size / 2)) $((size - 9)); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The kept inputs of every fuzz target run through without a crash.
+# The kept inputs of every fuzz target run without a crash.
 
 setup() { cd "$BATS_TEST_DIRNAME/../.."; }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-gain: differences of drafters as a user sees them.
+# geodec-gain: differences between drafters.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,7 +12,7 @@ setup() {
 
 bench() { "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 20 --gammas 2 --modes greedy --timed 0 "$@" > /dev/null; }
 
-@test "gains are the differences of the bench's own figures; other texts and unknown drafters are refused" {
+@test "gains are the differences of the values of the bench; other texts and unknown drafters are refused" {
     bench --drafters bigram,ngram -o "$tmp/a.h5"
     "$bin/geodec-gain" --drafter ngram --control bigram "$tmp/a.h5" > "$tmp/gain.tsv"
     [ "$(wc -l < "$tmp/gain.tsv")" -eq 3 ]

@@ -19,7 +19,7 @@ setup() {
     small=(-n 4 --points 60 --starts 6 --ahead 2)
 }
 
-@test "a case a metric and layer, stated in the artifact; the same bytes with any number of threads" {
+@test "one case for each metric and layer, recorded in the artifact; the same bytes with any number of threads" {
     run --separate-stderr "$bin/geodec-geodesicity" -m "$model" "${small[@]}" -t 1 -o "$BATS_TEST_TMPDIR/a.h5" "$states"
     echo "$stderr"
     [ "$status" -eq 0 ] && [ -z "$output" ]
@@ -31,7 +31,7 @@ setup() {
     [ "$status" -eq 0 ]
 }
 
-@test "a METRIC.h5 of any kind is one more case, in its own chart and layer; a constant metric's geodesic is the line" {
+@test "a METRIC.h5 of any kind is one more case, in its own chart and layer; the geodesic of a constant metric is the line" {
     t=$BATS_TEST_TMPDIR
     "$bin/geodec-cloud" -q --layer 4 --max-points 200 -o "$t/cloud.h5" "$states"
     "$bin/geodec-metric" -q --dim 3 -o "$t/local.h5" "$t/cloud.h5"
@@ -41,12 +41,12 @@ setup() {
     echo "$stderr"
     [ "$status" -eq 0 ]
     "$bin/geodec-table" --attrs "$t/m.h5" | grep -q "tokens:mahalanobis:4,tokens:euclidean:4,tokens:fisher:4"
-    # difference to the line, one step ahead, in the chart: predictor 4 is the geodesic
+    # difference from the line, one step ahead, in the chart: predictor 4 is the geodesic
     "$bin/geodec-table" "$t/m.h5" difference | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "difference_4_0_0_0") c = i; next}
         NR == 3 && $c * $c > 1e-12 || (NR == 2 || NR == 4) && $c * $c < 1e-12 {bad = 1} END {exit bad || !c}'
 }
 
-@test "a METRIC.h5 of other states, or another width: refused; none at all too" {
+@test "a METRIC.h5 of other states or of another width, and no metric at all, are refused" {
     t=$BATS_TEST_TMPDIR
     "${B:-build/release}/tests/bad/make_states" "$t/other.h5"
     "$bin/geodec-cloud" -q -o "$t/other-cloud.h5" "$t/other.h5"
@@ -62,13 +62,13 @@ setup() {
     [ "$status" -eq 2 ]
 }
 
-@test "without a model: the metric of the states alone" {
+@test "without a model: only the metric of the states" {
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along tokens -l 2,4 -o "$BATS_TEST_TMPDIR/c.h5" "$states"
     [ "$status" -eq 0 ]
     [ "$("$bin/geodec-table" "$BATS_TEST_TMPDIR/c.h5" layer starts | tail -n 1)" = "$(printf '4\t6')" ]
 }
 
-@test "a layer that is not there, another model, a file that is there already: refused on one line" {
+@test "a missing layer, another model and an existing file are refused on one line" {
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" -l 3 -o "$BATS_TEST_TMPDIR/d.h5" "$states"
     [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
     "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_TEST_TMPDIR"

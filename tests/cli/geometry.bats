@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-cloud, -metric and -christoffel: the chain on made-up states, the same bytes with any number of threads, refusals.
+# geodec-cloud, -metric and -christoffel: the chain on synthetic states, the same bytes with any number of threads, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -25,7 +25,7 @@ setup() {
     for f in cloud metric christoffel; do cmp "$dir/$f.h5" "$dir/three/$f.h5"; done
 }
 
-@test "cloud: repeated states are dropped, figures stand beside their control" {
+@test "cloud: repeated states are dropped, and the summary has the control of each value" {
     run --separate-stderr "$bin/geodec-cloud" --layer 3 -o "$dir/again.h5" "$dir/a.h5"
     [ "$status" -eq 0 ]
     [ -z "$output" ]
@@ -99,7 +99,7 @@ setup() {
     grep -q '^/gamma' <<<"$output"
 }
 
-@test "a file of the wrong kind is refused with the tool that makes the right one" {
+@test "a file of the wrong kind is refused, and the message names the tool that makes the right one" {
     run --separate-stderr "$bin/geodec-cloud" -o "$dir/no.h5" "$dir/metric.h5"
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"geodec-export"* ]]

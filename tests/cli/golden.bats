@@ -35,7 +35,7 @@ criterion() {
     [[ "$output" == *"2 passed, 0 failed, 1 skipped"* && "$output" == *"1 passed, 0 failed, 1 skipped"* ]]
 }
 
-@test "failures, ends without a word and files without tests are failures" {
+@test "failed tests, ends without a report and files without tests are failures" {
     criterion good 0 'ok - a::one  (0.00s)'
     criterion bad 1 'ok - a::one  (0.00s)' 'not ok - a::two  (0.00s)'
     criterion gone 1 'ok - a::one  (0.00s)'
@@ -60,7 +60,7 @@ criterion() {
     diff -r "$full/exports" tests/golden/published/exports
 }
 
-@test "what the repository holds of goldens stays small" {
+@test "the golden files of the repository stay small" {
     [ "$(cat tests/golden/published/*.h5 tests/golden/published/exports/*/* | wc -c)" -le 3000000 ]
     [ "$(cat tests/golden/llama/* tests/golden/models/* tests/golden/tokens/* tests/golden/text/* | wc -c)" -le 3000000 ]
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The rules of the house a machine can check, the build and the install.
+# The lints, the build and the install.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ setup() {
     profile=$(basename "${B:-build/release}")
 }
 
-@test "folders include only what the layer table allows, and the library keeps its hands off the environment" {
+@test "folders include only what the layer table allows, and the library does not use the environment" {
     make -s PROFILE="$profile" check-layers
 }
 
@@ -26,7 +26,7 @@ setup() {
     [ -z "$output" ] || [[ "$output" =~ ^make.*:\ Nothing\ to\ be\ done\ for\ \'build\'\.$ ]]
 }
 
-@test "install puts tools, library, headers, pages and the model in place, and uninstall takes them away" {
+@test "install copies tools, library, headers, pages and the model, and uninstall removes them" {
     root="$BATS_TEST_TMPDIR/root"
     make -s PROFILE="$profile" install PREFIX=/opt/geodec DESTDIR="$root" >/dev/null
     [ -x "$root/opt/geodec/bin/geodec-cloud" ]
@@ -36,7 +36,7 @@ setup() {
     ! find "$root" -name '*_internal.h' | grep -q .
     run "$root/opt/geodec/bin/geodec" cloud --version
     [ "$output" = "geodec-cloud (geodec) $(cat VERSION)" ]
-    # A program of somebody else, against the installed headers and shared library.
+    # An external program, built with the installed headers and shared library.
     cat > "$BATS_TEST_TMPDIR/user.c" <<'EOF'
 #include <geodec.h>
 #include <stdio.h>
@@ -49,13 +49,13 @@ EOF
     [ -z "$(find "$root" -type f)" ]
 }
 
-@test "no tracked file is larger than 6 MiB and the embedded model stays under 6 MB in all" {
+@test "no tracked file is larger than 6 MiB, and the files of the embedded model have less than 6 MB in total" {
     command -v git >/dev/null && git rev-parse >/dev/null 2>&1 || skip "not a checkout"
     [ -z "$(git ls-files -z | xargs -0 du -k | awk '$1 > 6144')" ]
     [ "$(cat data/model/*.gguf | wc -c)" -lt 6000000 ]
 }
 
-@test "the manifest of the data is true" {
+@test "the manifest of the data is correct" {
     while read -r file bytes sum; do
         [ "$(stat -c %s "data/$file")" = "$bytes" ]
         [ "$(sha256sum < "data/$file" | cut -d' ' -f1)" = "$sum" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-import: matrices and the public exports become clouds; what is damaged is refused with one line and code 3.
+# geodec-import: matrices and the public exports become clouds; damaged files are refused with one line and code 3.
 
 bats_require_minimum_version 1.5.0
 load golden
@@ -19,7 +19,7 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.."
 }
 
-# A made-up export of 40 points.
+# A synthetic export of 40 points.
 make_export() {
     mkdir -p "$1"
     awk 'BEGIN {
@@ -38,7 +38,7 @@ attribute() { # FILE NAME
     "$bin/geodec-table" --attrs "$1" | awk -F'\t' -v n="$2" '$1 == n { print $2 }'
 }
 
-# refused CODE WORD ARGUMENTS...: one line with the word, no output left.
+# refused CODE WORD ARGUMENTS...: one line with the word, and no output.
 refused() {
     local code=$1 word=$2
     shift 2
@@ -51,7 +51,7 @@ refused() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "coordinates: the same matrix as text and HDF5 of others gives the same points, and later tools take it" {
+@test "coordinates: the same matrix as text and as foreign HDF5 gives the same points, and later tools accept it" {
     "$bin/geodec-import" --quiet --coordinates -o "$dir/text.h5" "$dir/points.tsv"
     tr '\t' ',' < "$dir/points.tsv" | tail -n +2 > "$dir/points.csv"
     "$bin/geodec-import" --quiet --coordinates -o "$dir/csv.h5" "$dir/points.csv"
@@ -74,7 +74,7 @@ refused() {
     "$bin/geodec-geodesic" --quiet -o "$dir/go.h5" "$dir/mo.h5"
 }
 
-@test "coordinates out of .npy" {
+@test "coordinates from .npy" {
     {
         printf "\\223NUMPY\\001\\000\\100\\000%-63s\\n" "{'descr': '|u1', 'fortran_order': True, 'shape': (36, 2), }"
         printf 'abcdefghijklmnopqrstuvwxyz0123456789' # 36 bytes: the first column
@@ -103,7 +103,7 @@ refused() {
     cmp <("$bin/geodec-table" "$dir/again.h5" /coordinates) "$dir/points.tsv"
 }
 
-@test "exports: measured coordinates, figures, noise only when asked for and said" {
+@test "exports: measured coordinates and figures; noise only on request, and marked" {
     "$bin/geodec-import" -o "$dir/e.h5" "$dir/export"
     [ "$(attribute "$dir/e.h5" measured_dims)" = 3 ]
     [ "$(attribute "$dir/e.h5" published_intrinsic_dim)" = 5 ]
@@ -174,7 +174,7 @@ refused() {
     refused 3 "no phase 1" "$dir/bad"
 }
 
-@test "matrices: damaged ones are refused, and so is what does not say enough" {
+@test "matrices: damaged and ambiguous ones are refused" {
     printf '\223NUMPY\001\000\020\000{nonsense}      ' > "$dir/bad.npy"
     refused 3 "descr" --coordinates "$dir/bad.npy"
     printf '1\t2\n3\n' > "$dir/ragged.tsv"

@@ -37,7 +37,7 @@ value() {
     [ "$(value "$dir/hyp-i.h5" found)" -eq 0 ] && [ "$(value "$dir/hyp-i.h5" median_bound)" = inf ]
 }
 
-@test "published mode runs on every golden cloud; the published figures come back" {
+@test "published mode runs on every golden cloud and reproduces the published figures" {
     found=
     for file in "$(golden_folder)"/*_n[0-9].h5; do
         h5ls "$file/cloud" > /dev/null 2>&1 || continue

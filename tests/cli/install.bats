@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What an install puts beside the tools: pkg-config file, man pages, completion of shells; and the table they are made from.
+# Installed files other than the tools: pkg-config file, man pages, completion of shells; and the table from which they are made.
 
 bats_require_minimum_version 1.5.0
 
@@ -56,7 +56,7 @@ setup() {
     done
 }
 
-# complete WORDS...: what bash offers for the last of them, as words of one line.
+# complete WORDS...: prints the completions of bash for the last word, on one line.
 complete_() {
     bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _geodec; echo "${COMPREPLY[*]}"' _ \
         "$build/completion/geodec.bash" "$@"
@@ -80,7 +80,7 @@ complete_() {
     bash --norc -c '. "$1" && _geodec_table geodec && compgen -W "$words" -- bench' _ "$build/completion/geodec.bash" | grep -qx bench-decode
 }
 
-@test "zsh and fish: every tool and every option; the shells read them where they are there" {
+@test "zsh and fish: every tool and every option; the shells read the files if they are installed" {
     make -s PROFILE="$profile" completion
     zsh_=$build/completion/geodec.zsh fish_=$build/completion/geodec.fish
     [ "$(head -n 1 "$zsh_" | tr ' ' '\n' | grep -c '^geodec-')" = "$(ls "$bin"/geodec-* | wc -l)" ]
@@ -91,9 +91,9 @@ complete_() {
         cmp "$BATS_TEST_TMPDIR/options" "$BATS_TEST_TMPDIR/zsh"
         cmp "$BATS_TEST_TMPDIR/options" "$BATS_TEST_TMPDIR/fish"
     done
-    # Quotes are even on every line, so no text of an option ends one early.
+    # Every line has an even number of quotes, so the text of an option does not end a string early.
     for f in "$zsh_" "$fish_"; do [ "$(grep -v '^#' "$f" | awk '{ n = gsub(/\047/, ""); if (n % 2) print }' | wc -l)" = 0 ]; done
-    # Without the shell itself the structure has to do: function bodies are those of bash as well.
+    # Without the shell, the test checks the structure: function bodies have the syntax of bash too.
     if command -v zsh > /dev/null; then zsh -n "$zsh_"; fi
     if command -v fish > /dev/null; then fish --no-execute "$fish_"; fi
 }

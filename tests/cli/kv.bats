@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-project-kv and caches of few bytes as a user sees them: the identity, exact drafts, bytes, refusals.
+# geodec-project-kv and small caches: the identity, exact drafts, bytes, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -20,7 +20,7 @@ project() { "$bin/geodec-project-kv" --quiet --model "$model" "$@"; }
 column() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' <<< "$output"; }
 bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
 
-@test "all coefficients are the model to rounding; fewer another one; any number of threads the same" {
+@test "all coefficients give the model to rounding, fewer change it; the same with any number of threads" {
     project --basis weights --storage f32 --keys 1 --values 1 -o "$tmp/full.h5"
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against-kv-projection "$tmp/full.h5" "$tmp/text.txt"
     echo "$output"
@@ -34,7 +34,7 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     awk -v x="$(column kl)" 'BEGIN { exit !(x > 0) }'
 }
 
-@test "drafts leave its text unchanged, with every type of elements; the report has its bytes" {
+@test "drafts leave the text unchanged, with every element type; the report has the bytes of a token" {
     project --basis weights --keys 0.5 --values 0.5 -o "$tmp/p.h5"
     before=1000000
     for kv in f32 f16 q4_0; do
@@ -49,7 +49,7 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     [ "$(bytes "$tmp/whole.json")" -eq $((2 * $(bytes "$tmp/report.json"))) ]
 }
 
-@test "refusals: whitening without a text, nothing to do, another model's bases, float64" {
+@test "refusals: whitening without a text, nothing to do, bases of another model, float64" {
     run --separate-stderr "$bin/geodec-project-kv" --model "$model" -o "$tmp/p.h5"
     [ "$status" -ne 0 ] && [[ "$stderr" == *"--text"* ]] && [ ! -e "$tmp/p.h5" ]
     run --separate-stderr "$bin/geodec-project-kv" --model "$model" --basis weights --keys 0 --values 0 -o "$tmp/p.h5"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The library that grows beside the flow map (geodec-decode --library): it learns, it never changes the text, and it lives
-# through kill -9, a full disk and another model.
+# The library that grows next to the flow map (geodec-decode --library): it learns, it never changes the text, and it survives
+# kill -9, a full disk and another model.
 
 bats_require_minimum_version 1.5.0
 
@@ -19,7 +19,7 @@ setup() {
     lib=$tmp/grown
 }
 
-# bake MODEL FOLDER: a small flow map.
+# bake MODEL FOLDER: makes a small flow map.
 bake() {
     mkdir "$2"
     "$bin/geodec-sample" --quiet --model "$1" --texts 24 --length 64 -o "$2/store.tokens"
@@ -41,7 +41,7 @@ refused() {
     [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
 }
 
-@test "it learns from one run to the next, and no text changes" {
+@test "the library learns from one run to the next, and no text changes" {
     local alone=0 again=0
     for prompt in "Once upon a time" "One day" "The cat"; do
         decode --quiet --prompt "$prompt" --max-tokens 100 --report "$tmp/alone.json" > "$tmp/plain"
@@ -60,7 +60,7 @@ refused() {
     done
 }
 
-@test "the same texts make the same bytes, whatever is drafted" {
+@test "the same texts give the same bytes, with any drafts" {
     local i=0
     for options in "--gamma 8" "--gamma 1" "--gamma 16 --tree 12" "--gamma auto" "--threads 2 --gamma 4"; do
         rm -f "$lib"
@@ -75,7 +75,7 @@ refused() {
     [ "$(stat -c %s "$lib")" -gt 1000 ]
 }
 
-@test "its bound holds, and is the file's own" {
+@test "the bound is kept, and is stored in the file" {
     for seed in 1 2 3 4 5 6 7 8; do
         decode --prompt "One day" --max-tokens 220 --temperature 1.5 --seed "$seed" --library "$lib" --library-bytes 90000 2> "$tmp/err" > /dev/null
     done
@@ -88,7 +88,7 @@ refused() {
     refused 2 "flowmap" decode --quiet --library "$lib" --draft ngram
 }
 
-@test "kill -9 at any moment: it opens, whole, and drafting goes on" {
+@test "after kill -9 at any moment the library opens undamaged, and drafting continues" {
     local i begun took # the moments are spread over what a run takes, however fast or busy the machine
     begun=$(date +%s%3N)
     "$bin/geodec-decode" --quiet --model "$model" --artifacts "$art" --draft flowmap --prompt "Day 0" --temperature 1.2 --max-tokens 200 \
@@ -109,7 +109,7 @@ refused() {
     [[ "$stderr" != *damaged* ]]
 }
 
-@test "a full disk: a warning, the text goes on, the file stays whole" {
+@test "a full disk gives a warning; the text continues, and the file stays valid" {
     decode --quiet --prompt "Once upon a time" --max-tokens 100 > "$tmp/plain"
     decode --quiet --prompt "The cat" --max-tokens 40 --library "$lib" > /dev/null
     cp "$lib" "$tmp/before"
@@ -127,7 +127,7 @@ refused() {
     [[ "$stderr" != *damaged* ]]
 }
 
-@test "a disk without room for a single record" {
+@test "a disk without space for a single record" {
     if ! mount -t tmpfs -o size=4096 none "$tmp" 2> /dev/null; then skip "no right to mount a small disk"; fi
     head -c 4096 /dev/zero > "$tmp/full" || true
     decode --quiet --prompt "One day" --max-tokens 40 > "$BATS_FILE_TMPDIR/plain"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-tokenize and geodec-model-info on a model made on the spot.
+# geodec-tokenize and geodec-model-info on a model that the test makes.
 
 bats_require_minimum_version 1.5.0
 
@@ -26,7 +26,7 @@ setup() {
     "$bin/geodec-tokenize" --model "$model" --decode --lines "$tmp/b.ids" | cmp - "$tmp/a.txt"
 }
 
-@test "--separator: a sequence a document, by the rule of the tools that read text" {
+@test "--separator: one sequence for each document, by the rule of the tools that read text" {
     printf 'One day\n<|endoftext|>\n\nA dog\nran. \n<|endoftext|>\n' > "$tmp/marks.txt"
     "$bin/geodec-tokenize" --model "$model" --ids --separator auto "$tmp/marks.txt" > "$tmp/marks.ids"
     [ "$(wc -l < "$tmp/marks.ids")" -eq 2 ]
@@ -60,7 +60,7 @@ setup() {
     [ "$(echo $output)" = '\n' ]
 }
 
-# refused WORD: geodec-tokenize --decode of standard input ends with 3 and one line.
+# refused WORD: geodec-tokenize --decode of standard input ends with 3 and one line with WORD.
 refused() {
     run --separate-stderr bash -c "$bin/geodec-tokenize --model $model $2 $tmp/in"
     echo "status $status, stdout '$output', stderr '$stderr'"
@@ -68,7 +68,7 @@ refused() {
     [[ "$stderr" == *"$tmp/in"* && "$stderr" == *"$1"* ]]
 }
 
-@test "bad input is refused with its place" {
+@test "bad input is refused with its position" {
     printf '1 2\n3 x\n' > "$tmp/in" && refused ":2:" --decode
     printf '1 300\n' > "$tmp/in" && refused "token 300 is outside" --decode
     printf '1 -1\n' > "$tmp/in" && refused "token -1 is outside" --decode

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Names of files: whatever a model or a text is called, nothing of the name is executed; it works, or is refused before anything runs.
-# Each name goes through make (MODEL= and TEXT=) and through run_all.sh; of the pipeline only links and plan are made.
+# File names: no part of the name of a model or a text is executed. A name works, or is refused before anything runs.
+# Each name is tested with make (MODEL= and TEXT=) and with run_all.sh; of the pipeline, only links and plan are made.
 
 bats_require_minimum_version 1.5.0
 
@@ -52,7 +52,7 @@ a,b) (c.EXT
 END_OF_NAMES
 }
 
-@test "models and texts of odd names work with make, and nothing is executed" {
+@test "models and texts with unusual names work with make, and nothing is executed" {
     n=0
     while IFS= read -r name; do
         n=$((n + 1))
@@ -68,7 +68,7 @@ END_OF_NAMES
     [ "$n" -ge 20 ]
 }
 
-@test "the same on make's command line, as relative names too" {
+@test "the same on the command line of make, with relative names too" {
     n=0
     mkdir "$BATS_TEST_TMPDIR/at"
     while IFS= read -r name; do
@@ -82,7 +82,7 @@ END_OF_NAMES
     [ "$n" -ge 20 ]
 }
 
-@test "odd names have folders of their own; the plain ones keep theirs" {
+@test "unusual names have their own folders; plain names keep theirs" {
     [ "$(make -s print-report)" = results/geodec-stories-f16/report/index.html ]
     [ "$(make -s print-report MODEL="$GOOD" QUICK=1)" = results/geodec-stories-q8_0-quick/report/index.html ]
     seen=
@@ -96,7 +96,7 @@ END_OF_NAMES
     done < <(names)
 }
 
-@test "run_all.sh hands the names on as they are" {
+@test "run_all.sh passes the names on unchanged" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\nprintf "<%%s>" "$MODEL" "$TEXT" "$@"; echo\n' > "$BATS_TEST_TMPDIR/bin/make"
     chmod +x "$BATS_TEST_TMPDIR/bin/make"
@@ -109,7 +109,7 @@ END_OF_NAMES
     done < <(names)
 }
 
-@test "what cannot be a file of ours is refused by name before anything runs" {
+@test "files that cannot be used are refused by name before anything runs" {
     newline=$D/$'a\ntouch executed'.txt tab=$D/$'a\tb'.txt
     cp "$D/plain.txt" "$newline"
     cp "$D/plain.txt" "$tab"
@@ -128,7 +128,7 @@ END_OF_NAMES
     done
 }
 
-@test "another model of the same name is noticed, and the plan is its own" {
+@test "another model of the same name is detected and has its own plan" {
     mkdir -p "$D/one" "$D/two"
     cp "$GOOD" "$D/one/m.gguf"
     cp data/model/geodec-stories-f16.gguf "$D/two/m.gguf"

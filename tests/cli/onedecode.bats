@@ -14,11 +14,11 @@ setup_file() {
       > "$dir/rollout.tsv" 2> "$dir/rollout.log"
 }
 
-@test "onedecode, rollout: figures beside their controls" {
+@test "onedecode, rollout: values with their controls" {
     [[ "$(cat "$dir/onedecode.log")" == *"(bigram "*"unigram "* ]]
     [[ "$(cat "$dir/ref.log")" == *"say themselves"*"Gamma = 0"*"controls: bigram"* ]]
-    for rung in unigram bigram cells ngram linear geodesic random geodesic-blind geodesic-previous; do
-        grep -q "^$rung	" "$dir/rollout.tsv"
+    for variant in unigram bigram cells ngram linear geodesic random geodesic-blind geodesic-previous; do
+        grep -q "^$variant	" "$dir/rollout.tsv"
     done
     [ -z "$(head -1 "$dir/rollout.tsv" | tr '\t' '\n' | sort | uniq -d)" ] # a name for every column
     [ "$(head -1 "$dir/rollout.tsv" | tr '\t' '\n' | wc -l)" = "$(tail -1 "$dir/rollout.tsv" | tr '\t' '\n' | wc -l)" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-geodesic, -riemann, -propagate, -validity, -records and -coverage: the chain on made-up states, the same bytes with any
+# geodec-geodesic, -riemann, -propagate, -validity, -records and -coverage: the chain on synthetic states, the same bytes with any
 # number of threads, checks that end with code 4, refusals.
 
 bats_require_minimum_version 1.5.0
@@ -45,7 +45,7 @@ attr() { # file, name
     done
 }
 
-@test "another seed takes other starts" {
+@test "another seed selects other starts" {
     "$bin/geodec-geodesic" --quiet --seed 2 --paths 12 -o "$dir/seed2.h5" "$dir/metric.h5"
     run ! cmp -s "$dir/geodesics.h5" "$dir/seed2.h5"
 }
@@ -72,7 +72,7 @@ attr() { # file, name
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "riemann: a residual above --check ends with code 4 and leaves nothing" {
+@test "riemann: a residual above --check ends with code 4 and leaves no output" {
     run --separate-stderr "$bin/geodec-riemann" --samples 5 --check 0 -o "$dir/no.h5" "$dir/metric.h5"
     [ "$status" -eq 4 ]
     [[ "$stderr" == *"symmetries of the tensor are broken"* ]]
@@ -90,7 +90,7 @@ attr() { # file, name
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "validity: slope two on field and sphere; an impossible demand ends with code 4" {
+@test "validity: slope 2 on field and sphere; an impossible requirement ends with code 4" {
     [ "$(attr "$dir/validity.h5" slope_verdict)" = pass ]
     awk -v s="$(attr "$dir/validity.h5" slope)" -v t="$(attr "$dir/validity.h5" sphere_slope)" \
         'BEGIN {exit !(s > 1.8 && s < 2.2 && t > 1.85 && t < 2.15)}'
@@ -110,14 +110,14 @@ attr() { # file, name
     [[ "$output" != *"/logit_index  "* ]]
 }
 
-@test "coverage: too few points for the metric are refused with the way out" {
+@test "coverage: too few points for the metric are refused, with a remedy" {
     run --separate-stderr "$bin/geodec-coverage" --points 40 --dim 4 -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 5 ]
     [[ "$stderr" == *"needs at least"*"more points"* ]]
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "a file of the wrong kind is refused with the tool that makes the right one" {
+@test "a file of the wrong kind is refused, and the message names the tool that makes the right one" {
     for call in "geodesic $dir/cloud.h5 geodec-metric" "riemann $dir/cloud.h5 geodec-metric" "validity $dir/a.h5 geodec-metric" \
         "coverage $dir/metric.h5 geodec-cloud"; do
         read -r tool input maker <<< "$call"
@@ -137,7 +137,7 @@ attr() { # file, name
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "coverage: the published count from a golden file, beside closed form and noise" {
+@test "coverage: the published count from a golden file, with closed form and noise" {
     draws=("$(golden_folder)"/*_n8.h5)
     "$bin/geodec-coverage" --quiet --mode ref --draws "${draws[0]}" --nulls 6 -o "$dir/coverage-ref.h5"
     "$bin/geodec-table" "$dir/coverage-ref.h5" closed_form hit_once null_mean | awk -F'\t' \
@@ -152,13 +152,13 @@ attr() { # file, name
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "null: three kinds, each keeps what it says" {
+@test "null: three kinds, each keeps its stated properties" {
     for kind in gaussian phase shuffle; do
         "$bin/geodec-null" --quiet --kind "$kind" -o "$dir/null-$kind.h5" "$dir/cloud.h5"
         "$bin/geodec-table" "$dir/null-$kind.h5" coordinates sequence > "$dir/null-$kind.tsv"
     done
     "$bin/geodec-table" "$dir/cloud.h5" coordinates sequence > "$dir/cloud.tsv"
-    # shuffle: the same values; phase: the same places in the text; nowhere the same points
+    # shuffle keeps the values, phase the positions in the text; none keeps the points
     cmp <(cut -f 1 "$dir/cloud.tsv" | sort) <(cut -f 1 "$dir/null-shuffle.tsv" | sort)
     cmp <(awk '{print $NF}' "$dir/cloud.tsv") <(awk '{print $NF}' "$dir/null-phase.tsv")
     for kind in gaussian phase shuffle; do
@@ -168,7 +168,7 @@ attr() { # file, name
     [ "$status" -eq 2 ]
 }
 
-@test "validity: the published measurement from a golden file; on the sphere the fault is the rule's own" {
+@test "validity: the published measurement from a golden file; on the sphere the error is that of the rule" {
     sphere=$(golden_folder)/sphere_n4.h5
     "$bin/geodec-validity" --quiet --mode ref --draws "$sphere" -o "$dir/validity-ref.h5"
     awk -v s="$(attr "$dir/validity-ref.h5" slope)" -v c="$(attr "$dir/validity-ref.h5" control_slope)" \
@@ -180,7 +180,7 @@ attr() { # file, name
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "validity: hyperbolic, flat and Gaussian cases stand beside the sphere" {
+@test "validity: hyperbolic, flat and Gaussian cases in addition to the sphere" {
     awk -v h="$(attr "$dir/validity.h5" hyperbolic_slope)" -v g="$(attr "$dir/validity.h5" gaussian_fisher_slope)" \
         -v f="$(attr "$dir/validity.h5" flat_slope)" -v e="$(attr "$dir/validity.h5" flat_error)" \
         'BEGIN {exit !(h > 1.8 && h < 2.2 && g > 1.8 && g < 2.2 && f == "nan" && e < 1e-11)}' # rounding has no slope

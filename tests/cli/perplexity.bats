@@ -16,10 +16,10 @@ setup() {
     for i in 1 2 3 4 5 6 7 8; do printf 'a ba abba %d cab\n' "$i"; done > "$tmp/text.txt"
 }
 
-# column NAME: that cell of the only row of $output.
+# column NAME: prints that cell of the only row of $output.
 column() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' <<< "$output"; }
 
-@test "one row a text; bytes of the text; the same with any number of threads" {
+@test "one row for each text; bytes of the text; the same with any number of threads" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 -t 1 "$tmp/text.txt"
     echo "$output $stderr"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "${#lines[@]}" -eq 2 ]
@@ -40,7 +40,7 @@ column() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i =
     [ "$(column windows)" -gt "$(column blocks)" ]
 }
 
-@test "a model against itself: no distance, and the JSON says the same" {
+@test "a model compared with itself: no distance, and JSON has the same values" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against "$model" --json "$tmp/a.json" "$tmp/text.txt"
     [ "$status" -eq 0 ]
     [ "$(column kl)" = 0 ] && [ "$(column agreement)" = 1 ] && [ "$(column difference)" = 0 ] && [ "$(column max_delta)" = 0 ]
@@ -71,7 +71,7 @@ refused() {
     refused 3 "different vocabularies" --against "$other" "$tmp/text.txt"
 }
 
-@test "float64 is the yardstick of exact mode" {
+@test "exact arithmetic agrees with float64" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --arithmetic float64 --against-arithmetic exact "$tmp/text.txt"
     echo "$output $stderr"
     [ "$status" -eq 0 ] && [ -z "$stderr" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-plan: the contract with the pipeline, and the option --separator.
+# geodec-plan: the interface to the pipeline, and the option --separator.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -11,7 +11,7 @@ setup() {
 plan() { "$bin/geodec-plan" --quiet --model "$model" --text "$@"; }
 value() { awk -F'\t' -v name="$1" '$1 == name {print $2}'; }
 
-@test "names, values and reasons stand in one order" {
+@test "names, values and reasons are in a fixed order" {
     printf 'one two three\n' > "$tmp/t.txt"
     plan "$tmp/t.txt" > "$tmp/plan.tsv"
     [ "$(head -1 "$tmp/plan.tsv")" = "$(printf 'name\tvalue\treason')" ]
@@ -22,7 +22,7 @@ points store_texts store_length prompts prompt_length new_tokens split " ]
     cmp "$tmp/plan.tsv" "$tmp/again.tsv"
 }
 
-@test "a text of one token gives a plan; a large one what was asked for" {
+@test "a text of one token gives a plan; a large text gives the requested sizes" {
     printf 'a' > "$tmp/one.txt"
     plan "$tmp/one.txt" > "$tmp/plan.tsv"
     [ "$(value prompts < "$tmp/plan.tsv")" -eq 1 ]
@@ -51,7 +51,7 @@ points store_texts store_length prompts prompt_length new_tokens split " ]
     done
 }
 
-@test "--separator decides, in the plan and in activations" {
+@test "--separator decides the division, in the plan and in activations" {
     printf 'one two\n\nthree four\nfive six\n<|endoftext|>\nseven\n' > "$tmp/t.txt"
     while read -r rule documents; do
         plan "$tmp/t.txt" --separator "$rule" > "$tmp/plan.tsv"
@@ -67,7 +67,7 @@ none 1"
     [ "$status" -eq 2 ]
 }
 
-@test "of JSON Lines the records are read, and a broken line is named where jsonl is asked for" {
+@test "the records of JSON Lines are read; with jsonl a broken line is an error that names it" {
     printf '{"text": "one two"}\n{"turns": ["three", "four"]}\n' > "$tmp/t.jsonl"
     [ "$(plan "$tmp/t.jsonl" | value separator)" = jsonl ]
     printf '{"text": "one two"}\n{"turns": ["three", \n' > "$tmp/t.jsonl"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-prepare: one command from a model to drafting tables, which the decoding tools find.
+# geodec-prepare: one command that makes drafting artifacts of a model, which the decoding tools find.
 
 bats_require_minimum_version 1.5.0
 
@@ -18,13 +18,13 @@ setup() {
 
 decode() { "$bin/geodec-decode" --model "$dir/m.gguf" --prompt "Once upon a time" -n 40 "$@"; }
 
-# of NAME FILE: a member of a flat JSON object.
+# of NAME FILE: prints a member of a flat JSON object.
 of() { sed -n "s/^  \"$1\": \"*\([^\",]*\)\"*,*$/\1/p" "$2"; }
 
-# A drafter by name in the record, whatever the trial has found on a busy machine.
+# Sets a drafter in the record, because the result of the trial depends on the load of the machine.
 choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"; }
 
-@test "tables, a record, and nothing else lie beside the model; the summary has map, control and trial" {
+@test "artifacts, a record, and nothing else are in the folder next to the model; the summary has map, control and trial" {
     [ "$(ls -A "$dir/m.gguf.geodec")" = "$(printf 'flowmap.h5\nprepared.json')" ]
     "$bin/geodec-check" -q "$dir/m.gguf.geodec/flowmap.h5"
     grep -q 'labels shuffled:' "$dir/said"
@@ -46,7 +46,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     cmp "$XDG_CACHE_HOME/geodec/$print/flowmap.h5" "$dir/m.gguf.geodec/flowmap.h5"
 }
 
-@test "decode finds the tables beside the model and says so; the text is that of plain decoding" {
+@test "decode finds the artifacts next to the model and reports it; the text is that of plain decoding" {
     for drafter in ngram flowmap auto; do
         choose $drafter "$dir/m.gguf.geodec"
         decode --check-plain --report "$tmp/$drafter.json" > "$tmp/text" 2> "$tmp/said"
@@ -58,7 +58,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     cmp "$tmp/plain" "$tmp/text"
     ! grep -q tables "$tmp/said"
     grep -q -- '--draft=none' "$tmp/none.json"
-    # A drafter by name finds them too; one that reads no tables is not told of them.
+    # A drafter by name finds them too; one that reads no artifacts gets no note about them.
     decode --draft flowmap --gamma 4 2> "$tmp/said" > "$tmp/text"
     cmp "$tmp/plain" "$tmp/text"
     grep -q 'drafter flowmap.*m.gguf.geodec' "$tmp/said"
@@ -66,7 +66,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ ! -s "$tmp/said" ]
 }
 
-@test "where no drafter paid, none is used" {
+@test "if no drafter was faster, none is used" {
     cp -r "$dir/m.gguf.geodec" "$tmp/keep"
     choose none "$dir/m.gguf.geodec"
     decode -v --report "$tmp/r.json" 2> "$tmp/said" > /dev/null
@@ -98,7 +98,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     cp "$model" "$tmp/other name.gguf"
     "$bin/geodec-decode" --model "$tmp/other name.gguf" -n 8 2> "$tmp/said" > /dev/null
     grep -q "drafter ngram.*$XDG_CACHE_HOME/geodec/" "$tmp/said"
-    # HOME where XDG_CACHE_HOME is not set; neither: no tables, no error.
+    # HOME if XDG_CACHE_HOME is not set; with neither, no artifacts and no error.
     mkdir -p "$tmp/home/.cache" && cp -r "$XDG_CACHE_HOME/geodec" "$tmp/home/.cache/"
     env -u XDG_CACHE_HOME HOME="$tmp/home" "$bin/geodec-decode" --model "$tmp/other name.gguf" -n 8 2> "$tmp/said" > /dev/null
     grep -q "drafter ngram.*$tmp/home/.cache/geodec/" "$tmp/said"
@@ -106,7 +106,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ ! -s "$tmp/said" ]
 }
 
-@test "a folder that cannot be written sends the tables to the cache" {
+@test "if the folder cannot be written, the artifacts go to the cache" {
     cp "$model" "$tmp/m.gguf"
     : > "$tmp/m.gguf.geodec" # a file in its place
     "$bin/geodec-prepare" --texts 24 --length 64 "$tmp/m.gguf" 2> "$tmp/said"
@@ -114,7 +114,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ ! -s "$tmp/m.gguf.geodec" ]
 }
 
-@test "tables of another model and damaged ones are passed over with a warning; asked for by name, refused" {
+@test "artifacts of another model and damaged ones are ignored with a warning; requested by name, they are refused" {
     cp -r "$dir/m.gguf.geodec" "$tmp/q.gguf.geodec"
     "$bin/geodec-quantize" -q --type q8_0 -o "$tmp/q.gguf" "$model" > /dev/null
     "$bin/geodec-decode" --model "$tmp/q.gguf" -n 8 2> "$tmp/said" > "$tmp/text"
@@ -137,7 +137,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ ! -s "$tmp/said" ]
 }
 
-@test "again: the same request is done, another one is refused without --force" {
+@test "a second run: the same request is already done, another one is refused without --force" {
     "$bin/geodec-prepare" --texts 24 --length 64 "$dir/m.gguf" 2> "$tmp/said"
     grep -q 'm.gguf.geodec is there' "$tmp/said"
     run --separate-stderr "$bin/geodec-prepare" --texts 20 --length 64 "$dir/m.gguf"
@@ -147,7 +147,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ "$(of sampled_texts "$tmp/m.gguf.geodec/prepared.json")" = 20 ]
 }
 
-@test "by the time given: the speed decides, and the canonical command makes the same bytes" {
+@test "with a time budget the speed decides the sizes, and the canonical command makes the same bytes" {
     cp "$model" "$tmp/m.gguf"
     "$bin/geodec-prepare" --minutes 0.1 "$tmp/m.gguf" 2> "$tmp/said"
     record=$tmp/m.gguf.geodec/prepared.json
@@ -161,7 +161,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     cmp "$tmp/first.h5" "$tmp/m.gguf.geodec/flowmap.h5"
 }
 
-@test "too little for a map: exit 5, one line, nothing left" {
+@test "too little for a map: status 5, one line, no output" {
     cp "$model" "$tmp/m.gguf"
     run --separate-stderr "$bin/geodec-prepare" --texts 3 --length 20 "$tmp/m.gguf"
     [ "$status" -eq 5 ] && [ "${#stderr_lines[@]}" -eq 1 ]
@@ -169,7 +169,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ ! -e "$tmp/m.gguf.geodec" ]
 }
 
-@test "a text given is read first; one that is none is refused" {
+@test "a given text is read first; a file that is not a text is refused" {
     cp "$model" "$tmp/m.gguf"
     for i in $(seq 40); do printf 'Lily saw dog number %d in the park. It ran to the tree and back.\n<|endoftext|>\n' "$i"; done > "$tmp/text.txt"
     "$bin/geodec-prepare" --texts 10 --length 64 --text "$tmp/text.txt" "$tmp/m.gguf" 2> "$tmp/said"
@@ -186,7 +186,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [ "$(ls -A "$tmp/m.gguf.geodec")" = "$(printf 'flowmap.h5\nprepared.json')" ]
 }
 
-@test "stopped by Ctrl-C it keeps the texts, and goes on behind them to the same bytes" {
+@test "after Ctrl-C the texts are kept, and the next run continues to the same bytes" {
     cp "$model" "$tmp/m.gguf"
     "$bin/geodec-prepare" --texts 100 --length 64 "$tmp/m.gguf" 2> "$tmp/said" &
     pid=$!
@@ -203,7 +203,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     mkdir "$tmp/whole" && cp "$model" "$tmp/whole/m.gguf"
     "$bin/geodec-prepare" -q --texts 100 --length 64 "$tmp/whole/m.gguf"
     cmp "$tmp/m.gguf.geodec/flowmap.h5" "$tmp/whole/m.gguf.geodec/flowmap.h5"
-    # What another request has left is no help, and does no harm.
+    # Files left by another request are not used and cause no error.
     mkdir "$tmp/m.gguf.geodec/.work" && echo '{}' > "$tmp/m.gguf.geodec/.work/plan.json" && echo '9 9 9' > "$tmp/m.gguf.geodec/.work/sample.tokens"
     "$bin/geodec-prepare" -q --force --texts 100 --length 64 "$tmp/m.gguf"
     cmp "$tmp/m.gguf.geodec/flowmap.h5" "$tmp/whole/m.gguf.geodec/flowmap.h5"
@@ -235,7 +235,7 @@ tiny() {
         [ "$(of arithmetic "$tmp/$m.gguf.geodec/prepared.json")" = fast ]
         "$bin/geodec-decode" --model "$tmp/$m.gguf" --prompt "One day" -n 40 --tree 8 --check-plain > /dev/null 2> "$tmp/said"
         grep -q 'drafter ngram+flowmap' "$tmp/said"
-        # Tables of fast states drive exact decoding as well, and the summary says so.
+        # Artifacts of fast states also work with exact decoding, and the summary says so.
         "$bin/geodec-decode" --model "$tmp/$m.gguf" --arithmetic exact --prompt "One day" -n 40 --check-plain > /dev/null 2> "$tmp/said"
         grep -q 'made in fast arithmetic' "$tmp/said"
     done

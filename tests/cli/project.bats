@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-project: the identity as a user sees it, thread counts, refusals.
+# geodec-project: the identity, thread counts, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -18,7 +18,7 @@ setup() {
 
 project() { "$bin/geodec-project" --quiet --model "$model" "$@"; }
 
-@test "all coordinates give the model itself; fewer another one" {
+@test "all coordinates give the model itself; fewer change it" {
     project --slots all --basis coordinates --share 1 --storage f32 -o "$tmp/p.h5"
     "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt" > "$tmp/a"
     "$bin/geodec-perplexity" -m "$model" -w 16 --projection "$tmp/p.h5" "$tmp/text.txt" > "$tmp/b"
@@ -35,7 +35,7 @@ project() { "$bin/geodec-project" --quiet --model "$model" "$@"; }
     cmp "$tmp/p1.h5" "$tmp/p3.h5"
 }
 
-@test "refusals: slots, whitening without a text, another model's projection" {
+@test "refusals: slots, whitening without a text, projection of another model" {
     run --separate-stderr "$bin/geodec-project" --model "$model" --slots q,x -o "$tmp/p.h5"
     [ "$status" -ne 0 ] && [[ "$stderr" == *"'x' is no slot"* ]]
     run --separate-stderr "$bin/geodec-project" --model "$model" --basis whitened -o "$tmp/p.h5"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --mode ref of the chain, from the golden points to the published figures, for every golden file there is.
+# --mode ref of the chain, from the golden points to the published figures, for every golden file.
 
 bats_require_minimum_version 1.5.0
 load golden
@@ -43,7 +43,7 @@ setup() {
     [ "$found" -eq 1 ]
 }
 
-@test "without goldens: the chain in --mode ref, its own controls beside it" {
+@test "without goldens: the chain in --mode ref, with its controls" {
     "$bin/geodec-christoffel" --quiet --mode ref -o "$dir/g1.h5" "$dir/ref.h5"
     "$bin/geodec-geodesic" --quiet --mode ref --paths 8 -o "$dir/p1.h5" "$dir/ref.h5"
     "$bin/geodec-riemann" --quiet --mode ref -o "$dir/r1.h5" "$dir/ref.h5"
@@ -51,7 +51,7 @@ setup() {
     run "$bin/geodec-info" "$dir/phi1.h5"
     [[ "$output" == *"scheme               = published"* && "$output" == *"order                = 0"* ]]
     [[ "$output" != *"symplectic_largest"* ]]
-    # the rule is not the derivative of the flow, and the control says so
+    # the rule is not the derivative of the flow, and the control shows it
     "$bin/geodec-table" --attrs "$dir/phi1.h5" | awk -F'\t' '$1 == "control_gap_largest" { exit !($2 > 1e-3) }'
     "$bin/geodec-table" --attrs "$dir/r1.h5" | awk -F'\t' '$1 == "worst_symmetry" { exit !($2 > 1e-3) }'
 }
@@ -67,7 +67,7 @@ setup() {
     cmp "$dir/phi2.h5" "$dir/phi3.h5"
 }
 
-@test "the mode and the metric must go together" {
+@test "the mode must match the metric" {
     for t in christoffel geodesic riemann; do
         run --separate-stderr "$bin/geodec-$t" --mode ref -o "$dir/no.h5" "$dir/metric.h5"
         [ "$status" -eq 2 ]

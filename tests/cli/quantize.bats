@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-quantize: models that load and still speak, the table of errors, overrides, refusals.
+# geodec-quantize: models that load and keep their likelihood, the table of errors, overrides, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -16,13 +16,13 @@ setup() {
     text=$BATS_FILE_TMPDIR/text
 }
 
-# column NAME FILE: one column of a TSV table without its header.
+# column NAME FILE: prints one column of a TSV table without its header.
 column() { awk -F'\t' -v name="$1" 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == name) c = i} NR > 1 {print $c}' "$2"; }
 
-# nll MODEL: mean negative log-likelihood of the text.
+# nll MODEL: prints the mean negative log-likelihood of the text.
 nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column nll nll.tsv; }
 
-@test "a model in every type loads, and its likelihood falls with its bits" {
+@test "a model in every type loads, and its likelihood falls with the number of bits" {
     base=$(nll "$f16")
     for case in q8_0:0.01 q6_k:0.02 q5_k:0.05 q5_0:0.05 q4_k_m:0.3 q4_0:0.3 bf16:0.02; do
         t=${case%:*}
@@ -32,12 +32,12 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
     done
     "$bin/geodec-quantize" --quiet --type tq2_0 --pure -o tq2_0.gguf "$f16" >tq2_0.tsv
     "$bin/geodec-model-info" tq2_0.gguf >/dev/null
-    # fewer bits, larger error: in this order for every tensor that changed in all of them
+    # fewer bits give a larger error, in this order for every tensor that changed in all of them
     for t in bf16 q8_0 q5_0 q4_0; do awk -F'\t' '$1 == "blk.0.ffn_up.weight" {print $8}' "$t.tsv"; done >errors
     [ "$(sort -g errors)" = "$(cat errors)" ] && [ "$(sort -u errors | wc -l)" -eq 4 ]
 }
 
-@test "the table: changed tensors beside both controls, kept ones with no error; JSON says the same" {
+@test "the table: changed tensors with both controls, unchanged ones without error; JSON has the same values" {
     "$bin/geodec-quantize" --quiet --type q4_0 --json out.json -o out.gguf "$f16" >out.tsv
     [ "$(head -1 out.tsv)" = "$(printf 'tensor\tfrom\tto\tvalues\tbytes\tsize\trms\trelative\tlargest\tcosine\tnearest_rms\tq8_0_rms')" ]
     awk -F'\t' 'NR > 1 && $2 != $3 {n++; if (!($7 > 0 && $7 <= $11 && $12 <= $7 && $10 > 0.99 && $9 >= $7)) bad = 1}
@@ -59,7 +59,7 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
     cmp t1.gguf t2.gguf && cmp t1.gguf t3.gguf && cmp t1.tsv t2.tsv && cmp t1.tsv t3.tsv
 }
 
-@test "Q8_0 of the F16 model has the matrices of the Q8_0 model's type and size; a second time changes nothing" {
+@test "Q8_0 of the F16 model has matrices of the type and size of the Q8_0 model; a second run changes nothing" {
     "$bin/geodec-quantize" --quiet --type q8_0 -o a.gguf "$f16" >/dev/null
     "$bin/geodec-quantize" --quiet --type q8_0 -o b.gguf a.gguf >b.tsv
     cmp a.gguf b.gguf
@@ -78,7 +78,7 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
     done
 }
 
-@test "nothing is overwritten, nothing half written is left" {
+@test "no file is overwritten, and no partial file is left" {
     echo old >old.gguf
     run --separate-stderr "$bin/geodec-quantize" --type q4_0 -o old.gguf "$f16"
     [ "$status" -ne 0 ] && [ "$(cat old.gguf)" = old ] && [[ "$stderr" == *old.gguf* ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-records --mode ref, geodec-resonance and geodec-lookup: what they say, determinism apart from times, refusals.
+# geodec-records --mode ref, geodec-resonance and geodec-lookup: summaries, determinism except for times, refusals.
 
 bats_require_minimum_version 1.5.0
 load golden
@@ -19,7 +19,7 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.."
 }
 
-@test "records --mode ref: the printed error is none, the true one is; any number of threads, the same bytes" {
+@test "records --mode ref: the printed error is 0, the true error is not; the same bytes with any number of threads" {
     run --separate-stderr "$bin/geodec-records" --mode ref --threads 1 --draws "$golden" -o "$dir/ref.h5"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"6036 bytes (4948 with Phi itself); error of rank 5: 0 as published"*"0.612 in truth"* ]]
@@ -32,7 +32,7 @@ setup() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "resonance: cost with its floor, and error against true paths" {
+@test "resonance: time with its lower bound, and error compared with true paths" {
     run --separate-stderr "$bin/geodec-resonance" --directions 4 -o "$dir/speed-resonance.h5" "$dir/metric.h5" "$dir/geodesics.h5"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"GFLOP/s; floor of 3 x 3"*"10000 queries"*"against true paths"* ]]
@@ -43,7 +43,7 @@ setup() {
         "$bin/geodec-table" "$dir/speed-again.h5" $field > "$dir/two"
         cmp "$dir/one" "$dir/two"
     done
-    # A derivative: the error falls with the move, in proportion.
+    # A derivative: the error is proportional to the perturbation.
     run "$bin/geodec-table" --attrs "$dir/speed-resonance.h5"
     [[ "$output" =~ slope_phi[[:space:]]+(0\.9|1\.0) ]]
     run --separate-stderr "$bin/geodec-resonance" --path 99 -o "$dir/no.h5" "$dir/metric.h5" "$dir/geodesics.h5"
@@ -53,7 +53,7 @@ setup() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "lookup: exact at every size, and the screen is not" {
+@test "lookup: exact at every size; the screen is not" {
     "$bin/geodec-lookup" --quiet --records 1000 --condition 100 -o "$dir/speed-lookup.h5"
     run "$bin/geodec-table" "$dir/speed-lookup.h5" recall
     [ "$(tail -n +2 <<< "$output" | sort -u)" = 1 ]

@@ -12,7 +12,7 @@ setup_file() {
     "$bin/geodec-recurrent" --width 32 -o "$dir/recurrent.h5" "$dir/store.h5" 2> "$dir/recurrent.log"
 }
 
-@test "recurrent: figures beside their controls" {
+@test "recurrent: values with their controls" {
     [[ "$(cat "$dir/recurrent.log")" == *"held-out places:"*"(bigram "*"unigram "* ]]
 }
 

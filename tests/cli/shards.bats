@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# --shard and geodec-merge: whatever the slices, the joined artifact has the bytes of one run; what does not belong together
-# is refused.
+# --shard and geodec-merge: for any slices the joined artifact has the bytes of a single run; parts that do not belong together
+# are refused.
 
 bats_require_minimum_version 1.5.0
 
@@ -84,7 +84,7 @@ refused() {
     refused "cannot be joined" "$dir/metric.h5"
 }
 
-@test "a slice is i/m; one without items is refused" {
+@test "a slice is i/m; an empty slice is refused" {
     for bad in 0/2 3/2 1 1/ /2 a/b 1/2/3 1/257 01/2 "1/2 "; do
         run --separate-stderr "$bin/geodec-geodesic" --shard "$bad" -o "$dir/no.h5" "$dir/metric.h5"
         [ "$status" -ne 0 ] || { echo "$bad"; false; }
@@ -96,7 +96,7 @@ refused() {
     [ ! -e "$dir/no.h5" ]
 }
 
-# ended STAGE ARGUMENTS...: 1, 2 and 7 slices joined in reverse order, and the stage run again with the whole
+# ended STAGE ARGUMENTS...: 1, 2 and 7 slices joined in reverse order, then the stage run with --joined
 ended() {
     local stage=$1 m files
     "$bin/geodec-$stage" --quiet --force -o "$dir/$stage.h5" "${@:2}"
@@ -154,7 +154,7 @@ refused_whole() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "a sweep ends with its own command, inputs and all its parts" {
+@test "--joined needs the same command, the same inputs and all parts" {
     parts warp 2 --facts 4 "$dir/metric.h5"
     "$bin/geodec-merge" --quiet -o "$dir/warps.h5" "$dir/warp.1-2.h5" "$dir/warp.2-2.h5"
     refused_whole "is one part of a sweep" "$dir/warp.1-2.h5" --facts 4 "$dir/metric.h5"

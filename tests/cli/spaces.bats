@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Metrics of every kind go through the whole chain; what each must show is known.
+# Metrics of every kind in the whole chain, with known results.
 
 bats_require_minimum_version 1.5.0
 
@@ -28,7 +28,7 @@ chain() { # METRIC.h5: every tool that takes a metric
     "$bin/geodec-validity" --quiet -o "$dir/chain-v.h5" "$1"
 }
 
-@test "test spaces: the whole chain, the curvature they have" {
+@test "test spaces: the whole chain, and their known curvature" {
     for space in sphere:3:6 hyperbolic:3:-6 flat:3:0 polar:2:0 gaussian-fisher:2:-1; do
         IFS=: read -r kind n scalar <<<"$space"
         "$bin/geodec-metric" --quiet --force --kind "$kind" --dim "$n" --points 60 -o "$dir/$kind.h5"
@@ -57,7 +57,7 @@ chain() { # METRIC.h5: every tool that takes a metric
     [ "$status" -ne 0 ]
 }
 
-@test "what does not go together is refused" {
+@test "inputs that do not match are refused" {
     for bad in "--kind sphere $dir/cloud.h5" "--kind euclidean" "--kind polar --dim 3" "--kind sphere --curvature -1" \
         "--kind flat --mode ref" "--kind sphere --points 1"; do
         # shellcheck disable=SC2086

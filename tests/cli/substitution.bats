@@ -18,7 +18,7 @@ setup() {
     states=$BATS_FILE_TMPDIR/states.h5
 }
 
-@test "next states from records; the same bytes with any number of threads; times only when asked for" {
+@test "next states from records; the same bytes with any number of threads; times only on request" {
     for t in 1 3; do
         run --separate-stderr "$bin/geodec-substitution" -m "$model" -n 4 -r 80 --queries 20 -t $t -o "$BATS_TEST_TMPDIR/$t.h5" "$states"
         echo "$stderr"
@@ -30,7 +30,7 @@ setup() {
     [ "$status" -eq 0 ] && [[ "$stderr" == *"a lookup"* ]]
 }
 
-@test "the published counts follow from a golden's draws" {
+@test "the published counts follow from the random numbers of a golden file" {
     golden=$(ls "$(golden_folder)"/*_n8.h5 | head -n 1)
     run --separate-stderr "$bin/geodec-substitution" --mode ref --draws "$golden" -o "$BATS_TEST_TMPDIR/r.h5"
     echo "$stderr"
@@ -39,7 +39,7 @@ setup() {
     [ "$status" -eq 0 ]
 }
 
-@test "modes and inputs that do not go together are refused on one line" {
+@test "modes and inputs that do not match are refused on one line" {
     run --separate-stderr "$bin/geodec-substitution" -o "$BATS_TEST_TMPDIR/x.h5" "$states"
     [ "$status" -ne 0 ] && [[ "$stderr" == *"--model and ACTIVATIONS.h5"* ]]
     run --separate-stderr "$bin/geodec-substitution" --mode ref -o "$BATS_TEST_TMPDIR/x.h5"

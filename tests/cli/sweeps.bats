@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-library, geodec-density and coverage by the task on made-up states: the same bytes with any number of threads, controls, refusals.
+# geodec-library, geodec-density and coverage by the task on synthetic states: the same bytes with any number of threads, controls, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -14,12 +14,12 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.."
 }
 
-@test "library: streams beside their nulls; hits are judged by the next state" {
+@test "library: streams with their nulls; hits are measured by the next state" {
     "$bin/geodec-library" --quiet --threads 1 -a "$dir/a.h5" -o "$dir/library.h5" "$dir/cloud.h5"
     "$bin/geodec-library" --quiet --threads 3 -a "$dir/a.h5" -o "$dir/three.h5" "$dir/cloud.h5"
     cmp "$dir/library.h5" "$dir/three.h5"
     "$bin/geodec-check" "$dir/library.h5"
-    # hits and stored are one number
+    # hits and stored states are complements
     "$bin/geodec-table" "$dir/library.h5" stored hit | awk -F'\t' \
         'NR > 1 {for (i = 1; i <= NF / 2; i++) {d = $i / 400 + $(i + NF / 2) - 1; if (d > 1e-9 || d < -1e-9) exit 1}}'
     "$bin/geodec-library" --quiet -o "$dir/alone.h5" "$dir/cloud.h5"
@@ -40,7 +40,7 @@ setup() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "density: held-out texts against a library; the same bytes on three threads" {
+@test "density: held-out texts and a library; the same bytes on three threads" {
     "$bin/geodec-density" --quiet --threads 1 --nulls 3 -o "$dir/density.h5" "$dir/cloud.h5"
     "$bin/geodec-density" --quiet --threads 3 --nulls 3 -o "$dir/density3.h5" "$dir/cloud.h5"
     cmp "$dir/density.h5" "$dir/density3.h5"
@@ -49,7 +49,7 @@ setup() {
         v["ratio_low"] <= v["ratio"] && v["ratio"] <= v["ratio_high"] && v["enrichment_low"] <= v["enrichment"])}'
 }
 
-@test "density: the published distances of a telemetry file; damaged files and wrong calls are refused" {
+@test "density: the published distances of a telemetry file; damaged files and invalid calls are refused" {
     printf '# live\tlayer=-1\tdim=2\tevery=2\n0\tm\t1\t1\t0\n1\tm\t1\t0\t1\n2\tm\t1\t1\t1\n' > "$dir/live.tsv"
     "$bin/geodec-density" --quiet --mode ref --telemetry "$dir/live.tsv" --metric l2 --radius 0.5 -o "$dir/density-ref.h5"
     [ "$("$bin/geodec-table" --attrs "$dir/density-ref.h5" | awk -F'\t' '$1 == "nearest_p50" || $1 == "enrichment" {printf "%s ", $2}')" = "1 4 " ]
@@ -83,12 +83,12 @@ setup() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "consistency: one half of the texts against the other, with controls; the same bytes on three threads; refusals" {
+@test "consistency between two halves of the texts, with controls; the same bytes on three threads; refusals" {
     "$bin/geodec-consistency" --quiet --threads 1 -o "$dir/consistency.h5" "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-consistency" --quiet --threads 3 -o "$dir/consistency3.h5" "$dir/cloud.h5" "$dir/a.h5"
     cmp "$dir/consistency.h5" "$dir/consistency3.h5"
     "$bin/geodec-check" "$dir/consistency.h5"
-    # the score is what the columns of each state say, and a wider tolerance takes in no fewer states
+    # the score follows from the columns of each state, and a wider tolerance accepts no fewer states
     "$bin/geodec-table" "$dir/consistency.h5" score > "$dir/score.tsv"
     [ "$(sed -n 1p "$dir/score.tsv" | tr '\t' '\n' | wc -l)" -eq 3 ]
     [ "$(wc -l < "$dir/score.tsv")" -eq 5 ]

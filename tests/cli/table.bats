@@ -18,7 +18,7 @@ setup() {
     printf 'kind\tsize\ttime\n0\t10\t1.5\n1\t10\t2.5\n0\t20\t3\n1\t20\tauto\n' > t.tsv
 }
 
-# refused STATUS WORD ARGUMENT..: one line that has WORD, and the status
+# refused STATUS WORD ARGUMENT..: one line with WORD, and the status
 refused() {
     run --separate-stderr "$table" "${@:3}"
     echo "$status: $stderr"
@@ -161,7 +161,7 @@ rows() { "$table" --no-header "$1" "$2" | tr '\n' ' '; }
     refused 2 "an array" "$good" 'SELECT sum(top_logit) FROM t'
 }
 
-@test "attributes: alone, as a column, and what is not there" {
+@test "attributes: alone, as a column, and missing ones" {
     [ "$("$table" --attr n_vocab "$good")" = 8 ]
     [ "$("$table" --attr model_fingerprint "$good")" = "$("${table%table}info" "$good" | sed -n 's/^  model  *//p')" ]
     [ "$("$table" --no-header --rows 0:2 "$good" 'SELECT token * 0 + 1.0 / @n_vocab FROM t' | tr '\n' ' ')" = "0.125 0.125 " ]

@@ -19,7 +19,7 @@ setup() {
     small=(-m "$model" -n 3 --points 40 --queries 6 --planted 3)
 }
 
-@test "metrics, layers and keys in order; the same bytes with any number of threads; a planted heat kernel is seen" {
+@test "metrics, layers and keys in order; the same bytes with any number of threads; a planted heat kernel is detected" {
     t=$BATS_TEST_TMPDIR
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l 2,4 -t 1 -o "$t/a.h5" "$states"
     echo "$stderr"
@@ -31,7 +31,7 @@ setup() {
     run "$bin/geodec-check" "$t/a.h5"
     [ "$status" -eq 0 ]
     "$bin/geodec-table" "$t/a.h5" planted planted_cosine | awk -F'\t' 'NR > 1 && $1 > 0 {n++; if (!($2 > 0.99)) bad = 1} END {exit bad || n < 6}'
-    # cosines are cosines, and in the whole stream they do not depend on the metric
+    # cosines are at most 1, and in the whole stream they do not depend on the metric
     "$bin/geodec-table" "$t/a.h5" cosine | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "cosine_0_2_3_0") c = i; next}
         {for (i = 1; i <= NF; i++) if ($i > 1.000001 || $i < -1.000001) bad = 1} NR == 2 {x = $c} NR == 4 && $c != x {bad = 1} END {exit bad || !c}'
 }
@@ -44,14 +44,14 @@ setup() {
     done
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l none -o "$t/m.h5" "$states" "$t/4.h5"
     [ "$status" -eq 0 ]
-    # in the identity matrix's metric the logarithm map is the chord: log, chord and Euclidean chord agree
+    # for the identity metric the logarithm map is the chord: log, chord and Euclidean chord agree
     "$bin/geodec-table" "$t/m.h5" cosine | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
         {d = $at["cosine_0_2_0_0"] - $at["cosine_0_2_2_0"]; e = $at["cosine_0_2_0_0"] - $at["cosine_0_2_1_0"]; if (d * d > 1e-20 || e * e > 1e-20) bad = 1} END {exit bad}'
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l none -o "$t/n.h5" "$states" "$t/last.h5"
     [ "$status" -ne 0 ] && [[ "$stderr" == *"no block attends after the last"* ]]
 }
 
-@test "no model, another model, a layer that is not there: refused on one line" {
+@test "no model, another model and a missing layer are refused on one line" {
     t=$BATS_TEST_TMPDIR
     run --separate-stderr "$bin/geodec-varadhan" -o "$t/d.h5" "$states"
     [ "$status" -eq 2 ] && [[ "$stderr" == *"--model"* ]]

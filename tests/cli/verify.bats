@@ -43,7 +43,7 @@ setup() {
     [ "$status" -eq 4 ] && [[ "$output" == *"FAIL  closed form"* ]]
 }
 
-@test "the published manifold's tensor is no curvature" {
+@test "the tensor of the published manifold is not a curvature tensor" {
     "$bin/geodec-metric" --quiet --mode ref --points 60 -o "$dir/ref.h5" "$dir/cloud.h5"
     run --separate-stderr "$bin/geodec-verify-geometry" "$dir/ref.h5"
     echo "$output"
@@ -51,7 +51,7 @@ setup() {
     [[ "$output" == *"FAIL  metric compatibility"* && "$output" == *"FAIL  first pair"* ]]
 }
 
-@test "golden fields: every group passes; JSON and TSV say the same" {
+@test "golden fields: every group passes; JSON and TSV have the same values" {
     file=$(golden_folder)/analytic.h5
     command -v h5ls > /dev/null || skip "no h5ls"
     [ "$(h5ls "$file" | wc -l)" -gt 5 ]

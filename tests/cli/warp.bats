@@ -35,23 +35,23 @@ attr() {
     cmp "$dir/hjb.h5" "$dir/three/hjb.h5"
 }
 
-@test "a warp that lengthens redirects more than one that shortens; every figure has its controls" {
+@test "a warp that lengthens redirects more than one that shortens; every value has its controls" {
     run --separate-stderr "$bin/geodec-warp" --facts 4 --holdouts 2 --bootstrap 50 -o "$dir/again.h5" "$dir/metric.h5"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"field"*"best reduction"*"sphere"*"flat"*"zero strength: nothing changed"* ]]
-    # in flat space every target is 2 l sin(angle / 2) off
+    # in flat space the distance to every target is 2 l sin(angle / 2)
     "$bin/geodec-table" "$dir/again.h5" flat/before | awk 'NR > 1 && ($1 - 0.828221)^2 > 1e-10 {exit 1}'
     "$bin/geodec-table" "$dir/again.h5" flat/reduction | awk 'NR == 4 {a = $3} NR == 5 {b = $3} END {exit !(a < 0 && b > 0.2)}'
 }
 
-@test "geodesics leave no residual, of order 4; second differences of lines are nothing" {
+@test "the residual of geodesics vanishes with order 4; second differences of lines are 0" {
     order=$(attr "$dir/hjb.h5" order)
     awk -v o="$order" 'BEGIN {exit !(o > 3.7 && o < 4.3)}'
     "$bin/geodec-table" "$dir/hjb.h5" explained kinetic_turn paths |
         awk 'NR == 2 && !($1 > 0.999) || NR == 4 && !($2 < 1e-12) || NR > 1 && NR < 7 && $3 != 4 {bad = 1} END {exit bad}'
 }
 
-@test "along the text and layer by layer, with the layers the activations keep; one layer leaves no way through layers" {
+@test "along the text and from layer to layer, with the layers of the activations; with one layer there are no paths through layers" {
     "$bin/geodec-corpus" -q --stories 8 --seed 5 -o "$dir/text.txt"
     for kept in all last; do
         "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$dir/text.txt" --layers $kept -o "$dir/$kept.h5"
@@ -64,11 +64,11 @@ attr() {
     [ "$(cut -f 1 "$dir/all.tsv" | tr '\n' ' ')" = "paths 4 4 4 4 4 4 " ]
     [ "$(cut -f 1 "$dir/last.tsv" | tr '\n' ' ')" = "paths 4 4 4 4 4 0 " ]
     [ "$(sed -n '7p' "$dir/all.tsv" | cut -f 2)" = 7 ]
-    # what does not go through layers does not depend on them
+    # paths that are not through layers do not depend on them
     cmp <(head -n 6 "$dir/all.tsv") <(head -n 6 "$dir/last.tsv")
 }
 
-@test "other kinds of metric are taken too" {
+@test "other kinds of metric are accepted too" {
     "$bin/geodec-metric" --quiet --kind sphere --dim 3 --points 40 -o "$dir/sphere.h5"
     "$bin/geodec-hjb" --quiet --paths 4 -o "$dir/sphere-hjb.h5" "$dir/sphere.h5"
     "$bin/geodec-warp" --quiet --facts 2 --holdouts 1 --bootstrap 0 -o "$dir/sphere-warp.h5" "$dir/sphere.h5"
@@ -84,7 +84,7 @@ attr() {
         [ "$(attr "$dir/ref.h5" cross_passes)" = 0 ]
         [ "$(attr "$dir/ref.h5" grid1_passes)" = 0 ]
         [ "$(attr "$dir/ref.h5" grid2_passes)" = 0 ]
-        # all of v2's spillover is there without any warp
+        # all of the spillover of v2 exists without a warp
         "$bin/geodec-table" "$dir/ref.h5" spill_mean alpha | awk 'NR == 3 {a = $1} NR == 5 {exit !($2 == 0 && (a / $1 - 1)^2 < 1e-4)}'
         "$bin/geodec-warp" --quiet --force --mode ref --draws "$g" --variant v2 --alpha 0.35 --extent 1.2 -o "$dir/one.h5"
         [ "$("$bin/geodec-table" "$dir/one.h5" improvement | sed -n 2p)" = "$("$bin/geodec-table" "$dir/ref.h5" improvement | sed -n 3p)" ]

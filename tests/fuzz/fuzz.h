@@ -1,5 +1,5 @@
-/* What every fuzz target shares. A target is one LLVMFuzzerTestOneInput: with libFuzzer (`make fuzz`) it searches, with
- * replay.c (`make check`) it runs the kept corpus. */
+/* Shared code of the fuzz targets. A target is one LLVMFuzzerTestOneInput: with libFuzzer (`make fuzz`) it searches for
+ * inputs, with replay.c (`make check`) it runs the kept corpus. */
 #ifndef GEODEC_TESTS_FUZZ_H
 #define GEODEC_TESTS_FUZZ_H
 
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads every byte, so that a sanitizer sees what was returned. */
+/* Reads every byte, so that a sanitizer checks the returned memory. */
 static inline void fuzz_use(const void *p, size_t n)
 {
     extern volatile unsigned char fuzz_sink;
@@ -30,7 +30,7 @@ static inline void fuzz_must(bool ok, const char *what)
     abort();
 }
 
-/* A file of n bytes, for readers that open by name (HDF5 wants a name in a folder): false when there is none. */
+/* Writes a file of n bytes, for readers that open by name (HDF5 needs a name in a folder); false on an error. */
 static inline bool fuzz_file(const uint8_t *data, size_t n, char path[64])
 {
     (void)snprintf(path, 64, "%s/geodec-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");

@@ -1,5 +1,5 @@
-/* The artifact reader behind its checksums: the input is what follows the header; HDF5's checksums are made right and
- * it gets a header with its digest. */
+/* The artifact reader after its checksums: the input is the file without the header. HDF5's checksums are corrected,
+ * and a header with the digest is added. */
 #include "base/mem.h"
 #include "fuzz/artifact_kind.h"
 #include "fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* How a text becomes documents, and JSON Lines: the first byte chooses the rule and the flags, the rest is the text. */
+/* Division of a text into documents, and JSON Lines: the first byte selects rule and flags, the rest is the text. */
 #include "base/mem.h"
 #include "documents/documents.h"
 #include "documents/plan.h"

@@ -1,4 +1,4 @@
-/* The GGUF reader and everything that is built from a file's keys and tensors: every accessor, tokenizer,
+/* The GGUF reader and all objects that are made from a file's keys and tensors: every accessor, tokenizer,
  * configuration, weights, and for tiny models a forward pass. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"

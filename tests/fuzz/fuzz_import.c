@@ -1,4 +1,4 @@
-/* What geodec-import reads: the first byte says as what (.npy, text, export, HDF5), the rest is the file. */
+/* Inputs of geodec-import: the first byte selects the format (.npy, text, export, HDF5), the rest is the file. */
 #include "base/mem.h"
 #include "chain/import.h"
 #include "fuzz/fuzz.h"
@@ -36,7 +36,7 @@ static void check_export(const char *path)
     geodec_import_clear(&e);
 }
 
-/* A dataset x and its attribute a of somebody's HDF5 file. */
+/* A dataset x and its attribute a of a foreign HDF5 file. */
 static void check_hdf5(const char *path)
 {
     geodec_err err = {0};

@@ -1,4 +1,4 @@
-/* The JSON reader: what it accepts, written again and read again, is the same value. */
+/* The JSON reader: an accepted value is unchanged after writing and reading. */
 #include "fuzz/fuzz.h"
 #include "io/json.h"
 
@@ -51,7 +51,7 @@ static void same(const geodec_json *a, const geodec_json *b)
     } else if (geodec_json_length(a) >= 0) {
         fuzz_must(geodec_json_length(a) == geodec_json_length(b), "another number of elements");
         for (int64_t i = 0; i < geodec_json_length(a); i++) same(geodec_json_at(a, i), geodec_json_at(b, i));
-    } else if (geodec_json_get_f64(a, NULL, &x, NULL) == GEODEC_OK) { /* a real number may be written as a whole one */
+    } else if (geodec_json_get_f64(a, NULL, &x, NULL) == GEODEC_OK) { /* a real number may be written as an integer */
         fuzz_must(geodec_json_get_f64(b, NULL, &y, NULL) == GEODEC_OK && x == y, "another number");
     } else {
         fuzz_must(json_equal(a, b), "another value");
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (memory && geodec_json_on(memory, &w, &err) == GEODEC_OK) {
         put(w, "value", root);
         fuzz_must(geodec_json_commit(w, &err) == GEODEC_OK && fflush(memory) == 0, "what was read cannot be written");
-        /* one object more than the reader's depth is refused; all else comes back */
+        /* one object more than the reader's depth is refused; all other values are restored */
         const geodec_status back = geodec_json_parse(text, n, "again.json", &again, &err);
         fuzz_must(back == GEODEC_OK || back == GEODEC_LIMIT || back == GEODEC_FORMAT, "another failure");
         if (back == GEODEC_OK) same(root, geodec_json_member(again, "value"));

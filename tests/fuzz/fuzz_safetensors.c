@@ -1,4 +1,4 @@
-/* The safetensors reader: arrays that lie side by side and fill the file, or a refusal. */
+/* The safetensors reader: contiguous arrays that fill the file, or a refusal. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "io/safetensors.h"

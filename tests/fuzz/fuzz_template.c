@@ -1,6 +1,6 @@
 /* Chat templates: detection in any text, and every format with messages of any bytes.
  *
- * Input: template, switches, then messages: role, length (a byte), bytes; the rest is looked at as a Jinja template. */
+ * Input: template, switches, then messages: role, length (a byte), bytes; the rest is used as a Jinja template. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "tokenizer/chat.h"
@@ -64,7 +64,7 @@ static geodec_tokenizer *make(void)
     return t;
 }
 
-/* Control tokens, and the user-defined first mark: what only the template may write. */
+/* Control tokens and the user-defined first mark, which only the template may write. */
 static int64_t marks_in(const geodec_tokenizer *t, const geodec_chat_template *k, const geodec_chat_message *m,
                         int64_t n, bool generation)
 {
@@ -102,7 +102,7 @@ static void check(const geodec_tokenizer *t, const geodec_chat_template *k, cons
         fuzz_must(found, "a plain span that no message says");
     }
     geodec_chat_text_free(&x);
-    /* the same conversation with other words has the same marks; white space alone may be trimmed away in both */
+    /* the same conversation with other words has the same marks; white space alone may be trimmed in both */
     for (int64_t i = 0; i < n; i++) same[i] = (geodec_chat_message){m[i].role, m[i].n ? "a" : "", m[i].n ? 1 : 0};
     fuzz_must(marks_in(t, k, m, n, generation) == marks_in(t, k, same, n, generation),
               "a message wrote a control token");

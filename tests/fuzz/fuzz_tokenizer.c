@@ -1,4 +1,4 @@
-/* Tokenizers made of the input's first bytes, both kinds, then its rest encoded and decoded.
+/* Tokenizers of both kinds made from the input's first bytes, with which the rest is encoded and decoded.
  *
  * Input: kind and switches, pre-tokenizer, number of pieces, then for each a byte (low five bits: length, high three:
  * type) and its bytes; with byte-level BPE a number of merges, each two numbers of pieces. */
@@ -121,7 +121,7 @@ static void check_ids(const geodec_tokenizer *t, const int32_t *ids, int64_t n, 
     for (int64_t i = 0; i < n; i++) fuzz_must(ids[i] >= 0 && ids[i] < geodec_tokenizer_size(t), "no such id");
 }
 
-/* Nothing in text that is plain all over becomes a control token. */
+/* No part of a text that is all plain becomes a control token. */
 static void check_plain(const geodec_tokenizer *t, const char *text, size_t n, int32_t *ids)
 {
     geodec_err err = {0};

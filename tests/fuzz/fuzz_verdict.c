@@ -25,7 +25,7 @@ static geodec_expr_state look(void *ctx, const char *name, double *value)
     return v->all || h % 7 > 2 ? GEODEC_EXPR_KNOWN : (geodec_expr_state)(h % 7);
 }
 
-/* The value of a text, or NaN where it has none; *st: what became of it. */
+/* The value of a text, or NaN if it has none; *st: the status. */
 static double value_of(const char *text, values *v, geodec_status *st)
 {
     geodec_err err = {0};

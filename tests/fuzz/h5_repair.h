@@ -1,5 +1,5 @@
-/* Checksums of an HDF5 file made right again after a mutation, so that a search gets behind them: superblock (and its
- * end of file), object headers, headers of B-trees. */
+/* Corrects the checksums of an HDF5 file after a mutation, so that a search gets past them: superblock (and its end of
+ * file), object headers, headers of B-trees. */
 #ifndef GEODEC_TESTS_FUZZ_H5_REPAIR_H
 #define GEODEC_TESTS_FUZZ_H5_REPAIR_H
 
@@ -40,7 +40,7 @@ static inline void h5_put(uint8_t *p, uint64_t v, int bytes)
     for (int i = 0; i < bytes; i++) p[i] = (uint8_t)(v >> (8 * i) & 0xffu);
 }
 
-/* data: what follows a user block of `base` bytes. */
+/* data: the file after a user block of `base` bytes. */
 static inline void h5_repair(uint8_t *data, size_t n, size_t base)
 {
     enum { SUPERBLOCK = 48, TREE_HEADER = 38 };

@@ -1,5 +1,4 @@
-/* make_artifact_seed FOLDER: inputs of fuzz_artifact, from which a search can begin (what follows an artifact's
- * header). */
+/* make_artifact_seed FOLDER: first inputs of fuzz_artifact (artifacts without their header). */
 #include "base/mem.h"
 #include "fuzz/artifact_kind.h"
 #include "io/file.h"

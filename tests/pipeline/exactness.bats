@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The exactness matrix, small: every deterministic drafter, draft length and tree against plain decoding, one and two threads; what is
-# finished is kept; a difference, a fault that is not seen and counts that depend on threads end the run.
+# The exactness matrix, small: every deterministic drafter, draft length and tree compared with plain decoding, one and two threads.
+# Finished cells are kept. A difference, an undetected fault and counts that depend on threads end the run.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,7 +12,7 @@ setup() {
     export PROMPTS=2 BLOCK=1 TOKENS=16 SEEDS=1 TEXTS=6 GAMMAS=1,2,3,8,16 TREES=2,16,64 CONTROLS=1
 }
 
-# with_bench 'SCRIPT': programs whose geodec-bench-decode is SCRIPT; $real is the true one.
+# with_bench 'SCRIPT': a folder of programs in which geodec-bench-decode is SCRIPT; $real is the real one.
 with_bench() {
     mkdir -p "$BATS_TEST_TMPDIR/bin"
     ln -sf "$bin"/geodec-* "$BATS_TEST_TMPDIR/bin/"
@@ -30,7 +30,7 @@ with_bench() {
     [ "$(awk -F'\t' 'NR > 1' "$out/drafters.tsv" | wc -l)" -eq 16 ]
     [ "$(awk -F'\t' 'NR > 1 {s += $3} END {print s}' "$out/lengths.tsv")" -eq 1024 ]
     pipelines/lab/exactness/page "$out" > "$BATS_TEST_TMPDIR/page.md"
-    grep -q 'Result: 0 of .* in 1024 cells.* not see: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
+    grep -q 'Result: 0 of .* in 1024 cells.* not detect: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
     [ "$(find "$out" -name 't*-b*.tsv' | wc -l)" -eq 4 ]
     rm "$out"/*/t2-b1.tsv
     touch "$BATS_TEST_TMPDIR/then"
@@ -40,7 +40,7 @@ with_bench() {
     "$bin/geodec-check" "$out"/*/t*-b*.h5
 }
 
-@test "a broken verifier ends the run with status 4, and its differences stand in the table" {
+@test "a broken verifier ends the run with status 4, and its differences are in the table" {
     with_bench 'exec "$real" "$@" --fault stale'
     run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
@@ -55,7 +55,7 @@ with_bench() {
         [ "${args[i]}" != --fault ] || unset "args[i]" "args[i+1]"; done; set -- "${args[@]}"; }; exec "$real" "$@"'
     run --separate-stderr env DRAFTERS=ngram THREADS=1 pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
-    [[ "$stderr" == *"the planted fault 'stale' is not seen: status 0"* ]]
+    [[ "$stderr" == *"the planted fault 'stale' is not detected: status 0"* ]]
     with_bench '[[ "$*" != *"--threads 2"* ]] || set -- "$@" --seed 2; exec "$real" "$@"'
     run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]

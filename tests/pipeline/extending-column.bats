@@ -47,14 +47,14 @@ setup() {
     "$bin/geodec-info" new.h5 | grep -q '^ */spread .*sectional_max - sectional_min'
 }
 
-@test "a file of the version before is read as it was, and has no such column" {
+@test "a file of the previous version is read, and does not have the column" {
     "$bin/geodec-check" old.h5
     [ "$("$bin/geodec-table" old.h5 scalar)" = "$("$root/$B/bin/geodec-table" old.h5 scalar)" ]
     run --separate-stderr "$bin/geodec-table" old.h5 spread
     [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *spread* ]]
 }
 
-@test "the tree as it stands reads the new file and leaves the column alone" {
+@test "the original tree reads the new file and ignores the column" {
     "$root/$B/bin/geodec-check" new.h5
     [ "$("$bin/geodec-table" new.h5 scalar)" = "$("$root/$B/bin/geodec-table" new.h5 scalar)" ]
     run "$root/$B/bin/geodec-table" new.h5 spread

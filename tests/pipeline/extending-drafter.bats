@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
     load scratch
     scratch_tree
-    # 1, 2. the drafter and its header, which the table alone includes
+    # 1, 2. the drafter and its header, which only the table includes
     cat >libcommon/drafters/last_drafter_internal.h <<'C'
 /* What followed the newest token the last time it was seen in the text. Needs no artifact. */
 #ifndef GEODEC_DRAFTERS_LAST_DRAFTER_INTERNAL_H
@@ -91,7 +91,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-@test "four files differ, the page of drafters among them" {
+@test "four files differ, including the page of drafters" {
     touched | tee touched.txt
     [ "$(wc -l <touched.txt)" -eq 4 ]
     # shellcheck disable=SC2016
@@ -100,7 +100,7 @@ setup() {
     [ "$("$bin/geodec-info" --drafters | wc -l)" -eq $(($("$root/$B/bin/geodec-info" --drafters | wc -l) + 1)) ]
 }
 
-@test "the tree as it stands does not know it" {
+@test "the original tree does not have it" {
     run --separate-stderr "$root/$B/bin/geodec-decode" -q --model "$model" --artifacts none --prompt 'One day' -n 8 --draft last
     [ "$status" -eq 2 ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The recipe for a new experiment with a computation of its own (docs/extending.md), performed on a scratch copy of the tree:
-# `isotropy`, the mean squared cosine between pairs of a cloud's points. The published way counts each point with itself.
+# `isotropy`, the mean squared cosine between pairs of points of a cloud. The published variant counts each point with itself.
 
 bats_require_minimum_version 1.5.0
 
@@ -179,7 +179,7 @@ END
     forget tools/cli/kinds.c
     rm "$B/lib/libgeodeccli.a"
     build "$B/bin/geodec-isotropy" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table" "$B/bin/geodec-claims"
-    # what make docs makes again
+    # made by make docs
     "$bin/geodec-info" --schema isotropy >docs/schema/isotropy.md
     "$bin/geodec-isotropy" --options >>"$B/tools.tsv"
     scripts/docs-tables "$bin" docs/tools.md >"$BATS_FILE_TMPDIR/tools.md"
@@ -196,7 +196,7 @@ setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-@test "one file changes by hand; the others are new and lie where their names say" {
+@test "one existing file changes; the others are new" {
     touched | sort >touched.txt
     cat touched.txt
     diff - touched.txt <<'END'
@@ -227,7 +227,7 @@ END
     "$bin/geodec-claims" --check pipelines/lab/isotropy/claims.tsv
 }
 
-@test "the artifact has the value of its definition, and the published way differs by the pairs with itself" {
+@test "the artifact has the value of its definition, and the published variant differs by the pairs of a point with itself" {
     "$bin/geodec-isotropy" -q -o correct.h5 cloud.h5
     "$bin/geodec-isotropy" -q --mode ref -o ref.h5 cloud.h5
     "$bin/geodec-check" correct.h5 ref.h5
@@ -235,11 +235,11 @@ END
     [ "$(value correct.h5 mode)" = correct ]
     [ "$(value ref.h5 mode)" = ref ]
     n=$("$bin/geodec-table" --no-header --over none correct.h5 'n=size(N)')
-    # one pair in n has cosine 1 in the published way
+    # one pair in n has cosine 1 in the published variant
     awk -v n="$n" -v c="$(value correct.h5 mean)" -v r="$(value ref.h5 mean)" -v z="$(value correct.h5 control_mean)" 'BEGIN {
         expected = (c * (n - 1) + 1) / n
         exit !(n > 100 && c > 0 && c < 1 && z > 0 && z < 1 && (expected - r) ^ 2 < 1e-24) }'
-    # the tree as it stands does not know it
+    # the original tree does not have it
     run "$old/geodec-check" correct.h5
     [ "$status" -ne 0 ]
 }

@@ -144,7 +144,7 @@ C
     forget tools/cli/kinds.c
     rm "$B/lib/libgeodeccli.a"
     build "$B/bin/geodec-radius" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table"
-    # what make docs makes again: the page of the artifact and the list of tools
+    # made by make docs: the page of the artifact and the list of tools
     "$bin/geodec-info" --schema radius >docs/schema/radius.md
     "$bin/geodec-radius" --options >>"$B/tools.tsv"
     scripts/docs-tables "$bin" docs/tools.md >"$BATS_FILE_TMPDIR/tools.md"
@@ -162,7 +162,7 @@ setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-@test "four files by hand; make docs brings two more up to date" {
+@test "four files by hand; make docs updates two more" {
     touched | sort >touched.txt
     cat touched.txt
     diff - touched.txt <<'END'
@@ -177,7 +177,7 @@ END
     grep -q '^| `geodec-radius` | distances of the points' "$tree/docs/tools.md"
 }
 
-@test "the stage writes an artifact that the common tools know, the same for any number of threads" {
+@test "the stage writes an artifact that the common tools read, the same for any number of threads" {
     run --separate-stderr "$bin/geodec-radius" -o radius.h5 cloud.h5
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"300 points: median distance "*", Gaussian control "* ]]
@@ -191,7 +191,7 @@ END
     [ "$status" -eq 3 ] && [ ! -e none.h5 ]
 }
 
-@test "its numbers are those of the coordinates, and of a Gaussian cloud those of the control" {
+@test "the values follow from the coordinates, and those of a Gaussian cloud agree with the control" {
     [ -f radius.h5 ] || "$bin/geodec-radius" -q -o radius.h5 cloud.h5
     "$bin/geodec-table" --no-header radius.h5 length >length.txt
     "$old/geodec-table" --no-header cloud.h5 coordinates | awk '{s = 0; for (i = 1; i <= NF; i++) s += $i * $i; printf "%.17g\n", sqrt(s)}' |

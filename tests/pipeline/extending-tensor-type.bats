@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The recipe for a new tensor type (docs/extending.md), performed on a scratch copy of the tree with two made-up types:
+# The recipe for a new tensor type (docs/extending.md), performed on a scratch copy of the tree with two invented types:
 #   Q8_B  32 values as a bfloat16 scale and 32 signed bytes; products decode it
 #   Q4_E  32 values as 16 bytes of nibbles and then a binary16 scale; products take its codes as integers
 # Both are read, written, decoded, multiplied on every instruction set and documented, with at most five files touched.
@@ -23,7 +23,7 @@ setup_file() {
     encoders=$(git ls-files '*/encode_legacy.c')
     export table
     cd "$tree"
-    # what knows the table's rows; the other readers of the header take from it what these rows do not change
+    # the objects that use the rows; the other users of the header do not depend on these rows
     git -C "$root" grep -lE 'GEODEC_TENSOR_TYPES|GEODEC_QUANTIZE_CHOICES|GEODEC__(PANEL|EXACT)_FORMATS' -- '*.c' >users
     git -C "$root" grep -lE 'products_body\.h"' -- '*.c' >>users
     git -C "$root" grep -l 'geodec__panel_format formats' -- '*.c' >>users
@@ -100,10 +100,10 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 # nll MODEL ARGUMENTS...: mean negative log-likelihood of the text.
 nll() { "$bin/geodec-perplexity" --quiet --model "$@" "$BATS_FILE_TMPDIR/text" | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "nll") c = i} NR == 2 {print $c}'; }
 
-# close A B MOST
+# close A B MOST: A and B differ by at most MOST
 close() { awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN {d = a - b; print a, b; exit !(a > 0 && d <= most && -d <= most)}'; }
 
-@test "at most five files differ, the page of the types among them" {
+@test "at most five files differ, including the page of the types" {
     (cd "$root" && git ls-files) | while read -r f; do cmp -s "$root/$f" "$tree/$f" || echo "$f"; done >touched
     cat touched
     [ "$(wc -l <touched)" -le 5 ] && [ "$(wc -l <touched)" -ge 4 ]
@@ -113,14 +113,14 @@ close() { awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN {d = a - b; print a, b; ex
     "$bin/geodec-quantize" --help | tr -d '\n ' | grep -q '|q8_b|q4_e|'
 }
 
-@test "the tree as it stands refuses them" {
+@test "the original tree refuses them" {
     run ! "$root/$B/bin/geodec-quantize" --quiet --type q8_b -o x.gguf "$f16"
     "$bin/geodec-quantize" --quiet --type q8_b -o new.gguf "$f16" >/dev/null
     run --separate-stderr "$root/$B/bin/geodec-perplexity" --model new.gguf "$BATS_FILE_TMPDIR/text"
     [ "$status" -eq 3 ]
 }
 
-@test "written, read and multiplied: near the model they were made from, and equal to the reference arithmetic" {
+@test "written, read and multiplied: close to the original model, and equal to the reference arithmetic" {
     base=$(nll "$f16" --arithmetic exact)
     for case in q8_b:Q8_B:0.012:0.02 q4_e:Q4_E:0.12:0.3; do
         IFS=: read -r type name error most <<<"$case"
@@ -133,7 +133,7 @@ close() { awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN {d = a - b; print a, b; ex
     done
 }
 
-@test "the nibbles in another order are the same numbers: Q4_E is as good as plain Q4_0" {
+@test "another order of the nibbles gives the same numbers: Q4_E is as accurate as plain Q4_0" {
     "$bin/geodec-quantize" --quiet --type q4_e --pure -o a.gguf "$f16" >/dev/null
     "$bin/geodec-quantize" --quiet --type q4_0 --pure --nearest -o b.gguf "$f16" >/dev/null
     [ "$(nll a.gguf --arithmetic exact)" = "$(nll b.gguf --arithmetic exact)" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Artifacts of every kind, made by an earlier build (tests/golden/make/artifacts), are read as they were then.
+# Artifacts of every kind, made by an earlier build (tests/golden/make/artifacts), are read with the same contents.
 
 bats_require_minimum_version 1.5.0
 
@@ -20,13 +20,13 @@ setup() {
     "$bin/geodec-info" --kinds | LC_ALL=C sort -u | diff "$BATS_TEST_TMPDIR/there" -
 }
 
-@test "every attribute and field reads as it did" {
+@test "every attribute and field has the same contents" {
     sh tests/golden/make/artifact-contents "$bin" "$dir"/*.h5 > "$BATS_TEST_TMPDIR/contents"
     diff tests/golden/artifacts/contents.tsv "$BATS_TEST_TMPDIR/contents"
     "$bin/geodec-check" "$dir"/*.h5
 }
 
-@test "the tools that read artifacts take them" {
+@test "the tools that read artifacts accept them" {
     cd "$dir"
     ln -sf "$root/tests/golden/models/tiny-llama-biases.gguf" tiny.gguf
     ln -sf "$root/tests/golden/models/tiny-llama-divisors.gguf" plain.gguf

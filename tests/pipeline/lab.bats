@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# An experiment is a folder of pipelines/lab and nothing else: a scratch copy of the tree gets one more.
+# An experiment is one folder of pipelines/lab: a new one is added to a scratch copy of the tree.
 
 bats_require_minimum_version 1.5.0
 
@@ -41,7 +41,7 @@ END
     [ "$status" -ne 0 ]
 }
 
-@test "no folder's name is a goal of something else, each figure has a caption and a script" {
+@test "the name of a folder is not another goal; each figure has a caption and a script" {
     # shellcheck disable=SC2016
     figures=$(make -s --eval 'show: ; @echo $(FIGURES)' show)
     [ "$(wc -w <<< "$figures")" -gt 30 ]

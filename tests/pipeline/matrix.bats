@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# Kinds of text x kinds of model: every tool of the main job, at tiny sizes, through the pipeline's rules. A cell ends in the report's table,
-# where each stage left its output or one line that says why it was not measured; no stage fails, and every output is valid. An empty text ends
-# in one line.
+# Kinds of text x kinds of model: every tool of the main job, at tiny sizes, by the rules of the pipeline. A cell ends with the table of the report.
+# Each stage makes its output, or one line with the reason why it was not measured. No stage fails, and every output is valid. An empty text gives
+# one line of error.
 #
-# Models and texts are made here from seeds. By default each kind of text meets one kind of model, in turn; MATRIX=full runs the whole
-# product and makes the reports with their figures (hours for one core). The cells that ran stand in the output.
+# Models and texts are made here from seeds. By default each kind of text is combined with one kind of model, in turn. MATRIX=full runs the whole
+# product and makes the reports with their figures (hours on one core). The output lists the cells that ran.
 
 bats_require_minimum_version 1.5.0
 
@@ -27,7 +27,7 @@ setup_file() {
     texts
 }
 
-# A few steps of training: random enough to differ from each other, trained enough that states lie in a few directions.
+# A few steps of training: the models differ, and their states are concentrated in a few directions.
 model() { # model NAME OPTIONS..
     local name=$1
     shift
@@ -67,15 +67,15 @@ cell() { # cell TEXT MODEL
         { echo "$1 x $2:"; tail -n 20 "$W/log"; return 1; }
     [ -s "$r/headline.tsv" ]
     [ "${MATRIX-}" != full ] || [ -s "$r/report/index.html" ]
-    # an output or its reason, in one line, and none has failed
+    # an output or its reason, in one line; no stage failed
     while IFS= read -r f; do
-        [ ! -e "${f%.not-measured}" ] || { echo "$f stands beside its output"; return 1; }
+        [ ! -e "${f%.not-measured}" ] || { echo "$f exists together with its output"; return 1; }
         [ "$(wc -l < "$f")" -eq 1 ] || { echo "$f:"; cat "$f"; return 1; }
         ! grep -q '^failed' "$f" || { echo "$f:"; cat "$f"; return 1; }
     done < <(find "$r" -name '*.not-measured')
     find "$r" -maxdepth 1 -name '*.h5' -print0 | xargs -0 "$BIN/geodec-check"
     echo "# $1 x $2: $(find "$r" -maxdepth 1 -name '*.h5' | wc -l) measured, $(find "$r" -maxdepth 1 -name '*.h5.not-measured' | wc -l) not" >&3
-    # the first cell is kept for the tests of what a missing input does
+    # the first cell is kept for the tests of missing inputs
     if [ -e "$W/kept" ]; then rm -rf "$r"; else mkdir "$W/kept" && mv "$r" "$W/kept/novel"; fi
 }
 
@@ -91,15 +91,15 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
 }
 
 @test "a novel in one document" { cells novel; }
-@test "a document a line" { cells lines; }
+@test "one document for each line" { cells lines; }
 @test "a dialogue" { cells dialogue; }
 @test "JSON Lines" { cells jsonl; }
 @test "CRLF" { cells crlf; }
 @test "no newline at the end" { cells unended; }
-@test "another script than the vocabulary's" { cells nonlatin; }
+@test "a script that is not in the vocabulary" { cells nonlatin; }
 @test "35 tokens" { cells note35; }
 @test "one token" { cells token1; }
-@test "one word over and over" { cells same; }
+@test "one word repeated" { cells same; }
 
 @test "headline: with any input of the report removed, no row decides on it" {
     local r="$W/kept/novel" rules=pipelines/report/headline.tsv inputs input key
@@ -124,7 +124,7 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
     [ -d "$root/$name" ] || skip "the first cell did not run"
     "$BIN/geodec-claims" --root "$root" --results "$name" pipelines/claims/*.tsv pipelines/lab/*/claims.tsv > "$W/whole"
     [ "$(cut -f 9 "$W/whole" | grep -cE '^(reproduced|holds|artefact|refuted)$')" -ge 10 ]
-    # a row uses an input when a condition has its letter; known(R) is an exception that the row asks for
+    # a row uses an input if a condition has its letter, except in known(R)
     cat pipelines/claims/*.tsv pipelines/lab/*/claims.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 9 {
         split("R E M C", letter, " ")
         n = split($9, rule, ";;"); conditions = ""
@@ -142,7 +142,7 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
     done
 }
 
-@test "an empty text ends in one line" {
+@test "an empty text gives one line of error" {
     : > "$W/text/empty"
     run --separate-stderr "$BIN/geodec-plan" --model "$W/model/ctx64.gguf" --text "$W/text/empty"
     [ "$status" -eq 3 ]
@@ -153,7 +153,7 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
     [ ! -e "$W/empty/headline.tsv" ]
 }
 
-@test "20 MB: only what is asked for is kept" {
+@test "20 MB: only the requested documents are kept" {
     for _ in $(seq 900); do cat "$W/plain.txt"; done | head -c 20000000 > "$W/large"
     "$BIN/geodec-plan" -q --force --model "$W/model/ctx64.gguf" --text "$W/large" --tokens 600 -o "$W/plan.tsv"
     [ "$(awk -F'\t' '$1 == "tokens" {print $2}' "$W/plan.tsv")" -eq 600 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Pages of docs/: links lead to files, and every table of results says where it comes from.
+# Pages of docs/: links lead to files, and every table of results names its origin.
 
 setup() { cd "$BATS_TEST_DIRNAME/../.." || return 1; }
 

@@ -1,7 +1,7 @@
 # A scratch copy of the tree for the recipes of docs/extending.md: the tracked files, and the objects of the release build,
-# so that only what a recipe touches is compiled.
+# so that only the files that a recipe changes are compiled.
 
-# scratch_tree: makes the copy. Sets B, root, tree and bin.
+# scratch_tree: makes the copy, and sets B, root, tree and bin.
 scratch_tree() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
     B=${B:-build/release}
@@ -19,23 +19,23 @@ scratch_tree() {
     cd "$tree" || return 1
 }
 
-# forget FILE...: the objects that were made from these files go, so that nothing is written through a hard link.
+# forget FILE...: removes the objects that were made from these files, so that nothing is written through a hard link.
 forget() {
     for f in "$@"; do
         grep -rlF --include='*.d' "$f" "$B/obj" | sed 's/\.d$//' | while read -r object; do rm -f "$object.o" "$object.d"; done
     done
 }
 
-# build TARGET...: quietly; the whole log on a failure.
+# build TARGET...: builds quietly, and prints the whole log on a failure.
 build() { make -s "$@" >"$BATS_FILE_TMPDIR/make.log" 2>&1 || { cat "$BATS_FILE_TMPDIR/make.log"; return 1; }; }
 
-# touched: the files of the copy that differ from the tree, or are new.
+# touched: lists the files of the copy that differ from the tree or are new.
 touched() {
     (cd "$root" && git ls-files) | while read -r f; do cmp -s "$root/$f" "$tree/$f" || echo "$f"; done
     (cd "$tree" && find docs libcommon mk pipelines scripts tests tools -type f) | while read -r f; do [ -e "$root/$f" ] || echo "$f"; done
 }
 
-# insert_before PATTERN FILE LINE...: the lines stand before the first line that matches.
+# insert_before PATTERN FILE LINE...: inserts the lines before the first line that matches.
 insert_before() {
     local pattern=$1 file=$2
     shift 2

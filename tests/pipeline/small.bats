@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Texts too small to measure much: the pipeline ends in a report that says of every figure and row what was not measured, and why. What no
-# pipeline can go on with ends it in one line.
+# Small texts: the pipeline ends with a report, and every figure and row that was not measured has its reason. An invalid text or model ends
+# the pipeline with one line.
 
 bats_require_minimum_version 1.5.0
 
@@ -21,7 +21,7 @@ reported() { # the report is whole, and says no more than was measured
     tail -n 1 "$page" | grep -qx '</html>'
     # an output or its reason, never both and never neither
     while IFS= read -r f; do
-        [ ! -e "${f%.not-measured}" ] || { echo "$f beside its output"; false; }
+        [ ! -e "${f%.not-measured}" ] || { echo "$f exists together with its output"; false; }
         [ -s "$f" ]
     done < <(find "$r" -name '*.not-measured')
     figures=$(grep -c '<figure>' "$page") shown=$(grep -c '<figure><img' "$page") boxes=$(grep -c '<figure><p class="not-measured">not measured: [^<]' "$page")
@@ -38,7 +38,7 @@ reported() { # the report is whole, and says no more than was measured
     reported
     [ "$boxes" -ge 10 ] # geometry of 35 points
     grep -q '<dt>documents</dt><dd>[1-9][0-9]* documents with [1-9]' "$page"
-    # what rests on the model's own texts is measured all the same
+    # results that use texts sampled from the model are measured
     "$bin/geodec-check" "$r/flowmap.h5"
     run tiny results TEXT="$BATS_TEST_TMPDIR/note.txt"
     [ "$status" -eq 0 ] && [[ "$output" != *RUN* ]]
@@ -51,7 +51,7 @@ reported() { # the report is whole, and says no more than was measured
     [ "$boxes" -ge 15 ]
 }
 
-@test "a text without text, one that is no UTF-8 and a model that is none end the run in one line" {
+@test "an empty text, invalid UTF-8 and an invalid model end the run with one line" {
     : > "$BATS_TEST_TMPDIR/empty.txt"
     printf '\n \n\n' > "$BATS_TEST_TMPDIR/blank.txt"
     printf 'caf\xe9 au lait\n' > "$BATS_TEST_TMPDIR/latin1.txt"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The runner of every rule (pipelines/stage): what makes a result stale and what does not, outputs that land together, what is not measured
-# or fails, two makes at a time. First the runner alone with a made-up tool, then the pipeline's own rules.
+# The runner of every rule (pipelines/stage): stale results, outputs that are renamed into place together, results that are not measured
+# or fail, two makes at a time. First the runner alone with a test tool, then the rules of the pipeline.
 
 bats_require_minimum_version 1.5.0
 
@@ -57,7 +57,7 @@ runs() { wc -l < "$d/bin/runs"; }
     [ "$(runs)" -eq 5 ] && [ "$(head -n 1 "$d/out")" = secomd ]
 }
 
-@test "an output that is gone or was changed is made again, also a side one" {
+@test "a missing or changed output is made again, including further outputs" {
     x out in
     rm "$d/out.side"
     x out in
@@ -70,7 +70,7 @@ runs() { wc -l < "$d/bin/runs"; }
     [ "$(runs)" -eq 4 ] && [ -e "$d/out" ]
 }
 
-@test "status 5 is a reason that is kept, passed on and taken back" {
+@test "the reason of status 5 is kept, passed on, and removed when an input changes" {
     x out in
     x then out
     echo poor > "$d/in"
@@ -86,7 +86,7 @@ runs() { wc -l < "$d/bin/runs"; }
     [ "$(runs)" -eq "$n" ] && [ ! -e "$d/then" ] && [ ! -e "$d/then.side" ]
     [ "$(cat "$d/then.not-measured")" = "needs out: 3 tokens; this needs 5" ]
     [ "$(cat "$d/last.not-measured")" = "needs out: 3 tokens; this needs 5" ]
-    # one that can do without
+    # a stage that runs without the input
     run pipelines/stage --root "$d" --any "$d/report" "$d/out" -- "cat $d/out.not-measured > $d/.new-report/report"
     [ "$(cat "$d/report")" = "3 tokens; this needs 5" ]
     echo rich > "$d/in"
@@ -97,7 +97,7 @@ runs() { wc -l < "$d/bin/runs"; }
     [ -z "$(find "$d" -name '*.not-measured')" ]
 }
 
-@test "a failure leaves no result, is tried again, and stops make unless it is to go on" {
+@test "a failure leaves no result, is tried again, and stops make except with --keep-going" {
     x out in
     echo bad > "$d/in"
     run x out in
@@ -130,7 +130,7 @@ runs() { wc -l < "$d/bin/runs"; }
     [ "$status" -ne 0 ] && [ ! -e "$d/t" ]
 }
 
-@test "killed between start and end, the old outputs stay together and the next run makes the new ones" {
+@test "after a kill the old outputs stay together, and the next run makes the new ones" {
     x out in
     echo second > "$d/in"
     slow="echo a > $d/.new-out/out.side; sleep 30; echo b > $d/.new-out/out"
@@ -171,7 +171,7 @@ tiny() { # tiny GOALS.. [NAME=VALUE..]
         NEW_TOKENS=8 GAMMAS=4 SEEDS=1 LOGITS= R="$d" "$@"
 }
 
-@test "a rebuilt program, another setting and another text remake what hangs on them" {
+@test "a rebuilt program, another setting and another text remake the results that depend on them" {
     mkdir "$d/tools"
     ln -s "$PWD/${B:-build/release}/bin"/* "$d/tools/"
     made() { tiny BIN="$d/tools" "$@" | sed -n 's/^  RUN   //p' | tr '\n' ' '; }
@@ -194,7 +194,7 @@ tiny() { # tiny GOALS.. [NAME=VALUE..]
     [ "$(sha256sum < "$d/metric.h5")" = "$first" ]
 }
 
-@test "two makes in one folder take turns, and nothing is made twice" {
+@test "two makes in one folder run one after the other, and nothing is made twice" {
     tiny "$d/metric.h5" > "$d/one.log" 2>&1 &
     one=$!
     tiny "$d/metric.h5" > "$d/two.log" 2>&1 &
@@ -204,7 +204,7 @@ tiny() { # tiny GOALS.. [NAME=VALUE..]
     [ "$(cat "$d/one.log" "$d/two.log" | grep -c 'RUN   cloud.h5')" -eq 1 ]
     [ "$(cat "$d/one.log" "$d/two.log" | grep -c 'another make works here')" -eq 1 ]
     "${B:-build/release}/bin/geodec-check" "$d/metric.h5"
-    # other settings at the same time: each leaves a whole chain behind, the last one's
+    # other settings at the same time: the chain is complete, with the settings of the last make
     tiny "$d/metric.h5" POINTS=90 > "$d/one.log" 2>&1 &
     one=$!
     tiny "$d/metric.h5" POINTS=110 > "$d/two.log" 2>&1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The whole chain on the embedded model, small (the folder has one name, since it is part of the recorded command line): same bytes with 1 and 2 threads, a second make does nothing, and a run
-# killed with SIGKILL and started again ends in the same bytes.
+# The whole chain on the embedded model at small sizes: the same bytes with 1 and 2 threads; a second make does nothing; a run that is killed
+# with SIGKILL and started again ends with the same bytes. The folder keeps its name, which is part of the recorded command line.
 
 bats_require_minimum_version 1.5.0
 
@@ -40,7 +40,7 @@ sums() { # digests of every artifact in folder $1, timings apart
     [ -z "$output" ]
 }
 
-@test "killed at any moment and run again, the results are the same bytes" {
+@test "after a kill at any moment and a second run, the results have the same bytes" {
     cd "$BATS_TEST_DIRNAME/../.."
     for delay in 0.3 0.9 1.7 3 5; do
         # shellcheck disable=SC2086

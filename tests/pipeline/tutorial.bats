@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# docs/tutorial.md, executed: its ```sh blocks run in order, in one shell and a scratch folder that stands for the clone. What a block
-# prints is compared with the ```output block behind it, in which ... stands for anything.
+# docs/tutorial.md, executed: its ```sh blocks run in order, in one shell and a scratch folder in place of the clone. The output of a
+# block is compared with the ```output block after it, in which ... matches any text.
 
 bats_require_minimum_version 1.5.0
 
@@ -22,7 +22,7 @@ setup_file() {
     XDG_CACHE_HOME=$dir/cache timeout 600 bash "$dir/all" 3>&- || echo "$?" >"$dir/failed"
 }
 
-# same GOT EXPECTED: the texts agree, "..." aside.
+# same GOT EXPECTED: the texts are equal, except for "...".
 same() {
     local got pattern
     got=$(cat "$1")
@@ -36,7 +36,7 @@ same() {
     [ ! -e "$dir/failed" ] || { tail -n 5 "$dir"/blocks/*.got; false; }
 }
 
-@test "what the blocks print is what the page shows" {
+@test "the outputs of the blocks are those on the page" {
     [ "$(find "$dir/blocks" -name '*.expected' | wc -l)" -ge 10 ]
     for expected in "$dir"/blocks/*.expected; do
         [ -s "$expected" ] || [ ! -s "${expected%.expected}.got" ]
@@ -44,7 +44,7 @@ same() {
     done
 }
 
-@test "the comparison sees a changed digit" {
+@test "the comparison detects a changed digit" {
     echo "dimension 5.37 of 400 points" >"$dir/got"
     echo "dimension ... of 400 points" >"$dir/right"
     echo "dimension ... of 401 points" >"$dir/wrong"
@@ -53,14 +53,14 @@ same() {
     [ "$status" -eq 1 ]
 }
 
-@test "the figure and the artifacts are there, and the page's claims hold" {
+@test "the figure and the artifacts exist, and the statements of the page hold" {
     cd "$dir/clone/tutorial"
     grep -q '</svg>' dimension.svg
     geodec=$dir/clone/build/release/bin
     "$geodec/geodec-check" ./*.h5 drafting/*.h5
-    # the states' dimension, interval and all, is below the control's
+    # the dimension of the states with its whole interval is below that of the control
     awk 'END {exit !(NR == 4 && $4 < $5)}' dimension.tsv
-    # no token differs, and the drafters' order is as told
+    # no token differs, and the drafters are in the order of the page
     awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
         {pass[$at["drafter"]] = $at["tokens_per_pass"]; wrong += $at["mismatches"]}
         END {exit !(wrong == 0 && pass["bigram"] > 1 && pass["flowmap"] > pass["bigram"] && pass["ngram"] > pass["bigram"])}' bench.tsv

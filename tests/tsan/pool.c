@@ -1,6 +1,6 @@
 /* The pool under the thread sanitizer, where Criterion does not start: tasks write plain memory that the caller reads
- * afterwards, in short runs of both kinds, with pauses in which helpers sleep. Exit status 1 on a wrong count;
- * the sanitizer has its own. */
+ * afterwards, in short runs of both kinds, with pauses in which helpers sleep. The exit status is 1 on a wrong count;
+ * the sanitizer has its own status. */
 #include "base/pool.h"
 #include "base/rng.h"
 

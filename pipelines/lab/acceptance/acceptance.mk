@@ -1,8 +1,8 @@
-# make acceptance: acceptance by draft length on texts that the model did not write (decoding spec 2.6), outside of the main job. Of each of
-# ACCEPTANCE_TEXTS (names without blanks) up to ACCEPTANCE_PROMPTS prompts, greedy; of JSON Lines a record is a prompt, in the model's chat
-# format where it has one. NAME.h5 has acceptance by position, tokens a pass as measured and by both closed forms, with 95 % intervals by
-# bootstrap over prompts; the bigram is the control of each drafter. acceptance.tsv: the table of all texts; acceptance.md: a page of it, which
-# make acceptance-page puts at docs/results/acceptance.md.
+# make acceptance: acceptance by draft length on texts that are not from the model (decoding spec 2.6), outside of the main job. Each of
+# ACCEPTANCE_TEXTS (names without blanks) gives up to ACCEPTANCE_PROMPTS prompts, decoded greedily. A prompt of JSON Lines is a record, in the
+# model's chat format if there is one. NAME.h5 has acceptance by position, and tokens a pass, measured and by both closed forms, with 95 %
+# intervals by bootstrap over prompts; the bigram is the control of each drafter. acceptance.tsv is the table of all texts. acceptance.md is
+# its page, which make acceptance-page copies to docs/results/acceptance.md.
 ACCEPTANCE_TEXTS ?= $(wildcard $(SHARED)/text/wikitext2-test-a.txt $(SHARED)/text/spec_bench-a.jsonl)
 ACCEPTANCE_PROMPTS ?= $(if $(filter 1,$(QUICK)),20,1000)
 ACCEPTANCE_NAMES := $(basename $(notdir $(ACCEPTANCE_TEXTS)))

@@ -1,5 +1,5 @@
-# Residual streams recombined over depth, and their lengths by depth. `make attnres`, outside of the main job. The profile is of MODEL and
-# of every model of the shared folder.
+# Recombination of the residual stream over depth, and its length by depth: `make attnres`, outside of the main job. The profile has MODEL and
+# every model of the shared folder.
 A := $(R)/attnres
 WINDOWS ?= 40
 RESIDUAL_MODELS := $(MODEL_FILE) $(filter-out %/$(STEM).gguf,$(sort $(wildcard $(SHARED)/models/*.gguf)))
@@ -16,4 +16,4 @@ $(A)/profile.svg $(A)/profile.png: $(A)/profile.%: $(LAB)/attnres/profile.gp $(G
 .PHONY: attnres
 attnres: $(foreach f,sweep profile,$(A)/$f.svg $(A)/$f.png) $(A)/fit.tsv
 	@cat $(A)/fit.tsv
-$(eval $(call result_page,attnres,Residual streams recombined over depth: measurements,$(A)/sweep.tsv $(A)/fit.tsv))
+$(eval $(call result_page,attnres,Recombination of the residual stream over depth: measurements,$(A)/sweep.tsv $(A)/fit.tsv))

@@ -1,6 +1,6 @@
-# Perplexity of recombined residual streams over that at strength 0, by the rank of q, k and v. tsv: sweep
+# Perplexity with a recombined residual stream divided by that at strength 0, by the rank of q, k and v. tsv: sweep
 load plots.'/style.gp'
-set multiplot layout 1,3 title 'Residual streams recombined over depth: perplexity over that of the same weights at strength 0'
+set multiplot layout 1,3 title 'Recombination of the residual stream over depth: ratio of perplexity to strength 0 of the same weights'
 set xlabel 'strength'
 unset logscale y
 set autoscale yfix

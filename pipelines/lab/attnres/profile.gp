@@ -13,11 +13,11 @@ set xtics 1
 set autoscale yfix
 set key inside left top font ',9'
 plot of(first) using 3:4:5 with yerrorlines linetype 1 title 'stream', \
-     of(first) using 3:6:7 with yerrorlines linetype 2 title 'attention adds', \
-     of(first) using 3:8:9 with yerrorlines linetype 3 title 'feed-forward adds', \
+     of(first) using 3:6:7 with yerrorlines linetype 2 title 'updates of attention', \
+     of(first) using 3:8:9 with yerrorlines linetype 3 title 'updates of feed-forward', \
      of(first) using 3:10 with lines linetype 6 title 'stream, root mean square', \
-     of(first) using 3:11 with lines linetype 7 title 'the same, were updates orthogonal'
-set title 'stream over that after layer 1'
+     of(first) using 3:11 with lines linetype 7 title 'stream for orthogonal updates'
+set title 'stream divided by that after layer 1'
 set xlabel 'layer'
 unset ylabel
 set logscale x

@@ -1,4 +1,4 @@
-# Block summaries of held-out texts; the published prototype at the exports' points. blocks.draws.tsv: the anchors and velocities of
+# Block summaries of held-out texts; the published prototype on the points of the exports. blocks.draws.tsv: the anchors and velocities of
 # the published run (numpy's default generator, seed 20260427: 16 of 64 points, 8 normal numbers each), BLOCKS_QUERIES its queries.
 LABORATORY += $(R)/blocks.h5
 $(R)/blocks.h5: $(BIN)/geodec-blocks $(R)/activations.h5 FORCE

@@ -1,8 +1,8 @@
 # Error of block summaries. tsv: block, then value low high of persistence mean shuffled nearest jacobi softmax simplex oracle centre.
 load plots.'/style.gp'
-set title 'Block summaries of one text from those of others'
+set title 'Reconstruction of states from block summaries of other texts'
 set xlabel 'block'
-set ylabel 'error over displacement'
+set ylabel 'error / displacement'
 set xrange [0.7:8.3]
 set yrange [0:2]
 set key outside right top
@@ -14,4 +14,4 @@ plot tsv using 1:(column(c(0))) skip 1 with lines linetype 7 title 'persistence,
      tsv using ($1 - 0.02):(column(c(4))):(column(c(4) + 1)):(column(c(4) + 2)) skip 1 with yerrorlines linetype 2 title 'with its propagator', \
      tsv using ($1 + 0.06):(column(c(5))):(column(c(5) + 1)):(column(c(5) + 2)) skip 1 with yerrorlines linetype 3 title 'softmax blend', \
      tsv using ($1 + 0.08):(column(c(6))):(column(c(6) + 1)):(column(c(6) + 2)) skip 1 with yerrorlines linetype 1 title 'simplex blend', \
-     tsv using 1:(column(c(7))) skip 1 with lines linetype 1 dashtype 3 title 'blend fitted to the answer'
+     tsv using 1:(column(c(7))) skip 1 with lines linetype 1 dashtype 3 title 'blend fitted to the true state'

@@ -1,4 +1,4 @@
-# Coverage of the exports as published, and done right where a cache can carry a metric (a quarter of 64 points and more).
+# Coverage of the exports as published, and the correct one if the cache is large enough to fit a metric (a quarter of 64 points and more).
 EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/coverage-ref.h5)
 $(X)/%/coverage-ref.h5: $(BIN)/geodec-coverage $(SHARED)/golden/ott/%.h5 FORCE
 	@$(call tool,coverage) --mode ref --nulls 20 --draws $(SHARED)/golden/ott/$*.h5 -o $(out)
@@ -6,7 +6,7 @@ EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/coverage.h5)
 $(X)/%/coverage.h5: $(BIN)/geodec-coverage $(X)/%/cloud.h5 FORCE
 	@$(call tool,coverage) --seed $(SEED) --dim $(lastword $(subst _n, ,$*)) --shares 0.25,0.5,0.75 --repeats 16 -o $(out) $(X)/$*/cloud.h5
 
-# All points of coverage.h5 (the last size), a quarter of them cached (place 1 of the shares): a row for each eps.
+# All points of coverage.h5 (the last size), a quarter of them cached (index 1 of the shares): a row for each eps.
 COVERAGE_COLUMNS := hit hit_p10 hit_p90 null_mean null_sd leaky second_mean second_sd
 $(F)/coverage.tsv: $(R)/coverage.h5 FORCE
 	@$(table) --over E $< 'SELECT eps$(foreach f,$(COVERAGE_COLUMNS),, at($f, -1, 1) AS $f) FROM t' > $(out)

@@ -1,4 +1,4 @@
-# Density of held-out states against a library; and what the published harness makes of 24 states of one text (every second one).
+# Distance of held-out states to a library, and the result of the published harness for 24 states of one text (every second one).
 LABORATORY += $(R)/density.h5 $(R)/density-ref.h5
 LAB_FIGURES += density
 $(R)/density.h5: $(BIN)/geodec-density $(R)/cloud.h5 FORCE

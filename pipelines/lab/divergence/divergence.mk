@@ -1,4 +1,4 @@
-# The Fisher metric of the next token on the cloud, its blend with the local covariances, and what each knows of the output.
+# The Fisher metric of the next token on the cloud, its blend with the local covariances, and the correlation of each with the divergence of the output.
 LABORATORY += $(R)/metric-fisher.h5 $(R)/metric-blend.h5 $(R)/divergence.h5
 LAB_FIGURES += divergence
 $(R)/metric-fisher.h5 $(R)/metric-blend.h5: $(R)/metric-%.h5: $(BIN)/geodec-metric $(R)/cloud.h5 $(R)/activations.h5 $(MODEL_FILE) FORCE

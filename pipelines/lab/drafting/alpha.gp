@@ -1,6 +1,6 @@
 # Acceptance by draft length. Blocks of a drafter: gamma, accepted / proposed value low high, tokens a pass value low high, closed form, by position.
 load plots.'/style.gp'
-set title 'Share of the drafts accepted, by draft length (greedy, decoding loop)'
+set title 'Acceptance by draft length (greedy, decoding loop)'
 set xlabel 'draft length'
 set ylabel 'accepted / proposed'
 set logscale x 2

@@ -1,5 +1,5 @@
-# make drafting: drafting in parts. Rejected drafts by kind, confidence gates, verifier alone, drafter alone and both; acceptance and tokens
-# per pass by draft length; the closed form compared with what was measured; claimed confidence compared with acceptance.
+# make drafting: the parts of drafting. Rejected drafts by kind, confidence gates, verifier alone, drafter alone and both; acceptance and tokens
+# per pass by draft length; the closed form compared with measurements; claimed confidence compared with acceptance.
 DRAFTING := $(addprefix $(R)/,drafts.h5 readiness.json papers.tsv firststop.tsv depth.tsv)
 LABORATORY += $(R)/drafts.h5 $(R)/papers.tsv
 LAB_FIGURES += alpha closedform threeway rejections gates reliability margins
@@ -8,7 +8,7 @@ drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates rel
 	@cat $(R)/papers.tsv $(R)/firststop.tsv $(R)/depth.tsv $(F)/margins.tsv
 
 DRAFTS_PROMPTS := $(if $(filter 1,$(QUICK)),10,30)
-# Times as well: a file of their own, made in the same run.
+# Times, in a separate file of the same run.
 $(R)/drafts.h5: private also := threeway.h5
 $(R)/drafts.h5: $(BIN)/geodec-drafts $(R)/flowmap.h5 $(TEXT_FILE) FORCE
 	@$(call tool,drafts) --seed $(SEED) --model $(MODEL_FILE) --artifacts $(R) $(call prompts,$(DRAFTS_PROMPTS)) \
@@ -19,8 +19,8 @@ $(R)/readiness.json: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FOR
 	  --modes greedy --gammas $(GAMMAS) --max-tokens $(call size,new_tokens) -o $(new)/readiness-counts.h5 --speed $(new)/readiness-speed.h5 \
 	  --readiness $(out) > $(new)/readiness.tsv
 
-# Does the model end before it begins? Share of prompts whose first plain greedy token is a stop token, as text and as messages; the same of
-# the model with the damping of the papers' runtime on, at their strength.
+# Share of prompts whose first plain greedy token is a stop token, as text and as messages; and the same for the model with the damping of
+# the papers' runtime, at its strength.
 DAMPING := damp:0.35
 $(R)/drafts-damped.h5: $(BIN)/geodec-drafts $(MODEL_FILE) $(TEXT_FILE) FORCE
 	@$(call tool,drafts) --seed $(SEED) --model $(MODEL_FILE) $(call prompts,$(DRAFTS_PROMPTS)) --attnres $(DAMPING) \
@@ -56,7 +56,7 @@ $(F)/alpha.tsv: $(R)/benchdecode.h5 FORCE
 	@$(drafting_alpha) > $(out)
 $(F)/closedform.tsv: $(F)/alpha.tsv FORCE
 	@cp $< $(out)
-# Tenths of the claimed confidence at every position, of the longest draft; intervals as for independent drafts.
+# Tenths of the claimed confidence at every position, of the longest draft. The intervals assume independent drafts.
 reliability_share = 1.0 * confidence_accepted / confidence_reached
 reliability_error = 1.96 * sqrt(($(reliability_share)) * (1 - $(reliability_share)) / confidence_reached)
 $(F)/reliability.tsv: $(R)/benchdecode.h5 FORCE

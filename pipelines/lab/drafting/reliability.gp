@@ -1,6 +1,6 @@
-# Claimed confidence and acceptance. Blocks of a drafter: mean claim of a tenth, accepted, low, high, drafts.
+# Claimed confidence and acceptance. Blocks of a drafter: mean claimed confidence of a tenth, accepted, low, high, drafts.
 load plots.'/style.gp'
-set title 'What drafters claim and what is accepted'
+set title 'Claimed confidence and acceptance of drafts'
 set xlabel 'claimed confidence'
 set ylabel 'accepted / reached'
 set xrange [0:1]

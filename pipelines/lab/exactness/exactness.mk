@@ -1,6 +1,6 @@
-# make exactness: every deterministic drafter, draft length and tree against plain decoding, with planted faults as controls
-# ($(LAB)/exactness/exactness). Finished blocks are kept, so start it again as often as needed. MODELS: the model; up to 50 minutes of one core for
-# the embedded one. make exactness-page writes docs/results/exactness.md from the last run.
+# make exactness: every deterministic drafter, draft length and tree compared with plain decoding, with planted faults as controls
+# ($(LAB)/exactness/exactness). Finished blocks are kept, so an interrupted run continues. MODELS: the models, by default MODEL; the embedded model takes up to
+# 50 minutes on one core. make exactness-page writes docs/results/exactness.md from the last run.
 MODELS ?= $(MODEL_FILE)
 EXACTNESS := results/exactness
 .PHONY: exactness exactness-page

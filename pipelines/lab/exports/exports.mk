@@ -1,5 +1,5 @@
-# The public exports as clouds and metrics. $(X)/<model>_n<dim>/: the points the paper computed with (three measured coordinates, the
-# rest its made-up noise), from the golden files. $(X)/<model>/: what is really in the export, and noise of its spectrum as a control.
+# The public exports as clouds and metrics. $(X)/<model>_n<dim>/: the points with which the paper computed (three measured
+# coordinates; the others are synthetic noise), from the golden files. $(X)/<model>/: the contents of the export, and noise of its spectrum as a control.
 EXPORT_MODELS := $(notdir $(patsubst %/,%,$(dir $(wildcard $(SHARED)/golden/ott/exports/*/phase1_manifold.json))))
 EXPORT_ARTIFACTS += $(EXPORT_MODELS:%=$(X)/%/export.h5) $(EXPORT_MODELS:%=$(X)/%/noise.h5)
 EXPORT_ARTIFACTS += $(foreach f,cloud metric metric-ref,$(EXPORTS:%=$(X)/%/$f.h5))
@@ -14,7 +14,7 @@ $(X)/%/metric.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric FORCE
 $(X)/%/metric-ref.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric FORCE
 	@$(call tool,metric) --mode ref -o $(out) $<
 
-# The chain of both: rules for whoever needs it.
+# The chain of both, for the rules that need it.
 $(X)/%/geodesics.h5: $(X)/%/metric.h5 $(BIN)/geodec-geodesic FORCE
 	@$(call tool,geodesic) --seed $(SEED) --v0 random --steps 32 --dl 0.05 -o $(out) $<
 $(X)/%/propagators.h5: $(X)/%/metric.h5 $(X)/%/geodesics.h5 $(BIN)/geodec-propagate FORCE

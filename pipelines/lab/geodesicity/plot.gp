@@ -1,12 +1,12 @@
-# Left: error against steps ahead, token by token. Right: error of geodesics less that of the line, layer by layer. tsv: along metric
+# Left: error by steps ahead, from token to token. Right: error of geodesics minus that of the line, from layer to layer. tsv: along metric
 # layer predictor m error low high difference low high.
 load plots.'/style.gp'
-set multiplot layout 1,2 title 'Do geodesics predict where the stream goes?'
+set multiplot layout 1,2 title 'Prediction of residual streams by geodesics'
 set key outside center bottom horizontal maxcols 2 samplen 1.5 font ',9'
 set bmargin 8
 set xlabel 'steps ahead' offset 0,0.5
 set ylabel 'error, mean steps' offset 1
-set title 'token by token, last layer'
+set title 'from token to token, last layer'
 set xtics 1
 set yrange [0:*]
 set xrange [0.8:*]
@@ -18,11 +18,11 @@ plot tsv using 5:(t('mahalanobis','geodesic',$6)) skip 1 with linespoints linety
      tsv using 5:(t('mahalanobis','shuffled',$6)) skip 1 with linespoints linetype 1 dashtype 3 title 'Mahalanobis shuffled', \
      tsv using 5:(t('fisher','shuffled',$6)) skip 1 with linespoints linetype 2 dashtype 3 title 'Fisher shuffled', \
      tsv using 5:(t('mahalanobis','line',$6)) skip 1 with linespoints linetype 7 title 'straight line', \
-     tsv using 5:(t('mahalanobis','stay',$6)) skip 1 with linespoints linetype 5 title 'stay', \
+     tsv using 5:(t('mahalanobis','stay',$6)) skip 1 with linespoints linetype 5 title 'no movement', \
      tsv using 5:(t('mahalanobis','linear_xv',$6)) skip 1 with linespoints linetype 3 title 'linear map'
-set title 'layer by layer, one step'
+set title 'from layer to layer, one step'
 set xlabel 'layer of the start' offset 0,0.5
-set ylabel 'error less the line''s, mean steps' offset 1
+set ylabel 'error minus that of the line, mean steps' offset 1
 set yrange [*:*]
 set xzeroaxis linetype 7
 set xrange [*:*]

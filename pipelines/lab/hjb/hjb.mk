@@ -1,4 +1,4 @@
-# Residuals of the geodesic equation: of the model's states and text, its null cloud, the exports; the published residual.
+# Residuals of the geodesic equation for the model's states and text, its null cloud and the exports; and the published residual.
 LABORATORY += $(R)/hjb.h5 $(R)/null-hjb.h5
 EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/hjb.h5) $(EXPORTS:%=$(X)/%/hjb-ref.h5)
 LAB_FIGURES += hjb

@@ -2,7 +2,7 @@
 # refined: dl, residual, residual of the null cloud
 load plots.'/style.gp'
 set multiplot layout 1,2
-set title 'Residual over step'
+set title 'Residual divided by step length'
 set ylabel 'root mean square, in the metric'
 set logscale y
 set yrange [1e-10:*]

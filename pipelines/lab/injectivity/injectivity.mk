@@ -1,5 +1,5 @@
-# Injectivity radius of the model's field, of its null cloud, and the published estimate at the exports' points. The numbers
-# below are the published run's own: its anchors, the radii it measured there, its queries (random draws of numpy).
+# Injectivity radius of the model's field, of its null cloud, and the published estimate on the points of the exports. The numbers
+# below are those of the published run: its anchors, the radii that it measured there, and its queries (random numbers of numpy).
 INJECTIVITY_SIZE = $(if $(filter 1,$(QUICK)),-a 6 --directions 2)
 LABORATORY += $(R)/injectivity.h5 $(R)/null-injectivity.h5
 $(R)/injectivity.h5: $(BIN)/geodec-injectivity $(R)/metric.h5 FORCE

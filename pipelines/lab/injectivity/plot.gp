@@ -1,6 +1,6 @@
-# The heat-kernel estimate against what it should predict. tsv: raw validity validity_censored radius censored bound cloud.
+# The heat-kernel estimate and the radii that it should predict. tsv: raw validity validity_censored radius censored bound cloud.
 load plots.'/style.gp'
-set title 'A radius from a heat kernel, against the measured one'
+set title 'Radius estimated from a heat kernel, and measured radii'
 set xlabel 'estimate before calibration'
 set ylabel 'g-length'
 set logscale xy

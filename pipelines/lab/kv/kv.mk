@@ -1,4 +1,4 @@
-# What a key and value cache of few bytes costs. `make kv`, outside of the main job; CONTEXTS: by default up to the model's own.
+# Perplexity and retrieval with small key and value caches: `make kv`, outside of the main job. CONTEXTS: by default up to that of the model.
 K := $(R)/kv
 KV_CONTEXTS ?= $(CONTEXTS)
 KV_TOKENS ?= 10240
@@ -13,4 +13,4 @@ $(K)/kv.svg $(K)/kv.png: $(K)/kv.%: $(LAB)/kv/plot.gp $(GP)/style.gp $(K)/kv.tsv
 .PHONY: kv
 kv: $(K)/kv.svg $(K)/kv.png $(K)/needle.tsv $(K)/speed.tsv
 	@cat $(K)/needle.tsv $(K)/speed.tsv
-$(eval $(call result_page,kv,Key and value caches of few bytes: measurements,$(K)/kv.tsv $(K)/needle.tsv $(K)/speed.tsv))
+$(eval $(call result_page,kv,Low-rank key and value caches: measurements,$(K)/kv.tsv $(K)/needle.tsv $(K)/speed.tsv))

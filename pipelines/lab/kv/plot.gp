@@ -1,7 +1,7 @@
-# Perplexity of caches of few bytes over that of a whole float32 cache, by the bytes a token takes. tsv: sweep
+# Perplexity of small caches divided by that of a whole float32 cache, by the bytes of a token. tsv: sweep
 load plots.'/style.gp'
 longest = system("awk -F'\\t' 'NR > 1 && $1 > m {m = $1} END {print m}' ".tsv)
-set multiplot layout 1,2 title 'Key and value caches of few bytes: perplexity over that of the whole float32 cache'
+set multiplot layout 1,2 title 'Key and value caches: ratio of perplexity to the whole float32 cache'
 set title 'context '.longest
 set xlabel 'bytes a token'
 set ylabel 'perplexity ratio'

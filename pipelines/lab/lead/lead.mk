@@ -1,5 +1,5 @@
-# What the flow map and its mixture with the n-gram give more than the n-gram alone, in trees and chains, greedy and sampled; and the ablation
-# of the map's geometry. For the report's model with its own map. `make lead` is for every model of LEAD_MODELS; `make ladder` prints the ablation.
+# Gain of the flow map and of its mixture with the n-gram over the n-gram alone, in trees and chains, greedy and sampled; and the ablation
+# of the map's geometry. The report has the model with its own map; `make lead` covers every model of LEAD_MODELS; `make ladder` prints the ablation.
 LEAD_PROMPTS := $(if $(filter 1,$(QUICK)),8,40)
 LABORATORY += $(F)/lead.tsv $(F)/ladder-steps.tsv
 LAB_FIGURES += lead ladder

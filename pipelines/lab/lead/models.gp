@@ -1,7 +1,7 @@
-# What the mixture gives more than the n-gram at trees of 16, by model: lead.tsv of all models.
+# Difference of the mixture from the n-gram at trees of 16, by model: lead.tsv of all models.
 load plots.'/style.gp'
 set title 'Mixture minus n-gram: tokens a pass, trees of 16 (every position)'
-set ylabel 'tokens a pass more'
+set ylabel 'difference in tokens a pass'
 set xtics rotate by 45 right noenhanced font ',9'
 set xzeroaxis linetype 7
 set offsets 0.5, 0.5, graph 0.05, graph 0.05

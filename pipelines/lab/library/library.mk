@@ -1,4 +1,4 @@
-# Growth of a library that stores what it misses: of the model's states, judged by the next state; of the exports by distance.
+# Growth of a library that stores missed states: for the model's states, by the error of the next state; for the exports, by distance.
 LABORATORY += $(R)/library.h5
 LAB_FIGURES += library
 $(R)/library.h5: $(BIN)/geodec-library $(R)/cloud.h5 $(R)/activations.h5 FORCE

@@ -1,6 +1,6 @@
 # Projected copies that draft for the whole model: speed over plain decoding. tsv: drafts
 load plots.'/style.gp'
-set title 'A projected copy drafts for the whole model, 4 drafts a round'
+set title 'Drafts of the whole model by a projected copy, 4 drafts a round'
 set xlabel 'rank k/d'
 set ylabel 'speed over plain decoding'
 set yrange [0:1.1]

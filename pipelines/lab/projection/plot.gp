@@ -1,6 +1,6 @@
 # Perplexity of projected weights against the bytes of the projected slots. tsv: sweep
 load plots.'/style.gp'
-set title 'All matrices in low-rank factors: perplexity over that of the whole weights'
+set title 'Low rank for all matrices: ratio of perplexity to the whole weights'
 set xlabel 'bytes of the factors / bytes of the matrices'
 set ylabel 'perplexity ratio'
 set logscale y

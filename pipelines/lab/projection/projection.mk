@@ -1,4 +1,4 @@
-# Low-rank weights: perplexity against rank for every basis, with random ones as the control. `make projection`, outside of the main job.
+# Low-rank weights: perplexity by rank for every basis, with random bases as the control. `make projection`, outside of the main job.
 WINDOWS ?= 40
 SHARES ?= 0.25 0.35 0.45 0.55 0.65 0.8 1
 $(R)/projection/sweep.tsv: $(LAB)/projection/sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project $(BIN)/geodec-perplexity $(BIN)/geodec-table FORCE
@@ -12,4 +12,4 @@ $(R)/projection-drafts/sweep.svg $(R)/projection-drafts/sweep.png: $(R)/projecti
 	@$(call plot,$*,tsv='$(R)/projection-drafts/sweep.tsv')
 .PHONY: projection
 projection: $(foreach s,projection projection-drafts,$(R)/$s/sweep.svg $(R)/$s/sweep.png)
-$(eval $(call result_page,projection,Weights in low-rank factors: measurements,$(R)/projection/sweep.tsv $(R)/projection-drafts/sweep.tsv))
+$(eval $(call result_page,projection,Low-rank weights: measurements,$(R)/projection/sweep.tsv $(R)/projection-drafts/sweep.tsv))

@@ -1,4 +1,4 @@
-# Corrections in batches. tsv: batch, published loop and product, loop, product, kernel (us); moves: move, error, error of the
+# Corrections in batches. tsv: batch, published loop and product, loop, product, kernel (us); moves: perturbation, error, error of the
 # flow, control, control of the flow; floor (us)
 load plots.'/style.gp'
 set multiplot layout 1,2
@@ -15,14 +15,14 @@ plot tsv using 1:2 skip 1 with linespoints linetype 2 dashtype 3 title 'publishe
      tsv using 1:4 skip 1 with linespoints linetype 2 title 'dgemv in a loop', \
      tsv using 1:5 skip 1 with linespoints linetype 5 title 'one dgemm', \
      tsv using 1:6 skip 1 with linespoints linetype 1 title 'kernel', \
-     floor+0.0 with lines linetype 7 title 'floor'
-set xlabel 'move, g-length'
+     floor+0.0 with lines linetype 7 title 'bound by the peak'
+set xlabel 'perturbation, g-length'
 set ylabel 'error / shift of the end'
-set title 'Against true geodesics'
+set title 'Comparison with true geodesics'
 set yrange [*:1e3]
 set xrange [0.8e-4:1.2e-2]
 set key inside right top
 plot moves using 1:2 skip 1 with linespoints linetype 1 title 'Phi', \
      moves using 1:3 skip 1 with linespoints linetype 3 title 'whole flow', \
-     moves using 1:4 skip 1 with linespoints linetype 2 title 'move as it was (control)'
+     moves using 1:4 skip 1 with linespoints linetype 2 title 'perturbation unchanged (control)'
 unset multiplot

@@ -1,4 +1,4 @@
-# Cost of corrections by propagators, one by one and in batches, of the model and of the exports (there in the published mode
+# Time of corrections by propagators, one by one and in batches, for the model and the exports (for these in the published mode
 # too). Times differ from run to run, so the files are named speed-*.
 LABORATORY += $(R)/speed-resonance.h5
 LAB_FIGURES += resonance

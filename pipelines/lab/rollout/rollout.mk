@@ -1,4 +1,4 @@
-# make rollout: what a geometric rollout drafts, and what its geometry adds, as an ablation; OneDecode's artifact from counts and as published.
+# make rollout: drafts of a geometric rollout, with an ablation of its geometry; and the artifacts of OneDecode, from counts and as published.
 .PHONY: rollout
 LABORATORY += $(F)/rollout.tsv $(R)/rollout.h5 $(R)/onedecode.h5 $(R)/onedecode-ref.h5
 LAB_FIGURES += rollout

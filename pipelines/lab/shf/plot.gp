@@ -1,4 +1,4 @@
-# Penalised against plain training: one panel a quantity, one point a seed. tsv: shf-table's columns.
+# Training with and without a penalty: one panel for each quantity, one point for each seed. tsv: shf-table's columns.
 load plots.'/style.gp'
 set multiplot layout 2,3 title 'Training with a penalty on departures from geodesics'
 unset key

@@ -1,7 +1,7 @@
-# make shf: what a penalty on departures from geodesics does to a model. For each of three seeds one model is trained plainly and
-# then goes on in three ways: plainly, with the fitted metric's penalty, with the flat one's (the control); everything else is equal,
-# and the pipeline measures each. From random weights the penalty is no use: the fitted metric lags behind states that grow, and ruins
-# the run. About a quarter of an hour on two cores, so it is no part of run_all.sh.
+# make shf: the effect of training with a penalty on departures from geodesics. For each of three seeds one model is trained plainly. Its
+# training then continues in three ways: plainly, with the penalty of the fitted metric, and with that of the flat metric (the control).
+# Everything else is equal, and the pipeline measures each. The penalty cannot start from random weights: the fitted metric lags behind
+# growing states, and the training diverges. The target takes about a quarter of an hour on two cores and is not part of run_all.sh.
 SHF := results/shf
 SHF_SEEDS ?= 1 2 3
 SHF_WEIGHT ?= 0.03
@@ -25,7 +25,7 @@ $(SHF)/held-out.txt: $(BIN)/geodec-corpus FORCE
 $(SHF)/vocab.gguf: $(SHF)/train.txt $(BIN)/geodec-vocab FORCE
 	@$(call tool,vocab) --size 512 -o $(out) $<
 
-# Stages too, but for the runs' own makes.
+# These are stages too, except for the makes of the runs.
 $(eval $(call staged,$(SHF)/train.txt $(SHF)/held-out.txt $(SHF)/vocab.gguf $(SHF)/shf.tsv $(SHF)/shf.svg $(SHF)/shf.png $(SHF)/summary.tsv \
   $(SHF_SEEDS:%=$(SHF)/base-%.gguf) $(SHF_RUNS:%=%/model.gguf)))
 SHF_TEXTS := --text $(SHF)/train.txt --held-out $(SHF)/held-out.txt --floor $(SHF)/held-out.json
@@ -33,7 +33,7 @@ $(SHF)/base-%.gguf: $(SHF)/train.txt $(SHF)/held-out.txt $(SHF)/vocab.gguf $(BIN
 	@$(BIN)/geodec-train --force $(if $(V),,--quiet) --seed $* $(SHF_TEXTS) --vocab $(SHF)/vocab.gguf $(SHF_SHAPE) $(SHF_BATCH) \
 	  $(SHF_BASE) -o $(out)
 
-# A run's folder is a results folder; the rules of the pipeline make what is in it.
+# The folder of a run is a results folder, made by the rules of the pipeline.
 define shf_run
 $(SHF)/$1-$2/model.gguf: $(SHF)/base-$2.gguf FORCE
 	@$(BIN)/geodec-train --force $$(if $$(V),,--quiet) --seed $2 $$(SHF_TEXTS) --init $$< $$(SHF_BATCH) $$(SHF_TRAIN) $$(SHF_$1) \
@@ -49,13 +49,13 @@ $(SHF)/shf.tsv: $(LAB)/shf/table $(SHF_RUNS:%=%/done) FORCE
 	@BIN=$(BIN) bash $< $(SHF_RUNS) > $(out)
 $(SHF)/shf.svg $(SHF)/shf.png: $(SHF)/shf.%: $(LAB)/shf/plot.gp $(GP)/style.gp $(SHF)/shf.tsv FORCE
 	@$(call plot,$*,tsv='$(SHF)/shf.tsv')
-# A row for each measure: means of the three ways of training over the seeds, and by how many percent each penalty lowers the measure against
-# the plain run of the same seed: mean and standard error of the pairs. Pairs with a missing number are left out.
+# A row for each measure: means over the seeds for the three ways of training, and the percentage by which each penalty lowers the measure
+# compared with the plain run of the same seed: mean and standard error of the pairs. Pairs with a missing number are left out.
 SHF_MEASURES := bits_per_byte turn geodesic_over_line curvature radius first_accepted
 shf_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
 shf_pair = FILTER (WHERE known(plain) AND known($1) AND plain <> 0)
 shf_lowers = iif(count(*) $(call shf_pair,$2) > $3, $1(100 * (1 - 1.0 * $2 / plain)) $(call shf_pair,$2), '-')
-# What the table of claims quotes when it is there; no prerequisite of that table, for it takes a quarter of an hour to make.
+# The table of claims quotes this file if it exists. It is not a prerequisite of that table, because it takes a quarter of an hour to make.
 $(SHF)/summary.tsv: $(SHF)/shf.tsv FORCE
 	@bare=; for m in $(SHF_MEASURES); do $(table) $$bare $< "SELECT '$$m' AS measure, seed, only($$m) FILTER (WHERE kind = 'plain') AS plain, \
 	    only($$m) FILTER (WHERE kind = 'fitted') AS fitted, only($$m) FILTER (WHERE kind = 'flat') AS flat \

@@ -8,7 +8,7 @@ set format y '%.1f'
 set xtics rotate by -25 offset 0,-0.3
 set xrange [-0.6:7.6]
 set key outside center bottom horizontal maxcols 2
-label(s) = (s eq 'linear') ? 'linear map' : (s eq 'copy') ? 'g-nearest record' : (s eq 'copy_near') ? 'Euclid-nearest' : \
+label(s) = (s eq 'linear') ? 'linear map' : (s eq 'copy') ? 'g-nearest record' : (s eq 'copy_near') ? 'nearest, Euclidean' : \
   (s eq 'copy_whole') ? 'nearest, all dims' : (s eq 'shift') ? 'shifted' : (s eq 'other') ? 'random record' : s
 plot tsv using ($0-0.12):2:3:4:xtic(label(strcol(1))) skip 1 with yerrorbars linetype 1 title 'all held-out states', \
      tsv using ($0+0.12):5:6:7 skip 1 with yerrorbars linetype 2 title 'the tenth nearest to a record'

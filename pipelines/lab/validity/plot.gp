@@ -1,7 +1,7 @@
-# Error of the linear propagator against the size of the perturbation. tsv: eps mean low high sphere shift hyperbolic
+# Error of the linear propagator by the size of the perturbation. tsv: eps mean low high sphere shift hyperbolic
 # gaussian_fisher flat; slopes in the titles. On the flat torus errors are rounding, far below the plot.
 load plots.'/style.gp'
-set title 'How far a propagator is valid'
+set title 'Error of the propagator by perturbation'
 set xlabel 'perturbation, g-length'
 set ylabel 'relative error of the endpoint'
 set logscale xy

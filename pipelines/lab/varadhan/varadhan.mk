@@ -1,10 +1,10 @@
-# Does attention look along geodesics? States of one layer, the texts of the geodesics' question.
+# Attention and geodesic directions: states of one layer, on the texts of geodesicity.
 LABORATORY += $(R)/varadhan.h5
 LAB_FIGURES += varadhan
 VARADHAN := $(if $(filter 1,$(QUICK)),--points 48 --queries 8 --planted 2,--points 100 --queries 24)
 $(R)/varadhan.h5: $(BIN)/geodec-varadhan $(R)/layers.h5 FORCE
 	@$(call tool,varadhan) --seed $(SEED) --model $(MODEL_FILE) --layers sink $(VARADHAN) -o $(out) $(R)/layers.h5
-# metric layer keys form direction counted, then cosine and log's excess over it (every head by itself), each with its interval.
+# Columns: metric, layer, keys, form, direction, counted, then cosine and the excess of the logarithm map over it (each head separately), with intervals.
 $(F)/varadhan.tsv: $(R)/varadhan.h5 FORCE
 	@$(table) --over C,F,D $< "SELECT word(word(@cases, C), 0, ':') AS metric, word(word(@cases, C), 1, ':') AS layer, \
 	  word(word(@cases, C), 2, ':') AS keys, word(@forms, F) AS form, word(@directions, D) AS direction, counted, at(cosine, 0, 0) AS cosine, \

@@ -1,10 +1,10 @@
-# What can be known of the next step? Last layer, the texts of the geodesics' question.
+# Predictability of the next step: last layer, on the texts of geodesicity.
 LABORATORY += $(R)/velocity.h5
 LAB_FIGURES += velocity
 VELOCITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 40,--points 200 --starts 100)
 $(R)/velocity.h5: $(BIN)/geodec-velocity $(R)/layers.h5 FORCE
 	@$(call tool,velocity) --seed $(SEED) --model $(MODEL_FILE) $(VELOCITY) -o $(out) $(R)/layers.h5
-# A row for each surrogate of the first case: cosine in the chart and in the metric, leak, and cosine with another text's step, each with its
+# A row for each surrogate of the first case: cosine in the chart and in the metric, leak, and cosine with the step of another text, each with its
 # interval.
 # NaN: not measured in the metric.
 velocity_metric = iif(at(counted, 0, 1) > 0, at(cosine, 0, 1, $2), 'NaN') AS $1

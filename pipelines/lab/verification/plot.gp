@@ -1,6 +1,6 @@
 # Deviations of the identities and their limits. tsv: check worst limit.
 load plots.'/style.gp'
-set title 'Does the geometry hold together?'
+set title 'Identities of the geometry'
 set xlabel 'relative deviation'
 set logscale x
 set format x '10^{%L}'

@@ -1,5 +1,5 @@
-# Identities of every metric: the model's field, the exports' in both modes (the published manifold fails, which is the finding).
-# A check that fails (status 4) is a result: the file names it.
+# Identities of every metric: the model's field, and those of the exports in both modes (the published manifold fails, which is the finding).
+# A check that fails (status 4) is a result, and the file names it.
 LABORATORY += $(R)/verification.h5
 $(R)/verification.h5: $(BIN)/geodec-verify-geometry $(R)/metric.h5 FORCE
 	@$(call tool,verify-geometry) --quiet -o $(out) $(R)/metric.h5 || [ $$? -eq 4 ]

@@ -10,8 +10,8 @@ cell(c, w) = (column(1) == 0 && abs(column(2) - w) < 1e-6 ? column(c) : NaN)
 plot for [i = 1:3] tsv using 3:(cell(4, 0.25 * 2 ** (i - 1))):5:6 skip 1 with yerrorbars linetype i notitle, \
      for [i = 1:3] tsv using 3:(cell(4, 0.25 * 2 ** (i - 1))) skip 1 with lines linetype i title sprintf('width %g of the path', 0.25 * 2 ** (i - 1)), \
      for [i = 1:3] tsv using 3:(cell(8, 0.25 * 2 ** (i - 1))) skip 1 with lines linetype i dashtype 3 title (i == 1 ? 'Gaussian cloud (control)' : ''), \
-     0.5 with lines linetype 7 title 'published bar'
-set title 'What it does elsewhere'
+     0.5 with lines linetype 7 title 'published criterion'
+set title 'Effect on other paths'
 set xlabel 'reduction of the distance to the target'
 set ylabel 'spillover beyond 2 widths, 95th percentile'
 set xrange [-1:1]

@@ -9,7 +9,7 @@ $(X)/%/warp.h5: $(X)/%/metric.h5 $(BIN)/geodec-warp FORCE
 	@$(call tool,warp) --seed $(SEED) $(WARP_FLAGS) -o $(out) $<
 $(X)/%/warp-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-warp FORCE
 	@$(call tool,warp) --mode ref --draws $< -o $(out)
-# Long form, a row a cell in order of place, width and strength: reduction with its interval and p95 of spillover beyond 2 sigma on
+# Long form, a row for each cell in order of place, width and strength: reduction with its interval and p95 of spillover beyond 2 sigma on
 # the model, then both on the null cloud, in flat space and on the sphere.
 $(F)/warp.tsv: $(R)/warp.h5 $(R)/null-warp.h5 FORCE
 	@$(table) --also control=$(R)/null-warp.h5 --over P,W,A $< "SELECT P AS place, t.width, t.alpha, t.\"field/reduction\" AS reduction, \

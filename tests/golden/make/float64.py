@@ -1,4 +1,4 @@
-"""Logits of a GGUF model in float64, as plainly as the papers read: no cache, no batching, every position anew.
+"""Logits of a GGUF model in float64, computed directly from the definitions: no cache, no batching, every position separately.
 
 Transformer with RMS norms (Zhang & Sennrich 2019), rotary positions (Su et al. 2021; position interpolation, Chen et
 al. 2023; divisors per pair as in Llama 3.1 and LongRoPE), grouped-query attention (Ainslie et al. 2023), gated feed
@@ -38,7 +38,7 @@ class Model:
         return self.t.get(name if layer is None else "blk.%d.%s" % (layer, name))
 
     def window(self, layer):
-        """Positions a query of this layer sees, itself included; None = all before it."""
+        """Number of positions that a query of this layer attends to, including its own; None = all before it."""
         if not self.gemma:
             return None
         every = self.key("attention.sliding_window_pattern", 2 if self.arch == "gemma2" else 6)

@@ -1,4 +1,4 @@
-"""GGUF version 3, read and written with numpy from the description of the format alone: a header, keys with values,
+"""GGUF version 3, read and written with numpy, only from the description of the format: a header, keys with values,
 tensor descriptions (dimensions fastest first), then tensor data from a multiple of the alignment."""
 import struct
 

@@ -20,8 +20,8 @@ STRINGS = ["", " ", "  ", "a", " a", "a ", "hello world", "The river rises in th
            "a" * 40, "the the the the", "?!...---", "line one\nline two\n", "\u0660\u0661\u0662 digits", "\ufeffbom"]
 STEPS, TOP = 16, 5
 WINDOW, WINDOWS = 256, 6  # of data/model, on tests/golden/text/stories.txt
-# largest difference of a logit, peer against float64, and of a routing weight: rounding of float32; of the peer's GELU, a
-# table of half floats; of its products with half-float and 8-bit matrices, which round activations likewise
+# largest difference between peer and float64 of a logit and of a routing weight: by rounding of float32; by the peer's GELU, a
+# table of half-precision floats; by its products with half-precision and 8-bit matrices, which round activations too
 TOLERANCE = {"tiny": 5e-5, "gelu": 4e-3, "f16": 2e-2, "q8_0": 1.0}
 
 
@@ -81,7 +81,7 @@ def kind_of(name, m):
 
 
 def routing_gap(path, routing):
-    """Largest difference of a weight; infinite where the experts are others."""
+    """Largest difference of a weight; infinite if the experts differ."""
     worst = 0.0
     rows = [line.split() for line in open(path)]
     ours = [pair for layer in routing for position in layer for pair in position]
@@ -95,7 +95,7 @@ def make(program, path, out):
     name = os.path.basename(path)[: -len(".gguf")]
     m, scratch = Model(path), os.path.join(out, "scratch")
     base, kind = os.path.join(out, name), kind_of(name, m)
-    # a peer without its table of GELU is held to the tolerance of the others
+    # a peer without its table of GELU has the tolerance of the other models
     limit = TOLERANCE["tiny" if kind == "gelu" and os.environ.get("EXACT_GELU") else kind]
     ids = tokens(program, path, [FULL], True, scratch)[0]
     routing = []

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Makes the goldens of this folder anew: PEER=dir tests/golden/make/make.sh [FULL]
+# Makes the goldens of this folder: PEER=dir tests/golden/make/make.sh [FULL]
 #
 # PEER is a checkout of llama.cpp built with cmake in PEER/build (shared libraries, CPU, generic instructions). FULL is the
-# folder golden/ott of the full set of the published harness's figures; without it that subset is left as it is. Needs
-# python3 with numpy, and h5py for FULL. `make check` runs none of this.
+# folder golden/ott of the full set of the published harness's figures; without it that subset is unchanged. Needs
+# python3 with numpy, and h5py for FULL. `make check` does not run this.
 #
-# llama.cpp looks GELU up in a table of half floats. Its operators are compiled once more without the table, and with them
-# gemma must agree with the float64 program as closely as the others; the goldens keep what it gives as it is.
+# llama.cpp reads GELU from a table of half-precision floats. Its operators are compiled again without the table; with them
+# gemma must agree with the float64 program as closely as the other models. The goldens have the values of the unchanged peer.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 : "${PEER:?set PEER to a built checkout of llama.cpp}"

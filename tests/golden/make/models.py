@@ -84,7 +84,7 @@ def put_spm(g, prefix, n_merges=90):
     return len(pieces)
 
 
-# Shapes are odd on purpose: one key head, heads wider than the model, rotations of a part of a head.
+# Unusual shapes: one key head, heads wider than the model, rotations of a part of a head.
 MODELS = {
     "tiny-llama-experts": dict(arch="llama", experts=6, used=2, ff=16, tied=True),
     "tiny-llama-biases": dict(arch="llama", pre="llama-bpe", qkv_bias=True, o_bias=True, kv=3),

@@ -1,11 +1,9 @@
-/* peer COMMAND ...: what llama.cpp gives, for the goldens. Compiled against llama.cpp's header and libraries by
- * make.sh, never part of a build. One thread, plain attention and a float32 cache, so that what differs is the function
- * and not its storage.
- *   peer tokens MODEL STRINGS BOS        ids of every string, one line each; STRINGS: (uint32 length, bytes)...
- *   peer text MODEL ID...                the text of ids
- *   peer logits MODEL OUT ROUTING ID...  float32 [ids][vocabulary] to OUT; experts to ROUTING, "layer position id
- * weight" peer greedy MODEL STEPS TOP ID...    a line a step: the token, log of the sum of exponentials, then the TOP
- * best as id:logit */
+/* peer COMMAND ...: results of llama.cpp, for the goldens. Compiled against llama.cpp's header and libraries by
+ * make.sh, never part of a build. One thread, plain attention and a float32 cache, so that differences come from the
+ * function and not from its storage. peer tokens MODEL STRINGS BOS        ids of every string, one line each; STRINGS:
+ * (uint32 length, bytes)... peer text MODEL ID...                the text of ids peer logits MODEL OUT ROUTING ID...
+ * float32 [ids][vocabulary] to OUT; experts to ROUTING, "layer position id weight" peer greedy MODEL STEPS TOP ID... a
+ * line for each step: the token, log of the sum of exponentials, then the TOP best as id:logit */
 #include "llama.h"
 
 #include "ggml-backend.h"

@@ -52,7 +52,7 @@ def vocabulary(path, pre, merges):
 
 
 def whole_merges(strings):
-    """Pairs merged in the whole strings, so across every cut; pieces stay short."""
+    """Pairs merged in whole strings, so across every split; pieces stay short."""
     alphabet = byte_alphabet()
     words = [tuple(alphabet[b] for b in s.encode()) for s in strings]
     return [m for m in learn(words, MERGES) if len(m[0]) + len(m[1]) <= LONGEST]

@@ -1,6 +1,6 @@
-"""published.py FULL OUT: cuts the subset of the published harness's expected values that stands in for the full set.
+"""published.py FULL OUT: extracts the subset of the published harness's expected values that replaces the full set.
 FULL is the folder with *.h5 and exports/; h5py is needed. Datasets are copied bit for bit; ROWS names those of which
-only the first rows are kept, with everything of the same length beside them."""
+only the first rows are kept, with all datasets of the same length."""
 import os
 import shutil
 import sys
@@ -42,7 +42,7 @@ def copy(source, target, rows):
 
 
 def library(f):
-    """Figures of the shorter streams, from their decisions: they are sequential, so a prefix is a stream of its own."""
+    """Figures of the shorter streams, from their decisions: they are sequential, so a prefix is a valid stream."""
     for name in f:
         if name.startswith("sd"):
             hit = f[name]["hit"][()].astype(float)

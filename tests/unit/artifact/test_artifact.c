@@ -1,4 +1,4 @@
-/* The artifact engine: what goes in comes out, the same bytes every time, and mistakes are refused. */
+/* The artifact engine: values are read as written, files have the same bytes every time, and errors are refused. */
 #include "artifact/artifact.h"
 #include "base/f16.h"
 #include "base/mem.h"
@@ -121,7 +121,7 @@ Test(artifact, attributes_and_provenance_round_trip)
     geodec_artifact_close(a);
 }
 
-/* Behind the end of a file HDF5 reads zeros, and zeros have a checksum of zeros. */
+/* HDF5 reads zeros after the end of a file, and zeros have a checksum of zeros. */
 Test(artifact, truncated_after_it_was_opened)
 {
     const char *path = test_tmp("a.h5");
@@ -155,7 +155,7 @@ Test(artifact, same_input_same_bytes)
     sample_write(&sample_kind, path[1]);
     for (int i = 0; i < 2; i++) test_ok(geodec_file_sha256(path[i], hex[i], &err), &err);
     cr_assert_str_eq(hex[0], hex[1]);
-    /* and over what was there before */
+    /* and over existing contents */
     sample_write(&sample_kind_1_0, path[0]);
     sample_write(&sample_kind, path[0]);
     test_ok(geodec_file_sha256(path[0], hex[2], &err), &err);
@@ -318,7 +318,7 @@ Test(artifact, checksums_of_whole_chunks_are_what_hdf5_expects)
     geodec_mem_free(x);
 }
 
-/* ---- mistakes of the writer ------------------------------------------------------------------------------------- */
+/* ---- errors of the writer ------------------------------------------------------------------------------------- */
 
 Test(artifact, non_finite_values_are_refused_unless_the_field_allows_them)
 {
@@ -416,7 +416,7 @@ Test(artifact, malformed_tables_are_found)
     cr_assert_eq(test_other_files(test_tmp("k.h5")), 0);
 }
 
-/* ---- what a reader refuses -------------------------------------------------------------------------------------- */
+/* ---- refusals of a reader -------------------------------------------------------------------------------------- */
 
 static void refused(const geodec_kind *kind, const char *path, geodec_status wanted, const char *word, const char *tool)
 {
@@ -521,7 +521,7 @@ Test(artifact, any_flipped_bit_cut_or_addition_is_refused)
     memcpy(copy, m.data, m.size);
     const size_t n = m.size;
     geodec_file_map_close(&m);
-    /* every byte of the header, then a stride through the rest; cuts at other places */
+    /* every byte of the header, then a stride through the rest; truncation at other positions */
     for (size_t at = 0; at < n; at += at < 160 ? 1 : 397) {
         FILE *f = fopen(bad, "wb");
         copy[at] ^= (uint8_t)(1u << (at % 8));

@@ -277,7 +277,7 @@ Test(binding, absent_members_stay_absent)
     geodec_artifact_clear(&kind, &got);
 }
 
-/* The same file under tables that it does not fit. */
+/* The same file read with tables that do not match it. */
 static void refused(const geodec_kind *as, const char *path, const char *why)
 {
     thing got;
@@ -322,7 +322,7 @@ Test(binding, what_does_not_fit_is_refused)
     refused(&other, path, "/rows/low has 3 numbers a row");
 }
 
-/* A file says how many rows there are: it must not say so of rows that the struct holds. */
+/* A file states its number of rows; it must not change that of rows inside the struct. */
 Test(binding, rows_in_the_struct_need_a_fixed_axis)
 {
     const char *path = test_tmp("thing.h5");

@@ -234,7 +234,7 @@ Test(binding_rows, absent_members_stay_absent)
     geodec_artifact_close(a);
 }
 
-/* The same file under tables that it does not fit. */
+/* The same file read with tables that do not match it. */
 static void refused(const geodec_kind *as, const char *path, const char *why)
 {
     thing got;
@@ -294,7 +294,7 @@ Test(binding_rows, tables_that_disagree_with_the_struct_are_internal_errors)
     geodec_artifact_close(a);
 }
 
-/* The order of writing shows in the file, not in its content. */
+/* The order of writing changes the file, not its content. */
 Test(binding_rows, first_members_are_saved_first)
 {
     const char *path = test_tmp("thing.h5"), *again = test_tmp("again.h5");

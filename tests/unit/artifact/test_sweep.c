@@ -1,4 +1,4 @@
-/* A sweep in slices, through the artifact: its results are those of one run, and what is not its own is refused. */
+/* A sweep in slices, through the artifact: its results are those of one run, and parts of others are refused. */
 #include "artifact/merge.h"
 #include "artifact/sweep.h"
 #include "io/h5.h"
@@ -71,7 +71,7 @@ static void divide(int64_t m, const char *whole)
         test_ok(run(s, &r, "many", &err), &err);
         int64_t first, end;
         test_ok(geodec_shard_range((geodec_shard){i, m}, ITEMS, &first, &end, &err), &err);
-        cr_assert_eq(r.runs, (end - first) * PER); /* its own items alone */
+        cr_assert_eq(r.runs, (end - first) * PER); /* only its own items */
         test_ok(geodec_artifact_create(&geodec_sweep_kind, part[i - 1], &p, &a, &err), &err);
         test_ok(geodec_sweep_write(s, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);

@@ -151,7 +151,7 @@ Test(base, maps_are_found_by_address)
     geodec_mapped_remove(a);
     cr_assert_null(geodec_mapped_find(a + 50, &n));
     cr_assert_str_eq(geodec_mapped_find(b, &n), "b.gguf");
-    /* a full table leaves out, and has room again */
+    /* a full table omits entries, and has space again later */
     for (int i = 0; i < GEODEC_MAPPED_MAX; i++) geodec_mapped_add(a, 1, "c.gguf");
     geodec_mapped_add(a + 50, 1, "d.gguf");
     cr_assert_null(geodec_mapped_find(a + 50, &n));
@@ -190,7 +190,7 @@ static double raw_thread_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What the readings take is not counted; work is. */
+/* The time of the readings is not counted; that of the work is. */
 Test(base, thread_clock_counts_work_alone)
 {
     enum { READINGS = 20000 };

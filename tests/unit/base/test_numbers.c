@@ -1,4 +1,4 @@
-/* Lists of numbers: what is read, and what is refused. */
+/* Lists of numbers: accepted and refused texts. */
 #include "base/numbers.h"
 #include "support/support.h"
 

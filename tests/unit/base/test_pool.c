@@ -205,7 +205,7 @@ static void put(const char *root, const char *name, const char *text)
     (void)fclose(f);
 }
 
-/* The kernel's files for this machine's processors, with invented contents; and files that make no sense. */
+/* The kernel's files for this machine's processors, with invented contents; and invalid files. */
 Test(topology, reads_the_kernels_description)
 {
     geodec_err err = {0};

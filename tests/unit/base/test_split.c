@@ -15,7 +15,7 @@ Test(split, by_document_where_there_are_enough)
     cr_assert_not(geodec_split_rows(6, document, true, unit).by_document, "windows of one text adjoin");
 }
 
-/* Blocks of equal size, each but the first behind a gap. */
+/* Blocks of equal size, each except the first after a gap. */
 Test(split, blocks_with_gaps)
 {
     enum { ROWS = 1000 };

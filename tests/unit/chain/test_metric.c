@@ -159,7 +159,7 @@ Test(geometry, metric_options_are_checked)
     test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), NULL);
     cr_assert_eq(m.sigma, 2.5 * m.median_nn);
     geodec_metric_clear(&m);
-    for (int i = 0; i < 20 * N; i++) x[i] = 1; /* twenty points at one place */
+    for (int i = 0; i < 20 * N; i++) x[i] = 1; /* twenty equal points */
     geodec_err err = {0};
     char line[300];
     cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, &err), GEODEC_SCARCE);

@@ -1,4 +1,4 @@
-/* What follows each point of a cloud in its text. */
+/* The successor of each point of a cloud in its text. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/successors.h"
@@ -83,7 +83,7 @@ Test(successors, are_the_next_rows_of_the_text_in_the_clouds_coordinates)
     geodec_mem_free(x);
 }
 
-/* Rows that are texts of their own have no successors; other activations, and another layer, are refused. */
+/* Rows that are separate texts have no successors; other activations, and another layer, are refused. */
 Test(successors, texts_end_and_strangers_are_refused)
 {
     geodec_err err = {0};

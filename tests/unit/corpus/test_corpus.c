@@ -98,7 +98,7 @@ Test(corpus, entropy_is_stable_across_seeds_and_its_error_is_right)
     cr_assert(a.distinct_words > 800 && a.distinct_words < 4000, "%lld", (long long)a.distinct_words);
 }
 
-/* An n-gram model cannot see the state of the world: it stays above the entropy, and more context brings it closer. */
+/* An n-gram model lacks the state of the world: it stays above the entropy, and more context brings it closer. */
 Test(corpus, the_ngram_control_stays_above_the_entropy)
 {
     geodec_err err = {0};

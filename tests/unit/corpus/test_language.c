@@ -1,4 +1,4 @@
-/* The language of the stories, checked by rules that know nothing of the generator. */
+/* The language of the stories, checked by rules that are independent of the generator. */
 #include "base/mem.h"
 #include "corpus/corpus.h"
 #include "support/support.h"
@@ -62,7 +62,7 @@ static void check_spelling(const char *t, size_t n, void *ctx)
 }
 Test(language, articles_quotes_capitals_and_stops) { each_story(31, STORIES, check_spelling, NULL); }
 
-/* No word stands twice in a row, but where English has it. */
+/* No word is repeated directly, except where English allows it. */
 static void check_doubles(const char *t, size_t n, void *ctx)
 {
     (void)ctx;

@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 6000, PHASES = 4, NOTICE = 12 };
 
-/* What a run decided: `digest` covers each round's drafts asked for and sent, and each suspension's length. */
+/* Decisions of a run: `digest` covers requested and sent drafts of each round, and the length of each suspension. */
 typedef struct record {
     int64_t asked, sent, suspensions, skipped;
     double budget, rate; /* in the end */
@@ -23,7 +23,7 @@ static void note(record *x, int64_t value)
     x->digest ^= x->digest >> 29;
 }
 
-/* One run: the text turns from one acceptance to the next; asking, passes and catching up take scripted times, with an
+/* One run: the acceptance changes with the text; requests, passes and catching up take scripted times, with an
  * outlier now and then. */
 typedef struct script {
     int32_t max;
@@ -51,7 +51,7 @@ static int32_t draft(const script *s, geodec_rng *r, int32_t want, geodec_draft 
     return want;
 }
 
-/* One round that asks: returns the tokens it gave. */
+/* One round with a request: returns its number of tokens. */
 static int64_t ask(const script *s, geodec_adapt *g, geodec_rng *r, double truth, int32_t want, record *out)
 {
     geodec_draft d[GEODEC_DRAFT_MAX];

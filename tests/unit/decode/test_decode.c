@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Runs one request and holds it against plain decoding written out; returns the counters. */
+/* Runs one request and compares it with a separate plain decoding; returns the counters. */
 static geodec_decode_counters run_case(toy_kind kind, uint64_t seed, int32_t n_ctx, const int32_t *prompt, int64_t n,
                                        const geodec_decode_options *o, int hostile_index, const char *what)
 {
@@ -109,7 +109,7 @@ Test(decode, output_equals_plain_for_every_tree)
     cr_assert_gt(wider, 100, "trees with siblings: %lld", (long long)wider);
 }
 
-/* A target that counts two passes for every call: figures of passes are its own, not the loop's. */
+/* A target that counts two passes for every call: the numbers of passes are those of the target, not of the loop. */
 static geodec_status (*once)(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                              float *state, geodec_err *err);
 static geodec_status twice(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
@@ -180,7 +180,7 @@ Test(decode, adaptive_length_and_gate_leave_the_output_alone)
             o.sampling.temperature = mode ? 0.8 : 0;
             random_prompt(mode, prompt, 4);
             const geodec_decode_counters c = run_case(TOY_HISTORY, 5, 300, prompt, 4, &o, foe, "adaptive");
-            if (foe == HOSTILE_WRONG) { /* gives up, but keeps asking now and then */
+            if (foe == HOSTILE_WRONG) { /* stops drafting, except for rare requests */
                 cr_assert_gt(c.length[0], c.rounds / 2);
                 cr_assert_lt(c.length[0], c.rounds);
             }
@@ -247,7 +247,7 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
     const int32_t prompt[20] = {1, 2};
     s.base.ops = &ops;
     static const double cost[] = {0, 0.4, 0.66, 0.9,
-                                  1.06}; /* what a round costs: the higher, the longer the back-off */
+                                  1.06}; /* cost of a round: the higher it is, the longer the back-off */
     for (size_t k = 0; k < sizeof cost / sizeof *cost; k++) {
         toy t;
         geodec_err err = {0};
@@ -265,7 +265,7 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
     cr_assert(s.whole > 0 && s.pieces > 0, "%lld %lld", (long long)s.whole, (long long)s.pieces);
 }
 
-/* By hand: windows of four rounds, and what a length of none needs to begin again. */
+/* By hand: windows of four rounds, and the condition to draft again after length 0. */
 Test(decode, the_papers_rule_follows_the_share_accepted)
 {
     geodec_gamma_papers g = geodec_gamma_papers_start(3);
@@ -335,7 +335,7 @@ Test(decode, context_full_ends_the_output)
             o.gamma = 7;
             o.max_tokens = 100;
             random_prompt(1, prompt, 5);
-            /* Each output token but the last needs a row. */
+            /* Each output token except the last needs a row. */
             const geodec_decode_counters c = run_case(TOY_HISTORY, 5, n_ctx, prompt, 5, &o, foe, "full context");
             cr_assert_eq(c.emitted, n_ctx - 5 + 1);
         }
@@ -441,7 +441,7 @@ Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_sampled)
                     o.min_tokens = min; /* 0: guard off, empty output */
                     o.stop = stop;
                     o.n_stop = 1;
-                    /* so cold that the stop token, where it is allowed, is sampled but for one time in 1e30 */
+                    /* so cold that the stop token, where it is allowed, is sampled except once in 1e30 */
                     if (mode > 0) o.sampling = (geodec_sampling){0.05, 0, mode == 2 ? 0.9 : 1, mode};
                     const geodec_decode_counters c = run_case(TOY_STOP, 6, 100, prompt, 3, &o, foe, "always stop");
                     cr_assert_eq(c.emitted, min, "%lld tokens, not %lld", (long long)c.emitted, (long long)min);
@@ -518,7 +518,7 @@ Test(guard, stop_inside_an_accepted_path_of_a_tree)
     cr_assert_gt(found, 100, "%d of %d", found, cases);
 }
 
-/* Turn after turn after a cache that is kept: the replies are those of a new text of the same tokens. */
+/* Several turns with a kept cache: the replies are those of a new text of the same tokens. */
 Test(decode, a_kept_cache_gives_what_a_new_text_gives)
 {
     for (int foe = -1; foe < HOSTILE_KINDS; foe++)
@@ -660,7 +660,7 @@ static geodec_status nan_confidence(geodec_drafter *d, const geodec_draft_reques
     *n = 1;
     return GEODEC_OK;
 }
-/* A tree of its own: one path that is longer than asked for, or two siblings alike. */
+/* A wrong tree: one path that is longer than requested, or two equal siblings. */
 static geodec_status too_deep(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                               geodec_err *err)
 {
@@ -718,7 +718,7 @@ Test(decode, broken_drafters_are_errors)
     }
 }
 
-/* The tree of given probabilities: the most probable paths, each prefix the best of its size. */
+/* The tree for given probabilities has the most probable paths, and each prefix is the best of its size. */
 typedef struct planted {
     geodec_drafter base;
     int32_t nodes, depth[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX + 1];

@@ -54,7 +54,7 @@ Test(predict, expectation_equals_simulation)
     cr_assert_float_eq(tokens / n, geodec_predict_tokens_by_position(beta, 4), 0.01);
 }
 
-/* Choices of the adaptive length: the best of an exhaustive search, 0 when drafting cannot pay. */
+/* Choices of the adaptive length: the best of an exhaustive search, 0 if drafting cannot save time. */
 /* Chains of `n` drafts that claim `claim` and are right with probability `truth`, for so many rounds of a loop whose
  * times are those of the cost model. Returns the time, in one-row passes; *tokens came in it. */
 static double play(geodec_adapt *g, const geodec_cost *cost, int32_t n, double claim, double truth, double asking,
@@ -87,7 +87,7 @@ static double play(geodec_adapt *g, const geodec_cost *cost, int32_t n, double c
     return time;
 }
 
-/* Whatever drafting costs and however much a drafter overstates itself: losses stay within the budget. */
+/* For any cost of drafting and any overconfident drafter, losses stay within the budget. */
 Test(adapt, what_does_not_pay_costs_next_to_nothing)
 {
     for (int kind = 0; kind < 36; kind++) {
@@ -104,7 +104,7 @@ Test(adapt, what_does_not_pay_costs_next_to_nothing)
     }
 }
 
-/* A change of the text is noticed, and a good drafter is used: at least nine tenths of the closed form's best. */
+/* A change of the text is detected, and a good drafter is used: at least nine tenths of the closed form's best. */
 Test(adapt, finds_what_pays)
 {
     for (double alpha = 0.5; alpha < 1; alpha += 0.1) {
@@ -124,7 +124,7 @@ Test(adapt, finds_what_pays)
     }
 }
 
-/* How long a suspension lasts is known beforehand, and paying for its end is part of it. */
+/* The length of a suspension is known in advance, and includes the cost of its end. */
 Test(adapt, suspensions_end_on_time)
 {
     for (int k = 0; k < 20; k++) {
@@ -156,7 +156,7 @@ Test(adapt, suspensions_end_on_time)
     }
 }
 
-/* A suspension that a request leaves is paid for as far as it went. */
+/* A suspension that ends with its request counts only for its actual length. */
 Test(adapt, suspensions_end_early)
 {
     geodec_adapt g;
@@ -176,7 +176,7 @@ Test(adapt, suspensions_end_early)
     cr_assert_not(geodec_adapt_begin(&g));
 }
 
-/* The times of the loop replace those given, whatever pace the machine keeps. */
+/* The measured times of the loop replace the given ones, for any speed of the machine. */
 Test(adapt, learns_what_passes_take)
 {
     for (double pace = 0.5; pace < 3; pace *= 2) {
@@ -202,7 +202,7 @@ Test(adapt, learns_what_passes_take)
     }
 }
 
-/* The first ask finds cold tables; what passes take is known after a few of them. */
+/* At the first request caches are cold; the time of a pass is known after a few passes. */
 Test(adapt, begins_in_spite_of_a_cold_start)
 {
     geodec_adapt g;
@@ -217,7 +217,7 @@ Test(adapt, begins_in_spite_of_a_cold_start)
         geodec_pace_observe(&g.pace, sent, i == 0 ? 4 : 0.02, 1.2, 0);
         geodec_adapt_settle(&g, sent, 2);
     }
-    geodec_adapt_init(&g, 8, &cost); /* a pass of two rows takes half as long again as was measured */
+    geodec_adapt_init(&g, 8, &cost); /* a pass of two rows takes 1.5 times the measured time */
     for (int i = 0; i < 4; i++) {
         geodec_pace_observe(&g.pace, 0, 0, 1, 0);
         geodec_adapt_settle(&g, 0, 1);
@@ -227,7 +227,7 @@ Test(adapt, begins_in_spite_of_a_cold_start)
     cr_assert_float_eq(geodec_pace_pass(&g.pace, 2), 1.8, 0.15, "%g", geodec_pace_pass(&g.pace, 2));
 }
 
-/* Of what could be drafted, that which could not pay whatever follows is not asked for. */
+/* Drafts that cannot save time with any continuation are not requested. */
 Test(adapt, least_probabilities_follow_the_cost_of_a_row)
 {
     geodec_adapt g;

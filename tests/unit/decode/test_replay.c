@@ -8,7 +8,7 @@
 
 enum { ROWS = GEODEC_REPLAY_ROWS, WIDTH = 2, TEXT = 1000 };
 
-/* Row i of the text has token i, argmax 2 i and state (3 i, 4 i): a drafter that writes down what it is shown. */
+/* Row i of the text has token i, argmax 2 i and state (3 i, 4 i); the drafter records the rows that it receives. */
 typedef struct listener {
     geodec_drafter base;
     int64_t first, n; /* rows shown since begin: first .. first + n - 1 */
@@ -68,12 +68,12 @@ static void absence(int64_t before, int64_t missed, int64_t most, int64_t restar
     const int64_t first = l.first;
     add(&r, missed);
     test_ok(geodec_replay_catch_up(&r, &at, &l.base, most, restart, &err), &err);
-    const bool anew = missed > most || missed > ROWS;
-    cr_assert_eq(l.begun, 1 + anew, "%lld missed after %lld", (long long)missed, (long long)before);
+    const bool restarted = missed > most || missed > ROWS;
+    cr_assert_eq(l.begun, 1 + restarted, "%lld missed after %lld", (long long)missed, (long long)before);
     cr_assert_eq(l.first + l.n, before + missed, "up to the end");
-    cr_assert_eq(l.first, anew ? before + missed - restart : first);
+    cr_assert_eq(l.first, restarted ? before + missed - restart : first);
     test_ok(geodec_replay_catch_up(&r, &at, &l.base, most, restart, &err), &err);
-    cr_assert_eq(l.begun, 1 + anew, "nothing is shown twice");
+    cr_assert_eq(l.begun, 1 + restarted, "nothing is shown twice");
     geodec_replay_free(&r);
 }
 
@@ -107,7 +107,7 @@ Test(replay, what_is_skipped_is_not_shown)
     cr_assert_eq(l.n, 5);
     geodec_replay_skip(&r, 3);
     test_ok(geodec_replay_catch_up(&r, &at, &l.base, TEXT, 12, &err), &err);
-    cr_assert_eq(l.begun, 2, "it begins anew with nothing");
+    cr_assert_eq(l.begun, 2, "it starts again without rows");
     cr_assert_eq(l.n, 0);
     cr_assert_eq(at.shown, 528);
     geodec_replay_clear(&r);

@@ -20,7 +20,7 @@ static void random_row(uint64_t seed, uint64_t stream, float *row)
     row[geodec_rng_below(&r, V)] = 1.0f;
 }
 
-/* The rule written the slow way: full selection sort by (logit desc, id asc), cut at k, renormalise, cut at p. */
+/* A slow implementation of the rule: full selection sort by (logit desc, id asc), cut at k, renormalise, cut at p. */
 static int reference(const geodec_sampling *o, const float *row, int id[V], double p[V])
 {
     int n = 0;
@@ -43,7 +43,7 @@ static int reference(const geodec_sampling *o, const float *row, int id[V], doub
     return k;
 }
 
-/* The shortest prefix whose mass reaches top_p: exactly reached is reached. */
+/* The shortest prefix whose mass is at least top_p. */
 Test(sampler, a_mass_that_is_reached_exactly_is_enough)
 {
     geodec_err err = {0};
@@ -231,7 +231,7 @@ Test(verify, deterministic_draft_rule_returns_the_target)
     geodec_sampler_destroy(s);
 }
 
-/* The walk itself: whatever the drafts, the tokens are the plain samples, and the walk goes on exactly while they
+/* The walk: for any drafts, the tokens are the plain samples, and the walk continues exactly while the drafts
  * agree. */
 Test(verify, walk_follows_the_plain_draws)
 {

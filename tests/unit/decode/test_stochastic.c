@@ -82,7 +82,7 @@ static void tree_enumerate(double p2[N][N], double q2[N][N], const double *p, co
 {
     double mass = 0;
     for (int i = 0; i < N; i++) mass += q[i];
-    if (left == 0 || mass <= 0) { /* correction: what follows is the target's, in the next round */
+    if (left == 0 || mass <= 0) { /* correction: the next tokens are the target's, in the next round */
         for (int y = 0; y < N; y++)
             for (int z = 0; z < N; z++) out[y][z] += weight * p[y] * p2[y][z];
         return;
@@ -153,7 +153,7 @@ static geodec_status ignore(geodec_drafter *d, const geodec_draft_rows *rows, ge
     return GEODEC_OK;
 }
 
-/* Half the target, half something else. */
+/* A mixture of the target and another distribution. */
 static geodec_status true_distribution(gambler *g, int32_t node, double *q, geodec_err *err)
 {
     float row[TOY_VOCAB], noise[TOY_VOCAB];
@@ -277,7 +277,7 @@ static outcome play(geodec_decode_options o, bool wrong_drafter)
     }
     result.per_round = (double)decided / (double)rounds;
 
-    /* What they must follow. */
+    /* The distribution that they must follow. */
     double first[TOY_VOCAB], then[TOY_VOCAB], sum[TOY_VOCAB] = {0}, mass = 0;
     int32_t text[PROMPT + 1];
     const geodec_guard guard = {o.min_tokens, o.stop, o.n_stop};
@@ -361,7 +361,7 @@ Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
     cr_assert_gt(guarded.per_round, 1.2);
 }
 
-/* The test itself: a distribution that is not the one sampled from shows. */
+/* Control of the test: a wrong distribution is detected. */
 Test(stochastic, a_wrong_distribution_is_detected, .timeout = 120)
 {
     geodec_decode_options o = geodec_decode_options_default();

@@ -1,4 +1,4 @@
-/* A toy target and adversarial drafters: what the decoding loop must survive, without a transformer. */
+/* A toy target and adversarial drafters for tests of the decoding loop, without a transformer. */
 #ifndef GEODEC_TESTS_TOY_H
 #define GEODEC_TESTS_TOY_H
 
@@ -51,11 +51,11 @@ typedef struct hostile {
     hostile_kind kind;
     uint64_t seed;
     const toy *toy;
-    const int32_t *plain; /* [n_plain] what plain decoding gives */
+    const int32_t *plain; /* [n_plain] tokens of plain decoding */
     int64_t n_plain, n_prompt;
     int32_t stop;                     /* decided after the plain output, -1 = none */
     const geodec_decode_options *opt; /* of the request: then the argmax shown of a row is checked too. NULL = not */
-    /* What the interface promises, checked at every call. */
+    /* The guarantees of the interface, checked at every call. */
     int32_t seen[4096];
     int64_t n_seen;
     float last_state[TOY_STATE];

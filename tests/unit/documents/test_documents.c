@@ -157,7 +157,7 @@ Test(documents, a_poem_a_line)
     geodec_documents_free(&d);
 }
 
-/* Short lines go on over their ends: they are no documents. */
+/* Sentences that continue over the ends of short lines: the lines are not documents. */
 Test(documents, a_dialogue_and_wrapped_lines)
 {
     geodec_rng r = geodec_rng_stream(5, 0);
@@ -178,7 +178,7 @@ Test(documents, a_dialogue_and_wrapped_lines)
     geodec_documents_free(&d);
 }
 
-/* Headings and articles of a line, empty lines between: a heading goes with what follows it. */
+/* Headings and articles of one line, with empty lines between: a heading belongs to the following article. */
 Test(documents, an_encyclopedia)
 {
     geodec_rng r = geodec_rng_stream(6, 0);
@@ -268,7 +268,7 @@ Test(documents, twenty_megabytes)
     geodec_mem_free(text);
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------- */
 
 static void refused(const char *text, size_t n, const char *message)
 {
@@ -328,7 +328,7 @@ static geodec_tokenizer *bytes_vocabulary(void)
     return t;
 }
 
-/* The thresholds are in tokens: what is too short in words is long enough in bytes. */
+/* The thresholds are in tokens: a text that is too short in words is long enough in bytes. */
 Test(documents, lengths_are_those_of_the_vocabulary)
 {
     geodec_err err = {0};

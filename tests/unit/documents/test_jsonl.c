@@ -1,4 +1,4 @@
-/* JSON Lines: the three forms, what is refused, and what is plain text after all. */
+/* JSON Lines: the three forms, refused files, and files that are plain text. */
 #include "base/mem.h"
 #include "documents/documents.h"
 #include "support/support.h"

@@ -75,7 +75,7 @@ Test(plan, little_text)
     cr_assert_eq(p.sizes.prompt_length, 13, "shorter prompts before fewer");
 }
 
-/* What is read decides, not what the text has. */
+/* The part of the text that is read decides, not the whole text. */
 Test(plan, split_by_what_is_read)
 {
     cr_assert(plan_of(GEODEC_SPLIT_DOCUMENTS, 100, GEODEC_SEPARATOR_LINE, 128).by_document);

@@ -28,7 +28,7 @@ static float state_of(int64_t text, int64_t i, int c)
 
 static geodec_artifact *texts(geodec_activations *v)
 {
-    const char *path = test_tmp("rungs.h5");
+    const char *path = test_tmp("ablation.h5");
     geodec_err err = {0};
     geodec_artifact *a = NULL;
     const geodec_provenance p = {
@@ -70,7 +70,7 @@ static geodec_artifact *texts(geodec_activations *v)
     return a;
 }
 
-/* Knows which text it is shown by its first token and state, and that it is shown the past alone. */
+/* Identifies the text by its first token and state, and checks that it receives only the past. */
 typedef struct watcher {
     geodec_drafter base;
     int64_t text, seen, asked;
@@ -104,7 +104,7 @@ static geodec_status watch_root(geodec_drafter *d, const geodec_draft_request *q
     w->asked++;
     return GEODEC_OK;
 }
-/* The truth in every other place, second in every fourth. */
+/* The right token first at every other position, second at every fourth. */
 static geodec_status watch_children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                     geodec_err *err)
 {
@@ -178,7 +178,7 @@ Test(ablation, show_the_past_and_count_the_answers)
     cr_assert_eq(f[0].gain1.value, 0);
     const double half = 14.0 / 29, more = 22.0 / 29; /* of places 1..29 */
     cr_assert_float_eq(f[1].top1.value, half, 1e-12);
-    cr_assert_float_eq(f[1].top1.low, half, 1e-12); /* every text alike */
+    cr_assert_float_eq(f[1].top1.low, half, 1e-12); /* all texts are equal */
     cr_assert_float_eq(f[1].top8.value, more, 1e-12);
     cr_assert_float_eq(f[1].claimed.value, 0.25, 1e-12);
     cr_assert_float_eq(f[1].gain1.value, half - right / places, 1e-12);
@@ -187,7 +187,7 @@ Test(ablation, show_the_past_and_count_the_answers)
               f[1].gain1.low < f[1].gain1.high);
     test_ok(geodec_ablation_run(&v, &rows, SEED, 3 * LENGTH, 10, variant, 2, NULL, few, &err), &err);
     cr_assert(few[0].places >= LENGTH - 1 && few[0].places <= 4 * LENGTH);
-    /* Who asks for candidates gets none here. */
+    /* A drafter that needs candidates gets none here. */
     test_ok(geodec_recycle_drafter_create(VOCAB, &recycle, &err), &err);
     const geodec_ablation_variant wrong = {"recycle", recycle, -1};
     cr_assert_eq(geodec_ablation_run(&v, &rows, SEED, 10, 10, &wrong, 1, NULL, f, &err), GEODEC_INVAL);

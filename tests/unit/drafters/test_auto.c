@@ -9,11 +9,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* A clock that moves by a fixed step a call, and by what the parts charge. */
+/* A clock that advances by a fixed step for each call, and by the time that the parts add. */
 static double ticks;
 static double tick(void) { return ticks += 1e-9; }
 
-/* A part of known acceptance: right `percent` of the time, wrong else, at a price an ask. */
+/* A part of known acceptance: right with `percent`, wrong otherwise, with a cost for each request. */
 typedef struct fake {
     geodec_drafter base;
     const int32_t *truth; /* [n] of the whole text */
@@ -52,7 +52,7 @@ static geodec_status fake_propose(geodec_drafter *d, const geodec_draft_request 
         geodec_rng r = geodec_rng_stream((uint64_t)f->percent, (uint64_t)i);
         const bool right = (int32_t)geodec_rng_below(&r, 100) < f->percent;
         out[(*n)++] =
-            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = 0.5}; /* whatever its value */
+            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = 0.5}; /* for any value */
     }
     return GEODEC_OK;
 }
@@ -120,7 +120,7 @@ static geodec_decode_counters run(trial *x, geodec_drafter *d)
     return c;
 }
 
-/* The good drafter does the drafting; the bad and costly ones are asked now and then. */
+/* The good drafter makes the drafts; the bad and the costly one get rare requests. */
 Test(scheduler, takes_what_pays)
 {
     static trial x;
@@ -150,7 +150,7 @@ Test(scheduler, takes_what_pays)
     geodec_drafter_destroy(d);
 }
 
-/* What could not lead if nine drafts of ten were right is not even tried; price: before it is known. */
+/* A drafter that could not be the best with nine of ten drafts right is not tried; price: cost before it is known. */
 Test(scheduler, leaves_the_hopeless_alone)
 {
     for (int known = 0; known < 2; known++) {
@@ -168,14 +168,14 @@ Test(scheduler, leaves_the_hopeless_alone)
         test_ok(geodec_auto_drafter_create(2, part, trees, price, TOY_STATE, &d, &err), &err);
         (void)run(&x, d);
         if (known)
-            cr_assert_leq(costly.asked, 1, "asked %d times", (int)costly.asked); /* before the other one leads */
+            cr_assert_leq(costly.asked, 1, "asked %d times", (int)costly.asked); /* before the other one is the best */
         else
             cr_assert(costly.asked > 0 && costly.asked < 8, "asked %d times", (int)costly.asked);
         geodec_drafter_destroy(d);
     }
 }
 
-/* When nothing pays, nothing is sent, and asking takes a small share of the time. */
+/* If no drafter saves time, no draft is sent, and requests take a small share of the time. */
 Test(scheduler, never_much_slower)
 {
     for (int32_t price = 1; price <= 1000; price *= 10) {
@@ -197,8 +197,8 @@ Test(scheduler, never_much_slower)
     }
 }
 
-/* A suspended drafter costs nothing: states are not even asked for, but of the last rows before it is asked again; it
- * begins anew with those. One that learns is shown every row. */
+/* A suspended drafter takes no time: only the states of the last rows before its next request are computed, and it
+ * starts again with those. A drafter that learns receives every row. */
 Test(scheduler, suspended_drafters_cost_nothing)
 {
     for (int learns = 0; learns < 2; learns++) {

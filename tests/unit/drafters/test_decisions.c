@@ -1,5 +1,5 @@
-/* The decoding loop and the scheduler at scripted costs and outcomes: what every drafter is shown and asked, and what
- * every pass is given, equals what was recorded, event by event. A changed rule or constant shows here; a new one needs
+/* The decoding loop and the scheduler at scripted costs and outcomes: the rows and requests of every drafter, and the
+ * input of every pass, equal the recorded ones, event by event. A changed rule or constant shows here; a new one needs
  * a new record (the failing test prints the row). */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -15,7 +15,7 @@
 
 enum { PHASES = 4, ARMS = 3, LENGTH = 1200, TEXT = 2048 };
 
-/* What a run did. `digest` covers every call of a drafter (rows shown one by one, drafts asked for) and every pass. */
+/* Events of a run. `digest` covers every call of a drafter (rows one by one, requested drafts) and every pass. */
 typedef struct record {
     int64_t asks, sent, accepted; /* of the loop */
     int64_t begun, shown;         /* calls of begin and rows shown, all drafters */
@@ -172,7 +172,7 @@ typedef struct script {
     double temperature, gate;
     int64_t prompt;
     int requests; /* of the last one, greedy, the halves are turns of one text */
-    bool untimed; /* what a pass takes is not known */
+    bool untimed; /* the time of a pass is not known */
 } script;
 
 static const script scripts[] = {

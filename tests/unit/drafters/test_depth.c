@@ -1,4 +1,4 @@
-/* The depth sink kept in a file, and the probe of a model by it. */
+/* The depth sink in a file, and the probe of a model with it. */
 #include "base/mem.h"
 #include "decode/tiny.h"
 #include "drafters/depth_sink.h"
@@ -106,7 +106,7 @@ Test(depth, the_probe_knows_its_model_from_another)
     test_ok(geodec_model_open(tiny_model("depth.gguf", 3), &m, &err), &err);
     test_ok(geodec_model_open(tiny_model("depth-other.gguf", 4), &other, &err), &err);
     geodec_depth d = kept(m, "depth.h5");
-    for (int32_t layer = 1; layer <= d.n_layer; layer++) { /* wherever the sink had been */
+    for (int32_t layer = 1; layer <= d.n_layer; layer++) { /* for any position of the sink */
         d.sink.layer = layer;
         test_ok(geodec_depth_probe(m, &d, &difference, &err), &err);
         cr_assert_eq(difference, 0, "layer %d: %g", layer, difference);

@@ -111,7 +111,7 @@ Test(suffix, out_of_memory)
         if (st != GEODEC_OK) cr_assert_eq(st, GEODEC_NOMEM);
         if (s) {
             const int64_t length = geodec_suffix_length(s);
-            test_ok(geodec_suffix_append(s, 3, &err), &err); /* and goes on */
+            test_ok(geodec_suffix_append(s, 3, &err), &err); /* and continues */
             cr_assert_eq(geodec_suffix_length(s), length + 1);
         }
         geodec_suffix_destroy(s);
@@ -155,7 +155,7 @@ Test(lookup, copies_what_followed_the_longest_match)
     geodec_drafter_destroy(d);
 }
 
-/* Claims of greedy runs over text that repeats itself imperfectly are near what happens. */
+/* Claimed confidences of greedy runs over imperfectly repeated text are near the acceptance. */
 Test(lookup, confidence_is_calibrated)
 {
     enum { N = 30000 };

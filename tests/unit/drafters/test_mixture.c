@@ -1,4 +1,4 @@
-/* Mixtures: as good as the best part, whichever that is, and never more than a probability of 1 for siblings. */
+/* Mixtures: as good as the best part, and probabilities of siblings never sum to more than 1. */
 #include "base/rng.h"
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
@@ -10,7 +10,7 @@
 
 enum { PROMPT = 3, LENGTH = 200, NOISE = 3 };
 
-/* Knows the output, or names NOISE tokens at random, with the same confidence as the other. */
+/* Proposes the output, or NOISE random tokens, with the same confidence as the other. */
 typedef struct scripted {
     geodec_drafter base;
     const int32_t *plain;
@@ -75,7 +75,7 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *q, g
     (void)q;
     (void)out;
     (void)err;
-    *n = 0; /* trees alone are asked for */
+    *n = 0; /* only trees are requested */
     return GEODEC_OK;
 }
 
@@ -138,12 +138,12 @@ Test(mixture, is_nearly_as_good_as_a_perfect_part_among_random_ones)
         double weight[3];
         for (int32_t k = 0; k < 3; k++) {
             part[k] = script(&s[k], plain, n, k == place, k == place ? 0.9 : 0.3);
-            weight[k] = k == place ? 1 : 5; /* believed worse than the others */
+            weight[k] = k == place ? 1 : 5; /* smaller weight than the others */
         }
         test_ok(geodec_mixture_drafter_create("mixture", 3, part, weight, &d, &err), &err);
         const int64_t mixed = rounds(d, prompt, plain, n);
         cr_assert_leq(mixed, perfect + 5, "%lld rounds mixed, %lld perfect", (long long)mixed, (long long)perfect);
-        /* again: a request owes nothing to the one before */
+        /* again: a request does not depend on the previous one */
         cr_assert_eq(rounds(d, prompt, plain, n), mixed);
         geodec_drafter_destroy(d);
     }

@@ -25,7 +25,7 @@ static void make_corpus(corpus *c, uint64_t seed)
     }
 }
 
-/* What follows position i of a text, -1 = unknown. */
+/* The token after position i of a text, -1 = unknown. */
 static int32_t label(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n, int64_t i)
 {
     if (argmax[i] >= 0) return argmax[i];
@@ -180,7 +180,7 @@ Test(ngram, equals_brute_force)
         }
 }
 
-/* On a target that repeats itself the drafter must pay, and the text must not change. */
+/* On a repetitive target the drafter must save passes, and the text must not change. */
 Test(ngram, drafts_a_markov_target)
 {
     static int32_t plain[4096];
@@ -210,7 +210,7 @@ Test(ngram, drafts_a_markov_target)
     geodec_drafter_destroy(d);
 }
 
-/* Weighed tokens are the same as tokens added so many times, and come by falling count after a sort. */
+/* A weighted token equals the same number of single tokens; after a sort counts decrease. */
 Test(ngram, weights_are_counts)
 {
     enum { CONTEXTS = 40, SORTS = 300 };
@@ -260,7 +260,7 @@ Test(ngram, weights_are_counts)
 /* With a store of the model's probabilities, a tree for sampled texts has these, by their contexts. */
 Test(ngram, sampled_texts_have_the_probabilities_of_the_store)
 {
-    enum { ESCAPE = 6, DRAWN = 109, K = 2 };
+    enum { ESCAPE = 6, SAMPLED = 109, K = 2 };
     geodec_err err = {0};
     geodec_ngram *store = NULL;
     geodec_drafter *d = NULL;
@@ -279,7 +279,7 @@ Test(ngram, sampled_texts_have_the_probabilities_of_the_store)
         if (c.token[i] != newest) continue;
         for (int k = 0; k < K; k++)
             if (choice[i * K + k] >= 0) weight[choice[i * K + k]] += probability[i * K + k];
-        if (i + 1 < N && c.sequence[i + 1] == c.sequence[i]) weight[c.token[i + 1]] += DRAWN;
+        if (i + 1 < N && c.sequence[i + 1] == c.sequence[i]) weight[c.token[i + 1]] += SAMPLED;
         places += label(c.token, c.sequence, c.argmax, N, i) >= 0;
     }
     for (int t = 0; t < ALPHABET; t++) total += weight[t];

@@ -1,4 +1,4 @@
-/* OneDecode's drafters never change the output, whatever their artifacts. */
+/* OneDecode's drafters never change the output, with any artifacts. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
@@ -14,7 +14,7 @@ enum { CELLS = 9, K = TOY_STATE, ALL = 24 };
 
 static float any(uint64_t stream, int64_t i) { return (float)(geodec_rng_uniform_at(4, stream, (uint64_t)i) - 0.5); }
 
-/* A table of nonsense in the right shape; token 5 was never seen and cell 0 is nearly empty. */
+/* A random table of the right shape; token 5 was never seen and cell 0 is nearly empty. */
 static void make_cells(geodec_onedecode *t)
 {
     geodec_err err = {0};
@@ -61,7 +61,7 @@ Test(onedecode, output_equals_plain)
     geodec_onedecode_clear(&t);
 }
 
-/* What it names is what its cell counted, and nothing where it has no state or no such token. */
+/* Its drafts are the counts of its cell; there are none without a state or for an unknown token. */
 Test(onedecode, names_the_cell)
 {
     geodec_err err = {0};

@@ -46,7 +46,7 @@ Test(counts, equal_brute_force)
     cell[0] = CELLS;
     geodec_counts none;
     cr_assert_eq(geodec_counts_make(CELLS, N, cell, label, &none, &err), GEODEC_RANGE);
-    /* What a file could hold. */
+    /* Possible contents of a file. */
     c.token[0] = VOCAB;
     cr_assert_eq(geodec_counts_check(&c, VOCAB, "c", &err), GEODEC_FORMAT);
     c.token[0] = 0;
@@ -70,7 +70,7 @@ static geodec_artifact *world(geodec_activations *v)
     return a;
 }
 
-/* On texts it has not seen the step beats staying, and knowing the newest token beats not knowing it. */
+/* On unseen texts the step is better than no movement, and better with the newest token than without it. */
 Test(step, predicts_states_of_new_texts)
 {
     geodec_err err = {0};
@@ -231,7 +231,7 @@ Test(onedecode_ref, equals_the_formula)
         }
         cr_assert_eq(t.token[i], token);
         same += t.token[i] == flat.token[i];
-        /* A lookup of a token after itself asks for its own direction. */
+        /* A lookup of a token after itself uses its own direction. */
         const int32_t said = geodec_onedecode_ref_after(&flat, (int32_t)i, (int32_t)i);
         cr_assert_eq(said, flat.token[i]);
     }

@@ -1,4 +1,4 @@
-/* The recurrent net's drafter never changes the output, whatever its weights, and reads the committed text. */
+/* The drafter of the recurrent net never changes the output, with any weights, and reads the committed text. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
@@ -12,7 +12,7 @@
 
 enum { WIDTH = 16 };
 
-/* Weights of nonsense; every third token has no class. */
+/* Random weights; every third token has no class. */
 static geodec_recurrent nonsense(void)
 {
     geodec_recurrent r = {.d = TOY_STATE, .vocab = TOY_VOCAB, .width = WIDTH, .cover = 0.9};
@@ -45,7 +45,7 @@ Test(recurrent, output_equals_plain)
     geodec_recurrent_clear(&r);
 }
 
-/* Every node's children have the net's probabilities after the path to it, whoever proposed the tokens on the path. */
+/* Every node's children have the net's probabilities after the path to it, for any source of the tokens on the path. */
 Test(recurrent, children_have_the_probabilities_of_their_path)
 {
     geodec_err err = {0};

@@ -194,7 +194,7 @@ Test(recurrent, refuses_what_it_cannot_fit)
     geodec_artifact_close(a);
 }
 
-/* Files that were written by another hand. */
+/* Files with other contents. */
 static void mutations(int how, geodec_status want)
 {
     geodec_err err = {0};

@@ -1,4 +1,4 @@
-/* Token recycling, and the candidates that the loop hands to a drafter that asks for them. */
+/* Token recycling, and the candidates that the loop passes to a drafter that needs them. */
 #include "base/rng.h"
 #include "decode/toy.h"
 #include "drafters/lookup_drafter.h"
@@ -12,7 +12,7 @@
 
 enum { TOP = GEODEC_DRAFT_TOP, STOP = 0 };
 
-/* ---- what the loop shows ---------------------------------------------------------------------------------------- */
+/* ---- rows from the loop ---------------------------------------------------------------------------------------- */
 
 /* Drafts two random children of every node and compares all that it is shown with the target's logits. */
 typedef struct checker {
@@ -207,7 +207,7 @@ Test(recycle, follows_what_passes_computed)
     cr_assert_eq(ask(d, 5, 4, 0, out), 0, "nothing was computed yet");
     cr_assert_eq(ask(d, 99, 4, 4, out), 0, "no token of the vocabulary");
 
-    /* A prompt 5 6 5 7: 7 came last after 5, 6 before. What follows 7 is not known yet. */
+    /* A prompt 5 6 5 7: 7 came last after 5, 6 before. The token after 7 is not known yet. */
     const int32_t prompt[] = {5, 6, 5, 7};
     const int32_t unknown[4 * TOP] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                       -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
@@ -221,7 +221,7 @@ Test(recycle, follows_what_passes_computed)
     cr_assert_eq(out[0].token, 5);
     cr_assert_eq(out[1].token, 7);
 
-    /* A pass over 8 with a draft 9 that came to nothing. */
+    /* A pass over 8 with a rejected draft 9. */
     const int32_t token[] = {8}, top[TOP] = {10, 11, 12, 13, 14, 15, 16, 17}, rejected[] = {9},
                   rejected_top[TOP] = {8, 7, 6, 5, 4, 3, 2, 1};
     rows = (geodec_draft_rows){
@@ -242,7 +242,7 @@ Test(recycle, follows_what_passes_computed)
     geodec_drafter_destroy(d);
 }
 
-/* The probabilities of the ranks become those of the text, whatever the prior. */
+/* The probabilities of the ranks become those of the text, for any prior. */
 Test(recycle, confidence_is_calibrated)
 {
     enum { N = 20000, V = 30 };

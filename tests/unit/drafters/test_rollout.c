@@ -19,7 +19,7 @@ enum { K = TOY_STATE, DIMS = 2, SITES = 20 };
 
 static float any(uint64_t stream, int64_t i) { return (float)(geodec_rng_uniform_at(4, stream, (uint64_t)i) - 0.5); }
 
-/* A rollout of nonsense in states of width d; token 5 was never seen. */
+/* A rollout with random contents for states of width d; token 5 was never seen. */
 static void make(geodec_rollout *r, int64_t d, int64_t vocab)
 {
     geodec_err err = {0};
@@ -150,7 +150,7 @@ Test(rollout, output_equals_plain)
     geodec_rollout_clear(&r);
 }
 
-/* The whole state in the chart: the readout is the model's head, so logits differ by nothing but rounding. */
+/* The whole state in the chart: the readout is the model's head, so logits differ only by rounding. */
 Test(rollout, readout_equals_the_head)
 {
     geodec_err err = {0};

@@ -1,4 +1,4 @@
-/* Retrieval by depth: the same trials for the same seed, what stood there before helps, and what is refused. */
+/* Retrieval by depth: the same trials for the same seed, the needle helps, and refusals. */
 #include "base/mem.h"
 #include "evaluate/needle.h"
 #include "io/file.h"
@@ -33,7 +33,7 @@ static geodec_needle_result run(const geodec_model *m, const geodec_file_map *ma
         mean += y->hits.value / 3;
     }
     cr_assert_float_eq(r.hits.value, mean, 1e-12);
-    /* without the needle depth means nothing but another sample */
+    /* without the needle, another depth is only another sample */
     cr_assert(r.control.value > 0.05 && r.control.value < 0.9, "%g", r.control.value);
     geodec_needle_free(&again);
     return r;

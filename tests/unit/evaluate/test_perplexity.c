@@ -22,7 +22,7 @@ static geodec_model *open_tiny(uint64_t seed)
 
 static const char text[] = "AnceuponatimetherewasalittletreeIthadaredbirdthebirdwassadAndCalledBeatriceBefore";
 
-/* Every token is scored exactly once (BOS never), with the context the header promises. */
+/* Every token is scored exactly once (BOS never), with the context that the header states. */
 Test(perplexity, windows_score_every_token_once)
 {
     for (int bos = 0; bos < 2; bos++)
@@ -48,7 +48,7 @@ Test(perplexity, windows_score_every_token_once)
                 }
 }
 
-/* -log p of one token after a context, from a pass of its own. */
+/* -log p of one token after a context, from a separate pass. */
 static double nll_of(geodec_session *s, const int32_t *context, int32_t n, int32_t token, float *row)
 {
     geodec_err err = {0};
@@ -167,7 +167,7 @@ Test(perplexity, against_itself_and_another)
     geodec_model_close(other);
 }
 
-/* float64: the reference's own windows, a hair from exact mode, in both protocols; with any number of threads. */
+/* float64: the reference's own windows, very close to exact mode, in both protocols; with any number of threads. */
 Test(perplexity, float64)
 {
     geodec_err err = {0};
@@ -276,7 +276,7 @@ static void golden(const golden_case *o)
     geodec_model_close(m);
 }
 
-/* Of the models of the repository the float64 figures bind to rounding; the peer's to its own. */
+/* For the models of the repository, float64 values agree to rounding, and those of the peer to its rounding. */
 Test(perplexity, golden)
 {
     const char *book = test_golden("text/stories.txt");
@@ -287,7 +287,7 @@ Test(perplexity, golden)
 }
 
 /* Fast arithmetic and the peer round activations in their own ways: neither is better. 5e-4 nats is above the standard
- * error of the paired difference over these windows, 3e-4 to 5e-4, and a tenth of what 4-bit weights cost. */
+ * error of the paired difference over these windows, 3e-4 to 5e-4, and a tenth of the loss by 4-bit weights. */
 Test(perplexity, golden_of_shared_models)
 {
     const char *book = test_shared("text/tinystories-a.txt");
@@ -296,7 +296,7 @@ Test(perplexity, golden_of_shared_models)
     golden(&(golden_case){"stories260K-f16", book, GEODEC_EXACT, false, 0.1, 2e-4});
 }
 
-/* The bar is 0.1 % of the perplexity; exact mode differs from float64 by rounding of sums alone. */
+/* The limit is 0.1 % of the perplexity; exact mode differs from float64 only by rounding of sums. */
 Test(perplexity, exact_mode_of_a_quantised_model_is_the_float64_one)
 {
     geodec_err err = {0};

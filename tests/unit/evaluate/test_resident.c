@@ -137,7 +137,7 @@ Test(resident, panels_are_there_from_the_second_pass_and_give_the_same_bits)
     }
 }
 
-/* Where there is no memory for the panels every pass packs its own, to the same bits. */
+/* Without memory for the panels every pass packs its own, with the same bits. */
 Test(resident, without_memory_for_panels_every_pass_packs)
 {
     geodec_err err = {0};

@@ -1,4 +1,4 @@
-/* Measurements: what is counted is right, every number has its control, options are checked. */
+/* Measurements: counts are right, every number has its control, options are checked. */
 #include "evaluate/read_limit.h"
 #include "evaluate/speed.h"
 #include "model/shape.h"
@@ -86,7 +86,7 @@ static int64_t mapped(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* What a session of n_ctx tokens adds to it; *cache: what it says its cache takes. */
+/* Memory that a session of n_ctx tokens adds; *cache: the size of the cache that it reports. */
 static int64_t growth(const geodec_model *m, geodec_kv_type kv, int32_t n_ctx, int64_t *cache)
 {
     geodec_err err = {0};
@@ -112,7 +112,7 @@ Test(speed, bytes_of_the_cache_are_those_that_a_session_allocates)
     const char *path = model_of("smollm2-135m", "f16");
     test_ok(geodec_model_open(path, &m, &err), &err);
     int64_t cache[4], grown[4];
-    (void)growth(m, GEODEC_KV_F32, TOKENS, &cache[0]); /* what is allocated once */
+    (void)growth(m, GEODEC_KV_F32, TOKENS, &cache[0]); /* memory that is allocated once */
     for (int kv = 0; kv < 4; kv++) {
         grown[kv] = growth(m, (geodec_kv_type)kv, TOKENS, &cache[kv]);
         cr_assert_geq(cache[kv], TOKENS * PIECES * token[kv]);
@@ -121,7 +121,7 @@ Test(speed, bytes_of_the_cache_are_those_that_a_session_allocates)
         cr_assert(grown[kv] >= cache[kv] && llabs(off) < 1 << 20, "%s: off by %lld of %lld bytes",
                   geodec_cache_kv_name((geodec_kv_type)kv), (long long)off, (long long)cache[kv]);
     }
-    for (int kv = 0; kv < 4; kv++) { /* what is reported is that of the session that was measured */
+    for (int kv = 0; kv < 4; kv++) { /* the report is that of the measured session */
         const geodec_speed_options o = {.generate = 4, .batch = 8, .repeats = 1, .kv = (geodec_kv_type)kv};
         geodec_speed_result r;
         test_ok(geodec_speed_run(path, &o, NULL, &r, &err), &err);

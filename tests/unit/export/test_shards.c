@@ -69,7 +69,7 @@ static void artifact(const geodec_model *m, const geodec_export_options *o, cons
     geodec_export_source_close(&source);
 }
 
-/* ---- a reader that shares nothing with the library's ------------------------------------------------------------ */
+/* ---- a reader without code of the library ------------------------------------------------------------ */
 
 /* Bytes of a tensor in a safetensors file: the header is searched as text. Caller frees. */
 static char *tensor_bytes(const char *path, const char *name, const char *dtype, size_t *n)
@@ -145,7 +145,7 @@ static void same_column(const geodec_artifact *a, const char *path, const char *
     geodec_mem_free(field);
 }
 
-/* Shards in `folder` hold what the artifact holds. */
+/* Shards in `folder` have the contents of the artifact. */
 static void same_as_artifact(const geodec_artifact *a, const geodec_export_options *o, const char *folder, int64_t n)
 {
     geodec_err err = {0};

@@ -33,7 +33,7 @@ world_text world_write(uint64_t seed, uint64_t i, int32_t n, double leaps)
         t.token[p] = p == 0 ? 1 : token_of(angle);
         t.argmax[p] = token_of(angle + turn);
         float *h = t.state + (int64_t)p * WORLD_D;
-        for (int c = 0; c < WORLD_D; c++) { /* correlated columns, a common scale that means nothing */
+        for (int c = 0; c < WORLD_D; c++) { /* correlated columns, a common scale without meaning */
             double v = 0.6 * cos(angle - 0.7 * c) + 0.4 * sin(2 * angle + c) + 0.8 * cos(1.3 * (kind + 1) * (c + 1));
             v += 0.01 * geodec_rng_normal(&r);
             h[c] = (float)(v * (2 + sin((double)p)));

@@ -1,4 +1,4 @@
-/* A world whose flow is known: a point turns on a circle by an angle that its kind decides. Tokens are sectors, so
+/* A known flow: a point rotates on a circle by an angle that depends on its kind. Tokens are sectors, so
  * the newest token alone does not determine the next one, but token and state do. */
 #ifndef GEODEC_TESTS_FLOW_WORLD_H
 #define GEODEC_TESTS_FLOW_WORLD_H

@@ -300,7 +300,7 @@ Test(flowmap, a_known_flow_is_followed_beyond_the_token)
     cr_assert_eq(s.nodes, TEXTS * (LENGTH - 1));
     cr_assert_eq(map.nodes, s.nodes);
     cr_assert_eq(s.charts, 1 + WORLD_SECTORS);
-    map.vote.own = 0; /* the store alone */
+    map.vote.own = 0; /* only the store */
     const outcome o = follow(&map, 99, 20);
     const double first = (double)o.first / (double)o.asked, mean = (double)o.accepted / (double)o.asked;
     /* control: the most frequent label of a token */
@@ -316,7 +316,7 @@ Test(flowmap, a_known_flow_is_followed_beyond_the_token)
     cr_assert_lt(bigram, 0.5);
     cr_assert_gt(first, 0.85, "first %.3f, bigram %.3f", first, bigram);
     cr_assert_gt(mean, 2.8, "accepted of 4: %.2f", mean);
-    /* confidence: close to what happened on texts the map never saw */
+    /* confidence: close to the acceptance on unseen texts */
     cr_assert_float_eq(o.claimed / (double)o.reached, (double)o.accepted / (double)o.reached, 0.08);
     geodec_flowmap_clear(&map);
 }
@@ -335,7 +335,7 @@ Test(flowmap, learned_charts_beat_a_random_projection_of_their_rank)
         const outcome x = follow(&map, 99, 20);
         first[kind] = (double)x.first / (double)x.asked;
         geodec_flowmap_clear(&map);
-        cr_assert_gt(first[kind], 0.5, "charts %d: %.3f", kind, first[kind]); /* any metric knows something */
+        cr_assert_gt(first[kind], 0.5, "charts %d: %.3f", kind, first[kind]); /* any metric is informative */
     }
     cr_assert_gt(first[GEODEC_FLOW_LEARNED], first[GEODEC_FLOW_RANDOM] + 0.01, "learned %.3f, random %.3f",
                  first[GEODEC_FLOW_LEARNED], first[GEODEC_FLOW_RANDOM]);
@@ -570,9 +570,9 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_sampled)
         double got = 0;
         for (int i = 0; i < n; i++)
             if (draft[i].token == (x.argmax[11] + k) % WORLD_VOCAB) got = draft[i].confidence;
-        cr_assert(got > 0.2 * p[k] && got < 3 * p[k], "token %d beside the argmax: %g, model %g", k, got, p[k]);
+        cr_assert(got > 0.2 * p[k] && got < 3 * p[k], "token %d next to the argmax: %g, model %g", k, got, p[k]);
     }
-    /* Greedily the argmax alone is voted for. */
+    /* With greedy decoding only the argmax gets votes. */
     cr_assert(geodec_flowmap_track_root(t, x.token[11], -1, false));
     const int32_t greedy = geodec_flowmap_track_children(t, 0, 8, NULL, NULL, draft);
     cr_assert_lt(greedy, n);

@@ -303,7 +303,7 @@ Test(flowgrown, what_was_missed_once_is_known_the_next_time)
     geodec_err err = {0};
     geodec_flowmap map = small_map();
     geodec_flowmap_library *g = NULL;
-    map.vote.own = 0; /* the text itself teaches too: not here */
+    map.vote.own = 0; /* the current text is not used here */
     test_ok(geodec_flowmap_library_create(&map, 1 << 20, &g, &err), &err);
     const double alone = follow(&map, NULL, 10, 1, 1), first = follow(&map, g, 10, 1, 1);
     const int64_t added = geodec_flowmap_library_end(g);

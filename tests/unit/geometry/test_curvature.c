@@ -12,7 +12,7 @@
 
 enum { N = BUMPS_N, N2 = N * N, N3 = N2 * N, N4 = N3 * N };
 
-/* Each residual is measured: a tensor that breaks one symmetry by a known amount shows it there. */
+/* Each residual is measured: a tensor that violates one symmetry by a known amount has this residual. */
 Test(riemann, residuals_are_of_the_tensor_that_is_given)
 {
     enum { M = 3, M3 = M * M * M };

@@ -204,7 +204,7 @@ Test(geodesic, one_and_three_threads_agree_bit_for_bit)
     for (int p = 0; p < P; p++) cr_assert(rep[0][p].drift == rep[1][p].drift && rep[0][p].good == rep[1][p].good);
 }
 
-/* A failing start is reported as the lowest-numbered path, whatever the threads. */
+/* The failing start with the lowest number is reported, for any number of threads. */
 Test(geodesic, batch_names_the_first_bad_path)
 {
     enum { P = 40 };

@@ -189,7 +189,7 @@ Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
     geodec_rbf_destroy(f);
 }
 
-/* Points taken together lie side by side in the lanes of a vector: neither the place nor the others may change a bit.
+/* Points of one call are in the lanes of one vector: neither the lane nor the other points may change a bit.
  */
 static void together(int64_t N, int64_t n, double spread)
 {

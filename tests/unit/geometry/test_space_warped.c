@@ -95,7 +95,7 @@ Test(warped, strength_zero_changes_no_bit)
     test_ok(s.base.at(&s.base, x, a, a + N * N, a + N * N + N * N * N, &err), &err);
     test_ok(inner->at(inner, x, b, b + N * N, b + N * N + N * N * N, &err), &err);
     cr_assert_arr_eq(a, b, (N * N + 2 * N * N * N) * sizeof *a);
-    /* a path too, whatever shorter way the inner space takes */
+    /* a path too, with any shortcut of the inner space */
     geodec_path_report report;
     const geodec_geodesic_options o = geodec_geodesic_defaults();
     double v[N] = {0.2, -0.1, 0.3, 0.1}, xs[2][17 * N], vs[2][17 * N];

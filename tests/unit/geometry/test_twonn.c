@@ -1,4 +1,4 @@
-/* What TwoNN must not depend on: the unit of the coordinates, repeated rows. */
+/* TwoNN does not depend on the unit of the coordinates or on repeated rows. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/twonn.h"

@@ -25,7 +25,7 @@ static void put_bits(uint8_t *p, int first, int n, int v)
     *p |= (uint8_t)(v << first);
 }
 
-/* What a block says: codes of all values, integer scales and minima of groups, two binary16 numbers. */
+/* Contents of a block: codes of all values, integer scales and minima of groups, two binary16 numbers. */
 typedef struct content {
     int code[MAX_BLOCK];
     int scale[16], min[16];
@@ -247,7 +247,7 @@ Test(gguf_decode, sizes)
     }
 }
 
-/* Every row of the table of types has its format above, but for the floats. */
+/* Every row of the table of types has its format above, except the floats. */
 Test(gguf_decode, no_type_without_a_format)
 {
     const geodec_ggml_traits *t;

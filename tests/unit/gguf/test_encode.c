@@ -110,7 +110,7 @@ Test(gguf_encode, near_the_global_optimum)
     }
 }
 
-/* What an encoder wrote, decoded and encoded again. One scale or binary16 minimum a block: the same values. K-quants
+/* The output of an encoder, decoded and encoded again. One scale or binary16 minimum a block: the same values. K-quants
  * have integer scales under a common one, where several choices are nearly equivalent: most blocks return, and what
  * moves moves by far less than the quantiser's own error. */
 Test(gguf_encode, again)

@@ -276,7 +276,7 @@ Test(gguf, every_truncation_is_refused)
         cr_assert_eq(fclose(f), 0);
         geodec_gguf *g = NULL;
         const geodec_status st = geodec_gguf_open(cut, &g, &err);
-        /* the padding after the last tensor carries nothing */
+        /* the padding after the last tensor is not used */
         cr_assert(st != GEODEC_OK || n >= map.size - 32, "%zu of %zu bytes accepted", n, map.size);
         cr_assert(st == GEODEC_OK || st == GEODEC_FORMAT, "%s at %zu", geodec_status_name(st), n);
         geodec_gguf_close(g);
@@ -390,7 +390,7 @@ Test(gguf, reads_the_shared_models)
     }
 }
 
-/* A file whose only fault is a type nobody decodes opens for its keys; asking for values names tensor and type. */
+/* A file with an unsupported tensor type opens for its keys; reading the values gives an error with tensor and type. */
 Test(gguf, names_the_unsupported_type)
 {
     const char *path = test_tmp("unsupported.gguf");

@@ -168,7 +168,7 @@ Test(gguf_quantize, types_of_other_recipes)
     }
 }
 
-/* Experts as tensors of their own show in the key only. */
+/* Experts in separate tensors change only the key. */
 Test(gguf_quantize, experts_by_key)
 {
     for (uint32_t n = 7; n <= 8; n++) {
@@ -359,7 +359,7 @@ Test(gguf_quantize, overrides)
     geodec_gguf_close(g);
 }
 
-/* Refusals name what is wrong and leave no file. */
+/* Refusals name the error and leave no file. */
 static void refused(const char *from, const geodec_quantize_options *o, geodec_status want, const char *word)
 {
     geodec_err err = {0};
@@ -397,7 +397,7 @@ Test(gguf_quantize, refusals)
             "'blk.0.attn_q.weight': value 7 is too large");
 }
 
-/* Every allocation that can fail does; nothing is left behind. */
+/* Every allocation fails once; no file is left. */
 Test(gguf_quantize, short_of_memory)
 {
     const char *from = write_model("memory.gguf", GEODEC_GGML_BF16, true, 0);

@@ -96,7 +96,7 @@ Test(foreign, refusals)
     cr_assert_eq(geodec_foreign_read(test_tmp("text.h5"), "/whole", 2, shape, NULL, &x, &err), GEODEC_FORMAT);
 }
 
-/* The attribute a of what lies at /to in the other file, and links to it from here. */
+/* The attribute a of the object /to in the other file, and links to it from this file. */
 static const char *linked(void)
 {
     const char *there = test_tmp("there.h5"), *path = test_tmp("links.h5");

@@ -1,4 +1,4 @@
-/* Matrices out of .npy files and tables of text: what is there comes back, what is damaged is refused. */
+/* Matrices from .npy files and text tables: valid files are read, damaged ones are refused. */
 #include "base/mem.h"
 #include "io/foreign.h"
 #include "support/support.h"

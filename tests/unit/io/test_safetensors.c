@@ -1,4 +1,4 @@
-/* safetensors: what is written is read; damaged headers are refused. */
+/* safetensors: written files are read; damaged headers are refused. */
 #include "base/mem.h"
 #include "io/safetensors.h"
 #include "support/support.h"

@@ -48,7 +48,7 @@ Test(density, independent_states_have_ratio_one)
     geodec_density_clear(&d);
 }
 
-/* Walks: the nearest state of the own text is the neighbour in time until it is left out. */
+/* Walks: the nearest state of the same text is the neighbour in time until it is excluded. */
 Test(density, neighbours_in_time_are_left_out)
 {
     geodec_density d, e;

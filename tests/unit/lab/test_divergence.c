@@ -7,7 +7,7 @@
 
 enum { PAIRS = 120, KINDS = 3 };
 
-/* One kind knows the order but not the scale, one knows nothing, one is the control. */
+/* One kind has the right order but not the scale, one has no information, one is the control. */
 Test(divergence, ranks_differences_and_refusals)
 {
     geodec_err err = {0};

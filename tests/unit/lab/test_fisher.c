@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-/* Two tokens: G0 = p (1-p) (a - b)(a - b)^T, of rank one. Many alike, wide matrix: close to white, full rank. */
+/* Two tokens: G0 = p (1-p) (a - b)(a - b)^T, of rank one. Many equal tokens, wide matrix: close to white, full rank. */
 Test(fisher, control_has_the_rank_of_the_distribution)
 {
     enum { D = 6, V = 20000 };

@@ -166,8 +166,8 @@ Test(fisher_metric, is_the_stream_s_metric_seen_through_the_chart)
     }
 }
 
-/* The final norm forgets the length of a state: nothing is felt along it (but for the norm's epsilon). And the ridge
- * makes a metric of it. */
+/* The final norm removes the length of a state, so the form is zero along it (except for the norm's epsilon). The ridge
+ * makes it a metric. */
 Test(fisher_metric, nothing_where_the_head_cannot_see)
 {
     for (int kind = 0; kind < MODEL_KINDS; kind++) {
@@ -179,7 +179,7 @@ Test(fisher_metric, nothing_where_the_head_cannot_see)
         memcpy(t.basis, t.state, (size_t)t.d * sizeof *t.basis);
         orthonormal(N, t.d, t.basis);
         test_ok(geodec_fisher_metric(t.r, states(&t), N, t.basis, NULL, NULL, g, NULL, NULL, &err), &err);
-        cr_assert_lt(fabs(g[0]), 1e-6 * g[N + 1], "%s: %g beside %g", models_name(kind), g[0], g[N + 1]);
+        cr_assert_lt(fabs(g[0]), 1e-6 * g[N + 1], "%s: %g compared with %g", models_name(kind), g[0], g[N + 1]);
         const double before = g[0] + g[N + 1] + g[2 * N + 2], seen = g[N + 1];
         test_ok(geodec_fisher_regularise(1, N, 0.03, g, &trace, &condition, &floored, &err), &err);
         cr_assert_float_eq(trace, before, 1e-12 * before);

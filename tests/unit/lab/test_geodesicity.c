@@ -94,12 +94,12 @@ Test(geodesicity, geodesics_of_a_sphere_are_found_to_be_geodesics)
         cr_assert_lt(error_of(g, GEODEC_PREDICT_GEODESIC, m), 0.75 * line);
         cr_assert_lt(g->difference[GEODEC_PREDICT_GEODESIC_LOG][m - 1][0].high, 0);
         cr_assert_lt(g->difference[GEODEC_PREDICT_GEODESIC_LOG][m - 1][1].high, 0);
-        /* and the controls do not know */
+        /* and the controls do not predict it */
         cr_assert_gt(error_of(g, GEODEC_PREDICT_SHUFFLED, m), error_of(g, GEODEC_PREDICT_GEODESIC, m));
         cr_assert_gt(error_of(g, GEODEC_PREDICT_STAY, m), 0.8 * m);
     }
     cr_assert_eq(g->broken[GEODEC_PREDICT_GEODESIC], 0);
-    /* the sphere's matrices are multiples of I: turning them changes nothing */
+    /* the sphere's matrices are multiples of I: rotating them changes nothing */
     cr_assert_float_eq(error_of(g, GEODEC_PREDICT_RANDOM, 2), error_of(g, GEODEC_PREDICT_GEODESIC, 2), 1e-6);
     cr_assert_gt(g->planted, g->starts / 2);
     for (int m = 0; m < 4; m++) {

@@ -182,7 +182,7 @@ Test(hjb, gradient_of_the_penalty)
     geodec_rbf_destroy(f);
 }
 
-/* The whole experiment on the sphere: geodesics are explained, order 4; walks of made-up points are not. */
+/* The whole experiment on the sphere: geodesics are explained, order 4; walks of random points are not. */
 Test(hjb, classes_on_the_sphere)
 {
     enum { N = 3, POINTS = 60 };

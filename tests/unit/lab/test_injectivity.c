@@ -58,7 +58,7 @@ Test(injectivity, known_spaces)
     cr_assert_float_eq(top, 2, 1e-4);
 }
 
-/* The largest curvature lies in no coordinate plane of the frame; a scan of planes finds nothing above it. */
+/* The largest curvature lies in no coordinate plane of the frame; a scan of planes finds no larger value. */
 Test(injectivity, sectional_maximum)
 {
     enum { SITES = 6, N = 3, PACKED = 6 };

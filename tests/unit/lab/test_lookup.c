@@ -1,4 +1,4 @@
-/* The measurement of the nearest-record search: what does not depend on the machine. */
+/* The measurement of the nearest-record search: results that do not depend on the machine. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/lookup/correct.h"

@@ -1,4 +1,4 @@
-/* The published distances by hand, and a reader that takes nothing on trust. */
+/* The published distances by hand, and a reader that checks its input. */
 #include "base/mem.h"
 #include "lab/density/published.h"
 #include "support/support.h"

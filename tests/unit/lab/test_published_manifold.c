@@ -75,7 +75,7 @@ static void paths(const char *path)
 }
 Test(published, paths_and_tensors) { goldens_each(paths); }
 
-/* What makes the harness's figures what they are: the "Riemann tensor" has no derivative in it. */
+/* The cause of the harness's figures: its "Riemann tensor" contains no derivative. */
 Test(published, riemann_is_quadratic_inside_a_cell)
 {
     enum { P = 12, N = 3 };

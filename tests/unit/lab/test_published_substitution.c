@@ -14,7 +14,7 @@ static void substitution(const char *path)
     int64_t shape[8];
     double *point = test_h5(path, "/cloud/points", shape, NULL);
     const int64_t points = shape[0], n = shape[1];
-    double *drawn = test_h5(path, "/coverage/permutations", shape, NULL),
+    double *stored = test_h5(path, "/coverage/permutations", shape, NULL),
            *size = test_h5(path, "/coverage/cache_size", NULL, NULL),
            *mean = test_h5(path, "/coverage/mean_gdist_smooth2", NULL, NULL);
     const int64_t shares = shape[0], repeats = shape[1];
@@ -26,7 +26,7 @@ static void substitution(const char *path)
     for (int64_t f = 0; f < shares; f++) {
         double distance = 0;
         for (int64_t r = 0; r < repeats; r++) {
-            for (int64_t i = 0; i < points; i++) permutation[i] = (int64_t)drawn[(f * repeats + r) * points + i];
+            for (int64_t i = 0; i < points; i++) permutation[i] = (int64_t)stored[(f * repeats + r) * points + i];
             test_ok(geodec_substitution_published_run(&m, (int64_t)size[f], permutation, 3, 0.4, &s, &err), &err);
             distance += s.distance / (double)repeats;
             cr_assert(s.correctable <= s.hit && s.steps == points - (int64_t)size[f]);
@@ -40,7 +40,7 @@ static void substitution(const char *path)
     cr_assert_eq(geodec_substitution_published_run(&m, points, permutation, 3, 0.4, &s, NULL), GEODEC_RANGE);
     geodec_harness_manifold_clear(&m);
     geodec_mem_free(point);
-    geodec_mem_free(drawn);
+    geodec_mem_free(stored);
     geodec_mem_free(size);
     geodec_mem_free(mean);
     geodec_mem_free(permutation);

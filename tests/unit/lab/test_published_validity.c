@@ -63,7 +63,7 @@ static void compare(const char *path, const draws *d, const geodec_validity_publ
     goldens_compare(path, "/validity/eps_star", v->n_tau, v->radius, 0);
 }
 
-/* The reader of the library gives what is read here field by field. */
+/* The reader of the library gives the values that are read here field by field. */
 static void same_draws(const char *path, const draws *d, bool sphere)
 {
     geodec_err err = {0};

@@ -41,7 +41,7 @@ Test(resonance, true_trajectories_of_the_sphere)
     cr_assert_eq(geodec_resonance_compute(&sphere.base, x0, v0, &o, &r, NULL), GEODEC_RANGE);
 }
 
-/* The printed ratios are those of the harness's own times; one row is an interruption. */
+/* The printed ratios are those of the times of the harness; one row was disturbed. */
 Test(resonance, published_table)
 {
     const double printed[] = {14.6, 97.9, 27.4, 44.5, 60.0};

@@ -1,4 +1,4 @@
-/* The penalty on residual streams: its value, its derivative by the states, and what it does not see. */
+/* The penalty on residual streams: its value, its derivative by the states, and its invariances. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/shf/correct.h"
@@ -15,7 +15,7 @@ typedef struct streams {
     const float *at[B];
 } streams;
 
-/* Streams that bend: a walk with a drift and a turn of its own for every token. */
+/* Curved streams: a walk with a drift and a separate rotation for every token. */
 static void make(streams *s, double bend)
 {
     geodec_rng r = geodec_rng_stream(7, geodec_rng_id("shf test", 0));

@@ -67,7 +67,7 @@ static world *begin(void)
 }
 
 /* Attention p_k ~ exp(-d(x, y_k)^2 / 2) over the four keys: d log p_a = g (log_a - sum_k p_k log_k); the score alone g
- * log_a; the pair g (log_a - log_b). All columns alike. */
+ * log_a; the pair g (log_a - log_b). All columns are equal. */
 static void heat_kernel(world *w)
 {
     geodec_err err = {0};
@@ -110,7 +110,7 @@ Test(varadhan, a_heat_kernel_of_the_sphere_is_recognised)
         cr_assert_lt(fabs(mean(&v, form, GEODEC_VARADHAN_WRONG_LOG)), 0.35);
         cr_assert_lt(fabs(mean(&v, form, GEODEC_VARADHAN_NOISE)), 0.35);
     }
-    /* the softmax's share turns the weight's gradient away, towards no other key */
+    /* the softmax term rotates the gradient of the weight away from the key, and towards no other key */
     cr_assert(mean(&v, 0, GEODEC_VARADHAN_LOG) > 0.5 && mean(&v, 0, GEODEC_VARADHAN_LOG) < 0.999);
     cr_assert_lt(mean(&v, 0, GEODEC_VARADHAN_WRONG_LOG), 0.1);
     for (int f = 0; f < FORMS; f++) {

@@ -1,4 +1,4 @@
-/* Planted surrogates: a linear system the regression knows, a candidate that is the answer, one that looks at it. */
+/* Planted surrogates: a linear system that the regression fits, a candidate equal to the answer, one that reads it. */
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -70,7 +70,7 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
         for (int k = 0; k < N; k++) {
             const double *x = w->x + row[i] * N;
             cr_assert(i == 0 || row[i] > row[i - 1]);
-            /* token_mean knows the system, without the future; next_token is the next state itself */
+            /* token_mean fits the system without the future; next_token is the next state itself */
             w->end[0][i * N + k] = k == 0 ? 0.2 * x[0] - 0.9 * x[1] : k == 1 ? 0.9 * x[0] + 0.2 * x[1] : -0.8 * x[2];
             w->end[1][i * N + k] = x[N + k];
         }
@@ -98,9 +98,9 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
             cr_assert_lt(fabs(v.unrelated[s].value), 0.25, "%s %g", geodec_velocity_initial_names[s],
                          v.unrelated[s].value);
     }
-    /* the turn is about 78 degrees, and the third coordinate turns back: what went before is no guide */
+    /* the rotation is about 78 degrees, and the third coordinate reverses: the last step does not predict the next */
     cr_assert_lt(v.cosine[GEODEC_INITIAL_PREVIOUS][0].value, 0.3);
-    /* the spiral turns inwards: the way to its centre has a part in the step, and the fit has more */
+    /* the spiral turns inwards: the direction to its centre predicts part of the step, and the fit predicts more */
     cr_assert(v.cosine[GEODEC_INITIAL_CENTRE][0].value > 0.3 && v.cosine[GEODEC_INITIAL_CENTRE][0].value < 0.95);
     cr_assert_gt(v.gain[GEODEC_INITIAL_RIDGE_X][0].low, 0.05);
     cr_assert_lt(fabs(v.cosine[GEODEC_INITIAL_RANDOM][0].value), 0.25);

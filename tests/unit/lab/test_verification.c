@@ -103,7 +103,7 @@ Test(verify, golden_closed_forms)
     (void)H5Fclose(file);
 }
 
-/* A field without symmetry, as a space: all checks run and pass; its shifted dg fails the differences alone. */
+/* A field without symmetry, as a space: all checks run and pass; its shifted dg fails only the differences. */
 static geodec_status shifted(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                              geodec_err *err)
 {

@@ -26,7 +26,7 @@ static geodec_warp_options options(void)
     return o;
 }
 
-/* Targets lie at the path's length, at the angle asked for; distances before are those of the law of cosines. */
+/* Targets lie at the path's length, at the requested angle; distances before are those of the law of cosines. */
 Test(warp, targets_on_the_sphere_and_in_flat_space)
 {
     for (int k = 0; k < 2; k++) {

@@ -17,7 +17,7 @@ static inline void expm_product(int n, const long double *a, const long double *
         }
 }
 
-/* Relative error in the Frobenius norm; 20 terms at |x| <= 4 / 256 leave nothing. */
+/* Relative error in the Frobenius norm; 20 terms at |x| <= 4 / 256 leave no error. */
 static inline double expm_error(int n, const double *a, const double *e)
 {
     enum { S = 8, TERMS = 20 };

@@ -33,7 +33,7 @@ static void fill(int kind, int n, double *a)
         }
 }
 
-/* |A v - w v| and |V V^T - I|: 20 u n is what the method promises and more than it takes. */
+/* |A v - w v| and |V V^T - I|: 20 u n is the bound of the method and is not reached. */
 Test(linalg, small_symmetric_eigenproblems)
 {
     double a[MAX * MAX], v[MAX * MAX], w[MAX];

@@ -34,7 +34,7 @@ static void fill(int kind, int n, double norm, uint64_t seed, double *a)
     for (int i = 0; i < n * n; i++) a[i] *= norm / size;
 }
 
-/* 1e-15: what the degrees promise is 1.1e-16, and each squaring doubles the rounding errors. */
+/* 1e-15: the bound of the degrees is 1.1e-16, and each squaring doubles the rounding errors. */
 Test(linalg, expm_of_small_matrices_is_exact_to_rounding)
 {
     static const int sizes[] = {1, 2, 3, 5, 8, 12, 16, 17, 24, 33, 34, 47, 64, 66};
@@ -82,7 +82,7 @@ Test(linalg, expm_has_the_same_bits_on_every_instruction_set)
     cr_assert_gt(compared, 0);
 }
 
-/* A large corner: exp(A + E) with |E| <= u |A| is what scaling and squaring can promise. */
+/* A large corner: exp(A + E) with |E| <= u |A| is the bound of scaling and squaring. */
 Test(linalg, expm_of_matrices_far_from_normal)
 {
     for (double corner = 1e-3; corner < 1e12; corner *= 100) {

@@ -1,4 +1,4 @@
-/* Surrogates keep what they promise and nothing else. */
+/* Surrogates keep their stated properties and no others. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/stats.h"
@@ -41,7 +41,7 @@ static double lagged(const double *x, int a, int b, int lag)
     return s;
 }
 
-/* Covariance of the square of column 0 with column 1: what is not linear. */
+/* Covariance of the square of column 0 with column 1: a nonlinear property. */
 static double shape(const double *x)
 {
     const double m = mean(x, 0), m1 = mean(x, 1);

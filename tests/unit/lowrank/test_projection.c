@@ -1,4 +1,4 @@
-/* Weights in factors: the identity, the energies, the best possible errors, and what the model computes from them. */
+/* Weights in factors: the identity, the energies, the least errors, and the results of the model. */
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/lapack.h"
@@ -194,7 +194,7 @@ Test(projection, errors_add_up_fall_and_are_bounded_by_the_svd)
             }
             geodec_projection_clear(&p);
         }
-        for (int i = 0; i < 7; i++) cr_assert_lt(before[i], 1e-6); /* all directions: nothing is lost */
+        for (int i = 0; i < 7; i++) cr_assert_lt(before[i], 1e-6); /* all directions: no loss */
     }
     geodec_model_close(m);
 }

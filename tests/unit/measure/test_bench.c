@@ -63,7 +63,7 @@ static const geodec_bench_row *row_of(const geodec_bench_counts *c, int32_t draf
     return NULL;
 }
 
-/* Drafts at each position of the plain output, by a drafter of its own. */
+/* Drafts at each position of the plain output, by a separate drafter. */
 static void every_position(const toy *t, int32_t order, int32_t gamma, int64_t accepted[16], int64_t *positions)
 {
     geodec_err err = {0};
@@ -140,7 +140,7 @@ Test(bench, counts_are_exact_and_independent_of_threads)
             cr_assert_float_eq(r->mean_accepted.value, (double)sum / (double)positions, 1e-15);
         }
     }
-    /* What the texts hold is what the rows sum. */
+    /* The rows are the sums over the texts. */
     cr_assert_eq(one.prompts, PROMPTS);
     for (int64_t i = 0; i < one.n; i++) {
         int64_t accepted = 0, rounds = 0, decided = 0, passes = 0, of_positions = 0;
@@ -178,7 +178,7 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
     cr_assert_gt(row_of(&c, 0, 6, false, false)->mismatches, 0);
     geodec_bench_counts_free(&c);
 
-    /* Outputs that end elsewhere: what one has more than the other was compared, and differs. */
+    /* Outputs of different length: the additional tokens are compared and differ. */
     const int32_t stop[] = {0};
     int64_t plain = 0, of_prompt[PROMPTS], shorter = 0;
     plan.stop = stop;
@@ -456,7 +456,7 @@ Test(bench, gains_are_differences_paired_by_text)
         cr_assert_geq(g->difference.high, g->difference.value);
     }
     geodec_mem_free(gain);
-    /* Against itself nothing is gained, in no resample. */
+    /* Compared with itself the gain is 0 in every resample. */
     test_ok(geodec_gain_measure(path, "ngram", path, "ngram", 3, 500, &gain, &n, &err), &err);
     for (int64_t i = 0; i < n; i++) {
         cr_assert_float_eq(gain[i].difference.low, 0, 0);

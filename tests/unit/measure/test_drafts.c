@@ -20,7 +20,7 @@ static int64_t sum(const int64_t *x, int n)
     return s;
 }
 
-/* The recorder sees what the loop counts, and changes nothing. */
+/* The recorder has the counts of the loop, and changes nothing. */
 Test(rejections, agree_with_the_counters_of_the_loop)
 {
     for (int foe = 0; foe < HOSTILE_KINDS; foe++)

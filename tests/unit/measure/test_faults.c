@@ -1,5 +1,5 @@
-/* Verifiers with planted faults: the comparison with plain decoding sees each of them, where it can matter and nowhere
- * else. */
+/* Verifiers with planted faults: the comparison with plain decoding detects each of them where it has an effect, and
+ * only there. */
 #include "base/rng.h"
 #include "decode/tiny.h"
 #include "decode/toy.h"

@@ -1,4 +1,4 @@
-/* The flow map from a model's own texts to drafts: the road of geodec-sample, -export, -bake and -decode in one
+/* The flow map from a model's own texts to drafts: the steps of geodec-sample, -export, -bake and -decode in one
  * process. */
 #include "base/mem.h"
 #include "chain/activations.h"
@@ -222,7 +222,7 @@ Test(flowmap, drafts_better_than_n_grams_on_a_trained_model)
     cr_assert_gt(f->acceptance[0].value, g->acceptance[0].value + 0.05);
     cr_assert_gt(f->mean_accepted.value, g->mean_accepted.value + 0.2);
     cr_assert_gt(best[0][0]->tokens_per_pass.value, best[1][0]->tokens_per_pass.value + 0.2);
-    /* confidence: what the drafts claim is what happens, on text the store has not seen */
+    /* confidence: claimed and actual acceptance agree on unseen text */
     double claimed = 0, right = 0, reached = 0;
     for (int b = 0; b < GEODEC_CONFIDENCE_BINS; b++) {
         reached += (double)f->confidence[b].reached;

@@ -110,15 +110,15 @@ Test(models, output_is_that_of_plain_decoding)
 Test(models, a_drafter_that_is_the_target_is_always_right)
 {
     rig r = rig_open();
-    for (int drawn = 0; drawn < 2; drawn++)
+    for (int sampled = 0; sampled < 2; sampled++)
         for (int32_t budget = 0; budget <= 6; budget += 6)
             for (int32_t blocks = 1; blocks <= LAYERS; blocks++) {
-                geodec_drafter *d = drafter_of(r.m, r.m, drawn, blocks, 0);
+                geodec_drafter *d = drafter_of(r.m, r.m, sampled, blocks, 0);
                 geodec_decode_options o = geodec_decode_options_default();
                 o.max_tokens = 50;
                 o.gamma = 4;
                 o.budget = budget;
-                o.sampling = (geodec_sampling){drawn ? 1.1 : 0, 0, 0.9, 8};
+                o.sampling = (geodec_sampling){sampled ? 1.1 : 0, 0, 0.9, 8};
                 geodec_decoded got = decode(&r, d, &o);
                 const geodec_tally *first = &got.counters.position[0];
                 if (blocks == LAYERS)
@@ -132,7 +132,7 @@ Test(models, a_drafter_that_is_the_target_is_always_right)
     rig_close(&r);
 }
 
-/* What must follow the prompt, as the first and as the second token: p [2][TINY_VOCAB]. */
+/* The distributions of the first and second token after the prompt: p [2][TINY_VOCAB]. */
 static void next_two(rig *r, geodec_sampler *s, double p[2][TINY_VOCAB])
 {
     geodec_err err = {0};
@@ -393,7 +393,7 @@ Test(models, oracle_replay_is_right_as_often_as_asked)
 }
 
 /* A model that drafts for itself from a projection: at full rank almost every draft is right, at rank 1 few are, and
- * the text is that of plain decoding whatever they are. */
+ * the text is that of plain decoding for any of them. */
 Test(models, a_projection_drafts_for_its_own_model)
 {
     rig r = rig_open();

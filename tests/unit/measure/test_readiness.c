@@ -101,7 +101,7 @@ Test(readiness, top_level_needs_each_condition)
 Test(readiness, lower_levels)
 {
     geodec_readiness r = everything_holds();
-    r.tokens_per_pass = 1; /* exact, and nothing gained */
+    r.tokens_per_pass = 1; /* exact, without a gain */
     LEVEL(r, GEODEC_DEGRADED_GEODESIC);
     r = everything_holds();
     r.n_different = 1;
@@ -312,7 +312,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert_null(r.control, "bigram is no control of itself");
     cr_assert_eq(geodec_readiness_of_bench(&plan, &c, &s, 2, &r, &err), GEODEC_INVAL);
 
-    /* One prompt resampled is itself: no interval, and nothing that asks for its lower end holds. */
+    /* A single prompt has no interval, so no condition on the lower end holds. */
     geodec_bench_timing_free(&s);
     test_ok(geodec_bench_speed(&plan, 1, &target, &s, &err), &err);
     for (int64_t i = 0; i < s.n; i++) s.row[i].speedup = (geodec_estimate){2, 2, 2};

@@ -41,7 +41,8 @@ static inline int blocks_scales(int type, int at[2])
     }
 }
 
-/* Random bytes are good blocks of every type but for the binary16 numbers: those become up to 0.02, of either sign. */
+/* Random bytes are valid blocks of every type except for the binary16 numbers: those are up to 0.02, of either
+ * sign. */
 static inline void blocks_random(const geodec_ggml_traits *t, geodec_rng *r, uint8_t *dst, int64_t n)
 {
     int at[2];

@@ -1,4 +1,4 @@
-/* What the table of architectures makes of a file's keys: stated here as numbers, from the models' own descriptions. */
+/* Configurations from the keys of a file by the table of architectures, with numbers from the models' descriptions. */
 #include "base/mem.h"
 #include "model/arch_internal.h"
 #include "model/families.h"
@@ -147,7 +147,7 @@ Test(model_arch, rotations)
     cr_assert_eq(m->config.rope_scale, 0.25);
     geodec_model_close(m);
     synthetic s = named("llama-linear");
-    s.rope_type = "none"; /* then the factor says nothing */
+    s.rope_type = "none"; /* then the factor has no effect */
     m = open_written(&s);
     cr_assert_eq(m->config.rope_scale, 0.0);
     geodec_model_close(m);

@@ -1,6 +1,6 @@
-/* Attention alone: queries, keys and values are made up and handed to the session's buffers. Against a direct float64
- * evaluation of what the cache holds, against the definition in kernels.h step by step, and bit for bit between all
- * ways to reach the same row. */
+/* Attention alone: queries, keys and values are random and written to the session's buffers. The results are
+ * compared with a direct float64 evaluation of the contents of the cache, with the definition in kernels.h step by
+ * step, and bit for bit between all ways to compute the same row. */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "model/kernels/fma32_internal.h"
@@ -15,7 +15,7 @@
 
 static const geodec_isa isas[] = {GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512};
 
-/* ---- a session with made-up rows -------------------------------------------------------------------------------- */
+/* ---- a session with random rows -------------------------------------------------------------------------------- */
 
 typedef struct shape {
     int32_t dim, heads, kv_heads, window;
@@ -84,7 +84,7 @@ static geodec_session *open_rows(const geodec_model *m, const shape *a, geodec_i
     return s;
 }
 
-/* Positions 0 .. n-1 into the cache of layer 1, nothing computed. */
+/* Writes positions 0 .. n-1 into the cache of layer 1, without computation. */
 static void fill(geodec_session *s, const text *t, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
@@ -124,7 +124,7 @@ typedef struct row_of_cache {
     float *k, *v;
 } row_of_cache;
 
-/* What the cache holds at position p: [dim] each. */
+/* Contents of the cache at position p: [dim] each. */
 static row_of_cache held(const geodec_session *s, int64_t head, int64_t p)
 {
     const int64_t dim = s->model->config.head_dim;
@@ -258,7 +258,7 @@ enum { N_STARTS = sizeof starts / sizeof *starts };
 
 #define SAME(a, b, n, ...) cr_assert(memcmp((a), (b), (size_t)(n) * sizeof *(a)) == 0, __VA_ARGS__)
 
-/* Positions past .. past+n-1, one at a time on one thread: what everything else must equal. */
+/* Positions past .. past+n-1, one at a time on one thread: the reference for all other ways. */
 static float *one_by_one(const geodec_model *m, const shape *a, const text *t, int past, int n)
 {
     geodec_session *s = open_rows(m, a, GEODEC_ISA_AUTO, NULL);

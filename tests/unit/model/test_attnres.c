@@ -207,7 +207,7 @@ Test(attnres, rows_do_not_depend_on_batch_tree_threads_or_isa)
     geodec_pool_destroy(pool);
 }
 
-/* What is seen of the halves adds up to the stream. */
+/* The observed half layers add up to the stream. */
 typedef struct seen {
     int64_t d;
     double sum[64];

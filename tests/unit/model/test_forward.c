@@ -89,7 +89,7 @@ static const synthetic models[] = {
      .n_expert = 3,
      .n_expert_used = 3,
      .seed = 7},
-    /* wide enough that what happens between the products is shared out too */
+    /* wide enough that the work between the products is divided among threads too */
     {.n_layer = 1,
      .d_model = 272,
      .n_head = 4,
@@ -158,7 +158,7 @@ static void random_tokens(const geodec_model *m, int32_t *token, int n, uint64_t
         token[i] = (int32_t)geodec_rng_below(&r, (uint64_t)geodec_model_configuration(m)->n_vocab);
 }
 
-/* Rows one by one: what everything else must equal. */
+/* Rows one by one: the reference for all other ways. */
 static float *one_by_one(geodec_session *s, const int32_t *token, int n)
 {
     geodec_err err = {0};
@@ -324,7 +324,7 @@ Test(model_forward, chains_do_not_depend_on_batch_threads_or_isa, .timeout = 600
     for (size_t i = 0; next_case(&i); i++) {
         geodec_model *m = open_model(i);
         int32_t token[LENGTH];
-        const size_t step = i < N_PLAIN ? 1 : 5; /* the kernels know nothing of architectures */
+        const size_t step = i < N_PLAIN ? 1 : 5; /* the kernels do not depend on the architecture */
         random_tokens(m, token, LENGTH, 10 + i);
         geodec_session *s = open_session(m, GEODEC_ISA_AUTO, NULL, 0);
         float *want = one_by_one(s, token, LENGTH);

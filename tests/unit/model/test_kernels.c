@@ -90,7 +90,7 @@ static product make_product(int type, int64_t rows, int64_t cols, int64_t n, uin
     return p;
 }
 
-/* Columns give what rows gave, in two parts again. */
+/* Columns give the results of rows, in two parts again. */
 static void check_columns(const product *p, const geodec__kernels *kernels, int type, const float *want)
 {
     const int64_t rows = p->w.rows, cut = rows / 2 / 16 * 16, panels = (rows + 15) / 16;
@@ -226,7 +226,7 @@ Test(model_kernels, softmax_and_swiglu)
         cr_assert(memcmp(first[1], gate, N * sizeof *gate) == 0, "swiglu: %s differs",
                   geodec_kernels_isa_name(isas[k]));
     }
-    /* extremes: nothing overflows, and equal logits give equal weights */
+    /* extremes: no overflow, and equal logits give equal weights */
     float e[16] = {1e30f, -1e30f, 1e30f};
     cr_assert_eq(geodec__kernels_scalar.softmax(e, 3), 2.0f);
     cr_assert(e[0] == 1.0f && e[2] == 1.0f && e[1] < 1e-37f);

@@ -185,7 +185,7 @@ Test(lowkv, equals_the_model_of_the_products)
         }
 }
 
-/* A tree of two twins a level, every second row the chain; its path is kept and the text goes on. */
+/* A tree of two twins a level, every second row the chain; its path is kept and the text continues. */
 static void check_tree(geodec_session *s, const int32_t *token, const float *want, const char *label)
 {
     enum { BASE = 60, DEEP = 8 };

@@ -1,4 +1,4 @@
-/* Random models: the blocks are what they promise, files repeat, load and give finite logits. */
+/* Random models: the blocks have the stated types, files repeat, load and give finite logits. */
 #include "base/mem.h"
 #include "gguf/quantize.h"
 #include "model/arch_internal.h"
@@ -133,7 +133,7 @@ Test(shape, models_load_and_stay_finite)
     }
 }
 
-/* Every shape is named among the choices and is of an architecture that the model reader knows. */
+/* Every shape is named among the choices and has an architecture that the model reader supports. */
 Test(shape, names_and_architectures)
 {
     const geodec_shape *s;

@@ -1,4 +1,4 @@
-/* Teams of threads: who joins, and that nobody passes a meeting alone. */
+/* Teams of threads: the members, and barriers that no member passes alone. */
 #include "base/pool.h"
 #include "model/team_internal.h"
 #include "support/support.h"

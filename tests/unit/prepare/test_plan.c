@@ -1,4 +1,4 @@
-/* How much text goes into drafting tables: the rule's closed form. */
+/* Size of the text for drafting artifacts: the closed form of the rule. */
 #include "prepare/plan.h"
 #include "support/support.h"
 

@@ -1,4 +1,4 @@
-/* Which drafter is taken after a trial, and where tables are said to lie. */
+/* The choice of a drafter after a trial, and the recorded location of the artifacts. */
 #include "prepare/trial.h"
 
 #include "base/mem.h"
@@ -22,7 +22,7 @@ Test(trial, the_fastest_drafter_is_taken_where_it_pays)
     cr_assert_str_eq(choose(1.3, 8, 1.2, 1.25, 8), "ngram");
     cr_assert_str_eq(choose(1.2, 8, 1.3, 1.25, 8), "flowmap");
     cr_assert_str_eq(choose(1.2, 8, 1.1, 1.25, 8), "auto");
-    /* not by a hair, not by a few prompts alone, not without a trial */
+    /* not by a small margin, not on a few prompts only, not without a trial */
     cr_assert_str_eq(choose(1.019, 8, 0.9, 0.8, 8), "none");
     cr_assert_str_eq(choose(1.021, 8, 0.9, 0.8, 8), "ngram");
     cr_assert_str_eq(choose(1.5, 3, 1.1, 0.8, 8), "flowmap");

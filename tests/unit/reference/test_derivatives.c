@@ -220,7 +220,7 @@ Test(reference_derivatives, suffixes_continue_the_pass)
     }
 }
 
-/* Derivatives with constant rows before `first` are those of all rows with nothing in the rows before. */
+/* Derivatives with constant rows before `first` are those of all rows with zeros in the rows before. */
 static void check_tail(const suffix *whole, const double *x, int64_t first, int64_t d, int64_t v)
 {
     enum { K = 3 };
@@ -298,7 +298,7 @@ static double divergence(const suffix *s, const double *p, const double *x, doub
     return kl;
 }
 
-/* The Fisher metric is the second difference of the divergence, whatever the number of tangents at a time. */
+/* The Fisher metric is the second difference of the divergence, for any number of tangents at a time. */
 Test(reference_derivatives, fisher_metric)
 {
     for (int kind = 0; kind < MODEL_KINDS; kind++) {
@@ -331,7 +331,7 @@ Test(reference_derivatives, fisher_metric)
     }
 }
 
-/* A row sees itself and the rows before it only: a shorter sequence gives the same rows. */
+/* A row depends only on itself and the rows before it: a shorter sequence gives the same rows. */
 Test(reference_derivatives, later_tokens_change_nothing)
 {
     for (int kind = 0; kind < MODEL_KINDS; kind++) {
@@ -452,7 +452,7 @@ Test(reference_derivatives, refuses)
     close_fixture(&f);
 }
 
-/* Wherever memory runs out, the call says so and leaves nothing behind (the address sanitizer counts). */
+/* Without memory the call returns an error and leaks nothing (checked by the address sanitizer). */
 Test(reference_derivatives, out_of_memory)
 {
     enum { QWEN3MOE = 9 };

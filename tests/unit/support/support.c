@@ -30,7 +30,7 @@ static char *join(const char *a, const char *b)
     return p->text;
 }
 
-/* What of the shared folder is in the repository. */
+/* The files of the shared folder that are in the repository. */
 static const struct {
     const char *shared, *here;
 } stand_ins[] = {{"golden/ott", "tests/golden/published"},

@@ -184,7 +184,7 @@ Test(bpe, a_word_that_is_a_token_is_taken_whole_where_the_family_does)
     geodec_tokenizer_destroy(llama);
 }
 
-/* Merges that lead through a string which is no token: what remains of it goes byte by byte. */
+/* Merges that lead through a string which is no token: the rest of it is encoded byte by byte. */
 Test(bpe, strings_of_merges_need_not_be_tokens)
 {
     vocab v;
@@ -350,7 +350,7 @@ Test(bpe, words_of_each_family)
           "b\xe2\x80\x8b",
           "a|\xc2\xa0|\xe3\x80\x80|b|\xe2\x80\x8b");
     words("gpt-2", "a\xf0\xb1\x8d\x90 \xf0\xb1\x8d\x90", "a\xf0\xb1\x8d\x90| \xf0\xb1\x8d\x90");
-    /* what is no UTF-8 counts as a control character and stays what it is */
+    /* invalid UTF-8 counts as a control character and is kept */
     words("gpt-2", "a\xff\xc3 b\xed\xa0\x80", "a|\xff\xc3| b|\xed\xa0\x80");
 }
 
@@ -538,7 +538,7 @@ Test(bpe, rules_of_files)
     for (int i = 0; i < 5; i++) {
         test_ok(from_keys(&v, "gpt2", cases[i].pre, "Phi-3 mini", cases[i].add_bos, &t, &err), &err);
         cr_assert_eq(geodec_tokenizer_start(t), cases[i].start);
-        /* a token that ends turns is a control token, whatever the file says */
+        /* a token that ends turns is a control token, for any type in the file */
         cr_assert(geodec_tokenizer_is_control(t, end) && geodec_tokenizer_is_end(t, end));
         cr_assert(!geodec_tokenizer_is_control(t, call) && !geodec_tokenizer_is_end(t, call));
         EXPECT(t, "<call> a<|im_end|>\n", &parsed, call, 'a', end); /* phi-3 by name: blanks go with the token */

@@ -142,7 +142,7 @@ Test(pretoken, every_one_of_the_table_has_vectors_and_gives_them)
     geodec_gguf_close(g);
 }
 
-/* The vectors tell the kinds apart: no two groups have the same ids, and each differs from every other in a string. */
+/* The vectors distinguish the kinds: no two groups have the same ids, and each differs from every other in a string. */
 Test(pretoken, vectors_tell_kinds_apart)
 {
     json_t *root = read_vectors();

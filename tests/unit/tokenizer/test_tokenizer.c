@@ -177,7 +177,7 @@ Test(tokenizer, golden_tokenizations_of_shared_models)
     golden_tokenizations(names, sizeof names / sizeof *names);
 }
 
-/* llama.cpp's own test vectors: texts apart by a line, a line of ids for each. */
+/* Test vectors of llama.cpp: texts separated by a line, a line of ids for each. */
 static void check_vectors(const char *name)
 {
     char path[100];
@@ -252,7 +252,7 @@ Test(tokenizer, merges_by_score_then_leftmost)
     /* b b b: leftmost "bb" on a tie, the mark stays alone */
     cr_assert_eq(encode(t, "bbb", 3, true, ids), 4);
     cr_assert(ids[0] == 1 && ids[1] == first && ids[2] == first + 8 && ids[3] == first + 2);
-    /* what is no piece becomes bytes; e-acute is a piece */
+    /* text that is not a piece becomes bytes; e-acute is a piece */
     cr_assert_eq(encode(t, "\xc3\xa9z", 3, false, ids), 3);
     cr_assert(ids[0] == first && ids[1] == first + 7 && ids[2] == 3 + 'z');
     cr_assert_eq(encode(t, "", 0, false, ids), 0);
@@ -385,7 +385,7 @@ Test(tokenizer, streaming_holds_and_releases)
     /* the llama, one byte at a time */
     static const unsigned char llama[4] = {0xf0, 0x9f, 0xa6, 0x99};
     for (int i = 0; i < 3; i++) cr_assert_eq(geodec_decode_feed(&d, 3 + llama[i], out), 0);
-    cr_assert_eq(geodec_decode_feed(&d, 1, out), 0); /* a control token in between gives nothing */
+    cr_assert_eq(geodec_decode_feed(&d, 1, out), 0); /* a control token in between gives no text */
     cr_assert_eq(geodec_decode_feed(&d, 3 + llama[3], out), 4);
     cr_assert(memcmp(out, llama, 4) == 0);
     /* an open character that a letter cuts off is passed on */

@@ -303,7 +303,7 @@ Test(trainer, overfits_a_tiny_text)
         test_ok(geodec_trainer_run(t, NULL, 0, NULL, NULL, &err), &err);
         int64_t n;
         const geodec_curve_row *row = geodec_trainer_curve(t, &n);
-        /* seven equally likely documents, told apart within few letters: log(7) nats a document of about ten targets */
+        /* seven equally likely documents, distinct after few letters: log(7) nats a document of about ten targets */
         const double floor = log(7) * 7 / (double)(b.train->n_tokens - 7);
         cr_assert_lt(row[n - 1].held_out, 1.6 * floor, "%g, floor %g", row[n - 1].held_out, floor);
         cr_assert_gt(row[n - 1].held_out, 0.5 * floor);

@@ -1,4 +1,4 @@
-/* The committed lists of rules: every rule says each of its words, and none of them without its values. */
+/* The committed lists of rules: every rule can give each of its words, and none of them without its values. */
 #include "base/mem.h"
 #include "io/format.h"
 #include "support/support.h"
@@ -17,7 +17,7 @@ typedef struct found {
     const geodec_headline_row *row;
     const geodec_claim *claim;
     geodec_values *base, *values;
-    unsigned words; /* bits of the words that were said */
+    unsigned words; /* bits of the words that occurred */
     int said;
 } found;
 

@@ -39,7 +39,7 @@ Test(rule, the_first_that_holds_counts_and_nothing_is_decided_without_a_value)
     v = two("0", "0");
     test_ok(geodec_rule_decide(&r, geodec_values_lookup, &v, &b, &err), &err);
     cr_assert_eq(b, 2);
-    /* b stands in a later condition only: it is needed all the same */
+    /* b is in a later condition only, and is still needed */
     static const char *const gone[] = {"", "-", "nan", "inf", "x"};
     for (size_t k = 0; k < sizeof gone / sizeof *gone; k++) {
         v = two("2", gone[k]);
@@ -47,7 +47,7 @@ Test(rule, the_first_that_holds_counts_and_nothing_is_decided_without_a_value)
     }
     cr_assert_eq(geodec_rule_words(&r, neutral), 2);
     geodec_rule_free(&r);
-    /* unless it is asked for */
+    /* unless known() tests it */
     test_ok(geodec_rule_parse("yes if known(b) && b > 1: y;; no if a > 1: n;; open: o", words, &r, &err), &err);
     v = two("2", "");
     test_ok(geodec_rule_decide(&r, geodec_values_lookup, &v, &b, &err), &err);
@@ -68,7 +68,7 @@ Test(rule, reach_finds_narrow_branches_and_no_dead_ones)
     test_ok(geodec_rule_reach(&r, NULL, NULL, found, NULL, NULL, &err), &err);
     cr_assert(found[0] && !found[1] && found[2] && found[3]);
     geodec_rule_free(&r);
-    /* a value that is fixed stays what it is */
+    /* a fixed value is unchanged */
     test_ok(geodec_rule_parse("yes if b > 50: dead;; no if same(a, b, 1): n;; open: o", words, &r, &err), &err);
     geodec_values v = two("", "46.9");
     test_ok(geodec_rule_reach(&r, geodec_values_lookup, &v, found, NULL, NULL, &err), &err);
