@@ -34,7 +34,7 @@ geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *sha
 geodec_status geodec__kind_check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
                                         geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- the user block (artifact_header.c) ------------------------------------------------------------------------- */
+/* ---- the user block (header.c) ------------------------------------------------------------------------- */
 
 typedef struct geodec__header {
     char kind[GEODEC__KIND_NAME];
@@ -50,7 +50,7 @@ geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec_
 geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA256_HEX],
                                     geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- whole chunks (artifact_chunks.c) --------------------------------------------------------------------------- */
+/* ---- whole chunks (chunks.c) --------------------------------------------------------------------------- */
 
 enum { GEODEC__CHECKSUM = 4 /* bytes after a chunk */ };
 
