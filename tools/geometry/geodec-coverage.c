@@ -25,9 +25,10 @@ static const cli_option options[] = {
     OPT_I64("points", 'p', &points, 0, 1e9, "N", "points of the experiment, a random choice (0: all)"),
     OPT_FLAG("sweep", 0, &sweep,
              "repeat with a quarter and with half of the points (more where that is too few for the metric)"),
-    OPT_CHOICE("threshold", 0, &threshold, "distance|task", "WHAT",
-               "task: also count by the predictions of the cache: next state, next token and (where the states have all "
-               "logits) distribution"),
+    OPT_CHOICE(
+        "threshold", 0, &threshold, "distance|task", "WHAT",
+        "task: also count by the predictions of the cache: next state, next token and (where the states have all "
+        "logits) distribution"),
     OPT_FILE("activations", 'a', &activations, "FILE.h5", "states the cloud was made from (with --threshold task)"),
     OPT_STR("shares", 0, &shares, "LIST",
             "cached shares of the points, ascending, joined by commas (default 0.1,0.25,0.5,0.75)"),
