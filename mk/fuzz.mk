@@ -36,7 +36,7 @@ build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o bu
 	$(call say,LD,$@)
 	$(Q)clang -fsanitize=address,undefined -pthread -o $@ $^ $(PKG_LIBS)
 
-# HDF5 itself crashes on damaged files (the tools' guard makes one line of that, tools/cli/guard.h). These two targets
+# HDF5 itself crashes on damaged files (the tools' guard makes one line of that, tools/cli/report.h). These two targets
 # go on after a crash; scripts/fuzz-summary tells crashes inside HDF5 from ours.
 FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
 FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
