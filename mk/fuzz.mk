@@ -36,7 +36,7 @@ build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o bu
 	$(call say,LD,$@)
 	$(Q)clang -fsanitize=address,undefined -pthread -o $@ $^ $(PKG_LIBS)
 
-# HDF5 itself crashes on damaged files (the guard of the tools turns this into one line of error, tools/cli/guard.h). These two
+# HDF5 itself crashes on damaged files (the guard of the tools turns this into one line of error, tools/cli/report.h). These two
 # targets continue after a crash, and scripts/fuzz-summary counts crashes inside HDF5 separately.
 FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
 FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/topology.h"
 #include "base/version.h"
-#include "cli/guard.h"
 #include "cli/report.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
@@ -360,7 +359,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
     (void)setlocale(LC_NUMERIC, "C");
     report_signals();
-    guard_install(tool->name);
+    report_guard(tool->name);
     geodec_io_init();
     geodec_linalg_init();
 

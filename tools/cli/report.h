@@ -1,4 +1,4 @@
-/* stderr messages, terminal progress and signals of the tools. */
+/* stderr messages, terminal progress, signals and faults of the tools. */
 #ifndef GEODEC_TOOLS_CLI_REPORT_H
 #define GEODEC_TOOLS_CLI_REPORT_H
 
@@ -6,6 +6,11 @@
 
 #include <stdbool.h>
 
+/* From now on a file that is truncated while it is mapped, and one on which the HDF5 library crashes, ends the program
+ * with one line that names it, its partial outputs removed: code 1 for a truncated one (base/mapped.h), 3 for one that
+ * HDF5 crashes on (io/h5.h). While HDF5 reads the structure of a file the process may take 1 GiB more memory, no more.
+ * Every other fault ends the program as before. */
+void report_guard(const char *tool);
 /* SIGINT, SIGTERM and SIGHUP set a flag the progress hook reports; SIGPIPE ends the process quietly. */
 void report_signals(void);
 /* From now on SIGINT ends a turn, not the program: it sets a flag that report_turn_stopped reads and clears. */
