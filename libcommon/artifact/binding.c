@@ -693,7 +693,7 @@ void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim
         const geodec_field *f = &kind->fields[i];
         const bool counted = strncmp(f->dims, dim, length) == 0 && (f->dims[length] == ',' || f->dims[length] == '\0');
         const int64_t bytes = counted ? array_bytes(kind, f, object) : 0;
-        if (bytes == 0 || !array_at(f, object)) continue;
+        if (bytes == 0 || f->member.borrowed || !array_at(f, object)) continue;
         const size_t row = (size_t)(bytes / before);
         memmove(array_at(f, object), array_at(f, object) + (size_t)first * row, (size_t)(end - first) * row);
     }

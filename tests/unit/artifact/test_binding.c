@@ -359,3 +359,25 @@ Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
     cr_assert_eq(geodec_artifact_save(a, &t, &err), GEODEC_INTERNAL);
     geodec_artifact_close(a);
 }
+
+Test(binding, arrays_are_reserved_and_cut_by_the_axes)
+{
+    enum { N = 5, K = 3 };
+    double own[N * K] = {0};
+    thing t = {.n = N, .k = K, .x = own, .borrowed = own};
+    test_ok(geodec_artifact_reserve(&kind, &t, &err), &err);
+    cr_assert(t.x == own && t.borrowed == own && !t.maybe && t.half);
+    for (int i = 0; i < N; i++) {
+        cr_assert_eq(t.half[i], 0);
+        t.half[i] = (uint16_t)i;
+        for (int k = 0; k < K; k++) own[i * K + k] = 10 * i + k;
+    }
+    geodec_artifact_keep(&kind, &t, "N", 1, 3);
+    cr_assert_eq(t.n, 2);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(t.half[i], i + 1);
+        for (int k = 0; k < K; k++) cr_assert_eq(t.x[i * K + k], 10 * (i + 1) + k);
+    }
+    t.x = NULL;
+    geodec_artifact_clear(&kind, &t);
+}
