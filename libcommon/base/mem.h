@@ -29,6 +29,10 @@ GEODEC_API void geodec_mem_unmap(void *p, int64_t bytes);
 /* A copy of s; NULL when there is not enough memory. */
 GEODEC_API char *geodec_mem_strdup(const char *s) GEODEC_MUST_USE;
 
+/* *out: a formatted text in new memory. GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_mem_print(char **out, geodec_err *err, const char *fmt, ...)
+    GEODEC_PRINTF(3, 4) GEODEC_MUST_USE;
+
 /* Product of two non-negative counts; 0 on success, -1 on overflow or a negative factor. */
 GEODEC_API int geodec_mem_mul(int64_t a, int64_t b, int64_t *product);
 
