@@ -1,5 +1,7 @@
 #include "base/mem.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,6 +42,11 @@ void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size)
 
 void geodec_mem_free(void *p) { free(p); }
 
+void geodec_mem_free_all(void *const *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(p[i]);
+}
+
 enum { HUGE_PAGE = 1 << 21 };
 
 void *geodec_mem_map(int64_t bytes)
@@ -69,4 +76,21 @@ char *geodec_mem_strdup(const char *s)
     char *p = geodec_mem_new((int64_t)n, 1);
     if (p) memcpy(p, s, n);
     return p;
+}
+
+geodec_status geodec_mem_print(char **out, geodec_err *err, const char *fmt, ...)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, fmt, args);
+    GEODEC_NEW(text, (int64_t)n + 1);
+    (void)vsnprintf(text, (size_t)n + 1, fmt, again);
+    *out = text;
+done:
+    va_end(args);
+    va_end(again);
+    return st;
 }

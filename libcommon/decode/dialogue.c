@@ -88,11 +88,9 @@ static geodec_status encode(const talk *t, const char *line, size_t n, int32_t *
     const bool begins = t->n == 0;
     const geodec_encode_options how = {.bos = begins, .goes_on = !begins};
     GEODEC_TRY(geodec_tokenizer_encode_with(d->tokenizer, begins ? line : text, n + !begins, &how, id, count, err));
-    *ids = id;
-    id = NULL;
+    GEODEC_MOVE(*ids, id);
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(id);
+    GEODEC_FREE(text, id);
     return st;
 }
 
@@ -239,7 +237,6 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
             GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
     }
 done:
-    geodec_mem_free(line);
-    geodec_mem_free(t.token);
+    GEODEC_FREE(line, t.token);
     return st;
 }

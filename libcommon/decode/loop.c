@@ -73,12 +73,7 @@ done:
 static void release(loop_request *r)
 {
     geodec_sampler_destroy(r->sampler);
-    geodec_mem_free(r->text);
-    geodec_mem_free(r->logits);
-    geodec_mem_free(r->state);
-    geodec_mem_free(r->argmax);
-    geodec_mem_free(r->top);
-    geodec_mem_free(r->work);
+    GEODEC_FREE(r->text, r->logits, r->state, r->argmax, r->top, r->work);
     geodec_replay_free(&r->replay);
 }
 

@@ -9,8 +9,7 @@
 void geodec_prompts_free(geodec_prompts *p)
 {
     if (!p) return;
-    geodec_mem_free(p->token);
-    geodec_mem_free(p->offset);
+    GEODEC_FREE(p->token, p->offset);
     *p = (geodec_prompts){0};
 }
 
@@ -130,8 +129,7 @@ static geodec_status of_documents(const geodec_tokenizer *t, const geodec_docume
         p->n++;
     }
 done:
-    geodec_mem_free(ids);
-    geodec_mem_free(first);
+    GEODEC_FREE(ids, first);
     return st;
 }
 
@@ -151,8 +149,7 @@ geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_docume
     if (p.n == 0) GEODEC_THROW(GEODEC_SCARCE, "no prompt: the text has no token");
     p.rule = d->rule;
     p.documents = d->n;
-    *out = p;
-    p = (geodec_prompts){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_prompts_free(&p);
     return st;
@@ -212,16 +209,13 @@ geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_t
         }
         memcpy(p.token + p.offset[i], ids, (size_t)count * sizeof *ids);
         p.offset[i + 1] = p.offset[i] + count;
-        geodec_mem_free(text);
-        geodec_mem_free(ids);
+        GEODEC_FREE(text, ids);
         text = NULL;
         ids = NULL;
     }
-    *out = p;
-    p = (geodec_prompts){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_prompts_free(&p);
-    geodec_mem_free(text);
-    geodec_mem_free(ids);
+    GEODEC_FREE(text, ids);
     return st;
 }

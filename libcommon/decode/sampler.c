@@ -41,12 +41,9 @@ geodec_status geodec_sampler_create(const geodec_sampling *options, int32_t n_vo
     s->n_vocab = n_vocab;
     s->stream = geodec_rng_id("sample-token", 0);
     if (options->temperature > 0) {
-        GEODEC_NEW(s->heap, n_vocab);
-        GEODEC_NEW(s->kept, n_vocab);
-        GEODEC_NEW(s->mass, n_vocab);
+        GEODEC_NEW_EACH(n_vocab, s->heap, s->kept, s->mass);
     }
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_sampler_destroy(s);
     return st;
@@ -55,10 +52,7 @@ done:
 void geodec_sampler_destroy(geodec_sampler *s)
 {
     if (!s) return;
-    geodec_mem_free(s->heap);
-    geodec_mem_free(s->kept);
-    geodec_mem_free(s->mass);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->heap, s->kept, s->mass, s);
 }
 
 const geodec_sampling *geodec_sampler_options(const geodec_sampler *s) { return &s->opt; }

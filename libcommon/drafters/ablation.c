@@ -14,44 +14,7 @@ typedef struct counts_drafter {
     geodec_drafter_ops ops;
     const geodec_counts *counts;
     bool by_token;
-    geodec_draft_request request;
-    int32_t nodes, token[GEODEC_DRAFT_MAX + 1], depth[GEODEC_DRAFT_MAX + 1];
 } counts_drafter;
-
-static geodec_status counts_begin(geodec_drafter *d, geodec_err *err)
-{
-    (void)d;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status counts_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)d;
-    (void)rows;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status counts_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    counts_drafter *d = (counts_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->token[0] = request->context[request->n_context - 1];
-    d->depth[0] = 0;
-    return GEODEC_OK;
-}
-
-static geodec_status counts_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
-{
-    (void)err;
-    counts_drafter *d = (counts_drafter *)base;
-    d->token[d->nodes] = token;
-    d->depth[d->nodes++] = d->depth[parent] + 1;
-    return GEODEC_OK;
-}
 
 static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                      geodec_err *err)
@@ -59,19 +22,17 @@ static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t
     (void)err;
     const counts_drafter *d = (const counts_drafter *)base;
     const geodec_counts *c = d->counts;
-    const int64_t cell = d->by_token ? d->token[node] : 0;
+    const int64_t cell = d->by_token ? base->token[node] : 0;
     int32_t taken = 0;
     *n = 0;
     if (cell < 0 || cell >= c->cells) return GEODEC_OK;
     for (int64_t i = c->start[cell]; i < c->start[cell + 1] && taken < most; i++) {
-        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], c->token[i])) continue;
+        if (geodec_drafter_forbids(base, node, c->token[i])) continue;
         out[taken++] = (geodec_draft){.token = c->token[i], .confidence = (double)c->count[i] / (double)c->total[cell]};
     }
     *n = taken;
     return GEODEC_OK;
 }
-
-static void counts_destroy(geodec_drafter *d) { geodec_mem_free(d); }
 
 geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const char *name, bool by_token,
                                              geodec_drafter **out, geodec_err *err)
@@ -80,16 +41,7 @@ geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const 
     geodec_status st = GEODEC_OK;
     counts_drafter *d = NULL;
     GEODEC_NEW(d, 1);
-    d->ops = (geodec_drafter_ops){.name = name,
-                                  .n_sources = 1,
-                                  .source_name = sources,
-                                  .begin = counts_begin,
-                                  .observe = counts_observe,
-                                  .propose = geodec_tree_chain,
-                                  .destroy = counts_destroy,
-                                  .root = counts_root,
-                                  .children = counts_children,
-                                  .adopt = counts_adopt};
+    d->ops = (geodec_drafter_ops){.name = name, .n_sources = 1, .source_name = sources, .children = counts_children};
     d->base.ops = &d->ops;
     d->counts = counts;
     d->by_token = by_token;
@@ -118,7 +70,7 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
             geodec_draft child[TOP];
             int32_t found = 0;
             GEODEC_TRY_MSG(geodec_drafter_observe(d, &before, err), "%s", variant[k].name);
-            GEODEC_TRY_MSG(d->ops->root(d, &q, err), "%s", variant[k].name);
+            GEODEC_TRY_MSG(geodec_drafter_root(d, &q, err), "%s", variant[k].name);
             GEODEC_TRY_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", variant[k].name);
             for (int32_t c = 0; c < found; c++) {
                 sum[k * FIGURES] += c == 0 && child[c].token == r->argmax[i];
@@ -173,8 +125,7 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
     if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
     const int64_t every = (all + places - 1) / places; /* one text in so many */
     GEODEC_NEW(sum, texts * n * FIGURES);
-    GEODEC_NEW(size, texts);
-    GEODEC_NEW(work, texts);
+    GEODEC_NEW_EACH(texts, size, work);
     GEODEC_NEW(state, longest * a->d);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, longest) + 1);
     for (int64_t i = 0, first = 0; i < rows->rows; i++) {
@@ -198,10 +149,6 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         out[k] = f;
     }
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(size);
-    geodec_mem_free(work);
-    geodec_mem_free(state);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(sum, size, work, state, scratch);
     return st;
 }

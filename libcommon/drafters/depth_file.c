@@ -1,4 +1,5 @@
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "drafters/depth_sink.h"
 
 #define AT(m) GEODEC_AT(geodec_depth, m)
@@ -64,8 +65,7 @@ geodec_status geodec_depth_read(const geodec_artifact *in, geodec_depth *out, ge
     }
     if (rows < 2) GEODEC_THROW(GEODEC_FORMAT, "%s: no texts", name);
     d.sink.states = rows;
-    *out = d;
-    d = (geodec_depth){0};
+    GEODEC_MOVE(*out, d);
 done:
     geodec_depth_clear(&d);
     return st;

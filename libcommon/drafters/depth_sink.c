@@ -56,8 +56,7 @@ static geodec_status collect(const geodec_model *m, const geodec_depth *c, int32
     }
 done:
     geodec_session_destroy(s);
-    geodec_mem_free(got);
-    geodec_mem_free(layer);
+    GEODEC_FREE(got, layer);
     return st;
 }
 
@@ -87,8 +86,7 @@ static geodec_status spectrum(const float *x, int64_t rows, int64_t d, double *w
         w[n - 1 - i] = low;
     }
 done:
-    geodec_mem_free(centred);
-    geodec_mem_free(gram);
+    GEODEC_FREE(centred, gram);
     return st;
 }
 
@@ -121,8 +119,7 @@ geodec_status geodec_depth_measure(const geodec_model *m, geodec_depth *out, geo
         if (r.explained[l] > plateau) plateau = r.explained[l];
     }
     while (r.explained[r.sink.layer++] < plateau - WITHIN) continue;
-    *out = r;
-    r = (geodec_depth){0};
+    GEODEC_MOVE(*out, r);
 done:
     geodec_depth_clear(&r);
     geodec_mem_free(state);
@@ -164,7 +161,6 @@ geodec_status geodec_depth_probe(const geodec_model *m, const geodec_depth *stor
     for (int64_t i = 0; i < n; i++) worst = fmax(worst, fabs(w[i] - want[i]));
     *difference = worst;
 done:
-    geodec_mem_free(state);
-    geodec_mem_free(w);
+    GEODEC_FREE(state, w);
     return st;
 }

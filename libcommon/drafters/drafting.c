@@ -140,15 +140,12 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     int32_t *token = NULL, *sequence = NULL, *argmax = NULL, *choice = NULL;
     uint8_t *probability = NULL;
     const int64_t positions = geodec_flowmap_positions(&d->in.map);
-    GEODEC_NEW(token, positions);
-    GEODEC_NEW(sequence, positions);
-    GEODEC_NEW(argmax, positions);
+    GEODEC_NEW_EACH(positions, token, sequence, argmax);
     geodec_flowmap_texts(&d->in.map, token, sequence, argmax);
     if (asked(names, n, "ngram") || asked(names, n, "auto")) {
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->in.ngram, err));
         if (d->in.map.probability) {
-            GEODEC_NEW(choice, positions * K);
-            GEODEC_NEW(probability, positions * K);
+            GEODEC_NEW_EACH(positions * K, choice, probability);
             geodec_flowmap_probabilities(&d->in.map, choice, probability);
             GEODEC_TRY(geodec_ngram_learn_probabilities(d->in.ngram, token, sequence, positions, K, choice, probability,
                                                         GEODEC_NGRAM_ORDER, err));
@@ -157,11 +154,7 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     if (asked(names, n, "bigram"))
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->in.bigram, err));
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(sequence);
-    geodec_mem_free(argmax);
-    geodec_mem_free(choice);
-    geodec_mem_free(probability);
+    GEODEC_FREE(token, sequence, argmax, choice, probability);
     return st;
 }
 
@@ -239,8 +232,7 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     for (int i = 0; i < geodec__registry_count; i++)
         if (geodec__registry[i].file && asked(names, n, geodec__registry[i].info.name))
             GEODEC_TRY(load(d, &geodec__registry[i], dir, err));
-    *out = d;
-    d = NULL;
+    GEODEC_MOVE(*out, d);
 done:
     geodec_drafting_close(d);
     return st;
@@ -308,9 +300,7 @@ void geodec_drafting_close(geodec_drafting *d)
         geodec_artifact_close(d->loaded[i].file);
     }
     geodec_model_close(d->in.second);
-    geodec_mem_free(d->second);
-    geodec_mem_free(d->projection);
-    geodec_mem_free(d);
+    GEODEC_FREE(d->second, d->projection, d);
 }
 
 static geodec_status create_one(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)

@@ -68,8 +68,7 @@ geodec_status geodec_ngram_table_create(int32_t order, geodec_ngram_table **out,
     t->n_slots = t->link_room = FIRST_SLOTS;
     GEODEC_NEW(t->slot, t->n_slots);
     GEODEC_NEW(t->link, t->link_room);
-    *out = t;
-    t = NULL;
+    GEODEC_MOVE(*out, t);
 done:
     geodec_ngram_table_destroy(t);
     return st;
@@ -79,8 +78,7 @@ void geodec_ngram_table_destroy(geodec_ngram_table *t)
 {
     if (!t) return;
     slots_free(t->slot, t->n_slots);
-    geodec_mem_free(t->link);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->link, t);
 }
 
 void geodec_ngram_table_clear(geodec_ngram_table *t)

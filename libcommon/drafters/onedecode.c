@@ -92,8 +92,7 @@ static geodec_status make_cells(baking *b, geodec_onedecode *t, geodec_pool *poo
     GEODEC_TRY(geodec_knn_search(cells, k, centre, b->places, b->z, 1, b->cell, NULL, pool, hooks, err));
     GEODEC_TRY(geodec_counts_make(cells, b->places, b->cell, b->said, &t->counts, err));
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(centre);
+    GEODEC_FREE(x, centre);
     return st;
 }
 
@@ -149,8 +148,7 @@ static geodec_status measure(const baking *b, const geodec_onedecode *t, geodec_
     int32_t *token = NULL, *zero = NULL;
     bool *met = NULL;
     double found = 0;
-    GEODEC_NEW(token, r->rows);
-    GEODEC_NEW(zero, r->rows);
+    GEODEC_NEW_EACH(r->rows, token, zero);
     GEODEC_NEW(met, r->vocab);
     for (int64_t i = 0; i < r->rows; i++) {
         token[i] = geodec_step_part_of(b->o->step.seed, r->sequence[i]) == GEODEC_STEP_FIT ? r->token[i] : -1;
@@ -190,9 +188,7 @@ static geodec_status measure(const baking *b, const geodec_onedecode *t, geodec_
 done:
     geodec_counts_clear(&bigram);
     geodec_counts_clear(&unigram);
-    geodec_mem_free(token);
-    geodec_mem_free(zero);
-    geodec_mem_free(met);
+    GEODEC_FREE(token, zero, met);
     return st;
 }
 
@@ -220,9 +216,6 @@ geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_on
 done:
     geodec_onedecode_clear(&t);
     geodec_step_rows_clear(&b.r);
-    geodec_mem_free(b.label);
-    geodec_mem_free(b.z);
-    geodec_mem_free(b.cell);
-    geodec_mem_free(b.said);
+    GEODEC_FREE(b.label, b.z, b.cell, b.said);
     return st;
 }

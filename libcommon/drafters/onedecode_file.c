@@ -88,8 +88,7 @@ geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode 
             const float at = t.centroid[c * t.step.k + i];
             t.half_square[c] += at * at / 2;
         }
-    *out = t;
-    t = (geodec_onedecode){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_onedecode_clear(&t);
     return st;

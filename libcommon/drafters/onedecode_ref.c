@@ -17,8 +17,7 @@ static const double SPEED = 0.08, RIDGE = 1e-8;
 void geodec_onedecode_ref_clear(geodec_onedecode_ref *t)
 {
     geodec_artifact_clear(&geodec_onedecode_ref_kind, t);
-    geodec_mem_free(t->entry);
-    geodec_mem_free(t->length);
+    GEODEC_FREE(t->entry, t->length);
     *t = (geodec_onedecode_ref){0};
 }
 
@@ -29,8 +28,7 @@ static geodec_status global_metric(int64_t n, int64_t k, const double *p, double
     double *centre = NULL, *metric = NULL, *mean = NULL, *spread = NULL;
     GEODEC_NEW(centre, GROUPS * k);
     GEODEC_NEW(metric, GROUPS * k * k);
-    GEODEC_NEW(mean, k);
-    GEODEC_NEW(spread, k);
+    GEODEC_NEW_EACH(k, mean, spread);
     for (int64_t m = 0; m < GROUPS; m++) {
         const int64_t from = m * n / GROUPS, to = (m + 1) * n / GROUPS;
         double *c = centre + m * k, *cov = metric + m * k * k;
@@ -53,10 +51,7 @@ static geodec_status global_metric(int64_t n, int64_t k, const double *p, double
     for (int64_t a = 0; a < k; a++)
         for (int64_t i = 0; i < k * k; i++) dg[a * k * k + i] = spread[a] > 0 ? dg[a * k * k + i] / spread[a] : 0;
 done:
-    geodec_mem_free(centre);
-    geodec_mem_free(metric);
-    geodec_mem_free(mean);
-    geodec_mem_free(spread);
+    GEODEC_FREE(centre, metric, mean, spread);
     return st;
 }
 
@@ -80,10 +75,8 @@ static geodec_status lay_out(geodec_onedecode_ref *t, geodec_err *err)
     GEODEC_NEW(t->id, t->n);
     for (int64_t i = 0; i < t->n; i++)
         t->id[i] = (int32_t)(all <= most || i < DENSE ? i : DENSE + (i - DENSE) * (all - DENSE) / (most - DENSE));
-    GEODEC_NEW(t->source, t->n * t->k);
-    GEODEC_NEW(t->endpoint, t->n * t->k);
-    GEODEC_NEW(t->token, t->n);
-    GEODEC_NEW(t->margin, t->n);
+    GEODEC_NEW_EACH(t->n * t->k, t->source, t->endpoint);
+    GEODEC_NEW_EACH(t->n, t->token, t->margin);
 done:
     return st;
 }
@@ -129,8 +122,7 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
     for (int64_t a = 0; a < k; a++) mean += pca.eigenvalue[a] / (double)k;
     if (!flat) {
         GEODEC_NEW(g, k * k);
-        GEODEC_NEW(dg, k * k * k);
-        GEODEC_NEW(gamma, k * k * k);
+        GEODEC_NEW_EACH(k * k * k, dg, gamma);
         GEODEC_TRY(global_metric(vocab, k, p, g, dg, err));
         GEODEC_TRY(geodec_space_christoffel((int32_t)k, g, dg, gamma, err));
     }
@@ -165,20 +157,12 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
         }
     }
     GEODEC_TRY(finish(&t, err));
-    *out = t;
-    t = (geodec_onedecode_ref){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_onedecode_ref_clear(&t);
     geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
-    geodec_mem_free(x);
-    geodec_mem_free(p);
-    geodec_mem_free(g);
-    geodec_mem_free(dg);
-    geodec_mem_free(gamma);
-    geodec_mem_free(end);
-    geodec_mem_free(dot);
-    geodec_mem_free(v);
+    GEODEC_FREE(x, p, g, dg, gamma, end, dot, v);
     return st;
 }
 
@@ -243,8 +227,7 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
         GEODEC_THROW(GEODEC_RANGE, "texts of %lld tokens, a table of %lld", (long long)rows->vocab,
                      (long long)t->vocab);
     GEODEC_TRY(table_rates(t, &r, err));
-    GEODEC_NEW(cell, rows->rows);
-    GEODEC_NEW(zero, rows->rows);
+    GEODEC_NEW_EACH(rows->rows, cell, zero);
     for (int64_t i = 0; i < rows->rows; i++) {
         const bool fit = geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_FIT;
         cell[i] = fit ? rows->token[i] : -1;
@@ -271,8 +254,7 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
 done:
     geodec_counts_clear(&bigram);
     geodec_counts_clear(&unigram);
-    geodec_mem_free(cell);
-    geodec_mem_free(zero);
+    GEODEC_FREE(cell, zero);
     return st;
 }
 
@@ -349,8 +331,7 @@ geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedec
         if (t.id[i] < 0 || t.id[i] >= t.vocab || t.token[i] < 0 || t.token[i] >= t.vocab)
             GEODEC_THROW(GEODEC_FORMAT, "%s: entry %lld is outside the vocabulary", name, (long long)i);
     GEODEC_TRY(finish(&t, err));
-    *out = t;
-    t = (geodec_onedecode_ref){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_onedecode_ref_clear(&t);
     return st;

@@ -10,9 +10,7 @@ enum { LANES = 8 };
 
 void geodec_recurrent_clear(geodec_recurrent *r)
 {
-    geodec_mem_free(r->token_of);
-    geodec_mem_free(r->class_of);
-    geodec_mem_free(r->weight);
+    GEODEC_FREE(r->token_of, r->class_of, r->weight);
     *r = (geodec_recurrent){0};
 }
 

@@ -145,8 +145,7 @@ geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent 
         geodec_mem_free(array);
         array = NULL;
     }
-    *out = r;
-    r = (geodec_recurrent){0};
+    GEODEC_MOVE(*out, r);
 done:
     geodec_mem_free(array);
     geodec_recurrent_clear(&r);

@@ -119,8 +119,7 @@ static geodec_status choose_classes(fitting *t, geodec_err *err)
     geodec_recurrent *r = t->net;
     frequency *f = NULL;
     int64_t kept = 0;
-    GEODEC_NEW(f, r->vocab);
-    GEODEC_NEW(r->class_of, r->vocab);
+    GEODEC_NEW_EACH(r->vocab, f, r->class_of);
     for (int64_t v = 0; v < r->vocab; v++) f[v].token = (int32_t)v;
     for (int64_t i = 0; i < t->rows; i++) f[t->token[i]].count++;
     qsort(f, (size_t)r->vocab, sizeof *f, more_often);
@@ -152,13 +151,10 @@ static geodec_status make_features(fitting *t, const geodec_activations *a, cons
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &layer, err));
     GEODEC_NEW(h, SLAB * d);
-    GEODEC_NEW(running, n_features);
-    GEODEC_NEW(sum, n_features);
-    GEODEC_NEW(square, n_features);
+    GEODEC_NEW_EACH(n_features, running, sum, square);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, SLAB));
     GEODEC_NEW(t->feature, t->rows * n_features);
-    GEODEC_NEW(t->mean, n_features);
-    GEODEC_NEW(t->factor, n_features);
+    GEODEC_NEW_EACH(n_features, t->mean, t->factor);
     for (int64_t r = 0; r < t->rows; r += SLAB) {
         const int64_t n = t->rows - r < SLAB ? t->rows - r : SLAB;
         GEODEC_TRY(geodec_activations_read(a, layer, r, n, h, scratch, err));
@@ -182,11 +178,7 @@ static geodec_status make_features(fitting *t, const geodec_activations *a, cons
     for (int64_t i = 0; i < t->rows * n_features; i++)
         t->feature[i] = (t->feature[i] - t->mean[i % n_features]) * t->factor[i % n_features];
 done:
-    geodec_mem_free(h);
-    geodec_mem_free(running);
-    geodec_mem_free(sum);
-    geodec_mem_free(square);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(h, running, sum, square, scratch);
     return st;
 }
 
@@ -194,8 +186,7 @@ done:
 static geodec_status find_places(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_NEW(t->place, t->rows);
-    GEODEC_NEW(t->test, t->rows);
+    GEODEC_NEW_EACH(t->rows, t->place, t->test);
     for (int64_t i = 0; i + STEPS < t->rows; i++) {
         if (begins(t, i) || t->sequence[i + STEPS] != t->sequence[i]) continue;
         if (geodec_step_part_of(t->o->seed, t->sequence[i]) == GEODEC_STEP_TEST)
@@ -348,18 +339,13 @@ static geodec_status make_room(fitting *t, geodec_err *err)
     geodec_recurrent *r = t->net;
     const int64_t n = ROWS * r->width;
     r->weights = geodec_recurrent_count(r);
-    GEODEC_NEW(r->weight, r->weights);
-    GEODEC_NEW(t->first, r->weights);
-    GEODEC_NEW(t->second, r->weights);
+    GEODEC_NEW_EACH(r->weights, r->weight, t->first, t->second);
     for (int i = 0; i < SLICES; i++) {
         slice *s = &t->slice[i];
         GEODEC_NEW(s->f, ROWS * PARTS * r->d);
         GEODEC_NEW(s->dh, n);
         for (int k = 0; k < STEPS; k++) {
-            GEODEC_NEW(s->a[k], n);
-            GEODEC_NEW(s->z[k], n);
-            GEODEC_NEW(s->h[k], n);
-            GEODEC_NEW(s->dc[k], n);
+            GEODEC_NEW_EACH(n, s->a[k], s->z[k], s->h[k], s->dc[k]);
             GEODEC_NEW(s->p[k], ROWS * r->classes);
         }
         s->gradient = *r;
@@ -450,11 +436,9 @@ static geodec_status measure(const fitting *t, geodec_recurrent_summary *s, geod
     int64_t scored[STEPS] = {0}, all = 0;
     const int64_t n = r->classes + 1;
     GEODEC_NEW(pair, n * n);
-    GEODEC_NEW(newest, n);
-    GEODEC_NEW(one, n);
+    GEODEC_NEW_EACH(n, newest, one);
     GEODEC_NEW(f, n_features);
-    GEODEC_NEW(c, r->width);
-    GEODEC_NEW(h, r->width);
+    GEODEC_NEW_EACH(r->width, c, h);
     GEODEC_NEW(p, r->classes);
     for (int64_t i = 0; i < t->places; i++) {
         const int32_t a = r->class_of[t->token[t->place[i]]], b = r->class_of[t->token[t->place[i] + 1]];
@@ -495,40 +479,19 @@ static geodec_status measure(const fitting *t, geodec_recurrent_summary *s, geod
     s->bigram /= (double)scored[0];
     s->unigram /= (double)scored[0];
 done:
-    geodec_mem_free(pair);
-    geodec_mem_free(newest);
-    geodec_mem_free(one);
-    geodec_mem_free(f);
-    geodec_mem_free(c);
-    geodec_mem_free(h);
-    geodec_mem_free(p);
+    GEODEC_FREE(pair, newest, one, f, c, h, p);
     return st;
 }
 
 static void clear(fitting *t)
 {
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->position);
-    geodec_mem_free(t->sequence);
-    geodec_mem_free(t->top);
-    geodec_mem_free(t->logit);
-    geodec_mem_free(t->feature);
-    geodec_mem_free(t->mean);
-    geodec_mem_free(t->factor);
-    geodec_mem_free(t->place);
-    geodec_mem_free(t->test);
-    geodec_mem_free(t->first);
-    geodec_mem_free(t->second);
+    GEODEC_FREE(t->token, t->position, t->sequence, t->top, t->logit, t->feature, t->mean, t->factor, t->place, t->test,
+                t->first, t->second);
     for (int i = 0; i < SLICES; i++) {
         slice *s = &t->slice[i];
-        geodec_mem_free(s->f);
-        geodec_mem_free(s->dh);
+        GEODEC_FREE(s->f, s->dh);
         for (int k = 0; k < STEPS; k++) {
-            geodec_mem_free(s->a[k]);
-            geodec_mem_free(s->z[k]);
-            geodec_mem_free(s->h[k]);
-            geodec_mem_free(s->dc[k]);
-            geodec_mem_free(s->p[k]);
+            GEODEC_FREE(s->a[k], s->z[k], s->h[k], s->dc[k], s->p[k]);
         }
         geodec_mem_free(s->gradient.weight);
     }
@@ -553,8 +516,7 @@ geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_rec
     for (int64_t i = 0; i < net.weights; i++)
         if (!(fabsf(net.weight[i]) <= 1e4F)) GEODEC_THROW(GEODEC_NUMERIC, "the fit diverged: a smaller rate may help");
     GEODEC_TRY(measure(&t, summary, err));
-    *out = net;
-    net = (geodec_recurrent){0};
+    GEODEC_MOVE(*out, net);
 done:
     clear(&t);
     geodec_recurrent_clear(&net);

@@ -26,12 +26,7 @@ void geodec_rollout_clear(geodec_rollout *r)
 {
     geodec_step_clear(&r->step);
     geodec_step_clear(&r->blind);
-    geodec_mem_free(r->word);
-    geodec_mem_free(r->weight);
-    geodec_mem_free(r->bias);
-    geodec_mem_free(r->site);
-    geodec_mem_free(r->log_g);
-    geodec_mem_free(r->tensor);
+    GEODEC_FREE(r->word, r->weight, r->bias, r->site, r->log_g, r->tensor);
     geodec_rbf_destroy(r->field);
     *r = (geodec_rollout){0};
 }
@@ -225,9 +220,7 @@ geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_ste
     }
     *out = trust;
 done:
-    geodec_mem_free(logit);
-    geodec_mem_free(right);
-    geodec_mem_free(place_of);
+    GEODEC_FREE(logit, right, place_of);
     return st;
 }
 
@@ -270,8 +263,7 @@ static geodec_status fit_field(geodec_rollout *r, const geodec_step_rows *rows, 
             r->site[p * r->dims + c] = (double)rows->z[row[p * n / r->sites] * r->step.k + c];
     GEODEC_TRY(geodec_metric_fit(r->sites, r->dims, r->site, &mo, pool, hooks, &m, err));
     r->sigma = m.sigma;
-    r->log_g = m.log_g;
-    m.log_g = NULL;
+    GEODEC_MOVE(r->log_g, m.log_g);
     GEODEC_TRY(geodec_rbf_create(r->sites, r->dims, r->site, r->log_g, r->sigma, &r->field, err));
     r->seed = o->step.seed;
     GEODEC_TRY(random_tensor(r, err));
@@ -324,8 +316,7 @@ static geodec_status read_out(geodec_rollout *r, const geodec_step_rows *rows, c
     r->covered = all > 0 ? found / all : 1;
 done:
     geodec_counts_clear(&said);
-    geodec_mem_free(cell);
-    geodec_mem_free(w);
+    GEODEC_FREE(cell, w);
     return st;
 }
 
@@ -349,11 +340,9 @@ geodec_status geodec_rollout_bake(const geodec_activations *a, const geodec_roll
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
         GEODEC_TRY(
             geodec_rollout_calibrate(&r, &x, o, GEODEC_ROLLOUT_TOKEN, (geodec_rollout_connection)c, &r.trust[c], err));
-    *out = r;
-    r = (geodec_rollout){0};
+    GEODEC_MOVE(*out, r);
     if (rows) {
-        *rows = x;
-        x = (geodec_step_rows){0};
+        GEODEC_MOVE(*rows, x);
     }
 done:
     geodec_rollout_clear(&r);
@@ -406,8 +395,7 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
         }
     GEODEC_TRY_MSG(geodec_rbf_create(r.sites, r.dims, r.site, r.log_g, r.sigma, &r.field, err), "%s", name);
     GEODEC_TRY(random_tensor(&r, err));
-    *out = r;
-    r = (geodec_rollout){0};
+    GEODEC_MOVE(*out, r);
 done:
     geodec_rollout_clear(&r);
     geodec_mem_free(met);

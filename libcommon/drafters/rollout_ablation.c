@@ -30,10 +30,7 @@ static geodec_status add_tables(geodec_rollout_ablation *l, const geodec_activat
     geodec_drafter *d;
     geodec_onedecode_options o = geodec_onedecode_defaults();
     geodec_onedecode_summary summary;
-    GEODEC_NEW(cell, r->rows);
-    GEODEC_NEW(token, r->rows);
-    GEODEC_NEW(sequence, r->rows);
-    GEODEC_NEW(argmax, r->rows);
+    GEODEC_NEW_EACH(r->rows, cell, token, sequence, argmax);
     for (int64_t i = 0; i < r->rows; i++) {
         if (geodec_step_part_of(q->seed, r->sequence[i]) != GEODEC_STEP_FIT) continue;
         token[n] = r->token[i];
@@ -56,10 +53,7 @@ static geodec_status add_tables(geodec_rollout_ablation *l, const geodec_activat
     GEODEC_TRY(geodec_ngram_drafter_create(l->store, GEODEC_NGRAM_ORDER, &d, err));
     (void)add(l, "ngram", d, -1);
 done:
-    geodec_mem_free(cell);
-    geodec_mem_free(token);
-    geodec_mem_free(sequence);
-    geodec_mem_free(argmax);
+    GEODEC_FREE(cell, token, sequence, argmax);
     return st;
 }
 

@@ -20,21 +20,13 @@ geodec_step_options geodec_step_defaults(void) { return (geodec_step_options){.k
 
 void geodec_step_clear(geodec_step *s)
 {
-    geodec_mem_free(s->basis);
-    geodec_mem_free(s->mean);
-    geodec_mem_free(s->map);
-    geodec_mem_free(s->after);
-    geodec_mem_free(s->seen);
+    GEODEC_FREE(s->basis, s->mean, s->map, s->after, s->seen);
     *s = (geodec_step){0};
 }
 
 void geodec_step_rows_clear(geodec_step_rows *r)
 {
-    geodec_mem_free(r->token);
-    geodec_mem_free(r->sequence);
-    geodec_mem_free(r->argmax);
-    geodec_mem_free(r->next);
-    geodec_mem_free(r->z);
+    GEODEC_FREE(r->token, r->sequence, r->argmax, r->next, r->z);
     *r = (geodec_step_rows){0};
 }
 
@@ -99,8 +91,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
     double *x = NULL, *z = NULL;
     uint8_t *scratch = NULL;
     GEODEC_TRY(geodec_pca_moments_init(&mo, d, NULL, err));
-    GEODEC_NEW(h, SLAB * d);
-    GEODEC_NEW(x, SLAB * d);
+    GEODEC_NEW_EACH(SLAB * d, h, x);
     GEODEC_NEW(z, SLAB * s->k);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, SLAB) + 1);
     for (int pass = 0; pass < 2; pass++) {
@@ -134,10 +125,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
 done:
     geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
-    geodec_mem_free(h);
-    geodec_mem_free(x);
-    geodec_mem_free(z);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(h, x, z, scratch);
     return st;
 }
 
@@ -148,11 +136,9 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
     const int64_t k = s->k, v = o->blind ? 1 : s->vocab;
     double *before = NULL, *after = NULL, *square = NULL, *cross = NULL, *u = NULL, trace = 0;
     int64_t *count = NULL, pairs = 0;
-    GEODEC_NEW(before, v * k);
-    GEODEC_NEW(after, v * k);
+    GEODEC_NEW_EACH(v * k, before, after);
     GEODEC_NEW(count, v);
-    GEODEC_NEW(square, k * k);
-    GEODEC_NEW(cross, k * k);
+    GEODEC_NEW_EACH(k * k, square, cross);
     GEODEC_NEW(u, 2 * k);
     GEODEC_NEW(s->map, k * k);
     GEODEC_NEW(s->after, s->vocab * k);
@@ -209,12 +195,7 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
         }
     }
 done:
-    geodec_mem_free(before);
-    geodec_mem_free(after);
-    geodec_mem_free(count);
-    geodec_mem_free(square);
-    geodec_mem_free(cross);
-    geodec_mem_free(u);
+    GEODEC_FREE(before, after, count, square, cross, u);
     return st;
 }
 
@@ -244,11 +225,9 @@ geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_opt
     s.k = o->k < a->d ? o->k : a->d;
     GEODEC_TRY(chart(a, o, index, pool, &s, &r, err));
     GEODEC_TRY(regress(&r, o, &s, err));
-    *out = s;
-    s = (geodec_step){0};
+    GEODEC_MOVE(*out, s);
     if (rows) {
-        *rows = r;
-        r = (geodec_step_rows){0};
+        GEODEC_MOVE(*rows, r);
     }
 done:
     geodec_step_clear(&s);
@@ -267,8 +246,7 @@ geodec_status geodec_step_refit(const geodec_step *chart_of, const geodec_step_r
     memcpy(s.basis, chart_of->basis, (size_t)(s.k * s.d) * sizeof *s.basis);
     memcpy(s.mean, chart_of->mean, (size_t)s.d * sizeof *s.mean);
     GEODEC_TRY(regress(rows, o, &s, err));
-    *out = s;
-    s = (geodec_step){0};
+    GEODEC_MOVE(*out, s);
 done:
     geodec_step_clear(&s);
     return st;

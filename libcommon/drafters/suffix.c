@@ -55,8 +55,7 @@ geodec_status geodec_suffix_create(geodec_suffix **out, geodec_err *err)
     GEODEC_NEW(s->edge, s->edge_room);
     GEODEC_NEW(s->slot, s->n_slots);
     geodec_suffix_clear(s);
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_suffix_destroy(s);
     return st;
@@ -65,10 +64,7 @@ done:
 void geodec_suffix_destroy(geodec_suffix *s)
 {
     if (!s) return;
-    geodec_mem_free(s->state);
-    geodec_mem_free(s->edge);
-    geodec_mem_free(s->slot);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->state, s->edge, s->slot, s);
 }
 
 void geodec_suffix_clear(geodec_suffix *s)
@@ -102,8 +98,7 @@ static geodec_status reserve(geodec_suffix *s, int32_t edges, geodec_err *err)
         s->edge = p;
         s->edge_room = (int32_t)room;
         geodec_mem_free(s->slot);
-        s->slot = bigger;
-        bigger = NULL;
+        GEODEC_MOVE(s->slot, bigger);
         s->n_slots = (int32_t)(2 * room);
         memset(s->slot, -1, (size_t)s->n_slots * sizeof *s->slot);
         for (int32_t e = 0; e < s->n_edges; e++) *slot_of(s, s->edge[e].from, s->edge[e].token) = e;

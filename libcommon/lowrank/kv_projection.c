@@ -28,17 +28,14 @@ static geodec_status new_work(work *k, int64_t rows, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const int64_t m = k->m, d = k->d;
     GEODEC_NEW(k->raw, rows * d);
-    GEODEC_NEW(k->w, m * d);
-    GEODEC_NEW(k->x, m * d);
-    GEODEC_NEW(k->y, m * d);
+    GEODEC_NEW_EACH(m * d, k->w, k->x, k->y);
     GEODEC_NEW(k->u, m * m);
     GEODEC_NEW(k->s, m);
     GEODEC_NEW(k->vt, m * d);
     GEODEC_NEW(k->in, k->rank * d);
     GEODEC_NEW(k->out, m * k->rank);
     if (k->o->moments) {
-        GEODEC_NEW(k->root, d * d);
-        GEODEC_NEW(k->unroot, d * d);
+        GEODEC_NEW_EACH(d * d, k->root, k->unroot);
     }
 done:
     return st;
@@ -137,8 +134,7 @@ static geodec_status fit_side(const geodec_model *m, const geodec_kv_projection_
     GEODEC_TRY(new_work(&k, rows, err));
     GEODEC_NEW(side->in, c->n_layer * groups * k.rank * d);
     GEODEC_NEW(side->out, c->n_layer * rows * k.rank);
-    GEODEC_NEW(side->error, c->n_layer);
-    GEODEC_NEW(side->output_error, c->n_layer);
+    GEODEC_NEW_EACH(c->n_layer, side->error, side->output_error);
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec_model_weights(m, l, slot, k.raw, err));
         if (o->moments)
@@ -215,8 +211,7 @@ geodec_status geodec_kv_projection_fit(const geodec_model *m, const geodec_kv_pr
     const int64_t whole = (int64_t)c->n_kv_head * c->head_dim, groups = c->n_kv_head / group;
     p.numbers_full = c->n_layer * 2 * whole;
     p.numbers_kept = c->n_layer * ((p.k.group ? groups * p.k.rank : whole) + (p.v.group ? groups * p.v.rank : whole));
-    *out = p;
-    p = (geodec_kv_projection){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_kv_projection_clear(&p);
     return st;

@@ -48,12 +48,8 @@ static geodec_status new_work(work *k, int64_t rows, int64_t d, int64_t group_ro
     const int64_t tall = rows > d ? rows : d;
     GEODEC_NEW(k->raw, rows * d);
     GEODEC_NEW(k->w, group_rows * d);
-    GEODEC_NEW(k->gram, d * d);
-    GEODEC_NEW(k->basis, d * d);
-    GEODEC_NEW(k->root, d * d);
-    GEODEC_NEW(k->unroot, d * d);
-    GEODEC_NEW(k->a, tall * d);
-    GEODEC_NEW(k->b, tall * d);
+    GEODEC_NEW_EACH(d * d, k->gram, k->basis, k->root, k->unroot);
+    GEODEC_NEW_EACH(tall * d, k->a, k->b);
     GEODEC_NEW(k->in, d * d);
     GEODEC_NEW(k->out, tall * d);
     GEODEC_NEW(k->value, d);
@@ -273,8 +269,7 @@ static geodec_status list(const geodec_model *m, const geodec_projection_options
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
-    GEODEC_NEW(p->part, (int64_t)c->n_layer * GEODEC_SLOTS);
-    GEODEC_NEW(p->group, (int64_t)c->n_layer * GEODEC_SLOTS);
+    GEODEC_NEW_EACH((int64_t)c->n_layer * GEODEC_SLOTS, p->part, p->group);
     for (int32_t layer = 0; layer < c->n_layer; layer++)
         for (int k = 0; k < GEODEC_SLOTS; k++) {
             geodec_projection_part *t = &p->part[p->parts];
@@ -389,8 +384,7 @@ geodec_status geodec_projection_fit(const geodec_model *m, const geodec_projecti
     }
     p.tokens = o->moments ? o->moments->tokens : 0;
     count_bytes(m, &p);
-    *out = p;
-    p = (geodec_projection){0};
+    GEODEC_MOVE(*out, p);
 done:
     free_work(&k);
     geodec_projection_clear(&p);

@@ -206,8 +206,7 @@ static geodec_status measure(work *w, geodec_err *err)
     const cli *c = w->c;
     GEODEC_TRY(
         bench_prompts(c, w->m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &w->prompts, err));
-    GEODEC_NEW(w->sessions, w->workers);
-    GEODEC_NEW(w->targets, w->workers);
+    GEODEC_NEW_EACH(w->workers, w->sessions, w->targets);
     GEODEC_TRY(open_sessions(w->m, &w->prompts, w->workers, w->inside, w->sessions, w->targets, err));
     GEODEC_TRY(decode_second(c, w->sessions[0], &words, w->inside, w->drafting, err));
     GEODEC_TRY(geodec_bench_count(&w->plan, w->targets, w->workers, together ? NULL : c->pool, &w->counts, err));
@@ -280,8 +279,7 @@ done:
     geodec_bench_counts_free(&w.counts);
     geodec_bench_timing_free(&w.speed);
     for (int i = 0; w.sessions && i < w.workers; i++) geodec_session_destroy(w.sessions[i]);
-    geodec_mem_free(w.sessions);
-    geodec_mem_free(w.targets);
+    GEODEC_FREE(w.sessions, w.targets);
     geodec_prompts_free(&w.prompts);
     geodec_drafting_close(w.drafting);
     tables_close(&w.found);

@@ -132,8 +132,7 @@ static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64
     *n = count;
     id = NULL;
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(id);
+    GEODEC_FREE(text, id);
     return st;
 }
 

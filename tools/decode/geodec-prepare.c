@@ -72,8 +72,7 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
     if (!cache_only) {
         const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
         if (made && access(beside, W_OK | X_OK) == 0) {
-            *out = beside;
-            beside = NULL;
+            GEODEC_MOVE(*out, beside);
             goto done;
         }
         if (errno != EACCES && errno != EROFS && errno != EPERM)
@@ -83,12 +82,9 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
     if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
     GEODEC_TRY(geodec_record_cached(cache, m, &cached, err));
     GEODEC_TRY(tables_make_folder(cached, err));
-    *out = cached;
-    cached = NULL;
+    GEODEC_MOVE(*out, cached);
 done:
-    geodec_mem_free(beside);
-    geodec_mem_free(cache);
-    geodec_mem_free(cached);
+    GEODEC_FREE(beside, cache, cached);
     return st;
 }
 
