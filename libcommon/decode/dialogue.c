@@ -30,7 +30,7 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
 {
     geodec_status st = GEODEC_OK;
     char *text = NULL;
-    size_t room = 0, length = 0;
+    int64_t room = 0, length = 0;
     ask(t);
     for (;;) {
         const int c = getc(t->d->in);
@@ -46,19 +46,15 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
         }
         if (c == EOF && ferror(t->d->in)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
         if (c == EOF && length == 0) goto done; /* text, if any, is freed there */
-        if (length + 1 >= room) {
-            if (room >= LINE_MAX) GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
-            char *more = geodec_mem_grow(text, (int64_t)room, (int64_t)(room ? 2 * room : 256), 1);
-            if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for a line");
-            text = more;
-            room = room ? 2 * room : 256;
-        }
+        if (length + 1 >= LINE_MAX)
+            GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
+        GEODEC_GROW(text, length, room, 2);
         if (c == EOF || c == '\n') break;
         text[length++] = (char)c;
     }
     text[length] = '\0';
     *line = text;
-    *n = length;
+    *n = (size_t)length;
     return st;
 done:
     geodec_mem_free(text);
@@ -97,13 +93,7 @@ done:
 static geodec_status append(talk *t, const int32_t *token, int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (t->n + n > t->room) {
-        const int64_t room = 2 * (t->n + n) + 256;
-        int32_t *more = geodec_mem_grow(t->token, t->room, room, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for a conversation of %lld tokens", (long long)room);
-        t->token = more;
-        t->room = room;
-    }
+    GEODEC_GROW(t->token, t->n, t->room, n);
     if (n > 0) memcpy(t->token + t->n, token, (size_t)n * sizeof *token);
     t->n += n;
 done:

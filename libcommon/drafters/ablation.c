@@ -83,6 +83,19 @@ done:
     return st;
 }
 
+/* Rows of the test texts of at least two rows: first [2 texts]. Returns how many texts. */
+static int64_t test_texts(const geodec_step_rows *r, uint64_t seed, int64_t *first)
+{
+    int64_t n = 0;
+    for (int64_t from = 0, end; from < r->rows; from = end) {
+        for (end = from + 1; end < r->rows && r->sequence[end] == r->sequence[from];) end++;
+        if (end - from < 2 || geodec_step_part_of(seed, r->sequence[from]) != GEODEC_STEP_TEST) continue;
+        first[2 * n] = from;
+        first[2 * n++ + 1] = end;
+    }
+    return n;
+}
+
 /* Figure f of variant k, less that of variant `base` unless it is -1, over texts. */
 static geodec_status estimate(int64_t texts, int32_t n, const double *sum, const double *size, int32_t k, int32_t base,
                               int f, int64_t replicates, uint64_t seed, double *work, geodec_estimate *out,
@@ -100,8 +113,9 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
                                   const geodec_hooks *hooks, geodec_ablation_figures *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t all = 0, texts = 0, longest = 0, counted = 0, n_layer, index, number = 0;
+    int64_t all = 0, texts = 0, longest = 0, counted = 0, n_layer, index;
     double *sum = NULL, *size = NULL, *work = NULL;
+    int64_t *first = NULL; /* [2 texts] row of each test text, and one after its last */
     float *state = NULL;
     uint8_t *scratch = NULL;
     if (n < 1 || n > GEODEC_ABLATION_MAX || places < 1)
@@ -112,15 +126,12 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
             GEODEC_THROW(GEODEC_INVAL, "%s cannot be a variant of an ablation", variant[k].name);
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &index, err));
-    for (int64_t i = 0, first = 0; i < rows->rows; i++) {
-        const bool last = i + 1 == rows->rows || rows->sequence[i + 1] != rows->sequence[i];
-        if (!last) continue;
-        if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST) {
-            texts++;
-            all += i - first;
-            if (i + 1 - first > longest) longest = i + 1 - first;
-        }
-        first = i + 1;
+    GEODEC_NEW(first, rows->rows + 1);
+    texts = test_texts(rows, seed, first);
+    for (int64_t t = 0; t < texts; t++) {
+        const int64_t length = first[2 * t + 1] - first[2 * t];
+        all += length - 1;
+        longest = length > longest ? length : longest;
     }
     if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
     const int64_t every = (all + places - 1) / places; /* one text in so many */
@@ -128,16 +139,12 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
     GEODEC_NEW_EACH(texts, size, work);
     GEODEC_NEW(state, longest * a->d);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, longest) + 1);
-    for (int64_t i = 0, first = 0; i < rows->rows; i++) {
-        const bool last = i + 1 == rows->rows || rows->sequence[i + 1] != rows->sequence[i];
-        if (!last) continue;
-        if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST && number++ % every == 0) {
-            GEODEC_TRY(geodec_hooks_progress(hooks, "rungs", number, texts, err));
-            GEODEC_TRY(geodec_activations_read(a, index, first, i + 1 - first, state, scratch, err));
-            GEODEC_TRY(one_text(rows, first, i + 1, state, variant, n, sum + counted * n * FIGURES, err));
-            size[counted++] = (double)(i - first);
-        }
-        first = i + 1;
+    for (int64_t t = 0; t < texts; t += every) {
+        const int64_t from = first[2 * t], end = first[2 * t + 1];
+        GEODEC_TRY(geodec_hooks_progress(hooks, "rungs", t + 1, texts, err));
+        GEODEC_TRY(geodec_activations_read(a, index, from, end - from, state, scratch, err));
+        GEODEC_TRY(one_text(rows, from, end, state, variant, n, sum + counted * n * FIGURES, err));
+        size[counted++] = (double)(end - from - 1);
     }
     for (int32_t k = 0; k < n; k++) {
         geodec_ablation_figures f = {0};
@@ -149,6 +156,6 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         out[k] = f;
     }
 done:
-    GEODEC_FREE(sum, size, work, state, scratch);
+    GEODEC_FREE(first, sum, size, work, state, scratch);
     return st;
 }

@@ -103,12 +103,7 @@ static geodec_status reserve(geodec_ngram_table *t, geodec_err *err)
     geodec_status st = GEODEC_OK;
     slot *bigger = NULL;
     if (t->n_links > INT32_MAX - GEODEC_NGRAM_ORDER) GEODEC_THROW(GEODEC_LIMIT, "the n-gram store is full");
-    if (t->n_links + t->order > t->link_room) {
-        link *l = geodec_mem_grow(t->link, t->link_room, 2 * t->link_room, sizeof *l);
-        if (!l) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld n-gram continuations", (long long)(2 * t->link_room));
-        t->link = l;
-        t->link_room *= 2;
-    }
+    GEODEC_GROW(t->link, t->n_links, t->link_room, t->order);
     if (2 * (t->used + t->order) > t->n_slots) {
         bigger = slots_new(2 * t->n_slots);
         if (!bigger) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld n-gram contexts", (long long)(2 * t->n_slots));

@@ -177,13 +177,7 @@ static geodec_status ngram_observe(geodec_drafter *base, const geodec_draft_rows
 {
     geodec_status st = GEODEC_OK;
     ngram_drafter *d = (ngram_drafter *)base;
-    if (d->n + rows->n > d->room) {
-        const int64_t room = 2 * d->room + rows->n;
-        int32_t *text = geodec_mem_grow(d->text, d->room, room, sizeof *text);
-        if (!text) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
-        d->text = text;
-        d->room = room;
-    }
+    GEODEC_GROW(d->text, d->n, d->room, rows->n);
     for (int64_t i = 0; i < rows->n; i++) {
         if (d->pending) GEODEC_TRY(geodec_ngram_table_add(d->local, d->text, d->n, rows->token[i], err));
         d->text[d->n++] = rows->token[i];
@@ -362,9 +356,7 @@ geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t ord
     d->base.ops = &ops;
     d->store = store;
     d->order = order;
-    d->room = 256;
     GEODEC_TRY(geodec_ngram_table_create(order, &d->local, err));
-    GEODEC_NEW(d->text, d->room);
     *out = &d->base;
     d = NULL;
 done:

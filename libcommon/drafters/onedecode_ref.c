@@ -222,19 +222,12 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
     geodec_status st = GEODEC_OK;
     geodec_onedecode_rates r = {0};
     geodec_counts bigram = {0}, unigram = {0};
-    int32_t *cell = NULL, *zero = NULL;
     if (rows->vocab != t->vocab)
         GEODEC_THROW(GEODEC_RANGE, "texts of %lld tokens, a table of %lld", (long long)rows->vocab,
                      (long long)t->vocab);
     GEODEC_TRY(table_rates(t, &r, err));
-    GEODEC_NEW_EACH(rows->rows, cell, zero);
-    for (int64_t i = 0; i < rows->rows; i++) {
-        const bool fit = geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_FIT;
-        cell[i] = fit ? rows->token[i] : -1;
-        zero[i] = fit ? 0 : -1;
-    }
-    GEODEC_TRY(geodec_counts_make(rows->vocab, rows->rows, cell, rows->argmax, &bigram, err));
-    GEODEC_TRY(geodec_counts_make(1, rows->rows, zero, rows->argmax, &unigram, err));
+    GEODEC_TRY(geodec_step_count(rows, seed, rows->argmax, true, &bigram, err));
+    GEODEC_TRY(geodec_step_count(rows, seed, rows->argmax, false, &unigram, err));
     for (int64_t i = 1; i < rows->rows; i++) {
         if (rows->sequence[i] != rows->sequence[i - 1] ||
             geodec_step_part_of(seed, rows->sequence[i]) != GEODEC_STEP_TEST)
@@ -254,7 +247,6 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
 done:
     geodec_counts_clear(&bigram);
     geodec_counts_clear(&unigram);
-    GEODEC_FREE(cell, zero);
     return st;
 }
 
@@ -262,6 +254,8 @@ done:
 
 #define AT(m) GEODEC_AT(geodec_onedecode_ref, m)
 #define IN(m) GEODEC_IN(geodec_onedecode_ref, m)
+static const geodec_rows rates = {"2", sizeof(geodec_onedecode_rates), offsetof(geodec_onedecode_ref, rates), true};
+#define RATE(first) GEODEC_OF_ROWS(&rates, geodec_onedecode_rates, first, sizeof(double), 0)
 static const geodec_field fields[] = {
     {"/one_decode/id", GEODEC_I32, "n", 0, "1", "token of an entry", 0, AT(id)},
     {"/one_decode/source", GEODEC_F32, "n,k", GEODEC_FIELD_COMPRESS, "1", "p: its embedding's coordinates", 0,
@@ -273,18 +267,19 @@ static const geodec_field fields[] = {
     {"/rates/table", GEODEC_F64, "2,4", 0, "1",
      "self-loops, most frequent token, ten most frequent (shares of entries), entropy in bits; rows: as published, "
      "Gamma = 0",
-     0, GEODEC_ARRAY(geodec_onedecode_ref, table, [0])},
+     0, RATE(self_loop)},
     {"/rates/top1", GEODEC_F64, "2,2", 0, "1",
      "right on held-out texts: entry of the newest token, lookup of the last two; rows: as published, Gamma = 0", 0,
-     GEODEC_ARRAY(geodec_onedecode_ref, top1, [0])},
+     RATE(entry_top1)},
 };
 
 static const geodec_attr attrs[] = {
     {"vocab", GEODEC_ATTR_I64, 0, "tokens of the model", IN(vocab)},
-    {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures", IN(rates.places)},
-    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft", IN(rates.lookup_top1)},
-    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(rates.bigram_top1)},
-    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(rates.unigram_top1)},
+    {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures", IN(rates[0].places)},
+    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft",
+     IN(rates[0].lookup_top1)},
+    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(rates[0].bigram_top1)},
+    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(rates[0].unigram_top1)},
 };
 
 static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
@@ -292,27 +287,17 @@ static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
 const geodec_kind geodec_onedecode_ref_kind = {
     .name = "onedecode-ref",
     .major = 1,
-    .minor = 0,
     .tool = "geodec-onedecode",
     .purpose = "OneDecode as published: one radial step from each embedding, and its next token",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 2,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
                                          const geodec_onedecode_rates *flat, geodec_artifact *out, geodec_err *err)
 {
     geodec_onedecode_ref file = *t;
-    const double table[] = {r->self_loop,    r->hub,    r->hub10,    r->entropy,
-                            flat->self_loop, flat->hub, flat->hub10, flat->entropy};
-    const double top1[] = {r->entry_top1, r->lookup_top1, flat->entry_top1, flat->lookup_top1};
-    memcpy(file.table, table, sizeof table);
-    memcpy(file.top1, top1, sizeof top1);
-    file.rates = *r;
+    file.rates[0] = *r;
+    file.rates[1] = *flat;
     return geodec_artifact_save(out, &file, err);
 }
 
@@ -322,7 +307,7 @@ geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedec
     geodec_onedecode_ref t = {0};
     const char *name = geodec_artifact_path(in);
     GEODEC_TRY(geodec_artifact_load(in, &t, err));
-    const double right = t.rates.lookup_top1;
+    const double right = t.rates[0].lookup_top1;
     if (t.vocab < 1 || t.vocab >= INT32_MAX || t.n > t.vocab || t.n > GEODEC_ONEDECODE_REF_ENTRIES || t.k < 1 ||
         t.k > GEODEC_ONEDECODE_REF_DIMS || !(right >= 0 && right <= 1))
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);

@@ -77,18 +77,8 @@ static geodec_status read_texts(fitting *t, const geodec_activations *a, geodec_
 {
     geodec_status st = GEODEC_OK;
     const char *name = geodec_artifact_path(a->file);
-    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", &t->net->vocab, err));
-    if (t->net->vocab < 1 || t->net->vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
-    GEODEC_TRY(geodec_artifact_read(a->file, "/token", &t->token, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/position", &t->position, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", &t->sequence, err));
+    GEODEC_TRY(geodec_step_texts(a, &t->net->vocab, &t->token, &t->sequence, &t->position, err));
     t->rows = a->rows;
-    for (int64_t i = 0; i < t->rows; i++) {
-        if (t->token[i] < 0 || t->token[i] >= t->net->vocab)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
-        if (t->position[i] != (begins(t, i) ? 0 : t->position[i - 1] + 1))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
-    }
     if (!geodec_artifact_has(a->file, "/top_index") || !geodec_artifact_has(a->file, "/top_logit")) goto done;
     GEODEC_TRY(geodec_artifact_dim(a->file, "M", &t->best, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/top_index", &t->top, err));

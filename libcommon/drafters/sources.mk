@@ -13,7 +13,6 @@ drafters_SRCS := \
   ngram_drafter.c \
   onedecode.c \
   onedecode_drafter.c \
-  onedecode_file.c \
   onedecode_ref.c \
   recurrent.c \
   recurrent_drafter.c \
@@ -24,6 +23,5 @@ drafters_SRCS := \
   rollout.c \
   rollout_ablation.c \
   rollout_drafter.c \
-  rollout_file.c \
   step.c \
   suffix.c

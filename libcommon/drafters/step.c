@@ -30,30 +30,42 @@ void geodec_step_rows_clear(geodec_step_rows *r)
     *r = (geodec_step_rows){0};
 }
 
+geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token, int32_t **sequence,
+                                int32_t **position, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *name = geodec_artifact_path(a->file);
+    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", vocab, err));
+    if (*vocab < 1 || *vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
+    GEODEC_TRY(geodec_artifact_read(a->file, "/token", token, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/position", position, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", sequence, err));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const bool start = i == 0 || (*sequence)[i] != (*sequence)[i - 1];
+        if ((*token)[i] < 0 || (*token)[i] >= *vocab)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
+        if ((*position)[i] != (start ? 0 : (*position)[i - 1] + 1))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
+    }
+done:
+    return st;
+}
+
 static geodec_status read_columns(const geodec_activations *a, geodec_step_rows *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *name = geodec_artifact_path(a->file);
     int32_t *position = NULL;
-    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", &r->vocab, err));
-    if (r->vocab < 1 || r->vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
     if (!geodec_artifact_has(a->file, "/argmax"))
         GEODEC_THROW(GEODEC_NOTFOUND, "%s: exported without the model's argmax", name);
-    GEODEC_TRY(geodec_artifact_read(a->file, "/token", &r->token, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/position", &position, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", &r->sequence, err));
+    GEODEC_TRY(geodec_step_texts(a, &r->vocab, &r->token, &r->sequence, &position, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/argmax", &r->argmax, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/next_token", &r->next, err));
     r->rows = a->rows;
     r->d = a->d;
-    for (int64_t i = 0; i < r->rows; i++) {
-        const bool start = i == 0 || r->sequence[i] != r->sequence[i - 1];
-        if (r->token[i] < 0 || r->token[i] >= r->vocab || r->argmax[i] < 0 || r->argmax[i] >= r->vocab ||
-            r->next[i] < -1 || r->next[i] >= r->vocab)
+    for (int64_t i = 0; i < r->rows; i++)
+        if (r->argmax[i] < 0 || r->argmax[i] >= r->vocab || r->next[i] < -1 || r->next[i] >= r->vocab)
             GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
-        if (position[i] != (start ? 0 : position[i - 1] + 1))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
-    }
 done:
     geodec_mem_free(position);
     return st;
@@ -249,6 +261,22 @@ geodec_status geodec_step_refit(const geodec_step *chart_of, const geodec_step_r
     GEODEC_MOVE(*out, s);
 done:
     geodec_step_clear(&s);
+    return st;
+}
+
+geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label, bool by_token,
+                                geodec_counts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *cell = NULL;
+    GEODEC_NEW(cell, rows->rows);
+    for (int64_t i = 0; i < rows->rows; i++) {
+        const bool fit = geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_FIT;
+        cell[i] = !fit ? -1 : by_token ? rows->token[i] : 0;
+    }
+    GEODEC_TRY(geodec_counts_make(by_token ? rows->vocab : 1, rows->rows, cell, label, out, err));
+done:
+    geodec_mem_free(cell);
     return st;
 }
 

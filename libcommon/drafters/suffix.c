@@ -17,7 +17,8 @@ typedef struct edge {
 } edge;
 
 struct geodec_suffix {
-    int32_t n, room; /* states */
+    int32_t n; /* states */
+    int64_t room;
     state *state;
     int32_t n_edges, edge_room;
     edge *edge;
@@ -49,7 +50,8 @@ geodec_status geodec_suffix_create(geodec_suffix **out, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_suffix *s = NULL;
     GEODEC_NEW(s, 1);
-    s->room = s->edge_room = FIRST;
+    s->room = FIRST;
+    s->edge_room = FIRST;
     s->n_slots = 2 * FIRST;
     GEODEC_NEW(s->state, s->room);
     GEODEC_NEW(s->edge, s->edge_room);
@@ -84,12 +86,7 @@ static geodec_status reserve(geodec_suffix *s, int32_t edges, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *bigger = NULL;
-    if (s->n + 2 > s->room) {
-        state *p = geodec_mem_grow(s->state, s->room, 2 * (int64_t)s->room, sizeof *p);
-        if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for the suffixes of a text of %lld tokens", (long long)s->length);
-        s->state = p;
-        s->room *= 2;
-    }
+    GEODEC_GROW(s->state, s->n, s->room, 2);
     while (s->n_edges + edges > s->edge_room) {
         const int64_t room = 2 * (int64_t)s->edge_room;
         GEODEC_NEW(bigger, 2 * room); /* first: edges without slots would not do */

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
-#include "lowrank/input_moments_internal.h"
+#include "lowrank/projection_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -157,3 +157,17 @@ done:
     geodec_projection_clear(&p);
     return st;
 }
+
+geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    geodec_projection p = {0};
+    GEODEC_TRY(geodec_artifact_open(&geodec_projection_kind, path, &a, err));
+    GEODEC_TRY(geodec_projection_read(a, m, &p, err));
+    GEODEC_TRY_MSG(geodec_projection_apply(&p, m, err), "%s", path);
+done:
+    geodec_projection_clear(&p);
+    geodec_artifact_close(a);
+    return st;
+}

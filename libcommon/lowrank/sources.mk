@@ -3,6 +3,4 @@ lowrank_SRCS := \
   kv_projection.c \
   kv_projection_file.c \
   projection.c \
-  projection_apply.c \
-  projection_file.c \
-  projection_rank.c
+  projection_file.c

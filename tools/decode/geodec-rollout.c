@@ -1,7 +1,6 @@
 /* geodec-rollout: the geometric rollout as a drafter, and the ladder of its ablations. */
 #include "cli/stage.h"
 #include "drafters/rollout_ablation.h"
-#include "drafters/rollout_file.h"
 
 #include <stdio.h>
 #include <string.h>
