@@ -22,17 +22,10 @@ static void tally_draft(geodec_decode_counters *c, const geodec_draft *d, bool r
 /* Compares all drafts, sent or not, with the text. */
 static void learn_from_text(loop_request *r, const loop_round *x)
 {
-    int32_t depth[GEODEC_DRAFT_MAX];
-    bool right[GEODEC_DRAFT_MAX];
-    const int32_t n = geodec__loop_examined(x);
-    geodec_tree_depths(x->draft, x->proposed, depth);
-    for (int32_t i = 0; i < x->proposed; i++) {
-        const geodec_draft *d = &x->draft[i];
-        right[i] = false;
-        if (depth[i] >= n || (d->parent >= 0 && !right[d->parent])) continue;
-        right[i] = d->token == x->out[depth[i]];
-        geodec_adapt_learn(&r->adapt, d, right[i]);
-    }
+    bool reached[GEODEC_DRAFT_MAX], right[GEODEC_DRAFT_MAX];
+    geodec_tree_compare(x->draft, x->proposed, x->out, geodec__loop_examined(x), reached, right);
+    for (int32_t i = 0; i < x->proposed; i++)
+        if (reached[i]) geodec_adapt_learn(&r->adapt, &x->draft[i], right[i]);
 }
 
 /* A draft is accepted when it is on the path of the walk, at most as deep as the walk accepted. Sampled drafts are

@@ -14,7 +14,6 @@ typedef struct candidate {
 struct geodec_sampler {
     geodec_sampling opt;
     int32_t n_vocab;
-    uint64_t stream;
     candidate *heap; /* [n_vocab] */
     candidate *kept; /* [n_vocab] candidates in order */
     double *mass;    /* [n_vocab] unnormalised, of kept */
@@ -39,7 +38,6 @@ geodec_status geodec_sampler_create(const geodec_sampling *options, int32_t n_vo
     GEODEC_NEW(s, 1);
     s->opt = *options;
     s->n_vocab = n_vocab;
-    s->stream = geodec_rng_id("sample-token", 0);
     if (options->temperature > 0) {
         GEODEC_NEW_EACH(n_vocab, s->heap, s->kept, s->mass);
     }
@@ -153,7 +151,7 @@ geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float 
     }
     GEODEC_TRY(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
-    const double mark = geodec_rng_uniform_at(s->opt.seed, s->stream, (uint64_t)index) * total;
+    const double mark = geodec_sampler_uniform(s->opt.seed, index) * total;
     int64_t last = 0; /* of positive mass: with rounding nothing may exceed the mark */
     for (int64_t i = 0;; i++) {
         if (i == n && !extend(s, &heap, &n, top)) break;

@@ -119,10 +119,15 @@ int32_t geodec_tree_insert(geodec_draft *out, int32_t n, int32_t most, const geo
     return n;
 }
 
-void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *probability)
+void geodec_tree_compare(const geodec_draft *draft, int32_t n, const int32_t *text, int64_t n_text, bool *reached,
+                         bool *right)
 {
-    for (int32_t i = 0; i < n; i++)
-        probability[i] = draft[i].confidence * (draft[i].parent < 0 ? 1 : probability[draft[i].parent]);
+    int32_t depth[GEODEC_DRAFT_MAX];
+    geodec_tree_depths(draft, n, depth);
+    for (int32_t i = 0; i < n; i++) {
+        reached[i] = depth[i] < n_text && (draft[i].parent < 0 || right[draft[i].parent]);
+        right[i] = reached[i] && draft[i].token == text[depth[i]];
+    }
 }
 
 void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth)

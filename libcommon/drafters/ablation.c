@@ -1,7 +1,7 @@
 #include "drafters/ablation.h"
 
 #include "base/mem.h"
-#include "decode/tree.h"
+#include "drafters/step_internal.h"
 
 #include <string.h>
 
@@ -21,16 +21,8 @@ static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t
 {
     (void)err;
     const counts_drafter *d = (const counts_drafter *)base;
-    const geodec_counts *c = d->counts;
     const int64_t cell = d->by_token ? base->token[node] : 0;
-    int32_t taken = 0;
-    *n = 0;
-    if (cell < 0 || cell >= c->cells) return GEODEC_OK;
-    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && taken < most; i++) {
-        if (geodec_drafter_forbids(base, node, c->token[i])) continue;
-        out[taken++] = (geodec_draft){.token = c->token[i], .confidence = (double)c->count[i] / (double)c->total[cell]};
-    }
-    *n = taken;
+    *n = cell < 0 || cell >= d->counts->cells ? 0 : geodec__step_children(base, node, d->counts, cell, 0, 1, most, out);
     return GEODEC_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "drafters/auto_drafter_internal.h"
 
+#include "decode/tree.h"
+
 #include <math.h>
 
 /* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/results/speed.md, "The
@@ -75,17 +77,13 @@ void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q)
 
 void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q)
 {
-    int64_t depth[GEODEC_DRAFT_MAX];
-    bool right[GEODEC_DRAFT_MAX];
+    bool reached[GEODEC_DRAFT_MAX], right[GEODEC_DRAFT_MAX];
     if (x->from == 0) return;
+    geodec_tree_compare(x->draft, x->n, q->context + x->from, q->n_context - x->from, reached, right);
     for (int32_t i = 0; i < x->n; i++) {
-        const geodec_draft *d = &x->draft[i];
-        depth[i] = d->parent < 0 ? 0 : depth[d->parent] + 1;
-        right[i] = false;
-        if (x->from + depth[i] >= q->n_context || (d->parent >= 0 && !right[d->parent])) continue;
-        right[i] = d->token == q->context[x->from + depth[i]];
+        if (!reached[i]) continue;
         x->is.accepted = DECAY * x->is.accepted + right[i];
-        x->is.claimed = DECAY * x->is.claimed + d->confidence;
+        x->is.claimed = DECAY * x->is.claimed + x->draft[i].confidence;
     }
     x->from = 0;
 }

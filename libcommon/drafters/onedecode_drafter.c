@@ -1,7 +1,8 @@
-#include "drafters/onedecode_drafter.h"
+#include "drafters/onedecode.h"
+#include "drafters/onedecode_ref.h"
+#include "drafters/step_internal.h"
 
 #include "base/mem.h"
-#include "decode/tree.h"
 
 enum { NODES = GEODEC_DRAFT_MAX + 1, DIMS = GEODEC_STEP_DIMS_MAX };
 
@@ -54,20 +55,12 @@ static geodec_status cells_children(geodec_drafter *base, int32_t node, int32_t 
     (void)err;
     const onedecode_drafter *d = (const onedecode_drafter *)base;
     const geodec_counts *c = &d->table->counts;
-    int32_t taken = 0;
     *n = 0;
     if (!d->valid[node]) return GEODEC_OK;
     const int64_t cell = geodec_onedecode_cell(d->table, d->z[node]);
     if ((int64_t)c->total[cell] < d->table->n_min) return GEODEC_OK;
     const int32_t depth = base->depth[node] < GEODEC_ONEDECODE_DEPTHS ? base->depth[node] : GEODEC_ONEDECODE_DEPTHS - 1;
-    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && taken < most; i++) {
-        if (geodec_drafter_forbids(base, node, c->token[i])) continue;
-        out[taken++] = (geodec_draft){.token = c->token[i],
-                                      .source = depth,
-                                      .confidence = (double)d->table->shrink[depth] * (double)c->count[i] /
-                                                    (double)c->total[cell]};
-    }
-    *n = taken;
+    *n = geodec__step_children(base, node, c, cell, depth, (double)d->table->shrink[depth], most, out);
     return GEODEC_OK;
 }
 

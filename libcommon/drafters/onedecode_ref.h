@@ -17,6 +17,7 @@
 #define GEODEC_DRAFTERS_ONEDECODE_REF_H
 
 #include "base/pool.h"
+#include "decode/drafter.h"
 #include "drafters/step.h"
 
 GEODEC_API extern const geodec_kind geodec_onedecode_ref_kind;
@@ -67,5 +68,10 @@ GEODEC_API geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *
                                                     geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* The drafter: one child a node, whose confidence is the share of its lookups that were right when it was baked. t is
+ * borrowed. Source: "table". */
+GEODEC_API geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out,
+                                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-#include "drafters/recurrent_drafter.h"
+#include "drafters/recurrent.h"
 
 #include "base/mem.h"
 #include "decode/tree.h"

@@ -31,6 +31,7 @@ geodec_recurrent_options geodec_recurrent_defaults(void)
 }
 
 typedef struct slice {
+    float *block;                                           /* the memory of the arrays below */
     float *f;                                               /* [ROWS][3 d] */
     float *a[STEPS], *z[STEPS], *h[STEPS], *dh, *dc[STEPS]; /* [ROWS][width] */
     float *p[STEPS];                                        /* [ROWS][classes] */
@@ -199,6 +200,23 @@ static int64_t class_at(const fitting *t, int64_t i, int64_t back)
     return t->position[i] < back ? t->net->classes : t->net->class_of[t->token[i - back]];
 }
 
+/* out [ROWS][n] += x [ROWS][k] w [k][n]. */
+static void multiply(const float *x, int64_t k, const float *w, int64_t n, float *out)
+{
+    geodec_blas_gemm_f32(false, false, ROWS, n, k, 1, x, k, w, n, 1, out, n);
+}
+
+/* Gradients of that product, from dy [ROWS][n] of its result: dw [k][n] += x^T dy; dx [ROWS][k] = keep dx + dy w^T. */
+static void multiply_weights_back(const float *x, int64_t k, const float *dy, int64_t n, float *dw)
+{
+    geodec_blas_gemm_f32(true, false, k, n, ROWS, 1, x, k, dy, n, 1, dw, n);
+}
+
+static void multiply_input_back(const float *dy, int64_t n, const float *w, int64_t k, float keep, float *dx)
+{
+    geodec_blas_gemm_f32(false, true, ROWS, k, n, 1, dy, n, w, n, keep, dx, k);
+}
+
 static void forward(const fitting *t, slice *s, const int64_t *place)
 {
     const geodec_recurrent *r = t->net;
@@ -221,16 +239,13 @@ static void forward(const fitting *t, slice *s, const int64_t *place)
             memcpy(s->p[k] + i * classes, w.prior, (size_t)classes * sizeof *a);
         }
         if (k == 0)
-            geodec_blas_gemm_f32(false, false, ROWS, width, n_features, 1, s->f, n_features, w.input, width, 1, s->a[k],
-                                 width);
+            multiply(s->f, n_features, w.input, width, s->a[k]);
         else
-            geodec_blas_gemm_f32(false, false, ROWS, width, width, 1, s->h[k - 1], width, w.carry, width, 1, s->a[k],
-                                 width);
+            multiply(s->h[k - 1], width, w.carry, width, s->a[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->a[k][i] = s->a[k][i] > 0 ? s->a[k][i] : 0;
-        geodec_blas_gemm_f32(false, false, ROWS, width, width, 1, s->a[k], width, w.hidden, width, 1, s->z[k], width);
+        multiply(s->a[k], width, w.hidden, width, s->z[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->h[k][i] = s->a[k][i] + (s->z[k][i] > 0 ? s->z[k][i] : 0);
-        geodec_blas_gemm_f32(false, false, ROWS, classes, width, 1, s->h[k], width, w.head, classes, 1, s->p[k],
-                             classes);
+        multiply(s->h[k], width, w.head, classes, s->p[k]);
         for (int64_t i = 0; i < ROWS; i++) geodec_recurrent_softmax(classes, s->p[k] + i * classes);
     }
 }
@@ -270,21 +285,18 @@ static void backward(const fitting *t, slice *s, const int64_t *place)
     for (int k = STEPS - 1; k >= 0; k--) {
         for (int64_t i = 0; i < ROWS; i++)
             toward(t, place[i] + k, STEP_WEIGHT[k] / (SLICES * ROWS), s->p[k] + i * classes);
-        geodec_blas_gemm_f32(true, false, width, classes, ROWS, 1, s->h[k], width, s->p[k], classes, 1, g.head,
-                             classes);
+        multiply_weights_back(s->h[k], width, s->p[k], classes, g.head);
         add_rows(s->p[k], classes, g.prior);
-        geodec_blas_gemm_f32(false, true, ROWS, width, classes, 1, s->p[k], classes, w.head, classes, 0, s->dh, width);
+        multiply_input_back(s->p[k], classes, w.head, width, 0, s->dh);
         if (k + 1 < STEPS) {
-            geodec_blas_gemm_f32(true, false, width, width, ROWS, 1, s->h[k], width, s->dc[k + 1], width, 1, g.carry,
-                                 width);
-            geodec_blas_gemm_f32(false, true, ROWS, width, width, 1, s->dc[k + 1], width, w.carry, width, 1, s->dh,
-                                 width);
+            multiply_weights_back(s->h[k], width, s->dc[k + 1], width, g.carry);
+            multiply_input_back(s->dc[k + 1], width, w.carry, width, 1, s->dh);
         }
         for (int64_t i = 0; i < ROWS * width; i++) s->z[k][i] = s->z[k][i] > 0 ? s->dh[i] : 0;
-        geodec_blas_gemm_f32(true, false, width, width, ROWS, 1, s->a[k], width, s->z[k], width, 1, g.hidden, width);
+        multiply_weights_back(s->a[k], width, s->z[k], width, g.hidden);
         add_rows(s->z[k], width, g.bias);
         memcpy(s->dc[k], s->dh, (size_t)(ROWS * width) * sizeof *s->dh);
-        geodec_blas_gemm_f32(false, true, ROWS, width, width, 1, s->z[k], width, w.hidden, width, 1, s->dc[k], width);
+        multiply_input_back(s->z[k], width, w.hidden, width, 1, s->dc[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->dc[k][i] = s->a[k][i] > 0 ? s->dc[k][i] : 0;
         for (int64_t i = 0; i < ROWS; i++)
             for (int64_t b = 0; b < BACK; b++) {
@@ -292,7 +304,7 @@ static void backward(const fitting *t, slice *s, const int64_t *place)
                 for (int64_t c = 0; c < width; c++) e[c] += s->dc[k][i * width + c];
             }
     }
-    geodec_blas_gemm_f32(true, false, n_features, width, ROWS, 1, s->f, n_features, s->dc[0], width, 1, g.input, width);
+    multiply_weights_back(s->f, n_features, s->dc[0], width, g.input);
     add_rows(s->dc[0], width, g.start);
 }
 
@@ -323,6 +335,14 @@ static void adam_task(void *ctx, int64_t task, int worker)
 
 /* ---- the fit ---------------------------------------------------------------------------------------------------- */
 
+/* The next n of a block; n is a multiple of ROWS, so all are aligned as the block is. */
+static float *take(float **at, int64_t n)
+{
+    float *const first = *at;
+    *at += n;
+    return first;
+}
+
 static geodec_status make_room(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -332,11 +352,16 @@ static geodec_status make_room(fitting *t, geodec_err *err)
     GEODEC_NEW_EACH(r->weights, r->weight, t->first, t->second);
     for (int i = 0; i < SLICES; i++) {
         slice *s = &t->slice[i];
-        GEODEC_NEW(s->f, ROWS * PARTS * r->d);
-        GEODEC_NEW(s->dh, n);
+        GEODEC_NEW(s->block, ROWS * (PARTS * r->d + r->width + STEPS * (4 * r->width + r->classes)));
+        float *at = s->block;
+        s->f = take(&at, ROWS * PARTS * r->d);
+        s->dh = take(&at, n);
         for (int k = 0; k < STEPS; k++) {
-            GEODEC_NEW_EACH(n, s->a[k], s->z[k], s->h[k], s->dc[k]);
-            GEODEC_NEW(s->p[k], ROWS * r->classes);
+            s->a[k] = take(&at, n);
+            s->z[k] = take(&at, n);
+            s->h[k] = take(&at, n);
+            s->dc[k] = take(&at, n);
+            s->p[k] = take(&at, ROWS * r->classes);
         }
         s->gradient = *r;
         GEODEC_NEW(s->gradient.weight, r->weights);
@@ -477,14 +502,7 @@ static void clear(fitting *t)
 {
     GEODEC_FREE(t->token, t->position, t->sequence, t->top, t->logit, t->feature, t->mean, t->factor, t->place, t->test,
                 t->first, t->second);
-    for (int i = 0; i < SLICES; i++) {
-        slice *s = &t->slice[i];
-        GEODEC_FREE(s->f, s->dh);
-        for (int k = 0; k < STEPS; k++) {
-            GEODEC_FREE(s->a[k], s->z[k], s->h[k], s->dc[k], s->p[k]);
-        }
-        geodec_mem_free(s->gradient.weight);
-    }
+    for (int i = 0; i < SLICES; i++) GEODEC_FREE(t->slice[i].block, t->slice[i].gradient.weight);
 }
 
 geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_recurrent_options *o,

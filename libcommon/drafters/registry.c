@@ -6,13 +6,10 @@
 #include "drafters/model_drafter.h"
 #include "drafters/ngram_drafter.h"
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_drafter.h"
 #include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
-#include "drafters/recurrent_drafter.h"
 #include "drafters/recycle_drafter.h"
 #include "drafters/rollout.h"
-#include "drafters/rollout_drafter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,6 +15,7 @@
 #define GEODEC_DRAFTERS_ROLLOUT_H
 
 #include "base/hooks.h"
+#include "decode/drafter.h"
 #include "drafters/step.h"
 #include "geometry/rbf.h"
 
@@ -88,5 +89,17 @@ GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const
 /* An artifact of geodec_rollout_kind, which geodec_rollout_ablation_write fills. */
 GEODEC_API geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out,
                                              geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the drafter ------------------------------------------------------------------------------------------------ */
+
+/* From the state before the newest token one step along the velocity, again at every node of a tree; the candidates are
+ * those of the readout there. name: a constant. The rollout is borrowed, trust copied. Sources: drafts after the last
+ * state, "1", "2", "3", "4+". */
+GEODEC_API geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name,
+                                                       geodec_rollout_velocity v, geodec_rollout_connection c,
+                                                       const geodec_rollout_trust *trust, geodec_drafter **out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+/* Steps taken and those whose geodesic diverged, since the drafter was made. */
+GEODEC_API void geodec_rollout_drafter_steps(const geodec_drafter *d, int64_t *steps, int64_t *broken);
 
 #endif

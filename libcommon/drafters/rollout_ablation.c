@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 #include "drafters/ngram_drafter.h"
-#include "drafters/onedecode_drafter.h"
-#include "drafters/rollout_drafter.h"
 #include "model/rows.h"
 
 #include <math.h>

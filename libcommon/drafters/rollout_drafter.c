@@ -1,4 +1,4 @@
-#include "drafters/rollout_drafter.h"
+#include "drafters/rollout.h"
 
 #include "base/mem.h"
 #include "decode/tree.h"

@@ -2,7 +2,6 @@ drafters_SRCS := \
   ablation.c \
   auto_drafter.c \
   auto_drafter_trials.c \
-  depth_file.c \
   depth_sink.c \
   drafting.c \
   flowmap_drafter.c \

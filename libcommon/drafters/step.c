@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "drafters/step_internal.h"
 #include "geometry/pca.h"
 #include "linalg/chol.h"
 
@@ -278,6 +279,19 @@ geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, con
 done:
     geodec_mem_free(cell);
     return st;
+}
+
+int32_t geodec__step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
+                              int32_t source, double factor, int32_t most, geodec_draft *out)
+{
+    int32_t n = 0;
+    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && n < most; i++) {
+        if (geodec_drafter_forbids(d, node, c->token[i])) continue;
+        out[n++] = (geodec_draft){.token = c->token[i],
+                                  .source = source,
+                                  .confidence = factor * (double)c->count[i] / (double)c->total[cell]};
+    }
+    return n;
 }
 
 void geodec_step_state(const geodec_step *s, const float *h, float *z)

@@ -105,9 +105,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
                                    geodec_session **s, geodec_target *target, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < p->n; i++)
-        if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
+    const int64_t longest = geodec_prompts_longest(p);
     for (int i = 0; i < n; i++) { /* room for the longest, whatever context the file names */
         GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);

@@ -789,7 +789,8 @@ Test(tree, takes_the_most_probable_paths_first)
         const geodec_draft_request q = {.context = context, .n_context = 1, .gamma = 3, .budget = budget};
         test_ok(geodec_drafter_propose(&p.base, &q, got, &n, &err), &err);
         cr_assert_eq(n, budget);
-        geodec_tree_probabilities(got, n, probability);
+        for (int32_t i = 0; i < n; i++)
+            probability[i] = got[i].confidence * (got[i].parent < 0 ? 1 : probability[got[i].parent]);
         geodec_tree_depths(got, n, depth);
         for (int32_t i = 0; i < n; i++) {
             cr_assert(got[i].parent < i && depth[i] < 3);

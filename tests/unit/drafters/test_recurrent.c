@@ -4,7 +4,7 @@
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
 #include "drafters/ngram_drafter.h"
-#include "drafters/recurrent_drafter.h"
+#include "drafters/recurrent.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

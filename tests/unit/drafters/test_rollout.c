@@ -5,7 +5,6 @@
 #include "decode/tiny.h"
 #include "decode/toy.h"
 #include "drafters/rollout_ablation.h"
-#include "drafters/rollout_drafter.h"
 #include "geometry/geodesic.h"
 #include "io/h5.h"
 #include "model/rows.h"
