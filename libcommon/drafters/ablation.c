@@ -1,7 +1,6 @@
 #include "drafters/ablation.h"
 
 #include "base/mem.h"
-#include "drafters/step_internal.h"
 
 #include <string.h>
 
@@ -22,7 +21,7 @@ static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t
     (void)err;
     const counts_drafter *d = (const counts_drafter *)base;
     const int64_t cell = d->by_token ? base->token[node] : 0;
-    *n = cell < 0 || cell >= d->counts->cells ? 0 : geodec__step_children(base, node, d->counts, cell, 0, 1, most, out);
+    *n = cell < 0 || cell >= d->counts->cells ? 0 : geodec_step_children(base, node, d->counts, cell, 0, 1, most, out);
     return GEODEC_OK;
 }
 
@@ -133,7 +132,7 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, longest) + 1);
     for (int64_t t = 0; t < texts; t += every) {
         const int64_t from = first[2 * t], end = first[2 * t + 1];
-        GEODEC_TRY(geodec_hooks_progress(hooks, "rungs", t + 1, texts, err));
+        GEODEC_TRY(geodec_hooks_progress(hooks, "ablation", t + 1, texts, err));
         GEODEC_TRY(geodec_activations_read(a, index, from, end - from, state, scratch, err));
         GEODEC_TRY(one_text(rows, from, end, state, variant, n, sum + counted * n * FIGURES, err));
         size[counted++] = (double)(end - from - 1);

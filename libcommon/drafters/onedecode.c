@@ -39,7 +39,7 @@ typedef struct baking {
     int32_t *label; /* [rows], -1 = none */
     double *z;      /* [places][k] estimates at the places of the fit */
     int32_t *cell;  /* [places] */
-    int32_t *said;  /* [places] label */
+    int32_t *given; /* [places] label */
     int64_t places;
 } baking;
 
@@ -52,14 +52,14 @@ static geodec_status estimate(baking *b, const geodec_step *s, geodec_err *err)
     const geodec_step_rows *r = &b->r;
     float after[GEODEC_STEP_DIMS_MAX];
     GEODEC_NEW(b->z, r->rows * s->k);
-    GEODEC_NEW(b->said, r->rows);
+    GEODEC_NEW(b->given, r->rows);
     for (int64_t i = 0; i < r->rows; i++) {
         if (begins(r, i) || b->label[i] < 0 ||
             geodec_step_part_of(b->o->step.seed, r->sequence[i]) != GEODEC_STEP_FIT ||
             !geodec_step_advance(s, r->z + (i - 1) * s->k, r->token[i], after))
             continue;
         for (int64_t c = 0; c < s->k; c++) b->z[b->places * s->k + c] = (double)after[c];
-        b->said[b->places++] = b->label[i];
+        b->given[b->places++] = b->label[i];
     }
     if (b->places < 16)
         GEODEC_THROW(GEODEC_SCARCE, "%lld positions have an estimate; the cells need at least 16",
@@ -91,7 +91,7 @@ static geodec_status make_cells(baking *b, geodec_onedecode *t, geodec_pool *poo
             t->half_square[c] += at * at / 2;
         }
     GEODEC_TRY(geodec_knn_search(cells, k, centre, b->places, b->z, 1, b->cell, NULL, pool, hooks, err));
-    GEODEC_TRY(geodec_counts_make(cells, b->places, b->cell, b->said, &t->counts, err));
+    GEODEC_TRY(geodec_counts_make(cells, b->places, b->cell, b->given, &t->counts, err));
 done:
     GEODEC_FREE(x, centre);
     return st;
@@ -211,7 +211,7 @@ geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_on
 done:
     geodec_onedecode_clear(&t);
     geodec_step_rows_clear(&b.r);
-    GEODEC_FREE(b.label, b.z, b.cell, b.said);
+    GEODEC_FREE(b.label, b.z, b.cell, b.given);
     return st;
 }
 

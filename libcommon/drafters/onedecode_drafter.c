@@ -1,6 +1,5 @@
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
-#include "drafters/step_internal.h"
 
 #include "base/mem.h"
 
@@ -60,7 +59,7 @@ static geodec_status cells_children(geodec_drafter *base, int32_t node, int32_t 
     const int64_t cell = geodec_onedecode_cell(d->table, d->z[node]);
     if ((int64_t)c->total[cell] < d->table->n_min) return GEODEC_OK;
     const int32_t depth = base->depth[node] < GEODEC_ONEDECODE_DEPTHS ? base->depth[node] : GEODEC_ONEDECODE_DEPTHS - 1;
-    *n = geodec__step_children(base, node, c, cell, depth, (double)d->table->shrink[depth], most, out);
+    *n = geodec_step_children(base, node, c, cell, depth, (double)d->table->shrink[depth], most, out);
     return GEODEC_OK;
 }
 

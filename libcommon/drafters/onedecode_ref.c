@@ -197,22 +197,22 @@ static int falling(const void *a, const void *b)
 static geodec_status table_rates(const geodec_onedecode_ref *t, geodec_onedecode_rates *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *said = NULL;
-    GEODEC_NEW(said, t->vocab);
+    int64_t *count = NULL;
+    GEODEC_NEW(count, t->vocab);
     for (int64_t i = 0; i < t->n; i++) {
-        said[t->token[i]]++;
+        count[t->token[i]]++;
         r->self_loop += t->token[i] == t->id[i];
     }
     r->self_loop /= (double)t->n;
-    qsort(said, (size_t)t->vocab, sizeof *said, falling);
-    r->hub = (double)said[0] / (double)t->n;
-    for (int64_t v = 0; v < t->vocab && said[v] > 0; v++) {
-        const double share = (double)said[v] / (double)t->n;
+    qsort(count, (size_t)t->vocab, sizeof *count, falling);
+    r->hub = (double)count[0] / (double)t->n;
+    for (int64_t v = 0; v < t->vocab && count[v] > 0; v++) {
+        const double share = (double)count[v] / (double)t->n;
         if (v < 10) r->hub10 += share;
         r->entropy -= share * log2(share);
     }
 done:
-    geodec_mem_free(said);
+    geodec_mem_free(count);
     return st;
 }
 

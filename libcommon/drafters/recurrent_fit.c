@@ -206,15 +206,12 @@ static void multiply(const float *x, int64_t k, const float *w, int64_t n, float
     geodec_blas_gemm_f32(false, false, ROWS, n, k, 1, x, k, w, n, 1, out, n);
 }
 
-/* Gradients of that product, from dy [ROWS][n] of its result: dw [k][n] += x^T dy; dx [ROWS][k] = keep dx + dy w^T. */
-static void multiply_weights_back(const float *x, int64_t k, const float *dy, int64_t n, float *dw)
+/* Gradients of that product from dy [ROWS][n]: dw [k][n] += x^T dy; dx [ROWS][k] = keep dx + dy w^T, NULL = none. */
+static void multiply_back(const float *x, int64_t k, const float *w, int64_t n, const float *dy, float *dw, float keep,
+                          float *dx)
 {
     geodec_blas_gemm_f32(true, false, k, n, ROWS, 1, x, k, dy, n, 1, dw, n);
-}
-
-static void multiply_input_back(const float *dy, int64_t n, const float *w, int64_t k, float keep, float *dx)
-{
-    geodec_blas_gemm_f32(false, true, ROWS, k, n, 1, dy, n, w, n, keep, dx, k);
+    if (dx) geodec_blas_gemm_f32(false, true, ROWS, k, n, 1, dy, n, w, n, keep, dx, k);
 }
 
 static void forward(const fitting *t, slice *s, const int64_t *place)
@@ -285,18 +282,13 @@ static void backward(const fitting *t, slice *s, const int64_t *place)
     for (int k = STEPS - 1; k >= 0; k--) {
         for (int64_t i = 0; i < ROWS; i++)
             toward(t, place[i] + k, STEP_WEIGHT[k] / (SLICES * ROWS), s->p[k] + i * classes);
-        multiply_weights_back(s->h[k], width, s->p[k], classes, g.head);
+        multiply_back(s->h[k], width, w.head, classes, s->p[k], g.head, 0, s->dh);
         add_rows(s->p[k], classes, g.prior);
-        multiply_input_back(s->p[k], classes, w.head, width, 0, s->dh);
-        if (k + 1 < STEPS) {
-            multiply_weights_back(s->h[k], width, s->dc[k + 1], width, g.carry);
-            multiply_input_back(s->dc[k + 1], width, w.carry, width, 1, s->dh);
-        }
+        if (k + 1 < STEPS) multiply_back(s->h[k], width, w.carry, width, s->dc[k + 1], g.carry, 1, s->dh);
         for (int64_t i = 0; i < ROWS * width; i++) s->z[k][i] = s->z[k][i] > 0 ? s->dh[i] : 0;
-        multiply_weights_back(s->a[k], width, s->z[k], width, g.hidden);
         add_rows(s->z[k], width, g.bias);
         memcpy(s->dc[k], s->dh, (size_t)(ROWS * width) * sizeof *s->dh);
-        multiply_input_back(s->z[k], width, w.hidden, width, 1, s->dc[k]);
+        multiply_back(s->a[k], width, w.hidden, width, s->z[k], g.hidden, 1, s->dc[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->dc[k][i] = s->a[k][i] > 0 ? s->dc[k][i] : 0;
         for (int64_t i = 0; i < ROWS; i++)
             for (int64_t b = 0; b < BACK; b++) {
@@ -304,7 +296,7 @@ static void backward(const fitting *t, slice *s, const int64_t *place)
                 for (int64_t c = 0; c < width; c++) e[c] += s->dc[k][i * width + c];
             }
     }
-    multiply_weights_back(s->f, n_features, s->dc[0], width, g.input);
+    multiply_back(s->f, n_features, w.input, width, s->dc[0], g.input, 0, NULL);
     add_rows(s->dc[0], width, g.start);
 }
 
@@ -335,14 +327,6 @@ static void adam_task(void *ctx, int64_t task, int worker)
 
 /* ---- the fit ---------------------------------------------------------------------------------------------------- */
 
-/* The next n of a block; n is a multiple of ROWS, so all are aligned as the block is. */
-static float *take(float **at, int64_t n)
-{
-    float *const first = *at;
-    *at += n;
-    return first;
-}
-
 static geodec_status make_room(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -354,14 +338,15 @@ static geodec_status make_room(fitting *t, geodec_err *err)
         slice *s = &t->slice[i];
         GEODEC_NEW(s->block, ROWS * (PARTS * r->d + r->width + STEPS * (4 * r->width + r->classes)));
         float *at = s->block;
-        s->f = take(&at, ROWS * PARTS * r->d);
-        s->dh = take(&at, n);
-        for (int k = 0; k < STEPS; k++) {
-            s->a[k] = take(&at, n);
-            s->z[k] = take(&at, n);
-            s->h[k] = take(&at, n);
-            s->dc[k] = take(&at, n);
-            s->p[k] = take(&at, ROWS * r->classes);
+        s->f = at;
+        s->dh = s->f + ROWS * PARTS * r->d;
+        at = s->dh + n;
+        for (int k = 0; k < STEPS; k++, at += 4 * n + ROWS * r->classes) {
+            s->a[k] = at;
+            s->z[k] = at + n;
+            s->h[k] = at + 2 * n;
+            s->dc[k] = at + 3 * n;
+            s->p[k] = at + 4 * n;
         }
         s->gradient = *r;
         GEODEC_NEW(s->gradient.weight, r->weights);

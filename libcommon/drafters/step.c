@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "drafters/step_internal.h"
 #include "geometry/pca.h"
 #include "linalg/chol.h"
 
@@ -281,8 +280,8 @@ done:
     return st;
 }
 
-int32_t geodec__step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
-                              int32_t source, double factor, int32_t most, geodec_draft *out)
+int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
+                             int32_t source, double factor, int32_t most, geodec_draft *out)
 {
     int32_t n = 0;
     for (int64_t i = c->start[cell]; i < c->start[cell + 1] && n < most; i++) {

@@ -14,6 +14,7 @@
 
 #include "base/pool.h"
 #include "chain/activations.h"
+#include "decode/drafter.h"
 #include "linalg/counts.h"
 
 #include <stdbool.h>
@@ -70,6 +71,11 @@ GEODEC_API geodec_status geodec_step_refit(const geodec_step *chart, const geode
 /* Counts of label [rows] (negative: left out) over the texts of the fit: by newest token, or all in one cell. */
 GEODEC_API geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label,
                                            bool by_token, geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Up to `most` children of a drafter's node: the most frequent labels of a cell of counts, with confidence factor count
+ * / total. Returns how many. */
+GEODEC_API int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
+                                        int32_t source, double factor, int32_t most, geodec_draft *out);
 
 /* z [k] of h [d]. */
 GEODEC_API void geodec_step_state(const geodec_step *s, const float *h, float *z);
