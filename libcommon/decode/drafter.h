@@ -52,7 +52,7 @@ typedef struct geodec_draft_rows {
     int64_t n_rejected; /* rows of drafts that were forwarded and rejected, in the order of the pass */
     const int32_t *rejected_token; /* [n_rejected] */
     const int32_t *rejected_top;   /* [n_rejected][GEODEC_DRAFT_TOP] of the text that the draft and those above it would
-                                   have   made; without the guard */
+                                   have made; without the guard */
 } geodec_draft_rows;
 
 struct geodec_adapt; /* decode/adapt.h */
@@ -101,12 +101,10 @@ typedef struct geodec_drafter_ops {
     /* A stochastic drafter (NULL in others) can sample its drafts from a distribution of its own, and report it; the
      * output then has the distribution of plain sampling, not the tokens that plain sampling gives
      * (decode/verify_stochastic.h). When the request has `sampling`, propose
-     *     - samples the children of a node in turn, without replacement, with geodec_verify_draft_uniform(seed,
-     *   index,
-     *     number of the draft), and returns every sampled token in that order;
+     *     - samples the children of a node in turn, without replacement, with geodec_verify_draft_uniform(seed, index,
+     *       number of the draft), and returns every sampled token in that order;
      *     - makes trees by itself when there is a budget, with parents set. Neither their shape nor a confidence may
-     *   depend
-     *     on a token sampled at that place or later.
+     *       depend on a token sampled at that place or later.
      * distribution: the q [n_vocab], of sum 1, from which the first child of a node of the newest proposal was sampled;
      * node 0 = newest token, i + 1 = draft i. */
     geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);

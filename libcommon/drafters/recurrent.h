@@ -2,8 +2,7 @@
  * map has votes (Cheng et al. 2024, Recurrent Drafter; use of the state as in EAGLE, Li et al. 2024, but without a
  * pass).
  *
- *         c_0     = b + f W                             f: the state before the newest token x_0 and its running
- *     means
+ *     c_0     = b + f W                             f: the state before the newest token x_0 and its running means
  *     a_k     = relu(c_k + T_0[x_k] + T_1[x_(k-1)] + T_2[x_(k-2)])
  *     h_k     = a_k + relu(a_k A + e)
  *     P(x_(k+1)) = softmax(h_k U + u)               over the classes, the most frequent tokens of the texts
