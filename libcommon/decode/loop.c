@@ -401,8 +401,7 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     GEODEC_TRY(leave_drafter(&r, err));
     result.counters = r.count;
     result.n = r.n_text - n;
-    GEODEC_NEW(result.token, result.n);
-    memcpy(result.token, r.text + n, (size_t)result.n * sizeof *result.token);
+    GEODEC_NEW_COPY(result.token, r.text + n, result.n);
     *out = result;
     if (options->memory && !r.sampled_drafts) *options->memory = r.adapt;
 done:

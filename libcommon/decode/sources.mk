@@ -1,7 +1,6 @@
 decode_SRCS := \
   adapt.c \
   cost.c \
-  counters.c \
   dialogue.c \
   drafter.c \
   gamma_papers.c \

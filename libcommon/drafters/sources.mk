@@ -15,7 +15,6 @@ drafters_SRCS := \
   onedecode_ref.c \
   recurrent.c \
   recurrent_drafter.c \
-  recurrent_file.c \
   recurrent_fit.c \
   recycle_drafter.c \
   registry.c \

@@ -253,10 +253,8 @@ geodec_status geodec_step_refit(const geodec_step *chart_of, const geodec_step_r
     geodec_status st = GEODEC_OK;
     geodec_step s = {.vocab = chart_of->vocab, .d = chart_of->d, .k = chart_of->k};
     GEODEC_TRY(check(o, err));
-    GEODEC_NEW(s.basis, s.k * s.d);
-    GEODEC_NEW(s.mean, s.d);
-    memcpy(s.basis, chart_of->basis, (size_t)(s.k * s.d) * sizeof *s.basis);
-    memcpy(s.mean, chart_of->mean, (size_t)s.d * sizeof *s.mean);
+    GEODEC_NEW_COPY(s.basis, chart_of->basis, s.k * s.d);
+    GEODEC_NEW_COPY(s.mean, chart_of->mean, s.d);
     GEODEC_TRY(regress(rows, o, &s, err));
     GEODEC_MOVE(*out, s);
 done:
