@@ -5,33 +5,25 @@
 /* Constants of the budget. They limit what drafting may cost where it does not pay to about 1 % of the time. Together
  * they keep all medians of docs/results/speed.md above 0.98 of plain decoding, and a test holds 2 % at 36 settings.
  * Single values were chosen, not measured. The tests `decisions` check the effect of each. */
-static const double START = 0.8;   /* passes in the budget at first: enough for a first ask with cold caches */
-static const double SHARE = 0.005; /* of a pass that every token adds at first, and once drafting has paid */
-static const double SHARE_DECAY =
-    0.8; /* factor of the share after each back-off, until the budget is above START again */
-static const double SHARE_LEAST = 0.0015; /* its lower bound; not reached at present, because RETRY is above START and
-                                             each retry ends the smaller share */
-static const double RETRY = 1;            /* passes in the budget before a drafter is asked again: several rounds, since
-                                             one round varies much */
+static const double START = 0.8;          /* passes in the budget at first: a first ask with cold caches */
+static const double SHARE = 0.005;        /* of a pass that every token adds at first, and once drafting has paid */
+static const double SHARE_DECAY = 0.8;    /* of the share at each back-off, until the budget is above START again */
+static const double SHARE_LEAST = 0.0015; /* lower bound of the share; not reached, as RETRY is above START */
+static const double RETRY = 1;            /* passes in the budget before the next ask: rounds vary, so for several */
 static const double RESUME_MOST = 8;      /* upper limit, in passes, of the cost of the first resuming */
-static const double RESUME_OUTLIER = 3;   /* the same of later ones, as a multiple of the expectation and of RETRY: the
-                                             machine may have been busy */
-static const double CAME = 0.4;           /* weight of the counted tokens against the expected ones, which vary less */
+static const double RESUME_OUTLIER = 3; /* of later ones, in multiples of the expectation and of RETRY: busy machine */
+static const double CAME = 0.4;         /* weight of the counted tokens; the expected ones vary less */
 /* Constants of the draft length. GAIN was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
  * against the best of its drafters"); the others were chosen. */
 static const double PRIOR = 0.7;                       /* initial averages of accepted and claimed */
-static const double DECAY = 0.95;                      /* their weight after one more draft: about twenty drafts
-                                                          count */
+static const double DECAY = 0.95;                      /* their weight after one more draft: about twenty count */
 static const double TRUST_LEAST = 0.2, TRUST_MOST = 2; /* bounds: a few outcomes must not exclude a source for good */
 static const double CLAIMED_LEAST = 0.05;              /* of the divisor */
 static const double PROBABILITY_MOST = 0.98;           /* of a draft: none is certain */
-static const double GAIN = 0.03; /* least gain that drafts must promise: the best of many noisy choices looks too
-                                    good */
-static const double SLACK = 0.7; /* factor of the least path probabilities: the exact choice is made among the drafts
-                                    that exist */
+static const double GAIN = 0.03; /* least gain that drafts must promise: the best of noisy choices looks too good */
+static const double SLACK = 0.7; /* factor of the least path probabilities: the exact choice is made later */
 static const double LEAST_MOST = 0.9; /* upper limit of them */
-static const double ASK_PART = 0.5;   /* share of a draft's asking cost that counts in them: part of it is spent
-                                         anyway */
+static const double ASK_PART = 0.5;   /* share of a draft's asking cost in them: part of it is spent anyway */
 static const double STEP = 0.1;       /* of the moving averages of rates and costs, a round */
 enum { LOOK_AHEAD = 4 };              /* rows: a pass may widen in steps, its cheapest row counts */
 enum { REFRESH = 8 };                 /* asks between two computations of the least path probabilities */

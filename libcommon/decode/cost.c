@@ -64,7 +64,6 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
     *out = cost;
 done:
     target->truncate(target->self, 0);
-    geodec_mem_free(token);
-    geodec_mem_free(logits);
+    GEODEC_FREE(token, logits);
     return st;
 }

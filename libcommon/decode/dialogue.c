@@ -30,7 +30,7 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
 {
     geodec_status st = GEODEC_OK;
     char *text = NULL;
-    size_t room = 0, length = 0;
+    int64_t room = 0, length = 0;
     ask(t);
     for (;;) {
         const int c = getc(t->d->in);
@@ -46,19 +46,15 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
         }
         if (c == EOF && ferror(t->d->in)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
         if (c == EOF && length == 0) goto done; /* text, if any, is freed there */
-        if (length + 1 >= room) {
-            if (room >= LINE_MAX) GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
-            char *more = geodec_mem_grow(text, (int64_t)room, (int64_t)(room ? 2 * room : 256), 1);
-            if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for a line");
-            text = more;
-            room = room ? 2 * room : 256;
-        }
+        if (length + 1 >= LINE_MAX)
+            GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
+        GEODEC_GROW(text, length, room, 2);
         if (c == EOF || c == '\n') break;
         text[length++] = (char)c;
     }
     text[length] = '\0';
     *line = text;
-    *n = length;
+    *n = (size_t)length;
     return st;
 done:
     geodec_mem_free(text);
@@ -88,24 +84,16 @@ static geodec_status encode(const talk *t, const char *line, size_t n, int32_t *
     const bool begins = t->n == 0;
     const geodec_encode_options how = {.bos = begins, .goes_on = !begins};
     GEODEC_TRY(geodec_tokenizer_encode_with(d->tokenizer, begins ? line : text, n + !begins, &how, id, count, err));
-    *ids = id;
-    id = NULL;
+    GEODEC_MOVE(*ids, id);
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(id);
+    GEODEC_FREE(text, id);
     return st;
 }
 
 static geodec_status append(talk *t, const int32_t *token, int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (t->n + n > t->room) {
-        const int64_t room = 2 * (t->n + n) + 256;
-        int32_t *more = geodec_mem_grow(t->token, t->room, room, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for a conversation of %lld tokens", (long long)room);
-        t->token = more;
-        t->room = room;
-    }
+    GEODEC_GROW(t->token, t->n, t->room, n);
     if (n > 0) memcpy(t->token + t->n, token, (size_t)n * sizeof *token);
     t->n += n;
 done:
@@ -239,7 +227,6 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
             GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
     }
 done:
-    geodec_mem_free(line);
-    geodec_mem_free(t.token);
+    GEODEC_FREE(line, t.token);
     return st;
 }

@@ -14,6 +14,7 @@
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
+ * Functions of the table with nothing to do are NULL; only name and sources must be set.
  * Drafters are deterministic functions of what they were shown since `begin` (no clock but a request's, no own random
  * numbers but those of the request); tables that are shared between requests are immutable. One thread at a time. */
 #ifndef GEODEC_DECODE_DRAFTER_H
@@ -52,7 +53,7 @@ typedef struct geodec_draft_rows {
     int64_t n_rejected; /* rows of drafts that were forwarded and rejected, in the order of the pass */
     const int32_t *rejected_token; /* [n_rejected] */
     const int32_t *rejected_top;   /* [n_rejected][GEODEC_DRAFT_TOP] of the text that the draft and those above it would
-                                   have   made; without the guard */
+                                   have made; without the guard */
 } geodec_draft_rows;
 
 struct geodec_adapt; /* decode/adapt.h */
@@ -86,14 +87,15 @@ typedef struct geodec_drafter_ops {
     /* begin and observe: NULL in a drafter that keeps nothing of the text. */
     geodec_status (*begin)(geodec_drafter *d, geodec_err *err);
     geodec_status (*observe)(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err);
-    /* Writes up to gamma drafts to out and their number (0 = no proposal) to *n. */
+    /* Writes up to gamma drafts to out and their number (0 = no proposal) to *n. NULL = geodec_tree_chain. */
     geodec_status (*propose)(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                              geodec_err *err);
-    void (*destroy)(geodec_drafter *d);
-    /* For trees; NULL in a drafter of chains alone, whose chain is then the tree. root starts a tree for a request:
-     * node 0 is the newest token. children writes up to `most` drafts that may follow a node, of distinct tokens, by
-     * falling confidence, without tokens that the guard forbids (the caller sets parent and depth). adopt makes the
-     * next node, 1, 2, .., a child of `parent` with this token, which need not be among the children. */
+    void (*destroy)(geodec_drafter *d); /* NULL = geodec_mem_free */
+    /* For trees; children is NULL in a drafter of chains alone, whose chain is then the tree. children writes up to
+     * `most` drafts that may follow a node, of distinct tokens, by falling confidence, without tokens that the guard
+     * forbids (the caller sets the parent). root runs before a tree is started: the members of geodec_drafter still
+     * hold the last tree. adopt runs after the next node, 1, 2, .., was made: a child of `parent` with this token,
+     * which need not be among the children. */
     geodec_status (*root)(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err);
     geodec_status (*children)(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err);
@@ -112,16 +114,32 @@ typedef struct geodec_drafter_ops {
 } geodec_drafter_ops;
 struct geodec_drafter {
     const geodec_drafter_ops *ops;
+    /* The newest tree, set by geodec_drafter_root and _adopt: node 0 is the newest token of the context. The request's
+     * pointers are valid during propose alone. */
+    geodec_draft_request request;
+    int32_t nodes; /* 0 = none since begin */
+    int32_t token[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX + 1] /* of node 0: -1 */, depth[GEODEC_DRAFT_MAX + 1];
 };
 
-/* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose grows the tree when
- * the request has a budget and the drafter knows children. It checks the count, parents, path lengths, siblings,
- * sources and confidences (GEODEC_INTERNAL); the loop checks token ids and treats an impossible one as wrong. */
+/* The same calls through the table. Those of rows and proposals accept d == NULL, the drafter that never proposes.
+ * propose grows the tree when the request has a budget and the drafter knows children. It checks the count, parents,
+ * path lengths, siblings, sources and confidences (GEODEC_INTERNAL); the loop checks token ids and treats an impossible
+ * one as wrong. */
 GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request,
                                                 geodec_draft *out, int32_t *n, geodec_err *err) GEODEC_MUST_USE;
+/* Starts a tree for a request: it has node 0. */
+GEODEC_API geodec_status geodec_drafter_root(geodec_drafter *d, const geodec_draft_request *request,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_drafter_adopt(geodec_drafter *d, int32_t parent, int32_t token,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* The newest `most` tokens of the text down to a node, newest first, -1 before its start; returns how many there are.
+ */
+GEODEC_API int32_t geodec_drafter_context(const geodec_drafter *d, int32_t node, int32_t most, int32_t *token);
+/* True when the guard forbids the token as a child of the node. */
+GEODEC_API bool geodec_drafter_forbids(const geodec_drafter *d, int32_t node, int32_t token);
 GEODEC_API void geodec_drafter_destroy(geodec_drafter *d);
 /* "none" for NULL. */
 GEODEC_API const char *geodec_drafter_name(const geodec_drafter *d);

@@ -73,12 +73,7 @@ done:
 static void release(loop_request *r)
 {
     geodec_sampler_destroy(r->sampler);
-    geodec_mem_free(r->text);
-    geodec_mem_free(r->logits);
-    geodec_mem_free(r->state);
-    geodec_mem_free(r->argmax);
-    geodec_mem_free(r->top);
-    geodec_mem_free(r->work);
+    GEODEC_FREE(r->text, r->logits, r->state, r->argmax, r->top, r->work);
     geodec_replay_free(&r->replay);
 }
 
@@ -406,8 +401,7 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     GEODEC_TRY(leave_drafter(&r, err));
     result.counters = r.count;
     result.n = r.n_text - n;
-    GEODEC_NEW(result.token, result.n);
-    memcpy(result.token, r.text + n, (size_t)result.n * sizeof *result.token);
+    GEODEC_NEW_COPY(result.token, r.text + n, result.n);
     *out = result;
     if (options->memory && !r.sampled_drafts) *options->memory = r.adapt;
 done:

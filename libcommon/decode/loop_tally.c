@@ -22,17 +22,10 @@ static void tally_draft(geodec_decode_counters *c, const geodec_draft *d, bool r
 /* Compares all drafts, sent or not, with the text. */
 static void learn_from_text(loop_request *r, const loop_round *x)
 {
-    int32_t depth[GEODEC_DRAFT_MAX];
-    bool right[GEODEC_DRAFT_MAX];
-    const int32_t n = geodec__loop_examined(x);
-    geodec_tree_depths(x->draft, x->proposed, depth);
-    for (int32_t i = 0; i < x->proposed; i++) {
-        const geodec_draft *d = &x->draft[i];
-        right[i] = false;
-        if (depth[i] >= n || (d->parent >= 0 && !right[d->parent])) continue;
-        right[i] = d->token == x->out[depth[i]];
-        geodec_adapt_learn(&r->adapt, d, right[i]);
-    }
+    bool reached[GEODEC_DRAFT_MAX], right[GEODEC_DRAFT_MAX];
+    geodec_tree_compare(x->draft, x->proposed, x->out, geodec__loop_examined(x), reached, right);
+    for (int32_t i = 0; i < x->proposed; i++)
+        if (reached[i]) geodec_adapt_learn(&r->adapt, &x->draft[i], right[i]);
 }
 
 /* A draft is accepted when it is on the path of the walk, at most as deep as the walk accepted. Sampled drafts are
@@ -55,4 +48,62 @@ void geodec__loop_tally(loop_request *r, const loop_round *x)
     }
     for (int32_t k = 0; k < GEODEC_DRAFT_MAX && at[k]; k++) add(&r->count.position[k], reached_at[k], k < accepted);
     if (learns && !r->sampled_drafts) learn_from_text(r, x);
+}
+
+/* ---- sums over requests ------------------------------------------------------------------------------------------ */
+
+static void tally_add(geodec_tally *sum, const geodec_tally *t)
+{
+    sum->proposed += t->proposed;
+    sum->reached += t->reached;
+    sum->accepted += t->accepted;
+    sum->rejected += t->rejected;
+}
+
+void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode_counters *c)
+{
+    sum->emitted += c->emitted;
+    sum->decided += c->decided;
+    sum->rounds += c->rounds;
+    sum->asks += c->asks;
+    sum->target_passes += c->target_passes;
+    sum->target_rows += c->target_rows;
+    sum->prompt_passes += c->prompt_passes;
+    sum->prompt_rows += c->prompt_rows;
+    for (int i = 0; i <= GEODEC_DRAFT_MAX; i++) {
+        sum->length[i] += c->length[i];
+        sum->pass_seconds[i] += c->pass_seconds[i];
+    }
+    tally_add(&sum->total, &c->total);
+    for (int i = 0; i < GEODEC_DRAFT_MAX; i++) tally_add(&sum->position[i], &c->position[i]);
+    for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) tally_add(&sum->source[i], &c->source[i]);
+    for (int i = 0; i < GEODEC_CONFIDENCE_BINS; i++) {
+        tally_add(&sum->confidence[i], &c->confidence[i]);
+        sum->confidence_sum[i] += c->confidence_sum[i];
+    }
+    sum->prompt_seconds += c->prompt_seconds;
+    sum->draft_seconds += c->draft_seconds;
+    sum->verify_seconds += c->verify_seconds;
+    sum->total_seconds += c->total_seconds;
+}
+
+double geodec_decode_tokens_per_pass(const geodec_decode_counters *c)
+{
+    return c->target_passes > 0 ? (double)c->decided / (double)c->target_passes : 0;
+}
+
+double geodec_decode_mean_accepted(const geodec_decode_counters *c)
+{
+    return c->rounds > 0 ? (double)c->total.accepted / (double)c->rounds : 0;
+}
+
+double geodec_decode_acceptance(const geodec_tally *t)
+{
+    return t->reached > 0 ? (double)t->accepted / (double)t->reached : 0;
+}
+
+const char *geodec_decode_end_name(geodec_end e)
+{
+    static const char *const name[] = {"length", "stop", "context", "caller"};
+    return e >= GEODEC_END_LENGTH && e <= GEODEC_END_CALLER ? name[e] : "?";
 }

@@ -5,17 +5,15 @@
 /* The effect of FIRST_SHARE and FIRST_MOST was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
  * against the best of its drafters"). The others were chosen, and measured only together (docs/results/speed.md, first
  * table); the tests `decisions` check the effect of each. */
-static const double STEP = 0.1;      /* weight of the newest value in a moving average: about ten rounds are kept */
-static const double SLOW_STEP = 0.5; /* the same of the machine's speed, which changes suddenly */
-static const double OUTLIER = 3;     /* a time more than this many times above or below the expected one is limited to
-                                        that: the machine was busy */
-static const double ASK_LEAST =
-    0.02; /* passes by which an ask may exceed OUTLIER times the mean, so that tiny means can grow */
-static const double FIRST_SHARE = 0.4, FIRST_MOST = 0.25; /* share of the first ask that counts, and its upper limit in
-                                                             passes: with cold caches it alone would end drafting */
-static const double WIDE_STEP = 0.5; /* every width follows the measured ones by this share of their deviation */
-static const double REST_MOST = 1;   /* upper limit, in passes, of the first rest of a round */
-enum { FRESH = 12 };                 /* rounds for which the speed of a one-row pass serves to correct wider passes */
+static const double STEP = 0.1;       /* weight of the newest value in a moving average: about ten rounds count */
+static const double SLOW_STEP = 0.5;  /* the same of the machine's speed, which changes suddenly */
+static const double OUTLIER = 3;      /* a time is limited to this factor above or below the expected one */
+static const double ASK_LEAST = 0.02; /* passes by which an ask may exceed OUTLIER means, so that tiny means can grow */
+static const double FIRST_SHARE = 0.4; /* share of the first ask that counts, because its caches are cold, */
+static const double FIRST_MOST = 0.25; /* and its upper limit in passes */
+static const double WIDE_STEP = 0.5;   /* every width follows the measured ones by this share of their deviation */
+static const double REST_MOST = 1;     /* upper limit, in passes, of the first rest of a round */
+enum { FRESH = 12 };                   /* rounds for which the speed of a one-row pass corrects wider passes */
 
 void geodec_pace_init(geodec_pace *p, const geodec_cost *cost)
 {

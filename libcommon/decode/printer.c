@@ -49,8 +49,7 @@ geodec_status geodec_printer_open(const geodec_tokenizer *t, const int32_t *prom
         const size_t k = geodec_decode_feed(&p->detok, prompt[i], p->piece);
         if (echo) put(p, p->piece, k);
     }
-    *out = p;
-    p = NULL;
+    GEODEC_MOVE(*out, p);
 done:
     geodec_printer_close(p);
     return st;
@@ -81,7 +80,5 @@ void geodec_printer_close(geodec_printer *p)
 {
     if (!p) return;
     geodec_stoptext_destroy(p->stop);
-    geodec_mem_free(p->piece);
-    geodec_mem_free(p->out);
-    geodec_mem_free(p);
+    GEODEC_FREE(p->piece, p->out, p);
 }

@@ -9,25 +9,20 @@
 void geodec_prompts_free(geodec_prompts *p)
 {
     if (!p) return;
-    geodec_mem_free(p->token);
-    geodec_mem_free(p->offset);
+    GEODEC_FREE(p->token, p->offset);
     *p = (geodec_prompts){0};
 }
 
 /* ---- prompts of documents ---------------------------------------------------------------------------------------- */
 
-/* Space for more tokens after the prompts so far. */
-static geodec_status reserve(geodec_prompts *p, int64_t *room, int64_t more, geodec_err *err)
+/* Appends a prompt; *room: of token. */
+static geodec_status append(geodec_prompts *p, int64_t *room, const int32_t *ids, int64_t count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t used = p->offset[p->n];
-    if (*room - used < more) {
-        const int64_t bigger = 2 * (used + more);
-        int32_t *token = geodec_mem_grow(p->token, *room, bigger, sizeof *token);
-        if (!token) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens of prompts", (long long)bigger);
-        p->token = token;
-        *room = bigger;
-    }
+    GEODEC_GROW(p->token, used, *room, count);
+    memcpy(p->token + used, ids, (size_t)count * sizeof *ids);
+    p->offset[++p->n] = used + count;
 done:
     return st;
 }
@@ -69,10 +64,7 @@ static geodec_status add_record(const geodec_tokenizer *t, const geodec_document
         if (most > 0 && count > most) count = most;
     }
     if (count == 0) goto done;
-    GEODEC_TRY(reserve(p, room, count, err));
-    memcpy(p->token + p->offset[p->n], ids, (size_t)count * sizeof *ids);
-    p->offset[p->n + 1] = p->offset[p->n] + count;
-    p->n++;
+    GEODEC_TRY(append(p, room, ids, count, err));
 done:
     geodec_mem_free(ids);
     return st;
@@ -130,8 +122,7 @@ static geodec_status of_documents(const geodec_tokenizer *t, const geodec_docume
         p->n++;
     }
 done:
-    geodec_mem_free(ids);
-    geodec_mem_free(first);
+    GEODEC_FREE(ids, first);
     return st;
 }
 
@@ -151,8 +142,7 @@ geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_docume
     if (p.n == 0) GEODEC_THROW(GEODEC_SCARCE, "no prompt: the text has no token");
     p.rule = d->rule;
     p.documents = d->n;
-    *out = p;
-    p = (geodec_prompts){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_prompts_free(&p);
     return st;
@@ -184,44 +174,29 @@ geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_t
                                   const geodec_prompts *plain, geodec_prompts *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_prompts p = {.n = plain->n, .rule = plain->rule, .documents = plain->documents};
+    geodec_prompts p = {.in_chat = true, .rule = plain->rule, .documents = plain->documents};
     char *text = NULL;
     int32_t *ids = NULL;
     int64_t room = 0;
     GEODEC_NEW(p.offset, plain->n + 1);
-    if (plain->in_chat) { /* they are such prompts */
-        const int64_t all = plain->offset[plain->n];
-        GEODEC_NEW(p.token, all);
-        memcpy(p.token, plain->token, (size_t)all * sizeof *p.token);
-        memcpy(p.offset, plain->offset, (size_t)(plain->n + 1) * sizeof *p.offset);
-    }
-    p.in_chat = true;
-    for (int64_t i = 0; i < plain->n && !plain->in_chat; i++) {
+    for (int64_t i = 0; i < plain->n; i++) {
         size_t n = 0;
-        int64_t count = 0;
-        const int64_t first = plain->offset[i];
-        GEODEC_TRY(geodec_tokenizer_decode(t, plain->token + first, plain->offset[i + 1] - first, &text, &n, err));
-        const geodec_chat_message user = {GEODEC_CHAT_USER, text, keep_valid(text, n)};
-        GEODEC_TRY(geodec_chat_encode(chat, t, &user, 1, true, &ids, &count, err));
-        if (p.offset[i] + count > room) {
-            const int64_t more = 2 * (p.offset[i] + count);
-            int32_t *token = geodec_mem_grow(p.token, room, more, sizeof *token);
-            if (!token) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens of prompts", (long long)more);
-            p.token = token;
-            room = more;
+        int64_t count = plain->offset[i + 1] - plain->offset[i];
+        const int32_t *prompt = plain->token + plain->offset[i];
+        if (!plain->in_chat) {
+            GEODEC_TRY(geodec_tokenizer_decode(t, prompt, count, &text, &n, err));
+            const geodec_chat_message user = {GEODEC_CHAT_USER, text, keep_valid(text, n)};
+            GEODEC_TRY(geodec_chat_encode(chat, t, &user, 1, true, &ids, &count, err));
+            prompt = ids;
         }
-        memcpy(p.token + p.offset[i], ids, (size_t)count * sizeof *ids);
-        p.offset[i + 1] = p.offset[i] + count;
-        geodec_mem_free(text);
-        geodec_mem_free(ids);
+        GEODEC_TRY(append(&p, &room, prompt, count, err));
+        GEODEC_FREE(text, ids);
         text = NULL;
         ids = NULL;
     }
-    *out = p;
-    p = (geodec_prompts){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_prompts_free(&p);
-    geodec_mem_free(text);
-    geodec_mem_free(ids);
+    GEODEC_FREE(text, ids);
     return st;
 }

@@ -32,12 +32,9 @@ typedef struct geodec_prompts_options {
 
 /* Prompts of a text, the same for the same text:
  *     plain text   pieces of `length` tokens at even distances in the tokens of all documents, each inside one
- *   document
  *     JSON Lines   a record is a prompt, at even distances: of "text" the first `length` tokens; of a conversation all
- *   up
- *                               to the user's last message (of "turns" the first), in the chat format where there is
- *                one, else as text.
- *                A conversation longer than `most` is left out in chat format, else cut.
+ *                  up to the user's last message (of "turns" the first), in the chat format where there is one, else as
+ *                  text. A conversation longer than `most` is left out in chat format, else cut
  * A text that is too short gives shorter prompts (at least GEODEC_PROMPT_LEAST tokens) or fewer; see documents/plan.h.
  * GEODEC_SCARCE when there is none; GEODEC_INVAL for no prompts or a length without text. */
 GEODEC_API geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_documents *d,

@@ -89,8 +89,7 @@ done:
     for (int i = 0; s && i < group; i++) {
         geodec_session_destroy(s[i].session);
         geodec_sampler_destroy(s[i].sampler);
-        geodec_mem_free(s[i].token);
-        geodec_mem_free(s[i].row);
+        GEODEC_FREE(s[i].token, s[i].row);
     }
     geodec_mem_free(s);
     return st;

@@ -14,7 +14,6 @@ typedef struct candidate {
 struct geodec_sampler {
     geodec_sampling opt;
     int32_t n_vocab;
-    uint64_t stream;
     candidate *heap; /* [n_vocab] */
     candidate *kept; /* [n_vocab] candidates in order */
     double *mass;    /* [n_vocab] unnormalised, of kept */
@@ -39,14 +38,10 @@ geodec_status geodec_sampler_create(const geodec_sampling *options, int32_t n_vo
     GEODEC_NEW(s, 1);
     s->opt = *options;
     s->n_vocab = n_vocab;
-    s->stream = geodec_rng_id("sample-token", 0);
     if (options->temperature > 0) {
-        GEODEC_NEW(s->heap, n_vocab);
-        GEODEC_NEW(s->kept, n_vocab);
-        GEODEC_NEW(s->mass, n_vocab);
+        GEODEC_NEW_EACH(n_vocab, s->heap, s->kept, s->mass);
     }
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_sampler_destroy(s);
     return st;
@@ -55,10 +50,7 @@ done:
 void geodec_sampler_destroy(geodec_sampler *s)
 {
     if (!s) return;
-    geodec_mem_free(s->heap);
-    geodec_mem_free(s->kept);
-    geodec_mem_free(s->mass);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->heap, s->kept, s->mass, s);
 }
 
 const geodec_sampling *geodec_sampler_options(const geodec_sampler *s) { return &s->opt; }
@@ -159,7 +151,7 @@ geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float 
     }
     GEODEC_TRY(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
-    const double mark = geodec_rng_uniform_at(s->opt.seed, s->stream, (uint64_t)index) * total;
+    const double mark = geodec_sampler_uniform(s->opt.seed, index) * total;
     int64_t last = 0; /* of positive mass: with rounding nothing may exceed the mark */
     for (int64_t i = 0;; i++) {
         if (i == n && !extend(s, &heap, &n, top)) break;

@@ -28,8 +28,7 @@ geodec_status geodec_stoptext_create(const char *needle, geodec_stoptext **out, 
         if (needle[i] == needle[k]) k++;
         s->border[i + 1] = k;
     }
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_stoptext_destroy(s);
     return st;
@@ -38,9 +37,7 @@ done:
 void geodec_stoptext_destroy(geodec_stoptext *s)
 {
     if (!s) return;
-    geodec_mem_free(s->needle);
-    geodec_mem_free(s->border);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->needle, s->border, s);
 }
 
 bool geodec_stoptext_feed(geodec_stoptext *s, const char *bytes, size_t n, char *out, size_t *n_out)

@@ -68,19 +68,18 @@ geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *re
 {
     geodec_status st = GEODEC_OK;
     heap h;
-    int32_t depth[GEODEC_DRAFT_MAX], taken = 0;
+    int32_t taken = 0;
     h.n = h.found = 0;
-    GEODEC_TRY(d->ops->root(d, request, err));
+    GEODEC_TRY(geodec_drafter_root(d, request, err));
     GEODEC_TRY(expand(d, &h, 0, request->budget, 1, err));
     while (h.n > 0 && taken < request->budget) {
         const candidate c = pop(&h);
         if (geodec_tree_enough(request, taken, c.probability)) break;
         out[taken] = c.draft;
-        depth[taken] = c.draft.parent < 0 ? 0 : depth[c.draft.parent] + 1;
         const int32_t left = request->budget - ++taken;
         if (left == 0) break;
-        GEODEC_TRY(d->ops->adopt(d, c.draft.parent + 1, c.draft.token, err));
-        if (depth[taken - 1] + 1 < request->gamma) GEODEC_TRY(expand(d, &h, taken, left, c.probability, err));
+        GEODEC_TRY(geodec_drafter_adopt(d, c.draft.parent + 1, c.draft.token, err));
+        if (d->depth[taken] < request->gamma) GEODEC_TRY(expand(d, &h, taken, left, c.probability, err));
     }
     *n = taken;
 done:
@@ -93,11 +92,11 @@ geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *r
     geodec_status st = GEODEC_OK;
     int32_t k = 0, got = 1;
     double probability = 1;
-    GEODEC_TRY(d->ops->root(d, request, err));
+    GEODEC_TRY(geodec_drafter_root(d, request, err));
     for (; k < request->gamma; k++) {
         GEODEC_TRY(d->ops->children(d, k, 1, &out[k], &got, err));
         if (got == 0 || geodec_tree_enough(request, k, probability *= out[k].confidence)) break;
-        if (k + 1 < request->gamma) GEODEC_TRY(d->ops->adopt(d, k, out[k].token, err));
+        if (k + 1 < request->gamma) GEODEC_TRY(geodec_drafter_adopt(d, k, out[k].token, err));
     }
     *n = k;
 done:
@@ -120,10 +119,15 @@ int32_t geodec_tree_insert(geodec_draft *out, int32_t n, int32_t most, const geo
     return n;
 }
 
-void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *probability)
+void geodec_tree_compare(const geodec_draft *draft, int32_t n, const int32_t *text, int64_t n_text, bool *reached,
+                         bool *right)
 {
-    for (int32_t i = 0; i < n; i++)
-        probability[i] = draft[i].confidence * (draft[i].parent < 0 ? 1 : probability[draft[i].parent]);
+    int32_t depth[GEODEC_DRAFT_MAX];
+    geodec_tree_depths(draft, n, depth);
+    for (int32_t i = 0; i < n; i++) {
+        reached[i] = depth[i] < n_text && (draft[i].parent < 0 || right[draft[i].parent]);
+        right[i] = reached[i] && draft[i].token == text[depth[i]];
+    }
 }
 
 void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth)

@@ -23,8 +23,10 @@ GEODEC_API int32_t geodec_tree_insert(geodec_draft *out, int32_t n, int32_t most
 
 /* Draft i, of this path probability, is not worth a row, nor are the drafts after it. */
 GEODEC_API bool geodec_tree_enough(const geodec_draft_request *request, int32_t i, double probability);
-/* Probability of the path down to each draft: probability [n]. */
-GEODEC_API void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *probability);
+/* Compares drafts with the text that followed: reached [n]: the text has a token there and all drafts above are right;
+ * right [n]: it is reached and has that token. */
+GEODEC_API void geodec_tree_compare(const geodec_draft *draft, int32_t n, const int32_t *text, int64_t n_text,
+                                    bool *reached, bool *right);
 /* Number of drafts above each one: depth [n]. */
 GEODEC_API void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth);
 

@@ -1,7 +1,6 @@
 #include "drafters/ablation.h"
 
 #include "base/mem.h"
-#include "decode/tree.h"
 
 #include <string.h>
 
@@ -14,64 +13,17 @@ typedef struct counts_drafter {
     geodec_drafter_ops ops;
     const geodec_counts *counts;
     bool by_token;
-    geodec_draft_request request;
-    int32_t nodes, token[GEODEC_DRAFT_MAX + 1], depth[GEODEC_DRAFT_MAX + 1];
 } counts_drafter;
-
-static geodec_status counts_begin(geodec_drafter *d, geodec_err *err)
-{
-    (void)d;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status counts_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)d;
-    (void)rows;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status counts_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    counts_drafter *d = (counts_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->token[0] = request->context[request->n_context - 1];
-    d->depth[0] = 0;
-    return GEODEC_OK;
-}
-
-static geodec_status counts_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
-{
-    (void)err;
-    counts_drafter *d = (counts_drafter *)base;
-    d->token[d->nodes] = token;
-    d->depth[d->nodes++] = d->depth[parent] + 1;
-    return GEODEC_OK;
-}
 
 static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                      geodec_err *err)
 {
     (void)err;
     const counts_drafter *d = (const counts_drafter *)base;
-    const geodec_counts *c = d->counts;
-    const int64_t cell = d->by_token ? d->token[node] : 0;
-    int32_t taken = 0;
-    *n = 0;
-    if (cell < 0 || cell >= c->cells) return GEODEC_OK;
-    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && taken < most; i++) {
-        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], c->token[i])) continue;
-        out[taken++] = (geodec_draft){.token = c->token[i], .confidence = (double)c->count[i] / (double)c->total[cell]};
-    }
-    *n = taken;
+    const int64_t cell = d->by_token ? base->token[node] : 0;
+    *n = cell < 0 || cell >= d->counts->cells ? 0 : geodec_step_children(base, node, d->counts, cell, 0, 1, most, out);
     return GEODEC_OK;
 }
-
-static void counts_destroy(geodec_drafter *d) { geodec_mem_free(d); }
 
 geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const char *name, bool by_token,
                                              geodec_drafter **out, geodec_err *err)
@@ -80,16 +32,7 @@ geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const 
     geodec_status st = GEODEC_OK;
     counts_drafter *d = NULL;
     GEODEC_NEW(d, 1);
-    d->ops = (geodec_drafter_ops){.name = name,
-                                  .n_sources = 1,
-                                  .source_name = sources,
-                                  .begin = counts_begin,
-                                  .observe = counts_observe,
-                                  .propose = geodec_tree_chain,
-                                  .destroy = counts_destroy,
-                                  .root = counts_root,
-                                  .children = counts_children,
-                                  .adopt = counts_adopt};
+    d->ops = (geodec_drafter_ops){.name = name, .n_sources = 1, .source_name = sources, .children = counts_children};
     d->base.ops = &d->ops;
     d->counts = counts;
     d->by_token = by_token;
@@ -118,7 +61,7 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
             geodec_draft child[TOP];
             int32_t found = 0;
             GEODEC_TRY_MSG(geodec_drafter_observe(d, &before, err), "%s", variant[k].name);
-            GEODEC_TRY_MSG(d->ops->root(d, &q, err), "%s", variant[k].name);
+            GEODEC_TRY_MSG(geodec_drafter_root(d, &q, err), "%s", variant[k].name);
             GEODEC_TRY_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", variant[k].name);
             for (int32_t c = 0; c < found; c++) {
                 sum[k * FIGURES] += c == 0 && child[c].token == r->argmax[i];
@@ -129,6 +72,19 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
     }
 done:
     return st;
+}
+
+/* Rows of the test texts of at least two rows: first [2 texts]. Returns how many texts. */
+static int64_t test_texts(const geodec_step_rows *r, uint64_t seed, int64_t *first)
+{
+    int64_t n = 0;
+    for (int64_t from = 0, end; from < r->rows; from = end) {
+        for (end = from + 1; end < r->rows && r->sequence[end] == r->sequence[from];) end++;
+        if (end - from < 2 || geodec_step_part_of(seed, r->sequence[from]) != GEODEC_STEP_TEST) continue;
+        first[2 * n] = from;
+        first[2 * n++ + 1] = end;
+    }
+    return n;
 }
 
 /* Figure f of variant k, less that of variant `base` unless it is -1, over texts. */
@@ -148,8 +104,9 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
                                   const geodec_hooks *hooks, geodec_ablation_figures *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t all = 0, texts = 0, longest = 0, counted = 0, n_layer, index, number = 0;
+    int64_t all = 0, texts = 0, longest = 0, counted = 0, n_layer, index;
     double *sum = NULL, *size = NULL, *work = NULL;
+    int64_t *first = NULL; /* [2 texts] row of each test text, and one after its last */
     float *state = NULL;
     uint8_t *scratch = NULL;
     if (n < 1 || n > GEODEC_ABLATION_MAX || places < 1)
@@ -160,33 +117,25 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
             GEODEC_THROW(GEODEC_INVAL, "%s cannot be a variant of an ablation", variant[k].name);
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &index, err));
-    for (int64_t i = 0, first = 0; i < rows->rows; i++) {
-        const bool last = i + 1 == rows->rows || rows->sequence[i + 1] != rows->sequence[i];
-        if (!last) continue;
-        if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST) {
-            texts++;
-            all += i - first;
-            if (i + 1 - first > longest) longest = i + 1 - first;
-        }
-        first = i + 1;
+    GEODEC_NEW(first, rows->rows + 1);
+    texts = test_texts(rows, seed, first);
+    for (int64_t t = 0; t < texts; t++) {
+        const int64_t length = first[2 * t + 1] - first[2 * t];
+        all += length - 1;
+        longest = length > longest ? length : longest;
     }
     if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
     const int64_t every = (all + places - 1) / places; /* one text in so many */
     GEODEC_NEW(sum, texts * n * FIGURES);
-    GEODEC_NEW(size, texts);
-    GEODEC_NEW(work, texts);
+    GEODEC_NEW_EACH(texts, size, work);
     GEODEC_NEW(state, longest * a->d);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, longest) + 1);
-    for (int64_t i = 0, first = 0; i < rows->rows; i++) {
-        const bool last = i + 1 == rows->rows || rows->sequence[i + 1] != rows->sequence[i];
-        if (!last) continue;
-        if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST && number++ % every == 0) {
-            GEODEC_TRY(geodec_hooks_progress(hooks, "rungs", number, texts, err));
-            GEODEC_TRY(geodec_activations_read(a, index, first, i + 1 - first, state, scratch, err));
-            GEODEC_TRY(one_text(rows, first, i + 1, state, variant, n, sum + counted * n * FIGURES, err));
-            size[counted++] = (double)(i - first);
-        }
-        first = i + 1;
+    for (int64_t t = 0; t < texts; t += every) {
+        const int64_t from = first[2 * t], end = first[2 * t + 1];
+        GEODEC_TRY(geodec_hooks_progress(hooks, "ablation", t + 1, texts, err));
+        GEODEC_TRY(geodec_activations_read(a, index, from, end - from, state, scratch, err));
+        GEODEC_TRY(one_text(rows, from, end, state, variant, n, sum + counted * n * FIGURES, err));
+        size[counted++] = (double)(end - from - 1);
     }
     for (int32_t k = 0; k < n; k++) {
         geodec_ablation_figures f = {0};
@@ -198,10 +147,6 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         out[k] = f;
     }
 done:
-    geodec_mem_free(sum);
-    geodec_mem_free(size);
-    geodec_mem_free(work);
-    geodec_mem_free(state);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(first, sum, size, work, state, scratch);
     return st;
 }

@@ -5,17 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    OFTEN = 8,
-    SOMETIMES = 4
-};                                 /* asks of the drafting arm that are timed: the first so many, then one of so many,
-                                      because reading a clock costs time compared with a small model's pass */
+/* Asks of the drafting arm that are timed: the first so many, then one of so many, because reading a clock costs time
+ * compared with a small model's pass. */
+enum { OFTEN = 8, SOMETIMES = 4 };
 static const double PRICE = 15e-6; /* assumed seconds an ask of an unknown arm: about that of the flow map */
 /* Limit on the value of the first ask: a part of it, since caches are cold and it processes missed rows; at most a
  * multiple of the given price, plus a little. */
 static const double FIRST_SHARE = 0.6, FIRST_PRICES = 2, FIRST_MORE = 0.05;
-static const double SIBLINGS = 0.2; /* least probability of a second row above which trees are not asked for: siblings
-                                       would hardly be worth their rows */
+static const double SIBLINGS = 0.2; /* no trees when a second row needs a higher probability: few siblings pay */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -23,13 +20,13 @@ static const double SIBLINGS = 0.2; /* least probability of a second row above w
  * cheap. */
 static bool follows(const auto_scheduler *s, const auto_arm *x)
 {
-    return x == &s->arm[s->active] || x->trial > 0 || !x->drafter->ops->wants_state || x->drafter->ops->learns;
+    return x == &s->arm[s->now.active] || x->trial > 0 || !x->drafter->ops->wants_state || x->drafter->ops->learns;
 }
 
 /* Shows an arm the rows it missed or, after many, the last ones as a new text. */
 static geodec_status catch_up(auto_scheduler *s, auto_arm *x, geodec_err *err)
 {
-    x->resumed = x->trial == 0 && x != &s->arm[s->active];
+    x->resumed = x->trial == 0 && x != &s->arm[s->now.active];
     /* An arm that begins in the middle of a text is shown all rows that are kept. */
     const int64_t most = follows(s, x) ? GEODEC_REPLAY_ROWS : s->restart;
     return geodec_replay_catch_up(&s->replay, &x->at, x->drafter, most, s->restart, err);
@@ -81,10 +78,10 @@ done:
 static void time_ask(const auto_scheduler *s, auto_arm *x, const geodec_draft_request *q, double seconds, double all)
 {
     const double unit = geodec_pace_seconds(geodec__auto_drafter_pace(q)), passes = seconds / unit;
-    if (x->is.asking.mean < 0 || !x->resumed)
-        geodec_pace_asked(&x->is.asking, passes,
+    if (x->is->asking.mean < 0 || !x->resumed)
+        geodec_pace_asked(&x->is->asking, passes,
                           fmin(FIRST_SHARE * passes, FIRST_PRICES * x->price / unit + FIRST_MORE));
-    if (x == &s->arm[s->active]) return;
+    if (x == &s->arm[s->now.active]) return;
     x->spent += all / unit;
     if (q->trial_seconds) *q->trial_seconds += all;
 }
@@ -94,7 +91,7 @@ static geodec_status ask(auto_scheduler *s, auto_arm *x, const geodec_draft_requ
     geodec_status st = GEODEC_OK;
     const geodec_pace *pace = geodec__auto_drafter_pace(request);
     const bool timed = geodec_pace_seconds(pace) > 0 && request->clock &&
-                       (x != &s->arm[s->active] || x->is.asking.n < OFTEN || s->round % SOMETIMES == 0);
+                       (x != &s->arm[s->now.active] || x->is->asking.n < OFTEN || s->now.round % SOMETIMES == 0);
     geodec_draft_request q = *request;
     const double start = timed ? request->clock() : 0;
     GEODEC_TRY(catch_up(s, x, err));
@@ -141,11 +138,11 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
     auto_scheduler *s = (auto_scheduler *)base;
     if (!s->begun) geodec__auto_drafter_recall(s, q->adapt != NULL);
     s->begun = true;
-    s->round++;
+    s->now.round++;
     geodec__auto_drafter_earn(s, q);
-    if (s->arm[s->active].trees_only && q->budget == 0) s->active = 0;
+    if (s->arm[s->now.active].trees_only && q->budget == 0) s->now.active = 0;
     for (int32_t a = 0; a < s->n; a++) geodec__auto_drafter_learn(&s->arm[a], q);
-    auto_arm *leader = &s->arm[s->active];
+    auto_arm *leader = &s->arm[s->now.active];
     const auto_arm *best = leader;
     GEODEC_TRY(ask(s, leader, q, err));
     geodec__auto_drafter_count(leader);
@@ -216,12 +213,13 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
                                   .destroy = auto_destroy};
     s->n = n;
     for (int32_t a = 0; a < n; a++) {
+        s->arm[a].is = &s->now.arm[a];
         s->arm[a].drafter = part[a];
         s->arm[a].trees_only = trees_only[a];
         s->arm[a].price = price ? price[a] : PRICE;
     }
     geodec__auto_drafter_forget(s);
-    geodec__auto_drafter_save(s, &s->with_times);
+    s->with_times = s->now;
     s->base.ops = &s->ops;
     *out = &s->base;
     return st;

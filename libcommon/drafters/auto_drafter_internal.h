@@ -27,11 +27,11 @@ typedef struct auto_arm {
     bool trees_only;
     int32_t source; /* of its first source among the scheduler's; `one`: all its drafts are of that one */
     bool one;
-    double price; /* approximate seconds of an ask, before it is known */
-    auto_standing is;
-    int32_t trial; /* rounds left of the current trial */
-    double spent;  /* passes in this trial */
-    bool resumed;  /* by the current ask: it includes missed rows, so its time is not that of others */
+    double price;      /* approximate seconds of an ask, before it is known */
+    auto_standing *is; /* in the scheduler's memory */
+    int32_t trial;     /* rounds left of the current trial */
+    double spent;      /* passes in this trial */
+    bool resumed;      /* by the current ask: it includes missed rows, so its time is not that of others */
     geodec_replay_place at;
     /* The last proposal, until the text has confirmed or rejected it. */
     int64_t from; /* text length it was made at; 0 = none */
@@ -42,27 +42,25 @@ typedef struct auto_arm {
 
 /* State that continues from text to text. */
 typedef struct auto_memory {
-    int32_t active;
+    int32_t active; /* the arm that drafts */
     int64_t round;
-    double budget;
+    double budget; /* passes that trials may take */
     auto_standing arm[GEODEC_AUTO_MAX];
 } auto_memory;
 
 typedef struct auto_scheduler {
     geodec_drafter base;
     geodec_drafter_ops ops; /* its own, as the arms differ */
-    int32_t n, active;      /* arms; the one that drafts */
+    int32_t n;              /* arms */
     auto_arm arm[GEODEC_AUTO_MAX];
-    int64_t round;
-    int64_t restart;        /* rows with which an arm of states begins again */
-    double budget;          /* passes that trials may take */
-    int64_t paid;           /* text length up to which it was filled */
-    bool begun;             /* it was asked since begin */
-    bool timed;             /* state learned with times; */
-    auto_memory with_times; /* without */
+    auto_memory now, with_times; /* in use; learned with times, while texts without times are drafted */
+    int64_t restart;             /* rows with which an arm of states begins again */
+    int64_t paid;                /* text length up to which the budget was filled */
+    bool begun;                  /* it was asked since begin */
+    bool timed;                  /* `now` was learned with times */
     geodec_replay replay;
     const char *source_name[GEODEC_DRAFT_SOURCES_MAX];
-    char name[GEODEC_DRAFT_SOURCES_MAX][AUTO_NAME_ROOM]; /* the one in use */
+    char name[GEODEC_DRAFT_SOURCES_MAX][AUTO_NAME_ROOM];
 } auto_scheduler;
 
 /* The loop's times; NULL = none. */
@@ -73,7 +71,6 @@ static inline const geodec_pace *geodec__auto_drafter_pace(const geodec_draft_re
 
 /* The state of a new scheduler. */
 void geodec__auto_drafter_forget(auto_scheduler *s);
-void geodec__auto_drafter_save(const auto_scheduler *s, auto_memory *m);
 /* The first ask of a text. Without times, the choices depend on this text alone; with times, the state learned with
  * times continues. */
 void geodec__auto_drafter_recall(auto_scheduler *s, bool timed);

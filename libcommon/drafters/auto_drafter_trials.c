@@ -1,5 +1,7 @@
 #include "drafters/auto_drafter_internal.h"
 
+#include "decode/tree.h"
+
 #include <math.h>
 
 /* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/results/speed.md, "The
@@ -28,36 +30,20 @@ enum { RESTART = 16 };                  /* rows of one at least */
 
 void geodec__auto_drafter_forget(auto_scheduler *s)
 {
-    s->round = 0;
-    s->active = 0;
-    s->budget = START;
+    s->now = (auto_memory){.budget = START};
     s->restart = RESTART;
     for (int32_t a = 0; a < s->n; a++) {
-        s->arm[a].is = (auto_standing){.asking = {.mean = -1}, .interval = 1, .due = 1 + a};
+        s->now.arm[a] = (auto_standing){.asking = {.mean = -1}, .interval = 1, .due = 1 + a};
         s->arm[a].spent = 0;
         s->arm[a].trial = 0;
     }
 }
 
-void geodec__auto_drafter_save(const auto_scheduler *s, auto_memory *m)
-{
-    *m = (auto_memory){.active = s->active, .round = s->round, .budget = s->budget};
-    for (int32_t a = 0; a < s->n; a++) m->arm[a] = s->arm[a].is;
-}
-
-static void restore(auto_scheduler *s, const auto_memory *m)
-{
-    s->active = m->active;
-    s->round = m->round;
-    s->budget = m->budget;
-    for (int32_t a = 0; a < s->n; a++) s->arm[a].is = m->arm[a];
-}
-
 void geodec__auto_drafter_recall(auto_scheduler *s, bool timed)
 {
-    if (s->timed && !timed) geodec__auto_drafter_save(s, &s->with_times);
+    if (s->timed && !timed) s->with_times = s->now;
     if (!timed) geodec__auto_drafter_forget(s);
-    if (timed && !s->timed) restore(s, &s->with_times);
+    if (timed && !s->timed) s->now = s->with_times;
     s->timed = timed;
 }
 
@@ -65,7 +51,7 @@ void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q)
 {
     if (!q->adapt) return;
     const double share = SHARE + OF_GAINS * fmax(q->adapt->budget, 0);
-    if (s->paid > 0) geodec_adapt_earn(&s->budget, share * (double)(q->n_context - s->paid));
+    if (s->paid > 0) geodec_adapt_earn(&s->now.budget, share * (double)(q->n_context - s->paid));
     s->paid = q->n_context;
     const double rows = RESTART_PART * geodec_pace_seconds(&q->adapt->pace) / ROW;
     s->restart = (int64_t)fmin(fmax(rows, RESTART), GEODEC_REPLAY_ROWS);
@@ -75,17 +61,13 @@ void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q)
 
 void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q)
 {
-    int64_t depth[GEODEC_DRAFT_MAX];
-    bool right[GEODEC_DRAFT_MAX];
+    bool reached[GEODEC_DRAFT_MAX], right[GEODEC_DRAFT_MAX];
     if (x->from == 0) return;
+    geodec_tree_compare(x->draft, x->n, q->context + x->from, q->n_context - x->from, reached, right);
     for (int32_t i = 0; i < x->n; i++) {
-        const geodec_draft *d = &x->draft[i];
-        depth[i] = d->parent < 0 ? 0 : depth[d->parent] + 1;
-        right[i] = false;
-        if (x->from + depth[i] >= q->n_context || (d->parent >= 0 && !right[d->parent])) continue;
-        right[i] = d->token == q->context[x->from + depth[i]];
-        x->is.accepted = DECAY * x->is.accepted + right[i];
-        x->is.claimed = DECAY * x->is.claimed + d->confidence;
+        if (!reached[i]) continue;
+        x->is->accepted = DECAY * x->is->accepted + right[i];
+        x->is->claimed = DECAY * x->is->claimed + x->draft[i].confidence;
     }
     x->from = 0;
 }
@@ -93,18 +75,18 @@ void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q)
 void geodec__auto_drafter_foresee(auto_arm *x, const geodec_pace *pace)
 {
     double trust[GEODEC_DRAFT_MAX];
-    const double ratio = (x->is.accepted + PRIOR) / (x->is.claimed + PRIOR);
+    const double ratio = (x->is->accepted + PRIOR) / (x->is->claimed + PRIOR);
     for (int32_t i = 0; i < x->n; i++) trust[i] = fmin(fmax(ratio, TRUST_LEAST), TRUST_MOST);
     const geodec_adapt_prefix best = geodec_adapt_best(pace, x->draft, x->n, trust, 0);
     x->tokens = best.tokens;
     x->time = best.time;
 }
 
-static double asking(const auto_arm *x) { return fmax(x->is.asking.mean, 0); }
+static double asking(const auto_arm *x) { return fmax(x->is->asking.mean, 0); }
 
 void geodec__auto_drafter_count(auto_arm *x)
 {
-    auto_standing *is = &x->is;
+    auto_standing *is = x->is;
     const double step = is->time > 0 ? SLOW_STEP : 1;
     is->tokens += step * (x->tokens - is->tokens);
     is->time += step * (x->time + asking(x) - is->time);
@@ -112,7 +94,7 @@ void geodec__auto_drafter_count(auto_arm *x)
 
 double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pace)
 {
-    const auto_standing *is = &s->arm[s->active].is;
+    const auto_standing *is = s->arm[s->now.active].is;
     return fmax(1 / geodec_pace_plain(pace), is->time > 0 ? is->tokens / is->time : 0);
 }
 
@@ -124,7 +106,7 @@ static bool hopeless(const auto_scheduler *s, const auto_arm *x, const geodec_dr
     const geodec_pace *pace = geodec__auto_drafter_pace(q);
     const double unit = geodec_pace_seconds(pace);
     if (!(unit > 0)) return false;
-    const double each = x->is.asking.mean < 0 ? x->price / unit : x->is.asking.mean,
+    const double each = x->is->asking.mean < 0 ? x->price / unit : x->is->asking.mean,
                  least = geodec__auto_drafter_rate(s, pace);
     const int32_t most = q->budget > 0 && q->budget < q->gamma ? q->budget : q->gamma;
     double tokens = 1, path = 1;
@@ -138,7 +120,7 @@ static bool hopeless(const auto_scheduler *s, const auto_arm *x, const geodec_dr
 /* Passes that the budget must hold before this arm is tried. */
 static double trial_cost(const auto_arm *x, double unit)
 {
-    const double cost = x->is.trial_cost > 0 ? x->is.trial_cost : FIRST_ASKS * x->price / unit;
+    const double cost = x->is->trial_cost > 0 ? x->is->trial_cost : FIRST_ASKS * x->price / unit;
     return fmin(cost, GEODEC_ADAPT_BUDGET_MOST);
 }
 
@@ -148,10 +130,10 @@ int32_t geodec__auto_drafter_on_trial(const auto_scheduler *s, const geodec_draf
     const double unit = geodec_pace_seconds(geodec__auto_drafter_pace(q));
     for (int32_t a = 0; a < s->n; a++) {
         const auto_arm *x = &s->arm[a];
-        if (a == s->active || (x->trees_only && q->budget == 0)) continue;
+        if (a == s->now.active || (x->trees_only && q->budget == 0)) continue;
         if (x->trial > 0) return a;
-        if (unit > 0 && s->budget < trial_cost(x, unit)) continue;
-        if (s->round < x->is.due || (due >= 0 && x->is.due >= s->arm[due].is.due)) continue;
+        if (unit > 0 && s->now.budget < trial_cost(x, unit)) continue;
+        if (s->now.round < x->is->due || (due >= 0 && x->is->due >= s->arm[due].is->due)) continue;
         if (!hopeless(s, x, q)) due = a;
     }
     return due;
@@ -166,8 +148,8 @@ static double standard_error(const auto_standing *is)
  * give in that time. */
 static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *pace)
 {
-    auto_standing *is = &x->is;
-    const auto_arm *leader = &s->arm[s->active];
+    auto_standing *is = x->is;
+    const auto_arm *leader = &s->arm[s->now.active];
     const double step = fmax(1 / (double)++is->pairs, STEP);
     const double gap = (x->tokens - leader->tokens) / geodec__auto_drafter_rate(s, pace) -
                        (x->time + asking(x) - leader->time - asking(leader)),
@@ -179,26 +161,26 @@ static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *
 /* Arm a drafts from now on; leads are measured against it. */
 static void change_leader(auto_scheduler *s, int32_t a)
 {
-    auto_standing *is = &s->arm[a].is, *was = &s->arm[s->active].is;
+    auto_standing *is = s->arm[a].is, *was = s->arm[s->now.active].is;
     const double lead = is->lead;
-    for (int32_t b = 0; b < s->n; b++) s->arm[b].is.lead -= lead;
+    for (int32_t b = 0; b < s->n; b++) s->arm[b].is->lead -= lead;
     was->pairs = is->pairs;
     was->spread = is->spread;
-    was->due = s->round + SOON;
+    was->due = s->now.round + SOON;
     was->interval = is->interval = 1;
-    s->active = a;
+    s->now.active = a;
 }
 
 void geodec__auto_drafter_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace)
 {
     auto_arm *x = &s->arm[a];
-    auto_standing *is = &x->is;
+    auto_standing *is = x->is;
     count_pair(s, x, pace);
     if (--x->trial > 0 && x->spent < TRIAL_MOST) return;
     x->trial = 0;
-    s->budget -= x->spent;
+    s->now.budget -= x->spent;
     is->trial_cost = geodec_adapt_expected_cost(is->trial_cost, x->spent);
-    is->due = s->round + SOON + (int64_t)fmin(is->interval * x->spent / SHARE, SELDOM);
+    is->due = s->now.round + SOON + (int64_t)fmin(is->interval * x->spent / SHARE, SELDOM);
     const double error = MARGIN * standard_error(is);
     if (is->lead < -error) is->interval = fmin(2 * is->interval, INTERVAL_MOST);
     if (is->pairs >= PAIRS_LEAST && is->lead > error) change_leader(s, a);

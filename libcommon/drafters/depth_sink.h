@@ -2,12 +2,10 @@
  * reached its plateau. The manuscript (geodesic speculative decoding, 2026) places it near 2/3 of the depth and gives
  * no procedure; here:
  *
- *         states of texts the model writes itself (GEODEC_DEPTH_TEXTS of at most GEODEC_DEPTH_LENGTH tokens,
- *     temperature 1,
- *         a fixed seed), in context, without the first position; w_1 >= w_2 >= .. the spectrum of their covariance
- *     after
- *     l blocks; E_l = sum_{i<=k} w_i / sum_i w_i, with the k that explains 95 % after the last block;
- *     l* = min { l >= 1 : E_l >= max_m E_m - 1e-3 }. */
+ *     w_1 >= w_2 >= ..   spectrum of the covariance, after l blocks, of the states of texts that the model writes
+ * itself (GEODEC_DEPTH_TEXTS of at most GEODEC_DEPTH_LENGTH tokens, temperature 1, a fixed seed), in context, without
+ * the first position E_l = sum_{i<=k} w_i / sum_i w_i, with the k that explains 95 % after the last block l*  = min { l
+ * >= 1 : E_l >= max_m E_m - 1e-3 } */
 #ifndef GEODEC_DRAFTERS_DEPTH_SINK_H
 #define GEODEC_DRAFTERS_DEPTH_SINK_H
 

@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PART_MAX = 32 };
-
-enum { FILES_MAX = 8 /* artifacts of drafters in one folder */ };
+enum { PART_MAX = 32, FILES_MAX = 8 /* artifacts of drafters in one folder */ };
 
 struct geodec_drafting {
     geodec__ingredients in;
@@ -29,85 +27,82 @@ struct geodec_drafting {
     char *projection; /* file it runs from, NULL = none */
 };
 
-/* Parts of a name: "ngram+flowmap" has two. Returns how many, at most GEODEC_MIXTURE_MAX + 1. */
-static int32_t parts_of(const char *name, char part[GEODEC_MIXTURE_MAX + 1][PART_MAX])
+/* A drafter's name taken apart: "ngram+flowmap" has two parts. */
+typedef struct parts {
+    int32_t n; /* at most GEODEC_MIXTURE_MAX + 1 */
+    struct part {
+        char name[PART_MAX];
+        const geodec__drafter_row *row; /* NULL: no drafter has this name */
+        int32_t blocks;                 /* N of "name:N", 0 without */
+    } of[GEODEC_MIXTURE_MAX + 1];
+} parts;
+
+static parts parts_of(const char *name)
 {
-    int32_t n = 0;
-    for (const char *at = name; n <= GEODEC_MIXTURE_MAX; at++) {
+    parts p = {0};
+    for (const char *at = name; p.n <= GEODEC_MIXTURE_MAX; at++) {
         const size_t length = strcspn(at, "+");
-        (void)snprintf(part[n++], PART_MAX, "%.*s", (int)length, at);
+        struct part *x = &p.of[p.n++];
+        (void)snprintf(x->name, PART_MAX, "%.*s", (int)length, at);
+        x->row = geodec__registry_find(x->name, &x->blocks);
         at += length;
         if (!*at) break;
     }
-    return n;
+    return p;
 }
 
 bool geodec_drafting_knows(const char *name)
 {
-    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
-    const int32_t n = parts_of(name, part);
-    int32_t blocks;
-    for (int32_t k = 0; k < n; k++) {
-        const geodec__drafter_row *row = geodec__registry_find(part[k], &blocks);
-        if (!row || (n > 1 && (row->info.flags & GEODEC_DRAFTER_ALONE))) return false;
-    }
-    return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
+    const parts p = parts_of(name);
+    for (int32_t k = 0; k < p.n; k++)
+        if (!p.of[k].row || (p.n > 1 && (p.of[k].row->info.flags & GEODEC_DRAFTER_ALONE))) return false;
+    return p.n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
 }
 
-/* True if a part of the name reads the artifact `which`. */
-static bool reads(const char *name, bool (*which)(const geodec__drafter_row *row))
+/* True if a part of one of the names is such a drafter. */
+static bool any(const char *const *names, int n, bool (*which)(const struct part *x, const char *word),
+                const char *word)
 {
-    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
-    const int32_t n = parts_of(name, part);
-    int32_t blocks;
-    for (int32_t k = 0; k < n && k < GEODEC_MIXTURE_MAX; k++) {
-        const geodec__drafter_row *row = geodec__registry_find(part[k], &blocks);
-        if (row && which(row)) return true;
-    }
-    return false;
-}
-
-static bool is_map(const geodec__drafter_row *row) { return strcmp(row->info.name, "flowmap") == 0; }
-static bool needs_file(const geodec__drafter_row *row) { return row->file || is_map(row); }
-static bool takes_file(const geodec__drafter_row *row)
-{
-    return needs_file(row) || (row->info.flags & GEODEC_DRAFTER_TEXTS);
-}
-
-bool geodec_drafting_needs_artifacts(const char *name) { return reads(name, needs_file); }
-bool geodec_drafting_takes_artifacts(const char *name) { return reads(name, takes_file); }
-
-/* True if it is one of the names, or part of one. */
-static bool asked(const char *const *names, int n, const char *name)
-{
-    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     for (int i = 0; i < n; i++) {
-        const int32_t parts = parts_of(names[i], part);
-        for (int32_t k = 0; k < parts; k++)
-            if (strcmp(part[k], name) == 0) return true;
+        const parts p = parts_of(names[i]);
+        for (int32_t k = 0; k < p.n; k++)
+            if (p.of[k].row && which(&p.of[k], word)) return true;
     }
     return false;
 }
 
-static bool wants_sink(const char *part)
+static bool is_named(const struct part *x, const char *word) { return strcmp(x->row->info.name, word) == 0; }
+
+static bool needs_file(const struct part *x, const char *word)
 {
-    int32_t blocks;
-    const geodec__drafter_row *row = geodec__registry_find(part, &blocks);
-    return row && (row->info.flags & GEODEC_DRAFTER_BLOCKS) && blocks == 0;
+    (void)word;
+    return x->row->file || is_named(x, "flowmap");
 }
+
+static bool takes_file(const struct part *x, const char *word)
+{
+    return needs_file(x, word) || (x->row->info.flags & GEODEC_DRAFTER_TEXTS);
+}
+
+static bool ends_at_sink(const struct part *x, const char *word)
+{
+    (void)word;
+    return (x->row->info.flags & GEODEC_DRAFTER_BLOCKS) && x->blocks == 0;
+}
+
+bool geodec_drafting_needs_artifacts(const char *name) { return any(&name, 1, needs_file, NULL); }
+bool geodec_drafting_takes_artifacts(const char *name) { return any(&name, 1, takes_file, NULL); }
+
+static bool asked(const char *const *names, int n, const char *name) { return any(names, n, is_named, name); }
 
 /* The depth sink is measured when a drafter ends there. */
 static geodec_status measure_sink(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     geodec_depth_sink sink = {0};
-    for (int i = 0; i < n; i++) {
-        const int32_t parts = parts_of(names[i], part);
-        for (int32_t k = 0; k < parts; k++)
-            if (sink.layer == 0 && wants_sink(part[k]))
-                GEODEC_TRY_MSG(geodec_depth_sink_measure(d->in.model, &sink, NULL, err), "drafter %s", names[i]);
-    }
+    for (int i = 0; i < n && sink.layer == 0; i++)
+        if (any(&names[i], 1, ends_at_sink, NULL))
+            GEODEC_TRY_MSG(geodec_depth_sink_measure(d->in.model, &sink, NULL, err), "drafter %s", names[i]);
     d->in.sink = sink.layer;
 done:
     return st;
@@ -117,9 +112,7 @@ static geodec_status open_map(geodec_drafting *d, const char *dir, geodec_err *e
 {
     geodec_status st = GEODEC_OK;
     char *path = NULL;
-    const size_t room = strlen(dir) + sizeof "/flowmap.h5";
-    GEODEC_NEW(path, (int64_t)room);
-    (void)snprintf(path, room, "%s/flowmap.h5", dir);
+    GEODEC_TRY(geodec_mem_print(&path, err, "%s/flowmap.h5", dir));
     GEODEC_TRY(geodec_artifact_open(&geodec_flowmap_kind, path, &d->map_file, err));
     GEODEC_TRY(geodec_flowmap_read(d->map_file, &d->in.map, err));
     GEODEC_TRY_MSG(geodec_flowmap_match(&d->in.map, geodec_model_fingerprint(d->in.model),
@@ -140,15 +133,12 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     int32_t *token = NULL, *sequence = NULL, *argmax = NULL, *choice = NULL;
     uint8_t *probability = NULL;
     const int64_t positions = geodec_flowmap_positions(&d->in.map);
-    GEODEC_NEW(token, positions);
-    GEODEC_NEW(sequence, positions);
-    GEODEC_NEW(argmax, positions);
+    GEODEC_NEW_EACH(positions, token, sequence, argmax);
     geodec_flowmap_texts(&d->in.map, token, sequence, argmax);
     if (asked(names, n, "ngram") || asked(names, n, "auto")) {
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->in.ngram, err));
         if (d->in.map.probability) {
-            GEODEC_NEW(choice, positions * K);
-            GEODEC_NEW(probability, positions * K);
+            GEODEC_NEW_EACH(positions * K, choice, probability);
             geodec_flowmap_probabilities(&d->in.map, choice, probability);
             GEODEC_TRY(geodec_ngram_learn_probabilities(d->in.ngram, token, sequence, positions, K, choice, probability,
                                                         GEODEC_NGRAM_ORDER, err));
@@ -157,11 +147,7 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     if (asked(names, n, "bigram"))
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->in.bigram, err));
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(sequence);
-    geodec_mem_free(argmax);
-    geodec_mem_free(choice);
-    geodec_mem_free(probability);
+    GEODEC_FREE(token, sequence, argmax, choice, probability);
     return st;
 }
 
@@ -197,9 +183,7 @@ static geodec_status load(geodec_drafting *d, const geodec__drafter_row *row, co
     if (!dir)
         GEODEC_THROW(GEODEC_INVAL, "the %s drafter needs a folder with %s (--artifacts)", row->info.name, f->name);
     if (d->n_loaded == FILES_MAX) GEODEC_THROW(GEODEC_INTERNAL, "more than %d files of drafters", FILES_MAX);
-    const size_t room = strlen(dir) + strlen(f->name) + 2;
-    GEODEC_NEW(path, (int64_t)room);
-    (void)snprintf(path, room, "%s/%s", dir, f->name);
+    GEODEC_TRY(geodec_mem_print(&path, err, "%s/%s", dir, f->name));
     struct loaded *l = &d->loaded[d->n_loaded];
     GEODEC_TRY_MSG(geodec_artifact_open(f->kind, path, &l->file, err), "drafter %s, from %s", row->info.name,
                    f->kind->tool);
@@ -239,8 +223,7 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     for (int i = 0; i < geodec__registry_count; i++)
         if (geodec__registry[i].file && asked(names, n, geodec__registry[i].info.name))
             GEODEC_TRY(load(d, &geodec__registry[i], dir, err));
-    *out = d;
-    d = NULL;
+    GEODEC_MOVE(*out, d);
 done:
     geodec_drafting_close(d);
     return st;
@@ -255,8 +238,7 @@ geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_
     if (!draft_model) goto done;
     if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
     GEODEC_TRY(geodec_model_open(draft_model, &d->in.second, err));
-    d->second = geodec_mem_strdup(draft_model);
-    if (!d->second) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
+    GEODEC_STRDUP(d->second, draft_model);
     if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.second)),
                geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.model))) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: another tokenizer than the model's, its ids mean other tokens", draft_model);
@@ -270,8 +252,7 @@ geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geod
     if (!d->in.second)
         GEODEC_TRY(geodec_model_open(geodec_gguf_path(geodec_model_gguf(d->in.model)), &d->in.second, err));
     GEODEC_TRY(geodec_projection_load(path, d->in.second, err));
-    d->projection = geodec_mem_strdup(path);
-    if (!d->projection) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
+    GEODEC_STRDUP(d->projection, path);
 done:
     return st;
 }
@@ -308,20 +289,16 @@ void geodec_drafting_close(geodec_drafting *d)
         geodec_artifact_close(d->loaded[i].file);
     }
     geodec_model_close(d->in.second);
-    geodec_mem_free(d->second);
-    geodec_mem_free(d->projection);
-    geodec_mem_free(d);
+    GEODEC_FREE(d->second, d->projection, d);
 }
 
-static geodec_status create_one(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
+static geodec_status create_one(const geodec_drafting *d, const struct part *x, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t blocks;
-    const geodec__drafter_row *row = geodec__registry_find(name, &blocks);
-    if (!row) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
+    const geodec__drafter_row *row = x->row;
     const void *table = row->file ? table_of(d, row) : NULL;
-    if (row->file && !table) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", name);
-    GEODEC_TRY(row->create(&d->in, row, table, blocks, out, err));
+    if (row->file && !table) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", x->name);
+    GEODEC_TRY(row->create(&d->in, row, table, x->blocks, out, err));
 done:
     return st;
 }
@@ -348,19 +325,17 @@ done:
 geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     geodec_drafter *made[GEODEC_MIXTURE_MAX] = {0};
     double weight[GEODEC_MIXTURE_MAX];
     if (!geodec_drafting_knows(name)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
     if (strcmp(name, "auto") == 0) return create_auto(d, out, err);
-    const int32_t n = parts_of(name, part);
-    if (n == 1) return create_one(d, name, out, err);
-    for (int32_t k = 0; k < n; k++) {
-        int32_t blocks;
-        weight[k] = geodec__registry_find(part[k], &blocks)->weight;
-        GEODEC_TRY(create_one(d, part[k], &made[k], err));
+    const parts p = parts_of(name);
+    if (p.n == 1) return create_one(d, &p.of[0], out, err);
+    for (int32_t k = 0; k < p.n; k++) {
+        weight[k] = p.of[k].row->weight > 0 ? p.of[k].row->weight : 1;
+        GEODEC_TRY(create_one(d, &p.of[k], &made[k], err));
     }
-    st = geodec_mixture_drafter_create("mixture", n, made, weight, out, err);
+    st = geodec_mixture_drafter_create("mixture", p.n, made, weight, out, err);
     memset(made, 0, sizeof made); /* owned by the mixture now, or destroyed */
     GEODEC_TRY(st);
 done:

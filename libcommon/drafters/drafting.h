@@ -23,7 +23,7 @@ enum {
 };
 typedef struct geodec_drafter_info {
     const char *name;
-    const char *source; /* what it takes its drafts from */
+    const char *source; /* source of its drafts */
     const char *needs;  /* an artifact of the folder, or in words; "": nothing */
     unsigned flags;
 } geodec_drafter_info;

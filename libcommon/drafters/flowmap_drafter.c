@@ -9,7 +9,6 @@ typedef struct flowmap_drafter {
     geodec_drafter_ops ops;
     const geodec_flowmap *map;
     geodec_flowmap_track *track;
-    geodec_draft_request request; /* of the current tree */
 } flowmap_drafter;
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)
@@ -42,9 +41,8 @@ static bool forbid(void *ctx, int32_t i, int32_t token)
 static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
 {
     (void)err;
-    flowmap_drafter *f = (flowmap_drafter *)d;
-    f->request = *request;
-    (void)geodec_flowmap_track_root(f->track, request->context[request->n_context - 1], -1, request->sampled);
+    (void)geodec_flowmap_track_root(((flowmap_drafter *)d)->track, request->context[request->n_context - 1], -1,
+                                    request->sampled);
     return GEODEC_OK;
 }
 
@@ -55,7 +53,7 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
     flowmap_drafter *f = (flowmap_drafter *)d;
     geodec_flow_draft draft[GEODEC_TREE_CHILDREN];
     if (most > GEODEC_TREE_CHILDREN) most = GEODEC_TREE_CHILDREN;
-    *n = geodec_flowmap_track_children(f->track, node, most, f->request.guard ? forbid : NULL, &f->request, draft);
+    *n = geodec_flowmap_track_children(f->track, node, most, d->request.guard ? forbid : NULL, &d->request, draft);
     for (int32_t i = 0; i < *n; i++) out[i] = as_draft(&draft[i]);
     return GEODEC_OK;
 }
@@ -83,7 +81,6 @@ static const geodec_drafter_ops flowmap_ops = {.name = "flowmap",
                                                .source_name = sources,
                                                .begin = begin,
                                                .observe = observe,
-                                               .propose = geodec_tree_chain,
                                                .destroy = destroy,
                                                .root = root,
                                                .children = children,

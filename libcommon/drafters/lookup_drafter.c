@@ -15,10 +15,7 @@ typedef struct lookup_drafter {
     geodec_suffix *text;
     geodec_suffix_match now; /* longest earlier suffix of the text */
     double trials[LENGTHS][PLACES], hits[LENGTHS][PLACES];
-    /* The current tree: node 0 is the newest token. */
-    geodec_draft_request request;
-    int32_t nodes, depth[GEODEC_DRAFT_MAX + 1];
-    geodec_suffix_match node[GEODEC_DRAFT_MAX + 1];
+    geodec_suffix_match node[GEODEC_DRAFT_MAX + 1]; /* of the tree */
 } lookup_drafter;
 
 static int32_t length_class(int32_t m)
@@ -42,15 +39,6 @@ static geodec_status lookup_begin(geodec_drafter *base, geodec_err *err)
             d->trials[i][k] = PRIOR;
             d->hits[i][k] = PRIOR * FIRST_Q[i];
         }
-    return GEODEC_OK;
-}
-
-/* The committed text comes with the request. */
-static geodec_status lookup_observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)base;
-    (void)rows;
-    (void)err;
     return GEODEC_OK;
 }
 
@@ -100,9 +88,6 @@ static geodec_status lookup_root(geodec_drafter *base, const geodec_draft_reques
     geodec_status st = GEODEC_OK;
     lookup_drafter *d = (lookup_drafter *)base;
     GEODEC_TRY(catch_up(d, request, err));
-    d->request = *request;
-    d->nodes = 1;
-    d->depth[0] = 0;
     d->node[0] = d->now;
 done:
     return st;
@@ -112,8 +97,7 @@ static geodec_status lookup_adopt(geodec_drafter *base, int32_t parent, int32_t 
 {
     (void)err;
     lookup_drafter *d = (lookup_drafter *)base;
-    d->node[d->nodes] = geodec_suffix_step(d->text, d->node[parent], token);
-    d->depth[d->nodes++] = d->depth[parent] + 1;
+    d->node[base->nodes - 1] = geodec_suffix_step(d->text, d->node[parent], token);
     return GEODEC_OK;
 }
 
@@ -162,7 +146,7 @@ static geodec_status lookup_children(geodec_drafter *base, int32_t node, int32_t
         rest = add(d, m, rest, &p);
     int32_t taken = 0;
     for (int32_t i = 0; i < p.n; i++)
-        if (!geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], p.draft[i].token))
+        if (!geodec_drafter_forbids(base, node, p.draft[i].token))
             taken = geodec_tree_insert(out, taken, most, &p.draft[i]);
     *n = taken;
     return GEODEC_OK;
@@ -179,12 +163,9 @@ geodec_status geodec_lookup_drafter_create(geodec_drafter **out, geodec_err *err
 {
     static const char *const sources[LENGTHS] = {"1", "2", "3", "4-5", "6-8", "9-15", "16+"};
     static const geodec_drafter_ops ops = {.name = "lookup",
-                                           .wants_state = false,
                                            .n_sources = LENGTHS,
                                            .source_name = sources,
                                            .begin = lookup_begin,
-                                           .observe = lookup_observe,
-                                           .propose = geodec_tree_chain,
                                            .destroy = lookup_destroy,
                                            .root = lookup_root,
                                            .children = lookup_children,

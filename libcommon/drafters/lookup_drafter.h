@@ -7,9 +7,8 @@
  *
  *     P(x) = q c(x) / sum_S c              for x in S
  *     P(x) = (1 - q) P_shorter(x)          else, P_shorter over the next shorter match without the tokens of S
- *         q    = (hits + 6 q_0) / (trials + 6)     P(the next token is in S), counted in this text at matches of this
- *     length
- *                                              and number of places; q_0: a prior that rises with m
+ *     q    = (hits + 6 q_0) / (trials + 6)     P(the next token is in S), counted in this text at matches of this
+ *                                              length and number of places; q_0: a prior that rises with m
  *
  * so every probability estimates the share of such drafts that are right. Only the committed text is read, and only
  * when the drafter is asked: other rows cost nothing. */

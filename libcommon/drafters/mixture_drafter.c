@@ -14,7 +14,6 @@ static const double SCALE = 0.2;
 
 /* A node of the current tree, and the children of each part. */
 typedef struct branch {
-    int32_t parent, token;
     bool asked;
     int32_t n[PARTS];
     geodec_draft child[PARTS][CHILDREN];
@@ -27,7 +26,6 @@ typedef struct mixture {
     geodec_drafter *part[GEODEC_MIXTURE_MAX];
     double prior[GEODEC_MIXTURE_MAX], score[GEODEC_MIXTURE_MAX];
     int64_t n_context; /* when the tree was begun */
-    int32_t nodes;
     branch node[NODES];
     const char *source_name[GEODEC_MIXTURE_MAX];
 } mixture;
@@ -36,7 +34,6 @@ static geodec_status begin(geodec_drafter *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     mixture *m = (mixture *)d;
-    m->nodes = 0;
     for (int32_t k = 0; k < m->n; k++) {
         m->score[k] = m->prior[k];
         GEODEC_TRY(geodec_drafter_begin(m->part[k], err));
@@ -57,7 +54,8 @@ done:
 /* Scores each part on the text since the last tree, as far as the tree reached. */
 static void learn(mixture *m, const geodec_draft_request *q)
 {
-    int32_t at = m->nodes > 0 ? 0 : -1;
+    const geodec_drafter *tree = &m->base;
+    int32_t at = tree->nodes > 0 ? 0 : -1;
     for (int64_t i = m->n_context; i < q->n_context && at >= 0 && m->node[at].asked; i++) {
         const branch *b = &m->node[at];
         for (int32_t k = 0; k < m->n; k++) {
@@ -69,8 +67,8 @@ static void learn(mixture *m, const geodec_draft_request *q)
             m->score[k] = DECAY * m->score[k] + gain;
         }
         int32_t next = at + 1;
-        while (next < m->nodes && (m->node[next].parent != at || m->node[next].token != q->context[i])) next++;
-        at = next < m->nodes ? next : -1;
+        while (next < tree->nodes && (tree->parent[next] != at || tree->token[next] != q->context[i])) next++;
+        at = next < tree->nodes ? next : -1;
     }
 }
 
@@ -80,9 +78,8 @@ static geodec_status root(geodec_drafter *d, const geodec_draft_request *request
     mixture *m = (mixture *)d;
     learn(m, request);
     m->n_context = request->n_context;
-    m->nodes = 1;
     m->node[0].asked = false;
-    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(m->part[k]->ops->root(m->part[k], request, err));
+    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(geodec_drafter_root(m->part[k], request, err));
 done:
     return st;
 }
@@ -141,11 +138,8 @@ static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geo
 {
     geodec_status st = GEODEC_OK;
     mixture *m = (mixture *)d;
-    branch *b = &m->node[m->nodes++];
-    b->parent = parent;
-    b->token = token;
-    b->asked = false;
-    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(m->part[k]->ops->adopt(m->part[k], parent, token, err));
+    m->node[d->nodes - 1].asked = false;
+    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(geodec_drafter_adopt(m->part[k], parent, token, err));
 done:
     return st;
 }
@@ -175,7 +169,6 @@ geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_
                                   .source_name = m->source_name,
                                   .begin = begin,
                                   .observe = observe,
-                                  .propose = geodec_tree_chain,
                                   .destroy = destroy,
                                   .root = root,
                                   .children = children,

@@ -18,9 +18,6 @@ typedef struct model_drafter {
     int32_t *cached; /* [n_ctx] tokens of the rows of the cache */
     int64_t n_seen;  /* rows observed */
     float *row;      /* [n_vocab] */
-    /* The current proposal: node 0 = newest token, i + 1 = draft i. */
-    geodec_draft_request request;
-    int32_t n_nodes, token[NODES], parent[NODES], depth[NODES];
     /* For sampled drafts. */
     geodec_sampler *sampler;
     geodec_sampling sampling; /* the sampler's */
@@ -58,12 +55,13 @@ done:
 static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bool *fits, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_draft_request *r = &m->request;
-    const int64_t n = r->n_context, total = n + m->depth[node];
+    const geodec_drafter *tree = &m->base;
+    const geodec_draft_request *r = &tree->request;
+    const int64_t n = r->n_context, total = n + tree->depth[node];
     int32_t path[GEODEC_DRAFT_MAX];
     *fits = total <= m->n_ctx;
     if (!*fits) goto done;
-    for (int32_t at = node; at > 0; at = m->parent[at]) path[m->depth[at] - 1] = m->token[at];
+    for (int32_t at = node; at > 0; at = tree->parent[at]) path[tree->depth[at] - 1] = tree->token[at];
     int32_t keep = 0;
     const int32_t length = geodec_session_length(m->session);
     while (keep < length && keep < total - 1 && m->cached[keep] == (keep < n ? r->context[keep] : path[keep - n]))
@@ -71,35 +69,12 @@ static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bo
     geodec_session_truncate(m->session, keep);
     for (int64_t i = keep; i < total; i++) m->cached[i] = i < n ? r->context[i] : path[i - n];
     GEODEC_TRY(geodec_forward_prefill(m->session, m->cached + keep, total - keep, row, err));
-    geodec_guard_mask(r->guard, r->index + m->depth[node], row, m->n_vocab);
+    geodec_guard_mask(r->guard, r->index + tree->depth[node], row, m->n_vocab);
 done:
     return st;
 }
 
-static int32_t add_node(model_drafter *m, int32_t parent, int32_t token)
-{
-    const int32_t node = m->n_nodes++;
-    m->parent[node] = parent;
-    m->token[node] = token;
-    m->depth[node] = m->depth[parent] + 1;
-    return node;
-}
-
-static void start(model_drafter *m, const geodec_draft_request *request)
-{
-    m->request = *request;
-    m->n_nodes = 1;
-    m->depth[0] = 0;
-}
-
 /* ---- the most probable tokens ----------------------------------------------------------------------------------- */
-
-static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    start((model_drafter *)d, request);
-    return GEODEC_OK;
-}
 
 /* Up to `most` tokens of a row by falling logit, ties by id, with their softmax. */
 static int32_t best_of(const float *row, int32_t n_vocab, int32_t most, geodec_draft *out)
@@ -136,9 +111,9 @@ done:
 static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    model_drafter *m = (model_drafter *)d;
-    if (token < 0 || token >= m->n_vocab) GEODEC_THROW(GEODEC_RANGE, "token %d of a tree", token);
-    (void)add_node(m, parent, token);
+    (void)parent;
+    if (token < 0 || token >= ((const model_drafter *)d)->n_vocab)
+        GEODEC_THROW(GEODEC_RANGE, "token %d of a tree", token);
 done:
     return st;
 }
@@ -164,7 +139,7 @@ static geodec_status distribution(geodec_drafter *d, int32_t node, double *q, ge
 {
     geodec_status st = GEODEC_OK;
     const model_drafter *m = (const model_drafter *)d;
-    if (node < 0 || node >= m->n_nodes || !m->rows[node])
+    if (node < 0 || node >= d->nodes || !m->rows[node])
         GEODEC_THROW(GEODEC_INTERNAL, "no token was sampled below node %d", node);
     GEODEC_TRY(geodec_sampler_distribution(m->sampler, m->rows[node], q, err));
 done:
@@ -175,6 +150,7 @@ done:
 static geodec_status sample_child(model_drafter *m, int32_t node, int32_t rank, int32_t *token, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const geodec_drafter *d = &m->base;
     bool left = true;
     *token = -1;
     if (rank == 0) {
@@ -183,11 +159,11 @@ static geodec_status sample_child(model_drafter *m, int32_t node, int32_t rank, 
         if (!left) goto done;
     }
     GEODEC_TRY(distribution(&m->base, node, m->q, err));
-    for (int32_t i = 1; i < m->n_nodes; i++)
-        if (m->parent[i] == node) left = geodec_verify_remove(m->q, m->n_vocab, m->token[i]);
+    for (int32_t i = 1; i < d->nodes; i++)
+        if (d->parent[i] == node) left = geodec_verify_remove(m->q, m->n_vocab, d->token[i]);
     if (left)
         *token = geodec_verify_sample(
-            m->q, m->n_vocab, geodec_verify_draft_uniform(m->request.sampling->seed, m->request.index, m->n_nodes - 1));
+            m->q, m->n_vocab, geodec_verify_draft_uniform(d->request.sampling->seed, d->request.index, d->nodes - 1));
 done:
     return st;
 }
@@ -195,16 +171,17 @@ done:
 static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_draft_request *r = &m->request;
+    geodec_drafter *d = &m->base;
+    const geodec_draft_request *r = &d->request;
     const bool tree = r->budget > 0;
     const int32_t most = tree ? r->budget : r->gamma;
     int32_t rank[NODES] = {0};
     double probability[NODES] = {1}, next[NODES] = {FIRST}; /* of a node's path; of its next child, given the node */
     GEODEC_TRY(prepare_sampling(m, r->sampling, err));
-    while (m->n_nodes <= most) {
-        int32_t best = tree ? -1 : m->n_nodes - 1, token;
-        for (int32_t v = 0; tree && v < m->n_nodes; v++)
-            if (m->depth[v] < r->gamma && next[v] > 0 &&
+    while (d->nodes <= most) {
+        int32_t best = tree ? -1 : d->nodes - 1, token;
+        for (int32_t v = 0; tree && v < d->nodes; v++)
+            if (d->depth[v] < r->gamma && next[v] > 0 &&
                 (best < 0 || probability[v] * next[v] > probability[best] * next[best]))
                 best = v;
         if (best < 0) break;
@@ -215,14 +192,15 @@ static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n
             continue;
         }
         const double given = next[best];
-        const int32_t node = add_node(m, best, token);
+        const int32_t node = d->nodes;
+        GEODEC_TRY(geodec_drafter_adopt(d, best, token, err));
         out[node - 1] = (geodec_draft){.token = token, .parent = best - 1, .confidence = given};
         rank[best]++;
         next[best] = given * (1 - FIRST);
         probability[node] = probability[best] * given;
         next[node] = FIRST;
     }
-    *n = m->n_nodes - 1;
+    *n = d->nodes - 1;
 done:
     return st;
 }
@@ -232,16 +210,9 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *requ
 {
     geodec_status st = GEODEC_OK;
     model_drafter *m = (model_drafter *)d;
-    start(m, request);
-    if (request->sampling && m->ops.distribution) return sample_tree(m, out, n, err);
-    int32_t k = 0, got = 1;
-    double probability = 1;
-    for (; k < request->gamma; k++) {
-        GEODEC_TRY(children(d, k, 1, &out[k], &got, err));
-        if (got == 0 || geodec_tree_enough(request, k, probability *= out[k].confidence)) break;
-        (void)add_node(m, k, out[k].token);
-    }
-    *n = k;
+    if (!request->sampling || !m->ops.distribution) return geodec_tree_chain(d, request, out, n, err);
+    GEODEC_TRY(geodec_drafter_root(d, request, err));
+    GEODEC_TRY(sample_tree(m, out, n, err));
 done:
     return st;
 }
@@ -254,10 +225,7 @@ static void destroy(geodec_drafter *d)
     geodec_session_destroy(m->session);
     geodec_sampler_destroy(m->sampler);
     for (int32_t i = 0; i < NODES; i++) geodec_mem_free(m->rows[i]);
-    geodec_mem_free(m->cached);
-    geodec_mem_free(m->row);
-    geodec_mem_free(m->q);
-    geodec_mem_free(m);
+    GEODEC_FREE(m->cached, m->row, m->q, m);
 }
 
 geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_model *target,
@@ -281,7 +249,6 @@ geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_mo
                                   .observe = observe,
                                   .propose = propose,
                                   .destroy = destroy,
-                                  .root = root,
                                   .children = children,
                                   .adopt = adopt,
                                   .distribution = o->stochastic ? distribution : NULL};

@@ -68,8 +68,7 @@ geodec_status geodec_ngram_table_create(int32_t order, geodec_ngram_table **out,
     t->n_slots = t->link_room = FIRST_SLOTS;
     GEODEC_NEW(t->slot, t->n_slots);
     GEODEC_NEW(t->link, t->link_room);
-    *out = t;
-    t = NULL;
+    GEODEC_MOVE(*out, t);
 done:
     geodec_ngram_table_destroy(t);
     return st;
@@ -79,8 +78,7 @@ void geodec_ngram_table_destroy(geodec_ngram_table *t)
 {
     if (!t) return;
     slots_free(t->slot, t->n_slots);
-    geodec_mem_free(t->link);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->link, t);
 }
 
 void geodec_ngram_table_clear(geodec_ngram_table *t)
@@ -105,12 +103,7 @@ static geodec_status reserve(geodec_ngram_table *t, geodec_err *err)
     geodec_status st = GEODEC_OK;
     slot *bigger = NULL;
     if (t->n_links > INT32_MAX - GEODEC_NGRAM_ORDER) GEODEC_THROW(GEODEC_LIMIT, "the n-gram store is full");
-    if (t->n_links + t->order > t->link_room) {
-        link *l = geodec_mem_grow(t->link, t->link_room, 2 * t->link_room, sizeof *l);
-        if (!l) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld n-gram continuations", (long long)(2 * t->link_room));
-        t->link = l;
-        t->link_room *= 2;
-    }
+    GEODEC_GROW(t->link, t->n_links, t->link_room, t->order);
     if (2 * (t->used + t->order) > t->n_slots) {
         bigger = slots_new(2 * t->n_slots);
         if (!bigger) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld n-gram contexts", (long long)(2 * t->n_slots));

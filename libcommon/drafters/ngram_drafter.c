@@ -100,8 +100,7 @@ geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence,
         const int32_t next = label_of(token, sequence, argmax, n, i);
         if (next >= 0) leave_one_out(g, token + start, i + 1 - start, order, next);
     }
-    *out = g;
-    g = NULL;
+    GEODEC_MOVE(*out, g);
 done:
     geodec_ngram_destroy(g);
     return st;
@@ -161,10 +160,7 @@ typedef struct ngram_drafter {
     geodec_ngram_table *local; /* of the text */
     int32_t *text;             /* [n] observed */
     int64_t n, room;
-    bool pending; /* what follows the last observed token is not yet counted */
-    /* The current tree: node 0 is the newest token. */
-    geodec_draft_request request;
-    int32_t nodes, parent[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1];
+    bool pending; /* the token after the last observed one is not yet counted */
 } ngram_drafter;
 
 static geodec_status ngram_begin(geodec_drafter *base, geodec_err *err)
@@ -181,13 +177,7 @@ static geodec_status ngram_observe(geodec_drafter *base, const geodec_draft_rows
 {
     geodec_status st = GEODEC_OK;
     ngram_drafter *d = (ngram_drafter *)base;
-    if (d->n + rows->n > d->room) {
-        const int64_t room = 2 * d->room + rows->n;
-        int32_t *text = geodec_mem_grow(d->text, d->room, room, sizeof *text);
-        if (!text) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
-        d->text = text;
-        d->room = room;
-    }
+    GEODEC_GROW(d->text, d->n, d->room, rows->n);
     for (int64_t i = 0; i < rows->n; i++) {
         if (d->pending) GEODEC_TRY(geodec_ngram_table_add(d->local, d->text, d->n, rows->token[i], err));
         d->text[d->n++] = rows->token[i];
@@ -308,7 +298,7 @@ static int32_t distribution(const ngram_drafter *d, const int32_t *context, int6
         if (source < 0) source = stored.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
         const double k = ESCAPE;
         const geodec_ngram_hit sampled =
-            stored.total > 0 && d->request.sampled ? geodec_ngram_find(d->store->text, hash[m]) : none;
+            stored.total > 0 && d->base.request.sampled ? geodec_ngram_find(d->store->text, hash[m]) : none;
         const double half = sampled.total == 0 ? 0 : d->store->probabilities ? 1 : 0.5;
         if (stored.total > 0 && half < 1) add_counts(s, d->store->table, &stored, (1 - half) * rest / (total + k));
         if (sampled.total > 0)
@@ -320,38 +310,18 @@ static int32_t distribution(const ngram_drafter *d, const int32_t *context, int6
     return source;
 }
 
-static geodec_status ngram_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    ngram_drafter *d = (ngram_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->parent[0] = -1;
-    return GEODEC_OK;
-}
-
-static geodec_status ngram_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
-{
-    (void)err;
-    ngram_drafter *d = (ngram_drafter *)base;
-    d->parent[d->nodes] = parent;
-    d->token[d->nodes++] = token;
-    return GEODEC_OK;
-}
-
 static geodec_status ngram_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                     geodec_err *err)
 {
     (void)err;
     const ngram_drafter *d = (const ngram_drafter *)base;
-    int32_t window[GEODEC_NGRAM_ORDER], k = d->order, depth = 0, taken = 0;
+    int32_t back[GEODEC_NGRAM_ORDER], window[GEODEC_NGRAM_ORDER], taken = 0;
     shares s;
-    for (int32_t at = node; at > 0; at = d->parent[at], depth++)
-        if (k > 0) window[--k] = d->token[at];
-    for (int64_t i = d->request.n_context - 1; i >= 0 && k > 0; i--) window[--k] = d->request.context[i];
-    const int32_t source = distribution(d, window + k, d->order - k, &s);
+    const int32_t length = geodec_drafter_context(base, node, d->order, back);
+    for (int32_t k = 0; k < length; k++) window[k] = back[length - 1 - k];
+    const int32_t source = distribution(d, window, length, &s);
     for (int32_t i = 0; i < s.n; i++) {
-        if (geodec_guard_forbids(d->request.guard, d->request.index + depth, s.token[i])) continue;
+        if (geodec_drafter_forbids(base, node, s.token[i])) continue;
         const geodec_draft x = {.token = s.token[i], .source = source, .confidence = fmin(s.share[i], 1)};
         taken = geodec_tree_insert(out, taken, most, &x);
     }
@@ -363,8 +333,7 @@ static void ngram_destroy(geodec_drafter *base)
 {
     ngram_drafter *d = (ngram_drafter *)base;
     geodec_ngram_table_destroy(d->local);
-    geodec_mem_free(d->text);
-    geodec_mem_free(d);
+    GEODEC_FREE(d->text, d);
 }
 
 geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t order, geodec_drafter **out,
@@ -374,25 +343,20 @@ geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t ord
                                           "store-7", "store-8", "text-1",  "text-2",  "text-3",  "text-4",
                                           "text-5",  "text-6",  "text-7",  "text-8"};
     static const geodec_drafter_ops ops = {.name = "ngram",
-                                           .wants_state = false,
                                            .n_sources = 2 * GEODEC_NGRAM_ORDER,
                                            .source_name = sources,
                                            .begin = ngram_begin,
                                            .observe = ngram_observe,
                                            .propose = ngram_propose,
                                            .destroy = ngram_destroy,
-                                           .root = ngram_root,
-                                           .children = ngram_children,
-                                           .adopt = ngram_adopt};
+                                           .children = ngram_children};
     geodec_status st = GEODEC_OK;
     ngram_drafter *d = NULL;
     GEODEC_NEW(d, 1);
     d->base.ops = &ops;
     d->store = store;
     d->order = order;
-    d->room = 256;
     GEODEC_TRY(geodec_ngram_table_create(order, &d->local, err));
-    GEODEC_NEW(d->text, d->room);
     *out = &d->base;
     d = NULL;
 done:

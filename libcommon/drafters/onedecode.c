@@ -1,5 +1,6 @@
 #include "drafters/onedecode.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "linalg/kmeans.h"
 #include "linalg/knn.h"
@@ -38,7 +39,7 @@ typedef struct baking {
     int32_t *label; /* [rows], -1 = none */
     double *z;      /* [places][k] estimates at the places of the fit */
     int32_t *cell;  /* [places] */
-    int32_t *said;  /* [places] label */
+    int32_t *given; /* [places] label */
     int64_t places;
 } baking;
 
@@ -51,14 +52,14 @@ static geodec_status estimate(baking *b, const geodec_step *s, geodec_err *err)
     const geodec_step_rows *r = &b->r;
     float after[GEODEC_STEP_DIMS_MAX];
     GEODEC_NEW(b->z, r->rows * s->k);
-    GEODEC_NEW(b->said, r->rows);
+    GEODEC_NEW(b->given, r->rows);
     for (int64_t i = 0; i < r->rows; i++) {
         if (begins(r, i) || b->label[i] < 0 ||
             geodec_step_part_of(b->o->step.seed, r->sequence[i]) != GEODEC_STEP_FIT ||
             !geodec_step_advance(s, r->z + (i - 1) * s->k, r->token[i], after))
             continue;
         for (int64_t c = 0; c < s->k; c++) b->z[b->places * s->k + c] = (double)after[c];
-        b->said[b->places++] = b->label[i];
+        b->given[b->places++] = b->label[i];
     }
     if (b->places < 16)
         GEODEC_THROW(GEODEC_SCARCE, "%lld positions have an estimate; the cells need at least 16",
@@ -90,10 +91,9 @@ static geodec_status make_cells(baking *b, geodec_onedecode *t, geodec_pool *poo
             t->half_square[c] += at * at / 2;
         }
     GEODEC_TRY(geodec_knn_search(cells, k, centre, b->places, b->z, 1, b->cell, NULL, pool, hooks, err));
-    GEODEC_TRY(geodec_counts_make(cells, b->places, b->cell, b->said, &t->counts, err));
+    GEODEC_TRY(geodec_counts_make(cells, b->places, b->cell, b->given, &t->counts, err));
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(centre);
+    GEODEC_FREE(x, centre);
     return st;
 }
 
@@ -146,18 +146,11 @@ static geodec_status measure(const baking *b, const geodec_onedecode *t, geodec_
     geodec_status st = GEODEC_OK;
     const geodec_step_rows *r = &b->r;
     geodec_counts bigram = {0}, unigram = {0};
-    int32_t *token = NULL, *zero = NULL;
     bool *met = NULL;
     double found = 0;
-    GEODEC_NEW(token, r->rows);
-    GEODEC_NEW(zero, r->rows);
     GEODEC_NEW(met, r->vocab);
-    for (int64_t i = 0; i < r->rows; i++) {
-        token[i] = geodec_step_part_of(b->o->step.seed, r->sequence[i]) == GEODEC_STEP_FIT ? r->token[i] : -1;
-        zero[i] = token[i] < 0 ? -1 : 0;
-    }
-    GEODEC_TRY(geodec_counts_make(r->vocab, r->rows, token, b->label, &bigram, err));
-    GEODEC_TRY(geodec_counts_make(1, r->rows, zero, b->label, &unigram, err));
+    GEODEC_TRY(geodec_step_count(r, b->o->step.seed, b->label, true, &bigram, err));
+    GEODEC_TRY(geodec_step_count(r, b->o->step.seed, b->label, false, &unigram, err));
     for (int64_t i = 0; i < r->rows; i++) {
         if (begins(r, i) || b->label[i] < 0 || geodec_step_part_of(b->o->step.seed, r->sequence[i]) != GEODEC_STEP_TEST)
             continue;
@@ -190,8 +183,6 @@ static geodec_status measure(const baking *b, const geodec_onedecode *t, geodec_
 done:
     geodec_counts_clear(&bigram);
     geodec_counts_clear(&unigram);
-    geodec_mem_free(token);
-    geodec_mem_free(zero);
     geodec_mem_free(met);
     return st;
 }
@@ -220,9 +211,94 @@ geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_on
 done:
     geodec_onedecode_clear(&t);
     geodec_step_rows_clear(&b.r);
-    geodec_mem_free(b.label);
-    geodec_mem_free(b.z);
-    geodec_mem_free(b.cell);
-    geodec_mem_free(b.said);
+    GEODEC_FREE(b.label, b.z, b.cell, b.given);
+    return st;
+}
+
+/* ---- the artifact ----------------------------------------------------------------------------------------------- */
+
+#define AT(m) GEODEC_AT(geodec_onedecode, m)
+#define IN(m) GEODEC_IN(geodec_onedecode, m)
+static const geodec_field fields[] = {
+    GEODEC_STEP_FIELDS(geodec_onedecode, step),
+    {"/one_decode/centroid", GEODEC_F32, "C,k", 0, "1", "centres of the cells", 0, AT(centroid)},
+    {"/one_decode/start", GEODEC_I64, "S", 0, "1", "entries of cell c: start[c] .. start[c+1]-1", 0, AT(counts.start)},
+    {"/one_decode/token", GEODEC_I32, "E", GEODEC_FIELD_COMPRESS, "1", "tokens that followed, most frequent first", 0,
+     AT(counts.token)},
+    {"/one_decode/count", GEODEC_U32, "E", GEODEC_FIELD_COMPRESS, "1", "how often", 0, AT(counts.count)},
+    {"/one_decode/total", GEODEC_U32, "C", 0, "1", "places of the cell", 0, AT(counts.total)},
+    {"/one_decode/shrink", GEODEC_F32, "4", 0, "1",
+     "confidence = shrink count / total, 0, 1, 2, 3+ drafts after the last state, from texts of their own", 0,
+     GEODEC_ARRAY(geodec_onedecode, shrink, [0])},
+};
+
+static const geodec_attr attrs[] = {
+    {"n_min", GEODEC_ATTR_I64, 0, "a cell of fewer places is a miss", IN(n_min)},
+    {"n_tokens", GEODEC_ATTR_I64, 0, "places counted", IN(summary.fitted)},
+    {"V_bake", GEODEC_ATTR_I64, 0, "distinct tokens in the table", IN(summary.labels)},
+    {"places", GEODEC_ATTR_I64, 0, "of the test texts, for the figures below", IN(summary.places)},
+    {"top1", GEODEC_ATTR_F64, 0, "share of places whose label is the cell's first token",
+     IN(summary.cells_figures.top1)},
+    {"top8", GEODEC_ATTR_F64, 0, "share of places whose label is among the cell's first 8",
+     IN(summary.cells_figures.top8)},
+    {"covered", GEODEC_ATTR_F64, 0, "share of places that are no miss", IN(summary.covered)},
+    {"claimed", GEODEC_ATTR_F64, 0, "mean confidence of the first token where there is one", IN(summary.claimed)},
+    {"right", GEODEC_ATTR_F64, 0, "share of those that are right", IN(summary.right)},
+    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(summary.bigram.top1)},
+    {"bigram_top8", GEODEC_ATTR_F64, 0, "control", IN(summary.bigram.top8)},
+    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(summary.unigram.top1)},
+    {"unigram_top8", GEODEC_ATTR_F64, 0, "control", IN(summary.unigram.top8)},
+};
+
+static const geodec_extent extents[] = {GEODEC_STEP_EXTENTS(geodec_onedecode, step),
+                                        {"C", IN(counts.cells)},
+                                        {"S", IN(counts.cells), 0, 1},
+                                        {"E", IN(counts.entries)}};
+
+const geodec_kind geodec_onedecode_kind = {
+    .name = "onedecode",
+    .major = 1,
+    .tool = "geodec-onedecode",
+    .purpose = "OneDecode as counts of next tokens in cells of in-context states",
+    GEODEC_TABLES(fields, attrs, extents),
+};
+
+geodec_status geodec_onedecode_write(const geodec_onedecode *t, const geodec_onedecode_summary *s, geodec_artifact *out,
+                                     geodec_err *err)
+{
+    geodec_onedecode file = *t;
+    file.summary = *s;
+    return geodec_artifact_save(out, &file, err);
+}
+
+void geodec_onedecode_clear(geodec_onedecode *t)
+{
+    geodec_artifact_clear(&geodec_onedecode_kind, t);
+    geodec_mem_free(t->half_square);
+    *t = (geodec_onedecode){0};
+}
+
+geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_onedecode t = {0};
+    const char *path = geodec_artifact_path(in);
+    GEODEC_TRY(geodec_artifact_load(in, &t, err));
+    GEODEC_TRY(geodec_step_check(&t.step, path, err));
+    GEODEC_TRY(geodec_counts_check(&t.counts, t.step.vocab, path, err));
+    for (int i = 0; i < GEODEC_ONEDECODE_DEPTHS; i++) {
+        const bool sane = t.shrink[i] >= 0 && t.shrink[i] <= 1;
+        if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a shrinkage is not in 0..1", path);
+    }
+    if (t.n_min < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: n_min %lld", path, (long long)t.n_min);
+    GEODEC_NEW(t.half_square, t.counts.cells);
+    for (int64_t c = 0; c < t.counts.cells; c++)
+        for (int64_t i = 0; i < t.step.k; i++) {
+            const float at = t.centroid[c * t.step.k + i];
+            t.half_square[c] += at * at / 2;
+        }
+    GEODEC_MOVE(*out, t);
+done:
+    geodec_onedecode_clear(&t);
     return st;
 }

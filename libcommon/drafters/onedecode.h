@@ -13,6 +13,7 @@
 #define GEODEC_DRAFTERS_ONEDECODE_H
 
 #include "base/hooks.h"
+#include "decode/drafter.h"
 #include "drafters/step.h"
 #include "linalg/counts.h"
 
@@ -64,5 +65,10 @@ GEODEC_API geodec_status geodec_onedecode_write(const geodec_onedecode *t, const
                                                 geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode *out,
                                                geodec_err *err) GEODEC_MUST_USE;
+
+/* The drafter: looks up the cell of the estimated state, again at every node of a tree. t is borrowed. Sources: drafts
+ * after the last state, "1", "2", "3", "4+". */
+GEODEC_API geodec_status geodec_onedecode_drafter_create(const geodec_onedecode *t, geodec_drafter **out,
+                                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
-#include "drafters/onedecode_drafter.h"
+#include "drafters/onedecode.h"
+#include "drafters/onedecode_ref.h"
 
 #include "base/mem.h"
-#include "decode/tree.h"
 
 enum { NODES = GEODEC_DRAFT_MAX + 1, DIMS = GEODEC_STEP_DIMS_MAX };
 
@@ -10,9 +10,7 @@ typedef struct onedecode_drafter {
     const geodec_onedecode *table;
     bool known; /* a state was observed */
     float last[DIMS];
-    geodec_draft_request request;
-    int32_t nodes, depth[NODES];
-    bool valid[NODES];
+    bool valid[NODES]; /* nodes of the tree whose state is known */
     float z[NODES][DIMS];
 } onedecode_drafter;
 
@@ -36,9 +34,6 @@ static geodec_status cells_root(geodec_drafter *base, const geodec_draft_request
 {
     (void)err;
     onedecode_drafter *d = (onedecode_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->depth[0] = 0;
     d->valid[0] =
         d->known && geodec_step_advance(&d->table->step, d->last, request->context[request->n_context - 1], d->z[0]);
     return GEODEC_OK;
@@ -48,8 +43,7 @@ static geodec_status cells_adopt(geodec_drafter *base, int32_t parent, int32_t t
 {
     (void)err;
     onedecode_drafter *d = (onedecode_drafter *)base;
-    const int32_t n = d->nodes++;
-    d->depth[n] = d->depth[parent] + 1;
+    const int32_t n = base->nodes - 1;
     d->valid[n] = d->valid[parent] && geodec_step_advance(&d->table->step, d->z[parent], token, d->z[n]);
     return GEODEC_OK;
 }
@@ -60,24 +54,14 @@ static geodec_status cells_children(geodec_drafter *base, int32_t node, int32_t 
     (void)err;
     const onedecode_drafter *d = (const onedecode_drafter *)base;
     const geodec_counts *c = &d->table->counts;
-    int32_t taken = 0;
     *n = 0;
     if (!d->valid[node]) return GEODEC_OK;
     const int64_t cell = geodec_onedecode_cell(d->table, d->z[node]);
     if ((int64_t)c->total[cell] < d->table->n_min) return GEODEC_OK;
-    const int32_t depth = d->depth[node] < GEODEC_ONEDECODE_DEPTHS ? d->depth[node] : GEODEC_ONEDECODE_DEPTHS - 1;
-    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && taken < most; i++) {
-        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], c->token[i])) continue;
-        out[taken++] = (geodec_draft){.token = c->token[i],
-                                      .source = depth,
-                                      .confidence = (double)d->table->shrink[depth] * (double)c->count[i] /
-                                                    (double)c->total[cell]};
-    }
-    *n = taken;
+    const int32_t depth = base->depth[node] < GEODEC_ONEDECODE_DEPTHS ? base->depth[node] : GEODEC_ONEDECODE_DEPTHS - 1;
+    *n = geodec_step_children(base, node, c, cell, depth, (double)d->table->shrink[depth], most, out);
     return GEODEC_OK;
 }
-
-static void plain_destroy(geodec_drafter *base) { geodec_mem_free(base); }
 
 geodec_status geodec_onedecode_drafter_create(const geodec_onedecode *t, geodec_drafter **out, geodec_err *err)
 {
@@ -88,8 +72,6 @@ geodec_status geodec_onedecode_drafter_create(const geodec_onedecode *t, geodec_
                                            .source_name = sources,
                                            .begin = cells_begin,
                                            .observe = cells_observe,
-                                           .propose = geodec_tree_chain,
-                                           .destroy = plain_destroy,
                                            .root = cells_root,
                                            .children = cells_children,
                                            .adopt = cells_adopt};
@@ -108,47 +90,7 @@ done:
 typedef struct ref_drafter {
     geodec_drafter base;
     const geodec_onedecode_ref *table;
-    geodec_draft_request request;
-    int32_t nodes, depth[NODES], before[NODES], token[NODES];
 } ref_drafter;
-
-static geodec_status ref_begin(geodec_drafter *base, geodec_err *err)
-{
-    (void)base;
-    (void)err;
-    return GEODEC_OK;
-}
-
-/* The tokens come with the request. */
-static geodec_status ref_observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)base;
-    (void)rows;
-    (void)err;
-    return GEODEC_OK;
-}
-
-static geodec_status ref_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    ref_drafter *d = (ref_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->depth[0] = 0;
-    d->token[0] = request->context[request->n_context - 1];
-    d->before[0] = request->n_context > 1 ? request->context[request->n_context - 2] : d->token[0];
-    return GEODEC_OK;
-}
-
-static geodec_status ref_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
-{
-    (void)err;
-    ref_drafter *d = (ref_drafter *)base;
-    d->before[d->nodes] = d->token[parent];
-    d->token[d->nodes] = token;
-    d->depth[d->nodes++] = d->depth[parent] + 1;
-    return GEODEC_OK;
-}
 
 static geodec_status ref_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                   geodec_err *err)
@@ -156,9 +98,11 @@ static geodec_status ref_children(geodec_drafter *base, int32_t node, int32_t mo
     (void)err;
     (void)most;
     const ref_drafter *d = (const ref_drafter *)base;
-    const int32_t token = geodec_onedecode_ref_after(d->table, d->before[node], d->token[node]);
+    int32_t back[2];
+    const int32_t known = geodec_drafter_context(base, node, 2, back);
+    const int32_t token = geodec_onedecode_ref_after(d->table, back[known - 1], back[0]);
     *n = 0;
-    if (token < 0 || geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], token)) return GEODEC_OK;
+    if (token < 0 || geodec_drafter_forbids(base, node, token)) return GEODEC_OK;
     out[(*n)++] = (geodec_draft){.token = token, .confidence = (double)d->table->right};
     return GEODEC_OK;
 }
@@ -166,16 +110,8 @@ static geodec_status ref_children(geodec_drafter *base, int32_t node, int32_t mo
 geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out, geodec_err *err)
 {
     static const char *const sources[] = {"table"};
-    static const geodec_drafter_ops ops = {.name = "onedecode-ref",
-                                           .n_sources = 1,
-                                           .source_name = sources,
-                                           .begin = ref_begin,
-                                           .observe = ref_observe,
-                                           .propose = geodec_tree_chain,
-                                           .destroy = plain_destroy,
-                                           .root = ref_root,
-                                           .children = ref_children,
-                                           .adopt = ref_adopt};
+    static const geodec_drafter_ops ops = {
+        .name = "onedecode-ref", .n_sources = 1, .source_name = sources, .children = ref_children};
     geodec_status st = GEODEC_OK;
     ref_drafter *d = NULL;
     GEODEC_NEW(d, 1);

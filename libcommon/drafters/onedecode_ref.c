@@ -17,8 +17,7 @@ static const double SPEED = 0.08, RIDGE = 1e-8;
 void geodec_onedecode_ref_clear(geodec_onedecode_ref *t)
 {
     geodec_artifact_clear(&geodec_onedecode_ref_kind, t);
-    geodec_mem_free(t->entry);
-    geodec_mem_free(t->length);
+    GEODEC_FREE(t->entry, t->length);
     *t = (geodec_onedecode_ref){0};
 }
 
@@ -29,8 +28,7 @@ static geodec_status global_metric(int64_t n, int64_t k, const double *p, double
     double *centre = NULL, *metric = NULL, *mean = NULL, *spread = NULL;
     GEODEC_NEW(centre, GROUPS * k);
     GEODEC_NEW(metric, GROUPS * k * k);
-    GEODEC_NEW(mean, k);
-    GEODEC_NEW(spread, k);
+    GEODEC_NEW_EACH(k, mean, spread);
     for (int64_t m = 0; m < GROUPS; m++) {
         const int64_t from = m * n / GROUPS, to = (m + 1) * n / GROUPS;
         double *c = centre + m * k, *cov = metric + m * k * k;
@@ -53,10 +51,7 @@ static geodec_status global_metric(int64_t n, int64_t k, const double *p, double
     for (int64_t a = 0; a < k; a++)
         for (int64_t i = 0; i < k * k; i++) dg[a * k * k + i] = spread[a] > 0 ? dg[a * k * k + i] / spread[a] : 0;
 done:
-    geodec_mem_free(centre);
-    geodec_mem_free(metric);
-    geodec_mem_free(mean);
-    geodec_mem_free(spread);
+    GEODEC_FREE(centre, metric, mean, spread);
     return st;
 }
 
@@ -80,10 +75,8 @@ static geodec_status lay_out(geodec_onedecode_ref *t, geodec_err *err)
     GEODEC_NEW(t->id, t->n);
     for (int64_t i = 0; i < t->n; i++)
         t->id[i] = (int32_t)(all <= most || i < DENSE ? i : DENSE + (i - DENSE) * (all - DENSE) / (most - DENSE));
-    GEODEC_NEW(t->source, t->n * t->k);
-    GEODEC_NEW(t->endpoint, t->n * t->k);
-    GEODEC_NEW(t->token, t->n);
-    GEODEC_NEW(t->margin, t->n);
+    GEODEC_NEW_EACH(t->n * t->k, t->source, t->endpoint);
+    GEODEC_NEW_EACH(t->n, t->token, t->margin);
 done:
     return st;
 }
@@ -129,8 +122,7 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
     for (int64_t a = 0; a < k; a++) mean += pca.eigenvalue[a] / (double)k;
     if (!flat) {
         GEODEC_NEW(g, k * k);
-        GEODEC_NEW(dg, k * k * k);
-        GEODEC_NEW(gamma, k * k * k);
+        GEODEC_NEW_EACH(k * k * k, dg, gamma);
         GEODEC_TRY(global_metric(vocab, k, p, g, dg, err));
         GEODEC_TRY(geodec_space_christoffel((int32_t)k, g, dg, gamma, err));
     }
@@ -165,20 +157,12 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
         }
     }
     GEODEC_TRY(finish(&t, err));
-    *out = t;
-    t = (geodec_onedecode_ref){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_onedecode_ref_clear(&t);
     geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
-    geodec_mem_free(x);
-    geodec_mem_free(p);
-    geodec_mem_free(g);
-    geodec_mem_free(dg);
-    geodec_mem_free(gamma);
-    geodec_mem_free(end);
-    geodec_mem_free(dot);
-    geodec_mem_free(v);
+    GEODEC_FREE(x, p, g, dg, gamma, end, dot, v);
     return st;
 }
 
@@ -213,22 +197,22 @@ static int falling(const void *a, const void *b)
 static geodec_status table_rates(const geodec_onedecode_ref *t, geodec_onedecode_rates *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *said = NULL;
-    GEODEC_NEW(said, t->vocab);
+    int64_t *count = NULL;
+    GEODEC_NEW(count, t->vocab);
     for (int64_t i = 0; i < t->n; i++) {
-        said[t->token[i]]++;
+        count[t->token[i]]++;
         r->self_loop += t->token[i] == t->id[i];
     }
     r->self_loop /= (double)t->n;
-    qsort(said, (size_t)t->vocab, sizeof *said, falling);
-    r->hub = (double)said[0] / (double)t->n;
-    for (int64_t v = 0; v < t->vocab && said[v] > 0; v++) {
-        const double share = (double)said[v] / (double)t->n;
+    qsort(count, (size_t)t->vocab, sizeof *count, falling);
+    r->hub = (double)count[0] / (double)t->n;
+    for (int64_t v = 0; v < t->vocab && count[v] > 0; v++) {
+        const double share = (double)count[v] / (double)t->n;
         if (v < 10) r->hub10 += share;
         r->entropy -= share * log2(share);
     }
 done:
-    geodec_mem_free(said);
+    geodec_mem_free(count);
     return st;
 }
 
@@ -238,20 +222,12 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
     geodec_status st = GEODEC_OK;
     geodec_onedecode_rates r = {0};
     geodec_counts bigram = {0}, unigram = {0};
-    int32_t *cell = NULL, *zero = NULL;
     if (rows->vocab != t->vocab)
         GEODEC_THROW(GEODEC_RANGE, "texts of %lld tokens, a table of %lld", (long long)rows->vocab,
                      (long long)t->vocab);
     GEODEC_TRY(table_rates(t, &r, err));
-    GEODEC_NEW(cell, rows->rows);
-    GEODEC_NEW(zero, rows->rows);
-    for (int64_t i = 0; i < rows->rows; i++) {
-        const bool fit = geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_FIT;
-        cell[i] = fit ? rows->token[i] : -1;
-        zero[i] = fit ? 0 : -1;
-    }
-    GEODEC_TRY(geodec_counts_make(rows->vocab, rows->rows, cell, rows->argmax, &bigram, err));
-    GEODEC_TRY(geodec_counts_make(1, rows->rows, zero, rows->argmax, &unigram, err));
+    GEODEC_TRY(geodec_step_count(rows, seed, rows->argmax, true, &bigram, err));
+    GEODEC_TRY(geodec_step_count(rows, seed, rows->argmax, false, &unigram, err));
     for (int64_t i = 1; i < rows->rows; i++) {
         if (rows->sequence[i] != rows->sequence[i - 1] ||
             geodec_step_part_of(seed, rows->sequence[i]) != GEODEC_STEP_TEST)
@@ -271,8 +247,6 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
 done:
     geodec_counts_clear(&bigram);
     geodec_counts_clear(&unigram);
-    geodec_mem_free(cell);
-    geodec_mem_free(zero);
     return st;
 }
 
@@ -280,6 +254,8 @@ done:
 
 #define AT(m) GEODEC_AT(geodec_onedecode_ref, m)
 #define IN(m) GEODEC_IN(geodec_onedecode_ref, m)
+static const geodec_rows rates = {"2", sizeof(geodec_onedecode_rates), offsetof(geodec_onedecode_ref, rates), true};
+#define RATE(first) GEODEC_OF_ROWS(&rates, geodec_onedecode_rates, first, sizeof(double), 0)
 static const geodec_field fields[] = {
     {"/one_decode/id", GEODEC_I32, "n", 0, "1", "token of an entry", 0, AT(id)},
     {"/one_decode/source", GEODEC_F32, "n,k", GEODEC_FIELD_COMPRESS, "1", "p: its embedding's coordinates", 0,
@@ -291,18 +267,19 @@ static const geodec_field fields[] = {
     {"/rates/table", GEODEC_F64, "2,4", 0, "1",
      "self-loops, most frequent token, ten most frequent (shares of entries), entropy in bits; rows: as published, "
      "Gamma = 0",
-     0, GEODEC_ARRAY(geodec_onedecode_ref, table, [0])},
+     0, RATE(self_loop)},
     {"/rates/top1", GEODEC_F64, "2,2", 0, "1",
      "right on held-out texts: entry of the newest token, lookup of the last two; rows: as published, Gamma = 0", 0,
-     GEODEC_ARRAY(geodec_onedecode_ref, top1, [0])},
+     RATE(entry_top1)},
 };
 
 static const geodec_attr attrs[] = {
     {"vocab", GEODEC_ATTR_I64, 0, "tokens of the model", IN(vocab)},
-    {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures", IN(rates.places)},
-    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft", IN(rates.lookup_top1)},
-    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(rates.bigram_top1)},
-    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(rates.unigram_top1)},
+    {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures", IN(rates[0].places)},
+    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft",
+     IN(rates[0].lookup_top1)},
+    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(rates[0].bigram_top1)},
+    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(rates[0].unigram_top1)},
 };
 
 static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
@@ -310,27 +287,17 @@ static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
 const geodec_kind geodec_onedecode_ref_kind = {
     .name = "onedecode-ref",
     .major = 1,
-    .minor = 0,
     .tool = "geodec-onedecode",
     .purpose = "OneDecode as published: one radial step from each embedding, and its next token",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 2,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
                                          const geodec_onedecode_rates *flat, geodec_artifact *out, geodec_err *err)
 {
     geodec_onedecode_ref file = *t;
-    const double table[] = {r->self_loop,    r->hub,    r->hub10,    r->entropy,
-                            flat->self_loop, flat->hub, flat->hub10, flat->entropy};
-    const double top1[] = {r->entry_top1, r->lookup_top1, flat->entry_top1, flat->lookup_top1};
-    memcpy(file.table, table, sizeof table);
-    memcpy(file.top1, top1, sizeof top1);
-    file.rates = *r;
+    file.rates[0] = *r;
+    file.rates[1] = *flat;
     return geodec_artifact_save(out, &file, err);
 }
 
@@ -340,7 +307,7 @@ geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedec
     geodec_onedecode_ref t = {0};
     const char *name = geodec_artifact_path(in);
     GEODEC_TRY(geodec_artifact_load(in, &t, err));
-    const double right = t.rates.lookup_top1;
+    const double right = t.rates[0].lookup_top1;
     if (t.vocab < 1 || t.vocab >= INT32_MAX || t.n > t.vocab || t.n > GEODEC_ONEDECODE_REF_ENTRIES || t.k < 1 ||
         t.k > GEODEC_ONEDECODE_REF_DIMS || !(right >= 0 && right <= 1))
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
@@ -349,8 +316,7 @@ geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedec
         if (t.id[i] < 0 || t.id[i] >= t.vocab || t.token[i] < 0 || t.token[i] >= t.vocab)
             GEODEC_THROW(GEODEC_FORMAT, "%s: entry %lld is outside the vocabulary", name, (long long)i);
     GEODEC_TRY(finish(&t, err));
-    *out = t;
-    t = (geodec_onedecode_ref){0};
+    GEODEC_MOVE(*out, t);
 done:
     geodec_onedecode_ref_clear(&t);
     return st;

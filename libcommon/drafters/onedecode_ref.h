@@ -17,12 +17,14 @@
 #define GEODEC_DRAFTERS_ONEDECODE_REF_H
 
 #include "base/pool.h"
+#include "decode/drafter.h"
 #include "drafters/step.h"
 
 GEODEC_API extern const geodec_kind geodec_onedecode_ref_kind;
 
 enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
 
+/* The order of the members is that of the file. */
 typedef struct geodec_onedecode_rates {
     int64_t places;                   /* of texts */
     double self_loop;                 /* share of entries whose next token is their own */
@@ -36,17 +38,15 @@ typedef struct geodec_onedecode_rates {
 
 typedef struct geodec_onedecode_ref {
     int64_t n, k, vocab;
-    int32_t *id;     /* [n] token of an entry, rising */
-    float *source;   /* [n][k] p */
-    float *endpoint; /* [n][k] p' */
-    int32_t *token;  /* [n] next token */
-    float *margin;   /* [n] */
-    int32_t *entry;  /* [vocab] entry of a token, -1 = none; not in the file */
-    float *length;   /* [n] |p'|; not in the file */
-    float right;     /* share of lookups along texts that were right: the confidence of its drafts */
-    /* of the file: set by geodec_onedecode_ref_write */
-    double table[8], top1[4];
-    geodec_onedecode_rates rates;
+    int32_t *id;                     /* [n] token of an entry, rising */
+    float *source;                   /* [n][k] p */
+    float *endpoint;                 /* [n][k] p' */
+    int32_t *token;                  /* [n] next token */
+    float *margin;                   /* [n] */
+    int32_t *entry;                  /* [vocab] entry of a token, -1 = none; not in the file */
+    float *length;                   /* [n] |p'|; not in the file */
+    float right;                     /* share of lookups along texts that were right: the confidence of its drafts */
+    geodec_onedecode_rates rates[2]; /* of the file, as published and with Gamma = 0: geodec_onedecode_ref_write */
 } geodec_onedecode_ref;
 
 /* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
@@ -68,5 +68,10 @@ GEODEC_API geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *
                                                     geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* The drafter: one child a node, whose confidence is the share of its lookups that were right when it was baked. t is
+ * borrowed. Source: "table". */
+GEODEC_API geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out,
+                                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 #include "drafters/recurrent.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "linalg/blas.h"
 
@@ -10,9 +11,7 @@ enum { LANES = 8 };
 
 void geodec_recurrent_clear(geodec_recurrent *r)
 {
-    geodec_mem_free(r->token_of);
-    geodec_mem_free(r->class_of);
-    geodec_mem_free(r->weight);
+    GEODEC_FREE(r->token_of, r->class_of, r->weight);
     *r = (geodec_recurrent){0};
 }
 
@@ -113,4 +112,126 @@ void geodec_recurrent_softmax(int64_t n, float *x)
     for (int64_t l = 0; l < LANES; l++) sum += part[l];
     const float factor = 1 / sum;
     for (int64_t i = 0; i < n; i++) x[i] *= factor;
+}
+
+/* ---- the artifact ----------------------------------------------------------------------------------------------- */
+
+typedef struct recurrent_file {
+    geodec_recurrent r;
+    geodec_recurrent_summary s;
+    geodec_recurrent_arrays w;
+    int64_t inputs; /* 3 d */
+} recurrent_file;
+#define AT(m) GEODEC_AT(recurrent_file, m)
+#define IN(m) GEODEC_IN(recurrent_file, m)
+
+static const geodec_field fields[] = {
+    {"/classes/token", GEODEC_I32, "C", 0, "1", "token of a class, rising", 0, AT(r.token_of)},
+    {"/net/start", GEODEC_F32, "H", 0, "1", "b of c_0 = b + f W", 0, AT(w.start)},
+    {"/net/input", GEODEC_F32, "I,H", GEODEC_FIELD_COMPRESS, "1",
+     "W; f = (s, mean 0.5, mean 0.9) of s = h / sqrt(mean h^2 + 1e-5)", 0, AT(w.input)},
+    {"/net/token", GEODEC_F32, "3,D,H", GEODEC_FIELD_COMPRESS, "1",
+     "T of a = relu(c + T_0[x_k] + T_1[x_(k-1)] + T_2[x_(k-2)]); last row: no class", 0, AT(w.token)},
+    {"/net/hidden", GEODEC_F32, "H,H", GEODEC_FIELD_COMPRESS, "1", "A of h = a + relu(a A + e)", 0, AT(w.hidden)},
+    {"/net/bias", GEODEC_F32, "H", 0, "1", "e", 0, AT(w.bias)},
+    {"/net/carry", GEODEC_F32, "H,H", GEODEC_FIELD_COMPRESS, "1", "R of c_(k+1) = h R", 0, AT(w.carry)},
+    {"/net/head", GEODEC_F32, "H,C", GEODEC_FIELD_COMPRESS, "1", "U of P = softmax(h U + u)", 0, AT(w.head)},
+    {"/net/prior", GEODEC_F32, "C", 0, "1", "u", 0, AT(w.prior)},
+    {"/held_out/loss", GEODEC_F64, "4", 0, "nat",
+     "mean of - log P of the sampled token, 1, 2, 3, 4 drafts after the last state, on texts of their own", 0,
+     GEODEC_ARRAY(recurrent_file, s.loss, [0])},
+};
+
+static const geodec_attr attrs[] = {
+    {"n_vocab", GEODEC_ATTR_I64, 0, "tokens of the model", IN(r.vocab)},
+    {"d_model", GEODEC_ATTR_I64, 0, "width of a state", IN(r.d)},
+    {"fitted", GEODEC_ATTR_I64, 0, "places of the fit", IN(s.fitted)},
+    {"places", GEODEC_ATTR_I64, 0, "held-out places, for the figures", IN(s.places)},
+    {"cover", GEODEC_ATTR_F64, 0, "share of the texts' tokens that have a class", IN(r.cover)},
+    {"first", GEODEC_ATTR_F64, 0, "share of them whose most probable token is the sampled one", IN(s.first)},
+    {"bigram_loss", GEODEC_ATTR_F64, 0, "control: counts by newest token, add-one smoothed, nat", IN(s.bigram)},
+    {"unigram_loss", GEODEC_ATTR_F64, 0, "control: counts, nat", IN(s.unigram)},
+};
+
+static const geodec_extent extents[] = {
+    {"C", IN(r.classes)}, {"D", IN(r.classes), 0, 1}, {"H", IN(r.width)}, {"I", IN(inputs)}};
+
+const geodec_kind geodec_recurrent_kind = {
+    .name = "recurrent",
+    .major = 1,
+    .tool = "geodec-recurrent",
+    .purpose = "a recurrent net that predicts a model's next token from its last state",
+    GEODEC_TABLES(fields, attrs, extents),
+};
+
+geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_recurrent_summary *s, geodec_artifact *out,
+                                     geodec_err *err)
+{
+    const recurrent_file file = {
+        .r = *r, .s = *s, .w = geodec_recurrent_parts(r), .inputs = GEODEC_RECURRENT_PARTS * r->d};
+    return geodec_artifact_save(out, &file, err);
+}
+
+static geodec_status check_sizes(const recurrent_file *f, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_recurrent *r = &f->r;
+    if (r->width < 1 || r->width > GEODEC_RECURRENT_WIDTH_MAX || r->classes < 1 ||
+        r->classes > GEODEC_RECURRENT_CLASSES_MAX || r->vocab < r->classes || r->vocab > INT32_MAX || r->d < 1 ||
+        r->d > INT32_MAX || f->inputs != GEODEC_RECURRENT_PARTS * r->d)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together", path);
+    if (!(r->cover >= 0 && r->cover <= 1)) GEODEC_THROW(GEODEC_FORMAT, "%s: cover is not in 0..1", path);
+done:
+    return st;
+}
+
+/* Copies the arrays of the file to `weight`. */
+static geodec_status gather_weights(const recurrent_file *f, geodec_recurrent *r, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    r->weights = geodec_recurrent_count(r);
+    GEODEC_NEW(r->weight, r->weights);
+    const geodec_recurrent_arrays w = geodec_recurrent_parts(r);
+    const struct {
+        const char *name;
+        const float *from;
+        float *to, *end;
+    } all[] = {
+        {"/net/start", f->w.start, w.start, w.input},  {"/net/input", f->w.input, w.input, w.token},
+        {"/net/token", f->w.token, w.token, w.hidden}, {"/net/hidden", f->w.hidden, w.hidden, w.bias},
+        {"/net/bias", f->w.bias, w.bias, w.carry},     {"/net/carry", f->w.carry, w.carry, w.head},
+        {"/net/head", f->w.head, w.head, w.prior},     {"/net/prior", f->w.prior, w.prior, r->weight + r->weights}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const int64_t n = all[i].end - all[i].to;
+        for (int64_t k = 0; k < n; k++)
+            if (!(fabsf(all[i].from[k]) <= 1e4F)) /* products of these stay finite */
+                GEODEC_THROW(GEODEC_FORMAT, "%s: %s holds a weight that is not finite or too large", path, all[i].name);
+        memcpy(all[i].to, all[i].from, (size_t)n * sizeof(float));
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    recurrent_file f = {.inputs = 0};
+    geodec_recurrent r = {0};
+    const char *path = geodec_artifact_path(in);
+    GEODEC_TRY(geodec_artifact_load(in, &f, err));
+    GEODEC_TRY(check_sizes(&f, path, err));
+    GEODEC_MOVE(r, f.r);
+    GEODEC_NEW(r.class_of, r.vocab);
+    for (int64_t v = 0; v < r.vocab; v++) r.class_of[v] = (int32_t)r.classes;
+    for (int64_t c = 0; c < r.classes; c++) {
+        if (r.token_of[c] < 0 || r.token_of[c] >= r.vocab || (c > 0 && r.token_of[c] <= r.token_of[c - 1]))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: the classes are not rising tokens", path);
+        r.class_of[r.token_of[c]] = (int32_t)c;
+    }
+    GEODEC_TRY(gather_weights(&f, &r, path, err));
+    GEODEC_MOVE(*out, r);
+done:
+    geodec_artifact_clear(&geodec_recurrent_kind, &f);
+    geodec_recurrent_clear(&r);
+    return st;
 }

@@ -2,8 +2,7 @@
  * map has votes (Cheng et al. 2024, Recurrent Drafter; use of the state as in EAGLE, Li et al. 2024, but without a
  * pass).
  *
- *         c_0     = b + f W                             f: the state before the newest token x_0 and its running
- *     means
+ *     c_0     = b + f W                             f: the state before the newest token x_0 and its running means
  *     a_k     = relu(c_k + T_0[x_k] + T_1[x_(k-1)] + T_2[x_(k-2)])
  *     h_k     = a_k + relu(a_k A + e)
  *     P(x_(k+1)) = softmax(h_k U + u)               over the classes, the most frequent tokens of the texts
@@ -14,13 +13,14 @@
  * probabilities (of the exported best logits) and the sampled token, four tokens along each text. A tenth of the texts
  * is held out for the figures.
  *
- * Everything here is arrays: no model is needed. */
+ * No model is needed: everything here is arrays. */
 #ifndef GEODEC_DRAFTERS_RECURRENT_H
 #define GEODEC_DRAFTERS_RECURRENT_H
 
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/activations.h"
+#include "decode/drafter.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -110,5 +110,13 @@ GEODEC_API void geodec_recurrent_probabilities(const geodec_recurrent *r, const 
 GEODEC_API void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c);
 /* x [n] <- exp(x - max) / sum. */
 GEODEC_API void geodec_recurrent_softmax(int64_t n, float *x);
+
+/* ---- the drafter ------------------------------------------------------------------------------------------------ */
+
+/* Probabilities of every class after every draft, from the state before the newest token. A draft costs a product with
+ * each matrix of the net, so it is a slow drafter compared with table look-ups. net is borrowed, and may be shared.
+ * Sources: drafts after the last state, "1", "2", "3", "4+". */
+GEODEC_API geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geodec_drafter **out,
+                                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

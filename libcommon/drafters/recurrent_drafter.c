@@ -1,4 +1,4 @@
-#include "drafters/recurrent_drafter.h"
+#include "drafters/recurrent.h"
 
 #include "base/mem.h"
 #include "decode/tree.h"
@@ -16,8 +16,6 @@ typedef struct recurrent_drafter {
     float *carry;       /* [width] */
     float *hidden;      /* [NODES][width] of the expanded nodes */
     float *probability; /* [classes] */
-    geodec_draft_request request;
-    int32_t nodes, parent[NODES], token[NODES], depth[NODES];
 } recurrent_drafter;
 
 static geodec_status begin(geodec_drafter *base, geodec_err *err)
@@ -38,28 +36,6 @@ static geodec_status observe(geodec_drafter *base, const geodec_draft_rows *rows
     return GEODEC_OK;
 }
 
-static geodec_status root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    recurrent_drafter *d = (recurrent_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->parent[0] = -1;
-    d->token[0] = request->context[request->n_context - 1];
-    d->depth[0] = 0;
-    return GEODEC_OK;
-}
-
-static geodec_status adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
-{
-    (void)err;
-    recurrent_drafter *d = (recurrent_drafter *)base;
-    d->parent[d->nodes] = parent;
-    d->token[d->nodes] = token;
-    d->depth[d->nodes++] = d->depth[parent] + 1;
-    return GEODEC_OK;
-}
-
 /* The parent of a node was expanded before, since that is how the node was proposed. A mixture may adopt a token that
  * this drafter did not propose, but it expands every node in every part. */
 static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
@@ -69,27 +45,20 @@ static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, 
     recurrent_drafter *d = (recurrent_drafter *)base;
     const geodec_recurrent *r = d->net;
     float *h = d->hidden + node * r->width;
-    int32_t x[BACK], at = node, taken = 0;
-    int64_t before = d->request.n_context - 1;
+    int32_t x[BACK], taken = 0;
     *n = 0;
     if (!d->known) return GEODEC_OK;
-    for (int b = 0; b < BACK; b++) {
-        x[b] = at > 0 ? d->token[at] : before >= 0 ? d->request.context[before] : -1;
-        if (at > 0)
-            at = d->parent[at];
-        else
-            before--;
-    }
+    (void)geodec_drafter_context(base, node, BACK, x);
     if (node == 0)
         geodec_recurrent_start(r, d->feature, d->carry);
     else
-        geodec_recurrent_carry(r, d->hidden + d->parent[node] * r->width, d->carry);
+        geodec_recurrent_carry(r, d->hidden + base->parent[node] * r->width, d->carry);
     geodec_recurrent_step(r, d->carry, x, h);
     geodec_recurrent_probabilities(r, h, d->probability);
-    const int32_t source = d->depth[node] < DEPTHS ? d->depth[node] : DEPTHS - 1;
+    const int32_t source = base->depth[node] < DEPTHS ? base->depth[node] : DEPTHS - 1;
     for (int64_t c = 0; c < r->classes; c++) {
         if (taken == most && !((double)d->probability[c] * r->cover > out[most - 1].confidence)) continue;
-        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], r->token_of[c])) continue;
+        if (geodec_drafter_forbids(base, node, r->token_of[c])) continue;
         const geodec_draft draft = {
             .token = r->token_of[c], .source = source, .confidence = fmin((double)d->probability[c] * r->cover, 1)};
         taken = geodec_tree_insert(out, taken, most, &draft);
@@ -101,11 +70,7 @@ static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, 
 static void destroy(geodec_drafter *base)
 {
     recurrent_drafter *d = (recurrent_drafter *)base;
-    geodec_mem_free(d->feature);
-    geodec_mem_free(d->carry);
-    geodec_mem_free(d->hidden);
-    geodec_mem_free(d->probability);
-    geodec_mem_free(d);
+    GEODEC_FREE(d->feature, d->carry, d->hidden, d->probability, d);
 }
 
 geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geodec_drafter **out, geodec_err *err)
@@ -117,11 +82,8 @@ geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geode
                                            .source_name = sources,
                                            .begin = begin,
                                            .observe = observe,
-                                           .propose = geodec_tree_chain,
                                            .destroy = destroy,
-                                           .root = root,
-                                           .children = children,
-                                           .adopt = adopt};
+                                           .children = children};
     geodec_status st = GEODEC_OK;
     recurrent_drafter *d = NULL;
     GEODEC_NEW(d, 1);

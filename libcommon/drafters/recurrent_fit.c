@@ -31,6 +31,7 @@ geodec_recurrent_options geodec_recurrent_defaults(void)
 }
 
 typedef struct slice {
+    float *block;                                           /* the memory of the arrays below */
     float *f;                                               /* [ROWS][3 d] */
     float *a[STEPS], *z[STEPS], *h[STEPS], *dh, *dc[STEPS]; /* [ROWS][width] */
     float *p[STEPS];                                        /* [ROWS][classes] */
@@ -77,18 +78,8 @@ static geodec_status read_texts(fitting *t, const geodec_activations *a, geodec_
 {
     geodec_status st = GEODEC_OK;
     const char *name = geodec_artifact_path(a->file);
-    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", &t->net->vocab, err));
-    if (t->net->vocab < 1 || t->net->vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
-    GEODEC_TRY(geodec_artifact_read(a->file, "/token", &t->token, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/position", &t->position, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", &t->sequence, err));
+    GEODEC_TRY(geodec_step_texts(a, &t->net->vocab, &t->token, &t->sequence, &t->position, err));
     t->rows = a->rows;
-    for (int64_t i = 0; i < t->rows; i++) {
-        if (t->token[i] < 0 || t->token[i] >= t->net->vocab)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
-        if (t->position[i] != (begins(t, i) ? 0 : t->position[i - 1] + 1))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
-    }
     if (!geodec_artifact_has(a->file, "/top_index") || !geodec_artifact_has(a->file, "/top_logit")) goto done;
     GEODEC_TRY(geodec_artifact_dim(a->file, "M", &t->best, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/top_index", &t->top, err));
@@ -119,8 +110,7 @@ static geodec_status choose_classes(fitting *t, geodec_err *err)
     geodec_recurrent *r = t->net;
     frequency *f = NULL;
     int64_t kept = 0;
-    GEODEC_NEW(f, r->vocab);
-    GEODEC_NEW(r->class_of, r->vocab);
+    GEODEC_NEW_EACH(r->vocab, f, r->class_of);
     for (int64_t v = 0; v < r->vocab; v++) f[v].token = (int32_t)v;
     for (int64_t i = 0; i < t->rows; i++) f[t->token[i]].count++;
     qsort(f, (size_t)r->vocab, sizeof *f, more_often);
@@ -152,13 +142,10 @@ static geodec_status make_features(fitting *t, const geodec_activations *a, cons
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &layer, err));
     GEODEC_NEW(h, SLAB * d);
-    GEODEC_NEW(running, n_features);
-    GEODEC_NEW(sum, n_features);
-    GEODEC_NEW(square, n_features);
+    GEODEC_NEW_EACH(n_features, running, sum, square);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, SLAB));
     GEODEC_NEW(t->feature, t->rows * n_features);
-    GEODEC_NEW(t->mean, n_features);
-    GEODEC_NEW(t->factor, n_features);
+    GEODEC_NEW_EACH(n_features, t->mean, t->factor);
     for (int64_t r = 0; r < t->rows; r += SLAB) {
         const int64_t n = t->rows - r < SLAB ? t->rows - r : SLAB;
         GEODEC_TRY(geodec_activations_read(a, layer, r, n, h, scratch, err));
@@ -182,11 +169,7 @@ static geodec_status make_features(fitting *t, const geodec_activations *a, cons
     for (int64_t i = 0; i < t->rows * n_features; i++)
         t->feature[i] = (t->feature[i] - t->mean[i % n_features]) * t->factor[i % n_features];
 done:
-    geodec_mem_free(h);
-    geodec_mem_free(running);
-    geodec_mem_free(sum);
-    geodec_mem_free(square);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(h, running, sum, square, scratch);
     return st;
 }
 
@@ -194,8 +177,7 @@ done:
 static geodec_status find_places(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_NEW(t->place, t->rows);
-    GEODEC_NEW(t->test, t->rows);
+    GEODEC_NEW_EACH(t->rows, t->place, t->test);
     for (int64_t i = 0; i + STEPS < t->rows; i++) {
         if (begins(t, i) || t->sequence[i + STEPS] != t->sequence[i]) continue;
         if (geodec_step_part_of(t->o->seed, t->sequence[i]) == GEODEC_STEP_TEST)
@@ -216,6 +198,20 @@ done:
 static int64_t class_at(const fitting *t, int64_t i, int64_t back)
 {
     return t->position[i] < back ? t->net->classes : t->net->class_of[t->token[i - back]];
+}
+
+/* out [ROWS][n] += x [ROWS][k] w [k][n]. */
+static void multiply(const float *x, int64_t k, const float *w, int64_t n, float *out)
+{
+    geodec_blas_gemm_f32(false, false, ROWS, n, k, 1, x, k, w, n, 1, out, n);
+}
+
+/* Gradients of that product from dy [ROWS][n]: dw [k][n] += x^T dy; dx [ROWS][k] = keep dx + dy w^T, NULL = none. */
+static void multiply_back(const float *x, int64_t k, const float *w, int64_t n, const float *dy, float *dw, float keep,
+                          float *dx)
+{
+    geodec_blas_gemm_f32(true, false, k, n, ROWS, 1, x, k, dy, n, 1, dw, n);
+    if (dx) geodec_blas_gemm_f32(false, true, ROWS, k, n, 1, dy, n, w, n, keep, dx, k);
 }
 
 static void forward(const fitting *t, slice *s, const int64_t *place)
@@ -240,16 +236,13 @@ static void forward(const fitting *t, slice *s, const int64_t *place)
             memcpy(s->p[k] + i * classes, w.prior, (size_t)classes * sizeof *a);
         }
         if (k == 0)
-            geodec_blas_gemm_f32(false, false, ROWS, width, n_features, 1, s->f, n_features, w.input, width, 1, s->a[k],
-                                 width);
+            multiply(s->f, n_features, w.input, width, s->a[k]);
         else
-            geodec_blas_gemm_f32(false, false, ROWS, width, width, 1, s->h[k - 1], width, w.carry, width, 1, s->a[k],
-                                 width);
+            multiply(s->h[k - 1], width, w.carry, width, s->a[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->a[k][i] = s->a[k][i] > 0 ? s->a[k][i] : 0;
-        geodec_blas_gemm_f32(false, false, ROWS, width, width, 1, s->a[k], width, w.hidden, width, 1, s->z[k], width);
+        multiply(s->a[k], width, w.hidden, width, s->z[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->h[k][i] = s->a[k][i] + (s->z[k][i] > 0 ? s->z[k][i] : 0);
-        geodec_blas_gemm_f32(false, false, ROWS, classes, width, 1, s->h[k], width, w.head, classes, 1, s->p[k],
-                             classes);
+        multiply(s->h[k], width, w.head, classes, s->p[k]);
         for (int64_t i = 0; i < ROWS; i++) geodec_recurrent_softmax(classes, s->p[k] + i * classes);
     }
 }
@@ -289,21 +282,13 @@ static void backward(const fitting *t, slice *s, const int64_t *place)
     for (int k = STEPS - 1; k >= 0; k--) {
         for (int64_t i = 0; i < ROWS; i++)
             toward(t, place[i] + k, STEP_WEIGHT[k] / (SLICES * ROWS), s->p[k] + i * classes);
-        geodec_blas_gemm_f32(true, false, width, classes, ROWS, 1, s->h[k], width, s->p[k], classes, 1, g.head,
-                             classes);
+        multiply_back(s->h[k], width, w.head, classes, s->p[k], g.head, 0, s->dh);
         add_rows(s->p[k], classes, g.prior);
-        geodec_blas_gemm_f32(false, true, ROWS, width, classes, 1, s->p[k], classes, w.head, classes, 0, s->dh, width);
-        if (k + 1 < STEPS) {
-            geodec_blas_gemm_f32(true, false, width, width, ROWS, 1, s->h[k], width, s->dc[k + 1], width, 1, g.carry,
-                                 width);
-            geodec_blas_gemm_f32(false, true, ROWS, width, width, 1, s->dc[k + 1], width, w.carry, width, 1, s->dh,
-                                 width);
-        }
+        if (k + 1 < STEPS) multiply_back(s->h[k], width, w.carry, width, s->dc[k + 1], g.carry, 1, s->dh);
         for (int64_t i = 0; i < ROWS * width; i++) s->z[k][i] = s->z[k][i] > 0 ? s->dh[i] : 0;
-        geodec_blas_gemm_f32(true, false, width, width, ROWS, 1, s->a[k], width, s->z[k], width, 1, g.hidden, width);
         add_rows(s->z[k], width, g.bias);
         memcpy(s->dc[k], s->dh, (size_t)(ROWS * width) * sizeof *s->dh);
-        geodec_blas_gemm_f32(false, true, ROWS, width, width, 1, s->z[k], width, w.hidden, width, 1, s->dc[k], width);
+        multiply_back(s->a[k], width, w.hidden, width, s->z[k], g.hidden, 1, s->dc[k]);
         for (int64_t i = 0; i < ROWS * width; i++) s->dc[k][i] = s->a[k][i] > 0 ? s->dc[k][i] : 0;
         for (int64_t i = 0; i < ROWS; i++)
             for (int64_t b = 0; b < BACK; b++) {
@@ -311,7 +296,7 @@ static void backward(const fitting *t, slice *s, const int64_t *place)
                 for (int64_t c = 0; c < width; c++) e[c] += s->dc[k][i * width + c];
             }
     }
-    geodec_blas_gemm_f32(true, false, n_features, width, ROWS, 1, s->f, n_features, s->dc[0], width, 1, g.input, width);
+    multiply_back(s->f, n_features, w.input, width, s->dc[0], g.input, 0, NULL);
     add_rows(s->dc[0], width, g.start);
 }
 
@@ -348,19 +333,20 @@ static geodec_status make_room(fitting *t, geodec_err *err)
     geodec_recurrent *r = t->net;
     const int64_t n = ROWS * r->width;
     r->weights = geodec_recurrent_count(r);
-    GEODEC_NEW(r->weight, r->weights);
-    GEODEC_NEW(t->first, r->weights);
-    GEODEC_NEW(t->second, r->weights);
+    GEODEC_NEW_EACH(r->weights, r->weight, t->first, t->second);
     for (int i = 0; i < SLICES; i++) {
         slice *s = &t->slice[i];
-        GEODEC_NEW(s->f, ROWS * PARTS * r->d);
-        GEODEC_NEW(s->dh, n);
-        for (int k = 0; k < STEPS; k++) {
-            GEODEC_NEW(s->a[k], n);
-            GEODEC_NEW(s->z[k], n);
-            GEODEC_NEW(s->h[k], n);
-            GEODEC_NEW(s->dc[k], n);
-            GEODEC_NEW(s->p[k], ROWS * r->classes);
+        GEODEC_NEW(s->block, ROWS * (PARTS * r->d + r->width + STEPS * (4 * r->width + r->classes)));
+        float *at = s->block;
+        s->f = at;
+        s->dh = s->f + ROWS * PARTS * r->d;
+        at = s->dh + n;
+        for (int k = 0; k < STEPS; k++, at += 4 * n + ROWS * r->classes) {
+            s->a[k] = at;
+            s->z[k] = at + n;
+            s->h[k] = at + 2 * n;
+            s->dc[k] = at + 3 * n;
+            s->p[k] = at + 4 * n;
         }
         s->gradient = *r;
         GEODEC_NEW(s->gradient.weight, r->weights);
@@ -450,11 +436,9 @@ static geodec_status measure(const fitting *t, geodec_recurrent_summary *s, geod
     int64_t scored[STEPS] = {0}, all = 0;
     const int64_t n = r->classes + 1;
     GEODEC_NEW(pair, n * n);
-    GEODEC_NEW(newest, n);
-    GEODEC_NEW(one, n);
+    GEODEC_NEW_EACH(n, newest, one);
     GEODEC_NEW(f, n_features);
-    GEODEC_NEW(c, r->width);
-    GEODEC_NEW(h, r->width);
+    GEODEC_NEW_EACH(r->width, c, h);
     GEODEC_NEW(p, r->classes);
     for (int64_t i = 0; i < t->places; i++) {
         const int32_t a = r->class_of[t->token[t->place[i]]], b = r->class_of[t->token[t->place[i] + 1]];
@@ -495,43 +479,15 @@ static geodec_status measure(const fitting *t, geodec_recurrent_summary *s, geod
     s->bigram /= (double)scored[0];
     s->unigram /= (double)scored[0];
 done:
-    geodec_mem_free(pair);
-    geodec_mem_free(newest);
-    geodec_mem_free(one);
-    geodec_mem_free(f);
-    geodec_mem_free(c);
-    geodec_mem_free(h);
-    geodec_mem_free(p);
+    GEODEC_FREE(pair, newest, one, f, c, h, p);
     return st;
 }
 
 static void clear(fitting *t)
 {
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->position);
-    geodec_mem_free(t->sequence);
-    geodec_mem_free(t->top);
-    geodec_mem_free(t->logit);
-    geodec_mem_free(t->feature);
-    geodec_mem_free(t->mean);
-    geodec_mem_free(t->factor);
-    geodec_mem_free(t->place);
-    geodec_mem_free(t->test);
-    geodec_mem_free(t->first);
-    geodec_mem_free(t->second);
-    for (int i = 0; i < SLICES; i++) {
-        slice *s = &t->slice[i];
-        geodec_mem_free(s->f);
-        geodec_mem_free(s->dh);
-        for (int k = 0; k < STEPS; k++) {
-            geodec_mem_free(s->a[k]);
-            geodec_mem_free(s->z[k]);
-            geodec_mem_free(s->h[k]);
-            geodec_mem_free(s->dc[k]);
-            geodec_mem_free(s->p[k]);
-        }
-        geodec_mem_free(s->gradient.weight);
-    }
+    GEODEC_FREE(t->token, t->position, t->sequence, t->top, t->logit, t->feature, t->mean, t->factor, t->place, t->test,
+                t->first, t->second);
+    for (int i = 0; i < SLICES; i++) GEODEC_FREE(t->slice[i].block, t->slice[i].gradient.weight);
 }
 
 geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_recurrent_options *o,
@@ -553,8 +509,7 @@ geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_rec
     for (int64_t i = 0; i < net.weights; i++)
         if (!(fabsf(net.weight[i]) <= 1e4F)) GEODEC_THROW(GEODEC_NUMERIC, "the fit diverged: a smaller rate may help");
     GEODEC_TRY(measure(&t, summary, err));
-    *out = net;
-    net = (geodec_recurrent){0};
+    GEODEC_MOVE(*out, net);
 done:
     clear(&t);
     geodec_recurrent_clear(&net);

@@ -28,9 +28,6 @@ typedef struct recycle_drafter {
     int32_t newest;
     entry before;
     bool answered;
-    /* The current tree: node 0 is the newest token. */
-    geodec_draft_request request;
-    int32_t nodes, token[GEODEC_DRAFT_MAX + 1], depth[GEODEC_DRAFT_MAX + 1];
 } recycle_drafter;
 
 static int32_t class_of(const entry *e) { return e->same < CLASSES ? e->same : CLASSES - 1; }
@@ -102,26 +99,6 @@ static geodec_status recycle_observe(geodec_drafter *base, const geodec_draft_ro
     return GEODEC_OK;
 }
 
-static geodec_status recycle_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
-{
-    (void)err;
-    recycle_drafter *d = (recycle_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->token[0] = request->context[request->n_context - 1];
-    d->depth[0] = 0;
-    return GEODEC_OK;
-}
-
-static geodec_status recycle_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
-{
-    (void)err;
-    recycle_drafter *d = (recycle_drafter *)base;
-    d->token[d->nodes] = token;
-    d->depth[d->nodes++] = d->depth[parent] + 1;
-    return GEODEC_OK;
-}
-
 static geodec_status recycle_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                       geodec_err *err)
 {
@@ -129,11 +106,11 @@ static geodec_status recycle_children(geodec_drafter *base, int32_t node, int32_
     const recycle_drafter *d = (const recycle_drafter *)base;
     int32_t taken = 0;
     *n = 0;
-    if (!inside(d, d->token[node]) || !d->row[d->token[node]].known) return GEODEC_OK;
-    const entry *e = &d->row[d->token[node]];
+    if (!inside(d, base->token[node]) || !d->row[base->token[node]].known) return GEODEC_OK;
+    const entry *e = &d->row[base->token[node]];
     const int32_t c = class_of(e);
     for (int32_t r = 0; r < RANKS && e->top[r] >= 0; r++) {
-        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], e->top[r])) continue;
+        if (geodec_drafter_forbids(base, node, e->top[r])) continue;
         const geodec_draft x = {.token = e->top[r], .source = r, .confidence = d->hits[c][r] / d->trials[c]};
         taken = geodec_tree_insert(out, taken, most, &x);
     }
@@ -144,8 +121,7 @@ static geodec_status recycle_children(geodec_drafter *base, int32_t node, int32_
 static void recycle_destroy(geodec_drafter *base)
 {
     recycle_drafter *d = (recycle_drafter *)base;
-    geodec_mem_free(d->row);
-    geodec_mem_free(d);
+    GEODEC_FREE(d->row, d);
 }
 
 geodec_status geodec_recycle_drafter_create(int32_t n_vocab, geodec_drafter **out, geodec_err *err)
@@ -157,11 +133,8 @@ geodec_status geodec_recycle_drafter_create(int32_t n_vocab, geodec_drafter **ou
                                            .source_name = sources,
                                            .begin = recycle_begin,
                                            .observe = recycle_observe,
-                                           .propose = geodec_tree_chain,
                                            .destroy = recycle_destroy,
-                                           .root = recycle_root,
-                                           .children = recycle_children,
-                                           .adopt = recycle_adopt};
+                                           .children = recycle_children};
     geodec_status st = GEODEC_OK;
     recycle_drafter *d = NULL;
     GEODEC_NEW(d, 1);

@@ -6,14 +6,10 @@
 #include "drafters/model_drafter.h"
 #include "drafters/ngram_drafter.h"
 #include "drafters/onedecode.h"
-#include "drafters/onedecode_drafter.h"
 #include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
-#include "drafters/recurrent_drafter.h"
 #include "drafters/recycle_drafter.h"
 #include "drafters/rollout.h"
-#include "drafters/rollout_drafter.h"
-#include "drafters/rollout_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,76 +44,51 @@ DRAFTER_FILE(rollout, ROLLOUT, t->step.d, t->step.vocab)
 #define CREATE(name)                                                                                                   \
     static geodec_status create_##name(const geodec__ingredients *in, const geodec__drafter_row *row,                  \
                                        const void *table, int32_t blocks, geodec_drafter **out, geodec_err *err)
-#define UNUSED ((void)in, (void)row, (void)table, (void)blocks)
-
-CREATE(none)
-{
-    UNUSED, (void)err;
-    *out = NULL;
-    return GEODEC_OK;
-}
-
-CREATE(lookup)
-{
-    UNUSED;
-    return geodec_lookup_drafter_create(out, err);
-}
-
-CREATE(recycle)
-{
-    UNUSED;
-    return geodec_recycle_drafter_create(geodec_model_configuration(in->model)->n_vocab, out, err);
-}
-
-CREATE(ngram)
-{
-    UNUSED;
-    const bool one = row->variant == 1;
-    return geodec_ngram_drafter_create(one ? in->bigram : in->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err);
-}
+/* A function that is one call. */
+#define CREATE_BY(name, call)                                                                                          \
+    CREATE(name)                                                                                                       \
+    {                                                                                                                  \
+        (void)in, (void)row, (void)table, (void)blocks, (void)err;                                                     \
+        return (call);                                                                                                 \
+    }
+CREATE_BY(none, (*out = NULL, GEODEC_OK))
+CREATE_BY(lookup, geodec_lookup_drafter_create(out, err))
+CREATE_BY(recycle, geodec_recycle_drafter_create(geodec_model_configuration(in->model)->n_vocab, out, err))
+CREATE_BY(bigram, geodec_ngram_drafter_create(in->bigram, 1, out, err))
+CREATE_BY(ngram, geodec_ngram_drafter_create(in->ngram, GEODEC_NGRAM_ORDER, out, err))
+CREATE_BY(onedecode, geodec_onedecode_drafter_create(table, out, err))
+CREATE_BY(onedecode_ref, geodec_onedecode_ref_drafter_create(table, out, err))
+CREATE_BY(recurrent, geodec_recurrent_drafter_create(table, out, err))
 
 CREATE(flowmap)
 {
     geodec_status st = GEODEC_OK;
-    UNUSED;
+    (void)row, (void)table, (void)blocks;
     if (!in->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
     GEODEC_TRY(geodec_flowmap_drafter_create(&in->map, in->library, out, err));
 done:
     return st;
 }
 
-CREATE(onedecode)
-{
-    UNUSED;
-    return geodec_onedecode_drafter_create(table, out, err);
-}
-
-CREATE(onedecode_ref)
-{
-    UNUSED;
-    return geodec_onedecode_ref_drafter_create(table, out, err);
-}
-
-CREATE(recurrent)
-{
-    UNUSED;
-    return geodec_recurrent_drafter_create(table, out, err);
-}
-
 CREATE(rollout)
 {
-    UNUSED;
+    (void)in, (void)blocks;
     const geodec_rollout *r = table;
     const geodec_rollout_connection c = (geodec_rollout_connection)row->variant;
     return geodec_rollout_drafter_create(r, row->info.name, GEODEC_ROLLOUT_TOKEN, c, &r->trust[c], out, err);
 }
 
+static geodec_model_drafter_options model_options(const geodec__ingredients *in, const geodec__drafter_row *row)
+{
+    return (geodec_model_drafter_options){
+        .name = row->info.name, .stochastic = (row->info.flags & GEODEC_DRAFTER_STOCHASTIC) != 0, .session = in->how};
+}
+
 CREATE(model)
 {
     geodec_status st = GEODEC_OK;
-    UNUSED;
-    geodec_model_drafter_options o = {
-        .name = row->info.name, .stochastic = (row->info.flags & GEODEC_DRAFTER_STOCHASTIC) != 0, .session = in->how};
+    (void)table, (void)blocks;
+    geodec_model_drafter_options o = model_options(in, row);
     o.session.arithmetic = in->second_arithmetic;
     if (!in->second) GEODEC_THROW(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
     GEODEC_TRY(geodec_model_drafter_create(in->second, in->model, &o, out, err));
@@ -128,9 +99,8 @@ done:
 CREATE(exit)
 {
     geodec_status st = GEODEC_OK;
-    UNUSED;
-    geodec_model_drafter_options o = {
-        .name = row->info.name, .stochastic = (row->info.flags & GEODEC_DRAFTER_STOCHASTIC) != 0, .session = in->how};
+    (void)table;
+    geodec_model_drafter_options o = model_options(in, row);
     const int32_t layers = geodec_model_configuration(in->model)->n_layer;
     o.session.n_blocks = blocks > 0 ? blocks : in->sink;
     if (o.session.n_blocks < 1 || o.session.n_blocks > layers)
@@ -152,48 +122,35 @@ enum {
     CONTROL = GEODEC_DRAFTER_CONTROL,
     BLOCKS = GEODEC_DRAFTER_BLOCKS
 };
+/* name, source, needs, flags; create; what else is not 0 */
+#define ROW(name_, source_, needs_, flags_, create_, ...)                                                              \
+    {                                                                                                                  \
+        .info = {(name_), (source_), (needs_), (flags_)}, .create = (create_), __VA_ARGS__                             \
+    }
+#define ROLLOUT_OF(name_, source_, flags_, connection_)                                                                \
+    ROW(name_, source_, ROLLOUT, flags_, create_rollout, .file = &rollout_file, .variant = (connection_))
 const geodec__drafter_row geodec__registry[] = {
-    {{"none", "nothing", "", ALONE}, 1, NULL, 0, create_none},
-    {{"auto", "the drafter that does best of lookup, ngram, flowmap and ngram+flowmap", "", ALONE | TEXTS},
-     1,
-     NULL,
-     0,
-     NULL},
-    {{"lookup", "the text so far: what followed its longest suffix", "", 0}, 1, NULL, 0, create_lookup},
-    {{"recycle", "candidates of earlier passes", "", 0}, 1, NULL, 0, create_recycle},
-    {{"bigram", "counts of the text so far and of the texts of " MAP ", contexts of 1 token", "", TEXTS},
-     1,
-     NULL,
-     1,
-     create_ngram},
-    {{"ngram", "the same, contexts of up to 8 tokens", "", TEXTS}, 1, NULL, 0, create_ngram},
-    {{"flowmap", "states of stored texts and the tokens that followed them", MAP, 0}, 20, NULL, 0, create_flowmap},
-    {{"onedecode", "counts of next tokens in cells of states", ONEDECODE, 0}, 1, &onedecode_file, 0, create_onedecode},
-    {{"onedecode-ref", "the published table of OneDecode", ONEDECODE_REF, CONTROL},
-     1,
-     &onedecode_ref_file,
-     0,
-     create_onedecode_ref},
-    {{"recurrent", "a small recurrent net of states and tokens", RECURRENT, 0},
-     20,
-     &recurrent_file,
-     0,
-     create_recurrent},
-    {{"rollout", "a geometric rollout of states", ROLLOUT, 0}, 1, &rollout_file, GEODEC_ROLLOUT_FITTED, create_rollout},
-    {{"rollout-flat", "the same along straight lines", ROLLOUT, CONTROL},
-     1,
-     &rollout_file,
-     GEODEC_ROLLOUT_FLAT,
-     create_rollout},
-    {{"rollout-random", "the same with a random connection", ROLLOUT, CONTROL},
-     1,
-     &rollout_file,
-     GEODEC_ROLLOUT_RANDOM,
-     create_rollout},
-    {{"model", "a second model of the same tokenizer, argmax", SECOND, 0}, 1, NULL, 0, create_model},
-    {{"model-sampled", "a second model, sampled", SECOND, STOCHASTIC}, 1, NULL, 0, create_model},
-    {{"exit", "the model's own first blocks: N, or up to the depth sink", "", BLOCKS}, 1, NULL, 0, create_exit},
-    {{"exit-sampled", "the same, sampled", "", BLOCKS | STOCHASTIC}, 1, NULL, 0, create_exit},
+    ROW("none", "nothing", "", ALONE, create_none),
+    ROW("auto", "the drafter that does best of lookup, ngram, flowmap and ngram+flowmap", "", ALONE | TEXTS, NULL),
+    ROW("lookup", "the text so far: what followed its longest suffix", "", 0, create_lookup),
+    ROW("recycle", "candidates of earlier passes", "", 0, create_recycle),
+    ROW("bigram", "counts of the text so far and of the texts of " MAP ", contexts of 1 token", "", TEXTS,
+        create_bigram),
+    ROW("ngram", "the same, contexts of up to 8 tokens", "", TEXTS, create_ngram),
+    ROW("flowmap", "states of stored texts and the tokens that followed them", MAP, 0, create_flowmap, .weight = 20),
+    ROW("onedecode", "counts of next tokens in cells of states", ONEDECODE, 0, create_onedecode,
+        .file = &onedecode_file),
+    ROW("onedecode-ref", "the published table of OneDecode", ONEDECODE_REF, CONTROL, create_onedecode_ref,
+        .file = &onedecode_ref_file),
+    ROW("recurrent", "a small recurrent net of states and tokens", RECURRENT, 0, create_recurrent,
+        .file = &recurrent_file, .weight = 20),
+    ROLLOUT_OF("rollout", "a geometric rollout of states", 0, GEODEC_ROLLOUT_FITTED),
+    ROLLOUT_OF("rollout-flat", "the same along straight lines", CONTROL, GEODEC_ROLLOUT_FLAT),
+    ROLLOUT_OF("rollout-random", "the same with a random connection", CONTROL, GEODEC_ROLLOUT_RANDOM),
+    ROW("model", "a second model of the same tokenizer, argmax", SECOND, 0, create_model),
+    ROW("model-sampled", "a second model, sampled", SECOND, STOCHASTIC, create_model),
+    ROW("exit", "the model's own first blocks: N, or up to the depth sink", "", BLOCKS, create_exit),
+    ROW("exit-sampled", "the same, sampled", "", BLOCKS | STOCHASTIC, create_exit),
 };
 const int geodec__registry_count = sizeof geodec__registry / sizeof *geodec__registry;
 

@@ -33,7 +33,7 @@ typedef struct geodec__drafter_file {
 typedef struct geodec__drafter_row geodec__drafter_row;
 struct geodec__drafter_row {
     geodec_drafter_info info;
-    double weight;                    /* weight in a mixture before any score */
+    double weight;                    /* weight in a mixture before any score; 0 = 1 */
     const geodec__drafter_file *file; /* NULL: reads none of its own */
     int variant;                      /* of drafters that share a create function */
     /* table: of its file; blocks: N of "name:N", 0 without. */

@@ -4,10 +4,12 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/metric.h"
+#include "drafters/rollout_ablation.h"
 #include "geometry/geodesic.h"
 #include "linalg/counts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { STEPS = 4, DIMS = GEODEC_STEP_DIMS_MAX, DEPTHS = GEODEC_ROLLOUT_DEPTHS, ROUNDS = 24 };
@@ -26,12 +28,7 @@ void geodec_rollout_clear(geodec_rollout *r)
 {
     geodec_step_clear(&r->step);
     geodec_step_clear(&r->blind);
-    geodec_mem_free(r->word);
-    geodec_mem_free(r->weight);
-    geodec_mem_free(r->bias);
-    geodec_mem_free(r->site);
-    geodec_mem_free(r->log_g);
-    geodec_mem_free(r->tensor);
+    GEODEC_FREE(r->word, r->weight, r->bias, r->site, r->log_g, r->tensor);
     geodec_rbf_destroy(r->field);
     *r = (geodec_rollout){0};
 }
@@ -225,9 +222,7 @@ geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_ste
     }
     *out = trust;
 done:
-    geodec_mem_free(logit);
-    geodec_mem_free(right);
-    geodec_mem_free(place_of);
+    GEODEC_FREE(logit, right, place_of);
     return st;
 }
 
@@ -270,8 +265,7 @@ static geodec_status fit_field(geodec_rollout *r, const geodec_step_rows *rows, 
             r->site[p * r->dims + c] = (double)rows->z[row[p * n / r->sites] * r->step.k + c];
     GEODEC_TRY(geodec_metric_fit(r->sites, r->dims, r->site, &mo, pool, hooks, &m, err));
     r->sigma = m.sigma;
-    r->log_g = m.log_g;
-    m.log_g = NULL;
+    GEODEC_MOVE(r->log_g, m.log_g);
     GEODEC_TRY(geodec_rbf_create(r->sites, r->dims, r->site, r->log_g, r->sigma, &r->field, err));
     r->seed = o->step.seed;
     GEODEC_TRY(random_tensor(r, err));
@@ -286,22 +280,18 @@ static geodec_status read_out(geodec_rollout *r, const geodec_step_rows *rows, c
 {
     geodec_status st = GEODEC_OK;
     const int64_t k = r->step.k, d = r->step.d;
-    geodec_counts said = {0};
-    int32_t *cell = NULL;
+    geodec_counts labels = {0};
     float *w = NULL;
     double found = 0, all = 0;
-    GEODEC_NEW(cell, rows->rows);
     GEODEC_NEW(w, d);
-    for (int64_t i = 0; i < rows->rows; i++)
-        cell[i] = geodec_step_part_of(o->step.seed, rows->sequence[i]) == GEODEC_STEP_FIT ? 0 : -1;
-    GEODEC_TRY(geodec_counts_make(1, rows->rows, cell, rows->argmax, &said, err));
-    r->words = said.entries < o->words ? said.entries : o->words;
+    GEODEC_TRY(geodec_step_count(rows, o->step.seed, rows->argmax, false, &labels, err));
+    r->words = labels.entries < o->words ? labels.entries : o->words;
     if (r->words < 1) GEODEC_THROW(GEODEC_SCARCE, "the texts of the fit have no token; at least 1 is needed");
     GEODEC_NEW(r->word, r->words);
     GEODEC_NEW(r->weight, r->words * k);
     GEODEC_NEW(r->bias, r->words);
     for (int64_t i = 0; i < r->words; i++) {
-        r->word[i] = said.token[i];
+        r->word[i] = labels.token[i];
         GEODEC_TRY(head(ctx, r->word[i], 1, w, err));
         double bias = 0;
         for (int64_t c = 0; c < d; c++) bias += (double)w[c] * (double)r->step.mean[c];
@@ -323,8 +313,7 @@ static geodec_status read_out(geodec_rollout *r, const geodec_step_rows *rows, c
     }
     r->covered = all > 0 ? found / all : 1;
 done:
-    geodec_counts_clear(&said);
-    geodec_mem_free(cell);
+    geodec_counts_clear(&labels);
     geodec_mem_free(w);
     return st;
 }
@@ -349,11 +338,9 @@ geodec_status geodec_rollout_bake(const geodec_activations *a, const geodec_roll
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
         GEODEC_TRY(
             geodec_rollout_calibrate(&r, &x, o, GEODEC_ROLLOUT_TOKEN, (geodec_rollout_connection)c, &r.trust[c], err));
-    *out = r;
-    r = (geodec_rollout){0};
+    GEODEC_MOVE(*out, r);
     if (rows) {
-        *rows = x;
-        x = (geodec_step_rows){0};
+        GEODEC_MOVE(*rows, x);
     }
 done:
     geodec_rollout_clear(&r);
@@ -361,55 +348,149 @@ done:
     return st;
 }
 
-/* ---- in artifacts ----------------------------------------------------------------------------------------------- */
+/* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-geodec_status geodec_rollout_write(const geodec_rollout *r, geodec_artifact *out, geodec_err *err)
+typedef struct variant_row {
+    geodec_ablation_figures f;
+    int32_t base;
+    double broken;
+} variant_row;
+
+typedef struct rollout_file {
+    geodec_rollout r;
+    int64_t triangle; /* dims (dims + 1) / 2 */
+    int64_t variants, places;
+    variant_row *variant;
+    const char *names;
+} rollout_file;
+#define AT(m) GEODEC_AT(rollout_file, m)
+#define IN(m) GEODEC_IN(rollout_file, m)
+static const geodec_rows trusts = {"3", sizeof(geodec_rollout_trust), offsetof(rollout_file, r.trust), true};
+#define TRUST(m) GEODEC_OF_ROWS(&trusts, geodec_rollout_trust, m, sizeof(float), 0)
+#define VARIANT(m) GEODEC_OF_ROW(variant_row, m)
+
+static const geodec_field fields[] = {
+    GEODEC_STEP_FIELDS(rollout_file, r.step),
+    {"/readout/word", GEODEC_I32, "W", 0, "1", "tokens of the shortlist, most frequent first", 0, AT(r.word)},
+    {"/readout/weight", GEODEC_F32, "W,k", GEODEC_FIELD_COMPRESS, "1", "logit = weight z + bias", 0, AT(r.weight)},
+    {"/readout/bias", GEODEC_F32, "W", 0, "1", "logit = weight z + bias", 0, AT(r.bias)},
+    {"/field/site", GEODEC_F64, "P,m", 0, "1", "sites of the metric field, leading coordinates", 0, AT(r.site)},
+    {"/field/log_g", GEODEC_F64, "P,t", 0, "1", "logarithms of the metric there, upper triangles", 0, AT(r.log_g)},
+    {"/calibration/beta", GEODEC_F32, "3,4", 0, "1",
+     "confidence = shrink softmax(beta logits); flat, fitted, random; 0, 1, 2, 3+ drafts ahead", 0, TRUST(beta[0])},
+    {"/calibration/shrink", GEODEC_F32, "3,4", 0, "1", "confidence = shrink softmax(beta logits)", 0, TRUST(shrink[0])},
+    {"/ladder/top1", GEODEC_F64, "L,3", 0, "1",
+     "share of held-out places whose truth is the variant's first: value and 95 % bootstrap interval over texts", 0,
+     VARIANT(f.top1.value)},
+    {"/ladder/top8", GEODEC_F64, "L,3", 0, "1", "the same, among the first eight", 0, VARIANT(f.top8.value)},
+    {"/ladder/claimed", GEODEC_F64, "L,3", 0, "1", "calibrated alpha: mean confidence of the first", 0,
+     VARIANT(f.claimed.value)},
+    {"/ladder/gain1", GEODEC_F64, "L,3", 0, "1", "top1 less that of the base variant, paired by text", 0,
+     VARIANT(f.gain1.value)},
+    {"/ladder/gain8", GEODEC_F64, "L,3", 0, "1", "top8 less that of the base variant, paired by text", 0,
+     VARIANT(f.gain8.value)},
+    {"/ladder/base", GEODEC_I32, "L", 0, "1", "base variant, -1 = none", 0, VARIANT(base)},
+    {"/ladder/broken", GEODEC_F64, "L", 0, "1", "share of steps whose geodesic diverged; they went straight", 0,
+     VARIANT(broken)},
+};
+static const geodec_attr attrs[] = {
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field", IN(r.sigma), .after = "/calibration/shrink"},
+    {"covered", GEODEC_ATTR_F64, 0, "share of labels in the shortlist", IN(r.covered), .after = "/calibration/shrink"},
+    {"tensor_seed", GEODEC_ATTR_I64, 0, "of the random tensor", IN(r.seed), .after = "/calibration/shrink"},
+    {"rungs", GEODEC_ATTR_STR, 0, "names along L, separated by commas", IN(names)},
+    {"places", GEODEC_ATTR_I64, 0, "held-out places of the figures", IN(places)},
+};
+static const geodec_extent extents[] = {
+    GEODEC_STEP_EXTENTS(rollout_file, r.step),
+    {"W", IN(r.words)},
+    {"P", IN(r.sites)},
+    {"m", IN(r.dims)},
+    {"t", IN(triangle)},
+    {"L", IN(variants)},
+};
+
+const geodec_kind geodec_rollout_kind = {
+    .name = "rollout",
+    .major = 1,
+    .tool = "geodec-rollout",
+    .purpose = "the geometric rollout: step, field and readout of its drafters, and their ablation",
+    GEODEC_TABLES(fields, attrs, extents),
+    .rows = {"L", sizeof(variant_row), offsetof(rollout_file, variant), false},
+};
+
+geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geodec_ablation_variant *variant,
+                                            const geodec_ablation_figures *f, const double *broken, int32_t n,
+                                            geodec_artifact *out, geodec_err *err)
 {
-    geodec_rollout file = *r;
-    file.triangle = r->dims * (r->dims + 1) / 2;
-    for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++) {
-        memcpy(file.beta[c], r->trust[c].beta, sizeof *file.beta);
-        memcpy(file.shrink[c], r->trust[c].shrink, sizeof *file.shrink);
+    geodec_status st = GEODEC_OK;
+    char names[GEODEC_ABLATION_MAX * 64] = "";
+    variant_row row[GEODEC_ABLATION_MAX];
+    const rollout_file file = {.r = *r,
+                               .triangle = r->dims * (r->dims + 1) / 2,
+                               .variants = n,
+                               .places = f[0].places,
+                               .variant = row,
+                               .names = names};
+    size_t used = 0;
+    for (int32_t k = 0; k < n; k++) {
+        row[k] = (variant_row){f[k], variant[k].base, broken[k]};
+        const int length = snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", variant[k].name);
+        if (length < 0 || (size_t)length >= sizeof names - used)
+            GEODEC_THROW(GEODEC_LIMIT, "the names of %d variants are too long", n);
+        used += (size_t)length;
     }
-    return geodec_artifact_save(out, &file, err);
+    GEODEC_TRY(geodec_artifact_save(out, &file, err));
+done:
+    return st;
+}
+
+static geodec_status check_file(const rollout_file *file, const char *name, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_rollout *r = &file->r;
+    bool *met = NULL;
+    GEODEC_TRY(geodec_step_check(&r->step, name, err));
+    if (r->words < 1 || r->words > GEODEC_ROLLOUT_WORDS_MAX || r->dims < 1 || r->dims > GEODEC_RBF_MAX_N ||
+        r->dims > r->step.k || !(r->sigma > 0 && isfinite(r->sigma)) || file->triangle != r->dims * (r->dims + 1) / 2 ||
+        !(r->covered >= 0 && r->covered <= 1))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
+    for (int64_t i = 0; i < r->sites * r->dims; i++)
+        if (!isfinite(r->site[i]))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: site %lld is not finite", name, (long long)(i / r->dims));
+    for (int64_t i = 0; i < r->sites * file->triangle; i++)
+        if (!isfinite(r->log_g[i]))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: the metric of site %lld is not finite", name,
+                         (long long)(i / file->triangle));
+    GEODEC_NEW(met, r->step.vocab);
+    for (int64_t i = 0; i < r->words; i++) {
+        if (r->word[i] < 0 || r->word[i] >= r->step.vocab || met[r->word[i]])
+            GEODEC_THROW(GEODEC_FORMAT, "%s: word %lld is no token or was there before", name, (long long)i);
+        met[r->word[i]] = true;
+    }
+    for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
+        for (int d = 0; d < DEPTHS; d++) {
+            const float x = r->trust[c].beta[d], y = r->trust[c].shrink[d];
+            const bool sane = x > 0 && x < 1e6F && y >= 0 && y <= 1;
+            if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a confidence is out of range", name);
+        }
+done:
+    geodec_mem_free(met);
+    return st;
 }
 
 geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_rollout r = {0};
+    rollout_file file = {.variants = 0};
+    geodec_rollout *r = &file.r;
     const char *name = geodec_artifact_path(in);
-    bool *met = NULL;
-    GEODEC_TRY(geodec_artifact_load(in, &r, err));
-    GEODEC_TRY(geodec_step_check(&r.step, name, err));
-    if (r.words < 1 || r.words > GEODEC_ROLLOUT_WORDS_MAX || r.dims < 1 || r.dims > GEODEC_RBF_MAX_N ||
-        r.dims > r.step.k || !(r.sigma > 0 && isfinite(r.sigma)) || r.triangle != r.dims * (r.dims + 1) / 2 ||
-        !(r.covered >= 0 && r.covered <= 1))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
-    for (int64_t i = 0; i < r.sites * r.dims; i++)
-        if (!isfinite(r.site[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: site %lld is not finite", name, (long long)(i / r.dims));
-    for (int64_t i = 0; i < r.sites * r.triangle; i++)
-        if (!isfinite(r.log_g[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: the metric of site %lld is not finite", name, (long long)(i / r.triangle));
-    GEODEC_NEW(met, r.step.vocab);
-    for (int64_t i = 0; i < r.words; i++) {
-        if (r.word[i] < 0 || r.word[i] >= r.step.vocab || met[r.word[i]])
-            GEODEC_THROW(GEODEC_FORMAT, "%s: word %lld is no token or was there before", name, (long long)i);
-        met[r.word[i]] = true;
-    }
-    for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
-        for (int d = 0; d < DEPTHS; d++) {
-            const float x = r.trust[c].beta[d] = r.beta[c][d], y = r.trust[c].shrink[d] = r.shrink[c][d];
-            const bool sane = x > 0 && x < 1e6F && y >= 0 && y <= 1;
-            if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a confidence is out of range", name);
-        }
-    GEODEC_TRY_MSG(geodec_rbf_create(r.sites, r.dims, r.site, r.log_g, r.sigma, &r.field, err), "%s", name);
-    GEODEC_TRY(random_tensor(&r, err));
-    *out = r;
-    r = (geodec_rollout){0};
+    GEODEC_TRY(geodec_artifact_load(in, &file, err));
+    GEODEC_TRY(check_file(&file, name, err));
+    GEODEC_TRY_MSG(geodec_rbf_create(r->sites, r->dims, r->site, r->log_g, r->sigma, &r->field, err), "%s", name);
+    GEODEC_TRY(random_tensor(r, err));
+    GEODEC_MOVE(*out, *r);
 done:
-    geodec_rollout_clear(&r);
-    geodec_mem_free(met);
+    geodec_mem_free(file.variant);
+    geodec_rollout_clear(r);
     return st;
 }

@@ -15,8 +15,11 @@
 #define GEODEC_DRAFTERS_ROLLOUT_H
 
 #include "base/hooks.h"
+#include "decode/drafter.h"
 #include "drafters/step.h"
 #include "geometry/rbf.h"
+
+GEODEC_API extern const geodec_kind geodec_rollout_kind;
 
 enum { GEODEC_ROLLOUT_DEPTHS = 4, GEODEC_ROLLOUT_WORDS_MAX = 1 << 16 };
 
@@ -47,10 +50,6 @@ typedef struct geodec_rollout {
     double sigma;
     uint64_t seed;                                          /* of the random tensor */
     geodec_rollout_trust trust[GEODEC_ROLLOUT_CONNECTIONS]; /* with the token's velocity */
-    /* of the file: those of trust, and dims (dims + 1) / 2 */
-    float beta[GEODEC_ROLLOUT_CONNECTIONS][GEODEC_ROLLOUT_DEPTHS];
-    float shrink[GEODEC_ROLLOUT_CONNECTIONS][GEODEC_ROLLOUT_DEPTHS];
-    int64_t triangle;
     /* Made by bake and read. */
     geodec_rbf *field;
     double *tensor; /* [dims][dims][dims] symmetric in the first two, norm 1 */
@@ -87,40 +86,20 @@ GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const
                                                   geodec_rollout_connection c, geodec_rollout_trust *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
-/* ---- in artifacts ------------------------------------------------------------------------------------------------ */
-/* Rows of the kind that a geodec_rollout is part of. */
-/* clang-format off */
-#define GEODEC_ROLLOUT_FIELDS                                                                                          \
-    GEODEC_STEP_FIELDS(geodec_rollout, step),                                                                          \
-    {"/readout/word", GEODEC_I32, "W", 0, "1", "tokens of the shortlist, most frequent first", 0,                      \
-     GEODEC_AT(geodec_rollout, word)},                                                                                 \
-    {"/readout/weight", GEODEC_F32, "W,k", GEODEC_FIELD_COMPRESS, "1", "logit = weight z + bias", 0,                   \
-     GEODEC_AT(geodec_rollout, weight)},                                                                               \
-    {"/readout/bias", GEODEC_F32, "W", 0, "1", "logit = weight z + bias", 0, GEODEC_AT(geodec_rollout, bias)},         \
-    {"/field/site", GEODEC_F64, "P,m", 0, "1", "sites of the metric field, leading coordinates", 0,                    \
-     GEODEC_AT(geodec_rollout, site)},                                                                                 \
-    {"/field/log_g", GEODEC_F64, "P,t", 0, "1", "logarithms of the metric there, upper triangles", 0,                  \
-     GEODEC_AT(geodec_rollout, log_g)},                                                                                \
-    {"/calibration/beta", GEODEC_F32, "3,4", 0, "1",                                                                   \
-     "confidence = shrink softmax(beta logits); flat, fitted, random; 0, 1, 2, 3+ drafts ahead", 0,                    \
-     GEODEC_ARRAY(geodec_rollout, beta, [0][0])},                                                                      \
-    {"/calibration/shrink", GEODEC_F32, "3,4", 0, "1", "confidence = shrink softmax(beta logits)", 0,                  \
-     GEODEC_ARRAY(geodec_rollout, shrink, [0][0])}
-#define GEODEC_ROLLOUT_ATTRS                                                                                           \
-    {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field", GEODEC_IN(geodec_rollout, sigma),                       \
-     .after = "/calibration/shrink"},                                                                                  \
-    {"covered", GEODEC_ATTR_F64, 0, "share of labels in the shortlist",                             \
-     GEODEC_IN(geodec_rollout, covered), .after = "/calibration/shrink"},                                              \
-    {"tensor_seed", GEODEC_ATTR_I64, 0, "of the random tensor", GEODEC_IN(geodec_rollout, seed),                       \
-     .after = "/calibration/shrink"}
-#define GEODEC_ROLLOUT_EXTENTS                                                                                         \
-    GEODEC_STEP_EXTENTS(geodec_rollout, step), {"W", GEODEC_IN(geodec_rollout, words)},                                \
-    {"P", GEODEC_IN(geodec_rollout, sites)}, {"m", GEODEC_IN(geodec_rollout, dims)},                                   \
-    {"t", GEODEC_IN(geodec_rollout, triangle)}
-/* clang-format on */
-GEODEC_API geodec_status geodec_rollout_write(const geodec_rollout *r, geodec_artifact *out,
-                                              geodec_err *err) GEODEC_MUST_USE;
+/* An artifact of geodec_rollout_kind, which geodec_rollout_ablation_write fills. */
 GEODEC_API geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out,
                                              geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the drafter ------------------------------------------------------------------------------------------------ */
+
+/* From the state before the newest token one step along the velocity, again at every node of a tree; the candidates are
+ * those of the readout there. name: a constant. The rollout is borrowed, trust copied. Sources: drafts after the last
+ * state, "1", "2", "3", "4+". */
+GEODEC_API geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name,
+                                                       geodec_rollout_velocity v, geodec_rollout_connection c,
+                                                       const geodec_rollout_trust *trust, geodec_drafter **out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+/* Steps taken and those whose geodesic diverged, since the drafter was made. */
+GEODEC_API void geodec_rollout_drafter_steps(const geodec_drafter *d, int64_t *steps, int64_t *broken);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 #include "drafters/ngram_drafter.h"
-#include "drafters/onedecode_drafter.h"
-#include "drafters/rollout_drafter.h"
 #include "model/rows.h"
 
 #include <math.h>
@@ -25,25 +23,22 @@ static geodec_status add_tables(geodec_rollout_ablation *l, const geodec_activat
                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t *cell = NULL, *token = NULL, *sequence = NULL, *argmax = NULL;
+    int32_t *token = NULL, *sequence = NULL, *argmax = NULL;
     int64_t n = 0;
     geodec_drafter *d;
     geodec_onedecode_options o = geodec_onedecode_defaults();
     geodec_onedecode_summary summary;
-    GEODEC_NEW(cell, r->rows);
-    GEODEC_NEW(token, r->rows);
-    GEODEC_NEW(sequence, r->rows);
-    GEODEC_NEW(argmax, r->rows);
+    GEODEC_NEW_EACH(r->rows, token, sequence, argmax);
     for (int64_t i = 0; i < r->rows; i++) {
         if (geodec_step_part_of(q->seed, r->sequence[i]) != GEODEC_STEP_FIT) continue;
         token[n] = r->token[i];
         sequence[n] = r->sequence[i];
         argmax[n++] = r->argmax[i];
     }
-    GEODEC_TRY(geodec_counts_make(1, n, cell, argmax, &l->unigram, err));
+    GEODEC_TRY(geodec_step_count(r, q->seed, r->argmax, false, &l->unigram, err));
     GEODEC_TRY(geodec_ablation_counts_drafter(&l->unigram, "unigram", false, &d, err));
     (void)add(l, "unigram", d, -1);
-    GEODEC_TRY(geodec_counts_make(r->vocab, n, token, argmax, &l->bigram, err));
+    GEODEC_TRY(geodec_step_count(r, q->seed, r->argmax, true, &l->bigram, err));
     GEODEC_TRY(geodec_ablation_counts_drafter(&l->bigram, "bigram", true, &d, err));
     (void)add(l, "bigram", d, -1);
     o.step.seed = q->seed;
@@ -56,10 +51,7 @@ static geodec_status add_tables(geodec_rollout_ablation *l, const geodec_activat
     GEODEC_TRY(geodec_ngram_drafter_create(l->store, GEODEC_NGRAM_ORDER, &d, err));
     (void)add(l, "ngram", d, -1);
 done:
-    geodec_mem_free(cell);
-    geodec_mem_free(token);
-    geodec_mem_free(sequence);
-    geodec_mem_free(argmax);
+    GEODEC_FREE(token, sequence, argmax);
     return st;
 }
 

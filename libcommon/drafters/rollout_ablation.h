@@ -36,6 +36,12 @@ GEODEC_API geodec_status geodec_rollout_ablation_fill(geodec_rollout_ablation *l
                                                       const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 /* Share of the steps so far that went straight because the geodesic diverged: broken [l->n]. */
 GEODEC_API void geodec_rollout_ablation_broken(const geodec_rollout_ablation *l, double *broken);
+/* Fills a new artifact of geodec_rollout_kind with the input of the drafters and n variants; the caller commits. broken
+ * [n]: share of a variant's steps whose geodesic diverged. */
+GEODEC_API geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geodec_ablation_variant *variant,
+                                                       const geodec_ablation_figures *f, const double *broken,
+                                                       int32_t n, geodec_artifact *out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
 /* A table of the figures [l->n]. */
 GEODEC_API void geodec_rollout_ablation_print(FILE *out, const geodec_rollout_ablation *l,
                                               const geodec_ablation_figures *f, const double *broken);

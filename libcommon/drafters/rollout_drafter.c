@@ -1,4 +1,4 @@
-#include "drafters/rollout_drafter.h"
+#include "drafters/rollout.h"
 
 #include "base/mem.h"
 #include "decode/tree.h"
@@ -19,9 +19,7 @@ typedef struct rollout_drafter {
     int64_t known; /* states observed, of which the last two are kept */
     float before[DIMS], last[DIMS];
     int64_t steps, broken;
-    geodec_draft_request request;
-    int32_t nodes, depth[NODES], parent[NODES];
-    bool valid[NODES];
+    bool valid[NODES]; /* nodes of the tree whose state is known */
     float z[NODES][DIMS];
     float *logit; /* [words] */
 } rollout_drafter;
@@ -57,10 +55,6 @@ static geodec_status rollout_root(geodec_drafter *base, const geodec_draft_reque
 {
     (void)err;
     rollout_drafter *d = (rollout_drafter *)base;
-    d->request = *request;
-    d->nodes = 1;
-    d->depth[0] = 0;
-    d->parent[0] = -1;
     d->valid[0] = d->known > 0 &&
                   step(d, d->known > 1 ? d->before : NULL, d->last, request->context[request->n_context - 1], d->z[0]);
     return GEODEC_OK;
@@ -70,11 +64,8 @@ static geodec_status rollout_adopt(geodec_drafter *base, int32_t parent, int32_t
 {
     (void)err;
     rollout_drafter *d = (rollout_drafter *)base;
-    const int32_t n = d->nodes++;
-    d->depth[n] = d->depth[parent] + 1;
-    d->parent[n] = parent;
-    d->valid[n] = d->valid[parent] &&
-                  step(d, d->parent[parent] < 0 ? d->last : d->z[d->parent[parent]], d->z[parent], token, d->z[n]);
+    const int32_t n = base->nodes - 1, above = base->parent[parent];
+    d->valid[n] = d->valid[parent] && step(d, above < 0 ? d->last : d->z[above], d->z[parent], token, d->z[n]);
     return GEODEC_OK;
 }
 
@@ -87,7 +78,7 @@ static geodec_status rollout_children(geodec_drafter *base, int32_t node, int32_
     float value[GEODEC_TREE_CHILDREN + RESERVE];
     *n = 0;
     if (!d->valid[node]) return GEODEC_OK;
-    const int32_t depth = d->depth[node] < GEODEC_ROLLOUT_DEPTHS ? d->depth[node] : GEODEC_ROLLOUT_DEPTHS - 1;
+    const int32_t depth = base->depth[node] < GEODEC_ROLLOUT_DEPTHS ? base->depth[node] : GEODEC_ROLLOUT_DEPTHS - 1;
     const double beta = (double)d->trust.beta[depth];
     geodec_rollout_logits(d->r, d->z[node], d->logit);
     const int32_t found = geodec_largest(d->logit, (int32_t)d->r->words, most + RESERVE, place, value);
@@ -97,7 +88,7 @@ static geodec_status rollout_children(geodec_drafter *base, int32_t node, int32_
         const int32_t token = d->r->word[place[i]];
         const double probability =
             (double)d->trust.shrink[depth] * exp(beta * ((double)value[i] - (double)value[0])) / total;
-        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], token)) continue;
+        if (geodec_drafter_forbids(base, node, token)) continue;
         /* Logits of a state far outside the chart may not be finite. */
         out[taken++] =
             (geodec_draft){.token = token, .source = depth, .confidence = probability >= 0 ? fmin(probability, 1) : 0};
@@ -109,8 +100,7 @@ static geodec_status rollout_children(geodec_drafter *base, int32_t node, int32_
 static void rollout_destroy(geodec_drafter *base)
 {
     rollout_drafter *d = (rollout_drafter *)base;
-    geodec_mem_free(d->logit);
-    geodec_mem_free(d);
+    GEODEC_FREE(d->logit, d);
 }
 
 geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name, geodec_rollout_velocity v,
@@ -123,7 +113,6 @@ geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char 
                                            .source_name = sources,
                                            .begin = rollout_begin,
                                            .observe = rollout_observe,
-                                           .propose = geodec_tree_chain,
                                            .destroy = rollout_destroy,
                                            .root = rollout_root,
                                            .children = rollout_children,

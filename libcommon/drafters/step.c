@@ -20,22 +20,35 @@ geodec_step_options geodec_step_defaults(void) { return (geodec_step_options){.k
 
 void geodec_step_clear(geodec_step *s)
 {
-    geodec_mem_free(s->basis);
-    geodec_mem_free(s->mean);
-    geodec_mem_free(s->map);
-    geodec_mem_free(s->after);
-    geodec_mem_free(s->seen);
+    GEODEC_FREE(s->basis, s->mean, s->map, s->after, s->seen);
     *s = (geodec_step){0};
 }
 
 void geodec_step_rows_clear(geodec_step_rows *r)
 {
-    geodec_mem_free(r->token);
-    geodec_mem_free(r->sequence);
-    geodec_mem_free(r->argmax);
-    geodec_mem_free(r->next);
-    geodec_mem_free(r->z);
+    GEODEC_FREE(r->token, r->sequence, r->argmax, r->next, r->z);
     *r = (geodec_step_rows){0};
+}
+
+geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token, int32_t **sequence,
+                                int32_t **position, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *name = geodec_artifact_path(a->file);
+    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", vocab, err));
+    if (*vocab < 1 || *vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
+    GEODEC_TRY(geodec_artifact_read(a->file, "/token", token, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/position", position, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", sequence, err));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const bool start = i == 0 || (*sequence)[i] != (*sequence)[i - 1];
+        if ((*token)[i] < 0 || (*token)[i] >= *vocab)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
+        if ((*position)[i] != (start ? 0 : (*position)[i - 1] + 1))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
+    }
+done:
+    return st;
 }
 
 static geodec_status read_columns(const geodec_activations *a, geodec_step_rows *r, geodec_err *err)
@@ -43,25 +56,16 @@ static geodec_status read_columns(const geodec_activations *a, geodec_step_rows 
     geodec_status st = GEODEC_OK;
     const char *name = geodec_artifact_path(a->file);
     int32_t *position = NULL;
-    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", &r->vocab, err));
-    if (r->vocab < 1 || r->vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
     if (!geodec_artifact_has(a->file, "/argmax"))
         GEODEC_THROW(GEODEC_NOTFOUND, "%s: exported without the model's argmax", name);
-    GEODEC_TRY(geodec_artifact_read(a->file, "/token", &r->token, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/position", &position, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", &r->sequence, err));
+    GEODEC_TRY(geodec_step_texts(a, &r->vocab, &r->token, &r->sequence, &position, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/argmax", &r->argmax, err));
     GEODEC_TRY(geodec_artifact_read(a->file, "/next_token", &r->next, err));
     r->rows = a->rows;
     r->d = a->d;
-    for (int64_t i = 0; i < r->rows; i++) {
-        const bool start = i == 0 || r->sequence[i] != r->sequence[i - 1];
-        if (r->token[i] < 0 || r->token[i] >= r->vocab || r->argmax[i] < 0 || r->argmax[i] >= r->vocab ||
-            r->next[i] < -1 || r->next[i] >= r->vocab)
+    for (int64_t i = 0; i < r->rows; i++)
+        if (r->argmax[i] < 0 || r->argmax[i] >= r->vocab || r->next[i] < -1 || r->next[i] >= r->vocab)
             GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
-        if (position[i] != (start ? 0 : position[i - 1] + 1))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
-    }
 done:
     geodec_mem_free(position);
     return st;
@@ -99,8 +103,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
     double *x = NULL, *z = NULL;
     uint8_t *scratch = NULL;
     GEODEC_TRY(geodec_pca_moments_init(&mo, d, NULL, err));
-    GEODEC_NEW(h, SLAB * d);
-    GEODEC_NEW(x, SLAB * d);
+    GEODEC_NEW_EACH(SLAB * d, h, x);
     GEODEC_NEW(z, SLAB * s->k);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, SLAB) + 1);
     for (int pass = 0; pass < 2; pass++) {
@@ -134,10 +137,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
 done:
     geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
-    geodec_mem_free(h);
-    geodec_mem_free(x);
-    geodec_mem_free(z);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(h, x, z, scratch);
     return st;
 }
 
@@ -148,11 +148,9 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
     const int64_t k = s->k, v = o->blind ? 1 : s->vocab;
     double *before = NULL, *after = NULL, *square = NULL, *cross = NULL, *u = NULL, trace = 0;
     int64_t *count = NULL, pairs = 0;
-    GEODEC_NEW(before, v * k);
-    GEODEC_NEW(after, v * k);
+    GEODEC_NEW_EACH(v * k, before, after);
     GEODEC_NEW(count, v);
-    GEODEC_NEW(square, k * k);
-    GEODEC_NEW(cross, k * k);
+    GEODEC_NEW_EACH(k * k, square, cross);
     GEODEC_NEW(u, 2 * k);
     GEODEC_NEW(s->map, k * k);
     GEODEC_NEW(s->after, s->vocab * k);
@@ -209,12 +207,7 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
         }
     }
 done:
-    geodec_mem_free(before);
-    geodec_mem_free(after);
-    geodec_mem_free(count);
-    geodec_mem_free(square);
-    geodec_mem_free(cross);
-    geodec_mem_free(u);
+    GEODEC_FREE(before, after, count, square, cross, u);
     return st;
 }
 
@@ -244,11 +237,9 @@ geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_opt
     s.k = o->k < a->d ? o->k : a->d;
     GEODEC_TRY(chart(a, o, index, pool, &s, &r, err));
     GEODEC_TRY(regress(&r, o, &s, err));
-    *out = s;
-    s = (geodec_step){0};
+    GEODEC_MOVE(*out, s);
     if (rows) {
-        *rows = r;
-        r = (geodec_step_rows){0};
+        GEODEC_MOVE(*rows, r);
     }
 done:
     geodec_step_clear(&s);
@@ -262,16 +253,42 @@ geodec_status geodec_step_refit(const geodec_step *chart_of, const geodec_step_r
     geodec_status st = GEODEC_OK;
     geodec_step s = {.vocab = chart_of->vocab, .d = chart_of->d, .k = chart_of->k};
     GEODEC_TRY(check(o, err));
-    GEODEC_NEW(s.basis, s.k * s.d);
-    GEODEC_NEW(s.mean, s.d);
-    memcpy(s.basis, chart_of->basis, (size_t)(s.k * s.d) * sizeof *s.basis);
-    memcpy(s.mean, chart_of->mean, (size_t)s.d * sizeof *s.mean);
+    GEODEC_NEW_COPY(s.basis, chart_of->basis, s.k * s.d);
+    GEODEC_NEW_COPY(s.mean, chart_of->mean, s.d);
     GEODEC_TRY(regress(rows, o, &s, err));
-    *out = s;
-    s = (geodec_step){0};
+    GEODEC_MOVE(*out, s);
 done:
     geodec_step_clear(&s);
     return st;
+}
+
+geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label, bool by_token,
+                                geodec_counts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *cell = NULL;
+    GEODEC_NEW(cell, rows->rows);
+    for (int64_t i = 0; i < rows->rows; i++) {
+        const bool fit = geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_FIT;
+        cell[i] = !fit ? -1 : by_token ? rows->token[i] : 0;
+    }
+    GEODEC_TRY(geodec_counts_make(by_token ? rows->vocab : 1, rows->rows, cell, label, out, err));
+done:
+    geodec_mem_free(cell);
+    return st;
+}
+
+int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
+                             int32_t source, double factor, int32_t most, geodec_draft *out)
+{
+    int32_t n = 0;
+    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && n < most; i++) {
+        if (geodec_drafter_forbids(d, node, c->token[i])) continue;
+        out[n++] = (geodec_draft){.token = c->token[i],
+                                  .source = source,
+                                  .confidence = factor * (double)c->count[i] / (double)c->total[cell]};
+    }
+    return n;
 }
 
 void geodec_step_state(const geodec_step *s, const float *h, float *z)

@@ -14,6 +14,8 @@
 
 #include "base/pool.h"
 #include "chain/activations.h"
+#include "decode/drafter.h"
+#include "linalg/counts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +44,11 @@ typedef struct geodec_step_rows {
 } geodec_step_rows;
 GEODEC_API void geodec_step_rows_clear(geodec_step_rows *r);
 
+/* Reads tokens, sequences and positions [rows] of whole texts, new memory; *vocab: tokens of the model. GEODEC_FORMAT:
+ * tokens outside the vocabulary, rows that do not continue their text. */
+GEODEC_API geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token,
+                                           int32_t **sequence, int32_t **position, geodec_err *err) GEODEC_MUST_USE;
+
 typedef struct geodec_step_options {
     int64_t k;    /* coordinates; as many as the state has, when that is less; default 32 */
     double ridge; /* on A, in observations times the mean variance of z; default 10 */
@@ -60,6 +67,15 @@ GEODEC_API geodec_status geodec_step_fit(const geodec_activations *a, const geod
 GEODEC_API geodec_status geodec_step_refit(const geodec_step *chart, const geodec_step_rows *rows,
                                            const geodec_step_options *o, geodec_step *out,
                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* Counts of label [rows] (negative: left out) over the texts of the fit: by newest token, or all in one cell. */
+GEODEC_API geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label,
+                                           bool by_token, geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Up to `most` children of a drafter's node: the most frequent labels of a cell of counts, with confidence factor count
+ * / total. Returns how many. */
+GEODEC_API int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
+                                        int32_t source, double factor, int32_t most, geodec_draft *out);
 
 /* z [k] of h [d]. */
 GEODEC_API void geodec_step_state(const geodec_step *s, const float *h, float *z);

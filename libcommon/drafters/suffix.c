@@ -17,7 +17,8 @@ typedef struct edge {
 } edge;
 
 struct geodec_suffix {
-    int32_t n, room; /* states */
+    int32_t n; /* states */
+    int64_t room;
     state *state;
     int32_t n_edges, edge_room;
     edge *edge;
@@ -49,14 +50,14 @@ geodec_status geodec_suffix_create(geodec_suffix **out, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_suffix *s = NULL;
     GEODEC_NEW(s, 1);
-    s->room = s->edge_room = FIRST;
+    s->room = FIRST;
+    s->edge_room = FIRST;
     s->n_slots = 2 * FIRST;
     GEODEC_NEW(s->state, s->room);
     GEODEC_NEW(s->edge, s->edge_room);
     GEODEC_NEW(s->slot, s->n_slots);
     geodec_suffix_clear(s);
-    *out = s;
-    s = NULL;
+    GEODEC_MOVE(*out, s);
 done:
     geodec_suffix_destroy(s);
     return st;
@@ -65,10 +66,7 @@ done:
 void geodec_suffix_destroy(geodec_suffix *s)
 {
     if (!s) return;
-    geodec_mem_free(s->state);
-    geodec_mem_free(s->edge);
-    geodec_mem_free(s->slot);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->state, s->edge, s->slot, s);
 }
 
 void geodec_suffix_clear(geodec_suffix *s)
@@ -88,12 +86,7 @@ static geodec_status reserve(geodec_suffix *s, int32_t edges, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *bigger = NULL;
-    if (s->n + 2 > s->room) {
-        state *p = geodec_mem_grow(s->state, s->room, 2 * (int64_t)s->room, sizeof *p);
-        if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for the suffixes of a text of %lld tokens", (long long)s->length);
-        s->state = p;
-        s->room *= 2;
-    }
+    GEODEC_GROW(s->state, s->n, s->room, 2);
     while (s->n_edges + edges > s->edge_room) {
         const int64_t room = 2 * (int64_t)s->edge_room;
         GEODEC_NEW(bigger, 2 * room); /* first: edges without slots would not do */
@@ -102,8 +95,7 @@ static geodec_status reserve(geodec_suffix *s, int32_t edges, geodec_err *err)
         s->edge = p;
         s->edge_room = (int32_t)room;
         geodec_mem_free(s->slot);
-        s->slot = bigger;
-        bigger = NULL;
+        GEODEC_MOVE(s->slot, bigger);
         s->n_slots = (int32_t)(2 * room);
         memset(s->slot, -1, (size_t)s->n_slots * sizeof *s->slot);
         for (int32_t e = 0; e < s->n_edges; e++) *slot_of(s, s->edge[e].from, s->edge[e].token) = e;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
-#include "lowrank/input_moments_internal.h"
+#include "lowrank/projection_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,13 +93,11 @@ geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, in
         GEODEC_TRY(geodec_hooks_progress(hooks, "reading", at, n, err));
     }
     GEODEC_TRY(finish(&made, err));
-    *out = made;
-    made = (geodec_input_moments){0};
+    GEODEC_MOVE(*out, made);
 done:
     geodec_session_destroy(s);
     geodec_input_moments_clear(&made);
-    geodec_mem_free(g.row);
-    geodec_mem_free(ids);
+    GEODEC_FREE(g.row, ids);
     return st;
 }
 
@@ -115,8 +113,7 @@ geodec_status geodec__input_moments_roots(const geodec_input_moments *m, geodec_
     geodec_status st = GEODEC_OK;
     const int64_t d = m->width[side];
     double trace = 0, *c = NULL, *vector = NULL, *value = NULL;
-    GEODEC_NEW(c, d * d);
-    GEODEC_NEW(vector, d * d);
+    GEODEC_NEW_EACH(d * d, c, vector);
     GEODEC_NEW(value, d);
     memcpy(c, m->c[side] + layer * d * d, (size_t)(d * d) * sizeof *c);
     for (int64_t i = 0; i < d; i++) trace += c[i * d + i];
@@ -129,8 +126,6 @@ geodec_status geodec__input_moments_roots(const geodec_input_moments *m, geodec_
     for (int64_t i = 0; i < d; i++) value[i] = 1 / value[i];
     geodec_eig_compose(d, value, vector, unroot);
 done:
-    geodec_mem_free(c);
-    geodec_mem_free(vector);
-    geodec_mem_free(value);
+    GEODEC_FREE(c, vector, value);
     return st;
 }

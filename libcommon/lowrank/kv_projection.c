@@ -1,11 +1,10 @@
 #include "lowrank/kv_projection.h"
 
-#include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/blas.h"
 #include "linalg/svd.h"
-#include "lowrank/input_moments_internal.h"
+#include "lowrank/projection_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,17 +27,14 @@ static geodec_status new_work(work *k, int64_t rows, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const int64_t m = k->m, d = k->d;
     GEODEC_NEW(k->raw, rows * d);
-    GEODEC_NEW(k->w, m * d);
-    GEODEC_NEW(k->x, m * d);
-    GEODEC_NEW(k->y, m * d);
+    GEODEC_NEW_EACH(m * d, k->w, k->x, k->y);
     GEODEC_NEW(k->u, m * m);
     GEODEC_NEW(k->s, m);
     GEODEC_NEW(k->vt, m * d);
     GEODEC_NEW(k->in, k->rank * d);
     GEODEC_NEW(k->out, m * k->rank);
     if (k->o->moments) {
-        GEODEC_NEW(k->root, d * d);
-        GEODEC_NEW(k->unroot, d * d);
+        GEODEC_NEW_EACH(d * d, k->root, k->unroot);
     }
 done:
     return st;
@@ -46,27 +42,15 @@ done:
 
 static void free_work(work *k)
 {
-    double *const all[] = {k->w, k->x, k->y, k->u, k->s, k->vt, k->in, k->out, k->root, k->unroot};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(k->raw);
+    GEODEC_FREE(k->raw, k->w, k->x, k->y, k->u, k->s, k->vt, k->in, k->out, k->root, k->unroot);
 }
-
-static void product(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *c)
-{
-    geodec_blas_gemm(false, false, m, n, k, 1, a, k, b, n, 0, c, n);
-}
-
-static double squares(int64_t n, const double *x) { return geodec_blas_dot(n, x, x); }
 
 /* Rank rows of vt become A, signed so that their largest entry is positive, and B = u s. */
 static void take(const work *k)
 {
     for (int64_t j = 0; j < k->rank; j++) {
         const double *v = k->vt + j * k->d;
-        int64_t top = 0;
-        for (int64_t i = 1; i < k->d; i++)
-            if (fabs(v[i]) > fabs(v[top])) top = i;
-        const double sign = v[top] < 0 ? -1 : 1;
+        const double sign = geodec__projection_sign(k->d, v);
         for (int64_t i = 0; i < k->d; i++) k->in[j * k->d + i] = sign * v[i];
         for (int64_t i = 0; i < k->m; i++) k->out[i * k->rank + j] = sign * k->u[i * k->m + j] * k->s[j];
     }
@@ -83,10 +67,10 @@ static geodec_status fit_basis(work *k, uint64_t stream, geodec_err *err)
         take(k);
         geodec_blas_gemm(false, true, m, k->rank, d, 1, k->w, d, k->in, d, 0, k->out, k->rank);
     } else if (k->o->basis == GEODEC_BASIS_WHITENED) {
-        product(m, d, d, k->w, k->root, k->x);
+        geodec__projection_product(m, d, d, k->w, k->root, k->x);
         GEODEC_TRY(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
         take(k);
-        product(k->rank, d, d, k->in, k->unroot, k->y);
+        geodec__projection_product(k->rank, d, d, k->in, k->unroot, k->y);
         memcpy(k->in, k->y, (size_t)(k->rank * d) * sizeof *k->in);
     } else {
         GEODEC_TRY(geodec_svd_thin(m, d, k->w, k->u, k->s, k->vt, err));
@@ -96,32 +80,22 @@ done:
     return st;
 }
 
-/* Rounds x to its stored precision. */
-static void store(const work *k, int64_t n, double *x, bool half, float *to)
-{
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = (float)x[i];
-        if (half && k->o->half) to[i] = geodec_f16_to_f32(geodec_f32_to_f16(to[i]));
-        x[i] = to[i];
-    }
-}
-
 /* Adds the errors of the stored factors to the layer's means. */
 static void add_errors(const work *k, double groups, double *error, double *output_error)
 {
     const int64_t m = k->m, d = k->d;
-    product(m, d, k->rank, k->out, k->in, k->x);
+    geodec__projection_product(m, d, k->rank, k->out, k->in, k->x);
     for (int64_t i = 0; i < m * d; i++) k->x[i] = k->w[i] - k->x[i];
-    const double size = squares(m * d, k->w);
-    *error += size > 0 ? squares(m * d, k->x) / size / groups : 0;
+    const double size = geodec__projection_squares(m * d, k->w);
+    *error += size > 0 ? geodec__projection_squares(m * d, k->x) / size / groups : 0;
     if (!k->o->moments) {
         *output_error = (double)NAN;
         return;
     }
-    product(m, d, d, k->x, k->root, k->y);
-    const double left = squares(m * d, k->y);
-    product(m, d, d, k->w, k->root, k->y);
-    const double whole = squares(m * d, k->y);
+    geodec__projection_product(m, d, d, k->x, k->root, k->y);
+    const double left = geodec__projection_squares(m * d, k->y);
+    geodec__projection_product(m, d, d, k->w, k->root, k->y);
+    const double whole = geodec__projection_squares(m * d, k->y);
     *output_error += whole > 0 ? left / whole / groups : 0;
 }
 
@@ -137,8 +111,7 @@ static geodec_status fit_side(const geodec_model *m, const geodec_kv_projection_
     GEODEC_TRY(new_work(&k, rows, err));
     GEODEC_NEW(side->in, c->n_layer * groups * k.rank * d);
     GEODEC_NEW(side->out, c->n_layer * rows * k.rank);
-    GEODEC_NEW(side->error, c->n_layer);
-    GEODEC_NEW(side->output_error, c->n_layer);
+    GEODEC_NEW_EACH(c->n_layer, side->error, side->output_error);
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec_model_weights(m, l, slot, k.raw, err));
         if (o->moments)
@@ -151,8 +124,8 @@ static geodec_status fit_side(const geodec_model *m, const geodec_kv_projection_
                                  geodec_factors_slot_name(slot));
             }
             GEODEC_TRY(fit_basis(&k, ((uint64_t)slot * (uint64_t)c->n_layer + (uint64_t)l) * 4096 + (uint64_t)g, err));
-            store(&k, k.rank * d, k.in, true, side->in + (l * groups + g) * k.rank * d);
-            store(&k, k.m * k.rank, k.out, false, side->out + (l * rows + g * k.m) * k.rank);
+            geodec__projection_store(k.rank * d, k.in, o->half, side->in + (l * groups + g) * k.rank * d);
+            geodec__projection_store(k.m * k.rank, k.out, false, side->out + (l * rows + g * k.m) * k.rank);
             add_errors(&k, (double)groups, &side->error[l], &side->output_error[l]);
         }
     }
@@ -202,21 +175,21 @@ geodec_status geodec_kv_projection_fit(const geodec_model *m, const geodec_kv_pr
     GEODEC_TRY(choose_group(c, o->group, &group, err));
     if ((int64_t)group * c->head_dim > c->d_model)
         GEODEC_THROW(GEODEC_RANGE, "groups of %d heads are wider than the stream", group);
-    if (o->k_share > 0) {
-        p.k.group = group;
-        p.k.rank = rank_of(c, group, o->k_share);
-        GEODEC_TRY(fit_side(m, o, GEODEC_SLOT_K, &p.k, err));
-    }
-    if (o->v_share > 0) {
-        p.v.group = group;
-        p.v.rank = rank_of(c, group, o->v_share);
-        GEODEC_TRY(fit_side(m, o, GEODEC_SLOT_V, &p.v, err));
+    const struct {
+        geodec_slot slot;
+        double share;
+        geodec_kv_side *side;
+    } sides[] = {{GEODEC_SLOT_K, o->k_share, &p.k}, {GEODEC_SLOT_V, o->v_share, &p.v}};
+    for (int i = 0; i < 2; i++) {
+        if (sides[i].share <= 0) continue;
+        sides[i].side->group = group;
+        sides[i].side->rank = rank_of(c, group, sides[i].share);
+        GEODEC_TRY(fit_side(m, o, sides[i].slot, sides[i].side, err));
     }
     const int64_t whole = (int64_t)c->n_kv_head * c->head_dim, groups = c->n_kv_head / group;
     p.numbers_full = c->n_layer * 2 * whole;
     p.numbers_kept = c->n_layer * ((p.k.group ? groups * p.k.rank : whole) + (p.v.group ? groups * p.v.rank : whole));
-    *out = p;
-    p = (geodec_kv_projection){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_kv_projection_clear(&p);
     return st;

@@ -1,6 +1,7 @@
 /* The kvprojection artifact. */
 #include "artifact/binding.h"
 #include "base/finite.h"
+#include "base/mem.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection_internal.h"
 
@@ -105,8 +106,7 @@ geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_m
         GEODEC_THROW(GEODEC_FORMAT, "%s: its sizes do not fit this model", geodec_artifact_path(a));
     GEODEC_TRY(check_side(a, &f.p, &f.p.k, "/k_in", f.k_cols, "/k_out", f.k_rows, err));
     GEODEC_TRY(check_side(a, &f.p, &f.p.v, "/v_in", f.v_cols, "/v_out", f.v_rows, err));
-    *out = f.p;
-    f.p = (geodec_kv_projection){0};
+    GEODEC_MOVE(*out, f.p);
 done:
     geodec_kv_projection_clear(&f.p);
     return st;

@@ -6,7 +6,7 @@
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/svd.h"
-#include "lowrank/input_moments_internal.h"
+#include "lowrank/projection_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,12 +48,8 @@ static geodec_status new_work(work *k, int64_t rows, int64_t d, int64_t group_ro
     const int64_t tall = rows > d ? rows : d;
     GEODEC_NEW(k->raw, rows * d);
     GEODEC_NEW(k->w, group_rows * d);
-    GEODEC_NEW(k->gram, d * d);
-    GEODEC_NEW(k->basis, d * d);
-    GEODEC_NEW(k->root, d * d);
-    GEODEC_NEW(k->unroot, d * d);
-    GEODEC_NEW(k->a, tall * d);
-    GEODEC_NEW(k->b, tall * d);
+    GEODEC_NEW_EACH(d * d, k->gram, k->basis, k->root, k->unroot);
+    GEODEC_NEW_EACH(tall * d, k->a, k->b);
     GEODEC_NEW(k->in, d * d);
     GEODEC_NEW(k->out, tall * d);
     GEODEC_NEW(k->value, d);
@@ -63,16 +59,31 @@ done:
 
 static void free_work(work *k)
 {
-    double *const all[] = {k->w, k->gram, k->basis, k->root, k->unroot, k->a, k->b, k->in, k->out, k->value};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(k->raw);
+    GEODEC_FREE(k->raw, k->w, k->gram, k->basis, k->root, k->unroot, k->a, k->b, k->in, k->out, k->value);
 }
 
-static double squares(int64_t n, const double *x) { return geodec_blas_dot(n, x, x); }
+double geodec__projection_squares(int64_t n, const double *x) { return geodec_blas_dot(n, x, x); }
 
-static void product(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *c)
+void geodec__projection_product(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *c)
 {
     geodec_blas_gemm(false, false, m, n, k, 1, a, k, b, n, 0, c, n);
+}
+
+double geodec__projection_sign(int64_t n, const double *v)
+{
+    int64_t top = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(v[i]) > fabs(v[top])) top = i;
+    return v[top] < 0 ? -1 : 1;
+}
+
+void geodec__projection_store(int64_t n, double *x, bool half, float *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (float)x[i];
+        if (half) to[i] = geodec_f16_to_f32(geodec_f32_to_f16(to[i]));
+        x[i] = to[i];
+    }
 }
 
 /* ---- a group's basis -------------------------------------------------------------------------------------------- */
@@ -115,10 +126,7 @@ static geodec_status eigenbasis(work *k, int64_t d, double *spectrum, geodec_err
     GEODEC_TRY(geodec_eig_sym(d, k->gram, k->value, k->b, err));
     for (int64_t j = 0; j < d; j++) {
         const double *v = k->b + (d - 1 - j) * d;
-        int64_t top = 0;
-        for (int64_t i = 1; i < d; i++)
-            if (fabs(v[i]) > fabs(v[top])) top = i;
-        const double sign = v[top] < 0 ? -1 : 1;
+        const double sign = geodec__projection_sign(d, v);
         for (int64_t i = 0; i < d; i++) k->basis[j * d + i] = sign * v[i];
         spectrum[j] = k->value[d - 1 - j] > 0 ? k->value[d - 1 - j] : 0; /* a Gram matrix: negative values are rounding
                                                                           * errors */
@@ -138,7 +146,7 @@ static geodec_status control_basis(work *k, int64_t group, int64_t d, double *sp
         for (int64_t i = 0; i < d * d; i++) k->a[i] = geodec_rng_normal(&r);
         GEODEC_TRY(geodec_svd_thin(d, d, k->a, k->basis, k->value, k->b, err));
     }
-    product(d, d, d, k->basis, k->gram, k->a);
+    geodec__projection_product(d, d, d, k->basis, k->gram, k->a);
     for (int64_t j = 0; j < d; j++) spectrum[j] = geodec_blas_dot(d, k->a + j * d, k->basis + j * d);
 done:
     return st;
@@ -153,8 +161,8 @@ static geodec_status fit_basis(work *k, int64_t index, int64_t first, int64_t la
     GEODEC_TRY(gather(k, first, last, err));
     GEODEC_TRY(whiten(k, &k->p->part[first], err));
     if (k->o->basis == GEODEC_BASIS_WHITENED) {
-        product(d, d, d, k->root, k->gram, k->a);
-        product(d, d, d, k->a, k->root, k->gram);
+        geodec__projection_product(d, d, d, k->root, k->gram, k->a);
+        geodec__projection_product(d, d, d, k->a, k->root, k->gram);
     }
     if (k->o->basis == GEODEC_BASIS_WEIGHTS || k->o->basis == GEODEC_BASIS_WHITENED)
         GEODEC_TRY(eigenbasis(k, d, spectrum, err));
@@ -162,7 +170,7 @@ static geodec_status fit_basis(work *k, int64_t index, int64_t first, int64_t la
         GEODEC_TRY(control_basis(k, index, d, spectrum, err));
     g->trace = 0;
     for (int64_t i = 0; i < d; i++) g->trace += k->gram[i * d + i];
-    sum2 = squares(d * d, k->gram);
+    sum2 = geodec__projection_squares(d * d, k->gram);
     g->effective_rank = sum2 > 0 ? g->trace * g->trace / sum2 : 0;
 done:
     return st;
@@ -170,42 +178,32 @@ done:
 
 /* ---- factors ---------------------------------------------------------------------------------------------------- */
 
-/* Rounds x to its stored precision. */
-static void store(const work *k, int64_t n, double *x, float *to)
-{
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = (float)x[i];
-        if (k->o->half) to[i] = geodec_f16_to_f32(geodec_f32_to_f16(to[i]));
-        x[i] = to[i];
-    }
-}
-
 /* |x R|^2 */
 static double through(const work *k, int64_t rows, int64_t d, const double *x, double *scratch)
 {
-    product(rows, d, d, x, k->root, scratch);
-    return squares(rows * d, scratch);
+    geodec__projection_product(rows, d, d, x, k->root, scratch);
+    return geodec__projection_squares(rows * d, scratch);
 }
 
 static geodec_status fit_slot(work *k, geodec_projection_part *t, const double *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = t->cols, rows = t->rows, rank = t->k, least = rows < d ? rows : d;
-    const double whole = squares(rows * d, w);
+    const double whole = geodec__projection_squares(rows * d, w);
     const double *x = w;
     double sum = 0;
     if (k->o->basis == GEODEC_BASIS_WHITENED) {
-        product(rows, d, d, w, k->root, k->a);
+        geodec__projection_product(rows, d, d, w, k->root, k->a);
         x = k->a;
     }
     geodec_blas_gemm(false, true, rows, rank, d, 1, x, d, k->basis, d, 0, k->out, rank);
-    store(k, rows * rank, k->out, k->p->data + t->out);
+    geodec__projection_store(rows * rank, k->out, k->o->half, k->p->data + t->out);
     GEODEC_TRY(geodec_svd_values(rows, d, w, k->value, err));
     for (int64_t i = rank; i < least; i++) sum += k->value[i] * k->value[i];
     t->best = whole > 0 ? sum / whole : 0;
     memcpy(k->a, w, (size_t)(rows * d) * sizeof *w);
     geodec_blas_gemm(false, false, rows, d, rank, -1, k->out, rank, k->in, d, 1, k->a, d);
-    t->error = whole > 0 ? squares(rows * d, k->a) / whole : 0;
+    t->error = whole > 0 ? geodec__projection_squares(rows * d, k->a) / whole : 0;
     t->output_error = NAN;
     if (k->o->moments) {
         const double lost = through(k, rows, d, k->a, k->b), all = through(k, rows, d, w, k->b);
@@ -226,10 +224,10 @@ static geodec_status fit_group(work *k, int64_t index, int64_t first, int64_t la
     for (int64_t j = 0; j < g->k; j++) g->captured += p->spectrum[g->spectrum + j];
     g->energy = g->trace > 0 ? g->captured / g->trace : 1;
     if (k->o->basis == GEODEC_BASIS_WHITENED)
-        product(g->k, d, d, k->basis, k->unroot, k->in);
+        geodec__projection_product(g->k, d, d, k->basis, k->unroot, k->in);
     else
         memcpy(k->in, k->basis, (size_t)(g->k * d) * sizeof *k->in);
-    store(k, g->k * d, k->in, p->data + p->part[first].in);
+    geodec__projection_store(g->k * d, k->in, k->o->half, p->data + p->part[first].in);
     const double *w = k->w;
     for (int64_t i = first; i < last; i++) {
         GEODEC_TRY_MSG(fit_slot(k, &p->part[i], w, err), "layer %d, slot '%s'", p->part[i].layer,
@@ -241,6 +239,23 @@ done:
 }
 
 /* ---- the plan --------------------------------------------------------------------------------------------------- */
+
+int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width, int64_t most, const double *spectrum,
+                               double trace, double effective_rank, double mean_rank)
+{
+    const double d = (double)width, target = o->k > 0 ? (double)o->k : o->share * d;
+    double k = round(target);
+    if (o->rule == GEODEC_RANK_ENERGY) {
+        double sum = 0;
+        int64_t n = 0;
+        while (n < most && sum < o->share * trace) sum += spectrum[n++];
+        k = (double)n;
+    } else if (o->rule == GEODEC_RANK_LAYERS) {
+        k = round(target * (mean_rank > 0 ? effective_rank / mean_rank : 1));
+        if (k < ceil(o->floor * d)) k = ceil(o->floor * d);
+    }
+    return k < 1 ? 1 : k > (double)most ? most : (int64_t)k;
+}
 
 static geodec_status check_options(const geodec_model *m, const geodec_projection_options *o, geodec_err *err)
 {
@@ -273,8 +288,7 @@ static geodec_status list(const geodec_model *m, const geodec_projection_options
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
-    GEODEC_NEW(p->part, (int64_t)c->n_layer * GEODEC_SLOTS);
-    GEODEC_NEW(p->group, (int64_t)c->n_layer * GEODEC_SLOTS);
+    GEODEC_NEW_EACH((int64_t)c->n_layer * GEODEC_SLOTS, p->part, p->group);
     for (int32_t layer = 0; layer < c->n_layer; layer++)
         for (int k = 0; k < GEODEC_SLOTS; k++) {
             geodec_projection_part *t = &p->part[p->parts];
@@ -389,11 +403,27 @@ geodec_status geodec_projection_fit(const geodec_model *m, const geodec_projecti
     }
     p.tokens = o->moments ? o->moments->tokens : 0;
     count_bytes(m, &p);
-    *out = p;
-    p = (geodec_projection){0};
+    GEODEC_MOVE(*out, p);
 done:
     free_work(&k);
     geodec_projection_clear(&p);
+    return st;
+}
+
+geodec_status geodec_projection_apply(const geodec_projection *p, geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_factor *f = NULL;
+    GEODEC_NEW(f, p->parts);
+    for (int64_t i = 0; i < p->parts; i++)
+        f[i] = (geodec_factor){.layer = p->part[i].layer,
+                               .slot = p->part[i].slot,
+                               .k = p->part[i].k,
+                               .in = p->data + p->part[i].in,
+                               .out = p->data + p->part[i].out};
+    GEODEC_TRY(geodec_model_factor(m, p->parts, f, p->half, err));
+done:
+    geodec_mem_free(f);
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* The projection artifact. */
 #include "artifact/binding.h"
 #include "base/finite.h"
+#include "base/mem.h"
 #include "lowrank/projection_internal.h"
 
 #include <string.h>
@@ -151,9 +152,22 @@ geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_mode
     for (int64_t i = 0; i < p.parts; i++)
         GEODEC_TRY_MSG(check_part(&p, i, geodec_model_configuration(m), err), "%s", geodec_artifact_path(a));
     GEODEC_TRY(geodec__projection_finite(a, "/factors", p.data, p.values, err));
-    *out = p;
-    p = (geodec_projection){0};
+    GEODEC_MOVE(*out, p);
 done:
     geodec_projection_clear(&p);
+    return st;
+}
+
+geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    geodec_projection p = {0};
+    GEODEC_TRY(geodec_artifact_open(&geodec_projection_kind, path, &a, err));
+    GEODEC_TRY(geodec_projection_read(a, m, &p, err));
+    GEODEC_TRY_MSG(geodec_projection_apply(&p, m, err), "%s", path);
+done:
+    geodec_projection_clear(&p);
+    geodec_artifact_close(a);
     return st;
 }

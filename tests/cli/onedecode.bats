@@ -16,7 +16,7 @@ setup_file() {
 
 @test "onedecode, rollout: values with their controls" {
     [[ "$(cat "$dir/onedecode.log")" == *"(bigram "*"unigram "* ]]
-    [[ "$(cat "$dir/ref.log")" == *"say themselves"*"Gamma = 0"*"controls: bigram"* ]]
+    [[ "$(cat "$dir/ref.log")" == *"predict themselves"*"Gamma = 0"*"controls: bigram"* ]]
     for variant in unigram bigram cells ngram linear geodesic random geodesic-blind geodesic-previous; do
         grep -q "^$variant	" "$dir/rollout.tsv"
     done

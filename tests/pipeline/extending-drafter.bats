@@ -23,22 +23,7 @@ C
 #include "base/mem.h"
 #include "drafters/last_drafter_internal.h"
 
-static geodec_status last_begin(geodec_drafter *d, geodec_err *err)
-{
-    (void)d;
-    (void)err;
-    return GEODEC_OK;
-}
-
 /* The committed text comes with the request. */
-static geodec_status last_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
-{
-    (void)d;
-    (void)rows;
-    (void)err;
-    return GEODEC_OK;
-}
-
 static geodec_status last_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                                   geodec_err *err)
 {
@@ -52,18 +37,13 @@ static geodec_status last_propose(geodec_drafter *d, const geodec_draft_request 
     return GEODEC_OK;
 }
 
-static void last_destroy(geodec_drafter *d) { geodec_mem_free(d); }
-
 geodec_status geodec__last_drafter_create(geodec_drafter **out, geodec_err *err)
 {
     static const char *const sources[] = {"text"};
     static const geodec_drafter_ops ops = {.name = "last",
                                            .n_sources = 1,
                                            .source_name = sources,
-                                           .begin = last_begin,
-                                           .observe = last_observe,
-                                           .propose = last_propose,
-                                           .destroy = last_destroy};
+                                           .propose = last_propose};
     geodec_status st = GEODEC_OK;
     geodec_drafter *d = NULL;
     GEODEC_NEW(d, 1);
@@ -76,9 +56,9 @@ C
     # 3. the table of drafters
     table=libcommon/drafters/registry.c
     insert_before '^#include "drafters/lookup_drafter.h"' $table '#include "drafters/last_drafter_internal.h"'
-    insert_before '^CREATE[(]lookup[)]' $table 'CREATE(last)' '{' '    UNUSED;' '    return geodec__last_drafter_create(out, err);' '}' ''
-    insert_before '^    [{][{]"lookup"' $table \
-        '    {{"last", "what followed the newest token the last time it was seen", "", 0}, 1, NULL, 0, create_last},'
+    insert_before '^CREATE_BY[(]lookup' $table 'CREATE_BY(last, geodec__last_drafter_create(out, err))'
+    insert_before '^    ROW[(]"lookup"' $table \
+        '    ROW("last", "what followed the newest token the last time it was seen", "", 0, create_last),'
     forget $table
     build "$B/bin/geodec-info" "$B/bin/geodec-decode" "$B/bin/geodec-bench-decode"
     # 4. the page (make docs)

@@ -14,7 +14,7 @@
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
-#include "drafters/rollout_file.h"
+#include "drafters/rollout.h"
 #include "flowmap/map.h"
 #include "lab/blocks/correct.h"
 #include "lab/blocks/published.h"

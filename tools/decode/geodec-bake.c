@@ -39,8 +39,8 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] ACTIVATIONS.h5 [CLOUD.h5]",
     .description =
         "Every stored position becomes a node: the state before its token in the chart of that token (8-bit keys),\n"
-        "what the model says next, and the node the flow reaches by it. A chart is the pull-back metric of the\n"
-        "token's own flow, found by regression. With CLOUD.h5 its principal directions come first in the state's\n"
+        "the next token of the model, and the node that the flow reaches by it. A chart is the pull-back metric of\n"
+        "the token's own flow, found by regression. With CLOUD.h5 its principal directions come first in the state's\n"
         "coordinates. Confidences are calibrated on texts of the store whose own nodes are left out; the acceptance\n"
         "printed is the one of that test on these texts, not of decoding.",
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"

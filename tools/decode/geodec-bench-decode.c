@@ -1,5 +1,5 @@
-/* geodec-bench-decode: drafters against plain decoding: exactness, acceptance, tokens per pass, speed beside the closed
- * form. */
+/* geodec-bench-decode: drafters compared with plain decoding: exactness, acceptance, tokens per pass, and speed with
+ * its closed form. */
 #include "base/mem.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
@@ -34,7 +34,7 @@ static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "benchdecode.h5"),
-    OPT_FILE("speed", 0, &speed_path, "FILE", "write timings to FILE (default: speed.h5 beside the output)",
+    OPT_FILE("speed", 0, &speed_path, "FILE", "write timings to FILE (default: speed.h5 in the folder of the output)",
              .flags = CLI_VOLATILE),
     CLI_MODEL_OPTION(model_path),
     OPT_FILE("projection", 0, &words.projection, "FILE",
@@ -45,14 +45,14 @@ static const cli_option options[] = {
     OPT_FLAG("lines", 0, &lines, "every line of the text is a prompt"),
     CLI_PROMPT_CUT_OPTIONS(prompt_tokens, n_prompts),
     OPT_I64("max-tokens", 'n', &max_tokens, 1, 65536, "N", "tokens to write for each prompt"),
-    OPT_FLAG("no-stop", 0, &no_stop, "go on behind the end of a text"),
+    OPT_FLAG("no-stop", 0, &no_stop, "continue after the end of a text"),
     OPT_STR("drafters", 0, &drafters, "LIST", drafters_text),
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
     CLI_GAMMAS_OPTION(gammas),
     OPT_STR("trees", 0, &trees, "LIST", "trees of so many drafts, rising, 1 to 64 (default: none)"),
     OPT_STR("modes", 0, &modes, "LIST", "of greedy, sampled"),
-    OPT_FLAG("loop-only", 0, &loop_only, "no rows of every position: what exactness alone needs"),
+    OPT_FLAG("loop-only", 0, &loop_only, "no rows of every position: enough for a test of exactness"),
     OPT_FLAG("together", 0, &together,
              "all threads work on one pass together, one prompt after the other (default: a prompt each)",
              .flags = CLI_VOLATILE),
@@ -88,12 +88,12 @@ static const cli_tool tool = {
         "\n"
         "Columns: setting loop (drafts as decoding meets them) or every-position (one draft at each position of the\n"
         "plain text, not timed), tree- for trees, gamma then the number of drafts; compared, mismatches: output\n"
-        "tokens held against plain decoding; first_acceptance: share of first drafts accepted; mean_accepted: drafts\n"
-        "accepted a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: what\n"
-        "acceptance alone predicts of it, from one rate or one a position; speedup: over plain decoding of the same\n"
-        "prompts, interleaved; predicted: a forecast from costs and pass lengths of other prompts (two folds),\n"
-        "forecast_error: how far it was off; predicted_textbook: were drafts and rows free; _low, _high: 95 %\n"
-        "bootstrap over prompts; nan: not measured in this row.",
+        "tokens compared with plain decoding; first_acceptance: share of first drafts accepted; mean_accepted: drafts\n"
+        "accepted a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: predicted\n"
+        "from acceptance alone, from one rate or one a position; speedup: over plain decoding of the same prompts,\n"
+        "interleaved; predicted: a forecast from costs and pass lengths of other prompts (two folds), forecast_error:\n"
+        "its error; predicted_textbook: if drafts and rows were free; _low, _high: 95 % bootstrap over prompts; nan:\n"
+        "not measured in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     CLI_TAKES(options, 0, 0),
     .preset = &preset,
@@ -105,9 +105,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
                                    geodec_session **s, geodec_target *target, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < p->n; i++)
-        if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
+    const int64_t longest = geodec_prompts_longest(p);
     for (int i = 0; i < n; i++) { /* room for the longest, whatever context the file names */
         GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
@@ -116,7 +114,7 @@ done:
     return st;
 }
 
-/* Whether any drafter asked for takes tables; none is named: the default ones do. */
+/* True if a drafter of the list, or of the default list, reads drafting artifacts. */
 static bool look_for_tables(const geodec_bench_plan *plan)
 {
     bool look = drafters == NULL;
@@ -138,7 +136,7 @@ done:
     return st;
 }
 
-/* What a run holds. */
+/* The state of a run. */
 typedef struct work {
     const cli *c;
     geodec_model *m;
@@ -157,7 +155,7 @@ typedef struct work {
     geodec_bench_timing speed;
 } work;
 
-/* Of the options alone: outputs, fault, and the lists that are given. */
+/* Checks that need the options alone: outputs, fault, and the given lists. */
 static geodec_status check_options(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -172,7 +170,7 @@ done:
     return st;
 }
 
-/* The model and what its drafters draft from. */
+/* The model and the artifacts of its drafters. */
 static geodec_status open_model(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -206,8 +204,7 @@ static geodec_status measure(work *w, geodec_err *err)
     const cli *c = w->c;
     GEODEC_TRY(
         bench_prompts(c, w->m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &w->prompts, err));
-    GEODEC_NEW(w->sessions, w->workers);
-    GEODEC_NEW(w->targets, w->workers);
+    GEODEC_NEW_EACH(w->workers, w->sessions, w->targets);
     GEODEC_TRY(open_sessions(w->m, &w->prompts, w->workers, w->inside, w->sessions, w->targets, err));
     GEODEC_TRY(decode_second(c, w->sessions[0], &words, w->inside, w->drafting, err));
     GEODEC_TRY(geodec_bench_count(&w->plan, w->targets, w->workers, together ? NULL : c->pool, &w->counts, err));
@@ -280,8 +277,7 @@ done:
     geodec_bench_counts_free(&w.counts);
     geodec_bench_timing_free(&w.speed);
     for (int i = 0; w.sessions && i < w.workers; i++) geodec_session_destroy(w.sessions[i]);
-    geodec_mem_free(w.sessions);
-    geodec_mem_free(w.targets);
+    GEODEC_FREE(w.sessions, w.targets);
     geodec_prompts_free(&w.prompts);
     geodec_drafting_close(w.drafting);
     tables_close(&w.found);

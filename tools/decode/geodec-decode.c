@@ -51,9 +51,10 @@ static const cli_option options[] = {
     OPT_STR("draft", 'd', &draft, "NAME", draft_help),
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
-    OPT_FILE("library", 0, &library, "FILE",
-             "library of the flowmap drafter that grows: what the map did not foresee is added to it (made when "
-             "absent), and drafts; only with the same model and map; changes the speed, never the text"),
+    OPT_FILE(
+        "library", 0, &library, "FILE",
+        "library of the flowmap drafter that grows: tokens that the map did not predict are added to it (made when "
+        "absent), and drafts; only with the same model and map; changes the speed, never the text"),
     OPT_I64("library-bytes", 0, &library_bytes, 0, 1LL << 32, "N",
             "bound of a new library's file and memory (0 = 4 MiB); the oldest records make room for new ones"),
     OPT_STR("gamma", 'g', &gamma_text, "N|auto|papers:N",
@@ -80,7 +81,7 @@ static const cli_option options[] = {
     OPT_FLAG("check-plain", 0, &check_plain, "decode plainly as well and compare; status 4 on a difference"),
     OPT_FILE("report", 0, &report, "FILE", "write readiness, counters and times as JSON", .flags = CLI_VOLATILE),
     OPT_FLAG("no-verifier", 0, &no_verifier,
-             "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model behind the "
+             "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model after the "
              "prompt; not the model's text"),
     OPT_FLAG("compat-counters", 0, &compat_counters,
              "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from the number of "
@@ -132,12 +133,11 @@ static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64
     *n = count;
     id = NULL;
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(id);
+    GEODEC_FREE(text, id);
     return st;
 }
 
-/* The papers' 30/64 and 5/13, on whatever model. */
+/* The papers' counts, 30/64 and 5/13, which any model gives. */
 static geodec_status print_compat(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -149,7 +149,7 @@ done:
     return st;
 }
 
-/* What the library has become. The drafter is gone, so all its records are made. */
+/* Reports the growth of the library. The drafter was destroyed before, so all its records are made. */
 static void say_library(const cli *c, const geodec_drafting *drafting)
 {
     const geodec_flowmap_library *grown = geodec_drafting_grown(drafting);
@@ -184,7 +184,7 @@ done:
     return st;
 }
 
-/* Which of the options do not go together. */
+/* Refuses options that exclude each other. */
 static geodec_status check_dialogue(geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -249,7 +249,7 @@ done:
     return st;
 }
 
-/* --verbose: what the drafts were worth. */
+/* --verbose: passes and accepted drafts. */
 static void say_drafts(const cli *c, const geodec_decoded *got)
 {
     const geodec_decode_counters *k = &got->counters;
@@ -260,7 +260,7 @@ static void say_drafts(const cli *c, const geodec_decoded *got)
                 (long long)k->total.accepted, (long long)k->total.proposed);
 }
 
-/* What a run holds. */
+/* The state of a run. */
 typedef struct work {
     const cli *c;
     geodec_hooks hooks, warnings;

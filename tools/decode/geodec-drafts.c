@@ -1,4 +1,4 @@
-/* geodec-drafts: drafting taken apart: what is rejected, what a gate does, verifier and drafter alone. */
+/* geodec-drafts: parts of drafting: rejected drafts, confidence gates, verifier and drafter alone. */
 #include "base/mem.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
@@ -33,10 +33,10 @@ static const cli_option options[] = {
     CLI_DRAFT_MODEL_OPTIONS(words),
     CLI_GAMMAS_OPTION(gammas),
     OPT_FLAG("margin-rule-experiment", 0, &margin_rule,
-             "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of what it writes, "
-             "tokens that are not greedy's"),
+             "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of its text, "
+             "tokens that differ from greedy decoding"),
     OPT_STR("template", 0, &template_name, "NAME",
-            "chat format in which first tokens are looked at as well (default: the model's own, else chatml)"),
+            "chat format in which first tokens are examined as well (default: the model's own, else chatml)"),
     OPT_I64("timed", 0, &timed, 1, 100000, "N", "prompts that are timed", .flags = CLI_VOLATILE),
     OPT_I64("repeats", 0, &repeats, 1, 1000, "N", "times each", .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(words.isa),
@@ -69,7 +69,7 @@ done:
     return st;
 }
 
-/* What a run holds. */
+/* The state of a run. */
 typedef struct work {
     const cli *c;
     geodec_model *m;

@@ -1,4 +1,4 @@
-/* geodec-gain: what one drafter gains on another, paired by text. */
+/* geodec-gain: the gain of one drafter over another, paired by text. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "measure/gain.h"
@@ -10,14 +10,14 @@ enum { RESAMPLES = 2000 };
 static const char *drafter, *control;
 
 static const cli_option options[] = {
-    OPT_STR("drafter", 'd', &drafter, "NAME", "the one that is judged"),
-    OPT_STR("control", 'c', &control, "NAME", "the one it is held against (default: the same, in the second file)"),
+    OPT_STR("drafter", 'd', &drafter, "NAME", "drafter that is judged"),
+    OPT_STR("control", 'c', &control, "NAME", "drafter it is compared with (default: the same, in the second file)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-gain",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "what one drafter gains on another, paired by text",
+    .purpose = "measure the gain of one drafter over another, paired by text",
     .usage = "--drafter NAME [--control NAME] BENCHDECODE.h5 [CONTROL.h5]",
     .description =
         "Reads the counts by text of geodec-bench-decode; the second file (default: the first) has the control,\n"

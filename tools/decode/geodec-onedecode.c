@@ -23,21 +23,21 @@ static const cli_option options[] = {
     OPT_I64("dims", 'k', &dims, 1, GEODEC_STEP_DIMS_MAX, "K", "principal coordinates of a state"),
     OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the map from a state to the next, in observations"),
     OPT_CHOICE("labels", 0, &labels, "argmax|text", "KIND",
-               "what is counted: argmax (what the model says next), text (what the text has next)"),
+               "label that is counted: argmax (of the model), text (the next token of the text)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-onedecode",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "count what a model says next in cells of its in-context states; or the published table",
+    .purpose = "count the next tokens of a model in cells of its in-context states; or the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "States before the newest token and the newest token give an estimate of the state after it; estimates fall\n"
-        "into cells (k-means), and a cell keeps the counts of what the model said there. A tenth of the texts\n"
-        "calibrates the confidences, a tenth gives the figures, beside a bigram and a unigram of the others. --mode\n"
-        "ref with --model: the published table instead, a radial step from each embedding under one global tensor\n"
-        "(onedecode-ref.h5 is the name its drafter looks for), with the rates that show what it says and a control\n"
-        "without the tensor.",
+        "into cells (k-means), and a cell keeps the counts of the model's next tokens there. A tenth of the texts\n"
+        "calibrates the confidences, a tenth gives the figures, with a bigram and a unigram of the others as\n"
+        "controls. --mode ref with --model: the published table instead, a radial step from each embedding under one\n"
+        "global tensor (onedecode-ref.h5 is the name its drafter looks for), with the rates of its next tokens and a\n"
+        "control without the tensor.",
     .examples = "geodec-onedecode -o results/onedecode.h5 store.h5\n"
                 "geodec-onedecode --mode ref --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft onedecode --prompt \"Once\"",
@@ -101,7 +101,8 @@ static geodec_status bake_ref(cli_stage *stage, const geodec_activations *a, geo
     const geodec_onedecode_rates *const both[] = {&r, &rf};
     for (int i = 0; i < 2; i++)
         cli_say(c,
-                "%s: %.1f %% of %lld entries say themselves, %.1f %% the token said most, %.1f %% one of ten; entropy "
+                "%s: %.1f %% of %lld entries predict themselves, %.1f %% the most frequent token, %.1f %% one of ten; "
+                "entropy "
                 "%.2f of %.2f bits; right on texts: entries %.2f %%, lookups %.2f %%",
                 i ? "Gamma = 0" : "as published", 100 * both[i]->self_loop, (long long)t.n, 100 * both[i]->hub,
                 100 * both[i]->hub10, both[i]->entropy, log2((double)t.n), 100 * both[i]->entry_top1,

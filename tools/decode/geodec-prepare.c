@@ -1,4 +1,4 @@
-/* geodec-prepare: one command from a model to what drafting needs: texts, states, flow map, and which drafter pays. */
+/* geodec-prepare: everything drafting needs for a model: texts, states, a flow map, and the choice of a drafter. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -29,10 +29,10 @@ static const cli_option options[] = {
             .flags = CLI_VOLATILE),
     OPT_FILE("text", 0, &text_path, "FILE",
              "UTF-8 text or JSON Lines to read first; the model's own texts fill up the time that is left"),
-    OPT_FLAG(
-        "cache", 0, &cache_only,
-        "write into the user's cache folder (default: MODEL.gguf.geodec beside the model, where that can be written)",
-        .flags = CLI_VOLATILE),
+    OPT_FLAG("cache", 0, &cache_only,
+             "write into the user's cache folder (default: MODEL.gguf.geodec in the folder of the model, where that "
+             "can be written)",
+             .flags = CLI_VOLATILE),
     OPT_I64("texts", 0, &texts, 0, 1 << 20, "N", "sample N texts, whatever the time (0: by the time)"),
     OPT_I64("length", 0, &length, 0, 1 << 20, "N",
             "tokens of a text at most, with --texts or --text-tokens (0: 256, or the model's context)"),
@@ -52,9 +52,9 @@ static const cli_tool tool = {
         "counts as well; then the drafters are tried on texts the map has not seen, and the fastest is noted, or none\n"
         "where none pays. geodec-decode and geodec-bench-decode find the result without being told. The time is\n"
         "divided so: 70 % for texts (at most 196608 tokens), the rest for the map and the trial. It lies in\n"
-        "MODEL.gguf.geodec beside the model or, where that folder cannot be written or with --cache, in\n"
+        "MODEL.gguf.geodec in the folder of the model or, where that folder cannot be written or with --cache, in\n"
         "$XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the texts sampled so far:\n"
-        "the same command goes on behind them.",
+        "the same command continues after them.",
     .examples = "geodec-prepare model.gguf\n"
                 "geodec-prepare --minutes 10 --text notes.txt model.gguf\n"
                 "geodec-decode --model model.gguf --prompt 'Once upon a time' -v",
@@ -63,7 +63,7 @@ static const cli_tool tool = {
 
 /* ---- where ------------------------------------------------------------------------------------------------------ */
 
-/* A folder that can be written: beside the model, or in the cache. */
+/* A folder that can be written: next to the model, or in the cache. */
 static geodec_status choose_folder(const cli *c, const geodec_model *m, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -72,8 +72,7 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
     if (!cache_only) {
         const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
         if (made && access(beside, W_OK | X_OK) == 0) {
-            *out = beside;
-            beside = NULL;
+            GEODEC_MOVE(*out, beside);
             goto done;
         }
         if (errno != EACCES && errno != EROFS && errno != EPERM)
@@ -83,16 +82,13 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
     if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
     GEODEC_TRY(geodec_record_cached(cache, m, &cached, err));
     GEODEC_TRY(tables_make_folder(cached, err));
-    *out = cached;
-    cached = NULL;
+    GEODEC_MOVE(*out, cached);
 done:
-    geodec_mem_free(beside);
-    geodec_mem_free(cache);
-    geodec_mem_free(cached);
+    GEODEC_FREE(beside, cache, cached);
     return st;
 }
 
-/* What is there already. *done: it is what is asked for. */
+/* Compares a folder that exists with the request. *done_: it is the same. */
 static geodec_status check_there(const cli *c, const geodec_prepare *p, const char *request, bool *done_,
                                  geodec_err *err)
 {
@@ -115,7 +111,7 @@ done:
     return st;
 }
 
-/* ---- what came of it -------------------------------------------------------------------------------------------- */
+/* ---- the result -------------------------------------------------------------------------------------------------- */
 
 static void say(const cli *c, const geodec_prepare *p, const geodec_prepare_store *s, const geodec_trial *t,
                 double seconds)

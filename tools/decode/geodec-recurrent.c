@@ -20,13 +20,13 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-recurrent",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "fit a small recurrent net to what a model says next, from its last state",
+    .purpose = "fit a small recurrent net that predicts the next tokens of a model from its last state",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "A drafter: probabilities of the next tokens from the state before the newest token, its running means\n"
-        "and the last three tokens, advanced along drafts. Fitted to the probabilities of the model in stored texts\n"
-        "(export them with their best logits); a tenth of the texts gives the figures, beside a bigram and a unigram "
-        "of the others.",
+        "A drafter: probabilities of the next tokens from the state before the newest token, its running means and\n"
+        "the last three tokens, advanced along drafts. Fitted to the probabilities of the model in stored texts\n"
+        "(export them with their best logits); a tenth of the texts gives the figures, with a bigram and a unigram of\n"
+        "the others as controls.",
     .examples = "geodec-recurrent -o results/recurrent.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft recurrent --tree 16 --temperature 1 "
                 "--prompt \"Once\"",
@@ -51,9 +51,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_recurrent_write(&net, &s, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     cli_say(c,
-            "%lld places, %lld classes, %lld weights; %lld held-out places: %.3f nat, %.3f, %.3f, %.3f behind 1, 2, 3 "
-            "drafts "
-            "(bigram %.3f, unigram %.3f); first token right %.1f %%",
+            "%lld places, %lld classes, %lld weights; %lld held-out places: %.3f nat, %.3f, %.3f, %.3f after 1, 2, 3 "
+            "drafts (bigram %.3f, unigram %.3f); first token right %.1f %%",
             (long long)s.fitted, (long long)net.classes, (long long)net.weights, (long long)s.places, s.loss[0],
             s.loss[1], s.loss[2], s.loss[3], s.bigram, s.unigram, 100 * s.first);
 done:

@@ -1,7 +1,6 @@
-/* geodec-rollout: the geometric rollout as a drafter, and the ladder of its ablations. */
+/* geodec-rollout: the geometric rollout as a drafter, and its ablation. */
 #include "cli/stage.h"
 #include "drafters/rollout_ablation.h"
-#include "drafters/rollout_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,26 +17,26 @@ static const cli_option options[] = {
     OPT_I64("field-dims", 0, &opt.dims, 1, GEODEC_RBF_MAX_N, "M", "leading coordinates that the metric is fitted in"),
     OPT_I64("sites", 0, &opt.sites, 2, 1e6, "N", "of the metric"),
     OPT_I64("words", 0, &opt.words, 1, GEODEC_ROLLOUT_WORDS_MAX, "N", "tokens of the readout's shortlist"),
-    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of the rung of nearest cells"),
+    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of the variant of nearest cells"),
     OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the regressions, in observations"),
-    OPT_I64("places", 'n', &places, 1, 1e9, "N", "held-out places that the ladder is measured at"),
+    OPT_I64("places", 'n', &places, 1, 1e9, "N", "held-out places of the ablation"),
     OPT_I64("resamples", 0, &resamples, 1, 1e6, "N", "bootstrap resamples of the intervals"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-rollout",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "draft by rolling states out along geodesics; a ladder of ablations says what the geometry adds",
+    .purpose = "draft by rolling states out along geodesics; an ablation measures the effect of the geometry",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "From the state before the newest token a velocity that is known before the next one (a regression on state\n"
         "and newest token, on the state alone, or the last step), one unit of time straight on (flat), along the\n"
         "geodesic of the fitted metric, or under a random connection of the same norm, then the model's own readout.\n"
-        "Beside them a unigram, a bigram, counts in nearest cells and an n-gram, all from the same texts, at the same\n"
-        "places of others. Prints a row a rung, all shares of places: right with the first (top1), among eight\n"
-        "(top8), mean calibrated confidence (claimed), and what they exceed those of the rung named base by (gain1,\n"
-        "gain8), with 95 % intervals over texts; broken: steps whose geodesic blew up and went straight. The drafters\n"
-        "rollout, rollout-flat and rollout-random read the file.",
+        "Compared with a unigram, a bigram, counts in nearest cells and an n-gram, all from the same texts, at the\n"
+        "same places of others. Prints a row for each variant, all shares of places: right with the first (top1),\n"
+        "among eight (top8), mean calibrated confidence (claimed), and their gain over the variant named base (gain1,\n"
+        "gain8), with 95 % intervals over texts; broken: steps whose geodesic diverged and went straight. The\n"
+        "drafters rollout, rollout-flat and rollout-random read the file.",
     .examples = "geodec-rollout --model model.gguf -o results/rollout.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft rollout --prompt \"Once\"",
     CLI_TAKES(options, 1, 1),
@@ -74,7 +73,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_rollout_ablation_write(&r, l.variant, f, broken, l.n, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     geodec_rollout_ablation_print(stdout, &l, f, broken);
-    cli_say(c, "%lld places of held-out texts; the shortlist has %.2f %% of what the model says",
+    cli_say(c, "%lld places of held-out texts; the shortlist has %.2f %% of the model's next tokens",
             (long long)f[0].places, 100 * r.covered);
 done:
     geodec_rollout_ablation_clear(&l);

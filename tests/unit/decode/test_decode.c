@@ -709,7 +709,7 @@ Test(decode, broken_drafters_are_errors)
         toy t;
         geodec_err err = {0};
         geodec_decoded got;
-        geodec_drafter d = {&ops[i]};
+        geodec_drafter d = {.ops = &ops[i]};
         const int32_t prompt[] = {1, 2};
         const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
         geodec_decode_options o = geodec_decode_options_default();
@@ -762,7 +762,7 @@ Test(tree, takes_the_most_probable_paths_first)
                                     .root = planted_root,
                                     .children = planted_children,
                                     .adopt = planted_adopt};
-    planted p = {.base = {&ops}};
+    planted p = {.base = {.ops = &ops}};
     const int32_t context[] = {5};
     geodec_err err = {0};
     double all[3 + 9 + 27], probability[GEODEC_DRAFT_MAX];
@@ -789,7 +789,8 @@ Test(tree, takes_the_most_probable_paths_first)
         const geodec_draft_request q = {.context = context, .n_context = 1, .gamma = 3, .budget = budget};
         test_ok(geodec_drafter_propose(&p.base, &q, got, &n, &err), &err);
         cr_assert_eq(n, budget);
-        geodec_tree_probabilities(got, n, probability);
+        for (int32_t i = 0; i < n; i++)
+            probability[i] = got[i].confidence * (got[i].parent < 0 ? 1 : probability[got[i].parent]);
         geodec_tree_depths(got, n, depth);
         for (int32_t i = 0; i < n; i++) {
             cr_assert(got[i].parent < i && depth[i] < 3);

@@ -57,7 +57,7 @@ static void absence(int64_t before, int64_t missed, int64_t most, int64_t restar
 {
     geodec_err err = {0};
     geodec_replay r;
-    listener l = {.base = {states ? &with_states : &without}};
+    listener l = {.base = {.ops = states ? &with_states : &without}};
     geodec_replay_place at = {.stale = true};
     test_ok(geodec_replay_init(&r, states ? WIDTH : 0, &err), &err);
     add(&r, before);
@@ -93,7 +93,7 @@ Test(replay, what_is_skipped_is_not_shown)
 {
     geodec_err err = {0};
     geodec_replay r;
-    listener l = {.base = {&with_states}};
+    listener l = {.base = {.ops = &with_states}};
     geodec_replay_place at = {0};
     test_ok(geodec_replay_init(&r, WIDTH, &err), &err);
     add(&r, 20);

@@ -262,7 +262,7 @@ geodec_drafter *hostile_make(hostile *h, hostile_kind kind, const toy *t, uint64
                                            .root = hostile_root,
                                            .children = hostile_children,
                                            .adopt = hostile_adopt};
-    *h = (hostile){.base = {&ops},
+    *h = (hostile){.base = {.ops = &ops},
                    .kind = kind,
                    .seed = seed,
                    .toy = t,

@@ -149,7 +149,7 @@ Test(ablation, show_the_past_and_count_the_answers)
     geodec_step_rows rows;
     geodec_counts counts;
     geodec_drafter *bigram, *recycle;
-    watcher w = {.base = {&ops}};
+    watcher w = {.base = {.ops = &ops}};
     o.seed = SEED;
     test_ok(geodec_step_fit(&v, &o, NULL, &step, &rows, &err), &err);
     test_ok(geodec_counts_make(VOCAB, rows.rows, rows.token, rows.argmax, &counts, &err), &err);

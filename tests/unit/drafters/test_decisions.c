@@ -318,7 +318,7 @@ static void make_fakes(const script *s, fake *f, const int32_t *text, int64_t n)
 {
     static const char *const source[] = {"wrong", "right"};
     for (int a = 0; a < ARMS; a++) {
-        f[a] = (fake){.base = {&f[a].ops}, .id = a, .truth = text, .n = n, .price = s->price[a], .row = s->row};
+        f[a] = (fake){.base = {.ops = &f[a].ops}, .id = a, .truth = text, .n = n, .price = s->price[a], .row = s->row};
         f[a].ops = (geodec_drafter_ops){.name = "fake",
                                         .wants_state = s->states && a != 1,
                                         .wants_top = s->top,

@@ -94,7 +94,7 @@ static geodec_drafter *script(scripted *s, const int32_t *plain, int64_t n, bool
                                            .root = root,
                                            .children = children,
                                            .adopt = adopt};
-    *s = (scripted){.base = {&ops}, .plain = plain, .n_plain = n, .right = right, .claim = claim};
+    *s = (scripted){.base = {.ops = &ops}, .plain = plain, .n_plain = n, .right = right, .claim = claim};
     return &s->base;
 }
 
@@ -167,7 +167,7 @@ Test(mixture, siblings_share_a_probability_of_one)
         bool named = false;
         test_ok(geodec_mixture_drafter_create("mixture", 2, part, turn == 0 ? first : second, &d, &err), &err);
         test_ok(geodec_drafter_begin(d, &err), &err);
-        test_ok(d->ops->root(d, &q, &err), &err);
+        test_ok(geodec_drafter_root(d, &q, &err), &err);
         test_ok(d->ops->children(d, 0, GEODEC_TREE_CHILDREN, child, &n, &err), &err);
         for (int32_t i = 0; i < n; i++) {
             sum += child[i].confidence;

@@ -3,7 +3,8 @@
 #include "base/rng.h"
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
-#include "drafters/onedecode_drafter.h"
+#include "drafters/onedecode.h"
+#include "drafters/onedecode_ref.h"
 #include "drafters/recycle_drafter.h"
 #include "support/support.h"
 

@@ -4,7 +4,7 @@
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
 #include "drafters/ngram_drafter.h"
-#include "drafters/recurrent_drafter.h"
+#include "drafters/recurrent.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -60,12 +60,12 @@ Test(recurrent, children_have_the_probabilities_of_their_path)
     test_ok(geodec_recurrent_drafter_create(&r, &d, &err), &err);
     test_ok(geodec_drafter_begin(d, &err), &err);
     const geodec_draft_request q = {.context = text, .n_context = SEEN + 1, .gamma = DEEP, .budget = 8};
-    test_ok(d->ops->root(d, &q, &err), &err);
+    test_ok(geodec_drafter_root(d, &q, &err), &err);
     test_ok(d->ops->children(d, 0, MOST, out, &n, &err), &err);
     cr_assert_eq(n, 0, "no state yet");
     const geodec_draft_rows rows = {.n = SEEN, .token = text, .state = state};
     test_ok(geodec_drafter_observe(d, &rows, &err), &err);
-    test_ok(d->ops->root(d, &q, &err), &err);
+    test_ok(geodec_drafter_root(d, &q, &err), &err);
     memcpy(path, text, sizeof text);
     geodec_recurrent_start(&r, f, c);
     for (int32_t k = 0; k < DEEP; k++) {
@@ -86,7 +86,7 @@ Test(recurrent, children_have_the_probabilities_of_their_path)
             cr_assert_lt(better, MOST);
         }
         path[SEEN + 1 + k] = k == 2 ? 1 : out[k % n].token; /* token 1 has no class: another part's proposal */
-        test_ok(d->ops->adopt(d, k, path[SEEN + 1 + k], &err), &err);
+        test_ok(geodec_drafter_adopt(d, k, path[SEEN + 1 + k], &err), &err);
     }
     geodec_drafter_destroy(d);
     geodec_recurrent_clear(&r);
