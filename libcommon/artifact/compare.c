@@ -155,8 +155,7 @@ geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_
         GEODEC_TRY(slab_rows(f, s->shape, s->rank, &rows, &width, err));
         const int64_t n = !width ? 0 : s->rank ? s->shape[0] : 1, size = (int64_t)geodec_type_size(f->type);
         if (rows > n) rows = n;
-        GEODEC_NEW(x, rows * width * size);
-        GEODEC_NEW(y, rows * width * size);
+        GEODEC_NEW_EACH(rows * width * size, x, y);
         for (int64_t row = 0; row < n; row += rows) {
             const int64_t take = row + rows < n ? rows : n - row;
             GEODEC_TRY(geodec_hooks_progress(hooks, f->path, row, n, err));
@@ -169,8 +168,7 @@ geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_
     }
     *out = d;
 done:
-    geodec_mem_free(x);
-    geodec_mem_free(y);
+    GEODEC_FREE(x, y);
     return st;
 }
 

@@ -206,12 +206,7 @@ void geodec_artifact_close(geodec_artifact *a)
                            a->text_tokenizer, a->text_core,    a->text_tool_version};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) geodec_mem_free(texts[i]);
     if (a->whole && a->whole->fd >= 0) (void)close(a->whole->fd);
-    geodec_mem_free(a->whole);
-    geodec_mem_free(a->field);
-    geodec_mem_free(a->attr);
-    geodec_mem_free(a->dim);
-    geodec_mem_free(a->path);
-    geodec_mem_free(a);
+    GEODEC_FREE(a->whole, a->field, a->attr, a->dim, a->path, a);
 }
 
 geodec_status geodec__kind_field_index(const geodec_artifact *a, const char *path, int *index, geodec_err *err)

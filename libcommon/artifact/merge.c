@@ -232,8 +232,7 @@ void geodec_merge_close(geodec_merge *m)
 {
     if (!m) return;
     for (int64_t i = 0; m->part && i < m->parts; i++) geodec_artifact_close(m->part[i]);
-    geodec_mem_free(m->part);
-    geodec_mem_free(m);
+    GEODEC_FREE(m->part, m);
 }
 
 const geodec_kind *geodec_merge_kind(const geodec_merge *m) { return m->kind; }
@@ -291,8 +290,7 @@ static geodec_status join(const geodec_merge *m, int i, char **out, geodec_err *
     *out = data;
     data = NULL;
 done:
-    geodec_mem_free(data);
-    geodec_mem_free(other);
+    GEODEC_FREE(data, other);
     return st;
 }
 

@@ -203,8 +203,7 @@ static geodec_status read_provenance(geodec_artifact *a, const geodec__header *h
     p->model_fingerprint = a->text_model;
     p->tokenizer_fingerprint = a->text_tokenizer;
 done:
-    geodec_mem_free(kind);
-    geodec_mem_free(version);
+    GEODEC_FREE(kind, version);
     return st;
 }
 

@@ -167,9 +167,7 @@ void geodec_sweep_close(geodec_sweep *s)
 {
     if (!s) return;
     geodec_artifact_close(s->file);
-    geodec_mem_free(s->stretch);
-    geodec_mem_free(s->value);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->stretch, s->value, s);
 }
 
 bool geodec_sweep_partial(const geodec_sweep *s) { return s && s->slice.count > 0; }

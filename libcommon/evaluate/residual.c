@@ -150,8 +150,7 @@ static geodec_status fit(const work *k, int what, const geodec_residual_options 
     const double none = (double)NAN;
     *out = (geodec_residual_fit){{none, none, none}, none, none};
     if (k->n_layer < 3) goto done;
-    GEODEC_NEW(x, k->n_layer);
-    GEODEC_NEW(y, k->n_layer);
+    GEODEC_NEW_EACH(k->n_layer, x, y);
     GEODEC_NEW(slope, o->replicates + 1);
     GEODEC_NEW(index, k->windows);
     GEODEC_TRY(fit_line(k, what, NULL, &line, x, y, err));

@@ -198,8 +198,7 @@ static geodec_status reduce_states(baking *b, const geodec_activations *a, geode
     w->m = b->o->state_dims < a->d ? b->o->state_dims : a->d;
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &layer, err));
-    GEODEC_NEW(h, SLAB * w->d);
-    GEODEC_NEW(s, SLAB * w->d);
+    GEODEC_NEW_EACH(SLAB * w->d, h, s);
     GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, SLAB));
     GEODEC_NEW(w->basis, w->d * w->m);
     GEODEC_NEW(w->offset, w->m);
@@ -221,9 +220,7 @@ static geodec_status reduce_states(baking *b, const geodec_activations *a, geode
     }
 done:
     geodec_pca_moments_clear(&mo);
-    geodec_mem_free(h);
-    geodec_mem_free(s);
-    geodec_mem_free(scratch);
+    GEODEC_FREE(h, s, scratch);
     return st;
 }
 
@@ -236,11 +233,9 @@ static geodec_status place_nodes(baking *b, geodec_err *err)
     geodec_flowmap *w = b->map;
     int64_t *fill = NULL, text = 0, at = 0;
     GEODEC_NEW(w->bucket, w->vocab + 1);
-    GEODEC_NEW(w->label, w->nodes);
-    GEODEC_NEW(w->order, w->nodes);
+    GEODEC_NEW_EACH(w->nodes, w->label, w->order);
     GEODEC_NEW(w->sequence_start, w->sequences + 1);
-    GEODEC_NEW(w->first_token, w->sequences);
-    GEODEC_NEW(w->first_argmax, w->sequences);
+    GEODEC_NEW_EACH(w->sequences, w->first_token, w->first_argmax);
     GEODEC_NEW(b->row_of, w->nodes);
     GEODEC_NEW(b->node_of, b->rows);
     GEODEC_NEW(fill, w->vocab);
@@ -280,8 +275,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
     w->features = w->m * (1 + w->decays);
     const int64_t F = w->features;
     GEODEC_NEW(w->decay, w->decays);
-    GEODEC_NEW(w->feature_mean, F);
-    GEODEC_NEW(w->feature_factor, F);
+    GEODEC_NEW_EACH(F, w->feature_mean, w->feature_factor);
     GEODEC_NEW(b->feature, b->rows * F);
     GEODEC_NEW(sum, 2 * F);
     double *square = sum + F;
@@ -412,8 +406,7 @@ static geodec_status keep_choices(baking *b, const geodec_activations *a, geodec
         }
     }
 done:
-    geodec_mem_free(top);
-    geodec_mem_free(logit);
+    GEODEC_FREE(top, logit);
     return st;
 }
 
@@ -434,8 +427,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(place_nodes(&b, err));
     GEODEC_TRY(make_features(&b, err));
     GEODEC_TRY(bake_charts(&b, err));
-    GEODEC_NEW(map.next, map.nodes);
-    GEODEC_NEW(map.agreement, map.nodes);
+    GEODEC_NEW_EACH(map.nodes, map.next, map.agreement);
     GEODEC_NEW(map.reliability, (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS);
     GEODEC_TRY(keep_choices(&b, states, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err));
@@ -455,13 +447,6 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     memset(&map, 0, sizeof map);
 done:
     geodec_flowmap_clear(&map);
-    geodec_mem_free(b.token);
-    geodec_mem_free(b.position);
-    geodec_mem_free(b.sequence);
-    geodec_mem_free(b.argmax);
-    geodec_mem_free(b.z);
-    geodec_mem_free(b.feature);
-    geodec_mem_free(b.row_of);
-    geodec_mem_free(b.node_of);
+    GEODEC_FREE(b.token, b.position, b.sequence, b.argmax, b.z, b.feature, b.row_of, b.node_of);
     return st;
 }

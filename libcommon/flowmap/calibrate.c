@@ -112,8 +112,7 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
     tally sum = {0};
     int32_t *token = NULL, *argmax = NULL;
     const int64_t positions = geodec_flowmap_positions(map);
-    GEODEC_NEW(token, positions);
-    GEODEC_NEW(argmax, positions);
+    GEODEC_NEW_EACH(positions, token, argmax);
     geodec_flowmap_texts(map, token, NULL, argmax);
     c.token = token;
     c.argmax = argmax;
@@ -152,8 +151,6 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
         map->consistency_shuffled = summary->shuffled;
     }
 done:
-    geodec_mem_free(token);
-    geodec_mem_free(argmax);
-    geodec_mem_free(c.of);
+    GEODEC_FREE(token, argmax, c.of);
     return st;
 }

@@ -247,9 +247,7 @@ static geodec_status chart_task(void *ctx, int64_t chart, geodec_err *err)
     round_chart(F, r, dir, w->chart + chart * F * r, step);
     GEODEC_TRY(fit_range(j, chart, node, n, step, err));
 done:
-    geodec_mem_free(block);
-    geodec_mem_free(dir);
-    geodec_mem_free(node);
+    GEODEC_FREE(block, dir, node);
     return st;
 }
 
@@ -307,14 +305,11 @@ geodec_status geodec__flowmap_charts(geodec_flowmap *map, const geodec_flowmap_o
     GEODEC_NEW(map->key, map->nodes * r);
     GEODEC_TRY(choose_tokens(&j, err));
     GEODEC_NEW(map->chart, map->charts * F * r);
-    GEODEC_NEW(map->chart_scale, map->charts * r);
-    GEODEC_NEW(map->chart_offset, map->charts * r);
+    GEODEC_NEW_EACH(map->charts * r, map->chart_scale, map->chart_offset);
     GEODEC_TRY(pooled(&j, pool, hooks, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "charts", map->charts, chart_task, &j, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "keys", (map->nodes + SLAB - 1) / SLAB, key_task, &j, err));
 done:
-    geodec_mem_free(j.jacobian);
-    geodec_mem_free(j.covariance);
-    geodec_mem_free(j.token_of);
+    GEODEC_FREE(j.jacobian, j.covariance, j.token_of);
     return st;
 }

@@ -371,8 +371,7 @@ static geodec_status load(geodec_flowmap_library *g, int64_t size, geodec_err *e
         geodec_hooks_log(g->file.hooks, GEODEC_LOG_WARN, "%s: %lld damaged records left out", g->file.path,
                          (long long)g->dropped);
 done:
-    geodec_mem_free(chunk);
-    geodec_mem_free(serial);
+    GEODEC_FREE(chunk, serial);
     return st;
 }
 
@@ -407,11 +406,7 @@ void geodec_flowmap_library_close(geodec_flowmap_library *g)
         else
             (void)close(g->file.fd);
     }
-    geodec_mem_free(g->file.path);
-    geodec_mem_free(g->place);
-    geodec_mem_free(g->key);
-    geodec_mem_free(g->last);
-    geodec_mem_free(g);
+    GEODEC_FREE(g->file.path, g->place, g->key, g->last, g);
 }
 
 geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char *map_sha256, const char *path,

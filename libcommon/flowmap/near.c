@@ -20,8 +20,7 @@ void geodec__flowmap_unlay(geodec_flowmap *map)
 {
     geodec_flowmap_scan *s = map->scan;
     if (s) {
-        geodec_mem_free(s->first);
-        geodec_mem_free(s->leaf);
+        GEODEC_FREE(s->first, s->leaf);
         geodec_mem_unmap(s->block, s->block_bytes);
         geodec_mem_unmap(s->box, s->box_bytes);
         geodec_mem_unmap(s->hop, s->hop_bytes);
@@ -135,8 +134,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
     s->kernels = geodec__flowmap_scan_best();
     s->groups = (int32_t)(map->dims / 4);
     s->stride = (s->groups + 2) * 64;
-    GEODEC_NEW(s->first, map->vocab + 1);
-    GEODEC_NEW(s->leaf, map->vocab + 1);
+    GEODEC_NEW_EACH(map->vocab + 1, s->first, s->leaf);
     for (int64_t t = 0; t < map->vocab; t++) {
         const int64_t blocks = (map->bucket[t + 1] - map->bucket[t] + BLOCK - 1) / BLOCK;
         s->first[t + 1] = s->first[t] + blocks;
@@ -146,8 +144,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
     GEODEC_TRY(new_pages(s->first[map->vocab], s->stride, (void **)&s->block, &s->block_bytes, err));
     GEODEC_TRY(new_pages(s->leaf[map->vocab], BOX, (void **)&s->box, &s->box_bytes, err));
     GEODEC_TRY(new_pages(map->nodes, sizeof *s->hop, (void **)&s->hop, &s->hop_bytes, err));
-    GEODEC_NEW(node, s->widest * BLOCK);
-    GEODEC_NEW(work, s->widest * BLOCK);
+    GEODEC_NEW_EACH(s->widest * BLOCK, node, work);
     for (int64_t t = 0; t < map->vocab; t++) {
         const int64_t first = map->bucket[t], n = map->bucket[t + 1] - first;
         for (int64_t i = 0; i < n; i++) node[i] = (int32_t)(first + i);
@@ -156,8 +153,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
     }
     lay_hops(map);
 done:
-    geodec_mem_free(node);
-    geodec_mem_free(work);
+    GEODEC_FREE(node, work);
     return st;
 }
 

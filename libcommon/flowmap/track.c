@@ -86,15 +86,7 @@ done:
 void geodec_flowmap_track_destroy(geodec_flowmap_track *t)
 {
     if (!t) return;
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->argmax);
-    geodec_mem_free(t->before);
-    geodec_mem_free(t->key);
-    geodec_mem_free(t->last);
-    geodec_mem_free(t->feature);
-    geodec_mem_free(t->scratch);
-    geodec_mem_free(t->branches);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->token, t->argmax, t->before, t->key, t->last, t->feature, t->scratch, t->branches, t);
 }
 
 void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library)

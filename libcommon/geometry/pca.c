@@ -18,8 +18,7 @@ geodec_status geodec_pca_moments_init(geodec_pca_moments *m, int64_t d, const do
     geodec_pca_moments new = {.d = d};
     if (d < 1 || d > MAX_D)
         GEODEC_THROW(GEODEC_RANGE, "moments of dimension %lld (limits: 1..%d)", (long long)d, MAX_D);
-    GEODEC_NEW(new.origin, d);
-    GEODEC_NEW(new.sum, d);
+    GEODEC_NEW_EACH(d, new.origin, new.sum);
     GEODEC_NEW(new.square, d * d);
     if (origin) memcpy(new.origin, origin, (size_t)d * sizeof *origin);
     *m = new;
@@ -31,9 +30,7 @@ done:
 
 void geodec_pca_moments_clear(geodec_pca_moments *m)
 {
-    geodec_mem_free(m->origin);
-    geodec_mem_free(m->sum);
-    geodec_mem_free(m->square);
+    GEODEC_FREE(m->origin, m->sum, m->square);
     *m = (geodec_pca_moments){0};
 }
 
@@ -212,8 +209,7 @@ static geodec_status from_gram(int64_t n, int64_t d, const double *x, double sha
     p = (geodec_pca){0};
 done:
     geodec_pca_clear(&p);
-    geodec_mem_free(centred);
-    geodec_mem_free(g);
+    GEODEC_FREE(centred, g);
     return st;
 }
 
@@ -270,16 +266,13 @@ geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *
     }
 done:
     geodec_pca_moments_clear(&m);
-    geodec_mem_free(centred);
-    geodec_mem_free(g);
+    GEODEC_FREE(centred, g);
     return st;
 }
 
 void geodec_pca_clear(geodec_pca *p)
 {
-    geodec_mem_free(p->mean);
-    geodec_mem_free(p->eigenvalue);
-    geodec_mem_free(p->basis);
+    GEODEC_FREE(p->mean, p->eigenvalue, p->basis);
     *p = (geodec_pca){0};
 }
 

@@ -259,8 +259,7 @@ static geodec_status rbf_dgamma(const geodec_space *space, const double *x, doub
                 memcpy(out + (i * n + j) * n, out + (j * n + i) * n, (size_t)n * sizeof *out);
     }
 done:
-    geodec_mem_free(s.all);
-    geodec_mem_free(gamma);
+    GEODEC_FREE(s.all, gamma);
     return st;
 }
 
@@ -389,15 +388,12 @@ void geodec_rbf_destroy(geodec_rbf *f)
 {
     if (!f) return;
     geodec__rbf_tree_destroy(f->tree);
-    geodec_mem_free(f->own_site);
-    geodec_mem_free(f->place);
-    geodec_mem_free(f->site_t);
+    GEODEC_FREE(f->own_site, f->place, f->site_t);
     if (f->mapped)
         (void)munmap(f->log_g, (size_t)f->mapped);
     else
         geodec_mem_free(f->log_g);
-    geodec_mem_free(f->log_t);
-    geodec_mem_free(f);
+    GEODEC_FREE(f->log_t, f);
 }
 
 int64_t geodec_rbf_dim(const geodec_rbf *f) { return f->n; }

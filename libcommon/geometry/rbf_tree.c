@@ -23,11 +23,7 @@ struct geodec__rbf_tree {
 void geodec__rbf_tree_destroy(geodec__rbf_tree *t)
 {
     if (!t) return;
-    geodec_mem_free(t->site);
-    geodec_mem_free(t->order);
-    geodec_mem_free(t->node);
-    geodec_mem_free(t->box);
-    geodec_mem_free(t);
+    GEODEC_FREE(t->site, t->order, t->node, t->box, t);
 }
 
 /* The order a < b of two sites along an axis, ties by number: the tree is a function of the sites alone. */

@@ -19,10 +19,8 @@ geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, con
     geodec_rng r = geodec_rng_stream(seed, stream);
     if (d < 1 || d > INT32_MAX || width < 1 || width > d)
         GEODEC_THROW(GEODEC_RANGE, "a sketch of width %lld in dimension %lld", (long long)width, (long long)d);
-    GEODEC_NEW(new.origin, d);
-    GEODEC_NEW(new.sum, d);
-    GEODEC_NEW(new.probe, width * d);
-    GEODEC_NEW(new.image, width * d);
+    GEODEC_NEW_EACH(d, new.origin, new.sum);
+    GEODEC_NEW_EACH(width * d, new.probe, new.image);
     if (origin) memcpy(new.origin, origin, (size_t)d * sizeof *origin);
     for (int64_t i = 0; i < width * d; i++) new.probe[i] = geodec_rng_normal(&r);
     *s = new;
@@ -34,10 +32,7 @@ done:
 
 void geodec_sketch_clear(geodec_sketch *s)
 {
-    geodec_mem_free(s->origin);
-    geodec_mem_free(s->sum);
-    geodec_mem_free(s->probe);
-    geodec_mem_free(s->image);
+    GEODEC_FREE(s->origin, s->sum, s->probe, s->image);
     memset(s, 0, sizeof *s);
 }
 

@@ -72,10 +72,8 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
     t.fit_low = t.fit_high = t.fit;
     if (o->replicates > 0) {
         const int64_t b = o->replicates;
-        GEODEC_NEW(ml, b);
-        GEODEC_NEW(fit, b);
-        GEODEC_NEW(index, used);
-        GEODEC_NEW(times, used);
+        GEODEC_NEW_EACH(b, ml, fit);
+        GEODEC_NEW_EACH(used, index, times);
         for (int64_t r = 0; r < b; r++) {
             geodec_stats_resample(o->seed, o->stream, (uint64_t)r, used, index);
             for (int64_t i = 0; i < used; i++) times[i] = 0;
@@ -91,12 +89,7 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
     }
     *out = t;
 done:
-    geodec_mem_free(log_mu);
-    geodec_mem_free(rank_y);
-    geodec_mem_free(ml);
-    geodec_mem_free(fit);
-    geodec_mem_free(index);
-    geodec_mem_free(times);
+    GEODEC_FREE(log_mu, rank_y, ml, fit, index, times);
     return st;
 }
 
@@ -191,16 +184,12 @@ geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const
         for (int64_t c = 0; c < d; c++) point[at * d + c] = x[i * d + c] * factor[0] * factor[1];
         at++;
     }
-    GEODEC_NEW(index, 2 * kept);
-    GEODEC_NEW(d2, 2 * kept);
+    GEODEC_NEW_EACH(2 * kept, index, d2);
     GEODEC_TRY(geodec_knn_search(kept, d, point, 0, NULL, 2, index, d2, pool, hooks, err));
     GEODEC_TRY(geodec_twonn_from_distances(kept, d2, o, out, err));
     out->points = n;
     out->duplicates = n - kept;
 done:
-    geodec_mem_free(first);
-    geodec_mem_free(point);
-    geodec_mem_free(index);
-    geodec_mem_free(d2);
+    GEODEC_FREE(first, point, index, d2);
     return st;
 }

@@ -182,8 +182,7 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
     GEODEC_NEW(s->dst, (int64_t)SLAB * CHUNK * MAX_VALUE);
     GEODEC_NEW(s->worker, threads);
     for (int64_t i = 0; i < threads; i++) {
-        GEODEC_NEW(s->worker[i].x, CHUNK);
-        GEODEC_NEW(s->worker[i].y, CHUNK);
+        GEODEC_NEW_EACH(CHUNK, s->worker[i].x, s->worker[i].y);
         GEODEC_NEW(s->worker[i].packed, CHUNK * MAX_VALUE);
     }
     GEODEC_TRY(geodec_gguf_writer_create(path, &w, err));

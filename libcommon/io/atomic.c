@@ -99,10 +99,7 @@ static void release(geodec_atomic *f)
         (void)fclose(f->stream);
     else if (f->fd >= 0)
         (void)close(f->fd);
-    geodec_mem_free(f->target);
-    geodec_mem_free(f->tmp);
-    geodec_mem_free(f->folder);
-    geodec_mem_free(f);
+    GEODEC_FREE(f->target, f->tmp, f->folder, f);
 }
 
 geodec_status geodec_atomic_open(const char *path, geodec_atomic **out, geodec_err *err)

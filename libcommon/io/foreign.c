@@ -159,8 +159,7 @@ geodec_status geodec_foreign_read_i64(const char *path, const char *name, int ra
     *out = v;
     v = NULL;
 done:
-    geodec_mem_free(v);
-    geodec_mem_free(x);
+    GEODEC_FREE(v, x);
     return st;
 }
 

@@ -145,8 +145,7 @@ geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols,
     *out = x;
     x = NULL;
 done:
-    geodec_mem_free(header);
-    geodec_mem_free(x);
+    GEODEC_FREE(header, x);
     geodec_file_map_close(&map);
     return st;
 }

@@ -112,7 +112,6 @@ geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols
     *out = t.x;
     t.x = NULL;
 done:
-    geodec_mem_free(text);
-    geodec_mem_free(t.x);
+    GEODEC_FREE(text, t.x);
     return st;
 }

@@ -223,8 +223,7 @@ geodec_status geodec__h5_chunks_check(hid_t set, const char *what, const geodec_
         GEODEC_TRY(check_chunk(set, what, s, offset, buffer, window, err));
     }
 done:
-    geodec_mem_free(buffer);
-    geodec_mem_free(window);
+    GEODEC_FREE(buffer, window);
     return st;
 }
 

@@ -187,9 +187,7 @@ void geodec_safetensors_close(geodec_safetensors *s)
     if (!s) return;
     if (s->fd >= 0) (void)close(s->fd);
     geodec_json_free(s->header);
-    geodec_mem_free(s->path);
-    geodec_mem_free(s->tensor);
-    geodec_mem_free(s);
+    GEODEC_FREE(s->path, s->tensor, s);
 }
 
 int geodec_safetensors_count(const geodec_safetensors *s) { return s->n; }

@@ -158,7 +158,5 @@ void geodec_safetensors_abandon(geodec_safetensors_writer *w)
 {
     if (!w) return;
     geodec_atomic_abandon(w->file);
-    geodec_mem_free(w->path);
-    geodec_mem_free(w->tensor);
-    geodec_mem_free(w);
+    GEODEC_FREE(w->path, w->tensor, w);
 }

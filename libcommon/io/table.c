@@ -11,9 +11,7 @@ enum { CELLS_MAX = 1 << 26 };
 void geodec_table_free(geodec_table *t)
 {
     if (!t) return;
-    geodec_mem_free(t->cell);
-    geodec_mem_free(t->line);
-    geodec_mem_free(t->text);
+    GEODEC_FREE(t->cell, t->line, t->text);
     *t = (geodec_table){0};
 }
 

@@ -7,10 +7,7 @@
 
 void geodec_counts_clear(geodec_counts *c)
 {
-    geodec_mem_free(c->start);
-    geodec_mem_free(c->token);
-    geodec_mem_free(c->count);
-    geodec_mem_free(c->total);
+    GEODEC_FREE(c->start, c->token, c->count, c->total);
     *c = (geodec_counts){0};
 }
 
@@ -42,8 +39,7 @@ geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, 
     entry *e = NULL;
     GEODEC_NEW(begin, 2 * cells + 1);
     int64_t *fill = begin + cells + 1;
-    GEODEC_NEW(sorted, n);
-    GEODEC_NEW(e, n);
+    GEODEC_NEW_EACH(n, sorted, e);
     GEODEC_NEW(c.start, cells + 1);
     GEODEC_NEW(c.total, cells);
     for (int64_t i = 0; i < n; i++) {
@@ -67,8 +63,7 @@ geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, 
         qsort(e + first, (size_t)(c.entries - first), sizeof *e, by_count);
         c.start[k + 1] = c.entries;
     }
-    GEODEC_NEW(c.token, c.entries);
-    GEODEC_NEW(c.count, c.entries);
+    GEODEC_NEW_EACH(c.entries, c.token, c.count);
     for (int64_t i = 0; i < c.entries; i++) {
         c.token[i] = e[i].token;
         c.count[i] = e[i].count;
@@ -77,9 +72,7 @@ geodec_status geodec_counts_make(int64_t cells, int64_t n, const int32_t *cell, 
     c = (geodec_counts){0};
 done:
     geodec_counts_clear(&c);
-    geodec_mem_free(begin);
-    geodec_mem_free(sorted);
-    geodec_mem_free(e);
+    GEODEC_FREE(begin, sorted, e);
     return st;
 }
 

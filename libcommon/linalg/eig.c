@@ -79,8 +79,7 @@ geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_er
     if (info != 0)
         GEODEC_THROW(info < 0 ? GEODEC_INTERNAL : GEODEC_NOCONV, "dsyevd failed at dimension %lld", (long long)n);
 done:
-    geodec_mem_free(copy);
-    geodec_mem_free(work);
+    GEODEC_FREE(copy, work);
     return st;
 }
 

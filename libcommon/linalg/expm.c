@@ -205,8 +205,7 @@ static geodec_status through_eig(int64_t n, const double *a, double *out, int lo
     }
     geodec_eig_compose(n, w, v, out);
 done:
-    geodec_mem_free(w);
-    geodec_mem_free(v);
+    GEODEC_FREE(w, v);
     return st;
 }
 

@@ -87,8 +87,7 @@ done:
 void geodec_fft_destroy(geodec_fft *f)
 {
     if (!f) return;
-    geodec_mem_free(f->block);
-    geodec_mem_free(f);
+    GEODEC_FREE(f->block, f);
 }
 
 void geodec_fft_run(geodec_fft *f, double *re, double *im)

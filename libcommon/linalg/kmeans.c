@@ -41,9 +41,6 @@ geodec_status geodec_kmeans(int64_t n, int64_t d, const double *x, int64_t k, in
             for (int64_t c = 0; c < d && count[i] > 0; c++) centre[i * d + c] = sum[i * d + c] / (double)count[i];
     }
 done:
-    geodec_mem_free(order);
-    geodec_mem_free(count);
-    geodec_mem_free(near);
-    geodec_mem_free(sum);
+    GEODEC_FREE(order, count, near, sum);
     return st;
 }

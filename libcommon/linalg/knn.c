@@ -112,8 +112,7 @@ static geodec_status brute(int64_t n_points, int64_t d, const double *points, in
         geodec_pool_run_dynamic(pool, n_tasks - s.first_task < PIECE ? n_tasks - s.first_task : PIECE, task, &s);
     }
 done:
-    geodec_mem_free(mean);
-    geodec_mem_free(s.scratch);
+    GEODEC_FREE(mean, s.scratch);
     return st;
 }
 

@@ -87,8 +87,7 @@ static geodec_status choose_middle(coarse *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *low = NULL, *high = NULL;
-    GEODEC_NEW(low, s->d);
-    GEODEC_NEW(high, s->d);
+    GEODEC_NEW_EACH(s->d, low, high);
     for (int64_t c = 0; c < s->d; c++) low[c] = high[c] = s->points[c];
     for (int set = 0; set < 2 - s->self; set++) {
         const double *x = set ? s->queries : s->points;
@@ -103,8 +102,7 @@ static geodec_status choose_middle(coarse *s, geodec_err *err)
         s->range = fmax(s->range, fmax(high[c] - s->mid[c], s->mid[c] - low[c]));
     }
 done:
-    geodec_mem_free(low);
-    geodec_mem_free(high);
+    GEODEC_FREE(low, high);
     return st;
 }
 
@@ -191,8 +189,7 @@ static geodec_status pack(coarse *s, geodec_pool *pool, geodec_err *err)
     s->rest = 0;
     for (int64_t l = 0; l < s->leaves; l++) s->rest = fmax(s->rest, j.rest[l]);
 done:
-    geodec_mem_free(j.rest);
-    geodec_mem_free(j.v);
+    GEODEC_FREE(j.rest, j.v);
     return st;
 }
 
@@ -466,18 +463,11 @@ done:
 static void clear(coarse *s, int count)
 {
     for (int i = 0; s->workers && i < count; i++) {
-        geodec_mem_free(s->workers[i].score);
-        geodec_mem_free(s->workers[i].best);
-        geodec_mem_free(s->workers[i].apart);
-        geodec_mem_free(s->workers[i].seen);
+        GEODEC_FREE(s->workers[i].score, s->workers[i].best, s->workers[i].apart, s->workers[i].seen);
     }
     geodec_mem_free(s->workers);
     if (s->query_order != s->order) geodec_mem_free(s->query_order);
-    geodec_mem_free(s->order);
-    geodec_mem_free(s->packed);
-    geodec_mem_free(s->half);
-    geodec_mem_free(s->box);
-    geodec_mem_free(s->mid);
+    GEODEC_FREE(s->order, s->packed, s->half, s->box, s->mid);
 }
 
 geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,

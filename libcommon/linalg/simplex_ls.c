@@ -146,7 +146,6 @@ geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const 
     }
     if (kkt) *kkt = s.size > 0 ? fmax(gap, 0) / s.size : 0;
 done:
-    geodec_mem_free(block);
-    geodec_mem_free(s.set);
+    GEODEC_FREE(block, s.set);
     return st;
 }

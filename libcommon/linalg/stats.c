@@ -175,8 +175,7 @@ geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const 
         out->high = geodec_stats_percentile(used, estimate, 0.975);
     }
 done:
-    geodec_mem_free(index);
-    geodec_mem_free(estimate);
+    GEODEC_FREE(index, estimate);
     return st;
 }
 
@@ -223,7 +222,6 @@ geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const do
     if (!(aa > 0) || !(bb > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all values are equal");
     *rho = ab / sqrt(aa * bb);
 done:
-    geodec_mem_free(work);
-    geodec_mem_free(r);
+    GEODEC_FREE(work, r);
     return st;
 }

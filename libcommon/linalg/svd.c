@@ -34,9 +34,7 @@ static geodec_status decompose(char job, int64_t m, int64_t n, const double *a, 
     if (info < 0) GEODEC_THROW(GEODEC_INTERNAL, "dgesdd refused argument %d", (int)-info);
     if (info > 0) GEODEC_THROW(GEODEC_NOCONV, "dgesdd did not converge on %lld x %lld", (long long)m, (long long)n);
 done:
-    geodec_mem_free(copy);
-    geodec_mem_free(work);
-    geodec_mem_free(iwork);
+    GEODEC_FREE(copy, work, iwork);
     return st;
 }
 

@@ -325,8 +325,7 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     s.n = lay_rows(plan, s.row);
     GEODEC_NEW(memory, s.n);
     for (int f = 0; f < FOLDS; f++) GEODEC_NEW(h[f].sum, s.n);
-    GEODEC_NEW(t.ratio, s.n * s.prompts);
-    GEODEC_NEW(t.outcome, s.n * s.prompts);
+    GEODEC_NEW_EACH(s.n * s.prompts, t.ratio, t.outcome);
     GEODEC_TRY(geodec__bench_drafters_open(plan, &drafters, err));
     GEODEC_NEW(costs, s.prompts);
     for (int64_t i = 0; i < s.prompts; i++) {

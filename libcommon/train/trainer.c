@@ -58,8 +58,7 @@ static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
     geodec_status st = GEODEC_OK;
     int64_t n = 0;
     for (int64_t i = 0; i < t->layout->n_params; i++) n += (t->layout->param[i].size + PIECE - 1) / PIECE;
-    GEODEC_NEW(t->piece, n);
-    GEODEC_NEW(t->piece_squares, n);
+    GEODEC_NEW_EACH(n, t->piece, t->piece_squares);
     for (int64_t i = 0; i < t->layout->n_params; i++) {
         const geodec_param *p = &t->layout->param[i];
         for (int64_t at = 0; at < p->size; at += PIECE)
@@ -80,8 +79,7 @@ static geodec_status cut_windows(geodec_trainer *t, geodec_err *err)
     GEODEC_NEW(unused, 2 * len);
     while (geodec_text_next_window(t->held_out, &cursor, len, unused, unused + len) > 0) t->n_windows++;
     if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
-    GEODEC_NEW(t->window_token, t->n_windows * len);
-    GEODEC_NEW(t->window_target, t->n_windows * len);
+    GEODEC_NEW_EACH(t->n_windows * len, t->window_token, t->window_target);
     GEODEC_NEW_EACH(t->n_windows, t->window_count, t->window_loss);
     cursor = 0;
     for (int64_t w = 0; w < t->n_windows; w++) {

@@ -47,8 +47,7 @@ geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs
     geodec_status st = GEODEC_OK;
     char *reference = NULL, *text = NULL, line[GEODEC_VALUE_TEXT];
     const char *const words[] = {"@MODEL", model, "@FILE", file, NULL};
-    GEODEC_NEW(reference, GEODEC_REFERENCE_MAX);
-    GEODEC_NEW(text, GEODEC_REFERENCE_MAX);
+    GEODEC_NEW_EACH(GEODEC_REFERENCE_MAX, reference, text);
     *broken = false;
     GEODEC_TRY(fresh(c, values, err));
     for (int k = 1; k < LETTERS; k++) {
@@ -71,8 +70,7 @@ geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs
         (void)snprintf(sentence, GEODEC_SENTENCE_MAX, "broken reference: %.1000s: %s", reference, line);
     }
 done:
-    geodec_mem_free(reference);
-    geodec_mem_free(text);
+    GEODEC_FREE(reference, text);
     return st;
 }
 

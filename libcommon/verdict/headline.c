@@ -81,8 +81,7 @@ geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_refe
     if (strlen(row->values) > ITEMS_TEXT) GEODEC_THROW(GEODEC_LIMIT, "the values take more than %d bytes", ITEMS_TEXT);
     copy = geodec_mem_strdup(row->values);
     if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for the values of a row");
-    GEODEC_NEW(reference, GEODEC_REFERENCE_MAX);
-    GEODEC_NEW(text, GEODEC_REFERENCE_MAX);
+    GEODEC_NEW_EACH(GEODEC_REFERENCE_MAX, reference, text);
     values->n = 0;
     for (char *rest = copy;;) {
         geodec_value *v;
@@ -114,9 +113,7 @@ geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_refe
         }
     }
 done:
-    geodec_mem_free(copy);
-    geodec_mem_free(reference);
-    geodec_mem_free(text);
+    GEODEC_FREE(copy, reference, text);
     return st;
 }
 

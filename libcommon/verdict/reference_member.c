@@ -168,7 +168,6 @@ geodec_status geodec__reference_member(const geodec_artifact *a, const reference
     GEODEC_TRY(geodec__reference_summary(r->summary, length, x, &result, err));
     geodec_format_f64(result, value);
 done:
-    geodec_mem_free(data);
-    geodec_mem_free(x);
+    GEODEC_FREE(data, x);
     return st;
 }

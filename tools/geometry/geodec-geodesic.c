@@ -94,8 +94,7 @@ done:
     stage_end(&stage);
     geodec_harness_space_close(&in);
     geodec_geodesics_clear(&g);
-    geodec_mem_free(x0);
-    geodec_mem_free(v0);
+    GEODEC_FREE(x0, v0);
     return st;
 }
 

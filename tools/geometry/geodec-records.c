@@ -78,9 +78,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_records_published_clear(&r);
-    geodec_mem_free(point);
-    geodec_mem_free(v0);
-    geodec_mem_free(query);
+    GEODEC_FREE(point, v0, query);
     return st;
 }
 

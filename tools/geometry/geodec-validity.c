@@ -80,8 +80,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     int halvings = 0;
     double settled = 0;
     const int64_t count = starts < in.metric.points ? starts : in.metric.points;
-    GEODEC_NEW(x0, count * in.metric.n);
-    GEODEC_NEW(v0, count * in.metric.n);
+    GEODEC_NEW_EACH(count * in.metric.n, x0, v0);
     GEODEC_TRY(geodec_validity_starts(&in.metric, s, count, c->seed, x0, v0, err));
     if (tolerance > 0)
         GEODEC_TRY(geodec_validity_settle(s, &opt, c->pool, &c->hooks, count, x0, v0, tolerance, HALVINGS, &halvings,
@@ -125,8 +124,7 @@ done:
     geodec_validity_clear(&v);
     geodec_validity_clear(&sphere);
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) geodec_validity_clear(&cases[w]);
-    geodec_mem_free(x0);
-    geodec_mem_free(v0);
+    GEODEC_FREE(x0, v0);
     return st;
 }
 
