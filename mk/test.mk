@@ -11,7 +11,7 @@ chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
 drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
 evaluate_FIXTURES := decode/tiny.c
 export_FIXTURES := decode/tiny.c
-lab_FIXTURES := reference/models.c
+lab_FIXTURES := geometry/closed_forms.c reference/models.c
 measure_FIXTURES := decode/tiny.c decode/toy.c
 measure_TEST_DEPS := export
 define unit_test

@@ -45,14 +45,12 @@ static const geodec_rows *rows_of(const geodec_kind *kind, const geodec_field *f
 
 static geodec_status check_member(const geodec_kind *kind, const geodec_field *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!agrees(f, &f->member))
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
     if (f->member.place == GEODEC_CONSTANT || (f->member.place == GEODEC_COLUMN && !counted_by(f, rows_of(kind, f))))
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s belongs to rows that the kind does not have", kind->name,
-                     f->path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: field %s belongs to rows that the kind does not have", kind->name,
+                    f->path);
+    return GEODEC_OK;
 }
 
 static int64_t get_integer(const geodec_member *m, const void *object)
@@ -194,18 +192,16 @@ static size_t taken(const geodec_field *f, int64_t n)
 static geodec_status shape_of(const geodec_artifact *a, const geodec_field *f, int64_t *shape, int *rank,
                               int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
     int64_t bytes;
-    GEODEC_TRY(geodec__kind_field_axes(f, axis, rank, err));
+    GEODEC_PASS(geodec__kind_field_axes(f, axis, rank, err));
     for (int d = 0; d < *rank; d++) {
         shape[d] = axis[d].fixed;
-        if (axis[d].name[0]) GEODEC_TRY(geodec_artifact_dim(a, axis[d].name, &shape[d], err));
+        if (axis[d].name[0]) GEODEC_PASS(geodec_artifact_dim(a, axis[d].name, &shape[d], err));
     }
-    GEODEC_TRY(geodec__kind_shape_bytes(f, shape, *rank, &bytes, err));
+    GEODEC_PASS(geodec__kind_shape_bytes(f, shape, *rank, &bytes, err));
     *count = bytes / (int64_t)geodec_type_size(f->type);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* NaN and infinity become 0. */
@@ -281,25 +277,24 @@ done:
 
 static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_member value = at->member;
     const geodec_member *m = &value;
     const char *p = (const char *)object + m->at, *text = NULL;
     const bool floating = m->type == GEODEC_MEMBER_F64 || m->type == GEODEC_MEMBER_F32;
     const bool textual = m->type == GEODEC_MEMBER_TEXT || m->type == GEODEC_MEMBER_OWNED_TEXT;
-    if (!wanted(&at->when, object)) goto done;
+    if (!wanted(&at->when, object)) return GEODEC_OK;
     if (m->place == GEODEC_CONSTANT) {
-        GEODEC_TRY(save_list(a, at, err));
-        goto done;
+        GEODEC_PASS(save_list(a, at, err));
+        return GEODEC_OK;
     }
     if ((m->place != GEODEC_VALUE && (m->place != GEODEC_POINTER || textual || m->names)) ||
         (at->type == GEODEC_ATTR_F64) != floating || (at->type == GEODEC_ATTR_STR) != (textual || m->names))
-        GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
+        GEODEC_FAIL(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
     if (m->place == GEODEC_POINTER) {
         const void *pointer = p;
         memcpy(&p, pointer, sizeof p);
-        if (!p && (at->flags & GEODEC_FIELD_OPTIONAL)) goto done;
-        if (!p) GEODEC_THROW(GEODEC_INTERNAL, "attribute %s has no value", at->name);
+        if (!p && (at->flags & GEODEC_FIELD_OPTIONAL)) return GEODEC_OK;
+        if (!p) GEODEC_FAIL(GEODEC_INTERNAL, "attribute %s has no value", at->name);
         value.at = 0;
         object = p;
     }
@@ -307,13 +302,13 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
         const int64_t number = get_integer(m, object);
         for (int64_t i = 0; i <= number && m->names[i]; i++)
             if (i == number) text = m->names[i];
-        if (!text) GEODEC_THROW(GEODEC_INTERNAL, "attribute %s: no name for %lld", at->name, (long long)number);
+        if (!text) GEODEC_FAIL(GEODEC_INTERNAL, "attribute %s: no name for %lld", at->name, (long long)number);
     } else if (textual) {
         memcpy(&text, p, sizeof text);
-        if (!text && (at->flags & GEODEC_FIELD_OPTIONAL)) goto done;
+        if (!text && (at->flags & GEODEC_FIELD_OPTIONAL)) return GEODEC_OK;
     }
     if (at->type == GEODEC_ATTR_STR) {
-        GEODEC_TRY(geodec_artifact_put_str(a, at->name, text ? text : "", err));
+        GEODEC_PASS(geodec_artifact_put_str(a, at->name, text ? text : "", err));
     } else if (floating) {
         double v;
         float single;
@@ -321,12 +316,11 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
         memcpy(&single, p, sizeof single);
         if (m->type == GEODEC_MEMBER_F32) v = (double)single;
         if ((at->flags & GEODEC_FIELD_ZERO) && !isfinite(v)) v = 0;
-        GEODEC_TRY(geodec_artifact_put_f64(a, at->name, v, err));
+        GEODEC_PASS(geodec_artifact_put_f64(a, at->name, v, err));
     } else {
-        GEODEC_TRY(geodec_artifact_put_i64(a, at->name, get_integer(m, object), err));
+        GEODEC_PASS(geodec_artifact_put_i64(a, at->name, get_integer(m, object), err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static bool named_first(const geodec_kind *kind, const char *name)
@@ -352,46 +346,39 @@ static bool in_order(const geodec_kind *kind, const geodec_attr *at, const char 
 
 static geodec_status save_attrs_after(geodec_artifact *a, const char *field, const void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_attrs; i++) {
         const geodec_attr *at = &kind->attrs[i];
-        if (at->after && strcmp(at->after, field) == 0) GEODEC_TRY(save_attr(a, at, object, err));
+        if (at->after && strcmp(at->after, field) == 0) GEODEC_PASS(save_attr(a, at, object, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status save_fields(geodec_artifact *a, const void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
-        if (in_order(kind, NULL, f->path)) GEODEC_TRY(save_member(a, &f->member, f->path, f, NULL, object, err));
-        GEODEC_TRY(save_attrs_after(a, f->path, object, err));
+        if (in_order(kind, NULL, f->path)) GEODEC_PASS(save_member(a, &f->member, f->path, f, NULL, object, err));
+        GEODEC_PASS(save_attrs_after(a, f->path, object, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status save_attrs(geodec_artifact *a, const void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_attrs; i++) {
         const geodec_attr *at = &kind->attrs[i];
-        if (in_order(kind, at, at->name)) GEODEC_TRY(save_member(a, &at->member, at->name, NULL, at, object, err));
+        if (in_order(kind, at, at->name)) GEODEC_PASS(save_member(a, &at->member, at->name, NULL, at, object, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Saves the member with this name in kind->first. */
 static geodec_status save_first(geodec_artifact *a, const char *only, size_t length, const void *object,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     bool found = false;
     for (int i = 0; i < kind->n_fields + kind->n_attrs; i++) {
@@ -400,29 +387,26 @@ static geodec_status save_first(geodec_artifact *a, const char *only, size_t len
         const char *name = f ? f->path : at->name;
         if (strlen(name) != length || strncmp(name, only, length) != 0) continue;
         found = true;
-        GEODEC_TRY(save_member(a, f ? &f->member : &at->member, name, f, at, object, err));
+        GEODEC_PASS(save_member(a, f ? &f->member : &at->member, name, f, at, object, err));
     }
-    if (!found) GEODEC_THROW(GEODEC_INTERNAL, "kind %s has no '%.*s'", kind->name, (int)length, only);
-done:
-    return st;
+    if (!found) GEODEC_FAIL(GEODEC_INTERNAL, "kind %s has no '%.*s'", kind->name, (int)length, only);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     if (kind->first && kind->shards)
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s has shards, which keep the order of its tables", kind->name);
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s has shards, which keep the order of its tables", kind->name);
     for (int i = 0; i < kind->n_extents; i++)
-        GEODEC_TRY(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
-    GEODEC_TRY(save_attrs_after(a, "", object, err));
+        GEODEC_PASS(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
+    GEODEC_PASS(save_attrs_after(a, "", object, err));
     for (const char *name = kind->first; name; name = next_name(name))
-        GEODEC_TRY(save_first(a, name, strcspn(name, ","), object, err));
-    if (kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
-    GEODEC_TRY(save_fields(a, object, err));
-    if (!kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
-done:
-    return st;
+        GEODEC_PASS(save_first(a, name, strcspn(name, ","), object, err));
+    if (kind->attrs_first) GEODEC_PASS(save_attrs(a, object, err));
+    GEODEC_PASS(save_fields(a, object, err));
+    if (!kind->attrs_first) GEODEC_PASS(save_attrs(a, object, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_save_as(const geodec_kind *kind, const char *path, const geodec_provenance *p,
@@ -445,7 +429,6 @@ done:
 /* The first extent with a member sets it; all others must then agree. */
 static geodec_status load_extents(const geodec_artifact *a, void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < kind->n_extents; i++) {
@@ -456,11 +439,10 @@ static geodec_status load_extents(const geodec_artifact *a, void *object, geodec
             if (!d || d->extent == GEODEC__EXTENT_UNKNOWN) continue;
             extent = d->extent;
             if (pass == 0 ? own && !put_integer(&e->member, object, extent) : extent_of(e, object) != extent)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: inconsistent sizes (%s = %lld)", geodec_artifact_path(a), e->dim,
-                             (long long)extent);
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: inconsistent sizes (%s = %lld)", geodec_artifact_path(a), e->dim,
+                            (long long)extent);
         }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The number of rows in a struct is fixed, so the table must fix their axes, not the file. */
@@ -524,27 +506,26 @@ done:
 
 static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_member *m = &at->member;
     char *to = (char *)object + m->at;
-    if (m->place == GEODEC_POINTER) goto done;
+    if (m->place == GEODEC_POINTER) return GEODEC_OK;
     if (at->type == GEODEC_ATTR_STR) {
         const char *text;
         int64_t number = 0;
-        if (m->place == GEODEC_CONSTANT || (!m->names && m->type == GEODEC_MEMBER_TEXT)) goto done;
-        GEODEC_TRY(geodec_artifact_get_str(a, at->name, &text, err));
+        if (m->place == GEODEC_CONSTANT || (!m->names && m->type == GEODEC_MEMBER_TEXT)) return GEODEC_OK;
+        GEODEC_PASS(geodec_artifact_get_str(a, at->name, &text, err));
         if (m->names) {
             while (m->names[number] && strcmp(m->names[number], text) != 0) number++;
             if (!m->names[number] || !put_integer(m, object, number))
-                GEODEC_THROW(GEODEC_FORMAT, "%s: %s '%s' is unknown", geodec_artifact_path(a), at->name, text);
-            goto done;
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: %s '%s' is unknown", geodec_artifact_path(a), at->name, text);
+            return GEODEC_OK;
         }
         char *copy = geodec_mem_strdup(text);
-        if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for attribute %s", at->name);
+        if (!copy) GEODEC_FAIL(GEODEC_NOMEM, "no memory for attribute %s", at->name);
         memcpy(to, &copy, sizeof copy);
     } else if (at->type == GEODEC_ATTR_F64) {
         double v;
-        GEODEC_TRY(geodec_artifact_get_f64(a, at->name, &v, err));
+        GEODEC_PASS(geodec_artifact_get_f64(a, at->name, &v, err));
         const float single = (float)v;
         if (m->type == GEODEC_MEMBER_F64)
             memcpy(to, &v, sizeof v);
@@ -552,13 +533,12 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
             memcpy(to, &single, sizeof single);
     } else {
         int64_t v;
-        GEODEC_TRY(geodec_artifact_get_i64(a, at->name, &v, err));
+        GEODEC_PASS(geodec_artifact_get_i64(a, at->name, &v, err));
         if (!put_integer(m, object, v))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: %s = %lld is out of range", geodec_artifact_path(a), at->name,
-                         (long long)v);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: %s = %lld is out of range", geodec_artifact_path(a), at->name,
+                        (long long)v);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Rows allocated by load: the kind's (i = -1), and those of field i unless an earlier field has them too. */
@@ -583,26 +563,24 @@ static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
 /* Allocates the rows, once their number is known. */
 static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *rows, void *object, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     void *data = NULL;
     int64_t n = 1;
     for (const char *name = rows->dim; name; name = next_name(name)) {
         char one[64];
         int64_t extent;
         const size_t length = strcspn(name, ",");
-        if (length >= sizeof one) GEODEC_THROW(GEODEC_INTERNAL, "axis '%s' of rows is too long", name);
+        if (length >= sizeof one) GEODEC_FAIL(GEODEC_INTERNAL, "axis '%s' of rows is too long", name);
         memcpy(one, name, length);
         one[length] = 0;
-        GEODEC_TRY(geodec_artifact_dim(a, one, &extent, err));
+        GEODEC_PASS(geodec_artifact_dim(a, one, &extent, err));
         if (extent > 0 && n > GEODEC_FIELD_BYTES_MAX / extent)
-            GEODEC_THROW(GEODEC_LIMIT, "%s: too many rows", geodec_artifact_path(a));
+            GEODEC_FAIL(GEODEC_LIMIT, "%s: too many rows", geodec_artifact_path(a));
         n *= extent;
     }
     data = geodec_mem_new(n, rows->size);
-    if (!data) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
+    if (!data) GEODEC_FAIL(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
     memcpy((char *)object + rows->at, &data, sizeof data);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err)

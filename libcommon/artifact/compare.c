@@ -13,15 +13,13 @@ enum { SLAB_BYTES = 4 << 20 };
 static geodec_status slab_rows(const geodec_field *f, const int64_t *shape, int rank, int64_t *rows,
                                int64_t *row_elements, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t row[GEODEC_RANK_MAX] = {0}, bytes;
     memcpy(row, shape, sizeof row);
     row[0] = 1;
-    GEODEC_TRY(geodec__kind_shape_bytes(f, row, rank, &bytes, err));
+    GEODEC_PASS(geodec__kind_shape_bytes(f, row, rank, &bytes, err));
     *rows = bytes > 0 && bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1;
     *row_elements = bytes / (int64_t)geodec_type_size(f->type);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Reads a slab of rows, or a whole scalar, into buffer. */
@@ -74,15 +72,13 @@ done:
 
 geodec_status geodec_artifact_verify(const geodec_artifact *a, const geodec_hooks *hooks, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < a->kind->n_attrs; i++)
         if (a->attr[i].present && a->kind->attrs[i].type == GEODEC_ATTR_F64 && !isfinite(a->attr[i].f64) &&
             !(a->kind->attrs[i].flags & GEODEC_FIELD_NONFINITE))
-            GEODEC_THROW(GEODEC_CHECK, "%s: attribute %s is not a finite number", a->path, a->kind->attrs[i].name);
+            GEODEC_FAIL(GEODEC_CHECK, "%s: attribute %s is not a finite number", a->path, a->kind->attrs[i].name);
     for (int i = 0; i < a->kind->n_fields; i++)
-        if (a->field[i].present) GEODEC_TRY(verify_field(a, i, hooks, err));
-done:
-    return st;
+        if (a->field[i].present) GEODEC_PASS(verify_field(a, i, hooks, err));
+    return GEODEC_OK;
 }
 
 /* ---- diff ------------------------------------------------------------------------------------------------------- */
@@ -127,12 +123,10 @@ static geodec_diff_state presence(bool a, bool b)
 
 static geodec_status one_kind(const geodec_artifact *a, const geodec_artifact *b, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (a->kind != b->kind)
-        GEODEC_THROW(GEODEC_INVAL, "%s is of kind '%s', %s of kind '%s'", a->path, a->kind->name, b->path,
-                     b->kind->name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "%s is of kind '%s', %s of kind '%s'", a->path, a->kind->name, b->path,
+                    b->kind->name);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_artifact *b, const char *path,
@@ -175,11 +169,10 @@ done:
 geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_artifact *b, const char *attr,
                                         double rtol, double atol, geodec_diff *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_diff d = {.first = -1};
-    GEODEC_TRY(one_kind(a, b, err));
+    GEODEC_PASS(one_kind(a, b, err));
     const int i = geodec__kind_attr_find(a->kind, attr);
-    if (i < 0) GEODEC_THROW(GEODEC_INVAL, "kind %s has no attribute %s", a->kind->name, attr);
+    if (i < 0) GEODEC_FAIL(GEODEC_INVAL, "kind %s has no attribute %s", a->kind->name, attr);
     const struct geodec__attr_state *s = &a->attr[i], *t = &b->attr[i];
     d.state = presence(s->present, t->present);
     if (d.state == GEODEC_DIFF_SAME) {
@@ -202,6 +195,5 @@ geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_a
         }
     }
     *out = d;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -18,22 +18,20 @@ void geodec__header_format(const geodec__header *h, char block[GEODEC__USER_BLOC
 
 geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec__header *h, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char mark[] = "geodec artifact ";
     char text[GEODEC__USER_BLOCK + 1], again[GEODEC__USER_BLOCK];
     geodec__header got = {.major = 0};
     memcpy(text, block, GEODEC__USER_BLOCK);
     text[GEODEC__USER_BLOCK] = '\0';
-    if (strncmp(text, mark, sizeof mark - 1) != 0) GEODEC_THROW(GEODEC_FORMAT, "not a Geodec artifact");
+    if (strncmp(text, mark, sizeof mark - 1) != 0) GEODEC_FAIL(GEODEC_FORMAT, "not a Geodec artifact");
     if (sscanf(text + sizeof mark - 1, "%31[A-Za-z0-9_-] %6d.%6d\nsha256 %64[0-9a-f]", got.kind, &got.major, &got.minor,
                got.sha256) != 4)
-        GEODEC_THROW(GEODEC_FORMAT, "the artifact's header is damaged");
+        GEODEC_FAIL(GEODEC_FORMAT, "the artifact's header is damaged");
     /* Only one spelling is accepted, so that every bit of the block is checked. */
     geodec__header_format(&got, again);
-    if (memcmp(again, block, GEODEC__USER_BLOCK) != 0) GEODEC_THROW(GEODEC_FORMAT, "the artifact's header is damaged");
+    if (memcmp(again, block, GEODEC__USER_BLOCK) != 0) GEODEC_FAIL(GEODEC_FORMAT, "the artifact's header is damaged");
     *h = got;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA256_HEX], geodec_err *err)

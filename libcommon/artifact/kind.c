@@ -22,42 +22,39 @@ static bool is_name(const char *s, size_t n, size_t room, const char *also)
 geodec_status geodec__kind_field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int n = 0;
     for (const char *p = f->dims; *p;) {
         const size_t length = strcspn(p, ",");
         if (n == GEODEC_RANK_MAX)
-            GEODEC_THROW(GEODEC_INTERNAL, "field %s: more than %d axes in its table", f->path, GEODEC_RANK_MAX);
+            GEODEC_FAIL(GEODEC_INTERNAL, "field %s: more than %d axes in its table", f->path, GEODEC_RANK_MAX);
         memset(&axis[n], 0, sizeof axis[n]);
         if (*p >= '0' && *p <= '9') {
             for (size_t i = 0; i < length; i++) {
                 if (p[i] < '0' || p[i] > '9' || i > 9)
-                    GEODEC_THROW(GEODEC_INTERNAL, "field %s: bad axes '%s'", f->path, f->dims);
+                    GEODEC_FAIL(GEODEC_INTERNAL, "field %s: bad axes '%s'", f->path, f->dims);
                 axis[n].fixed = axis[n].fixed * 10 + (p[i] - '0');
             }
-            if (axis[n].fixed < 1) GEODEC_THROW(GEODEC_INTERNAL, "field %s: a fixed extent of 0", f->path);
+            if (axis[n].fixed < 1) GEODEC_FAIL(GEODEC_INTERNAL, "field %s: a fixed extent of 0", f->path);
         } else {
             if (!is_name(p, length, GEODEC__DIM_NAME, "_"))
-                GEODEC_THROW(GEODEC_INTERNAL, "field %s: bad axes '%s'", f->path, f->dims);
+                GEODEC_FAIL(GEODEC_INTERNAL, "field %s: bad axes '%s'", f->path, f->dims);
             memcpy(axis[n].name, p, length);
         }
         n++;
         p += length;
-        if (*p == ',' && !*++p) GEODEC_THROW(GEODEC_INTERNAL, "field %s: bad axes '%s'", f->path, f->dims);
+        if (*p == ',' && !*++p) GEODEC_FAIL(GEODEC_INTERNAL, "field %s: bad axes '%s'", f->path, f->dims);
     }
     *rank = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status field_check(const geodec_kind *kind, int i, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_field *f = &kind->fields[i];
     geodec__axis axis[GEODEC_RANK_MAX];
     int rank;
     if (!f->path || !f->dims || !f->unit || !f->long_name || !f->unit[0] || !f->long_name[0])
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %d lacks path, dims, unit or long name", kind->name, i);
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: field %d lacks path, dims, unit or long name", kind->name, i);
     const char *name = f->path + 1, *slash = f->path[0] == '/' ? strchr(name, '/') : NULL;
     bool good = f->path[0] == '/';
     if (good && slash) {
@@ -65,45 +62,41 @@ static geodec_status field_check(const geodec_kind *kind, int i, geodec_err *err
         name = slash + 1;
     }
     if (!good || !is_name(name, strlen(name), 64, "_"))
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: bad field path '%s'", kind->name, f->path);
-    if (!geodec_type_size(f->type)) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s: bad type", kind->name, f->path);
-    GEODEC_TRY_MSG(geodec__kind_field_axes(f, axis, &rank, err), "kind %s", kind->name);
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: bad field path '%s'", kind->name, f->path);
+    if (!geodec_type_size(f->type)) GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: field %s: bad type", kind->name, f->path);
+    GEODEC_PASS_MSG(geodec__kind_field_axes(f, axis, &rank, err), "kind %s", kind->name);
     if ((f->flags & GEODEC_FIELD_STREAM) && (rank < 1 || !axis[0].name[0]))
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: stream field %s needs a named first axis", kind->name, f->path);
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: stream field %s needs a named first axis", kind->name, f->path);
     if (f->since_minor < 0 || f->since_minor > kind->minor)
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s: bad since_minor", kind->name, f->path);
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: field %s: bad since_minor", kind->name, f->path);
     for (int j = 0; j < i; j++)
         if (strcmp(kind->fields[j].path, f->path) == 0)
-            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s twice", kind->name, f->path);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: field %s twice", kind->name, f->path);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!kind || !kind->name || !kind->tool || !kind->purpose)
-        GEODEC_THROW(GEODEC_INTERNAL, "a kind lacks name, tool or purpose");
+        GEODEC_FAIL(GEODEC_INTERNAL, "a kind lacks name, tool or purpose");
     if (!is_name(kind->name, strlen(kind->name), GEODEC__KIND_NAME, "-_") || kind->major < 0 || kind->minor < 0)
-        GEODEC_THROW(GEODEC_INTERNAL, "kind '%s': bad name or version", kind->name);
-    for (int i = 0; i < kind->n_fields; i++) GEODEC_TRY(field_check(kind, i, err));
+        GEODEC_FAIL(GEODEC_INTERNAL, "kind '%s': bad name or version", kind->name);
+    for (int i = 0; i < kind->n_fields; i++) GEODEC_PASS(field_check(kind, i, err));
     for (int i = 0; i < kind->n_attrs; i++) {
         const geodec_attr *at = &kind->attrs[i];
         if (!at->name || !at->long_name || !is_name(at->name, strlen(at->name), 64, "_") ||
             (unsigned)at->type > GEODEC_ATTR_STR)
-            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: attribute %d is malformed", kind->name, i);
+            GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: attribute %d is malformed", kind->name, i);
         for (int j = 0; j < i; j++)
             if (strcmp(kind->attrs[j].name, at->name) == 0)
-                GEODEC_THROW(GEODEC_INTERNAL, "kind %s: attribute %s twice", kind->name, at->name);
+                GEODEC_FAIL(GEODEC_INTERNAL, "kind %s: attribute %s twice", kind->name, at->name);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
                                        geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t n = (int64_t)geodec_type_size(f->type);
     bool empty = false, large = false;
     for (int d = 0; d < rank; d++) {
@@ -111,11 +104,10 @@ geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *sha
         if (shape[d] > 0) large = large || geodec_mem_mul(n, shape[d], &n) != 0 || n > GEODEC_FIELD_BYTES_MAX;
     }
     if (large)
-        GEODEC_THROW(GEODEC_LIMIT, "field %s: its size is above the limit of %lld GiB", f->path,
-                     (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
+        GEODEC_FAIL(GEODEC_LIMIT, "field %s: its size is above the limit of %lld GiB", f->path,
+                    (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
     *bytes = empty ? 0 : n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Index of the first value that is not finite, or -1. */
@@ -136,13 +128,11 @@ static int64_t find_nonfinite(geodec_type t, const void *data, int64_t n)
 geodec_status geodec__kind_check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
                                         geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (f->flags & GEODEC_FIELD_NONFINITE) goto done;
+    if (f->flags & GEODEC_FIELD_NONFINITE) return GEODEC_OK;
     const int64_t at = find_nonfinite(f->type, data, bytes / (int64_t)geodec_type_size(f->type));
     if (at >= 0)
-        GEODEC_THROW(GEODEC_NUMERIC, "field %s: element %lld is not a finite number", f->path, (long long)(first + at));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_NUMERIC, "field %s: element %lld is not a finite number", f->path, (long long)(first + at));
+    return GEODEC_OK;
 }
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
@@ -211,13 +201,11 @@ void geodec_artifact_close(geodec_artifact *a)
 
 geodec_status geodec__kind_field_index(const geodec_artifact *a, const char *path, int *index, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i = 0;
     while (i < a->kind->n_fields && strcmp(a->kind->fields[i].path, path) != 0) i++;
-    if (i == a->kind->n_fields) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no field %s", a->path, a->kind->name, path);
+    if (i == a->kind->n_fields) GEODEC_FAIL(GEODEC_INVAL, "%s: kind %s has no field %s", a->path, a->kind->name, path);
     *index = i;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 int geodec__kind_attr_find(const geodec_kind *kind, const char *name)
@@ -230,13 +218,11 @@ int geodec__kind_attr_find(const geodec_kind *kind, const char *name)
 geodec_status geodec__kind_attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int i = geodec__kind_attr_find(a->kind, name);
-    if (i < 0) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no attribute %s", a->path, a->kind->name, name);
-    if (a->kind->attrs[i].type != type) GEODEC_THROW(GEODEC_INVAL, "%s: attribute %s has another type", a->path, name);
+    if (i < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: kind %s has no attribute %s", a->path, a->kind->name, name);
+    if (a->kind->attrs[i].type != type) GEODEC_FAIL(GEODEC_INVAL, "%s: attribute %s has another type", a->path, name);
     *index = i;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 struct geodec__dim_state *geodec__kind_dim_find(const geodec_artifact *a, const char *name)
@@ -268,14 +254,11 @@ const char *geodec_artifact_dim_at(const geodec_artifact *a, int i, int64_t *ext
 
 geodec_status geodec_artifact_dim(const geodec_artifact *a, const char *name, int64_t *extent, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const struct geodec__dim_state *d = geodec__kind_dim_find(a, name);
-    if (!d) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
-    if (d->extent == GEODEC__EXTENT_UNKNOWN)
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s: dimension %s is not set", a->path, name);
+    if (!d) GEODEC_FAIL(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
+    if (d->extent == GEODEC__EXTENT_UNKNOWN) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: dimension %s is not set", a->path, name);
     *extent = d->extent;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 bool geodec_artifact_has(const geodec_artifact *a, const char *path)
@@ -293,18 +276,16 @@ bool geodec_artifact_has_attr(const geodec_artifact *a, const char *attr)
 geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr, char room[GEODEC_FORMAT_ROOM],
                                         const char **text, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int i = geodec__kind_attr_find(a->kind, attr);
     if (i < 0) {
-        if (geodec_artifact_get_str(a, attr, text, NULL) == GEODEC_OK) goto done;
-        GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute '%s'", a->kind->name, attr);
+        if (geodec_artifact_get_str(a, attr, text, NULL) == GEODEC_OK) return GEODEC_OK;
+        GEODEC_FAIL(GEODEC_INVAL, "kind '%s' has no attribute '%s'", a->kind->name, attr);
     }
     const struct geodec__attr_state *s = &a->attr[i];
     const geodec_attr_type type = a->kind->attrs[i].type;
-    if (!s->present) GEODEC_THROW(GEODEC_NOTFOUND, "there is no attribute '%s' in this file", attr);
+    if (!s->present) GEODEC_FAIL(GEODEC_NOTFOUND, "there is no attribute '%s' in this file", attr);
     *text = type == GEODEC_ATTR_STR   ? s->text
             : type == GEODEC_ATTR_I64 ? geodec_format_element(GEODEC_I64, &s->i64, 0, room)
                                       : geodec_format_f64(s->f64, room);
-done:
-    return st;
+    return GEODEC_OK;
 }

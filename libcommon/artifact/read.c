@@ -43,15 +43,12 @@ done:
 
 static geodec_status check_header(const geodec_kind *kind, const geodec__header *h, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (strcmp(h->kind, kind->name) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "is of kind '%s', not '%s' (made by %s)", h->kind, kind->name, kind->tool);
+        GEODEC_FAIL(GEODEC_FORMAT, "is of kind '%s', not '%s' (made by %s)", h->kind, kind->name, kind->tool);
     if (h->major != kind->major)
-        GEODEC_THROW(GEODEC_VERSION,
-                     "has schema version %d.%d of kind '%s', this program reads %d.x; %s makes it again", h->major,
-                     h->minor, kind->name, kind->major, kind->tool);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_VERSION, "has schema version %d.%d of kind '%s', this program reads %d.x; %s makes it again",
+                    h->major, h->minor, kind->name, kind->major, kind->tool);
+    return GEODEC_OK;
 }
 
 /* HDF5 opens by name: check that it opened the file whose digest was checked. */
@@ -93,15 +90,13 @@ done:
 /* A path of hard links to a dataset: soft and external links could lead out of the file. */
 static geodec_status find_field(const geodec_artifact *a, const geodec_field *f, bool *present, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool elsewhere;
     H5O_type_t sort;
-    GEODEC_TRY_MSG(geodec__h5_walk(a->file, f->path, present, &elsewhere, &sort, err), "field %s", f->path);
-    if (elsewhere) GEODEC_THROW(GEODEC_FORMAT, "field %s is a link to elsewhere", f->path);
+    GEODEC_PASS_MSG(geodec__h5_walk(a->file, f->path, present, &elsewhere, &sort, err), "field %s", f->path);
+    if (elsewhere) GEODEC_FAIL(GEODEC_FORMAT, "field %s is a link to elsewhere", f->path);
     if (sort != (*present ? H5O_TYPE_DATASET : H5O_TYPE_GROUP))
-        GEODEC_THROW(GEODEC_FORMAT, "field %s is not a dataset", f->path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "field %s is not a dataset", f->path);
+    return GEODEC_OK;
 }
 
 /* Rank and extents against the table; named dimensions against each other. */
@@ -231,13 +226,11 @@ done:
 static geodec_status read_members(geodec_artifact *a, const geodec__header *h, const struct stat *checked,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(open_file(a, checked, err));
-    GEODEC_TRY(read_provenance(a, h, err));
-    for (int i = 0; i < a->kind->n_attrs; i++) GEODEC_TRY(read_attr(a, i, err));
-    for (int i = 0; i < a->kind->n_fields; i++) GEODEC_TRY(open_field(a, i, err));
-done:
-    return st;
+    GEODEC_PASS(open_file(a, checked, err));
+    GEODEC_PASS(read_provenance(a, h, err));
+    for (int i = 0; i < a->kind->n_attrs; i++) GEODEC_PASS(read_attr(a, i, err));
+    for (int i = 0; i < a->kind->n_fields; i++) GEODEC_PASS(open_field(a, i, err));
+    return GEODEC_OK;
 }
 
 /* The kind is kinds[0] when `wanted`, else looked up by name. */
@@ -305,23 +298,19 @@ const char *geodec_artifact_sha256(const geodec_artifact *a)
 
 static geodec_status stored_field(const geodec_artifact *a, const char *path, int *i, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__kind_field_index(a, path, i, err));
-    if (!a->field[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional field %s is missing", a->path, path);
-done:
-    return st;
+    GEODEC_PASS(geodec__kind_field_index(a, path, i, err));
+    if (!a->field[*i].present) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: optional field %s is missing", a->path, path);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_shape(const geodec_artifact *a, const char *path, int64_t shape[6], int *rank,
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(stored_field(a, path, &i, err));
+    GEODEC_PASS(stored_field(a, path, &i, err));
     memcpy(shape, a->field[i].shape, sizeof a->field[i].shape);
     *rank = a->field[i].rank;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* A failure here is a bad chunk (Fletcher32, deflate) in a file with a good digest, or a disk error. */
@@ -391,52 +380,43 @@ done:
 geodec_status geodec_artifact_read_rows(const geodec_artifact *a, const char *path, int64_t row0, int64_t n_rows,
                                         void *buffer, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(stored_field(a, path, &i, err));
+    GEODEC_PASS(stored_field(a, path, &i, err));
     const struct geodec__field_state *s = &a->field[i];
-    if (s->rank < 1) GEODEC_THROW(GEODEC_INVAL, "%s: field %s has no rows", a->path, path);
+    if (s->rank < 1) GEODEC_FAIL(GEODEC_INVAL, "%s: field %s has no rows", a->path, path);
     if (row0 < 0 || n_rows < 0 || n_rows > s->shape[0] || row0 > s->shape[0] - n_rows)
-        GEODEC_THROW(GEODEC_RANGE, "%s: field %s: rows %lld + %lld of %lld", a->path, path, (long long)row0,
-                     (long long)n_rows, (long long)s->shape[0]);
-    GEODEC_TRY_MSG(read_slab(a, i, row0, n_rows, buffer, err), "%s", a->path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%s: field %s: rows %lld + %lld of %lld", a->path, path, (long long)row0,
+                    (long long)n_rows, (long long)s->shape[0]);
+    GEODEC_PASS_MSG(read_slab(a, i, row0, n_rows, buffer, err), "%s", a->path);
+    return GEODEC_OK;
 }
 
 static geodec_status stored_attr(const geodec_artifact *a, const char *attr, geodec_attr_type type, int *i,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__kind_attr_index(a, attr, type, i, err));
-    if (!a->attr[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional attribute %s is missing", a->path, attr);
-done:
-    return st;
+    GEODEC_PASS(geodec__kind_attr_index(a, attr, type, i, err));
+    if (!a->attr[*i].present) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: optional attribute %s is missing", a->path, attr);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_get_i64(const geodec_artifact *a, const char *attr, int64_t *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(stored_attr(a, attr, GEODEC_ATTR_I64, &i, err));
+    GEODEC_PASS(stored_attr(a, attr, GEODEC_ATTR_I64, &i, err));
     *v = a->attr[i].i64;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_get_f64(const geodec_artifact *a, const char *attr, double *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(stored_attr(a, attr, GEODEC_ATTR_F64, &i, err));
+    GEODEC_PASS(stored_attr(a, attr, GEODEC_ATTR_F64, &i, err));
     *v = a->attr[i].f64;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_get_str(const geodec_artifact *a, const char *attr, const char **v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
     const struct {
         const char *name, *text;
@@ -451,10 +431,9 @@ geodec_status geodec_artifact_get_str(const geodec_artifact *a, const char *attr
     for (size_t k = 0; k < sizeof common / sizeof common[0]; k++)
         if (strcmp(common[k].name, attr) == 0 && common[k].text) {
             *v = common[k].text;
-            goto done;
+            return GEODEC_OK;
         }
-    GEODEC_TRY(stored_attr(a, attr, GEODEC_ATTR_STR, &i, err));
+    GEODEC_PASS(stored_attr(a, attr, GEODEC_ATTR_STR, &i, err));
     *v = a->attr[i].text;
-done:
-    return st;
+    return GEODEC_OK;
 }

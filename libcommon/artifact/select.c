@@ -73,24 +73,19 @@ static void put_text(const output *w, int64_t cell, const char *text)
 
 static geodec_status end_line(const output *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     (void)fputs(w->o->markdown ? "|\n" : "\n", w->out);
-    if (ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
-done:
-    return st;
+    if (ferror(w->out)) GEODEC_FAIL(GEODEC_IO, "cannot write the table");
+    return GEODEC_OK;
 }
 
 static geodec_status finish(const output *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (fflush(w->out) != 0 || ferror(w->out)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
-done:
-    return st;
+    if (fflush(w->out) != 0 || ferror(w->out)) GEODEC_FAIL(GEODEC_IO, "cannot write the table");
+    return GEODEC_OK;
 }
 
 static geodec_status put_cells(const output *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char buf[GEODEC_FORMAT_ROOM];
     geodec__select_array array;
     uint64_t room;
@@ -105,14 +100,13 @@ static geodec_status put_cells(const output *w, geodec_err *err)
         const char *data =
             geodec__select_elements(sqlite3_column_blob(w->query, k), sqlite3_column_bytes(w->query, k), &array, &n);
         if (!data || n != c->width || !c->array.rank)
-            GEODEC_THROW(GEODEC_INVAL, "'%s': arrays of different shapes", sqlite3_column_name(w->query, k));
+            GEODEC_FAIL(GEODEC_INVAL, "'%s': arrays of different shapes", sqlite3_column_name(w->query, k));
         const geodec_type type = (geodec_type)array.type;
         for (int64_t j = 0; j < n; j++)
             put_text(w, cell++, geodec_format_element(type, geodec__select_element(type, data, j, &room), 0, buf));
     }
-    GEODEC_TRY(end_line(w, err));
-done:
-    return st;
+    GEODEC_PASS(end_line(w, err));
+    return GEODEC_OK;
 }
 
 /* ---- header ----------------------------------------------------------------------------------------------------- */
@@ -134,7 +128,6 @@ static void put_name(const output *w, int64_t cell, int k, int64_t j)
 /* The cells of each column: of a field, or as in the first row. */
 static geodec_status measure(output *w, bool any, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t cells = 0, n;
     for (int k = 0; k < w->n; k++) {
         column *c = &w->column[k];
@@ -142,30 +135,27 @@ static geodec_status measure(output *w, bool any, geodec_err *err)
         if (any && sqlite3_column_type(w->query, k) == SQLITE_BLOB &&
             !geodec__select_elements(sqlite3_column_blob(w->query, k), sqlite3_column_bytes(w->query, k), &c->array,
                                      &n))
-            GEODEC_THROW(GEODEC_INVAL, "'%s' is no array", sqlite3_column_name(w->query, k));
+            GEODEC_FAIL(GEODEC_INVAL, "'%s' is no array", sqlite3_column_name(w->query, k));
         for (uint32_t d = 0; d < c->array.rank; d++)
             if (geodec_mem_mul(c->width, c->array.shape[d], &c->width) != 0) c->width = INT64_MAX;
         if (c->width > GEODEC_SELECT_COLUMNS_MAX - cells)
-            GEODEC_THROW(GEODEC_LIMIT, "more than %d columns", GEODEC_SELECT_COLUMNS_MAX);
+            GEODEC_FAIL(GEODEC_LIMIT, "more than %d columns", GEODEC_SELECT_COLUMNS_MAX);
         cells += c->width;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status put_header(const output *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t cell = 0;
-    if (w->o->bare || w->block >= 0) goto done;
+    if (w->o->bare || w->block >= 0) return GEODEC_OK;
     for (int k = 0; k < w->n; k++)
         for (int64_t j = 0; !w->column[k].hidden && j < w->column[k].width; j++) put_name(w, cell++, k, j);
-    GEODEC_TRY(end_line(w, err));
-    if (!w->o->markdown) goto done;
+    GEODEC_PASS(end_line(w, err));
+    if (!w->o->markdown) return GEODEC_OK;
     for (; cell > 0; cell--) (void)fputs("|---", w->out);
-    GEODEC_TRY(end_line(w, err));
-done:
-    return st;
+    GEODEC_PASS(end_line(w, err));
+    return GEODEC_OK;
 }
 
 /* ---- gaps and blocks -------------------------------------------------------------------------------------------- */
@@ -189,7 +179,6 @@ static void next_word(output *w)
 /* Ends the line of a plot or the block when the value of its column is another than in the row before. */
 static geodec_status divide(output *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int columns[2] = {w->gap, w->block};
     char buf[GEODEC_FORMAT_ROOM];
     for (int i = 1; i >= 0; i--) {
@@ -200,7 +189,7 @@ static geodec_status divide(output *w, geodec_err *err)
         const size_t n = text ? strlen(text) : 0;
         geodec_mem_free(w->value[i]);
         w->value[i] = geodec_mem_strdup(text ? text : "");
-        if (!w->value[i]) GEODEC_THROW(GEODEC_NOMEM, "no memory for a cell");
+        if (!w->value[i]) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a cell");
         if (i == 0) {
             if (w->begun) (void)fputc('\n', w->out);
             w->begun = false;
@@ -209,30 +198,27 @@ static geodec_status divide(output *w, geodec_err *err)
         } else {
             while (*w->words && !(strcspn(w->words, ",") == n && strncmp(w->words, w->value[i], n) == 0)) next_word(w);
             if (!*w->words)
-                GEODEC_THROW(GEODEC_INVAL, "--blocks: '%s' is not in the list, or not in its order", w->value[i]);
+                GEODEC_FAIL(GEODEC_INVAL, "--blocks: '%s' is not in the list, or not in its order", w->value[i]);
             next_word(w);
         }
     }
     w->begun = true;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The result column of --gap or --blocks, which is not printed; -1 without the option. */
 static geodec_status find_hidden(output *w, const char *option, const char *name, int *k, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *k = -1;
-    if (!name) goto done;
+    if (!name) return GEODEC_OK;
     const size_t n = strcspn(name, "=");
     for (int i = 0; i < w->n && *k < 0; i++) {
         const char *column_name = sqlite3_column_name(w->query, i);
         if (strlen(column_name) == n && strncmp(column_name, name, n) == 0) *k = i;
     }
-    if (*k < 0) GEODEC_THROW(GEODEC_INVAL, "%s: the query has no column '%.*s'", option, (int)n, name);
+    if (*k < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: the query has no column '%.*s'", option, (int)n, name);
     w->column[*k].hidden = true;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the query -------------------------------------------------------------------------------------------------- */
@@ -278,7 +264,6 @@ static geodec_status failed(geodec__select *s, int rc, geodec_err *err)
 
 static geodec_status open_database(geodec__select *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const int limits[][2] = {{SQLITE_LIMIT_SQL_LENGTH, QUERY_BYTES_MAX},
                                     {SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX},
                                     {SQLITE_LIMIT_EXPR_DEPTH, DEPTH_MAX},
@@ -289,12 +274,11 @@ static geodec_status open_database(geodec__select *s, geodec_err *err)
             SQLITE_OK ||
         sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK ||
         geodec__select_functions(s->db) != SQLITE_OK)
-        GEODEC_THROW(GEODEC_NOMEM, "no memory for a database");
+        GEODEC_FAIL(GEODEC_NOMEM, "no memory for a database");
     (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "name" is never a text */
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) (void)sqlite3_limit(s->db, limits[i][0], limits[i][1]);
     sqlite3_progress_handler(s->db, STEPS, interrupted, s);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static bool is_query(const char *text)
@@ -307,7 +291,6 @@ static bool is_query(const char *text)
 /* The query of a list of columns. */
 static geodec_status write_query(geodec__select *s, int n, const char *const *what, char **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     sqlite3_str *sql = sqlite3_str_new(s->db);
     if (n == 1 && is_query(what[0])) {
         sqlite3_str_appendall(sql, what[0]);
@@ -320,20 +303,18 @@ static geodec_status write_query(geodec__select *s, int n, const char *const *wh
         sqlite3_str_appendall(sql, " FROM t");
     }
     *out = sqlite3_str_finish(sql);
-    if (!*out) GEODEC_THROW(GEODEC_NOMEM, "no memory for the query");
-done:
-    return st;
+    if (!*out) GEODEC_FAIL(GEODEC_NOMEM, "no memory for the query");
+    return GEODEC_OK;
 }
 
 static geodec_status bind_attribute(sqlite3_stmt *query, int i, const geodec__select_table *t, const char *name,
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_artifact *a = t->artifact;
     char room[GEODEC_FORMAT_ROOM];
     const char *text;
-    if (!a) GEODEC_THROW(GEODEC_INVAL, "a text table has no attribute '%s'", name);
-    GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
+    if (!a) GEODEC_FAIL(GEODEC_INVAL, "a text table has no attribute '%s'", name);
+    GEODEC_PASS(geodec_artifact_attr_text(a, name, room, &text, err));
     const int k = geodec__kind_attr_find(a->kind, name);
     if (k < 0 || a->kind->attrs[k].type == GEODEC_ATTR_STR)
         (void)sqlite3_bind_text(query, i, text, -1, SQLITE_STATIC);
@@ -341,14 +322,12 @@ static geodec_status bind_attribute(sqlite3_stmt *query, int i, const geodec__se
         (void)sqlite3_bind_int64(query, i, a->attr[k].i64);
     else
         (void)sqlite3_bind_double(query, i, a->attr[k].f64);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Binds @attribute, @table_attribute and :dimension. */
 static geodec_status bind_parameters(geodec__select *s, sqlite3_stmt *query, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 1; i <= sqlite3_bind_parameter_count(query); i++) {
         const char *name = sqlite3_bind_parameter_name(query, i);
         const geodec__select_table *t = &s->table[0];
@@ -359,16 +338,15 @@ static geodec_status bind_parameters(geodec__select *s, sqlite3_stmt *query, geo
                 t = &s->table[1];
                 name += n + 1;
             }
-            GEODEC_TRY(bind_attribute(query, i, t, name + 1, err));
+            GEODEC_PASS(bind_attribute(query, i, t, name + 1, err));
             continue;
         }
         if (!name || name[0] != ':' || !t->artifact)
-            GEODEC_THROW(GEODEC_INVAL, "parameter '%s': @attribute or :dimension of an artifact", name ? name : "?");
-        GEODEC_TRY(geodec_artifact_dim(t->artifact, name + 1, &extent, err));
+            GEODEC_FAIL(GEODEC_INVAL, "parameter '%s': @attribute or :dimension of an artifact", name ? name : "?");
+        GEODEC_PASS(geodec_artifact_dim(t->artifact, name + 1, &extent, err));
         (void)sqlite3_bind_int64(query, i, extent);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Columns of the result that are fields print as these. */
@@ -437,23 +415,21 @@ done:
 
 static geodec_status print_rows(geodec__select *s, output *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (w->o->at_least > 0) {
-        GEODEC_TRY(take_rows(s, w, false, err));
+        GEODEC_PASS(take_rows(s, w, false, err));
         if (w->rows < w->o->at_least)
-            GEODEC_THROW(GEODEC_SCARCE, "not measured: %" PRId64 " rows, %" PRId64 " needed", w->rows, w->o->at_least);
+            GEODEC_FAIL(GEODEC_SCARCE, "not measured: %" PRId64 " rows, %" PRId64 " needed", w->rows, w->o->at_least);
         (void)sqlite3_reset(w->query);
     }
-    GEODEC_TRY(take_rows(s, w, true, err));
+    GEODEC_PASS(take_rows(s, w, true, err));
     if (w->rows == 0) {
-        GEODEC_TRY(measure(w, false, err));
-        GEODEC_TRY(put_header(w, err));
+        GEODEC_PASS(measure(w, false, err));
+        GEODEC_PASS(put_header(w, err));
     }
     while (w->words && *w->words) next_word(w);
     if (w->begun && w->gap >= 0) (void)fputc('\n', w->out);
-    GEODEC_TRY(finish(w, err));
-done:
-    return st;
+    GEODEC_PASS(finish(w, err));
+    return GEODEC_OK;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
@@ -461,7 +437,6 @@ done:
 /* All attributes of the kind, or the value of one, which may also be a common one. */
 static geodec_status print_attrs(const output *w, const geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     char room[GEODEC_FORMAT_ROOM];
     const char *text;
@@ -469,29 +444,26 @@ static geodec_status print_attrs(const output *w, const geodec_artifact *a, geod
     for (int i = 0; i < (w->o->attr ? 1 : kind->n_attrs); i++) {
         const char *name = w->o->attr ? w->o->attr : kind->attrs[i].name;
         if (!w->o->attr && !geodec_artifact_has_attr(a, name)) continue;
-        GEODEC_TRY(geodec_artifact_attr_text(a, name, room, &text, err));
+        GEODEC_PASS(geodec_artifact_attr_text(a, name, room, &text, err));
         if (!w->o->attr) put_text(w, 0, name);
         put_text(w, w->o->attr ? 0 : 1, text);
-        GEODEC_TRY(end_line(w, err));
+        GEODEC_PASS(end_line(w, err));
     }
-    GEODEC_TRY(finish(w, err));
-done:
-    return st;
+    GEODEC_PASS(finish(w, err));
+    return GEODEC_OK;
 }
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */
 
 static geodec_status open_also(geodec__select *s, const geodec_select *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char name[GEODEC__SELECT_NAME];
     const char *equal = strchr(o->also, '=');
     if (!equal || equal == o->also || equal - o->also >= GEODEC__SELECT_NAME)
-        GEODEC_THROW(GEODEC_INVAL, "--also: '%s' is not NAME=FILE", o->also);
+        GEODEC_FAIL(GEODEC_INVAL, "--also: '%s' is not NAME=FILE", o->also);
     (void)snprintf(name, sizeof name, "%.*s", (int)(equal - o->also), o->also);
-    GEODEC_TRY(geodec__select_open(s, o, name, equal + 1, err));
-done:
-    return st;
+    GEODEC_PASS(geodec__select_open(s, o, name, equal + 1, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_select_print(const geodec_select *o, const char *path, int n, const char *const *what, FILE *out,

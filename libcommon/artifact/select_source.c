@@ -15,13 +15,12 @@ enum { SLAB_BYTES = 4 << 20, COLUMNS_MAX = 2000 /* of SQLite */ };
 
 static geodec_status bind_field(geodec__select_table *t, geodec__select_field *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
     int64_t stride = 1;
     int named;
     bool taken[GEODEC_RANK_MAX] = {false};
-    GEODEC_TRY(geodec_artifact_shape(t->artifact, f->field->path, f->shape, &f->rank, err));
-    GEODEC_TRY(geodec__kind_field_axes(f->field, axis, &named, err));
+    GEODEC_PASS(geodec_artifact_shape(t->artifact, f->field->path, f->shape, &f->rank, err));
+    GEODEC_PASS(geodec__kind_field_axes(f->field, axis, &named, err));
     if (t->by_first_axis && t->n_over == 0 && f->rank > 0) t->extent[t->n_over++] = f->shape[0];
     for (int j = f->rank - 1; j >= 0; j--) {
         f->stride[j] = stride;
@@ -36,8 +35,8 @@ static geodec_status bind_field(geodec__select_table *t, geodec__select_field *f
         if (f->over[j] >= 0) {
             taken[f->over[j]] = true;
             if (t->extent[f->over[j]] != f->shape[j])
-                GEODEC_THROW(GEODEC_INVAL, "field '%s' has %" PRId64 " rows, the fields before it %" PRId64, f->name,
-                             f->shape[j], t->extent[f->over[j]]);
+                GEODEC_FAIL(GEODEC_INVAL, "field '%s' has %" PRId64 " rows, the fields before it %" PRId64, f->name,
+                            f->shape[j], t->extent[f->over[j]]);
             continue;
         }
         f->array.shape[f->array.rank++] = f->shape[j];
@@ -45,45 +44,40 @@ static geodec_status bind_field(geodec__select_table *t, geodec__select_field *f
     }
     f->slabs = f->rank > 0 && f->over[0] == 0;
     if (!f->slabs && f->rank > 0 && stride > WHOLE_BYTES_MAX / (int64_t)geodec_type_size(f->field->type))
-        GEODEC_THROW(GEODEC_LIMIT, "field '%s' is too large to be read at once", f->name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT, "field '%s' is too large to be read at once", f->name);
+    return GEODEC_OK;
 }
 
 /* "A:B" within 0..n. */
 static geodec_status parse_rows(const char *text, int64_t n, int64_t *from, int64_t *to, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *from = 0;
     *to = n;
-    if (!text) goto done;
+    if (!text) return GEODEC_OK;
     const char *colon = strchr(text, ':');
     if (!colon || strspn(text, "0123456789:") != strlen(text) || strchr(colon + 1, ':'))
-        GEODEC_THROW(GEODEC_INVAL, "--rows: '%s' is not A:B", text);
+        GEODEC_FAIL(GEODEC_INVAL, "--rows: '%s' is not A:B", text);
     if (colon != text) *from = strtoll(text, NULL, 10);
     if (colon[1]) *to = strtoll(colon + 1, NULL, 10);
-    if (*from >= n && *from < *to) GEODEC_THROW(GEODEC_SCARCE, "--rows: no rows %s in a table of %" PRId64, text, n);
+    if (*from >= n && *from < *to) GEODEC_FAIL(GEODEC_SCARCE, "--rows: no rows %s in a table of %" PRId64, text, n);
     if (*to > n) *to = n;
-    if (*from > *to) GEODEC_THROW(GEODEC_RANGE, "--rows: no rows %s in a table of %" PRId64, text, n);
-done:
-    return st;
+    if (*from > *to) GEODEC_FAIL(GEODEC_RANGE, "--rows: no rows %s in a table of %" PRId64, text, n);
+    return GEODEC_OK;
 }
 
 geodec_status geodec__select_bind(geodec__select_table *t, const char *rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t inner = 1, all;
     for (int i = 0; i < t->n_fields; i++)
-        if (t->field[i].used) GEODEC_TRY(bind_field(t, &t->field[i], err));
+        if (t->field[i].used) GEODEC_PASS(bind_field(t, &t->field[i], err));
     for (int d = 1; d < t->n_over; d++)
         if (geodec_mem_mul(inner, t->extent[d], &inner) != 0) inner = INT64_MAX;
     const int64_t n = t->n_over ? t->extent[0] : 1;
-    if (geodec_mem_mul(n, inner, &all) != 0) GEODEC_THROW(GEODEC_LIMIT, "too many rows");
-    GEODEC_TRY(parse_rows(rows, n, &t->from, &t->end, err));
+    if (geodec_mem_mul(n, inner, &all) != 0) GEODEC_FAIL(GEODEC_LIMIT, "too many rows");
+    GEODEC_PASS(parse_rows(rows, n, &t->from, &t->end, err));
     t->from *= inner;
     t->to = t->end * inner;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
@@ -323,21 +317,19 @@ static bool is_text(const char *path)
 /* The dimensions of the rows, "C,P". */
 static geodec_status cut_over(geodec__select_table *t, const char *over, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (const char *at = over; strcmp(over, "none") != 0 && *at; t->n_over++) {
         const size_t n = strcspn(at, ",");
         if (t->n_over == GEODEC_RANK_MAX || n == 0 || n >= GEODEC__SELECT_NAME)
-            GEODEC_THROW(GEODEC_INVAL, "'%s': up to %d dimensions joined by commas", over, GEODEC_RANK_MAX);
+            GEODEC_FAIL(GEODEC_INVAL, "'%s': up to %d dimensions joined by commas", over, GEODEC_RANK_MAX);
         (void)snprintf(t->over[t->n_over], GEODEC__SELECT_NAME, "%.*s", (int)n, at);
         for (int d = 0; d < t->n_over; d++)
             if (strcmp(t->over[d], t->over[t->n_over]) == 0)
-                GEODEC_THROW(GEODEC_INVAL, "dimension %s occurs twice", t->over[d]);
+                GEODEC_FAIL(GEODEC_INVAL, "dimension %s occurs twice", t->over[d]);
         if (geodec_artifact_dim(t->artifact, t->over[t->n_over], &t->extent[t->n_over], NULL) != GEODEC_OK)
-            GEODEC_THROW(GEODEC_INVAL, "there is no dimension %s", t->over[t->n_over]);
+            GEODEC_FAIL(GEODEC_INVAL, "there is no dimension %s", t->over[t->n_over]);
         at += n + (at[n] == ',');
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status name_fields(geodec__select_table *t, geodec_err *err)

@@ -89,19 +89,17 @@ done:
 /* Checks that every range is within its group and that the results have their total size. */
 static geodec_status check_stretches(const geodec_sweep *s, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t left, bytes;
-    GEODEC_TRY(geodec_artifact_dim(s->file, "B", &left, err));
+    GEODEC_PASS(geodec_artifact_dim(s->file, "B", &left, err));
     for (int64_t i = 0; i < s->n; i++) {
         const stretch *t = &s->stretch[i];
         if (t->n < 1 || t->first < 0 || t->first > t->end || t->end > t->n || t->bytes < 0 ||
             geodec_mem_mul(t->end - t->first, t->bytes, &bytes) != 0 || bytes > left)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: range %lld of tasks is empty or outside the sweep", path, (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: range %lld of tasks is empty or outside the sweep", path, (long long)i);
         left -= bytes;
     }
-    if (left) GEODEC_THROW(GEODEC_FORMAT, "%s: %lld extra bytes", path, (long long)left);
-done:
-    return st;
+    if (left) GEODEC_FAIL(GEODEC_FORMAT, "%s: %lld extra bytes", path, (long long)left);
+    return GEODEC_OK;
 }
 
 /* ---- whose tasks are they? -------------------------------------------------------------------------------------- */
@@ -110,24 +108,22 @@ static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", 
 
 static geodec_status check_origin(const geodec_artifact *a, const geodec_provenance *own, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_provenance *p = geodec_artifact_provenance(a);
     const char *path = geodec_artifact_path(a), *version;
-    GEODEC_TRY(geodec_artifact_get_str(a, "tool_version", &version, err));
+    GEODEC_PASS(geodec_artifact_get_str(a, "tool_version", &version, err));
     if (!same_text(version, geodec_version()))
-        GEODEC_THROW(GEODEC_VERSION, "%s was made by version %s; a sweep ends with its own version", path, version);
+        GEODEC_FAIL(GEODEC_VERSION, "%s was made by version %s; a sweep ends with its own version", path, version);
     if (strstr(p->command_line, " --shard="))
-        GEODEC_THROW(GEODEC_CHECK, "%s is one part of a sweep: join all parts with geodec-merge", path);
+        GEODEC_FAIL(GEODEC_CHECK, "%s is one part of a sweep: join all parts with geodec-merge", path);
     if (!same_text(p->tool, own->tool) || !same_text(p->command_line, own->command_line))
-        GEODEC_THROW(GEODEC_CHECK, "%s is of another command: %.200s", path, p->command_line);
+        GEODEC_FAIL(GEODEC_CHECK, "%s is of another command: %.200s", path, p->command_line);
     if (!same_text(p->blas_core, own->blas_core))
-        GEODEC_THROW(GEODEC_CHECK, "%s was made with other BLAS kernels: %s", path, p->blas_core);
+        GEODEC_FAIL(GEODEC_CHECK, "%s was made with other BLAS kernels: %s", path, p->blas_core);
     bool same = p->seed == own->seed && p->n_inputs == own->n_inputs;
     for (int i = 0; same && i < p->n_inputs; i++)
         same = same_text(p->input[i].name, own->input[i].name) && same_text(p->input[i].sha256, own->input[i].sha256);
-    if (!same) GEODEC_THROW(GEODEC_CHECK, "%s was made with another seed or from other inputs", path);
-done:
-    return st;
+    if (!same) GEODEC_FAIL(GEODEC_CHECK, "%s was made with another seed or from other inputs", path);
+    return GEODEC_OK;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -275,46 +271,42 @@ geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, const geodec_
                                int64_t n, int64_t per, geodec__task_fn fn, void *ctx, const geodec_sweep_result *result,
                                int n_results, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!s || n < 1) return geodec__tasks_run(pool, hooks, what, n * per, fn, ctx, err);
     const stretch t = next_group(s, what, n, result, n_results);
     if (s->file) {
-        GEODEC_TRY(take(s, &t, result, n_results, what, NULL, NULL, err));
-        goto done;
+        GEODEC_PASS(take(s, &t, result, n_results, what, NULL, NULL, err));
+        return GEODEC_OK;
     }
     shifted part = {fn, ctx, t.first * per};
     if (t.first < t.end)
-        GEODEC_TRY_MSG(geodec__tasks_run(pool, hooks, what, (t.end - t.first) * per, shifted_task, &part, err),
-                       "counted from %lld", (long long)part.first);
-    if (t.first < t.end) GEODEC_TRY(keep(s, &t, result, n_results, 0, n, err));
-done:
-    return st;
+        GEODEC_PASS_MSG(geodec__tasks_run(pool, hooks, what, (t.end - t.first) * per, shifted_task, &part, err),
+                        "counted from %lld", (long long)part.first);
+    if (t.first < t.end) GEODEC_PASS(keep(s, &t, result, n_results, 0, n, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, int64_t n, geodec__task_fn item,
                                 geodec__task_fn after, void *ctx, const geodec_sweep_result *result, int n_results,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!s || n < 1) {
         for (int64_t i = 0; i < n; i++) {
-            GEODEC_TRY(item(ctx, i, err));
-            GEODEC_TRY(after(ctx, i, err));
+            GEODEC_PASS(item(ctx, i, err));
+            GEODEC_PASS(after(ctx, i, err));
         }
-        goto done;
+        return GEODEC_OK;
     }
     const stretch t = next_group(s, what, n, result, n_results);
     if (s->file) {
-        GEODEC_TRY(take(s, &t, result, n_results, what, after, ctx, err));
-        goto done;
+        GEODEC_PASS(take(s, &t, result, n_results, what, after, ctx, err));
+        return GEODEC_OK;
     }
     for (int64_t i = t.first; i < t.end; i++) {
         stretch one = t;
         one.first = i;
         one.end = i + 1;
-        GEODEC_TRY(item(ctx, i, err));
-        GEODEC_TRY(keep(s, &one, result, n_results, i, 1, err));
+        GEODEC_PASS(item(ctx, i, err));
+        GEODEC_PASS(keep(s, &one, result, n_results, i, 1, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -53,19 +53,18 @@ static const char *either(const char *own, const char *inherited) { return own &
 
 static geodec_status put_provenance(geodec_artifact *a, const geodec_provenance *p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char version[32], names[GEODEC_INPUTS_MAX][sizeof p->input[0].name], digests[GEODEC_INPUTS_MAX][GEODEC_SHA256_HEX];
-    if (p->n_inputs < 0 || p->n_inputs > GEODEC_INPUTS_MAX) GEODEC_THROW(GEODEC_INVAL, "%d inputs", p->n_inputs);
+    if (p->n_inputs < 0 || p->n_inputs > GEODEC_INPUTS_MAX) GEODEC_FAIL(GEODEC_INVAL, "%d inputs", p->n_inputs);
     (void)snprintf(version, sizeof version, "%d.%d", a->kind->major, a->kind->minor);
-    GEODEC_TRY(put_user_text(a, "kind", a->kind->name, err));
-    GEODEC_TRY(put_user_text(a, "schema_version", version, err));
-    GEODEC_TRY(put_user_text(a, "tool", p->tool, err));
-    GEODEC_TRY(put_user_text(a, "tool_version", geodec_version(), err));
-    GEODEC_TRY(put_user_text(a, "command_line", p->command_line, err));
-    GEODEC_TRY(geodec__h5_put_number(a->file, "seed", H5T_STD_U64LE, H5T_NATIVE_UINT64, &p->seed, err));
-    GEODEC_TRY(put_user_text(a, "blas_core", p->blas_core, err));
-    GEODEC_TRY(put_user_text(a, "model_fingerprint", either(p->model_fingerprint, p->inherited_model), err));
-    GEODEC_TRY(
+    GEODEC_PASS(put_user_text(a, "kind", a->kind->name, err));
+    GEODEC_PASS(put_user_text(a, "schema_version", version, err));
+    GEODEC_PASS(put_user_text(a, "tool", p->tool, err));
+    GEODEC_PASS(put_user_text(a, "tool_version", geodec_version(), err));
+    GEODEC_PASS(put_user_text(a, "command_line", p->command_line, err));
+    GEODEC_PASS(geodec__h5_put_number(a->file, "seed", H5T_STD_U64LE, H5T_NATIVE_UINT64, &p->seed, err));
+    GEODEC_PASS(put_user_text(a, "blas_core", p->blas_core, err));
+    GEODEC_PASS(put_user_text(a, "model_fingerprint", either(p->model_fingerprint, p->inherited_model), err));
+    GEODEC_PASS(
         put_user_text(a, "tokenizer_fingerprint", either(p->tokenizer_fingerprint, p->inherited_tokenizer), err));
     memset(names, 0, sizeof names);
     memset(digests, 0, sizeof digests);
@@ -75,10 +74,9 @@ static geodec_status put_provenance(geodec_artifact *a, const geodec_provenance 
         geodec__h5_make_plain(names[i]);
         memcpy(digests[i], p->input[i].sha256, sizeof digests[i]);
     }
-    GEODEC_TRY(geodec__h5_put_texts(a->file, "input_names", p->n_inputs, names[0], sizeof names[0], err));
-    GEODEC_TRY(geodec__h5_put_texts(a->file, "input_sha256", p->n_inputs, digests[0], sizeof digests[0], err));
-done:
-    return st;
+    GEODEC_PASS(geodec__h5_put_texts(a->file, "input_names", p->n_inputs, names[0], sizeof names[0], err));
+    GEODEC_PASS(geodec__h5_put_texts(a->file, "input_sha256", p->n_inputs, digests[0], sizeof digests[0], err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_create(const geodec_kind *kind, const char *path, const geodec_provenance *p,
@@ -99,16 +97,14 @@ done:
 
 geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char *name, int64_t extent, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     struct geodec__dim_state *d = geodec__kind_dim_find(a, name);
-    if (!d) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
-    if (extent < 0) GEODEC_THROW(GEODEC_INVAL, "%s: dimension %s = %lld", a->path, name, (long long)extent);
+    if (!d) GEODEC_FAIL(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
+    if (extent < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: dimension %s = %lld", a->path, name, (long long)extent);
     if (d->extent != GEODEC__EXTENT_UNKNOWN && d->extent != extent)
-        GEODEC_THROW(GEODEC_INVAL, "%s: dimension %s is already %lld, not %lld", a->path, name, (long long)d->extent,
-                     (long long)extent);
+        GEODEC_FAIL(GEODEC_INVAL, "%s: dimension %s is already %lld, not %lld", a->path, name, (long long)d->extent,
+                    (long long)extent);
     d->extent = extent;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
@@ -219,19 +215,17 @@ done:
 /* Sets rank and shape from the table; with rows_later the first axis of a STREAM field may be unknown. */
 static geodec_status resolve_shape(geodec_artifact *a, int i, bool rows_later, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
     geodec__axis axis[GEODEC_RANK_MAX];
-    GEODEC_TRY(geodec__kind_field_axes(f, axis, &s->rank, err));
+    GEODEC_PASS(geodec__kind_field_axes(f, axis, &s->rank, err));
     for (int d = 0; d < s->rank; d++) {
         s->shape[d] = axis[d].name[0] ? geodec__kind_dim_find(a, axis[d].name)->extent : axis[d].fixed;
         if (d == 0 && rows_later) s->shape[d] = 0;
         if (s->shape[d] == GEODEC__EXTENT_UNKNOWN)
-            GEODEC_THROW(GEODEC_INVAL, "field %s: dimension %s is not set", f->path, axis[d].name);
+            GEODEC_FAIL(GEODEC_INVAL, "field %s: dimension %s is not set", f->path, axis[d].name);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- streams ---------------------------------------------------------------------------------------------------- */
@@ -322,55 +316,51 @@ done:
 /* Whole chunks are written directly, the rest is buffered. */
 static geodec_status add_rows(geodec_artifact *a, int i, int64_t n_rows, const void *data, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
     const char *from = data;
     int64_t shape[GEODEC_RANK_MAX], bytes;
     const int64_t before = s->rows + s->waiting, width = row_bytes(f, s);
-    if (n_rows > INT64_MAX - before) GEODEC_THROW(GEODEC_LIMIT, "field %s: too many rows", f->path);
+    if (n_rows > INT64_MAX - before) GEODEC_FAIL(GEODEC_LIMIT, "field %s: too many rows", f->path);
     memcpy(shape, s->shape, sizeof shape);
     shape[0] = before + n_rows;
-    GEODEC_TRY(geodec__kind_shape_bytes(f, shape, s->rank, &bytes, err));
-    GEODEC_TRY(
+    GEODEC_PASS(geodec__kind_shape_bytes(f, shape, s->rank, &bytes, err));
+    GEODEC_PASS(
         geodec__kind_check_finite(f, data, n_rows * width, before * width / (int64_t)geodec_type_size(f->type), err));
     if (!s->buffer) {
-        GEODEC_TRY(put_rows(a, i, n_rows, false, data, err));
-        goto done;
+        GEODEC_PASS(put_rows(a, i, n_rows, false, data, err));
+        return GEODEC_OK;
     }
     while (n_rows > 0) {
         int64_t take = n_rows - n_rows % s->chunk_rows;
         if (s->waiting == 0 && take > 0) {
-            GEODEC_TRY(put_chunks(a, i, take, from, err));
+            GEODEC_PASS(put_chunks(a, i, take, from, err));
         } else {
             take = n_rows < s->chunk_rows - s->waiting ? n_rows : s->chunk_rows - s->waiting;
             memcpy(s->buffer + s->waiting * width, from, (size_t)(take * width));
             s->waiting += take;
             if (s->waiting == s->chunk_rows) {
                 s->waiting = 0;
-                GEODEC_TRY(put_chunks(a, i, s->chunk_rows, s->buffer, err));
+                GEODEC_PASS(put_chunks(a, i, s->chunk_rows, s->buffer, err));
             }
         }
         from += take * width;
         n_rows -= take;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64_t n_rows, const void *data,
                                      geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(geodec__kind_field_index(a, path, &i, err));
+    GEODEC_PASS(geodec__kind_field_index(a, path, &i, err));
     if (!(a->kind->fields[i].flags & GEODEC_FIELD_STREAM))
-        GEODEC_THROW(GEODEC_INVAL, "%s: field %s is written whole, not appended to", a->path, path);
-    if (n_rows < 0) GEODEC_THROW(GEODEC_INVAL, "%s: field %s: %lld rows", a->path, path, (long long)n_rows);
-    if (!a->field[i].present) GEODEC_TRY_MSG(start_stream(a, i, err), "%s", a->path);
-    GEODEC_TRY_MSG(add_rows(a, i, n_rows, data, err), "%s", a->path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "%s: field %s is written whole, not appended to", a->path, path);
+    if (n_rows < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: field %s: %lld rows", a->path, path, (long long)n_rows);
+    if (!a->field[i].present) GEODEC_PASS_MSG(start_stream(a, i, err), "%s", a->path);
+    GEODEC_PASS_MSG(add_rows(a, i, n_rows, data, err), "%s", a->path);
+    return GEODEC_OK;
 }
 
 static geodec_status write_whole(geodec_artifact *a, int i, const void *data, geodec_err *err)
@@ -400,58 +390,48 @@ done:
 
 geodec_status geodec_artifact_write(geodec_artifact *a, const char *path, const void *data, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(geodec__kind_field_index(a, path, &i, err));
-    GEODEC_TRY_MSG(write_whole(a, i, data, err), "%s", a->path);
-done:
-    return st;
+    GEODEC_PASS(geodec__kind_field_index(a, path, &i, err));
+    GEODEC_PASS_MSG(write_whole(a, i, data, err), "%s", a->path);
+    return GEODEC_OK;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
 static geodec_status start_attr(geodec_artifact *a, const char *attr, geodec_attr_type type, int *i, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__kind_attr_index(a, attr, type, i, err));
-    if (a->attr[*i].present) GEODEC_THROW(GEODEC_INVAL, "%s: attribute %s is written already", a->path, attr);
-done:
-    return st;
+    GEODEC_PASS(geodec__kind_attr_index(a, attr, type, i, err));
+    if (a->attr[*i].present) GEODEC_FAIL(GEODEC_INVAL, "%s: attribute %s is written already", a->path, attr);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_put_i64(geodec_artifact *a, const char *attr, int64_t v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(start_attr(a, attr, GEODEC_ATTR_I64, &i, err));
-    GEODEC_TRY_MSG(geodec__h5_put_number(a->file, attr, H5T_STD_I64LE, H5T_NATIVE_INT64, &v, err), "%s", a->path);
+    GEODEC_PASS(start_attr(a, attr, GEODEC_ATTR_I64, &i, err));
+    GEODEC_PASS_MSG(geodec__h5_put_number(a->file, attr, H5T_STD_I64LE, H5T_NATIVE_INT64, &v, err), "%s", a->path);
     a->attr[i].present = true;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_put_f64(geodec_artifact *a, const char *attr, double v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(start_attr(a, attr, GEODEC_ATTR_F64, &i, err));
+    GEODEC_PASS(start_attr(a, attr, GEODEC_ATTR_F64, &i, err));
     if (!isfinite(v) && !(a->kind->attrs[i].flags & GEODEC_FIELD_NONFINITE))
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: attribute %s is not a finite number", a->path, attr);
-    GEODEC_TRY_MSG(geodec__h5_put_number(a->file, attr, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v, err), "%s", a->path);
+        GEODEC_FAIL(GEODEC_NUMERIC, "%s: attribute %s is not a finite number", a->path, attr);
+    GEODEC_PASS_MSG(geodec__h5_put_number(a->file, attr, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v, err), "%s", a->path);
     a->attr[i].present = true;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_put_str(geodec_artifact *a, const char *attr, const char *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(start_attr(a, attr, GEODEC_ATTR_STR, &i, err));
-    GEODEC_TRY_MSG(geodec__h5_put_text(a->file, attr, v, err), "%s", a->path);
+    GEODEC_PASS(start_attr(a, attr, GEODEC_ATTR_STR, &i, err));
+    GEODEC_PASS_MSG(geodec__h5_put_text(a->file, attr, v, err), "%s", a->path);
     a->attr[i].present = true;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- commit ----------------------------------------------------------------------------------------------------- */
@@ -459,37 +439,33 @@ done:
 /* Writes buffered rows and sets the first dimension of STREAM fields to their number of rows. */
 static geodec_status settle_rows(geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
     int rank;
     for (int i = 0; i < a->kind->n_fields; i++) {
         const geodec_field *f = &a->kind->fields[i];
         if (!(f->flags & GEODEC_FIELD_STREAM) || !a->field[i].present) continue;
-        GEODEC_TRY(geodec__kind_field_axes(f, axis, &rank, err));
+        GEODEC_PASS(geodec__kind_field_axes(f, axis, &rank, err));
         if (a->field[i].waiting || a->field[i].dataset < 0)
-            GEODEC_TRY(put_rows(a, i, a->field[i].waiting, true, a->field[i].buffer, err));
+            GEODEC_PASS(put_rows(a, i, a->field[i].waiting, true, a->field[i].buffer, err));
         a->field[i].waiting = 0;
         struct geodec__dim_state *d = geodec__kind_dim_find(a, axis[0].name);
         if (d->extent != GEODEC__EXTENT_UNKNOWN && d->extent != a->field[i].rows)
-            GEODEC_THROW(GEODEC_INVAL, "field %s has %lld rows, dimension %s is %lld", f->path,
-                         (long long)a->field[i].rows, d->name, (long long)d->extent);
+            GEODEC_FAIL(GEODEC_INVAL, "field %s has %lld rows, dimension %s is %lld", f->path,
+                        (long long)a->field[i].rows, d->name, (long long)d->extent);
         d->extent = a->field[i].rows;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status check_complete(const geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < a->kind->n_fields; i++)
         if (!a->field[i].present && !(a->kind->fields[i].flags & GEODEC_FIELD_OPTIONAL))
-            GEODEC_THROW(GEODEC_INVAL, "field %s was not written", a->kind->fields[i].path);
+            GEODEC_FAIL(GEODEC_INVAL, "field %s was not written", a->kind->fields[i].path);
     for (int i = 0; i < a->kind->n_attrs; i++)
         if (!a->attr[i].present && !(a->kind->attrs[i].flags & GEODEC_FIELD_OPTIONAL))
-            GEODEC_THROW(GEODEC_INVAL, "attribute %s was not written", a->kind->attrs[i].name);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_INVAL, "attribute %s was not written", a->kind->attrs[i].name);
+    return GEODEC_OK;
 }
 
 static geodec_status close_file(geodec_artifact *a, geodec_err *err)
@@ -510,18 +486,16 @@ done:
 
 static geodec_status seal(geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec__header h = {.major = a->kind->major, .minor = a->kind->minor};
     char block[GEODEC__USER_BLOCK];
     FILE *stream = geodec_atomic_stream(a->tmp);
-    if (!stream) GEODEC_THROW(GEODEC_IO, "cannot open the file again");
+    if (!stream) GEODEC_FAIL(GEODEC_IO, "cannot open the file again");
     (void)snprintf(h.kind, sizeof h.kind, "%s", a->kind->name);
-    GEODEC_TRY(geodec__header_digest(fileno(stream), GEODEC__USER_BLOCK, h.sha256, err));
+    GEODEC_PASS(geodec__header_digest(fileno(stream), GEODEC__USER_BLOCK, h.sha256, err));
     geodec__header_format(&h, block);
-    if (fseek(stream, 0, SEEK_SET) != 0) GEODEC_THROW(GEODEC_IO, "cannot write the header");
-    GEODEC_TRY(geodec_atomic_write(a->tmp, block, sizeof block, err));
-done:
-    return st;
+    if (fseek(stream, 0, SEEK_SET) != 0) GEODEC_FAIL(GEODEC_IO, "cannot write the header");
+    GEODEC_PASS(geodec_atomic_write(a->tmp, block, sizeof block, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_artifact_commit(geodec_artifact *a, geodec_err *err)

@@ -59,20 +59,18 @@ const geodec_kind geodec_activations_kind = {
 
 geodec_status geodec_activations_view(const geodec_artifact *a, geodec_activations *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_activations v = {.file = a};
     const bool full = geodec_artifact_has(a, "/state");
     v.half = geodec_artifact_has(a, "/state_f16");
     if (full == v.half) {
-        GEODEC_THROW(GEODEC_FORMAT, "%s: exactly one of /state and /state_f16 must be there", geodec_artifact_path(a));
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: exactly one of /state and /state_f16 must be there", geodec_artifact_path(a));
     }
-    GEODEC_TRY(geodec_artifact_dim(a, "R", &v.rows, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "L", &v.layers, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "d", &v.d, err));
-    if (v.layers < 1 || v.d < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: no layers or no width", geodec_artifact_path(a));
+    GEODEC_PASS(geodec_artifact_dim(a, "R", &v.rows, err));
+    GEODEC_PASS(geodec_artifact_dim(a, "L", &v.layers, err));
+    GEODEC_PASS(geodec_artifact_dim(a, "d", &v.d, err));
+    if (v.layers < 1 || v.d < 1) GEODEC_FAIL(GEODEC_FORMAT, "%s: no layers or no width", geodec_artifact_path(a));
     *out = v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index, geodec_err *err)
@@ -121,23 +119,21 @@ size_t geodec_activations_scratch(const geodec_activations *v, int64_t n)
 geodec_status geodec_activations_read(const geodec_activations *v, int64_t index, int64_t row0, int64_t n, float *state,
                                       void *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t stride = v->layers * v->d;
-    if (index < 0 || index >= v->layers) GEODEC_THROW(GEODEC_RANGE, "layer index %lld", (long long)index);
+    if (index < 0 || index >= v->layers) GEODEC_FAIL(GEODEC_RANGE, "layer index %lld", (long long)index);
     if (v->half) {
         const uint16_t *h = scratch;
-        GEODEC_TRY(geodec_artifact_read_rows(v->file, "/state_f16", row0, n, scratch, err));
+        GEODEC_PASS(geodec_artifact_read_rows(v->file, "/state_f16", row0, n, scratch, err));
         for (int64_t r = 0; r < n; r++)
             for (int64_t c = 0; c < v->d; c++)
                 state[r * v->d + c] = geodec_f16_to_f32(h[r * stride + index * v->d + c]);
     } else {
         const float *f = scratch;
-        GEODEC_TRY(geodec_artifact_read_rows(v->file, "/state", row0, n, scratch, err));
+        GEODEC_PASS(geodec_artifact_read_rows(v->file, "/state", row0, n, scratch, err));
         for (int64_t r = 0; r < n; r++)
             memcpy(state + r * v->d, f + r * stride + index * v->d, (size_t)v->d * sizeof *state);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,

@@ -63,17 +63,16 @@ static void shuffle(int64_t n, int32_t *order, uint64_t seed, uint64_t stream)
 /* Digest of every row, and the mean of all: pass 1. */
 static geodec_status scan(build *b, digest *all, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char hex[GEODEC_SHA256_HEX];
     for (int64_t r0 = 0; r0 < b->rows; r0 += SLAB) {
         const int64_t m = b->rows - r0 < SLAB ? b->rows - r0 : SLAB;
-        GEODEC_TRY(geodec_hooks_progress(b->hooks, "reading states", r0, b->rows, err));
-        GEODEC_TRY(geodec_activations_read(b->in, b->index, r0, m, b->slab, b->scratch, err));
+        GEODEC_PASS(geodec_hooks_progress(b->hooks, "reading states", r0, b->rows, err));
+        GEODEC_PASS(geodec_activations_read(b->in, b->index, r0, m, b->slab, b->scratch, err));
         for (int64_t r = 0; r < m; r++) {
             float *x = b->slab + r * b->d;
             for (int64_t c = 0; c < b->d; c++) {
                 if (!isfinite(x[c]))
-                    GEODEC_THROW(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(r0 + r));
+                    GEODEC_FAIL(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(r0 + r));
                 x[c] += 0.0f; /* -0 and 0 are one state */
                 b->row_mean[c] += (double)x[c];
             }
@@ -83,8 +82,7 @@ static geodec_status scan(build *b, digest *all, geodec_err *err)
         }
     }
     for (int64_t c = 0; c < b->d; c++) b->row_mean[c] /= (double)b->rows;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int by_value(const void *pa, const void *pb)
@@ -138,21 +136,19 @@ done:
 /* Gets kept points first .. first+m-1 (m <= SLAB) as doubles [m][d]. Reads runs of rows. */
 static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < m;) {
         /* one read for rows that lie within a slab of each other: a few extra rows cost less than many reads */
         const int32_t r0 = b->row[first + i];
         int64_t j = i + 1;
         while (j < m && b->row[first + j] - r0 < SLAB) j++;
         const int64_t span = b->row[first + j - 1] - r0 + 1;
-        GEODEC_TRY(geodec_activations_read(b->in, b->index, r0, span, b->slab, b->scratch, err));
+        GEODEC_PASS(geodec_activations_read(b->in, b->index, r0, span, b->slab, b->scratch, err));
         for (; i < j; i++) {
             const float *s = b->slab + (b->row[first + i] - r0) * b->d;
             for (int64_t c = 0; c < b->d; c++) x[i * b->d + c] = (double)s[c];
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Copies the points of x [n][d], the first of them point `first`, that have a rank in low .. high-1. Returns their
@@ -179,7 +175,6 @@ typedef struct covariance {
 
 static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     covariance *c = ctx;
     build *b = c->b;
     const int64_t d = b->d, end = b->points * (number + 1) / BLOCKS;
@@ -190,15 +185,14 @@ static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
     }
     for (int64_t first = b->points * number / BLOCKS; first < end; first += SLAB) {
         const int64_t n = end - first < SLAB ? end - first : SLAB;
-        GEODEC_TRY(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
-        GEODEC_TRY(load(b, first, n, b->wide, err));
+        GEODEC_PASS(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
+        GEODEC_PASS(load(b, first, n, b->wide, err));
         for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
             const int64_t count = gather(b, first, n, b->wide, t ? b->size[t - 1] : 0, b->size[t], c->group);
-            GEODEC_TRY(geodec_pca_moments_add(&c->block[t], count, c->group, b->pool, err));
+            GEODEC_PASS(geodec_pca_moments_add(&c->block[t], count, c->group, b->pool, err));
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
@@ -324,25 +318,23 @@ done:
 static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t *width,
                                 double *residual, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *width = 0;
     *residual = 0;
     const int64_t widest = b->o->pca == GEODEC_CLOUD_PCA_RANDOMIZED               ? b->d / 2
                            : b->o->pca == GEODEC_CLOUD_PCA_AUTO && b->d >= AUTO_D ? b->d / 16
                                                                                   : 0;
     if (geodec_sweep_partial(b->o->sweep) && (b->points <= b->d || widest > 0))
-        GEODEC_THROW(GEODEC_UNSUPPORTED,
-                     "slices are of the covariance of more points than dimensions, by exact components: here are %lld "
-                     "points of width %lld",
-                     (long long)b->points, (long long)b->d);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED,
+                    "slices are of the covariance of more points than dimensions, by exact components: here are %lld "
+                    "points of width %lld",
+                    (long long)b->points, (long long)b->d);
     if (b->points <= b->d) {
-        GEODEC_TRY(components_in_memory(b, pca, k, err));
+        GEODEC_PASS(components_in_memory(b, pca, k, err));
     } else {
-        GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
-        if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
+        GEODEC_PASS(components_sketched(b, pca, k, widest, width, residual, err));
+        if (*width == 0) GEODEC_PASS(components_streamed(b, pca, k, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Writes all coordinates; sample [n_sample][K] gets those of the points with rank < n_sample, in order of rank. */
@@ -377,16 +369,14 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static geodec_status subsets_twonn(const build *b, int64_t k, const double *x, const char *stream,
                                    geodec_cloud_subset *subset, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_twonn_options o = geodec_twonn_defaults();
     o.seed = b->o->seed;
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         const int64_t n = least(b->size[t], b->o->twonn_points);
         o.stream = geodec_rng_id(stream, (uint64_t)t);
-        GEODEC_TRY(geodec_twonn_estimate(n, k, x, &o, b->pool, b->hooks, &subset[t].twonn, err));
+        GEODEC_PASS(geodec_twonn_estimate(n, k, x, &o, b->pool, b->hooks, &subset[t].twonn, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* A Gaussian cloud with standard deviations sqrt(eigenvalue[j]): x [n][d]. */

@@ -165,30 +165,28 @@ typedef struct splits {
 
 static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     splits *p = ctx;
     const int64_t S = p->w->o->n_shares, E = p->w->o->n_eps, cloud = task / (S * p->repeats),
                   split_of = task % (S * p->repeats);
     world w = *p->w;
     if (p->null) {
         if (p->current != cloud) /* streams of a shuffle are numbered by the column, so they differ by more than that */
-            GEODEC_TRY(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
-                                             geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
+            GEODEC_PASS(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
+                                              geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
         p->current = cloud;
         w.x = p->x;
     }
     if (p->leaks && !p->leaky.points) {
         geodec_metric_options o = w.o->metric;
         o.k = w.k;
-        GEODEC_TRY(geodec_metric_fit(w.points, w.n, w.x, &o, w.pool, NULL, &p->leaky, err));
+        GEODEC_PASS(geodec_metric_fit(w.points, w.n, w.x, &o, w.pool, NULL, &p->leaky, err));
     }
     geodec__choose_order(w.o->seed,
                          geodec_rng_id("coverage split", (p->stream + (uint64_t)cloud) * 4096 + (uint64_t)split_of),
                          w.points, p->order);
-    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL,
-                         p->result + task * (E + 2), err));
-done:
-    return st;
+    GEODEC_PASS(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL,
+                          p->result + task * (E + 2), err));
+    return GEODEC_OK;
 }
 
 /* All tasks of p, whose results the caller has reserved. Splits run in turn: each of them uses all threads. */
@@ -322,28 +320,26 @@ static void fit_trend(const geodec_coverage *c, const double *distance, double *
 
 static geodec_status options_ok(const geodec_coverage_options *o, int64_t points, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (n < 1 || n > GEODEC_SPACE_DIM_MAX) GEODEC_THROW(GEODEC_RANGE, "points of dimension %lld", (long long)n);
-    if (points < 4) GEODEC_THROW(GEODEC_SCARCE, "%lld points; coverage needs at least 4", (long long)points);
+    if (n < 1 || n > GEODEC_SPACE_DIM_MAX) GEODEC_FAIL(GEODEC_RANGE, "points of dimension %lld", (long long)n);
+    if (points < 4) GEODEC_FAIL(GEODEC_SCARCE, "%lld points; coverage needs at least 4", (long long)points);
     if (o->n_sizes < 0 || o->n_sizes > GEODEC_COVERAGE_SIZES || o->n_shares < 1 ||
         o->n_shares > GEODEC_COVERAGE_SHARES || o->n_eps < 1 || o->n_eps > GEODEC_COVERAGE_EPS)
-        GEODEC_THROW(GEODEC_RANGE, "%lld sizes, %lld shares, %lld distances", (long long)o->n_sizes,
-                     (long long)o->n_shares, (long long)o->n_eps);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld sizes, %lld shares, %lld distances", (long long)o->n_sizes,
+                    (long long)o->n_shares, (long long)o->n_eps);
     if (o->repeats < 1 || o->repeats > 64 || o->queries < 1 || o->nulls < 0 || o->nulls > 60 ||
         (o->nulls > 0 && (o->null_repeats < 1 || o->null_repeats > 64)))
-        GEODEC_THROW(GEODEC_RANGE, "%lld splits, %lld queries, %lld null clouds of %lld splits", (long long)o->repeats,
-                     (long long)o->queries, (long long)o->nulls, (long long)o->null_repeats);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld splits, %lld queries, %lld null clouds of %lld splits", (long long)o->repeats,
+                    (long long)o->queries, (long long)o->nulls, (long long)o->null_repeats);
     for (int64_t i = 0; i < o->n_sizes; i++)
         if (o->size[i] <= (i ? o->size[i - 1] : 3) || o->size[i] > points)
-            GEODEC_THROW(GEODEC_RANGE, "sizes must rise from 4 to the %lld points", (long long)points);
+            GEODEC_FAIL(GEODEC_RANGE, "sizes must rise from 4 to the %lld points", (long long)points);
     for (int64_t i = 0; i < o->n_shares; i++)
         if (!(o->share[i] > (i ? o->share[i - 1] : 0)) || !(o->share[i] < 1))
-            GEODEC_THROW(GEODEC_RANGE, "cached shares must rise within (0, 1)");
+            GEODEC_FAIL(GEODEC_RANGE, "cached shares must rise within (0, 1)");
     for (int64_t i = 0; i < o->n_eps; i++)
         if (!(o->eps[i] > (i ? o->eps[i - 1] : 0)) || !isfinite(o->eps[i]))
-            GEODEC_THROW(GEODEC_RANGE, "distances must rise from above 0");
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "distances must rise from above 0");
+    return GEODEC_OK;
 }
 
 static int64_t cache_size(double share, int64_t points)
@@ -354,16 +350,14 @@ static int64_t cache_size(double share, int64_t points)
 
 static geodec_status reserve(const geodec_coverage_options *o, int64_t points, geodec_coverage *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     c->sizes = o->n_sizes ? o->n_sizes : 1;
     c->shares = o->n_shares;
     c->n_eps = o->n_eps;
-    GEODEC_TRY(geodec_artifact_reserve(&geodec_coverage_kind, c, err));
+    GEODEC_PASS(geodec_artifact_reserve(&geodec_coverage_kind, c, err));
     for (int64_t i = 0; i < c->sizes; i++) c->size[i] = o->n_sizes ? o->size[i] : points;
     memcpy(c->share, o->share, (size_t)c->shares * sizeof *c->share);
     memcpy(c->eps, o->eps, (size_t)c->n_eps * sizeof *c->eps);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status run_size(const world *base, int64_t size, int64_t points, const double *point, geodec_coverage *c,

@@ -91,16 +91,14 @@ static int32_t most_frequent(const int32_t *argmax, const int64_t *order, int64_
 /* ln of the mean distribution over the first cached points, [V]; scratch [V]. */
 static geodec_status marginal(const split *s, double *log_mean, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t V = s->next->vocabulary, count = s->cached < MARGINAL ? s->cached : MARGINAL;
     memset(log_mean, 0, (size_t)V * sizeof *log_mean);
     for (int64_t c = 0; c < count; c++) {
-        GEODEC_TRY(geodec_successors_log_p(s->next, s->order[c], s->logits, scratch, err));
+        GEODEC_PASS(geodec_successors_log_p(s->next, s->order[c], s->logits, scratch, err));
         for (int64_t v = 0; v < V; v++) log_mean[v] += exp(scratch[v]) / (double)count;
     }
     for (int64_t v = 0; v < V; v++) log_mean[v] = log(fmax(log_mean[v], DBL_MIN));
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* KL(p || q) from logarithms; at least 0, against rounding. */
@@ -115,21 +113,19 @@ static double divergence(int64_t n, const double *log_p, const double *log_q)
 static geodec_status divergences(const split *s, int64_t queries, const double *tolerance, split_figures *f,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t V = s->next->vocabulary;
     double *own = s->log_p, *other = own + V, *mean = other + V;
-    GEODEC_TRY(marginal(s, mean, own, err));
+    GEODEC_PASS(marginal(s, mean, own, err));
     for (int64_t i = 0; i < queries; i++) {
-        GEODEC_TRY(geodec_successors_log_p(s->next, s->order[s->cached + i], s->logits, own, err));
+        GEODEC_PASS(geodec_successors_log_p(s->next, s->order[s->cached + i], s->logits, own, err));
         for (int q = 0; q < Q; q++) {
-            if (q < 2) GEODEC_TRY(geodec_successors_log_p(s->next, s->cache[i][q], s->logits, other, err));
+            if (q < 2) GEODEC_PASS(geodec_successors_log_p(s->next, s->cache[i][q], s->logits, other, err));
             const double kl = divergence(V, own, q < 2 ? other : mean);
             f->kl[q] += kl / (double)queries;
             for (int e = 0; e < K; e++) f->kl_hit[q][e] += kl <= tolerance[e] ? 1 / (double)queries : 0;
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status run_split(split *s, int64_t queries, const geodec_metric_options *metric, geodec_pool *pool,
@@ -170,34 +166,30 @@ typedef struct experiment {
 static geodec_status plan(const experiment *x, int64_t f, int64_t *cached, int64_t *queries,
                           geodec_metric_options *metric, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = x->s.n, held = x->count - (*cached = (int64_t)floor(x->o->share[f] * (double)x->count + 0.5));
     *metric = x->o->metric;
     *queries = held < x->o->queries ? held : x->o->queries;
     if (metric->k == 0) metric->k = 2 * n > 16 ? 2 * n : 16;
     if (metric->k > *cached - 1) metric->k = *cached - 1;
     if (metric->k <= n || held < 1)
-        GEODEC_THROW(GEODEC_SCARCE,
-                     "%lld cached and %lld held-out states; a metric in %lld dimensions needs %lld and 1",
-                     (long long)*cached, (long long)held, (long long)n, (long long)n + 2);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_SCARCE, "%lld cached and %lld held-out states; a metric in %lld dimensions needs %lld and 1",
+                    (long long)*cached, (long long)held, (long long)n, (long long)n + 2);
+    return GEODEC_OK;
 }
 
 static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     experiment *x = ctx;
     split *s = &x->s;
     geodec_metric_options metric;
     int64_t queries;
     split_figures *f = &x->figures[task];
-    GEODEC_TRY(plan(x, task / x->o->repeats, &s->cached, &queries, &metric, err));
+    GEODEC_PASS(plan(x, task / x->o->repeats, &s->cached, &queries, &metric, err));
     s->stream = geodec_rng_id("coverage task", (uint64_t)task);
     geodec__choose_order(x->o->seed, geodec_rng_id("coverage task split", (uint64_t)task), x->count, x->order);
     for (int64_t i = 0; i < x->count; i++) x->order[i] = x->known[x->order[i]];
     s->order = x->order;
-    GEODEC_TRY(run_split(s, queries, &metric, x->pool, err));
+    GEODEC_PASS(run_split(s, queries, &metric, x->pool, err));
     const double one = 1 / (double)queries;
     for (int64_t i = 0; i < queries; i++) {
         for (int p = 0; p < P; p++) {
@@ -206,9 +198,8 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
         }
         for (int q = 0; q < Q; q++) f->token[q] += s->token[i][q] * one;
     }
-    if (x->t->has_kl) GEODEC_TRY(divergences(s, queries, x->t->nats, f, err));
-done:
-    return st;
+    if (x->t->has_kl) GEODEC_PASS(divergences(s, queries, x->t->nats, f, err));
+    return GEODEC_OK;
 }
 
 void geodec_coverage_task_clear(geodec_coverage_task *t)
@@ -299,18 +290,16 @@ done:
 
 geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_write(a, "/task/tolerance", t->tolerance, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/task/error", t->error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/task/hit", t->hit, err));
-    if (t->has_token) GEODEC_TRY(geodec_artifact_write(a, "/task/token", t->token, err));
+    GEODEC_PASS(geodec_artifact_write(a, "/task/tolerance", t->tolerance, err));
+    GEODEC_PASS(geodec_artifact_write(a, "/task/error", t->error, err));
+    GEODEC_PASS(geodec_artifact_write(a, "/task/hit", t->hit, err));
+    if (t->has_token) GEODEC_PASS(geodec_artifact_write(a, "/task/token", t->token, err));
     if (t->has_kl) {
-        GEODEC_TRY(geodec_artifact_write(a, "/task/kl_tolerance", t->nats, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/task/kl", t->kl, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/task/kl_hit", t->kl_hit, err));
+        GEODEC_PASS(geodec_artifact_write(a, "/task/kl_tolerance", t->nats, err));
+        GEODEC_PASS(geodec_artifact_write(a, "/task/kl", t->kl, err));
+        GEODEC_PASS(geodec_artifact_write(a, "/task/kl_hit", t->kl_hit, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,

@@ -122,12 +122,11 @@ done:
 static geodec_status initial_states(const geodec_metric *m, const geodec_space *s, const geodec_geodesics_options *o,
                                     const geodec_geodesics *g, int64_t first, double *x0, double *v0, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
     if (o->velocity == GEODEC_VELOCITY_GIVEN) {
         memcpy(x0, o->x0 + first * n, (size_t)(g->paths * n) * sizeof *x0);
         memcpy(v0, o->v0 + first * n, (size_t)(g->paths * n) * sizeof *v0);
-        goto done;
+        return GEODEC_OK;
     }
     for (int64_t p = 0; p < g->paths; p++) {
         const double *x = m->point + g->point[p] * n;
@@ -135,15 +134,14 @@ static geodec_status initial_states(const geodec_metric *m, const geodec_space *
         memcpy(x0 + p * n, x, (size_t)n * sizeof *x);
         if (g->next[p] < 0) {
             const uint64_t stream = geodec_rng_id("geodesic velocity", (uint64_t)g->point[p]);
-            GEODEC_TRY(geodec_validity_direction(s, x, o->seed, stream, v, err));
+            GEODEC_PASS(geodec_validity_direction(s, x, o->seed, stream, v, err));
             continue;
         }
         const double *to = m->point + g->next[p] * n;
         for (int64_t i = 0; i < n; i++) v[i] = to[i] - x[i];
-        GEODEC_TRY_MSG(geodec_geodesic_unit(s, x, v, err), "point %d and its successor", (int)g->point[p]);
+        GEODEC_PASS_MSG(geodec_geodesic_unit(s, x, v, err), "point %d and its successor", (int)g->point[p]);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- hull ------------------------------------------------------------------------------------------------------- */
@@ -337,18 +335,16 @@ geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact 
 
 geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (g->paths < 1 || g->nodes < 2 || g->n < 1 || g->n > GEODEC_SPACE_DIM_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld paths of %lld nodes in dimension %lld", path, (long long)g->paths,
-                     (long long)g->nodes, (long long)g->n);
-    if (!(g->dl > 0)) GEODEC_THROW(GEODEC_FORMAT, "%s: dl = %g", path, g->dl);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: %lld paths of %lld nodes in dimension %lld", path, (long long)g->paths,
+                    (long long)g->nodes, (long long)g->n);
+    if (!(g->dl > 0)) GEODEC_FAIL(GEODEC_FORMAT, "%s: dl = %g", path, g->dl);
     for (int64_t p = 0; p < g->paths; p++) {
         if (g->good[p] < 0 || g->good[p] >= g->nodes || g->status[p] > GEODEC_PATH_LEFT_HULL)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: path %lld is good up to node %d, status %d", path, (long long)p,
-                         (int)g->good[p], (int)g->status[p]);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: path %lld is good up to node %d, status %d", path, (long long)p,
+                        (int)g->good[p], (int)g->status[p]);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *out, geodec_err *err)

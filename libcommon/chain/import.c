@@ -115,17 +115,16 @@ done:
 /* folder NULL: name is a path. */
 static geodec_status add_file(geodec_import_data *e, sources *s, const char *folder, const char *name, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *path = e->file[e->n_files];
     struct stat there;
     const int room = (int)sizeof e->file[0],
               need = snprintf(path, (size_t)room, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
-    if (need < 0 || need >= room) GEODEC_THROW(GEODEC_LIMIT, "the path is too long");
-    if (folder && stat(path, &there) != 0) goto done; /* phases 2 to 4 may be missing; phase 1 is checked later */
+    if (need < 0 || need >= room) GEODEC_FAIL(GEODEC_LIMIT, "the path is too long");
+    if (folder && stat(path, &there) != 0)
+        return GEODEC_OK; /* phases 2 to 4 may be missing; phase 1 is checked later */
     e->n_files++;
-    GEODEC_TRY(read_file(s, path, err));
-done:
-    return st;
+    GEODEC_PASS(read_file(s, path, err));
+    return GEODEC_OK;
 }
 
 static geodec_status read_rows(const geodec_json *rows, const char *where, geodec_import_data *e, geodec_err *err)
@@ -177,7 +176,6 @@ done:
 /* Figures of all phases; a missing one is an error, like one of another type. */
 static geodec_status read_figures(const sources *s, geodec_import_data *e, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
         const geodec_json *phase = s->phase[figures[f].phase];
         const char *where = s->where[figures[f].phase], *key = figures[f].key;
@@ -186,65 +184,60 @@ static geodec_status read_figures(const sources *s, geodec_import_data *e, geode
         *a = (geodec_import_attr){.name = figures[f].attr, .whole = figures[f].whole};
         if ((a->whole ? geodec_json_get_i64(phase, key, &a->i, NULL) : geodec_json_get_f64(phase, key, &a->d, NULL)) !=
             GEODEC_OK)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is missing, or not a %snumber", where, key, a->whole ? "whole " : "");
-        if (a->i < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is negative", where, key);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: '%s' is missing, or not a %snumber", where, key, a->whole ? "whole " : "");
+        if (a->i < 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: '%s' is negative", where, key);
         if (figures[f].at && a->whole)
             memcpy((char *)e + figures[f].at, &a->i, sizeof a->i);
         else if (figures[f].at)
             memcpy((char *)e + figures[f].at, &a->d, sizeof a->d);
         e->n_attrs++;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Points of phase 3 whose scalar curvature is not exactly zero: the reference's mean is often that of one point. */
 static geodec_status count_curved(const sources *s, geodec_import_data *e, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (!s->phase[2]) goto done;
+    if (!s->phase[2]) return GEODEC_OK;
     const geodec_json *list = geodec_json_member(s->phase[2], "points");
     const int64_t n = geodec_json_length(list);
-    if (n > GEODEC_EXPORT_POINTS_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: 'points' is too long a list", s->where[2]);
-    if (n < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: 'points' is not a list", s->where[2]);
+    if (n > GEODEC_EXPORT_POINTS_MAX) GEODEC_FAIL(GEODEC_LIMIT, "%s: 'points' is too long a list", s->where[2]);
+    if (n < 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: 'points' is not a list", s->where[2]);
     geodec_import_attr *a = &e->attr[e->n_attrs++];
     *a = (geodec_import_attr){.name = "published_curvature_nonzero", .whole = true};
     for (int64_t i = 0; i < n; i++) {
         double r = 0;
         if (geodec_json_get_f64(geodec_json_at(list, i), "R", &r, NULL) != GEODEC_OK)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: 'R' of point %lld is missing, or not a number", s->where[2], (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: 'R' of point %lld is missing, or not a number", s->where[2], (long long)i);
         a->i += r != 0;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Phase 1, which must be there, and the figures of all phases. */
 static geodec_status read_phase1(const sources *s, const char *path, geodec_import_data *e, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_json *p = s->phase[0];
     const char *name, *where = s->where[0];
-    if (!p) GEODEC_THROW(GEODEC_FORMAT, "%s: no phase 1 of an export", path);
-    GEODEC_TRY(read_rows(geodec_json_member(p, "cloud"), where, e, err));
-    GEODEC_TRY(read_eigenvalues(geodec_json_member(p, "eigenvalues"), where, e, err));
-    GEODEC_TRY(read_figures(s, e, err));
+    if (!p) GEODEC_FAIL(GEODEC_FORMAT, "%s: no phase 1 of an export", path);
+    GEODEC_PASS(read_rows(geodec_json_member(p, "cloud"), where, e, err));
+    GEODEC_PASS(read_eigenvalues(geodec_json_member(p, "eigenvalues"), where, e, err));
+    GEODEC_PASS(read_figures(s, e, err));
     if (geodec_json_get_str(p, "model_name", &name, NULL) != GEODEC_OK)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: 'model_name' is missing, or is not a string", where);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: 'model_name' is missing, or is not a string", where);
     if (e->attr[SAMPLES].i != e->points)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: the sample count is %lld, but there are %lld points", where,
-                     (long long)e->attr[SAMPLES].i, (long long)e->points);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: the sample count is %lld, but there are %lld points", where,
+                    (long long)e->attr[SAMPLES].i, (long long)e->points);
     if (e->components != e->values || e->intrinsic_dim < 1 || e->intrinsic_dim > e->values || e->width < e->values ||
         !(e->total_variance > 0) || !(e->explained > 0) || !(e->explained <= 1))
-        GEODEC_THROW(
+        GEODEC_FAIL(
             GEODEC_FORMAT,
             "%s: figures that do not belong together (%lld components, %lld eigenvalues, dimension %lld of %lld)",
             where, (long long)e->components, (long long)e->values, (long long)e->intrinsic_dim, (long long)e->width);
     (void)snprintf(e->model, sizeof e->model, "%s", name);
     for (char *c = e->model; *c; c++)
         if (*c < ' ' || *c > '~') *c = '?';
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err)
@@ -282,32 +275,28 @@ void geodec_import_clear(geodec_import_data *e)
 
 geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     enum { M = GEODEC_EXPORT_COORDINATES };
     if (n < M || n > e->values)
-        GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside %d..%lld", (long long)n, M, (long long)e->values);
+        GEODEC_FAIL(GEODEC_RANGE, "dimension %lld is outside %d..%lld", (long long)n, M, (long long)e->values);
     for (int64_t i = 0; i < e->points; i++) {
         geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("export lift", (uint64_t)i));
         memcpy(x + i * n, e->x + i * M, M * sizeof *x);
         for (int64_t j = M; j < n; j++) x[i * n + j] = sqrt(fmax(e->eigenvalue[j], 1e-6)) * geodec_rng_normal(&r);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_put_str(a, "published_model", e->model, err));
+    GEODEC_PASS(geodec_artifact_put_str(a, "published_model", e->model, err));
     for (int i = 0; i < e->n_attrs; i++) {
         const geodec_import_attr *v = &e->attr[i];
         if (v->whole)
-            GEODEC_TRY(geodec_artifact_put_i64(a, v->name, v->i, err));
+            GEODEC_PASS(geodec_artifact_put_i64(a, v->name, v->i, err));
         else
-            GEODEC_TRY(geodec_artifact_put_f64(a, v->name, v->d, err));
+            GEODEC_PASS(geodec_artifact_put_f64(a, v->name, v->d, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- matrices of other programs ---------------------------------------------------------------------------------- */
@@ -343,18 +332,16 @@ done:
 geodec_status geodec_import_matrix(const char *path, const char *sort, const char *dataset, int64_t *rows,
                                    int64_t *cols, double **x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     if (strcmp(sort, "npy") == 0) {
-        GEODEC_TRY(geodec_foreign_npy(path, rows, cols, x, err));
+        GEODEC_PASS(geodec_foreign_npy(path, rows, cols, x, err));
     } else if (strcmp(sort, "text") == 0) {
-        GEODEC_TRY(geodec_foreign_text(path, rows, cols, x, err));
+        GEODEC_PASS(geodec_foreign_text(path, rows, cols, x, err));
     } else {
-        if (!dataset[0]) GEODEC_THROW(GEODEC_INVAL, "an HDF5 file needs --dataset");
-        GEODEC_TRY(geodec_foreign_read(path, dataset, 2, shape, NULL, x, err));
+        if (!dataset[0]) GEODEC_FAIL(GEODEC_INVAL, "an HDF5 file needs --dataset");
+        GEODEC_PASS(geodec_foreign_read(path, dataset, 2, shape, NULL, x, err));
         *rows = shape[0];
         *cols = shape[1];
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

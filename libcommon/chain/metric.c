@@ -24,37 +24,35 @@ geodec_metric_options geodec_metric_defaults(void)
 
 static geodec_status check_options(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (n < 1 || n > GEODEC_RBF_MAX_N) {
-        GEODEC_THROW(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
+        GEODEC_FAIL(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
     }
     if (o->k == 0) {
         o->k = 2 * n > 16 ? 2 * n : 16;
         if (o->k >= points) o->k = points - 1; /* a small cloud: every other point is a neighbour */
         if (o->k < 2 || o->k <= n)
-            GEODEC_THROW(GEODEC_SCARCE, "%lld points; a metric in %lld dimensions needs at least %lld",
-                         (long long)points, (long long)n, (long long)(n < 2 ? 3 : n + 2));
+            GEODEC_FAIL(GEODEC_SCARCE, "%lld points; a metric in %lld dimensions needs at least %lld",
+                        (long long)points, (long long)n, (long long)(n < 2 ? 3 : n + 2));
     }
     if (o->k < 2)
-        GEODEC_THROW(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
+        GEODEC_FAIL(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
     if (o->k <= n && !o->force_k) {
-        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (--force-k allows it)",
-                     (long long)o->k, (long long)n);
+        GEODEC_FAIL(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (--force-k allows it)",
+                    (long long)o->k, (long long)n);
     }
     if (points <= o->k) {
-        GEODEC_THROW(GEODEC_RANGE, "%lld points are too few for %lld neighbours", (long long)points, (long long)o->k);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld points are too few for %lld neighbours", (long long)points, (long long)o->k);
     }
     if (!(o->shrink <= 1) || !(o->ridge >= 0) || !(o->ridge_relative >= 0) || !isfinite(o->ridge + o->ridge_relative)) {
-        GEODEC_THROW(GEODEC_RANGE, "shrinkage %g, ridge %g, relative ridge %g", o->shrink, o->ridge, o->ridge_relative);
+        GEODEC_FAIL(GEODEC_RANGE, "shrinkage %g, ridge %g, relative ridge %g", o->shrink, o->ridge, o->ridge_relative);
     }
     if (!(o->clip_min >= 0) || !(o->clip_max > 0) || !(o->clip_min <= o->clip_max)) {
-        GEODEC_THROW(GEODEC_RANGE, "eigenvalue limits %g to %g", o->clip_min, o->clip_max);
+        GEODEC_FAIL(GEODEC_RANGE, "eigenvalue limits %g to %g", o->clip_min, o->clip_max);
     }
     if (!(o->sigma >= 0) || !isfinite(o->sigma) || !(o->sigma_nn > 0) || !isfinite(o->sigma_nn)) {
-        GEODEC_THROW(GEODEC_RANGE, "sigma %g, multiple %g", o->sigma, o->sigma_nn);
+        GEODEC_FAIL(GEODEC_RANGE, "sigma %g, multiple %g", o->sigma, o->sigma_nn);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Points of one slab: their logarithms go to log_g [count][n(n+1)/2]. */
@@ -127,17 +125,15 @@ done:
  * machine's memory. */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double gib = 1024.0 * 1024 * 1024, packed = matrices ? (double)geodec_sym_packed(n) : 0;
     const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
     if (need > 0.9 * have)
-        GEODEC_THROW(GEODEC_LIMIT,
-                     "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; "
-                     "fewer points or dimensions are needed",
-                     (long long)points, (long long)n, need, have);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; "
+                    "fewer points or dimensions are needed",
+                    (long long)points, (long long)n, need, have);
+    return GEODEC_OK;
 }
 
 geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool matrices, geodec_pool *pool,
@@ -209,13 +205,11 @@ done:
 
 geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_metric_medians s = {.nn_distance = m->median_nn};
-    GEODEC_TRY(geodec_stats_median(m->points, m->condition, &s.condition, err));
-    GEODEC_TRY(geodec_stats_median(m->points, m->shrinkage, &s.shrinkage, err));
+    GEODEC_PASS(geodec_stats_median(m->points, m->condition, &s.condition, err));
+    GEODEC_PASS(geodec_stats_median(m->points, m->shrinkage, &s.shrinkage, err));
     *out = s;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,

@@ -163,7 +163,6 @@ done:
 geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source, geodec_artifact *a,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!source) return write_no_source(m, a, err);
     geodec_metric file = *m;
     file.source = *source;
@@ -171,10 +170,9 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
     file.sigma_nn = m->sigma / m->median_nn;
     file.n_clipped = 0;
     for (int64_t p = 0; p < m->points; p++) file.n_clipped += m->clipped[p];
-    GEODEC_TRY(geodec_metric_summary(m, &file.median, err));
-    GEODEC_TRY(geodec_artifact_save(a, &file, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_metric_summary(m, &file.median, err));
+    GEODEC_PASS(geodec_artifact_save(a, &file, err));
+    return GEODEC_OK;
 }
 
 void geodec_metric_clear(geodec_metric *m)

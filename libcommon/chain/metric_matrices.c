@@ -36,13 +36,11 @@ const char *geodec_metric_type_name(geodec_metric_type kind)
 
 geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i = 0;
     while (i < GEODEC_METRIC_KINDS && strcmp(name, geodec_metric_type_names[i]) != 0) i++;
-    if (i == GEODEC_METRIC_KINDS) GEODEC_THROW(GEODEC_NOTFOUND, "no metric of kind '%s'", name);
+    if (i == GEODEC_METRIC_KINDS) GEODEC_FAIL(GEODEC_NOTFOUND, "no metric of kind '%s'", name);
     *kind = (geodec_metric_type)i;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 typedef struct log_job {
@@ -87,22 +85,20 @@ done:
 
 static geodec_status check_options(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (points < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points; a metric needs at least 2", (long long)points);
+    if (points < 2) GEODEC_FAIL(GEODEC_SCARCE, "%lld points; a metric needs at least 2", (long long)points);
     if (n < 1 || n > GEODEC_RBF_MAX_N)
-        GEODEC_THROW(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d) at %lld points", (long long)n,
-                     GEODEC_RBF_MAX_N, (long long)points);
+        GEODEC_FAIL(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d) at %lld points", (long long)n,
+                    GEODEC_RBF_MAX_N, (long long)points);
     if (o->k == 0) o->k = 2 * n > 16 ? 2 * n : 16;
     if (o->k >= points) o->k = points - 1;
     if (o->k < 1 || !(o->clip_min >= 0) || !(o->clip_max > 0) || !(o->clip_min <= o->clip_max) || !(o->sigma >= 0) ||
         !isfinite(o->sigma) || !(o->sigma_nn > 0) || !isfinite(o->sigma_nn)) {
-        GEODEC_THROW(GEODEC_RANGE, "%lld neighbours, eigenvalue limits %g to %g, sigma %g, multiple %g",
-                     (long long)o->k, o->clip_min, o->clip_max, o->sigma, o->sigma_nn);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld neighbours, eigenvalue limits %g to %g, sigma %g, multiple %g", (long long)o->k,
+                    o->clip_min, o->clip_max, o->sigma, o->sigma_nn);
     }
     o->shrink = 0;
     o->ridge = o->ridge_relative = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t points, int64_t n, const double *point,
@@ -160,17 +156,15 @@ static void place(geodec_metric_type kind, int64_t n, double curvature, geodec_r
 static geodec_status init_exact(geodec_metric_type kind, int64_t n, double curvature, geodec_metric_space *s,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (kind == GEODEC_METRIC_FLAT) {
         double side[GEODEC_SPACE_DIM_MAX];
         for (int64_t i = 0; i < n && i < GEODEC_SPACE_DIM_MAX; i++) side[i] = 1 + 0.5 * (double)i;
-        GEODEC_TRY(geodec_space_torus_init(&s->exact.torus, (int32_t)n, side, err));
+        GEODEC_PASS(geodec_space_torus_init(&s->exact.torus, (int32_t)n, side, err));
         s->space = &s->exact.torus.base;
     } else {
-        GEODEC_TRY(geodec__metric_space_exact(kind, n, curvature, s, err));
+        GEODEC_PASS(geodec__metric_space_exact(kind, n, curvature, s, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_metric_test_space(geodec_metric_type kind, int64_t points, int64_t n, double curvature,

@@ -10,30 +10,28 @@
 geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, double curvature, geodec_metric_space *s,
                                          geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *name = geodec_metric_type_name(kind);
     switch (kind) {
     case GEODEC_METRIC_SPHERE:
     case GEODEC_METRIC_HYPERBOLIC:
         if (!isfinite(curvature) || (kind == GEODEC_METRIC_SPHERE ? !(curvature > 0) : !(curvature < 0)))
-            GEODEC_THROW(GEODEC_RANGE, "%s with curvature %g", name, curvature);
-        if (n < 1 || n > GEODEC_SPACE_DIM_MAX) GEODEC_THROW(GEODEC_RANGE, "%s of dimension %lld", name, (long long)n);
-        GEODEC_TRY(geodec_space_conformal_init(&s->exact.conformal, (int32_t)n, curvature, err));
+            GEODEC_FAIL(GEODEC_RANGE, "%s with curvature %g", name, curvature);
+        if (n < 1 || n > GEODEC_SPACE_DIM_MAX) GEODEC_FAIL(GEODEC_RANGE, "%s of dimension %lld", name, (long long)n);
+        GEODEC_PASS(geodec_space_conformal_init(&s->exact.conformal, (int32_t)n, curvature, err));
         break;
     case GEODEC_METRIC_POLAR:
     case GEODEC_METRIC_GAUSSIAN_FISHER:
-        if (n != 2) GEODEC_THROW(GEODEC_RANGE, "%s has dimension 2, not %lld", name, (long long)n);
+        if (n != 2) GEODEC_FAIL(GEODEC_RANGE, "%s has dimension 2, not %lld", name, (long long)n);
         if (kind == GEODEC_METRIC_POLAR)
             geodec_space_polar_init(&s->exact.base);
         else
             geodec_space_fisher_init(&s->exact.base);
         break;
     default:
-        GEODEC_THROW(GEODEC_RANGE, "a metric of kind %s is not known in closed form", name);
+        GEODEC_FAIL(GEODEC_RANGE, "a metric of kind %s is not known in closed form", name);
     }
     s->space = &s->exact.base; /* first member of each */
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The stored matrices must be those of the space, since a file may be wrong. */
@@ -103,17 +101,15 @@ done:
 geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
                                        geodec_metric_space *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     memset(out, 0, sizeof *out);
     if (is_field(m->kind) && m->points * geodec_sym_packed(m->n) * (int64_t)sizeof *m->log_g > limit) {
-        GEODEC_TRY(geodec_metric_field_from(a, m, limit, &out->field, err));
+        GEODEC_PASS(geodec_metric_field_from(a, m, limit, &out->field, err));
         out->space = geodec_rbf_space(out->field);
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_TRY(geodec_metric_read_matrices(a, m, err));
-    GEODEC_TRY(geodec_metric_space_init(m, out, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_metric_read_matrices(a, m, err));
+    GEODEC_PASS(geodec_metric_space_init(m, out, err));
+    return GEODEC_OK;
 }
 
 void geodec_metric_space_clear(geodec_metric_space *s)

@@ -9,27 +9,25 @@
 
 static geodec_status copy_attr(const geodec_artifact *in, geodec_artifact *out, const geodec_attr *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t i;
     double d;
     const char *s;
-    if (!geodec_artifact_has_attr(in, a->name) || geodec_artifact_has_attr(out, a->name)) goto done;
+    if (!geodec_artifact_has_attr(in, a->name) || geodec_artifact_has_attr(out, a->name)) return GEODEC_OK;
     switch (a->type) {
     case GEODEC_ATTR_I64:
-        GEODEC_TRY(geodec_artifact_get_i64(in, a->name, &i, err));
-        GEODEC_TRY(geodec_artifact_put_i64(out, a->name, i, err));
+        GEODEC_PASS(geodec_artifact_get_i64(in, a->name, &i, err));
+        GEODEC_PASS(geodec_artifact_put_i64(out, a->name, i, err));
         break;
     case GEODEC_ATTR_F64:
-        GEODEC_TRY(geodec_artifact_get_f64(in, a->name, &d, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out, a->name, d, err));
+        GEODEC_PASS(geodec_artifact_get_f64(in, a->name, &d, err));
+        GEODEC_PASS(geodec_artifact_put_f64(out, a->name, d, err));
         break;
     case GEODEC_ATTR_STR:
-        GEODEC_TRY(geodec_artifact_get_str(in, a->name, &s, err));
-        GEODEC_TRY(geodec_artifact_put_str(out, a->name, s, err));
+        GEODEC_PASS(geodec_artifact_get_str(in, a->name, &s, err));
+        GEODEC_PASS(geodec_artifact_put_str(out, a->name, s, err));
         break;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void gaussian(const geodec_cloud *c, uint64_t seed)

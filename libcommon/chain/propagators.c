@@ -73,20 +73,18 @@ done:
 /* Propagators of one path. A broken one keeps its start, and the identity there. */
 static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const job *k = ctx;
     const geodec_geodesics *g = k->g;
     const int64_t S = g->nodes, n = g->n, nn = n * n;
     const double *xs = g->x + i * S * n, *vs = g->v + i * S * n;
     double *phi = k->p->phi + i * S * nn, *flow = k->p->flow ? k->p->flow + i * S * 4 * nn : NULL;
-    GEODEC_TRY(geodec_propagate_path(k->s, &k->o->propagate, S - 1, g->dl, g->good[i], xs, vs, phi, flow,
-                                     &k->p->report[i], err));
+    GEODEC_PASS(geodec_propagate_path(k->s, &k->o->propagate, S - 1, g->dl, g->good[i], xs, vs, phi, flow,
+                                      &k->p->report[i], err));
     if (k->p->report[i].broken) {
         g->status[i] = GEODEC_PATH_NONFINITE;
         g->good[i] = 0;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status rule_task(void *ctx, int64_t path, geodec_err *err)
@@ -256,7 +254,6 @@ void geodec_propagators_clear(geodec_propagators *p)
 
 geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_geodesics *g = &p->paths;
     geodec_propagators file = *p;
     file.of_flow = !p->rule; /* another rule has no flow with invariants */
@@ -270,10 +267,9 @@ geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artif
         file.largest.norm = fmax(file.largest.norm, p->report[i].norm);
     }
     for (int64_t c = 0; c < p->controls; c++) file.gap_largest = fmax(file.gap_largest, p->control_gap[c]);
-    GEODEC_TRY(median_shift(g->paths, g->nodes, g->n, p->phi, &file.shift, err));
-    GEODEC_TRY(geodec_artifact_save(a, &file, err));
-done:
-    return st;
+    GEODEC_PASS(median_shift(g->paths, g->nodes, g->n, p->phi, &file.shift, err));
+    GEODEC_PASS(geodec_artifact_save(a, &file, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_propagators_read(const geodec_artifact *a, geodec_propagators *out, geodec_err *err)

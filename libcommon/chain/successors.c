@@ -52,21 +52,19 @@ done:
 
 geodec_status geodec_successors_log_p(const geodec_successors *s, int64_t i, float *row, double *log_p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double most = -INFINITY, sum = 0;
-    GEODEC_TRY(geodec_artifact_read_rows(s->logits, "/logits", s->row[i], 1, row, err));
+    GEODEC_PASS(geodec_artifact_read_rows(s->logits, "/logits", s->row[i], 1, row, err));
     for (int64_t v = 0; v < s->vocabulary; v++) {
         if (!isfinite(row[v]))
-            GEODEC_THROW(GEODEC_NUMERIC, "%s: logit %lld of row %lld is not finite", geodec_artifact_path(s->logits),
-                         (long long)v, (long long)s->row[i]);
+            GEODEC_FAIL(GEODEC_NUMERIC, "%s: logit %lld of row %lld is not finite", geodec_artifact_path(s->logits),
+                        (long long)v, (long long)s->row[i]);
         log_p[v] = (double)row[v];
         most = fmax(most, log_p[v]);
     }
     for (int64_t v = 0; v < s->vocabulary; v++) sum += exp(log_p[v] - most);
     const double lse = most + log(sum);
     for (int64_t v = 0; v < s->vocabulary; v++) log_p[v] -= lse;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_activations *states, geodec_pool *pool,

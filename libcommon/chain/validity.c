@@ -118,7 +118,6 @@ done:
 geodec_status geodec__validity_refine(geodec__mean_error_fn fn, void *ctx, double tau, double low, double mean_low,
                                       double high, double mean_high, double *radius, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double mean = 0;
     for (bool halve = false; high > 1.01 * low; halve = !halve) {
         double t = 0.5;
@@ -127,7 +126,7 @@ geodec_status geodec__validity_refine(geodec__mean_error_fn fn, void *ctx, doubl
             t = t > 0.02 && t < 0.98 ? t : t <= 0.02 ? 0.02 : t >= 0.98 ? 0.98 : 0.5;
         }
         const double eps = low * pow(high / low, t);
-        GEODEC_TRY(fn(ctx, eps, &mean, err));
+        GEODEC_PASS(fn(ctx, eps, &mean, err));
         if (fabs(mean / tau - 1) <= 0.02) { /* second order: eps is within 1 % */
             low = eps;
             break;
@@ -141,8 +140,7 @@ geodec_status geodec__validity_refine(geodec__mean_error_fn fn, void *ctx, doubl
         }
     }
     *radius = low;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 typedef struct one_start {
@@ -157,19 +155,17 @@ typedef struct one_start {
 
 static geodec_status mean_of_start(void *ctx, double eps, double *mean, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const one_start *c = ctx;
     const int64_t n = c->s->n;
     double sum = 0;
     for (int64_t k = 0; k < c->n_directions && isfinite(sum); k++) {
         geodec_validity_miss m;
         for (int64_t i = 0; i < n; i++) c->d[i] = eps * c->u[k * n + i];
-        GEODEC_TRY(geodec_validity_error(c->s, c->o, c->start, c->d, &m, err));
+        GEODEC_PASS(geodec_validity_error(c->s, c->o, c->start, c->d, &m, err));
         sum += m.error < 0 ? INFINITY : c->length > 0 ? m.miss / c->length : m.error;
     }
     *mean = sum / (double)c->n_directions;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesic_options *o,

@@ -128,7 +128,6 @@ geodec_status geodec_validity_write(const geodec_validity *field, const geodec_v
                                     const geodec_validity *cases, const geodec_validity_options *o, geodec_artifact *a,
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     all v = {.field = *field,
              .sphere = *sphere,
              .cases = cases != NULL,
@@ -144,17 +143,16 @@ geodec_status geodec_validity_write(const geodec_validity *field, const geodec_v
              .halvings = o->halvings,
              .settled = o->settled};
     if (sphere->n != field->n || sphere->n_eps != field->n_eps || sphere->perturbations != field->perturbations)
-        GEODEC_THROW(GEODEC_INVAL, "the control has another shape than the experiment");
+        GEODEC_FAIL(GEODEC_INVAL, "the control has another shape than the experiment");
     for (int w = 0; cases && w < GEODEC_VALIDITY_CASES; w++) {
         if (cases[w].n_eps != field->n_eps)
-            GEODEC_THROW(GEODEC_INVAL, "a control has another shape than the experiment");
+            GEODEC_FAIL(GEODEC_INVAL, "a control has another shape than the experiment");
         v.control[w] = cases[w];
         for (int64_t e = 0; geodec_validity_case_kind(w) == GEODEC_METRIC_FLAT && e < cases[w].n_eps; e++)
             v.flat_error = fmax(v.flat_error, cases[w].mean[e]);
     }
-    GEODEC_TRY(geodec_artifact_save(a, &v, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_save(a, &v, err));
+    return GEODEC_OK;
 }
 
 static const char *mark(geodec_censored c)

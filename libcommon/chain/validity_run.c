@@ -36,18 +36,16 @@ typedef struct run {
 
 static geodec_status reference_task(void *ctx, int64_t i, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     run *r = ctx;
     geodec_validity *v = r->v;
     const int64_t n = v->n, P = v->perturbations;
-    GEODEC_TRY(geodec__validity_reference(r->s, r->o, v->x0 + i * n, v->v0 + i * n, v->x_T + i * n, v->phi + i * n * n,
-                                          &v->status[i], err));
+    GEODEC_PASS(geodec__validity_reference(r->s, r->o, v->x0 + i * n, v->v0 + i * n, v->x_T + i * n, v->phi + i * n * n,
+                                           &v->status[i], err));
     for (int64_t p = 0; r->u && p < P; p++) {
         const uint64_t stream = geodec_rng_id("validity direction", (uint64_t)(i * P + p));
-        GEODEC_TRY(geodec_validity_direction(r->s, v->x0 + i * n, r->seed, stream, r->u + (i * P + p) * n, err));
+        GEODEC_PASS(geodec_validity_direction(r->s, v->x0 + i * n, r->seed, stream, r->u + (i * P + p) * n, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- errors ----------------------------------------------------------------------------------------------------- */
@@ -112,14 +110,13 @@ static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss 
 /* Evaluates one more length and stores the result; *mean is infinite when a path broke. */
 static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     run *r = ctx;
     const int64_t P = r->v->perturbations;
     double sum = 0;
     int64_t count = 0, broken = 0;
-    if (r->n_nodes == NODES_MAX) GEODEC_THROW(GEODEC_NOCONV, "a validity radius does not settle");
+    if (r->n_nodes == NODES_MAX) GEODEC_FAIL(GEODEC_NOCONV, "a validity radius does not settle");
     r->eps = eps;
-    GEODEC_TRY(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * P, scaled_task, r, err));
+    GEODEC_PASS(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * P, scaled_task, r, err));
     double *of_start = r->node_of_start + r->n_nodes * r->v->starts;
     for (int64_t i = 0; i < r->v->starts; i++) {
         of_start[i] = mean_of_start(r, i, r->at_eps + i * P, &broken);
@@ -130,28 +127,25 @@ static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *er
     r->node_eps[r->n_nodes] = eps;
     r->node_broken[r->n_nodes++] = broken;
     *mean = broken || !count ? INFINITY : sum / (double)count;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status all_errors(run *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_validity *v = r->v;
     const int64_t P = v->perturbations, E = v->n_eps;
     if (r->delta0) {
         const geodec_sweep_result result = {r->all, 1, E * P * (int64_t)sizeof *r->all};
-        GEODEC_TRY(geodec_sweep_run(r->o->sweep, r->pool, r->hooks, "perturbed paths", v->starts, E * P, given_task, r,
-                                    &result, 1, err));
+        GEODEC_PASS(geodec_sweep_run(r->o->sweep, r->pool, r->hooks, "perturbed paths", v->starts, E * P, given_task, r,
+                                     &result, 1, err));
     }
     for (int64_t e = 0; e < E && !r->delta0; e++) {
-        GEODEC_TRY(errors_on_grid(r, v->eps[e], err));
+        GEODEC_PASS(errors_on_grid(r, v->eps[e], err));
         for (int64_t i = 0; i < v->starts; i++)
             memcpy(r->all + (i * E + e) * P, r->at_eps + i * P, (size_t)P * sizeof *r->all);
     }
     for (int64_t i = 0; i < v->starts * E * P; i++) v->error[i] = r->all[i].error;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- summaries -------------------------------------------------------------------------------------------------- */
@@ -395,22 +389,20 @@ void geodec_validity_clear(geodec_validity *v)
 
 static geodec_status options_ok(const geodec_validity_options *o, int64_t starts, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (starts < 1 || o->perturbations < 1 || starts > INT32_MAX / o->perturbations)
-        GEODEC_THROW(GEODEC_RANGE, "%lld starts with %lld perturbations", (long long)starts,
-                     (long long)o->perturbations);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld starts with %lld perturbations", (long long)starts,
+                    (long long)o->perturbations);
     if (o->n_eps < 3 || o->n_eps > GEODEC_VALIDITY_EPS_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%lld perturbation lengths; 3 to %d are allowed", (long long)o->n_eps,
-                     GEODEC_VALIDITY_EPS_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld perturbation lengths; 3 to %d are allowed", (long long)o->n_eps,
+                    GEODEC_VALIDITY_EPS_MAX);
     for (int64_t e = 0; e < o->n_eps; e++)
         if (!(o->eps[e] > (e ? o->eps[e - 1] : 0)) || !isfinite(o->eps[e]))
-            GEODEC_THROW(GEODEC_RANGE, "perturbation lengths must rise from above 0");
+            GEODEC_FAIL(GEODEC_RANGE, "perturbation lengths must rise from above 0");
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++)
-        if (!(o->tau[t] > 0)) GEODEC_THROW(GEODEC_RANGE, "tolerance %g is not positive", o->tau[t]);
+        if (!(o->tau[t] > 0)) GEODEC_FAIL(GEODEC_RANGE, "tolerance %g is not positive", o->tau[t]);
     if (o->bootstrap < 0 || o->bootstrap > 1000000)
-        GEODEC_THROW(GEODEC_RANGE, "%lld bootstrap replicates", (long long)o->bootstrap);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%lld bootstrap replicates", (long long)o->bootstrap);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_options *o, geodec_pool *pool,

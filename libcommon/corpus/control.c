@@ -71,11 +71,10 @@ static uint64_t pair_key(uint64_t context, int symbol)
 /* Contexts and (context, symbol) pairs are counted in one table under separate keys. */
 static geodec_status learn(geodec__counts *t, const uint16_t *s, int64_t n, int order, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
     for (int64_t i = 0; i < n; i++) {
         int m = context_keys(s, i, order, key);
-        GEODEC_TRY(geodec__control_reserve(t, 2 * (m + 1), err));
+        GEODEC_PASS(geodec__control_reserve(t, 2 * (m + 1), err));
         for (int k = 0; k <= m; k++) {
             const bool fresh = geodec__control_add(t, pair_key(key[k], s[i]))->count++ == 0;
             geodec__count *c = geodec__control_add(t, key[k]);
@@ -83,8 +82,7 @@ static geodec_status learn(geodec__counts *t, const uint16_t *s, int64_t n, int 
             c->distinct += fresh;
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static double bits_of(const geodec__counts *t, const uint16_t *s, int64_t n, int order)

@@ -30,7 +30,6 @@ static geodec_status make(void *ctx, int64_t task, geodec_err *err)
 /* set: hashes of the words; the vocabulary of the generator is finite. */
 static geodec_status count_words(const char *text, size_t n, geodec__counts *set, int64_t *words, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const uint64_t basis = 0xcbf29ce484222325u, prime = 0x100000001b3u; /* FNV-1a */
     uint64_t h = basis;
     bool inside = false;
@@ -41,15 +40,14 @@ static geodec_status count_words(const char *text, size_t n, geodec__counts *set
             h = (h ^ (unsigned char)c) * prime;
             inside = true;
         } else if (inside) {
-            GEODEC_TRY(geodec__control_reserve(set, 1, err));
+            GEODEC_PASS(geodec__control_reserve(set, 1, err));
             (void)geodec__control_add(set, h ? h : 1);
             (*words)++;
             h = basis;
             inside = false;
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 typedef struct sums {

@@ -16,15 +16,13 @@ geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows 
 
 geodec_status geodec_drafter_root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (d->ops->root) GEODEC_TRY(d->ops->root(d, request, err));
+    if (d->ops->root) GEODEC_PASS(d->ops->root(d, request, err));
     d->request = *request;
     d->nodes = 1;
     d->token[0] = request->context[request->n_context - 1];
     d->parent[0] = -1;
     d->depth[0] = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_drafter_adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
@@ -68,40 +66,37 @@ static geodec_status make(geodec_drafter *d, bool tree, const geodec_draft_reque
 geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
                                      int32_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t count = 0, length[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
     if (d && request->gamma > 0) {
         if (request->gamma > GEODEC_DRAFT_MAX || request->budget > GEODEC_DRAFT_MAX || request->n_context < 1)
-            GEODEC_THROW(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
-                         request->budget, (long long)request->n_context);
+            GEODEC_FAIL(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
+                        request->budget, (long long)request->n_context);
         const bool stochastic = request->sampling && d->ops->distribution;
         const bool own = request->budget > 0 && (stochastic || d->ops->plans);
         const bool tree = request->budget > 0 && d->ops->children && !own;
         geodec_draft_request q = *request;
         int32_t most = request->budget > 0 ? request->budget : request->gamma;
         if (!tree && !own) q.gamma = most = most < q.gamma ? most : q.gamma;
-        GEODEC_TRY_MSG(make(d, tree, &q, out, &count, err), "drafter %s", d->ops->name);
+        GEODEC_PASS_MSG(make(d, tree, &q, out, &count, err), "drafter %s", d->ops->name);
         if (count < 0 || count > most)
-            GEODEC_THROW(GEODEC_INTERNAL, "drafter %s proposed %d tokens of %d", d->ops->name, count, most);
+            GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s proposed %d tokens of %d", d->ops->name, count, most);
         for (int32_t i = 0; i < count; i++) {
             if (!tree && !own) out[i].parent = i - 1;
             /* Written so that a NaN confidence is caught. */
             bool sane = out[i].parent >= -1 && out[i].parent < i && out[i].source >= 0 &&
                         out[i].source < d->ops->n_sources && out[i].confidence >= 0 && out[i].confidence <= 1;
             if (!sane)
-                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: parent, source or confidence of draft %d is out of range",
-                             d->ops->name, i);
+                GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: parent, source or confidence of draft %d is out of range",
+                            d->ops->name, i);
             length[i] = out[i].parent < 0 ? 1 : length[out[i].parent] + 1;
             if (length[i] > request->gamma) /* the text has no room for more */
-                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: a path of more than %d drafts", d->ops->name,
-                             request->gamma);
+                GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: a path of more than %d drafts", d->ops->name, request->gamma);
             if (!distinct(out, i))
-                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: draft %d repeats a sibling", d->ops->name, i);
+                GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: draft %d repeats a sibling", d->ops->name, i);
         }
     }
     *n = count;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_drafter_destroy(geodec_drafter *d)

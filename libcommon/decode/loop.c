@@ -29,29 +29,27 @@ void geodec_decode_free(geodec_decoded *d)
 static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_drafter *drafter,
                            const geodec_decode_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (n < 1) GEODEC_THROW(GEODEC_INVAL, "an empty prompt: a model starts from at least one token");
-    if (n > t->n_ctx) GEODEC_THROW(GEODEC_LIMIT, "the prompt has %lld tokens, the context %d", (long long)n, t->n_ctx);
+    if (n < 1) GEODEC_FAIL(GEODEC_INVAL, "an empty prompt: a model starts from at least one token");
+    if (n > t->n_ctx) GEODEC_FAIL(GEODEC_LIMIT, "the prompt has %lld tokens, the context %d", (long long)n, t->n_ctx);
     for (int64_t i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= t->n_vocab)
-            GEODEC_THROW(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],
-                         t->n_vocab);
+            GEODEC_FAIL(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],
+                        t->n_vocab);
     if (o->cached < 0 || o->cached >= n || o->cached > t->length(t->self))
-        GEODEC_THROW(GEODEC_INVAL, "%lld cached tokens of a prompt of %lld, with %d in the cache", (long long)o->cached,
-                     (long long)n, t->length(t->self));
-    if (o->max_tokens < 0) GEODEC_THROW(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
+        GEODEC_FAIL(GEODEC_INVAL, "%lld cached tokens of a prompt of %lld, with %d in the cache", (long long)o->cached,
+                    (long long)n, t->length(t->self));
+    if (o->max_tokens < 0) GEODEC_FAIL(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
     if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
-        GEODEC_THROW(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
+        GEODEC_FAIL(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
     if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
-        GEODEC_THROW(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
+        GEODEC_FAIL(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
     if (o->papers_rule && (o->adaptive || o->budget > 0))
-        GEODEC_THROW(GEODEC_INVAL, "the published rule is for chains, in place of the adaptive length");
-    if (t->max_batch < 1) GEODEC_THROW(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
+        GEODEC_FAIL(GEODEC_INVAL, "the published rule is for chains, in place of the adaptive length");
+    if (t->max_batch < 1) GEODEC_FAIL(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
-        GEODEC_THROW(GEODEC_INVAL, "drafter %s needs hidden states, which the target does not provide",
-                     drafter->ops->name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs hidden states, which the target does not provide",
+                    drafter->ops->name);
+    return GEODEC_OK;
 }
 
 static geodec_status allocate(loop_request *r, geodec_err *err)
@@ -89,7 +87,6 @@ static void start_adapting(loop_request *r, int32_t nodes)
 
 static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     const geodec_drafter_ops *ops = r->drafter ? r->drafter->ops : NULL;
     const int32_t gamma = ops ? r->opt->gamma : 0, nodes = gamma > 0 && r->opt->budget > 0 ? r->opt->budget : gamma;
@@ -101,37 +98,33 @@ static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, g
     r->sampled_drafts = ops && ops->distribution && r->opt->sampling.temperature > 0;
     r->rows = nodes + 1 < t->max_batch ? nodes + 1 : t->max_batch;
     r->limit = n + (r->opt->max_tokens < room ? r->opt->max_tokens : room);
-    GEODEC_TRY(allocate(r, err));
+    GEODEC_PASS(allocate(r, err));
     memcpy(r->text, prompt, (size_t)n * sizeof *prompt);
     r->n_text = r->n_prompt = n;
     r->time.sent_before = -1;
     r->papers = geodec_gamma_papers_start(gamma);
     if (r->opt->adaptive) start_adapting(r, nodes);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Keeps rows until the drafter is asked, without their most probable tokens. */
 static geodec_status keep_rows(loop_request *r, const int32_t *token, const float *state, int32_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int32_t k = 0; k < n; k++) {
-        if (r->replay.kept == GEODEC_REPLAY_ROWS && r->drafter->ops->learns) GEODEC_TRY(geodec__loop_catch_up(r, err));
+        if (r->replay.kept == GEODEC_REPLAY_ROWS && r->drafter->ops->learns) GEODEC_PASS(geodec__loop_catch_up(r, err));
         geodec_replay_add(&r->replay, token[k], r->argmax[k], state ? state + (int64_t)k * r->target->d_state : NULL);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Rows of the prompt from `at`; of a drafter that backed off in an earlier request only the end is kept. */
 static geodec_status prefill_rows(loop_request *r, int64_t at, int32_t n, bool backed_off, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     const int64_t early = r->n_prompt - 1 - at - GEODEC__LOOP_RESTART; /* rows too early to be kept */
     const int32_t skipped = !backed_off || early < 0 ? 0 : early < n ? (int32_t)early : n;
     float *state = skipped == n ? NULL : r->state;
-    GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, n, NULL, state, err), "prompt");
+    GEODEC_PASS_MSG(t->forward(t->self, r->text + at, NULL, n, NULL, state, err), "prompt");
     if (backed_off) {
         geodec_replay_skip(&r->replay, skipped);
         return keep_rows(r, r->text + at + skipped, state ? state + (int64_t)skipped * t->d_state : NULL, n - skipped,
@@ -139,56 +132,51 @@ static geodec_status prefill_rows(loop_request *r, int64_t at, int32_t n, bool b
     }
     const geodec_draft_rows rows = {
         .n = n, .token = r->text + at, .argmax = r->argmax, .state = r->state, .top = r->top};
-    GEODEC_TRY(geodec_drafter_observe(r->drafter, &rows, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_drafter_observe(r->drafter, &rows, err));
+    return GEODEC_OK;
 }
 
 /* All of the prompt but its last token, which the first round forwards. */
 static geodec_status prefill(loop_request *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     const geodec_counters start = t->counters(t->self);
     const double clock = geodec__loop_now(r);
     const int64_t n = r->n_prompt - 1;
     const bool backed_off = r->drafter && r->opt->adaptive && r->adapt.backed_off && !r->drafter->ops->learns;
     t->truncate(t->self, (int32_t)r->opt->cached);
-    if (r->opt->cached == 0) GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
+    if (r->opt->cached == 0) GEODEC_PASS(geodec_drafter_begin(r->drafter, err));
     for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
     for (int32_t i = 0; r->top && i < t->max_batch * GEODEC_DRAFT_TOP; i++) r->top[i] = -1;
     for (int64_t at = r->opt->cached; at < n; at += t->max_batch) {
-        GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
-        GEODEC_TRY(prefill_rows(r, at, (int32_t)(n - at < t->max_batch ? n - at : t->max_batch), backed_off, err));
+        GEODEC_PASS(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
+        GEODEC_PASS(prefill_rows(r, at, (int32_t)(n - at < t->max_batch ? n - at : t->max_batch), backed_off, err));
     }
     const geodec_counters end = t->counters(t->self);
     r->count.prompt_passes = end.passes - start.passes;
     r->count.prompt_rows = end.rows - start.rows;
     r->count.prompt_seconds = geodec__loop_now(r) - clock;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- a round ----------------------------------------------------------------------------------------------------- */
 
 static geodec_status forward(loop_request *r, loop_round *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     const bool suspended = r->adapt.suspended > 0;
     if (r->time.start < 0) { /* the drafter was not asked */
         r->time.start = geodec__loop_now(r);
         geodec__loop_end_round(r, r->time.start);
     }
-    GEODEC_TRY(t->forward(t->self, x->token, x->chain ? NULL : x->parent, x->sent + 1, r->logits,
-                          suspended ? NULL : r->state, err));
+    GEODEC_PASS(t->forward(t->self, x->token, x->chain ? NULL : x->parent, x->sent + 1, r->logits,
+                           suspended ? NULL : r->state, err));
     r->time.end_before = geodec__loop_now(r);
     r->time.pass = r->time.end_before - r->time.start;
     r->time.sent_before = suspended ? -1 : x->sent;
     r->count.verify_seconds += r->time.pass;
     r->count.pass_seconds[x->sent] += r->time.pass;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec_err *err)
@@ -201,7 +189,6 @@ static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec
  * text. */
 static geodec_status verify(loop_request *r, loop_round *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int32_t n_vocab = r->target->n_vocab;
     const int64_t index = r->n_text - r->n_prompt;
     geodec_verdict *v = &x->verdict;
@@ -217,17 +204,16 @@ static geodec_status verify(loop_request *r, loop_round *x, geodec_err *err)
                                             .row = x->row,
                                             .distribution = ask_distribution,
                                             .ctx = r->drafter};
-        GEODEC_TRY(geodec_verify_stochastic(r->sampler, &r->guard, index, r->logits, n_vocab, &c, r->work, r->argmax,
-                                            x->path, v, err));
+        GEODEC_PASS(geodec_verify_stochastic(r->sampler, &r->guard, index, r->logits, n_vocab, &c, r->work, r->argmax,
+                                             x->path, v, err));
     } else {
         for (int32_t i = 0; i < x->sent; i++) parent[i] = x->parent[i + 1] - 1;
-        GEODEC_TRY(geodec_verify_tree(r->sampler, &r->guard, index, r->logits, n_vocab, x->token + 1,
-                                      x->chain ? NULL : parent, x->sent, r->argmax, x->path, v, err));
+        GEODEC_PASS(geodec_verify_tree(r->sampler, &r->guard, index, r->logits, n_vocab, x->token + 1,
+                                       x->chain ? NULL : parent, x->sent, r->argmax, x->path, v, err));
     }
     for (int32_t k = 0; k + 1 < v->tokens; k++) x->out[k] = x->token[x->path[k + 1]];
     x->out[v->tokens - 1] = v->next;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Emits the tokens in order while the caller wants them. */
@@ -327,20 +313,18 @@ static geodec_status commit(loop_request *r, const loop_round *x, geodec_err *er
 
 static geodec_status round_once(loop_request *r, bool *go_on, geodec_decoded *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     loop_round x;
     const int64_t before = r->count.decided;
     x.base = r->target->length(r->target->self);
     if (x.base != r->n_text - 1)
-        GEODEC_THROW(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", x.base,
-                     (long long)r->n_text);
-    GEODEC_TRY(geodec__loop_draft(r, &x, err));
-    GEODEC_TRY(forward(r, &x, err));
-    GEODEC_TRY(verify(r, &x, err));
+        GEODEC_FAIL(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", x.base, (long long)r->n_text);
+    GEODEC_PASS(geodec__loop_draft(r, &x, err));
+    GEODEC_PASS(forward(r, &x, err));
+    GEODEC_PASS(verify(r, &x, err));
     emit(r, &x);
     account(r, &x);
     if (r->opt->round_end) r->opt->round_end(r->opt->ctx);
-    if (r->count.decided == before) GEODEC_THROW(GEODEC_INTERNAL, "a round made no progress");
+    if (r->count.decided == before) GEODEC_FAIL(GEODEC_INTERNAL, "a round made no progress");
     if (!x.wanted) {
         out->end = GEODEC_END_CALLER;
     } else if (x.verdict.stopped) {
@@ -348,16 +332,14 @@ static geodec_status round_once(loop_request *r, bool *go_on, geodec_decoded *ou
         out->stop = x.verdict.next;
     }
     *go_on = x.wanted && !x.verdict.stopped;
-    GEODEC_TRY(commit(r, &x, err));
-done:
-    return st;
+    GEODEC_PASS(commit(r, &x, err));
+    return GEODEC_OK;
 }
 
 /* ---- a request --------------------------------------------------------------------------------------------------- */
 
 static geodec_status decode_rounds(loop_request *r, geodec_decoded *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     const geodec_counters start = t->counters(t->self);
     const int64_t most = r->opt->max_tokens;
@@ -367,14 +349,13 @@ static geodec_status decode_rounds(loop_request *r, geodec_decoded *out, geodec_
             out->end = GEODEC_END_CONTEXT;
             break;
         }
-        GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "decode", r->count.emitted, most, err));
-        GEODEC_TRY(round_once(r, &go_on, out, err));
+        GEODEC_PASS(geodec_hooks_progress(r->opt->hooks, "decode", r->count.emitted, most, err));
+        GEODEC_PASS(round_once(r, &go_on, out, err));
     }
     const geodec_counters end = t->counters(t->self);
     r->count.target_passes = end.passes - start.passes;
     r->count.target_rows = end.rows - start.rows;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* When a request continues a cached text, the drafter must know that text; a drafter that backed off begins again then,

@@ -16,14 +16,12 @@ void geodec__loop_end_round(loop_request *r, double clock)
 
 geodec_status geodec__loop_catch_up(loop_request *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_replay_place at = {0};
     if (r->replay.n == 0) return GEODEC_OK;
     const int64_t most = r->drafter->ops->learns ? INT64_MAX : 2 * GEODEC__LOOP_RESTART;
-    GEODEC_TRY(geodec_replay_catch_up(&r->replay, &at, r->drafter, most, GEODEC__LOOP_RESTART, err));
+    GEODEC_PASS(geodec_replay_catch_up(&r->replay, &at, r->drafter, most, GEODEC__LOOP_RESTART, err));
     geodec_replay_clear(&r->replay);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Tokens that the output may still have after the one this round decides without a draft. */
@@ -91,23 +89,21 @@ static void charge_resuming(loop_request *r, double begun, double shown)
 
 static geodec_status ask(loop_request *r, loop_round *x, int32_t most, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double begun = geodec__loop_now(r);
     double shown = begun, trial = 0;
     geodec__loop_end_round(r, begun);
     const bool resumed = r->replay.n > ORDINARY;
-    GEODEC_TRY(geodec__loop_catch_up(r, err));
+    GEODEC_PASS(geodec__loop_catch_up(r, err));
     if (resumed) shown = geodec__loop_now(r);
     const geodec_draft_request q = request_for(r, most, &trial);
-    GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, x->draft, &x->n, err));
+    GEODEC_PASS(geodec_drafter_propose(r->drafter, &q, x->draft, &x->n, err));
     r->time.start = geodec__loop_now(r);
     r->time.asking = r->time.start - shown - trial;
     if (resumed) charge_resuming(r, begun, shown);
     r->count.draft_seconds += r->time.start - begun;
     r->count.asks++;
     x->proposed = x->n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Drops drafts of too low a confidence, and all that follow them. */
@@ -164,7 +160,6 @@ static void choose_rows(const loop_request *r, loop_round *x, int32_t most)
 
 geodec_status geodec__loop_draft(loop_request *r, loop_round *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t most = 0;
     x->n = x->proposed = 0;
     r->time.start = -1;
@@ -172,10 +167,9 @@ geodec_status geodec__loop_draft(loop_request *r, loop_round *x, geodec_err *err
     r->time.asking = 0;
     const int32_t want = drafts_to_ask(r);
     if (want > 0) {
-        GEODEC_TRY(ask(r, x, want, err));
+        GEODEC_PASS(ask(r, x, want, err));
         most = choose_length(r, x);
     }
     choose_rows(r, x, most);
-done:
-    return st;
+    return GEODEC_OK;
 }

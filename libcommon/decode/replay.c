@@ -41,12 +41,11 @@ void geodec_replay_skip(geodec_replay *r, int64_t n)
 geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place *at, geodec_drafter *d, int64_t most,
                                      int64_t restart, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t first = r->n - r->kept;
     const bool anew = at->shown < first || r->n - at->shown > most;
     if (anew || at->stale) {
         at->stale = false;
-        GEODEC_TRY(geodec_drafter_begin(d, err));
+        GEODEC_PASS(geodec_drafter_begin(d, err));
     }
     if (anew) at->shown = first > r->n - restart ? first : r->n - restart;
     while (at->shown < r->n) { /* in runs that do not wrap */
@@ -55,9 +54,8 @@ geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place
                                         .token = r->token + row,
                                         .argmax = r->argmax + row,
                                         .state = r->state ? r->state + row * r->d_state : NULL};
-        GEODEC_TRY(geodec_drafter_observe(d, &rows, err));
+        GEODEC_PASS(geodec_drafter_observe(d, &rows, err));
         at->shown += run;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -22,27 +22,25 @@ typedef struct job {
 
 static geodec_status sample_one(const job *j, slot *s, int64_t text, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_tokenizer *t = geodec_model_tokenizer(j->m);
     const int32_t vocab = geodec_model_configuration(j->m)->n_vocab, eos = geodec_tokenizer_eos(t);
     const geodec_sampling how = {j->o->temperature, j->o->top_k, j->o->top_p,
                                  geodec_rng_at(j->o->seed, geodec_rng_id("sample text", 0), (uint64_t)text)};
     geodec_sampler_destroy(s->sampler);
     s->sampler = NULL;
-    GEODEC_TRY(geodec_sampler_create(&how, vocab, &s->sampler, err));
+    GEODEC_PASS(geodec_sampler_create(&how, vocab, &s->sampler, err));
     geodec_session_truncate(s->session, 0);
     s->token[0] = geodec_tokenizer_bos(t);
     s->n = 1;
     while (s->n < j->o->length) {
         const geodec_batch b = {.n = 1, .token = &s->token[s->n - 1]};
         int32_t next;
-        GEODEC_TRY(geodec_forward(s->session, &b, s->row, NULL, err));
-        GEODEC_TRY(geodec_sampler_next(s->sampler, s->n, s->row, &next, err));
+        GEODEC_PASS(geodec_forward(s->session, &b, s->row, NULL, err));
+        GEODEC_PASS(geodec_sampler_next(s->sampler, s->n, s->row, &next, err));
         if (next == eos) break;
         s->token[s->n++] = next;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void sample_task(void *ctx, int64_t task, int worker)

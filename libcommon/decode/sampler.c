@@ -87,17 +87,15 @@ static candidate pop(candidate *h, int64_t *n)
 /* Fills the heap with the possible tokens, *count of them. A heap, not a sort: sampling needs few candidates. */
 static geodec_status load(geodec_sampler *s, const float *row, int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t n = 0;
     for (int32_t i = 0; i < s->n_vocab; i++) {
-        if (isnan(row[i]) || row[i] == INFINITY) GEODEC_THROW(GEODEC_NUMERIC, "the logit of token %d is not finite", i);
+        if (isnan(row[i]) || row[i] == INFINITY) GEODEC_FAIL(GEODEC_NUMERIC, "the logit of token %d is not finite", i);
         if (row[i] != -INFINITY) s->heap[n++] = (candidate){row[i], i};
     }
-    if (n == 0) GEODEC_THROW(GEODEC_NUMERIC, "no token is left to choose: every logit is masked");
+    if (n == 0) GEODEC_FAIL(GEODEC_NUMERIC, "no token is left to choose: every logit is masked");
     for (int64_t i = n / 2 - 1; i >= 0; i--) sift(s->heap, n, i);
     *count = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Moves the next candidate in order from the heap to kept; false when there is none. */
@@ -138,18 +136,17 @@ static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t 
 
 geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float *row, int32_t *id, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t heap = 0, n = 0;
     double total = 0, sum = 0;
     float top = 0;
     if (s->opt.temperature <= 0) {
         int32_t best = geodec_argmax(row, s->n_vocab);
         if (!isfinite(row[best]))
-            GEODEC_THROW(GEODEC_NUMERIC, "no token is left to choose: the largest logit is %g", (double)row[best]);
+            GEODEC_FAIL(GEODEC_NUMERIC, "no token is left to choose: the largest logit is %g", (double)row[best]);
         *id = best;
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_TRY(load(s, row, &heap, err));
+    GEODEC_PASS(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
     const double mark = geodec_sampler_uniform(s->opt.seed, index) * total;
     int64_t last = 0; /* of positive mass: with rounding nothing may exceed the mark */
@@ -161,33 +158,30 @@ geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float 
         if (s->mass[i] <= 0) break; /* all later ones are zero as well */
     }
     *id = s->kept[last].id;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, double *p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t heap = 0, n = 0;
     double total = 0;
     float top = 0;
     if (s->opt.temperature <= 0) {
         int32_t best = 0;
-        GEODEC_TRY(geodec_sampler_next(s, 0, row, &best, err));
+        GEODEC_PASS(geodec_sampler_next(s, 0, row, &best, err));
         for (int32_t i = 0; i < s->n_vocab; i++) p[i] = i == best;
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_TRY(load(s, row, &heap, err));
+    GEODEC_PASS(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
     if (n == 0) { /* every token is kept: no order is needed */
         for (int32_t i = 0; i < s->n_vocab; i++)
             p[i] = row[i] == -INFINITY ? 0 : exp(((double)row[i] - (double)top) / s->opt.temperature) / total;
-        goto done;
+        return GEODEC_OK;
     }
     while (extend(s, &heap, &n, top)) {
     }
     for (int32_t i = 0; i < s->n_vocab; i++) p[i] = 0;
     for (int64_t i = 0; i < n; i++) p[s->kept[i].id] = s->mass[i] / total;
-done:
-    return st;
+    return GEODEC_OK;
 }

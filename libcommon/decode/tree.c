@@ -47,60 +47,54 @@ static candidate pop(heap *h)
 /* Puts the children of node (draft node - 1) on the heap. */
 static geodec_status expand(geodec_drafter *d, heap *h, int32_t node, int32_t most, double probability, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_draft child[GEODEC_TREE_CHILDREN];
     int32_t n = 0;
     if (most > GEODEC_TREE_CHILDREN) most = GEODEC_TREE_CHILDREN;
-    GEODEC_TRY(d->ops->children(d, node, most, child, &n, err));
-    if (n < 0 || n > most) GEODEC_THROW(GEODEC_INTERNAL, "drafter %s gave %d children of %d", d->ops->name, n, most);
+    GEODEC_PASS(d->ops->children(d, node, most, child, &n, err));
+    if (n < 0 || n > most) GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s gave %d children of %d", d->ops->name, n, most);
     for (int32_t i = 0; i < n; i++) {
         const bool sane = child[i].confidence >= 0 && child[i].confidence <= 1;
-        if (!sane) GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: confidence of a child is out of range", d->ops->name);
+        if (!sane) GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: confidence of a child is out of range", d->ops->name);
         child[i].parent = node - 1;
         if (child[i].confidence > 0) push(h, &child[i], probability * child[i].confidence);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     heap h;
     int32_t taken = 0;
     h.n = h.found = 0;
-    GEODEC_TRY(geodec_drafter_root(d, request, err));
-    GEODEC_TRY(expand(d, &h, 0, request->budget, 1, err));
+    GEODEC_PASS(geodec_drafter_root(d, request, err));
+    GEODEC_PASS(expand(d, &h, 0, request->budget, 1, err));
     while (h.n > 0 && taken < request->budget) {
         const candidate c = pop(&h);
         if (geodec_tree_enough(request, taken, c.probability)) break;
         out[taken] = c.draft;
         const int32_t left = request->budget - ++taken;
         if (left == 0) break;
-        GEODEC_TRY(geodec_drafter_adopt(d, c.draft.parent + 1, c.draft.token, err));
-        if (d->depth[taken] < request->gamma) GEODEC_TRY(expand(d, &h, taken, left, c.probability, err));
+        GEODEC_PASS(geodec_drafter_adopt(d, c.draft.parent + 1, c.draft.token, err));
+        if (d->depth[taken] < request->gamma) GEODEC_PASS(expand(d, &h, taken, left, c.probability, err));
     }
     *n = taken;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t k = 0, got = 1;
     double probability = 1;
-    GEODEC_TRY(geodec_drafter_root(d, request, err));
+    GEODEC_PASS(geodec_drafter_root(d, request, err));
     for (; k < request->gamma; k++) {
-        GEODEC_TRY(d->ops->children(d, k, 1, &out[k], &got, err));
+        GEODEC_PASS(d->ops->children(d, k, 1, &out[k], &got, err));
         if (got == 0 || geodec_tree_enough(request, k, probability *= out[k].confidence)) break;
-        if (k + 1 < request->gamma) GEODEC_TRY(geodec_drafter_adopt(d, k, out[k].token, err));
+        if (k + 1 < request->gamma) GEODEC_PASS(geodec_drafter_adopt(d, k, out[k].token, err));
     }
     *n = k;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 bool geodec_tree_enough(const geodec_draft_request *request, int32_t i, double probability)

@@ -15,7 +15,6 @@ geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, i
                                  int32_t n_vocab, const int32_t *token, const int32_t *parent, int32_t n,
                                  int32_t *argmax, int32_t *path, geodec_verdict *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const bool greedy = geodec_sampler_options(s)->temperature <= 0;
     geodec_verdict v = {0};
     int32_t at = -1;
@@ -24,7 +23,7 @@ geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, i
         float *row = logits + (int64_t)(at + 1) * n_vocab;
         const int64_t output = index + v.tokens;
         geodec_guard_mask(guard, output, row, n_vocab);
-        GEODEC_TRY_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
+        GEODEC_PASS_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
         if (argmax) argmax[at + 1] = greedy ? v.next : geodec_argmax(row, n_vocab);
         v.tokens++;
         at = child_with(token, parent, n, at, v.next);
@@ -33,6 +32,5 @@ geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, i
         if (at < 0 || v.stopped) break;
     }
     *out = v;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -74,7 +74,6 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
                                        int32_t n_vocab, const geodec_verify_candidates *c, double *work,
                                        int32_t *argmax, int32_t *path, geodec_verdict *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const uint64_t seed = geodec_sampler_options(s)->seed;
     geodec_verdict v = {0};
     double *p = work, *q = work + n_vocab;
@@ -88,17 +87,17 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
         geodec_guard_mask(guard, output, row, n_vocab);
         if (argmax) argmax[place] = geodec_argmax(row, n_vocab);
         if (child < 0) {
-            GEODEC_TRY_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
+            GEODEC_PASS_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
             v.stopped = geodec_guard_is_stop(guard, v.next);
             break;
         }
-        GEODEC_TRY_MSG(geodec_sampler_distribution(s, row, p, err), "output token %lld", (long long)output);
-        GEODEC_TRY(c->distribution(c->ctx, at + 1, q, err));
+        GEODEC_PASS_MSG(geodec_sampler_distribution(s, row, p, err), "output token %lld", (long long)output);
+        GEODEC_PASS(c->distribution(c->ctx, at + 1, q, err));
         for (; child >= 0 && taken < 0; child = next_child(c, at, child)) {
             const int32_t x = c->token[child];
             if (x < 0 || x >= n_vocab || !(q[x] > 0))
-                GEODEC_THROW(GEODEC_INTERNAL, "draft %d has probability 0 in the distribution it was sampled from",
-                             child);
+                GEODEC_FAIL(GEODEC_INTERNAL, "draft %d has probability 0 in the distribution it was sampled from",
+                            child);
             if (geodec_verify_accept_uniform(seed, index, child) < geodec_verify_acceptance(p, q, x))
                 taken = child;
             else
@@ -114,6 +113,5 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
         at = taken;
     }
     *out = v;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -35,32 +35,29 @@ int64_t geodec__cut_line(const char *text, int64_t n, int64_t at, int64_t *end)
 
 geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, int64_t *marks, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t length = sizeof GEODEC_DOCUMENT_MARK - 1;
     int64_t begin = 0;
     *marks = 0;
     for (int64_t at = 0, end, next; at < n; at = next) {
         next = geodec__cut_line(text, n, at, &end);
         if (end - at != length || memcmp(text + at, GEODEC_DOCUMENT_MARK, (size_t)length) != 0) continue;
-        GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
+        GEODEC_PASS(geodec__cut_add(out, text, begin, at, err));
         begin = next;
         ++*marks;
     }
-    GEODEC_TRY(geodec__cut_add(out, text, begin, n, err));
-done:
-    return st;
+    GEODEC_PASS(geodec__cut_add(out, text, begin, n, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geodec__cut *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t begin = 0;
     for (int64_t at = 0, end, next; at < n; at = next) {
         next = geodec__cut_line(text, n, at, &end);
         if (!geodec__cut_is_blank(text, at, end)) continue;
         while (begin < at && white(text[begin])) begin++;
         if (at - begin < least) continue; /* too short: continue */
-        GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
+        GEODEC_PASS(geodec__cut_add(out, text, begin, at, err));
         begin = next;
     }
     while (begin < n && white(text[begin])) begin++;
@@ -72,21 +69,18 @@ geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geod
         out->bytes += end - last->end;
         last->end = end;
     } else {
-        GEODEC_TRY(geodec__cut_add(out, text, begin, n, err));
+        GEODEC_PASS(geodec__cut_add(out, text, begin, n, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__cut_lines(const char *text, int64_t n, geodec__cut *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t at = 0, end, next; at < n; at = next) {
         next = geodec__cut_line(text, n, at, &end);
-        GEODEC_TRY(geodec__cut_add(out, text, at, end, err));
+        GEODEC_PASS(geodec__cut_add(out, text, at, end, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* End of a window from `begin` that should end near `want`: after a line, else after a blank, in its second half;
@@ -104,13 +98,11 @@ static int64_t window_end(const char *text, int64_t begin, int64_t want)
 
 geodec_status geodec__cut_windows(const char *text, int64_t n, int64_t bytes, geodec__cut *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (bytes < 8) bytes = 8; /* at most two characters */
     for (int64_t at = 0; at < n;) {
         const int64_t end = n - at < bytes + bytes / 2 ? n : window_end(text, at, at + bytes);
-        GEODEC_TRY(geodec__cut_add(out, text, at, end, err));
+        GEODEC_PASS(geodec__cut_add(out, text, at, end, err));
         at = end;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

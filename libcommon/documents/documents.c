@@ -22,14 +22,12 @@ const char *geodec_documents_separator_name(geodec_documents_separator s)
 
 geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int i = 0;
     while (i < GEODEC_SEPARATOR_COUNT && strcmp(word, words[i]) != 0) i++;
     if (i == GEODEC_SEPARATOR_COUNT)
-        GEODEC_THROW(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
+        GEODEC_FAIL(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
     *out = (geodec_documents_separator)i;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_documents_free(geodec_documents *d)
@@ -43,14 +41,12 @@ void geodec_documents_free(geodec_documents *d)
 
 static geodec_status check(const char *name, const char *text, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t bad = geodec_file_utf8_check(text, n);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 text: invalid byte at offset %lld", name, (long long)bad);
+    if (bad >= 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: not UTF-8 text: invalid byte at offset %lld", name, (long long)bad);
     const char *nul = n ? memchr(text, 0, n) : NULL;
-    if (nul) GEODEC_THROW(GEODEC_FORMAT, "%s: not text: a NUL byte at offset %lld", name, (long long)(nul - text));
-    if (geodec__cut_is_blank(text, 0, (int64_t)n)) GEODEC_THROW(GEODEC_FORMAT, "%s: the text is empty", name);
-done:
-    return st;
+    if (nul) GEODEC_FAIL(GEODEC_FORMAT, "%s: not text: a NUL byte at offset %lld", name, (long long)(nul - text));
+    if (geodec__cut_is_blank(text, 0, (int64_t)n)) GEODEC_FAIL(GEODEC_FORMAT, "%s: the text is empty", name);
+    return GEODEC_OK;
 }
 
 /* d->text: the text with CR LF as LF, copied only if it has one. */

@@ -87,7 +87,6 @@ static int64_t documents_within(const geodec_documents *d, const int64_t *length
 geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
                                const geodec_plan_sizes *asked, geodec_plan *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_plan p = {.sizes = *asked};
     geodec_plan_sizes *s = &p.sizes;
     table t = {.p = &p};
@@ -95,7 +94,7 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     char bound[160];
     if (m->context < 1 || asked->tokens < 1 || asked->points < 1 || asked->store_texts < 1 || asked->store_length < 1 ||
         asked->prompts < 1 || asked->prompt_length < 1 || asked->new_tokens < 1)
-        GEODEC_THROW(GEODEC_RANGE, "a size or a context below 1");
+        GEODEC_FAIL(GEODEC_RANGE, "a size or a context below 1");
     for (int64_t i = 0; i < d->n; i++) text_tokens += length[i];
     const int64_t own = text_tokens - (m->bos ? d->n : 0); /* without BOS */
     row(&t, "separator", geodec_documents_separator_name(d->rule), "%s", d->why);
@@ -136,6 +135,5 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
     row(&t, "split", geodec_split_name(p.by_document),
         windows ? "the documents are windows of one text: %lld are read" : "%lld documents are read", (long long)read);
     *out = p;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -148,7 +148,6 @@ done:
 static geodec_status parse_line(const geodec_tokenizer *t, const char *path, const char **p, const char *end,
                                 int64_t line, int32_t *ids, int64_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (;;) {
         while (*p < end && (**p == ' ' || **p == '\t' || **p == '\r')) (*p)++;
         if (*p == end || **p == '\n') break;
@@ -156,15 +155,14 @@ static geodec_status parse_line(const geodec_tokenizer *t, const char *path, con
         errno = 0;
         const long v = strtol(*p, &stop, 10);
         if (stop == *p || errno || (stop < end && !strchr(" \t\r\n", *stop)))
-            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: '%.20s' is no token id", path, (long long)line, *p);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: '%.20s' is no token id", path, (long long)line, *p);
         if (v < 0 || v >= geodec_tokenizer_size(t))
-            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: token %ld is outside the vocabulary of %d", path, (long long)line, v,
-                         geodec_tokenizer_size(t));
+            GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: token %ld is outside the vocabulary of %d", path, (long long)line, v,
+                        geodec_tokenizer_size(t));
         ids[(*n)++] = (int32_t)v;
         *p = stop;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Text of a sequence; caller frees. */

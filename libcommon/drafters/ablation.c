@@ -47,10 +47,9 @@ done:
 static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t end, const float *state,
                               const geodec_ablation_variant *variant, int32_t n, double *sum, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int32_t k = 0; k < n; k++) {
         geodec_drafter *d = variant[k].drafter;
-        GEODEC_TRY_MSG(geodec_drafter_begin(d, err), "%s", variant[k].name);
+        GEODEC_PASS_MSG(geodec_drafter_begin(d, err), "%s", variant[k].name);
         for (int64_t i = first + 1; i < end; i++) {
             const geodec_draft_rows before = {.n = 1,
                                               .token = r->token + i - 1,
@@ -60,9 +59,9 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
                 .context = r->token + first, .n_context = i + 1 - first, .gamma = 1, .budget = TOP};
             geodec_draft child[TOP];
             int32_t found = 0;
-            GEODEC_TRY_MSG(geodec_drafter_observe(d, &before, err), "%s", variant[k].name);
-            GEODEC_TRY_MSG(geodec_drafter_root(d, &q, err), "%s", variant[k].name);
-            GEODEC_TRY_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", variant[k].name);
+            GEODEC_PASS_MSG(geodec_drafter_observe(d, &before, err), "%s", variant[k].name);
+            GEODEC_PASS_MSG(geodec_drafter_root(d, &q, err), "%s", variant[k].name);
+            GEODEC_PASS_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", variant[k].name);
             for (int32_t c = 0; c < found; c++) {
                 sum[k * FIGURES] += c == 0 && child[c].token == r->argmax[i];
                 sum[k * FIGURES + 1] += child[c].token == r->argmax[i];
@@ -70,8 +69,7 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
             if (found > 0) sum[k * FIGURES + 2] += child[0].confidence;
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Rows of the test texts of at least two rows: first [2 texts]. Returns how many texts. */

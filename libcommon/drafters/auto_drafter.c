@@ -35,7 +35,6 @@ static geodec_status catch_up(auto_scheduler *s, auto_arm *x, geodec_err *err)
 /* With times, the state learned of times and arms is kept from text to text; see propose. */
 static geodec_status auto_begin(geodec_drafter *base, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     auto_scheduler *s = (auto_scheduler *)base;
     s->begun = false;
     s->paid = 0;
@@ -45,31 +44,28 @@ static geodec_status auto_begin(geodec_drafter *base, geodec_err *err)
         x->from = 0;
         x->trial = 0;
         x->at = (geodec_replay_place){.stale = true};
-        if (x->drafter->ops->learns) GEODEC_TRY(catch_up(s, x, err)); /* ends the text before */
+        if (x->drafter->ops->learns) GEODEC_PASS(catch_up(s, x, err)); /* ends the text before */
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status auto_observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     auto_scheduler *s = (auto_scheduler *)base;
     const geodec_replay *r = &s->replay;
     for (int64_t i = 0; i < rows->n; i++) {
         for (int32_t a = 0; a < s->n; a++) { /* before a row is lost */
             auto_arm *x = &s->arm[a];
-            if (r->n - x->at.shown == GEODEC_REPLAY_ROWS && follows(s, x)) GEODEC_TRY(catch_up(s, x, err));
+            if (r->n - x->at.shown == GEODEC_REPLAY_ROWS && follows(s, x)) GEODEC_PASS(catch_up(s, x, err));
         }
         geodec_replay_add(&s->replay, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
                           r->state ? rows->state + i * r->d_state : NULL);
     }
     for (int32_t a = 0; a < s->n; a++) { /* the prompt is no part of an ask; an arm that learns is always asked */
         auto_arm *x = &s->arm[a];
-        if (x->drafter->ops->learns || (!s->begun && follows(s, x))) GEODEC_TRY(catch_up(s, x, err));
+        if (x->drafter->ops->learns || (!s->begun && follows(s, x))) GEODEC_PASS(catch_up(s, x, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- asks -------------------------------------------------------------------------------------------------------- */
@@ -88,20 +84,19 @@ static void time_ask(const auto_scheduler *s, auto_arm *x, const geodec_draft_re
 
 static geodec_status ask(auto_scheduler *s, auto_arm *x, const geodec_draft_request *request, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_pace *pace = geodec__auto_drafter_pace(request);
     const bool timed = geodec_pace_seconds(pace) > 0 && request->clock &&
                        (x != &s->arm[s->now.active] || x->is->asking.n < OFTEN || s->now.round % SOMETIMES == 0);
     geodec_draft_request q = *request;
     const double start = timed ? request->clock() : 0;
-    GEODEC_TRY(catch_up(s, x, err));
+    GEODEC_PASS(catch_up(s, x, err));
     const double shown = timed ? request->clock() : 0;
     if (q.budget > 0 && !x->trees_only && pace && q.least && q.least[1] > SIBLINGS) {
         q.gamma = q.budget < q.gamma ? q.budget : q.gamma;
         q.budget = 0;
     }
     q.adapt = NULL;
-    GEODEC_TRY(geodec_drafter_propose(x->drafter, &q, x->draft, &x->n, err));
+    GEODEC_PASS(geodec_drafter_propose(x->drafter, &q, x->draft, &x->n, err));
     for (int32_t i = 0; i < x->n; i++) x->draft[i].source = x->one ? x->source : x->source + x->draft[i].source;
     x->from = request->n_context;
     if (timed) {
@@ -109,32 +104,28 @@ static geodec_status ask(auto_scheduler *s, auto_arm *x, const geodec_draft_requ
         time_ask(s, x, request, end - shown, end - start);
     }
     geodec__auto_drafter_foresee(x, pace);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Asks an arm other than the drafting one, and compares. *best: the better proposal of the two. */
 static geodec_status try_arm(auto_scheduler *s, int32_t a, const geodec_draft_request *q, const auto_arm **best,
                              geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     auto_arm *x = &s->arm[a];
     const geodec_pace *pace = geodec__auto_drafter_pace(q);
     if (x->trial == 0) x->spent = 0;
-    GEODEC_TRY(ask(s, x, q, err));
+    GEODEC_PASS(ask(s, x, q, err));
     if (x->trial == 0) x->trial = AUTO_TRIAL;
     const double least = geodec__auto_drafter_rate(s, pace); /* the time of both is counted */
     if (x->tokens - least * x->time > (*best)->tokens - least * (*best)->time) *best = x;
     geodec__auto_drafter_count(x);
     geodec__auto_drafter_compare(s, a, pace);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     auto_scheduler *s = (auto_scheduler *)base;
     if (!s->begun) geodec__auto_drafter_recall(s, q->adapt != NULL);
     s->begun = true;
@@ -144,15 +135,14 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
     for (int32_t a = 0; a < s->n; a++) geodec__auto_drafter_learn(&s->arm[a], q);
     auto_arm *leader = &s->arm[s->now.active];
     const auto_arm *best = leader;
-    GEODEC_TRY(ask(s, leader, q, err));
+    GEODEC_PASS(ask(s, leader, q, err));
     geodec__auto_drafter_count(leader);
     const int32_t other = geodec__auto_drafter_on_trial(s, q);
-    if (other >= 0) GEODEC_TRY(try_arm(s, other, q, &best, err));
+    if (other >= 0) GEODEC_PASS(try_arm(s, other, q, &best, err));
     *n = best->n;
     memcpy(out, best->draft, (size_t)best->n * sizeof *out);
     /* a chain in place of a tree has its parents from propose */
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void auto_destroy(geodec_drafter *base)

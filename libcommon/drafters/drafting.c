@@ -98,14 +98,12 @@ static bool asked(const char *const *names, int n, const char *name) { return an
 /* The depth sink is measured when a drafter ends there. */
 static geodec_status measure_sink(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_depth_sink sink = {0};
     for (int i = 0; i < n && sink.layer == 0; i++)
         if (any(&names[i], 1, ends_at_sink, NULL))
-            GEODEC_TRY_MSG(geodec_depth_sink_measure(d->in.model, &sink, NULL, err), "drafter %s", names[i]);
+            GEODEC_PASS_MSG(geodec_depth_sink_measure(d->in.model, &sink, NULL, err), "drafter %s", names[i]);
     d->in.sink = sink.layer;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status open_map(geodec_drafting *d, const char *dir, geodec_err *err)
@@ -153,15 +151,13 @@ done:
 
 static geodec_status check_origin(const geodec_artifact *a, const geodec_model *m, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_provenance *p = geodec_artifact_provenance(a);
     if (strcmp(p->model_fingerprint, geodec_model_fingerprint(m)) != 0)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s: baked from another model (%.12s..., not %.12s...)", geodec_artifact_path(a),
-                     p->model_fingerprint, geodec_model_fingerprint(m));
+        GEODEC_FAIL(GEODEC_CHECKSUM, "%s: baked from another model (%.12s..., not %.12s...)", geodec_artifact_path(a),
+                    p->model_fingerprint, geodec_model_fingerprint(m));
     if (strcmp(p->tokenizer_fingerprint, geodec_tokenizer_fingerprint(geodec_model_tokenizer(m))) != 0)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s: baked with another tokenizer", geodec_artifact_path(a));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_CHECKSUM, "%s: baked with another tokenizer", geodec_artifact_path(a));
+    return GEODEC_OK;
 }
 
 static const void *table_of(const geodec_drafting *d, const geodec__drafter_row *row)
@@ -264,13 +260,11 @@ void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a) { d->in
 geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound, const geodec_hooks *hooks,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!d->flowmap || d->in.library)
-        GEODEC_THROW(GEODEC_INVAL, "%s: a library can grow with only one flowmap drafter (--draft)", path);
-    GEODEC_TRY(geodec_flowmap_library_open(&d->in.map, geodec_artifact_sha256(d->map_file), path, bound, hooks,
-                                           &d->in.library, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "%s: a library can grow with only one flowmap drafter (--draft)", path);
+    GEODEC_PASS(geodec_flowmap_library_open(&d->in.map, geodec_artifact_sha256(d->map_file), path, bound, hooks,
+                                            &d->in.library, err));
+    return GEODEC_OK;
 }
 
 const geodec_flowmap_library *geodec_drafting_grown(const geodec_drafting *d) { return d->in.library; }
@@ -294,13 +288,11 @@ void geodec_drafting_close(geodec_drafting *d)
 
 static geodec_status create_one(const geodec_drafting *d, const struct part *x, geodec_drafter **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__drafter_row *row = x->row;
     const void *table = row->file ? table_of(d, row) : NULL;
-    if (row->file && !table) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", x->name);
-    GEODEC_TRY(row->create(&d->in, row, table, x->blocks, out, err));
-done:
-    return st;
+    if (row->file && !table) GEODEC_FAIL(GEODEC_INVAL, "the %s drafter was not opened", x->name);
+    GEODEC_PASS(row->create(&d->in, row, table, x->blocks, out, err));
+    return GEODEC_OK;
 }
 
 /* All available drafters. The first drafts until another leads. */
@@ -351,13 +343,11 @@ void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, 
 
 geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (d->map_file) GEODEC_TRY(geodec_provenance_add_artifact(p, d->map_file, err));
-    for (int i = 0; i < d->n_loaded; i++) GEODEC_TRY(geodec_provenance_add_artifact(p, d->loaded[i].file, err));
-    if (d->second) GEODEC_TRY(geodec_provenance_add_file(p, d->second, err));
-    if (d->projection) GEODEC_TRY(geodec_provenance_add_file(p, d->projection, err));
-done:
-    return st;
+    if (d->map_file) GEODEC_PASS(geodec_provenance_add_artifact(p, d->map_file, err));
+    for (int i = 0; i < d->n_loaded; i++) GEODEC_PASS(geodec_provenance_add_artifact(p, d->loaded[i].file, err));
+    if (d->second) GEODEC_PASS(geodec_provenance_add_file(p, d->second, err));
+    if (d->projection) GEODEC_PASS(geodec_provenance_add_file(p, d->projection, err));
+    return GEODEC_OK;
 }
 
 int32_t geodec_drafting_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS])

@@ -18,13 +18,11 @@ static geodec_status begin(geodec_drafter *d, geodec_err *err)
 
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     flowmap_drafter *f = (flowmap_drafter *)d;
     for (int64_t i = 0; i < rows->n; i++)
-        GEODEC_TRY(geodec_flowmap_track_push(f->track, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
-                                             rows->state + i * f->map->d, err));
-done:
-    return st;
+        GEODEC_PASS(geodec_flowmap_track_push(f->track, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
+                                              rows->state + i * f->map->d, err));
+    return GEODEC_OK;
 }
 
 static geodec_draft as_draft(const geodec_flow_draft *x)

@@ -73,24 +73,20 @@ static void score(lookup_drafter *d, int32_t token)
 
 static geodec_status catch_up(lookup_drafter *d, const geodec_draft_request *q, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = geodec_suffix_length(d->text); i < q->n_context; i++) {
         score(d, q->context[i]);
-        GEODEC_TRY(geodec_suffix_append(d->text, q->context[i], err));
+        GEODEC_PASS(geodec_suffix_append(d->text, q->context[i], err));
         d->now = geodec_suffix_longest(d->text);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status lookup_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     lookup_drafter *d = (lookup_drafter *)base;
-    GEODEC_TRY(catch_up(d, request, err));
+    GEODEC_PASS(catch_up(d, request, err));
     d->node[0] = d->now;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status lookup_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)

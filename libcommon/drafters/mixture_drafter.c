@@ -32,23 +32,19 @@ typedef struct mixture {
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     mixture *m = (mixture *)d;
     for (int32_t k = 0; k < m->n; k++) {
         m->score[k] = m->prior[k];
-        GEODEC_TRY(geodec_drafter_begin(m->part[k], err));
+        GEODEC_PASS(geodec_drafter_begin(m->part[k], err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const mixture *m = (const mixture *)d;
-    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(geodec_drafter_observe(m->part[k], rows, err));
-done:
-    return st;
+    for (int32_t k = 0; k < m->n; k++) GEODEC_PASS(geodec_drafter_observe(m->part[k], rows, err));
+    return GEODEC_OK;
 }
 
 /* Scores each part on the text since the last tree, as far as the tree reached. */
@@ -74,14 +70,12 @@ static void learn(mixture *m, const geodec_draft_request *q)
 
 static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     mixture *m = (mixture *)d;
     learn(m, request);
     m->n_context = request->n_context;
     m->node[0].asked = false;
-    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(geodec_drafter_root(m->part[k], request, err));
-done:
-    return st;
+    for (int32_t k = 0; k < m->n; k++) GEODEC_PASS(geodec_drafter_root(m->part[k], request, err));
+    return GEODEC_OK;
 }
 
 /* Parts by falling score; of equal ones, the earlier first. */
@@ -97,7 +91,6 @@ static void rank_parts(const mixture *m, int32_t *order)
 static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     mixture *m = (mixture *)d;
     branch *b = &m->node[node];
     geodec_draft all[PARTS * CHILDREN];
@@ -107,7 +100,7 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
     b->asked = true;
     for (int32_t k = 0; k < m->n; k++) {
         sum[k] = 0;
-        GEODEC_TRY(m->part[k]->ops->children(m->part[k], node, CHILDREN, b->child[k], &b->n[k], err));
+        GEODEC_PASS(m->part[k]->ops->children(m->part[k], node, CHILDREN, b->child[k], &b->n[k], err));
         for (int32_t i = 0; i < b->n[k]; i++) sum[k] += b->child[k][i].confidence;
         weight[k] =
             b->n[k] > 0 ? exp(SCALE * (m->score[k] - m->score[order[0]])) : 0; /* a part without drafts has no share */
@@ -130,18 +123,15 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
         taken = geodec_tree_insert(out, taken, most, &x);
     }
     *n = taken;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     mixture *m = (mixture *)d;
     m->node[d->nodes - 1].asked = false;
-    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(geodec_drafter_adopt(m->part[k], parent, token, err));
-done:
-    return st;
+    for (int32_t k = 0; k < m->n; k++) GEODEC_PASS(geodec_drafter_adopt(m->part[k], parent, token, err));
+    return GEODEC_OK;
 }
 
 static void destroy(geodec_drafter *d)

@@ -39,28 +39,25 @@ static geodec_status begin(geodec_drafter *d, geodec_err *err)
 /* The prompt is forwarded with the target's; later rows when they are needed. */
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     model_drafter *m = (model_drafter *)d;
     const bool prompt = rows->argmax && rows->argmax[0] < 0;
     if (prompt && m->n_seen + rows->n <= m->n_ctx && geodec_session_length(m->session) == m->n_seen) {
         memcpy(m->cached + m->n_seen, rows->token, (size_t)rows->n * sizeof *rows->token);
-        GEODEC_TRY(geodec_forward_prefill(m->session, rows->token, rows->n, NULL, err));
+        GEODEC_PASS(geodec_forward_prefill(m->session, rows->token, rows->n, NULL, err));
     }
     m->n_seen += rows->n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Logits after the context and the path down to a node, guard applied; *fits false: no cache row is left. */
 static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bool *fits, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_drafter *tree = &m->base;
     const geodec_draft_request *r = &tree->request;
     const int64_t n = r->n_context, total = n + tree->depth[node];
     int32_t path[GEODEC_DRAFT_MAX];
     *fits = total <= m->n_ctx;
-    if (!*fits) goto done;
+    if (!*fits) return GEODEC_OK;
     for (int32_t at = node; at > 0; at = tree->parent[at]) path[tree->depth[at] - 1] = tree->token[at];
     int32_t keep = 0;
     const int32_t length = geodec_session_length(m->session);
@@ -68,10 +65,9 @@ static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bo
         keep++;
     geodec_session_truncate(m->session, keep);
     for (int64_t i = keep; i < total; i++) m->cached[i] = i < n ? r->context[i] : path[i - n];
-    GEODEC_TRY(geodec_forward_prefill(m->session, m->cached + keep, total - keep, row, err));
+    GEODEC_PASS(geodec_forward_prefill(m->session, m->cached + keep, total - keep, row, err));
     geodec_guard_mask(r->guard, r->index + tree->depth[node], row, m->n_vocab);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the most probable tokens ----------------------------------------------------------------------------------- */
@@ -98,24 +94,20 @@ static int32_t best_of(const float *row, int32_t n_vocab, int32_t most, geodec_d
 static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     model_drafter *m = (model_drafter *)d;
     bool fits;
     *n = 0;
-    GEODEC_TRY(logits_below(m, node, m->row, &fits, err));
+    GEODEC_PASS(logits_below(m, node, m->row, &fits, err));
     if (fits) *n = best_of(m->row, m->n_vocab, most, out);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     (void)parent;
     if (token < 0 || token >= ((const model_drafter *)d)->n_vocab)
-        GEODEC_THROW(GEODEC_RANGE, "token %d of a tree", token);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "token %d of a tree", token);
+    return GEODEC_OK;
 }
 
 /* ---- sampled tokens --------------------------------------------------------------------------------------------- */
@@ -137,13 +129,11 @@ done:
 
 static geodec_status distribution(geodec_drafter *d, int32_t node, double *q, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const model_drafter *m = (const model_drafter *)d;
     if (node < 0 || node >= d->nodes || !m->rows[node])
-        GEODEC_THROW(GEODEC_INTERNAL, "no token was sampled below node %d", node);
-    GEODEC_TRY(geodec_sampler_distribution(m->sampler, m->rows[node], q, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INTERNAL, "no token was sampled below node %d", node);
+    GEODEC_PASS(geodec_sampler_distribution(m->sampler, m->rows[node], q, err));
+    return GEODEC_OK;
 }
 
 /* Samples the child of rank `rank` of a node; *token -1 when the node has no other. */
@@ -170,14 +160,13 @@ done:
 
 static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_drafter *d = &m->base;
     const geodec_draft_request *r = &d->request;
     const bool tree = r->budget > 0;
     const int32_t most = tree ? r->budget : r->gamma;
     int32_t rank[NODES] = {0};
     double probability[NODES] = {1}, next[NODES] = {FIRST}; /* of a node's path; of its next child, given the node */
-    GEODEC_TRY(prepare_sampling(m, r->sampling, err));
+    GEODEC_PASS(prepare_sampling(m, r->sampling, err));
     while (d->nodes <= most) {
         int32_t best = tree ? -1 : d->nodes - 1, token;
         for (int32_t v = 0; tree && v < d->nodes; v++)
@@ -185,7 +174,7 @@ static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n
                 (best < 0 || probability[v] * next[v] > probability[best] * next[best]))
                 best = v;
         if (best < 0) break;
-        GEODEC_TRY(sample_child(m, best, rank[best], &token, err));
+        GEODEC_PASS(sample_child(m, best, rank[best], &token, err));
         if (token < 0) { /* every token has been sampled, or the cache is full */
             if (!tree) break;
             next[best] = 0;
@@ -193,7 +182,7 @@ static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n
         }
         const double given = next[best];
         const int32_t node = d->nodes;
-        GEODEC_TRY(geodec_drafter_adopt(d, best, token, err));
+        GEODEC_PASS(geodec_drafter_adopt(d, best, token, err));
         out[node - 1] = (geodec_draft){.token = token, .parent = best - 1, .confidence = given};
         rank[best]++;
         next[best] = given * (1 - FIRST);
@@ -201,20 +190,17 @@ static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n
         next[node] = FIRST;
     }
     *n = d->nodes - 1;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                              geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     model_drafter *m = (model_drafter *)d;
     if (!request->sampling || !m->ops.distribution) return geodec_tree_chain(d, request, out, n, err);
-    GEODEC_TRY(geodec_drafter_root(d, request, err));
-    GEODEC_TRY(sample_tree(m, out, n, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_drafter_root(d, request, err));
+    GEODEC_PASS(sample_tree(m, out, n, err));
+    return GEODEC_OK;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */

@@ -155,16 +155,14 @@ geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *conte
 geodec_status geodec_ngram_table_weigh(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t k,
                                        const int32_t *next, const int32_t *weight, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
     const int32_t top = geodec_ngram_hashes(context, n, t->order, hash);
     for (int32_t m = 1; m <= top; m++) geodec_ngram_fetch(t, hash[m]);
     for (int32_t i = 0; i < k; i++) {
-        GEODEC_TRY(reserve(t, err));
+        GEODEC_PASS(reserve(t, err));
         for (int32_t m = 1; m <= top; m++) count(t, m, hash[m], next[i], (uint32_t)weight[i]);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_ngram_fetch(const geodec_ngram_table *t, uint64_t hash)

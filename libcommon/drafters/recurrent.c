@@ -174,15 +174,13 @@ geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_rec
 
 static geodec_status check_sizes(const recurrent_file *f, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_recurrent *r = &f->r;
     if (r->width < 1 || r->width > GEODEC_RECURRENT_WIDTH_MAX || r->classes < 1 ||
         r->classes > GEODEC_RECURRENT_CLASSES_MAX || r->vocab < r->classes || r->vocab > INT32_MAX || r->d < 1 ||
         r->d > INT32_MAX || f->inputs != GEODEC_RECURRENT_PARTS * r->d)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together", path);
-    if (!(r->cover >= 0 && r->cover <= 1)) GEODEC_THROW(GEODEC_FORMAT, "%s: cover is not in 0..1", path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: sizes that do not belong together", path);
+    if (!(r->cover >= 0 && r->cover <= 1)) GEODEC_FAIL(GEODEC_FORMAT, "%s: cover is not in 0..1", path);
+    return GEODEC_OK;
 }
 
 /* Copies the arrays of the file to `weight`. */

@@ -56,18 +56,16 @@ typedef struct fitting {
 
 static geodec_status check(const geodec_recurrent_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (o->width < 16 || o->width > GEODEC_RECURRENT_WIDTH_MAX || o->width % 16 != 0)
-        GEODEC_THROW(GEODEC_RANGE, "a net of width %lld (a multiple of 16 up to %d)", (long long)o->width,
-                     GEODEC_RECURRENT_WIDTH_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "a net of width %lld (a multiple of 16 up to %d)", (long long)o->width,
+                    GEODEC_RECURRENT_WIDTH_MAX);
     if (o->classes < 1 || o->classes > GEODEC_RECURRENT_CLASSES_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%lld classes (1..%d)", (long long)o->classes, GEODEC_RECURRENT_CLASSES_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld classes (1..%d)", (long long)o->classes, GEODEC_RECURRENT_CLASSES_MAX);
     if (!(o->epochs > 0 && o->epochs <= 1000) || !(o->rate > 0 && o->rate <= 1) ||
         !(o->sampled >= 0 && o->sampled <= 1))
-        GEODEC_THROW(GEODEC_RANGE, "%g epochs at rate %g, share %g of the sampled token", o->epochs, o->rate,
-                     o->sampled);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%g epochs at rate %g, share %g of the sampled token", o->epochs, o->rate,
+                    o->sampled);
+    return GEODEC_OK;
 }
 
 /* ---- input of the fit ------------------------------------------------------------------------------------------- */
@@ -76,20 +74,18 @@ static bool begins(const fitting *t, int64_t i) { return i == 0 || t->sequence[i
 
 static geodec_status read_texts(fitting *t, const geodec_activations *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *name = geodec_artifact_path(a->file);
-    GEODEC_TRY(geodec_step_texts(a, &t->net->vocab, &t->token, &t->sequence, &t->position, err));
+    GEODEC_PASS(geodec_step_texts(a, &t->net->vocab, &t->token, &t->sequence, &t->position, err));
     t->rows = a->rows;
-    if (!geodec_artifact_has(a->file, "/top_index") || !geodec_artifact_has(a->file, "/top_logit")) goto done;
-    GEODEC_TRY(geodec_artifact_dim(a->file, "M", &t->best, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/top_index", &t->top, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/top_logit", &t->logit, err));
+    if (!geodec_artifact_has(a->file, "/top_index") || !geodec_artifact_has(a->file, "/top_logit")) return GEODEC_OK;
+    GEODEC_PASS(geodec_artifact_dim(a->file, "M", &t->best, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/top_index", &t->top, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/top_logit", &t->logit, err));
     for (int64_t i = 0; i < t->rows * t->best; i++)
         if (t->top[i] < 0 || t->top[i] >= t->net->vocab || !isfinite(t->logit[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a best logit outside the vocabulary, or not finite", name,
-                         (long long)(i / t->best));
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: row %lld has a best logit outside the vocabulary, or not finite", name,
+                        (long long)(i / t->best));
+    return GEODEC_OK;
 }
 
 typedef struct frequency {

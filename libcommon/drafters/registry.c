@@ -62,12 +62,10 @@ CREATE_BY(recurrent, geodec_recurrent_drafter_create(table, out, err))
 
 CREATE(flowmap)
 {
-    geodec_status st = GEODEC_OK;
     (void)row, (void)table, (void)blocks;
-    if (!in->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
-    GEODEC_TRY(geodec_flowmap_drafter_create(&in->map, in->library, out, err));
-done:
-    return st;
+    if (!in->map.scan) GEODEC_FAIL(GEODEC_INVAL, "the flowmap drafter was not opened");
+    GEODEC_PASS(geodec_flowmap_drafter_create(&in->map, in->library, out, err));
+    return GEODEC_OK;
 }
 
 CREATE(rollout)
@@ -86,29 +84,25 @@ static geodec_model_drafter_options model_options(const geodec__ingredients *in,
 
 CREATE(model)
 {
-    geodec_status st = GEODEC_OK;
     (void)table, (void)blocks;
     geodec_model_drafter_options o = model_options(in, row);
     o.session.arithmetic = in->second_arithmetic;
-    if (!in->second) GEODEC_THROW(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
-    GEODEC_TRY(geodec_model_drafter_create(in->second, in->model, &o, out, err));
-done:
-    return st;
+    if (!in->second) GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
+    GEODEC_PASS(geodec_model_drafter_create(in->second, in->model, &o, out, err));
+    return GEODEC_OK;
 }
 
 CREATE(exit)
 {
-    geodec_status st = GEODEC_OK;
     (void)table;
     geodec_model_drafter_options o = model_options(in, row);
     const int32_t layers = geodec_model_configuration(in->model)->n_layer;
     o.session.n_blocks = blocks > 0 ? blocks : in->sink;
     if (o.session.n_blocks < 1 || o.session.n_blocks > layers)
-        GEODEC_THROW(GEODEC_INVAL, "drafter %s:%d: the model has %d blocks", row->info.name, (int)o.session.n_blocks,
-                     (int)layers);
-    GEODEC_TRY(geodec_model_drafter_create(in->model, in->model, &o, out, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "drafter %s:%d: the model has %d blocks", row->info.name, (int)o.session.n_blocks,
+                    (int)layers);
+    GEODEC_PASS(geodec_model_drafter_create(in->model, in->model, &o, out, err));
+    return GEODEC_OK;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

@@ -422,7 +422,6 @@ geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geode
                                             const geodec_ablation_figures *f, const double *broken, int32_t n,
                                             geodec_artifact *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char names[GEODEC_ABLATION_MAX * 64] = "";
     variant_row row[GEODEC_ABLATION_MAX];
     const rollout_file file = {.r = *r,
@@ -436,12 +435,11 @@ geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geode
         row[k] = (variant_row){f[k], variant[k].base, broken[k]};
         const int length = snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", variant[k].name);
         if (length < 0 || (size_t)length >= sizeof names - used)
-            GEODEC_THROW(GEODEC_LIMIT, "the names of %d variants are too long", n);
+            GEODEC_FAIL(GEODEC_LIMIT, "the names of %d variants are too long", n);
         used += (size_t)length;
     }
-    GEODEC_TRY(geodec_artifact_save(out, &file, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_save(out, &file, err));
+    return GEODEC_OK;
 }
 
 static geodec_status check_file(const rollout_file *file, const char *name, geodec_err *err)

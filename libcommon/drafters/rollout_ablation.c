@@ -59,7 +59,6 @@ done:
 static geodec_status add_rollouts(geodec_rollout_ablation *l, const geodec_rollout *r, const geodec_step_rows *rows,
                                   const geodec_rollout_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char *const names[3][GEODEC_ROLLOUT_CONNECTIONS] = {
         {"linear", "geodesic", "random"},
         {"linear-blind", "geodesic-blind", "random-blind"},
@@ -70,17 +69,16 @@ static geodec_status add_rollouts(geodec_rollout_ablation *l, const geodec_rollo
             geodec_rollout_trust trust = r->trust[c];
             geodec_drafter *d;
             if (v != GEODEC_ROLLOUT_TOKEN)
-                GEODEC_TRY(geodec_rollout_calibrate(r, rows, o, (geodec_rollout_velocity)v,
-                                                    (geodec_rollout_connection)c, &trust, err));
-            GEODEC_TRY(geodec_rollout_drafter_create(r, names[v][c], (geodec_rollout_velocity)v,
-                                                     (geodec_rollout_connection)c, &trust, &d, err));
+                GEODEC_PASS(geodec_rollout_calibrate(r, rows, o, (geodec_rollout_velocity)v,
+                                                     (geodec_rollout_connection)c, &trust, err));
+            GEODEC_PASS(geodec_rollout_drafter_create(r, names[v][c], (geodec_rollout_velocity)v,
+                                                      (geodec_rollout_connection)c, &trust, &d, err));
             l->rolls[l->n] = true;
             const int32_t at = add(l, names[v][c], d, straight);
             if (c == GEODEC_ROLLOUT_FLAT) straight = at;
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_rollout_ablation_clear(geodec_rollout_ablation *l)
@@ -121,11 +119,9 @@ geodec_status geodec_rollout_ablation_fill(geodec_rollout_ablation *l, const geo
                                            const geodec_rollout_options *o, const geodec_rollout_ablation_options *q,
                                            geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(add_tables(l, a, rows, q, pool, hooks, err));
-    GEODEC_TRY(add_rollouts(l, r, rows, o, err));
-done:
-    return st;
+    GEODEC_PASS(add_tables(l, a, rows, q, pool, hooks, err));
+    GEODEC_PASS(add_rollouts(l, r, rows, o, err));
+    return GEODEC_OK;
 }
 
 void geodec_rollout_ablation_broken(const geodec_rollout_ablation *l, double *broken)

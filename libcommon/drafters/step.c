@@ -33,22 +33,20 @@ void geodec_step_rows_clear(geodec_step_rows *r)
 geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token, int32_t **sequence,
                                 int32_t **position, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *name = geodec_artifact_path(a->file);
-    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", vocab, err));
-    if (*vocab < 1 || *vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
-    GEODEC_TRY(geodec_artifact_read(a->file, "/token", token, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/position", position, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", sequence, err));
+    GEODEC_PASS(geodec_artifact_get_i64(a->file, "n_vocab", vocab, err));
+    if (*vocab < 1 || *vocab >= INT32_MAX) GEODEC_FAIL(GEODEC_FORMAT, "%s: no vocabulary", name);
+    GEODEC_PASS(geodec_artifact_read(a->file, "/token", token, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/position", position, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/sequence", sequence, err));
     for (int64_t i = 0; i < a->rows; i++) {
         const bool start = i == 0 || (*sequence)[i] != (*sequence)[i - 1];
         if ((*token)[i] < 0 || (*token)[i] >= *vocab)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
         if ((*position)[i] != (start ? 0 : (*position)[i - 1] + 1))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_columns(const geodec_activations *a, geodec_step_rows *r, geodec_err *err)
@@ -74,16 +72,14 @@ done:
 /* s = h / rms(h) of rows; GEODEC_NUMERIC when not finite. */
 static geodec_status scaled(int64_t n, int64_t d, const float *h, double *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < n; i++) {
         double square = 0;
         for (int64_t c = 0; c < d; c++) square += (double)h[i * d + c] * (double)h[i * d + c];
-        if (!isfinite(square)) GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
+        if (!isfinite(square)) GEODEC_FAIL(GEODEC_NUMERIC, "a state is not finite");
         const double factor = 1 / sqrt(square / (double)d + 1e-5);
         for (int64_t c = 0; c < d; c++) s[i * d + c] = (double)h[i * d + c] * factor;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static bool fits(const geodec_step_rows *r, const geodec_step_options *o, int64_t row)
@@ -213,12 +209,10 @@ done:
 
 static geodec_status check(const geodec_step_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (o->k < 1 || o->k > GEODEC_STEP_DIMS_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%lld coordinates (1..%d)", (long long)o->k, GEODEC_STEP_DIMS_MAX);
-    if (!(o->ridge > 0)) GEODEC_THROW(GEODEC_RANGE, "ridge %g", o->ridge);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%lld coordinates (1..%d)", (long long)o->k, GEODEC_STEP_DIMS_MAX);
+    if (!(o->ridge > 0)) GEODEC_FAIL(GEODEC_RANGE, "ridge %g", o->ridge);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_options *o, geodec_pool *pool,
@@ -319,10 +313,8 @@ bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, fl
 
 geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (s->k < 1 || s->k > GEODEC_STEP_DIMS_MAX || s->k > s->d || s->vocab >= INT32_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld coordinates of %lld, %lld tokens", path, (long long)s->k, (long long)s->d,
-                     (long long)s->vocab);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: %lld coordinates of %lld, %lld tokens", path, (long long)s->k, (long long)s->d,
+                    (long long)s->vocab);
+    return GEODEC_OK;
 }

@@ -42,7 +42,6 @@ static int64_t place_needle(const work *k, geodec_rng *r, int64_t slice, int64_t
 static geodec_status read_trial(work *k, const int32_t *text, const int32_t *needle, int64_t before, bool there,
                                 double *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_needle_options *o = k->o;
     const int32_t lead = k->bos >= 0, fill = o->window - lead - o->needle; /* text with the needle */
     int32_t n = 0, hits = 0;
@@ -58,12 +57,12 @@ static geodec_status read_trial(work *k, const int32_t *text, const int32_t *nee
     memcpy(k->token + n, needle, (size_t)o->needle * sizeof *text);
     n += o->needle;
     const int32_t first = n - o->needle + o->cue; /* the first token to predict */
-    GEODEC_TRY(geodec_scorer_begin(k->scorer, k->token, n, err));
+    GEODEC_PASS(geodec_scorer_begin(k->scorer, k->token, n, err));
     for (int32_t at = 0; at + 1 < n; at += GEODEC_SCORER_ROWS) {
         const int32_t rows = n - 1 - at < GEODEC_SCORER_ROWS ? n - 1 - at : GEODEC_SCORER_ROWS;
         bool want[GEODEC_SCORER_ROWS];
         for (int32_t i = 0; i < rows; i++) want[i] = at + i + 1 >= first;
-        GEODEC_TRY(geodec_scorer_step(k->scorer, rows, want, err));
+        GEODEC_PASS(geodec_scorer_step(k->scorer, rows, want, err));
         for (int32_t i = 0; i < rows; i++) {
             if (!want[i]) continue;
             geodec_scorer_row(k->scorer, i, k->row);
@@ -71,13 +70,11 @@ static geodec_status read_trial(work *k, const int32_t *text, const int32_t *nee
         }
     }
     *out = (double)hits / (double)(o->needle - o->cue);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status trial(work *k, int32_t depth, int32_t number, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_needle_options *o = k->o;
     const int64_t index = (int64_t)depth * o->trials + number, length = o->window;
     geodec_rng r = geodec_rng_stream(o->seed, geodec_rng_id("needle", (uint64_t)index));
@@ -86,40 +83,35 @@ static geodec_status trial(work *k, int32_t depth, int32_t number, geodec_err *e
     const int64_t room = o->window - (k->bos >= 0) - 2 * (int64_t)o->needle;
     const int64_t before = o->depths > 1 ? room * depth / (o->depths - 1) : room / 2;
     for (int control = 0; control < 2; control++)
-        GEODEC_TRY(read_trial(k, k->text + slice, needle, before, control == 0, &k->hit[control][index], err));
-done:
-    return st;
+        GEODEC_PASS(read_trial(k, k->text + slice, needle, before, control == 0, &k->hit[control][index], err));
+    return GEODEC_OK;
 }
 
 static geodec_status summarise(const work *k, geodec_needle_result *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_needle_options *o = k->o;
     const uint64_t stream = geodec_rng_id("needle-bootstrap", 0);
     for (int control = 0; control < 2; control++) {
         for (int32_t d = 0; d < o->depths; d++) {
             geodec_needle_depth *y = &r->depth[d];
             y->depth = o->depths > 1 ? (double)d / (o->depths - 1) : 0.5;
-            GEODEC_TRY(geodec_stats_ratio(o->trials, k->hit[control] + (int64_t)d * o->trials, NULL, REPLICATES,
-                                          o->seed, stream, control ? &y->control : &y->hits, err));
+            GEODEC_PASS(geodec_stats_ratio(o->trials, k->hit[control] + (int64_t)d * o->trials, NULL, REPLICATES,
+                                           o->seed, stream, control ? &y->control : &y->hits, err));
         }
-        GEODEC_TRY(geodec_stats_ratio((int64_t)o->depths * o->trials, k->hit[control], NULL, REPLICATES, o->seed,
-                                      stream, control ? &r->control : &r->hits, err));
+        GEODEC_PASS(geodec_stats_ratio((int64_t)o->depths * o->trials, k->hit[control], NULL, REPLICATES, o->seed,
+                                       stream, control ? &r->control : &r->hits, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status check(const geodec_needle_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (o->window < 8 || o->cue < 1 || o->needle <= o->cue || o->needle > o->window / 4)
-        GEODEC_THROW(GEODEC_RANGE, "a needle of %d tokens, %d of them the cue, in a window of %d", o->needle, o->cue,
-                     o->window);
+        GEODEC_FAIL(GEODEC_RANGE, "a needle of %d tokens, %d of them the cue, in a window of %d", o->needle, o->cue,
+                    o->window);
     if (o->depths < 1 || o->depths > MOST || o->trials < 1 || o->trials > MOST)
-        GEODEC_THROW(GEODEC_RANGE, "%d depths of %d trials", o->depths, o->trials);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%d depths of %d trials", o->depths, o->trials);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o, const char *text,

@@ -113,7 +113,6 @@ static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_p
 
 static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const job *j = ctx;
     reader *r = &j->reader[worker];
     const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, number);
@@ -122,20 +121,19 @@ static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_e
     if (s.bos) r->token[n++] = j->bos;
     memcpy(r->token + n, j->token + s.first, (size_t)s.count * sizeof *r->token);
     n += (int32_t)s.count;
-    GEODEC_TRY(geodec_scorer_begin(r->p, r->token, n, err));
-    if (r->q) GEODEC_TRY(geodec_scorer_begin(r->q, r->token, n, err));
+    GEODEC_PASS(geodec_scorer_begin(r->p, r->token, n, err));
+    if (r->q) GEODEC_PASS(geodec_scorer_begin(r->q, r->token, n, err));
     for (int32_t at = 0; at + 1 < n; at += GEODEC_SCORER_ROWS) { /* the last token predicts nothing */
         const int32_t rows = n - 1 - at < GEODEC_SCORER_ROWS ? n - 1 - at : GEODEC_SCORER_ROWS;
         bool want[GEODEC_SCORER_ROWS];
         for (int32_t i = 0; i < rows; i++) want[i] = at + i + 1 >= s.scored;
-        GEODEC_TRY(geodec_scorer_step(r->p, rows, want, err));
-        if (r->q) GEODEC_TRY(geodec_scorer_step(r->q, rows, want, err));
+        GEODEC_PASS(geodec_scorer_step(r->p, rows, want, err));
+        if (r->q) GEODEC_PASS(geodec_scorer_step(r->q, rows, want, err));
         for (int32_t i = 0; i < rows; i++)
             if (want[i]) score_row(j, r, i, r->token[at + i + 1], &w);
     }
     j->window[number] = w;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -228,19 +226,17 @@ done:
 static geodec_status check(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
                            const geodec_perplexity_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (o->window < 2 || o->window > WINDOW_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "a window of %d tokens is outside 2 to %d", o->window, WINDOW_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "a window of %d tokens is outside 2 to %d", o->window, WINDOW_MAX);
     if (o->stride < 0 || o->stride >= o->window)
-        GEODEC_THROW(GEODEC_RANGE, "a stride of %d is outside 1 to %d (the window less one)", o->stride, o->window - 1);
-    if (!q) goto done;
+        GEODEC_FAIL(GEODEC_RANGE, "a stride of %d is outside 1 to %d (the window less one)", o->stride, o->window - 1);
+    if (!q) return GEODEC_OK;
     const geodec_tokenizer *a = geodec_model_tokenizer(p->model), *b = geodec_model_tokenizer(q->model);
     if (strcmp(geodec_tokenizer_fingerprint(a), geodec_tokenizer_fingerprint(b)) != 0 ||
         geodec_model_configuration(p->model)->n_vocab != geodec_model_configuration(q->model)->n_vocab)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s and %s have different vocabularies: their probabilities cannot be compared",
-                     geodec_model_name(p->model), geodec_model_name(q->model));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_CHECKSUM, "%s and %s have different vocabularies: their probabilities cannot be compared",
+                    geodec_model_name(p->model), geodec_model_name(q->model));
+    return GEODEC_OK;
 }
 
 static geodec_status open_readers(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q, job *j,
@@ -363,17 +359,15 @@ static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COM
 
 static geodec_status begin_table(geodec_perplexity_report *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_perplexity_result none = {0};
     const char *columns[COUNTS + FIGURES + COMPARED] = {"text", "windows", "blocks", "tokens", "bytes"};
     figure f[FIGURES + COMPARED];
     const int n = s->q ? FIGURES + COMPARED : FIGURES;
     figures_of(&none, f);
     for (int i = 0; i < n; i++) columns[COUNTS + i] = f[i].name;
-    GEODEC_TRY(geodec_tsv_on(s->out, &s->table, err));
-    GEODEC_TRY(geodec_tsv_columns(s->table, COUNTS + n, columns, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_tsv_on(s->out, &s->table, err));
+    GEODEC_PASS(geodec_tsv_columns(s->table, COUNTS + n, columns, err));
+    return GEODEC_OK;
 }
 
 static geodec_status table_row(geodec_perplexity_report *s, const char *text, const geodec_perplexity_result *r,
@@ -406,16 +400,14 @@ static void json_model(geodec_json_writer *w, const char *key, const geodec_scor
 geodec_status geodec_perplexity_report_begin_json(geodec_perplexity_report *s, const char *path,
                                                   const char *command_line, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_json_create(path, &s->json, err));
+    GEODEC_PASS(geodec_json_create(path, &s->json, err));
     geodec_json_put_str(s->json, "command_line", command_line);
     json_model(s->json, "model", s->p);
     if (s->q) json_model(s->json, "against", s->q);
     geodec_json_put_i64(s->json, "window", s->o->window);
     geodec_json_put_i64(s->json, "stride", s->o->stride);
     geodec_json_begin_array(s->json, "texts");
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void json_text(geodec_perplexity_report *s, const char *text, const char *sha256, const char *separator,
@@ -456,26 +448,22 @@ geodec_status geodec_perplexity_report_add(geodec_perplexity_report *s, const ch
                                            const char *separator, int64_t documents, const geodec_perplexity_result *r,
                                            geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (!s->table) GEODEC_TRY(begin_table(s, err));
-    GEODEC_TRY(table_row(s, text, r, err));
+    if (!s->table) GEODEC_PASS(begin_table(s, err));
+    GEODEC_PASS(table_row(s, text, r, err));
     if (s->json) json_text(s, text, sha256, separator, documents, r);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_perplexity_report_end(geodec_perplexity_report *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_tsv_finish(&s->table, err));
+    GEODEC_PASS(geodec_tsv_finish(&s->table, err));
     if (s->json) {
         geodec_json_writer *json = s->json;
         geodec_json_end(json);
         s->json = NULL;
-        GEODEC_TRY(geodec_json_commit(json, err));
+        GEODEC_PASS(geodec_json_commit(json, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_perplexity_report_abandon(geodec_perplexity_report *s)

@@ -58,20 +58,18 @@ static void see_update(void *ctx, int32_t layer, bool feed, int64_t n, const flo
 
 static geodec_status read_window(work *k, const int32_t *token, int32_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_session_truncate(k->session, 0);
     for (int32_t at = 0; at < n; at += ROWS) {
         const int32_t rows = n - at < ROWS ? n - at : ROWS;
         const geodec_capture capture = {.n_layers = k->n_layer + 1, .layer = k->layers, .state = k->state};
         k->skip = at == 0;
-        GEODEC_TRY(geodec_forward(k->session, &(geodec_batch){.n = rows, .token = token + at}, NULL, &capture, err));
+        GEODEC_PASS(geodec_forward(k->session, &(geodec_batch){.n = rows, .token = token + at}, NULL, &capture, err));
         for (int32_t l = 0; l <= k->n_layer; l++)
             for (int32_t r = k->skip; r < rows; r++)
                 add_length(k, GEODEC_RESIDUAL_STATE, l, k->state + ((int64_t)l * rows + r) * k->d);
         k->count[k->window] += rows - k->skip;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status new_work(work *k, const geodec_scorer_evaluation *e, const geodec_residual_options *o,
@@ -176,7 +174,6 @@ done:
 static geodec_status summarise(const work *k, const geodec_residual_options *o, geodec_residual_profile *p,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double tokens = tokens_of(k, NULL);
     double squares = total(k, k->square, GEODEC_RESIDUAL_STATE, 0, NULL) / tokens;
     p->tokens = (int64_t)tokens;
@@ -187,15 +184,14 @@ static geodec_status summarise(const work *k, const geodec_residual_options *o, 
             if (l == 0 && w != GEODEC_RESIDUAL_STATE) continue;
             y->mean[w] = total(k, k->sum, w, l, NULL) / tokens;
             y->se[w] = standard_error(k, w, l, y->mean[w], tokens);
-            if (!isfinite(y->mean[w])) GEODEC_THROW(GEODEC_NUMERIC, "the model's states are not finite");
+            if (!isfinite(y->mean[w])) GEODEC_FAIL(GEODEC_NUMERIC, "the model's states are not finite");
             if (w != GEODEC_RESIDUAL_STATE) squares += total(k, k->square, w, l, NULL) / tokens;
         }
         y->rms = sqrt(total(k, k->square, GEODEC_RESIDUAL_STATE, l, NULL) / tokens);
         y->independent = sqrt(squares);
     }
-    for (int w = 0; w < GEODEC_RESIDUALS; w++) GEODEC_TRY(fit(k, w, o, &p->fit[w], err));
-done:
-    return st;
+    for (int w = 0; w < GEODEC_RESIDUALS; w++) GEODEC_PASS(fit(k, w, o, &p->fit[w], err));
+    return GEODEC_OK;
 }
 
 /* ---- the profile ------------------------------------------------------------------------------------------------ */

@@ -110,24 +110,21 @@ void geodec_scorer_destroy(geodec_scorer *s)
 
 geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     s->token = token;
     s->n = n;
     s->read = 0;
     if (s->reference) {
         const int32_t head = geodec_model_configuration(geodec_reference_model(s->reference))->n_layer;
-        GEODEC_TRY(geodec_reference_embed(s->reference, token, n, s->embedding, err));
-        GEODEC_TRY(geodec_reference_run(s->reference, 0, head, n, s->embedding, NULL, s->state, err));
+        GEODEC_PASS(geodec_reference_embed(s->reference, token, n, s->embedding, err));
+        GEODEC_PASS(geodec_reference_run(s->reference, 0, head, n, s->embedding, NULL, s->state, err));
     } else {
         geodec_session_truncate(s->session, 0);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (s->reference) {
         const int32_t head = geodec_model_configuration(geodec_reference_model(s->reference))->n_layer;
         int32_t row[GEODEC_SCORER_ROWS];
@@ -138,14 +135,13 @@ geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, 
                 row[rows.n++] = s->read + i;
             }
         if (rows.n > 0)
-            GEODEC_TRY(geodec_reference_run(s->reference, head, head + 1, s->n, s->state, &rows, s->wanted, err));
+            GEODEC_PASS(geodec_reference_run(s->reference, head, head + 1, s->n, s->state, &rows, s->wanted, err));
     } else {
         const geodec_batch b = {.n = n, .token = s->token + s->read, .want = want};
-        GEODEC_TRY(geodec_forward(s->session, &b, s->logits, NULL, err));
+        GEODEC_PASS(geodec_forward(s->session, &b, s->logits, NULL, err));
     }
     s->read += n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out)

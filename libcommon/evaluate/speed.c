@@ -83,41 +83,35 @@ static void reset_peak(void)
 
 static geodec_status open_session(const bench *b, int32_t n_ctx, geodec_model **m, geodec_session **s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_speed_options *o = b->o;
     int32_t rows = o->batch;
     for (int32_t i = 0; i < o->n_widths; i++) rows = o->width[i] > rows ? o->width[i] : rows;
-    GEODEC_TRY(geodec_model_open(b->path, m, err));
+    GEODEC_PASS(geodec_model_open(b->path, m, err));
     const geodec_session_options so = {
         .n_ctx = n_ctx, .max_batch = rows, .isa = o->isa, .pool = o->pool, .arithmetic = o->arithmetic, .kv = o->kv};
-    GEODEC_TRY(geodec_session_create(*m, &so, s, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_session_create(*m, &so, s, err));
+    return GEODEC_OK;
 }
 
 static geodec_status prompt(bench *b, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_session_truncate(b->session, 0);
     for (int32_t at = 0; at < b->o->prompt;) {
         const int32_t n = b->o->prompt - at < b->o->batch ? b->o->prompt - at : b->o->batch;
-        GEODEC_TRY(
+        GEODEC_PASS(
             geodec_forward_prefill(b->session, b->token + at, n, at + n == b->o->prompt ? b->logits : NULL, err));
         at += n;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status generate(bench *b, int32_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int32_t i = 0; i < n; i++) {
         const geodec_batch one = {.n = 1, .token = b->token + geodec_session_length(b->session)};
-        GEODEC_TRY(geodec_forward(b->session, &one, b->logits, NULL, err));
+        GEODEC_PASS(geodec_forward(b->session, &one, b->logits, NULL, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Reads a context of `depth` random tokens. */
@@ -132,20 +126,18 @@ static geodec_status to_depth(bench *b, geodec_err *err)
 /* Seconds of one pass over `width` rows: the mean of enough passes for a sample. */
 static geodec_status sample_width(bench *b, int32_t width, double *seconds, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double spent = 0;
     int n = 0;
-    GEODEC_TRY(to_depth(b, err));
+    GEODEC_PASS(to_depth(b, err));
     for (; n == 0 || (spent < SHORTEST && n < MAX_INNER); n++) {
         const geodec_batch rows = {.n = width, .token = b->token + b->o->depth};
         const double begin = geodec_clock_seconds();
-        GEODEC_TRY(geodec_forward(b->session, &rows, b->logits, NULL, err));
+        GEODEC_PASS(geodec_forward(b->session, &rows, b->logits, NULL, err));
         spent += geodec_clock_seconds() - begin;
         geodec_session_truncate(b->session, b->o->depth);
     }
     *seconds = spent / n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The file is opened again; its pages are in the system's cache. */
@@ -167,27 +159,25 @@ done:
 
 static geodec_status sample_all(bench *b, int32_t k, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_speed_options *o = b->o;
     double t;
     if (b->limit) b->sample[LIMIT][k] = geodec_read_limit_measure(b->limit) * 1e-9;
     if (o->prompt) {
         t = geodec_clock_seconds();
-        GEODEC_TRY(prompt(b, err));
+        GEODEC_PASS(prompt(b, err));
         b->sample[PROMPT][k] = (double)o->prompt / (geodec_clock_seconds() - t);
     }
     if (o->generate) {
-        GEODEC_TRY(to_depth(b, err));
+        GEODEC_PASS(to_depth(b, err));
         t = geodec_clock_seconds();
-        GEODEC_TRY(generate(b, o->generate, err));
+        GEODEC_PASS(generate(b, o->generate, err));
         b->sample[GENERATE][k] = (double)o->generate / (geodec_clock_seconds() - t);
         b->sample[BANDWIDTH][k] = (double)b->out->token_bytes * b->sample[GENERATE][k] * 1e-9;
     }
-    if (o->n_widths) GEODEC_TRY(sample_width(b, 1, &b->sample[ONE][k], err));
-    for (int32_t i = 0; i < o->n_widths; i++) GEODEC_TRY(sample_width(b, o->width[i], &b->sample[WIDTH + i][k], err));
-    if (o->first) GEODEC_TRY(sample_first(b, &b->sample[FIRST][k], err));
-done:
-    return st;
+    if (o->n_widths) GEODEC_PASS(sample_width(b, 1, &b->sample[ONE][k], err));
+    for (int32_t i = 0; i < o->n_widths; i++) GEODEC_PASS(sample_width(b, o->width[i], &b->sample[WIDTH + i][k], err));
+    if (o->first) GEODEC_PASS(sample_first(b, &b->sample[FIRST][k], err));
+    return GEODEC_OK;
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
@@ -236,21 +226,19 @@ static void report(bench *b, double start, double peak)
 
 static geodec_status check(const geodec_speed_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int32_t sizes[] = {o->prompt, o->generate, o->depth, o->first};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] < 0 || sizes[i] > MAX_TOKENS)
-            GEODEC_THROW(GEODEC_RANGE, "%d tokens are outside 0 to %d", (int)sizes[i], MAX_TOKENS);
+            GEODEC_FAIL(GEODEC_RANGE, "%d tokens are outside 0 to %d", (int)sizes[i], MAX_TOKENS);
     if (o->repeats < 1 || o->repeats > MAX_REPEATS)
-        GEODEC_THROW(GEODEC_RANGE, "%d repeats are outside 1 to %d", (int)o->repeats, MAX_REPEATS);
+        GEODEC_FAIL(GEODEC_RANGE, "%d repeats are outside 1 to %d", (int)o->repeats, MAX_REPEATS);
     if (o->n_widths < 0 || o->n_widths > GEODEC_BENCH_WIDTHS_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%d widths are more than %d", (int)o->n_widths, GEODEC_BENCH_WIDTHS_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "%d widths are more than %d", (int)o->n_widths, GEODEC_BENCH_WIDTHS_MAX);
     for (int32_t i = 0; i < o->n_widths; i++)
         if (o->width[i] < 1 || o->width[i] > 64)
-            GEODEC_THROW(GEODEC_RANGE, "a width of %d is outside 1 to 64", (int)o->width[i]);
-    if (o->batch < 1) GEODEC_THROW(GEODEC_RANGE, "a batch of %d rows", (int)o->batch);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "a width of %d is outside 1 to 64", (int)o->width[i]);
+    if (o->batch < 1) GEODEC_FAIL(GEODEC_RANGE, "a batch of %d rows", (int)o->batch);
+    return GEODEC_OK;
 }
 
 static void destroy(bench *b)
@@ -323,17 +311,15 @@ done:
 
 geodec_status geodec_speed_widths(const char *widths, geodec_speed_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double v[GEODEC_BENCH_WIDTHS_MAX];
     int64_t n;
-    if (strcmp(widths, "none") == 0) goto done;
-    GEODEC_TRY(geodec_numbers_parse(widths, "--widths", 1, 64, GEODEC_BENCH_WIDTHS_MAX, v, &n, err));
+    if (strcmp(widths, "none") == 0) return GEODEC_OK;
+    GEODEC_PASS(geodec_numbers_parse(widths, "--widths", 1, 64, GEODEC_BENCH_WIDTHS_MAX, v, &n, err));
     for (int64_t i = 0; i < n; i++) {
-        if (v[i] != (double)(int32_t)v[i]) GEODEC_THROW(GEODEC_INVAL, "--widths: %g is not whole", v[i]);
+        if (v[i] != (double)(int32_t)v[i]) GEODEC_FAIL(GEODEC_INVAL, "--widths: %g is not whole", v[i]);
         o->width[o->n_widths++] = (int32_t)v[i];
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_speed_table(FILE *out, const geodec_speed_result *r, geodec_err *err)

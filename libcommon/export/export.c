@@ -15,23 +15,21 @@
 
 geodec_status geodec__export_check(const geodec_model_config *c, const geodec_export_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (o->n_layers < 1) GEODEC_THROW(GEODEC_RANGE, "no layer is selected");
+    if (o->n_layers < 1) GEODEC_FAIL(GEODEC_RANGE, "no layer is selected");
     for (int32_t i = 0; i < o->n_layers; i++) {
         if (o->layer[i] < 0 || o->layer[i] > c->n_layer)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d is outside 0 to %d", o->layer[i], c->n_layer);
-        if (i && o->layer[i] <= o->layer[i - 1]) GEODEC_THROW(GEODEC_RANGE, "layers must be in ascending order");
+            GEODEC_FAIL(GEODEC_RANGE, "layer %d is outside 0 to %d", o->layer[i], c->n_layer);
+        if (i && o->layer[i] <= o->layer[i - 1]) GEODEC_FAIL(GEODEC_RANGE, "layers must be in ascending order");
     }
-    if (o->window < 2) GEODEC_THROW(GEODEC_RANGE, "a window of %d rows is below 2", o->window);
+    if (o->window < 2) GEODEC_FAIL(GEODEC_RANGE, "a window of %d rows is below 2", o->window);
     if (o->top_m < 0 || o->top_m > c->n_vocab || o->top_m > GEODEC_EXPORT_TOP_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%d best logits are outside 0 to %d", o->top_m,
-                     c->n_vocab < GEODEC_EXPORT_TOP_MAX ? c->n_vocab : GEODEC_EXPORT_TOP_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "%d best logits are outside 0 to %d", o->top_m,
+                    c->n_vocab < GEODEC_EXPORT_TOP_MAX ? c->n_vocab : GEODEC_EXPORT_TOP_MAX);
     if (o->positions == GEODEC_EXPORT_EVERY && o->every < 1)
-        GEODEC_THROW(GEODEC_RANGE, "every %lld positions", (long long)o->every);
+        GEODEC_FAIL(GEODEC_RANGE, "every %lld positions", (long long)o->every);
     if (o->positions == GEODEC_EXPORT_RANGE && (o->from < 0 || o->to <= o->from))
-        GEODEC_THROW(GEODEC_RANGE, "no position is in %lld:%lld", (long long)o->from, (long long)o->to);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "no position is in %lld:%lld", (long long)o->from, (long long)o->to);
+    return GEODEC_OK;
 }
 
 const char *geodec_export_positions_text(const geodec_export_options *o, char *buf)
@@ -52,42 +50,38 @@ const char *geodec_export_positions_text(const geodec_export_options *o, char *b
 geodec_status geodec__export_artifact_begin(geodec_artifact *a, const geodec_model_config *c,
                                             const geodec_export_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char positions[GEODEC_EXPORT_POSITIONS_ROOM];
-    GEODEC_TRY(geodec_artifact_set_dim(a, "L", o->n_layers, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "d", c->d_model, err));
-    if (o->top_m > 0) GEODEC_TRY(geodec_artifact_set_dim(a, "M", o->top_m, err));
-    if (o->logits) GEODEC_TRY(geodec_artifact_set_dim(a, "V", c->n_vocab, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/layer", o->layer, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_layer", c->n_layer, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "d_model", c->d_model, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", c->n_vocab, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", c->n_ctx, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "window", o->window, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", geodec_arithmetic_name(o->arithmetic), err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_cache_kv_name(o->kv), err));
+    GEODEC_PASS(geodec_artifact_set_dim(a, "L", o->n_layers, err));
+    GEODEC_PASS(geodec_artifact_set_dim(a, "d", c->d_model, err));
+    if (o->top_m > 0) GEODEC_PASS(geodec_artifact_set_dim(a, "M", o->top_m, err));
+    if (o->logits) GEODEC_PASS(geodec_artifact_set_dim(a, "V", c->n_vocab, err));
+    GEODEC_PASS(geodec_artifact_write(a, "/layer", o->layer, err));
+    GEODEC_PASS(geodec_artifact_put_i64(a, "n_layer", c->n_layer, err));
+    GEODEC_PASS(geodec_artifact_put_i64(a, "d_model", c->d_model, err));
+    GEODEC_PASS(geodec_artifact_put_i64(a, "n_vocab", c->n_vocab, err));
+    GEODEC_PASS(geodec_artifact_put_i64(a, "n_ctx", c->n_ctx, err));
+    GEODEC_PASS(geodec_artifact_put_i64(a, "window", o->window, err));
+    GEODEC_PASS(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
+    GEODEC_PASS(geodec_artifact_put_str(a, "arithmetic", geodec_arithmetic_name(o->arithmetic), err));
+    GEODEC_PASS(geodec_artifact_put_str(a, "kv", geodec_cache_kv_name(o->kv), err));
     if (o->separator != GEODEC_SEPARATOR_AUTO)
-        GEODEC_TRY(geodec_artifact_put_str(a, "separator", geodec_documents_separator_name(o->separator), err));
-done:
-    return st;
+        GEODEC_PASS(geodec_artifact_put_str(a, "separator", geodec_documents_separator_name(o->separator), err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__export_artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
                                            geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (r->n == 0) goto done;
+    if (r->n == 0) return GEODEC_OK;
     if (o->half)
-        GEODEC_TRY(geodec_artifact_append(a, "/state_f16", r->n, r->half, err));
+        GEODEC_PASS(geodec_artifact_append(a, "/state_f16", r->n, r->half, err));
     else
-        GEODEC_TRY(geodec_artifact_append(a, "/state", r->n, r->state, err));
+        GEODEC_PASS(geodec_artifact_append(a, "/state", r->n, r->state, err));
     for (int i = 0; i < r->n_columns; i++) {
         const geodec__column *k = &r->column[i];
-        GEODEC_TRY(geodec_artifact_append(a, k->path, r->n, geodec__export_column_data(r, k), err));
+        GEODEC_PASS(geodec_artifact_append(a, k->path, r->n, geodec__export_column_data(r, k), err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- reading and writing side by side --------------------------------------------------------------------------- */
@@ -179,9 +173,7 @@ done:
 
 geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_summary *summary, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_put_i64(out, "documents", summary->documents, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "tokens", summary->tokens, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_put_i64(out, "documents", summary->documents, err));
+    GEODEC_PASS(geodec_artifact_put_i64(out, "tokens", summary->tokens, err));
+    return GEODEC_OK;
 }

@@ -48,20 +48,18 @@ static int64_t parse_name(const char *name, int64_t *of)
 
 static geodec_status note(geodec__folder *f, int64_t number, int64_t of, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (number > f->room) {
         const int64_t room = number + 1024;
         int64_t *more = geodec_mem_grow(f->of, f->of ? f->room + 1 : 0, room + 1, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld shards", (long long)room);
+        if (!more) GEODEC_FAIL(GEODEC_NOMEM, "no memory for %lld shards", (long long)room);
         for (int64_t i = f->of ? f->room + 1 : 0; i <= room; i++) more[i] = -1;
         f->of = more;
         f->room = room;
     }
-    if (f->of[number] >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: shard %lld exists twice", f->path, (long long)number);
+    if (f->of[number] >= 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: shard %lld exists twice", f->path, (long long)number);
     f->of[number] = of;
     if (number > f->n) f->n = number;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__export_folder_added(geodec__folder *f, int64_t number, geodec_err *err)

@@ -72,28 +72,24 @@ done:
 
 geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool got = true;
     p->n = p->n_token = p->n_rows = 0;
     while (got && p->n < max_windows && (p->n == 0 || max_tokens - p->n_token >= p->o->window)) {
         const int64_t left = p->o->max_tokens ? p->o->max_tokens - p->tokens : p->o->window;
-        GEODEC_TRY(cut(p, smaller(left, p->o->window), &got, err));
+        GEODEC_PASS(cut(p, smaller(left, p->o->window), &got, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__export_plan_sum(const geodec__plan *p, geodec_export_summary *sum, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (p->tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
-    if (p->rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
+    if (p->tokens == 0) GEODEC_FAIL(GEODEC_FORMAT, "no tokens to read");
+    if (p->rows == 0) GEODEC_FAIL(GEODEC_FORMAT, "no row is at the positions selected");
     sum->rows = p->rows;
     sum->sequences = p->sequences;
     sum->documents = p->documents;
     sum->tokens = p->tokens;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* A number that ends at `end`; -1 when it is none. */
@@ -108,7 +104,6 @@ static int64_t number(const char *text, char end, const char **next)
 
 geodec_status geodec_export_parse_positions(const char *positions, geodec_export_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *rest = positions;
     if (strcmp(positions, "all") == 0) {
         o->positions = GEODEC_EXPORT_ALL;
@@ -119,8 +114,7 @@ geodec_status geodec_export_parse_positions(const char *positions, geodec_export
     } else if ((o->from = number(positions, ':', &rest)) >= 0 && (o->to = number(rest, '\0', &rest)) > o->from) {
         o->positions = GEODEC_EXPORT_RANGE;
     } else {
-        GEODEC_THROW(GEODEC_INVAL, "--positions: '%s' is none of all, last, every:K, FROM:TO", positions);
+        GEODEC_FAIL(GEODEC_INVAL, "--positions: '%s' is none of all, last, every:K, FROM:TO", positions);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

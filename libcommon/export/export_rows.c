@@ -151,7 +151,6 @@ static void fill_columns(const geodec__reader *reader, const geodec__plan *p, co
 static geodec_status fill_states(const geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
                                  const pass *k, int64_t d, geodec__rows *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_export_options *o = p->o;
     for (int32_t l = 0; l < o->n_layers; l++) {
         const float *from = reader->capture + (int64_t)l * k->passed * d;
@@ -165,18 +164,16 @@ static geodec_status fill_states(const geodec__reader *reader, const geodec__pla
                 memcpy(r->state + to, x, (size_t)d * sizeof *x);
             if ((o->half ? geodec_finite_first_not_f16(r->half + to, d)
                          : geodec_finite_first_not_f32(r->state + to, d)) >= 0)
-                GEODEC_THROW(GEODEC_NUMERIC, "layer %d of token %d of window %d %s", o->layer[l], k->at + k->place[i],
-                             s->sequence, o->half ? "is beyond float16: export float32" : "is not a finite number");
+                GEODEC_FAIL(GEODEC_NUMERIC, "layer %d of token %d of window %d %s", o->layer[l], k->at + k->place[i],
+                            s->sequence, o->half ? "is beyond float16: export float32" : "is not a finite number");
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__export_window_read(geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
                                          geodec__rows *rows, geodec__export_emit emit, void *ctx, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_export_options *o = p->o;
     const geodec_model_config *c = geodec_model_configuration(geodec_session_model(reader->session));
     int32_t kept = 0;
@@ -192,14 +189,13 @@ geodec_status geodec__export_window_read(geodec__reader *reader, const geodec__p
         }
         const geodec_batch b = {.n = k.passed, .token = p->token + s->token + at, .want = want};
         const geodec_capture capture = {o->n_layers, o->layer, reader->capture};
-        GEODEC_TRY(geodec_forward(reader->session, &b, k.n ? reader->head : NULL, k.n ? &capture : NULL, err));
+        GEODEC_PASS(geodec_forward(reader->session, &b, k.n ? reader->head : NULL, k.n ? &capture : NULL, err));
         if (k.n == 0) continue;
         fill_columns(reader, p, s, &k, c, rows);
-        GEODEC_TRY(fill_states(reader, p, s, &k, c->d_model, rows, err));
+        GEODEC_PASS(fill_states(reader, p, s, &k, c->d_model, rows, err));
         rows->n = k.first + k.n;
-        if (emit) GEODEC_TRY(emit(ctx, s, kept, rows, err));
+        if (emit) GEODEC_PASS(emit(ctx, s, kept, rows, err));
         kept += k.n;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -130,21 +130,19 @@ typedef struct job {
 /* Writes the rows of one pass directly to the file. */
 static geodec_status put_rows(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const job *j = ctx;
     const int64_t row = s->row + first, d = j->c->d_model;
     for (int i = 0; i < r->n_columns; i++) {
         const int64_t width = r->column[i].width ? r->column[i].width : 1;
         const void *data = geodec__export_column_data(r, &r->column[i]);
-        GEODEC_TRY(geodec_safetensors_put(j->out, i, row * width, r->n * width, data, err));
+        GEODEC_PASS(geodec_safetensors_put(j->out, i, row * width, r->n * width, data, err));
     }
     for (int32_t l = 0; l < j->o->n_layers; l++) {
         const int64_t at = (int64_t)l * r->n * d;
         const void *state = j->o->half ? (const void *)(r->half + at) : (const void *)(r->state + at);
-        GEODEC_TRY(geodec_safetensors_put(j->out, r->n_columns + l, row * d, r->n * d, state, err));
+        GEODEC_PASS(geodec_safetensors_put(j->out, r->n_columns + l, row * d, r->n * d, state, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void window_task(void *ctx, int64_t task, int worker)
@@ -158,22 +156,20 @@ static void window_task(void *ctx, int64_t task, int worker)
 
 static geodec_status read_windows(job *j, int workers, geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t before = j->plan.tokens - j->plan.n_token;
     for (int64_t done = 0; done < j->plan.n;) {
         const int64_t left = j->plan.n - done, group = left < workers * GROUP ? left : workers * GROUP;
-        GEODEC_TRY(
+        GEODEC_PASS(
             geodec_hooks_progress(hooks, "reading tokens", before + j->plan.span[done].token, j->o->max_tokens, err));
         j->first = done;
         if (workers > 1)
             geodec_pool_run_dynamic(pool, group, window_task, j);
         else
             for (int64_t i = 0; i < group; i++) window_task(j, i, 0);
-        GEODEC_TRY(geodec__export_reader_error(j->reader, workers, err));
+        GEODEC_PASS(geodec__export_reader_error(j->reader, workers, err));
         done += group;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Whether the shard exists and belongs to this run. */
@@ -366,23 +362,21 @@ static geodec_status read_rows(const geodec_safetensors *s, const geodec_model_c
                                const geodec_export_options *o, int64_t first, int32_t n, void *layer, geodec__rows *r,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const size_t size = o->half ? sizeof(uint16_t) : sizeof(float), d = (size_t)c->d_model * size;
     char *state = o->half ? (char *)r->half : (char *)r->state;
     r->n = n;
     for (int i = 0; i < r->n_columns; i++) {
         const int64_t width = r->column[i].width ? r->column[i].width : 1;
         void *data = geodec__export_column_data(r, &r->column[i]);
-        GEODEC_TRY(geodec_safetensors_read(s, i, first * width, n * width, data, err));
+        GEODEC_PASS(geodec_safetensors_read(s, i, first * width, n * width, data, err));
     }
     for (int32_t l = 0; l < o->n_layers; l++) {
-        GEODEC_TRY(
+        GEODEC_PASS(
             geodec_safetensors_read(s, r->n_columns + l, first * c->d_model, (int64_t)n * c->d_model, layer, err));
         for (int32_t i = 0; i < n; i++)
             memcpy(state + ((size_t)i * (size_t)o->n_layers + (size_t)l) * d, (const char *)layer + (size_t)i * d, d);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* One shard, window by window, as geodec_export_run appends. */

@@ -33,17 +33,15 @@ done:
 
 static geodec_status next_document(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     reader *s = ctx;
     *n = -1;
-    if (s->next == s->documents->n) goto done;
+    if (s->next == s->documents->n) return GEODEC_OK;
     const geodec_document *d = &s->documents->item[s->next++];
-    GEODEC_TRY(reserve(s, d->end - d->begin + 2, err));
-    GEODEC_TRY(geodec_tokenizer_encode(s->t, s->documents->text + d->begin, (size_t)(d->end - d->begin), true, s->token,
-                                       n, err));
+    GEODEC_PASS(reserve(s, d->end - d->begin + 2, err));
+    GEODEC_PASS(geodec_tokenizer_encode(s->t, s->documents->text + d->begin, (size_t)(d->end - d->begin), true,
+                                        s->token, n, err));
     *token = s->token;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_export_source_text(const geodec_documents *d, const geodec_tokenizer *t, geodec_export_source *out,
@@ -75,14 +73,13 @@ static int64_t parse_id(const char *text, size_t *at, size_t end)
 
 static geodec_status next_line(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     reader *s = ctx;
     while (s->at < s->n) {
         const char *newline = memchr(s->text + s->at, '\n', s->n - s->at);
         const size_t end = newline ? (size_t)(newline - s->text) : s->n;
         int64_t count = 0;
         s->line++;
-        GEODEC_TRY(reserve(s, (int64_t)(end - s->at) / 2 + 1, err));
+        GEODEC_PASS(reserve(s, (int64_t)(end - s->at) / 2 + 1, err));
         for (size_t at = s->at; at < end;) {
             if (s->text[at] == ' ' || s->text[at] == '\r') {
                 at++;
@@ -90,21 +87,20 @@ static geodec_status next_line(void *ctx, const int32_t **token, int64_t *n, geo
             }
             const int64_t id = parse_id(s->text, &at, end);
             if (id < 0)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld: not a list of token ids", s->name, (long long)s->line);
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: line %lld: not a list of token ids", s->name, (long long)s->line);
             if (id >= s->n_vocab)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld: token %lld is outside the vocabulary of %d", s->name,
-                             (long long)s->line, (long long)id, s->n_vocab);
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: line %lld: token %lld is outside the vocabulary of %d", s->name,
+                            (long long)s->line, (long long)id, s->n_vocab);
             s->token[count++] = (int32_t)id;
         }
         s->at = newline ? end + 1 : s->n;
         if (count == 0) continue;
         *token = s->token;
         *n = count;
-        goto done;
+        return GEODEC_OK;
     }
     *n = -1;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_export_source_tokens(const char *name, const char *text, size_t n, int32_t n_vocab,

@@ -30,16 +30,14 @@ typedef struct baking {
 
 geodec_status geodec_flowmap_words(const char *decays, const char *charts, geodec_flowmap_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char *const kind[] = {"learned", "euclidean", "features", "random"};
     int k = 0;
     while (k < 4 && strcmp(charts, kind[k]) != 0) k++;
-    if (k == 4) GEODEC_THROW(GEODEC_INVAL, "--charts: '%s' is none of learned, euclidean, features, random", charts);
+    if (k == 4) GEODEC_FAIL(GEODEC_INVAL, "--charts: '%s' is none of learned, euclidean, features, random", charts);
     o->charts = (geodec_flowmap_charts)k;
-    GEODEC_TRY(geodec_numbers_parse(decays, "--decays", 0, nextafter(1, 0), GEODEC_FLOW_DECAYS_MAX, o->decay,
-                                    &o->decays, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_numbers_parse(decays, "--decays", 0, nextafter(1, 0), GEODEC_FLOW_DECAYS_MAX, o->decay,
+                                     &o->decays, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_flowmap_directions(const char *path, const geodec_activations *states, geodec_provenance *p,
@@ -68,59 +66,55 @@ done:
 
 static geodec_status check(const geodec_activations *a, const geodec_flowmap_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (o->dims < 4 || o->dims > GEODEC_FLOW_DIMS_MAX || o->dims % 4 != 0)
-        GEODEC_THROW(GEODEC_RANGE, "keys of %lld coordinates (a multiple of 4 up to %d)", (long long)o->dims,
-                     GEODEC_FLOW_DIMS_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "keys of %lld coordinates (a multiple of 4 up to %d)", (long long)o->dims,
+                    GEODEC_FLOW_DIMS_MAX);
     if (o->state_dims < 1 || o->state_dims > GEODEC_FLOW_STATE_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "states of %lld coordinates (1..%d)", (long long)o->state_dims,
-                     GEODEC_FLOW_STATE_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "states of %lld coordinates (1..%d)", (long long)o->state_dims,
+                    GEODEC_FLOW_STATE_MAX);
     if (o->decays < 1 || o->decays > GEODEC_FLOW_DECAYS_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%lld exponential means (1..%d)", (long long)o->decays, GEODEC_FLOW_DECAYS_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld exponential means (1..%d)", (long long)o->decays, GEODEC_FLOW_DECAYS_MAX);
     for (int64_t e = 0; e < o->decays; e++)
-        if (!(o->decay[e] >= 0 && o->decay[e] < 1)) GEODEC_THROW(GEODEC_RANGE, "decay %g (0..1)", o->decay[e]);
+        if (!(o->decay[e] >= 0 && o->decay[e] < 1)) GEODEC_FAIL(GEODEC_RANGE, "decay %g (0..1)", o->decay[e]);
     if (!(o->ridge > 0) || o->chart_bytes < 0 || o->calibration < 0)
-        GEODEC_THROW(GEODEC_RANGE, "ridge %g, %lld bytes of charts, %lld positions of calibration", o->ridge,
-                     (long long)o->chart_bytes, (long long)o->calibration);
+        GEODEC_FAIL(GEODEC_RANGE, "ridge %g, %lld bytes of charts, %lld positions of calibration", o->ridge,
+                    (long long)o->chart_bytes, (long long)o->calibration);
     if (!geodec__flowmap_vote_ok(&o->vote))
-        GEODEC_THROW(GEODEC_RANGE, "voting parameters out of range (neighbours + own <= %d)", GEODEC_FLOW_NEAR_MAX);
-    if (a->rows >= INT32_MAX) GEODEC_THROW(GEODEC_LIMIT, "%lld rows are too many", (long long)a->rows);
+        GEODEC_FAIL(GEODEC_RANGE, "voting parameters out of range (neighbours + own <= %d)", GEODEC_FLOW_NEAR_MAX);
+    if (a->rows >= INT32_MAX) GEODEC_FAIL(GEODEC_LIMIT, "%lld rows are too many", (long long)a->rows);
     if (o->charts < GEODEC_FLOW_LEARNED || o->charts > GEODEC_FLOW_RANDOM)
-        GEODEC_THROW(GEODEC_RANGE, "charts of kind %d", (int)o->charts);
+        GEODEC_FAIL(GEODEC_RANGE, "charts of kind %d", (int)o->charts);
     if (o->n_directions < 0 || (o->n_directions > 0 && !o->direction) || o->n_directions > a->d)
-        GEODEC_THROW(GEODEC_RANGE, "%lld directions of width %lld", (long long)o->n_directions, (long long)a->d);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%lld directions of width %lld", (long long)o->n_directions, (long long)a->d);
+    return GEODEC_OK;
 }
 
 static geodec_status read_rows(baking *b, const geodec_activations *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
     const char *name = geodec_artifact_path(a->file);
-    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", &w->vocab, err));
-    if (w->vocab < 1 || w->vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
-    GEODEC_TRY(geodec_artifact_read(a->file, "/token", &b->token, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/position", &b->position, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", &b->sequence, err));
-    GEODEC_TRY(geodec_artifact_read(a->file, "/argmax", &b->argmax, err));
+    GEODEC_PASS(geodec_artifact_get_i64(a->file, "n_vocab", &w->vocab, err));
+    if (w->vocab < 1 || w->vocab >= INT32_MAX) GEODEC_FAIL(GEODEC_FORMAT, "%s: no vocabulary", name);
+    GEODEC_PASS(geodec_artifact_read(a->file, "/token", &b->token, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/position", &b->position, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/sequence", &b->sequence, err));
+    GEODEC_PASS(geodec_artifact_read(a->file, "/argmax", &b->argmax, err));
     b->rows = a->rows;
     for (int64_t i = 0; i < b->rows; i++) {
         const bool start = i == 0 || b->sequence[i] != b->sequence[i - 1];
         if (b->token[i] < 0 || b->token[i] >= w->vocab || b->argmax[i] < 0 || b->argmax[i] >= w->vocab)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
         if (b->position[i] != (start ? 0 : b->position[i - 1] + 1))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
         if (start)
             w->sequences++;
         else
             w->nodes++;
     }
     if (w->nodes < MIN_NODES)
-        GEODEC_THROW(GEODEC_SCARCE, "%lld positions after the first of a text; the flow map needs at least %d",
-                     (long long)w->nodes, MIN_NODES);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_SCARCE, "%lld positions after the first of a text; the flow map needs at least %d",
+                    (long long)w->nodes, MIN_NODES);
+    return GEODEC_OK;
 }
 
 /* ---- the state's coordinates ------------------------------------------------------------------------------------ */
@@ -128,17 +122,15 @@ done:
 /* h <- h / rms(h) as doubles; GEODEC_NUMERIC when not finite. */
 static geodec_status scaled(int64_t n, int64_t d, const float *h, double *s, int64_t row0, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < n; i++) {
         double square = 0;
         for (int64_t c = 0; c < d; c++) square += (double)h[i * d + c] * (double)h[i * d + c];
         if (!isfinite(square))
-            GEODEC_THROW(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(row0 + i));
+            GEODEC_FAIL(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(row0 + i));
         const double factor = 1 / sqrt(square / (double)d + 1e-5);
         for (int64_t c = 0; c < d; c++) s[i * d + c] = (double)h[i * d + c] * factor;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* basis [d][m]: given directions first, then the principal ones of what they leave. */

@@ -85,18 +85,16 @@ geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *o
 
 geodec_status geodec__flowmap_fingerprints(const geodec_artifact *a, geodec_flowmap *map, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static const char *const attr[] = {"model_fingerprint", "tokenizer_fingerprint"};
     char *const out[] = {map->model_fingerprint, map->tokenizer_fingerprint};
     for (int i = 0; i < 2; i++) {
         const char *text;
-        GEODEC_TRY(geodec_artifact_get_str(a, attr[i], &text, err));
+        GEODEC_PASS(geodec_artifact_get_str(a, attr[i], &text, err));
         if (strlen(text) >= GEODEC_SHA256_HEX)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not a SHA-256", geodec_artifact_path(a), attr[i]);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: %s is not a SHA-256", geodec_artifact_path(a), attr[i]);
         memcpy(out[i], text, strlen(text) + 1);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out, geodec_err *err)

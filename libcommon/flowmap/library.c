@@ -95,30 +95,27 @@ static const char *fault_of(const geodec_flowmap *map, const geodec_flowmap_libr
 
 static geodec_status make_places(geodec_flowmap_library *g, int64_t wanted, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t r = g->map->dims;
     int64_t n = g->places ? 2 * g->places : 256;
     if (n < wanted) n = wanted;
     if (n > g->room) n = g->room;
     ring_place *place = geodec_mem_grow(g->place, g->places, n, sizeof *place);
-    if (!place) GEODEC_THROW(GEODEC_NOMEM, "no memory for a library of %lld records", (long long)n);
+    if (!place) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a library of %lld records", (long long)n);
     g->place = place;
     int8_t *key = geodec_mem_grow(g->key, g->places * r, n * r, 1);
-    if (!key) GEODEC_THROW(GEODEC_NOMEM, "no memory for a library of %lld records", (long long)n);
+    if (!key) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a library of %lld records", (long long)n);
     g->key = key;
     for (int64_t i = g->places; i < n; i++) place[i].serial = -1;
     g->places = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Puts a record at its place, in memory alone. Serials must come in rising order. */
 static geodec_status put_record(geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t at = serial % g->room;
-    if (at >= g->places) GEODEC_TRY(make_places(g, at + 1, err));
+    if (at >= g->places) GEODEC_PASS(make_places(g, at + 1, err));
     ring_place *p = &g->place[at];
     g->live += p->serial < 0;
     const int32_t last = g->last[r->token];
@@ -129,8 +126,7 @@ static geodec_status put_record(geodec_flowmap_library *g, int64_t serial, const
     memcpy(g->key + at * g->map->dims, r->key, (size_t)g->map->dims);
     g->last[r->token] = (int32_t)at;
     g->end = serial + 1;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
@@ -211,16 +207,14 @@ static bool read_slot(const geodec_flowmap_library *g, int64_t at, const uint8_t
 static geodec_status read_all(int fd, const char *path, uint8_t *to, size_t n, int64_t offset, size_t *got,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (*got = 0; *got < n;) {
         const ssize_t k = pread(fd, to + *got, n - *got, offset + (int64_t)*got);
         if (k < 0 && errno == EINTR) continue;
-        if (k < 0) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
+        if (k < 0) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
         if (k == 0) break;
         *got += (size_t)k;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* 0, or the errno of what failed. */
@@ -261,15 +255,13 @@ static void write_record(geodec_flowmap_library *g, int64_t serial, const geodec
 geodec_status geodec_flowmap_library_add(geodec_flowmap_library *g, const geodec_flowmap_library_record *r,
                                          geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t serial = g->end;
     const char *what = fault_of(g->map, r);
-    if (what) GEODEC_THROW(GEODEC_RANGE, "a record with %s", what);
-    GEODEC_TRY(put_record(g, serial, r, err));
+    if (what) GEODEC_FAIL(GEODEC_RANGE, "a record with %s", what);
+    GEODEC_PASS(put_record(g, serial, r, err));
     g->added++;
     write_record(g, serial, r);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 int32_t geodec_flowmap_library_nearest(const geodec_flowmap_library *g, int32_t token, const int8_t *key,
@@ -303,26 +295,24 @@ static geodec_status check_head(const uint8_t *head, const char *path, const geo
 {
     static const char *const what[] = {"another model", "another tokenizer", "another flow map"};
     const char *const print[] = {map->model_fingerprint, map->tokenizer_fingerprint, map_sha256};
-    geodec_status st = GEODEC_OK;
-    if (memcmp(head, MARK, sizeof MARK) != 0) GEODEC_THROW(GEODEC_FORMAT, "%s: no grown library", path);
+    if (memcmp(head, MARK, sizeof MARK) != 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: no grown library", path);
     if (get(head + 248, 8) != digest(NULL, head, 248))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: the head of the library is damaged", path);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: the head of the library is damaged", path);
     if (get(head + 8, 4) != VERSION)
-        GEODEC_THROW(GEODEC_VERSION, "%s: a grown library of version %d, not %d", path, get_i32(head + 8), VERSION);
+        GEODEC_FAIL(GEODEC_VERSION, "%s: a grown library of version %d, not %d", path, get_i32(head + 8), VERSION);
     for (int i = 0; i < 3; i++) {
         char want[HEX] = {0};
         memcpy(want, print[i], strnlen(print[i], HEX));
         if (memcmp(head + 40 + i * HEX, want, HEX) != 0)
-            GEODEC_THROW(GEODEC_CHECKSUM, "%s: the library was grown with %s (%.12s..., not %.12s...)", path, what[i],
-                         (const char *)head + 40 + i * HEX, print[i]);
+            GEODEC_FAIL(GEODEC_CHECKSUM, "%s: the library was grown with %s (%.12s..., not %.12s...)", path, what[i],
+                        (const char *)head + 40 + i * HEX, print[i]);
     }
     if (get(head + 12, 4) != (uint64_t)map->dims || get(head + 32, 4) != (uint64_t)map->vocab)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: width of keys or vocabulary differ from the map's", path);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: width of keys or vocabulary differ from the map's", path);
     const uint64_t bound = get(head + 24, 8), room = get(head + 16, 8);
     if (bound > (uint64_t)GEODEC_GROWN_BYTES_MAX || room < 1 || room != (uint64_t)room_of(map, (int64_t)bound))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together", path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: sizes that do not belong together", path);
+    return GEODEC_OK;
 }
 
 /* Slots in the order of their serials: the ring may begin anywhere. */

@@ -117,15 +117,13 @@ done:
 
 geodec_status geodec_flowmap_match(const geodec_flowmap *map, const char *model, const char *tokenizer, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (strcmp(map->model_fingerprint, model) != 0)
-        GEODEC_THROW(GEODEC_CHECKSUM, "the flow map was baked from another model (%.12s..., not %.12s...)",
-                     map->model_fingerprint, model);
+        GEODEC_FAIL(GEODEC_CHECKSUM, "the flow map was baked from another model (%.12s..., not %.12s...)",
+                    map->model_fingerprint, model);
     if (strcmp(map->tokenizer_fingerprint, tokenizer) != 0)
-        GEODEC_THROW(GEODEC_CHECKSUM, "the flow map was baked with another tokenizer (%.12s..., not %.12s...)",
-                     map->tokenizer_fingerprint, tokenizer);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_CHECKSUM, "the flow map was baked with another tokenizer (%.12s..., not %.12s...)",
+                    map->tokenizer_fingerprint, tokenizer);
+    return GEODEC_OK;
 }
 
 int64_t geodec_flowmap_positions(const geodec_flowmap *map) { return map->nodes + map->sequences; }

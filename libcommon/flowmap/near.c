@@ -32,13 +32,11 @@ void geodec__flowmap_unlay(geodec_flowmap *map)
 /* Memory in huge pages; *bytes is set with it. */
 static geodec_status new_pages(int64_t n, int64_t size, void **out, int64_t *bytes, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t all = n > 0 ? n * size : size;
     *out = geodec_mem_map(all);
-    if (!*out) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %lld bytes", (long long)n, (long long)size);
+    if (!*out) GEODEC_FAIL(GEODEC_NOMEM, "no memory for %lld x %lld bytes", (long long)n, (long long)size);
     *bytes = all;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The coordinate along which the keys of these nodes vary most. */

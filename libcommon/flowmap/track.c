@@ -104,34 +104,30 @@ geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err)
 
 geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_flowmap_track_end(t, err));
+    GEODEC_PASS(geodec_flowmap_track_end(t, err));
     for (int64_t i = 0; i < t->n; i++) t->last[t->token[i]] = -1;
     t->n = 0;
     t->keyed = -1;
     t->branches->rows = -1;
     t->run = 0;
     if (t->grown) t->visible = geodec_flowmap_library_end(t->grown);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status grow(geodec_flowmap_track *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t room = t->room ? 2 * t->room : 256, r = t->map->dims;
     int32_t **const arrays[] = {&t->token, &t->argmax, &t->before};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         int32_t *p = geodec_mem_grow(*arrays[i], t->room, room, sizeof *p);
-        if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
+        if (!p) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
         *arrays[i] = p;
     }
     int8_t *key = geodec_mem_grow(t->key, t->room * r, room * r, 1);
-    if (!key) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
+    if (!key) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
     t->key = key;
     t->room = room;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argmax, geodec_err *err);
@@ -139,13 +135,12 @@ static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argma
 geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *z,
                                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_flowmap *w = t->map;
     if (token < 0 || token >= w->vocab || argmax < -1 || argmax >= w->vocab)
-        GEODEC_THROW(GEODEC_RANGE, "token %d, argmax %d: the flow map has %lld tokens", token, argmax,
-                     (long long)w->vocab);
-    if (t->n == t->room) GEODEC_TRY(grow(t, err));
-    if (t->grown && t->n > 0) GEODEC_TRY(learn(t, token, argmax, err));
+        GEODEC_FAIL(GEODEC_RANGE, "token %d, argmax %d: the flow map has %lld tokens", token, argmax,
+                    (long long)w->vocab);
+    if (t->n == t->room) GEODEC_PASS(grow(t, err));
+    if (t->grown && t->n > 0) GEODEC_PASS(learn(t, token, argmax, err));
     const int64_t i = t->n;
     t->token[i] = token;
     t->argmax[i] = argmax;
@@ -161,8 +156,7 @@ geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t
     geodec__flowmap_standardise(w, t->feature, t->standard);
     t->keyed = -1;
     t->n++;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *state,
@@ -580,7 +574,6 @@ static bool is_recorded(geodec_flowmap_track *t, int32_t token, int32_t argmax, 
 /* A new row: completes the record of the row before, and begins its own. */
 static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argmax, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_flowmap_library_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
     const bool known = argmax >= 0; /* rows of a prompt are not learned */
     geodec__flowmap_state_key(t->map, t->standard, token, r.key);
@@ -591,12 +584,11 @@ static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argma
             t->record.next = geodec_flowmap_library_end(t->grown) + 1;
         else if (known)
             t->record.next = successor_of_row(t, argmax);
-        GEODEC_TRY(geodec_flowmap_track_end(t, err));
+        GEODEC_PASS(geodec_flowmap_track_end(t, err));
     }
     for (int64_t l = 0; l < GEODEC_GROWN_CONTEXT && l < t->n; l++)
         r.context[l] = geodec_flowmap_library_mark(t->token[t->n - 1 - l]);
     t->open = open;
     t->record = r;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -21,15 +21,13 @@ const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_method method)
 
 geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < GEODEC_GEODESIC_METHODS; i++)
         if (strcmp(name, geodec_geodesic_row_of((geodec_geodesic_method)i)->name) == 0) {
             *method = (geodec_geodesic_method)i;
-            goto done;
+            return GEODEC_OK;
         }
-    GEODEC_THROW(GEODEC_NOTFOUND, "no method is called '%s'", name);
-done:
-    return st;
+    GEODEC_FAIL(GEODEC_NOTFOUND, "no method is called '%s'", name);
+    return GEODEC_OK;
 }
 
 geodec_geodesic_options geodec_geodesic_defaults(void)
@@ -194,41 +192,37 @@ static void advance(const march *m, double h, const double *from, const double *
 /* One Runge-Kutta step from (x, v), with the accelerations there in k1, to (y, u2). */
 static geodec_status rk4_step(march *m, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const double h = m->b.o->dl;
     const int64_t n = m->b.s->n;
     advance(m, h / 2, m->x, m->v, m->y);
     advance(m, h / 2, m->v, m->k1, m->u2);
-    GEODEC_TRY(stage(m, m->y, m->u2, NULL, m->k2, err));
+    GEODEC_PASS(stage(m, m->y, m->u2, NULL, m->k2, err));
     advance(m, h / 2, m->x, m->u2, m->y);
     advance(m, h / 2, m->v, m->k2, m->u3);
-    GEODEC_TRY(stage(m, m->y, m->u3, NULL, m->k3, err));
+    GEODEC_PASS(stage(m, m->y, m->u3, NULL, m->k3, err));
     advance(m, h, m->x, m->u3, m->y);
     advance(m, h, m->v, m->k3, m->u4);
-    GEODEC_TRY(stage(m, m->y, m->u4, NULL, m->k4, err));
+    GEODEC_PASS(stage(m, m->y, m->u4, NULL, m->k4, err));
     for (int64_t i = 0; i < m->live * n; i++) {
         m->y[i] = m->x[i] + h / 6 * (m->v[i] + 2 * m->u2[i] + 2 * m->u3[i] + m->u4[i]);
         m->u2[i] = m->v[i] + h / 6 * (m->k1[i] + 2 * m->k2[i] + 2 * m->k3[i] + m->k4[i]);
     }
     for (int64_t i = 0; i < m->live; i++)
         m->broken[i] = m->broken[i] || !geodec__finite(n, m->y + i * n) || !geodec__finite(n, m->u2 + i * n);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status options_ok(const geodec_space *s, const geodec_geodesic_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (s->n < 1 || s->n > GEODEC_SPACE_DIM_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "dimension %d is outside 1..%d", (int)s->n, GEODEC_SPACE_DIM_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "dimension %d is outside 1..%d", (int)s->n, GEODEC_SPACE_DIM_MAX);
     if (o->steps < 1 || o->steps > STEPS_MAX)
-        GEODEC_THROW(GEODEC_RANGE, "%lld steps are outside 1..%d", (long long)o->steps, STEPS_MAX);
-    if (!(o->dl > 0) || !isfinite(o->dl)) GEODEC_THROW(GEODEC_RANGE, "step length %g is not positive", o->dl);
-    if (!(o->drift_max > 0)) GEODEC_THROW(GEODEC_RANGE, "drift limit %g is not positive", o->drift_max);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld steps are outside 1..%d", (long long)o->steps, STEPS_MAX);
+    if (!(o->dl > 0) || !isfinite(o->dl)) GEODEC_FAIL(GEODEC_RANGE, "step length %g is not positive", o->dl);
+    if (!(o->drift_max > 0)) GEODEC_FAIL(GEODEC_RANGE, "drift limit %g is not positive", o->drift_max);
     if (o->method == GEODEC_GEODESIC_ADAPTIVE && !(o->rtol > 0 && o->rtol < 1))
-        GEODEC_THROW(GEODEC_RANGE, "tolerance %g is outside (0, 1)", o->rtol);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "tolerance %g is outside (0, 1)", o->rtol);
+    return GEODEC_OK;
 }
 
 /* Node 0 of every path, and all nodes by the adaptive integrator. */
@@ -260,35 +254,32 @@ done:
 /* Speed, acceleration and drift of live path i at node k; a path that breaks down there ends at the node before. */
 static geodec_status record_node(march *m, int64_t i, int64_t k, double q, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const batch *b = &m->b;
     const int64_t n = b->s->n, nodes = b->o->steps + 1, p = m->path[i];
     bool inside = true;
     m->broken[i] = m->broken[i] || !isfinite(q);
     if (k == 0 && m->broken[i]) { /* once more, for its error message */
-        GEODEC_TRY_MSG(geodec_space_path(b->s, 1, m->x + i * n, m->v + i * n, &q, m->k2, m->space, err),
-                       "at the start of the path");
-        GEODEC_THROW(GEODEC_NUMERIC, "the speed at the start of the path is not finite");
+        GEODEC_PASS_MSG(geodec_space_path(b->s, 1, m->x + i * n, m->v + i * n, &q, m->k2, m->space, err),
+                        "at the start of the path");
+        GEODEC_FAIL(GEODEC_NUMERIC, "the speed at the start of the path is not finite");
     }
     if (k == 0) m->first[p] = q;
     if (m->broken[i]) {
         m->reached[p] = k - 1;
-        goto done;
+        return GEODEC_OK;
     }
     const double drift = m->first[p] > 0 ? fabs(q / m->first[p] - 1) : fabs(q);
     if (drift > b->report[p].drift) b->report[p].drift = drift;
-    if (b->o->inside) GEODEC_TRY(b->o->inside(b->o->inside_ctx, m->x + i * n, &inside, err));
+    if (b->o->inside) GEODEC_PASS(b->o->inside(b->o->inside_ctx, m->x + i * n, &inside, err));
     m->outside[p] = m->outside[p] || !inside;
     if (b->speed2) b->speed2[p * nodes + k] = q;
     if (b->accel) memcpy(b->accel + (p * nodes + k) * n, m->k1 + i * n, (size_t)n * sizeof *b->accel);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Node k of the paths that reach it, then the step to the next by Runge and Kutta. */
 static geodec_status pass_node(march *m, int64_t k, int64_t *failed, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const batch *b = &m->b;
     const int64_t n = b->s->n, nodes = b->o->steps + 1;
     const size_t row = (size_t)n * sizeof *b->xs;
@@ -302,14 +293,14 @@ static geodec_status pass_node(march *m, int64_t k, int64_t *failed, geodec_err 
         m->broken[m->live] = false;
         m->path[m->live++] = p;
     }
-    if (m->live == 0) goto done;
-    GEODEC_TRY(stage(m, m->x, m->v, q, step || b->accel ? m->k1 : NULL, err));
+    if (m->live == 0) return GEODEC_OK;
+    GEODEC_PASS(stage(m, m->x, m->v, q, step || b->accel ? m->k1 : NULL, err));
     for (int64_t i = 0; i < m->live; i++) {
         *failed = m->path[i];
-        GEODEC_TRY(record_node(m, i, k, q[i], err));
+        GEODEC_PASS(record_node(m, i, k, q[i], err));
     }
-    if (!step) goto done;
-    GEODEC_TRY(rk4_step(m, err));
+    if (!step) return GEODEC_OK;
+    GEODEC_PASS(rk4_step(m, err));
     for (int64_t i = 0; i < m->live; i++) {
         const int64_t p = m->path[i];
         if (m->broken[i]) {
@@ -319,8 +310,7 @@ static geodec_status pass_node(march *m, int64_t k, int64_t *failed, geodec_err 
         memcpy(b->xs + (p * nodes + k + 1) * n, m->y + i * n, row);
         memcpy(b->vs + (p * nodes + k + 1) * n, m->u2 + i * n, row);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Rows good + 1 .. last of a [last + 1][n] become copies of row good. */

@@ -29,14 +29,13 @@ static void update(int64_t n, const double *s, const double *r, double *h)
 geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *o, const double *x, const double *y,
                             double *w, bool *found, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
     const geodec_geodesic_options go = {
         .steps = 1, .dl = 1, .method = GEODEC_GEODESIC_ADAPTIVE, .rtol = o->rtol, .drift_max = o->drift_max};
     double xs[2 * MAX_N], vs[2 * MAX_N], h[MAX_N * MAX_N] = {0}, best[MAX_N], miss[MAX_N], change[MAX_N], step[MAX_N];
     double length, least = INFINITY;
     *found = false;
-    if (n < 1 || n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "a logarithm in %lld dimensions", (long long)n);
+    if (n < 1 || n > MAX_N) GEODEC_FAIL(GEODEC_RANGE, "a logarithm in %lld dimensions", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         w[i] = y[i] - x[i];
         h[i * n + i] = 1;
@@ -44,7 +43,7 @@ geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *
     length = geodec__dot(n, w, w);
     for (int round = 0; round < o->rounds; round++) {
         geodec_path_report report;
-        GEODEC_TRY(geodec_geodesic_path(s, &go, x, w, xs, vs, NULL, &report, err));
+        GEODEC_PASS(geodec_geodesic_path(s, &go, x, w, xs, vs, NULL, &report, err));
         double size = INFINITY;
         if (report.status != GEODEC_PATH_DRIFT && report.good == 1) {
             for (int64_t i = 0; i < n; i++) change[i] = xs[n + i] - y[i] - (round > 0 ? miss[i] : 0);
@@ -69,6 +68,5 @@ geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *
         *found = size <= o->tolerance * o->tolerance * length;
         if (*found) break;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }

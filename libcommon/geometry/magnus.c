@@ -38,16 +38,14 @@ const char *geodec_magnus_text(geodec_magnus_scheme s)
 
 geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < GEODEC_MAGNUS_SCHEMES; i++) {
         if (strcmp(name, table[i].name) == 0) {
             *scheme = (geodec_magnus_scheme)i;
-            goto done;
+            return GEODEC_OK;
         }
     }
-    GEODEC_THROW(GEODEC_NOTFOUND, "no scheme is called '%s'", name);
-done:
-    return st;
+    GEODEC_FAIL(GEODEC_NOTFOUND, "no scheme is called '%s'", name);
+    return GEODEC_OK;
 }
 
 int geodec_magnus_order(geodec_magnus_scheme s) { return table[s].order; }
@@ -197,37 +195,31 @@ EXPONENTIAL_STEP(magnus6)
 
 STEP_OF(taylor3)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t mm = m * m;
     double *omega = exponent(scratch, mm);
     for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a[i] + a[mm + i]);
-    if (!geodec__finite(mm, omega)) GEODEC_THROW(GEODEC_NUMERIC, "the generator is not finite");
+    if (!geodec__finite(mm, omega)) GEODEC_FAIL(GEODEC_NUMERIC, "the generator is not finite");
     taylor3(m, omega, e, scratch);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 STEP_OF(cf4)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t mm = m * m;
     double *omega = exponent(scratch, mm), *w = scratch, *more = expm_scratch(scratch, mm);
     const double *a1 = a, *a2 = a + mm;
     for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 + GAUSS2_AT) * a1[i] + (0.25 - GAUSS2_AT) * a2[i]);
-    GEODEC_TRY(geodec_expm(m, omega, w, more, err));
+    GEODEC_PASS(geodec_expm(m, omega, w, more, err));
     for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 - GAUSS2_AT) * a1[i] + (0.25 + GAUSS2_AT) * a2[i]);
-    GEODEC_TRY(geodec_expm(m, omega, w + mm, more, err));
+    GEODEC_PASS(geodec_expm(m, omega, w + mm, more, err));
     product(m, w + mm, w, e);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h, double *e,
                                  double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_THROW(GEODEC_INVAL, "not a scheme");
-    GEODEC_TRY(table[scheme].step(m, a, h, e, scratch, err));
-done:
-    return st;
+    if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_FAIL(GEODEC_INVAL, "not a scheme");
+    GEODEC_PASS(table[scheme].step(m, a, h, e, scratch, err));
+    return GEODEC_OK;
 }

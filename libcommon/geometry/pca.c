@@ -81,9 +81,8 @@ void geodec_pca_moments_merge(geodec_pca_moments *a, const geodec_pca_moments *b
 
 geodec_status geodec_pca_moments_result(const geodec_pca_moments *m, double *mean, double *cov, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t d = m->d;
-    if (m->count < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld states; a covariance needs at least 2", (long long)m->count);
+    if (m->count < 2) GEODEC_FAIL(GEODEC_SCARCE, "%lld states; a covariance needs at least 2", (long long)m->count);
     const double n = (double)m->count;
     for (int64_t i = 0; cov && i < d; i++)
         for (int64_t j = i; j < d; j++) {
@@ -91,8 +90,7 @@ geodec_status geodec_pca_moments_result(const geodec_pca_moments *m, double *mea
             cov[i * d + j] = cov[j * d + i] = c;
         }
     for (int64_t i = 0; mean && i < d; i++) mean[i] = m->origin[i] + m->sum[i] / n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- components -------------------------------------------------------------------------------------------------- */
@@ -218,12 +216,10 @@ static geodec_status row_moments(int64_t n, int64_t d, const double *x, geodec_p
                                  geodec_err *err)
 {
     enum { SLAB = 4096 };
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_pca_moments_init(m, d, n > 0 ? x : NULL, err));
+    GEODEC_PASS(geodec_pca_moments_init(m, d, n > 0 ? x : NULL, err));
     for (int64_t r = 0; r < n; r += SLAB)
-        GEODEC_TRY(geodec_pca_moments_add(m, n - r < SLAB ? n - r : SLAB, x + r * d, pool, err));
-done:
-    return st;
+        GEODEC_PASS(geodec_pca_moments_add(m, n - r < SLAB ? n - r : SLAB, x + r * d, pool, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_pca_from_rows(int64_t n_rows, int64_t d, const double *x, double share, geodec_pool *pool,

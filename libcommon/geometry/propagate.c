@@ -26,12 +26,11 @@ int64_t geodec_propagate_generators_scratch(int64_t n) { return n * n * n * (n +
 geodec_status geodec_propagate_generators(const geodec_space *s, int64_t points, const double *x, const double *v,
                                           double *a, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n, nn = n * n, m = 2 * n;
     double *gv = scratch, *dgvv = gv + SLICE * nn, *work = dgvv + SLICE * nn;
     for (int64_t first = 0; first < points; first += SLICE) {
         const int64_t now = points - first < SLICE ? points - first : SLICE;
-        GEODEC_TRY(geodec_space_variation(s, now, x + first * n, v + first * n, gv, dgvv, work, err));
+        GEODEC_PASS(geodec_space_variation(s, now, x + first * n, v + first * n, gv, dgvv, work, err));
         for (int64_t p = 0; p < now; p++) {
             double *to = a + (first + p) * m * m;
             for (int64_t i = 0; i < n * m; i++) to[i] = 0;
@@ -44,8 +43,7 @@ geodec_status geodec_propagate_generators(const geodec_space *s, int64_t points,
             }
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- inner nodes of a step -------------------------------------------------------------------------------------- */
@@ -75,22 +73,21 @@ typedef struct path {
 static geodec_status inner_nodes(path *p, int64_t steps, const double *x0, const double *v0, const double *a0,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = p->s->n;
     if (p->o->dense == GEODEC_DENSE_INTEGRATE) {
         double t[GEODEC_MAGNUS_NODES_MAX];
         for (int i = 0; i < p->nodes; i++) t[i] = p->c[i] * p->h;
         for (int64_t k = 0; k < steps; k++) {
             int64_t reached = 0;
-            GEODEC_TRY(geodec_geodesic_at(p->s, p->o->rtol, x0 + k * n, v0 + k * n, p->nodes, t,
-                                          p->x + k * p->nodes * n, p->v + k * p->nodes * n, &reached, err));
-            if (reached < p->nodes) GEODEC_THROW(GEODEC_NUMERIC, "the geodesic breaks down inside a step");
+            GEODEC_PASS(geodec_geodesic_at(p->s, p->o->rtol, x0 + k * n, v0 + k * n, p->nodes, t,
+                                           p->x + k * p->nodes * n, p->v + k * p->nodes * n, &reached, err));
+            if (reached < p->nodes) GEODEC_FAIL(GEODEC_NUMERIC, "the geodesic breaks down inside a step");
         }
-        goto done;
+        return GEODEC_OK;
     }
     if (!a0) {
         memmove(p->accel, p->accel + SLICE * n, (size_t)n * sizeof *p->accel);
-        GEODEC_TRY(geodec_space_path(p->s, steps, x0 + n, v0 + n, NULL, p->accel + n, p->space, err));
+        GEODEC_PASS(geodec_space_path(p->s, steps, x0 + n, v0 + n, NULL, p->accel + n, p->space, err));
         a0 = p->accel;
     }
     for (int64_t k = 0; k < steps; k++) {
@@ -101,8 +98,7 @@ static geodec_status inner_nodes(path *p, int64_t steps, const double *x0, const
             hermite(n, p->h, p->c[i], v, a, v + n, a + n, p->v + at);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- what the exact flow preserves ------------------------------------------------------------------------------ */
@@ -134,9 +130,8 @@ static double log_det(int64_t m, double *a)
 static geodec_status form_at(const geodec_space *s, const double *x, const double *v, double *g, double *dg,
                              double *form, double *log_det_g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n, m = 2 * n;
-    GEODEC_TRY(s->at(s, x, g, dg, NULL, err));
+    GEODEC_PASS(s->at(s, x, g, dg, NULL, err));
     memset(form, 0, (size_t)(m * m) * sizeof *form);
     for (int64_t k = 0; k < n; k++) {
         for (int64_t c = 0; c < n; c++) {
@@ -147,10 +142,9 @@ static geodec_status form_at(const geodec_space *s, const double *x, const doubl
             form[(n + k) * m + c] = -g[k * n + c];
         }
     }
-    GEODEC_TRY(geodec_chol_factor(n, g, err));
+    GEODEC_PASS(geodec_chol_factor(n, g, err));
     *log_det_g = geodec_chol_logdet(n, g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* residuals of the flow f [2n][2n] from (x0, v0) to (x1, v1). */

@@ -56,12 +56,11 @@ static double distances(const geodec_rbf *f, const double *x, double *d2, int64_
 /* Normalised weights [n_sites], zero where left out. */
 static geodec_status weights(const geodec_rbf *f, const double *x, double *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t nearest;
     for (int64_t a = 0; a < f->n; a++)
-        if (!isfinite(x[a])) GEODEC_THROW(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
+        if (!isfinite(x[a])) GEODEC_FAIL(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
     const double least = distances(f, x, w, &nearest), scale = 0.5 / (f->sigma * f->sigma);
-    if (!isfinite(least)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
+    if (!isfinite(least)) GEODEC_FAIL(GEODEC_NUMERIC, "the point is too far from every site");
     double sum = 0;
     for (int64_t p = 0; p < f->n_sites; p++) {
         const double e = (w[p] - least) * scale;
@@ -70,8 +69,7 @@ static geodec_status weights(const geodec_rbf *f, const double *x, double *w, ge
     }
     const double inverse = 1 / sum;
     for (int64_t p = 0; p < f->n_sites; p++) w[p] *= inverse;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void moments(const geodec_rbf *f, const double *w, int order, double *mean, double *cov_packed)
@@ -115,10 +113,9 @@ static void weight_rows(const geodec_rbf *f, const double *w, const double *mean
 static geodec_status log_at(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
                             geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t rows = log_rows(f, order);
     double *w = scratch, *mean = w + f->n_sites, *cov = mean + f->n, *block = cov + f->packed;
-    GEODEC_TRY(weights(f, x, w, err));
+    GEODEC_PASS(weights(f, x, w, err));
     if (order >= RBF_FIRST) moments(f, w, order, mean, cov);
     memset(log, 0, (size_t)(rows * f->packed) * sizeof *log);
     for (int64_t p0 = 0; p0 < f->n_sites; p0 += CHUNK) {
@@ -130,8 +127,7 @@ static geodec_status log_at(const geodec_rbf *f, const double *x, int order, dou
         geodec_blas_gemm(false, false, rows, f->packed, m, 1, block, CHUNK, f->log_g + p0 * f->row, f->row, 1, log,
                          f->packed);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the space ------------------------------------------------------------------------------------------------- */
@@ -172,20 +168,18 @@ done:
 static geodec_status exponential(const geodec_rbf *f, const double *x, int order, const parts *s, double *g,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
     double e[GEODEC_RBF_MAX_N];
-    GEODEC_TRY(log_at(f, x, order, s->log, s->log_scratch, err));
+    GEODEC_PASS(log_at(f, x, order, s->log, s->log_scratch, err));
     geodec_sym_unpack(n, s->log, s->v);
-    GEODEC_TRY(geodec_eig_sym_ws(n, s->v, s->l, s->v, s->eig, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, s->v, s->l, s->v, s->eig, err));
     for (int64_t i = 0; i < n; i++) {
         e[i] = exp(s->l[i]);
         if (!(e[i] > 0) || !isfinite(e[i]))
-            GEODEC_THROW(GEODEC_NUMERIC, "the metric has the eigenvalue exp(%g)", s->l[i]);
+            GEODEC_FAIL(GEODEC_NUMERIC, "the metric has the eigenvalue exp(%g)", s->l[i]);
     }
     geodec_eig_compose(n, e, s->v, g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status rbf_at(const geodec_space *space, const double *x, double *g, double *dg, double *gamma,

@@ -51,11 +51,9 @@ done:
 
 static geodec_status failure(double bad, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (!isfinite(bad)) GEODEC_THROW(GEODEC_NUMERIC, "the metric is not finite here");
-    GEODEC_THROW(GEODEC_NUMERIC, "the metric has the eigenvalue exp(%g)", bad);
-done:
-    return st;
+    if (!isfinite(bad)) GEODEC_FAIL(GEODEC_NUMERIC, "the metric is not finite here");
+    GEODEC_FAIL(GEODEC_NUMERIC, "the metric has the eigenvalue exp(%g)", bad);
+    return GEODEC_OK;
 }
 
 /* x, v [points][n] (v NULL for a task without); first, second: stride1, stride2 doubles from a point's result to the

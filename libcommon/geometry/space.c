@@ -13,49 +13,44 @@ enum { SPACE_MAX_N = 64 };
 static geodec_status path_of_one(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
                                  double *work, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
     double *gamma = work, *g = work + n * n * n;
-    GEODEC_TRY(s->at(s, x, speed2 ? g : NULL, NULL, accel ? gamma : NULL, err));
+    GEODEC_PASS(s->at(s, x, speed2 ? g : NULL, NULL, accel ? gamma : NULL, err));
     if (speed2) *speed2 = geodec__norm2(n, g, v);
     if (accel) geodec_geodesic_accel(n, gamma, v, accel);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_space_path(const geodec_space *s, int64_t points, const double *x, const double *v, double *speed2,
                                 double *accel, double *work, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
     int64_t together = GEODEC_SPACE_TOGETHER;
     for (int64_t i = 0; i < points;) {
         const int64_t now = points - i < together ? points - i : together;
         double *q = speed2 ? speed2 + i : NULL, *a = accel ? accel + i * n : NULL;
         bool done_here = false;
-        if (s->path) GEODEC_TRY(s->path(s, now, x + i * n, v + i * n, q, a, &done_here, err));
+        if (s->path) GEODEC_PASS(s->path(s, now, x + i * n, v + i * n, q, a, &done_here, err));
         if (!done_here && s->path && now > 1) { /* each point decides for itself */
             together = 1;
             continue;
         }
         if (!done_here)
             for (int64_t k = 0; k < now; k++)
-                GEODEC_TRY(path_of_one(s, x + (i + k) * n, v + (i + k) * n, q ? q + k : NULL, a ? a + k * n : NULL,
-                                       work, err));
+                GEODEC_PASS(path_of_one(s, x + (i + k) * n, v + (i + k) * n, q ? q + k : NULL, a ? a + k * n : NULL,
+                                        work, err));
         i += now;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status variation_of_one(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
                                       double *work, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n, nn = n * n, n3 = nn * n;
     double *gamma = work, *dgamma = work + n3;
-    GEODEC_TRY(s->at(s, x, NULL, NULL, gamma, err));
-    GEODEC_TRY(geodec_space_dgamma(s, x, dgamma, err));
+    GEODEC_PASS(s->at(s, x, NULL, NULL, gamma, err));
+    GEODEC_PASS(geodec_space_dgamma(s, x, dgamma, err));
     memset(gv, 0, (size_t)nn * sizeof *gv);
     memset(dgvv, 0, (size_t)nn * sizeof *dgvv);
     for (int64_t i = 0; i < n; i++)
@@ -70,32 +65,29 @@ static geodec_status variation_of_one(const geodec_space *s, const double *x, co
             }
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v,
                                      double *gv, double *dgvv, double *work, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n, nn = n * n;
     int64_t together = GEODEC_SPACE_TOGETHER;
     for (int64_t i = 0; i < points;) {
         const int64_t now = points - i < together ? points - i : together;
         bool done_here = false;
         if (s->variation)
-            GEODEC_TRY(s->variation(s, now, x + i * n, v + i * n, gv + i * nn, dgvv + i * nn, &done_here, err));
+            GEODEC_PASS(s->variation(s, now, x + i * n, v + i * n, gv + i * nn, dgvv + i * nn, &done_here, err));
         if (!done_here && s->variation && now > 1) { /* each point decides for itself */
             together = 1;
             continue;
         }
         if (!done_here)
             for (int64_t k = i; k < i + now; k++)
-                GEODEC_TRY(variation_of_one(s, x + k * n, v + k * n, gv + k * nn, dgvv + k * nn, work, err));
+                GEODEC_PASS(variation_of_one(s, x + k * n, v + k * n, gv + k * nn, dgvv + k * nn, work, err));
         i += now;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Central differences of gamma or of g with step h: result [n][n][n][n] or [n][n][n]. */
@@ -128,25 +120,22 @@ done:
 
 geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (s->dgamma) return s->dgamma(s, x, dgamma, err);
     if (!(s->fd_step > 0))
-        GEODEC_THROW(GEODEC_INVAL, "space %s has no derivative of gamma and no step for differences", s->name);
-    GEODEC_TRY(differences(s, x, s->fd_step, true, dgamma, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "space %s has no derivative of gamma and no step for differences", s->name);
+    GEODEC_PASS(differences(s, x, s->fd_step, true, dgamma, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_space_christoffel(int32_t n32, const double *g, const double *dg, double *gamma, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double l[SPACE_MAX_N * SPACE_MAX_N];
     const int64_t n = n32;
     if (n < 1 || n > SPACE_MAX_N)
-        GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside 1..%d", (long long)n, SPACE_MAX_N);
+        GEODEC_FAIL(GEODEC_RANGE, "dimension %lld is outside 1..%d", (long long)n, SPACE_MAX_N);
     memcpy(l, g, (size_t)(n * n) * sizeof *l);
     if (geodec_chol_factor(n, l, NULL) != GEODEC_OK) {
-        GEODEC_THROW(GEODEC_NUMERIC, "the metric is not positive definite or not finite");
+        GEODEC_FAIL(GEODEC_NUMERIC, "the metric is not positive definite or not finite");
     }
     /* Lowered symbols of the pairs i <= j, packed at the front of gamma, raised there, then spread out from the back:
      * the packed place of a pair is never behind its final one. */
@@ -168,17 +157,14 @@ geodec_status geodec_space_christoffel(int32_t n32, const double *g, const doubl
             if (ij != row && ij != ji) memcpy(ij, row, bytes);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_space_dg_fd(const geodec_space *s, const double *x, double h, double *dg, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "differences with step %g", h);
-    GEODEC_TRY(differences(s, x, h, false, dg, err));
-done:
-    return st;
+    if (!(h > 0)) GEODEC_FAIL(GEODEC_RANGE, "differences with step %g", h);
+    GEODEC_PASS(differences(s, x, h, false, dg, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_space_christoffel_fd(const geodec_space *s, const double *x, double h, double *gamma,

@@ -104,12 +104,11 @@ done:
 geodec_status geodec_space_warped_init(geodec_space_warped *s, const geodec_space *inner, const double *centre,
                                        const double *direction, double alpha, double sigma, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = inner->n;
     geodec_space_warped o = {.inner = inner, .alpha = alpha, .sigma = sigma};
     if (n < 1 || n > GEODEC_SPACE_DIM_MAX || !isfinite(alpha) || !(sigma > 0) || !isfinite(sigma) ||
         !geodec__finite(n, centre) || !geodec__finite(n, direction))
-        GEODEC_THROW(GEODEC_RANGE, "a warp of strength %g, width %g in dimension %lld", alpha, sigma, (long long)n);
+        GEODEC_FAIL(GEODEC_RANGE, "a warp of strength %g, width %g in dimension %lld", alpha, sigma, (long long)n);
     const double length = sqrt(geodec__dot(n, direction, direction));
     memcpy(o.centre, centre, (size_t)n * sizeof *centre);
     for (int64_t i = 0; i < n; i++) o.direction[i] = length > 0 ? direction[i] / length : 0;
@@ -119,6 +118,5 @@ geodec_status geodec_space_warped_init(geodec_space_warped *s, const geodec_spac
                             .path = warped_path,
                             .fd_step = inner->fd_step > 0 ? fmin(inner->fd_step, 1e-3 * sigma) : 1e-3 * sigma};
     *s = o;
-done:
-    return st;
+    return GEODEC_OK;
 }

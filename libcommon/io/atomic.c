@@ -24,21 +24,19 @@ static geodec_status status_of(int e) { return e == ENOENT ? GEODEC_NOTFOUND : G
 /* Follows a link to the file it names; refuses devices and folders, which a rename would replace. */
 static geodec_status resolve(const char *path, char **target, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     struct stat sb;
-    if (!path[0]) GEODEC_THROW(GEODEC_INVAL, "the output has an empty name");
+    if (!path[0]) GEODEC_FAIL(GEODEC_INVAL, "the output has an empty name");
     if (lstat(path, &sb) == 0 && S_ISLNK(sb.st_mode)) {
         char *real = realpath(path, NULL);
-        if (!real) GEODEC_THROW(status_of(errno), "%s: %s", path, strerror(errno));
+        if (!real) GEODEC_FAIL(status_of(errno), "%s: %s", path, strerror(errno));
         *target = geodec_mem_strdup(real);
         free(real);
     } else {
         *target = geodec_mem_strdup(path);
     }
-    if (!*target) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file name");
-    if (stat(*target, &sb) == 0 && !S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
-done:
-    return st;
+    if (!*target) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a file name");
+    if (stat(*target, &sb) == 0 && !S_ISREG(sb.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
+    return GEODEC_OK;
 }
 
 static geodec_status name_parts(geodec_atomic *f, geodec_err *err)
@@ -129,14 +127,12 @@ FILE *geodec_atomic_stream(geodec_atomic *f)
 
 geodec_status geodec_atomic_write(geodec_atomic *f, const void *data, size_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     FILE *stream = geodec_atomic_stream(f);
     if (!stream || (n && fwrite(data, 1, n, stream) != n)) {
         if (!f->write_error) f->write_error = errno ? errno : EIO;
-        GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(f->write_error));
+        GEODEC_FAIL(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(f->write_error));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_atomic_commit(geodec_atomic *f, geodec_err *err)

@@ -24,25 +24,21 @@ done:
 
 static geodec_status number_type(hid_t type, const char *path, const char *name, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const H5T_class_t sort = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     if ((sort != H5T_INTEGER && sort != H5T_FLOAT) || H5Tget_size(type) > ELEMENT_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not numeric", path, name);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: %s is not numeric", path, name);
+    return GEODEC_OK;
 }
 
 /* Checks that `name` is an object of the given sort in this very file. what: its name in messages. */
 static geodec_status find_object(hid_t file, const char *path, const char *name, const char *what, H5O_type_t *sort,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool present, elsewhere;
-    GEODEC_TRY_MSG(geodec__h5_walk(file, name, &present, &elsewhere, sort, err), "%s: %s", path, name);
-    if (elsewhere) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is a link to elsewhere", path, name);
-    if (!present) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no %s %s", path, what, name);
-done:
-    return st;
+    GEODEC_PASS_MSG(geodec__h5_walk(file, name, &present, &elsewhere, sort, err), "%s: %s", path, name);
+    if (elsewhere) GEODEC_FAIL(GEODEC_FORMAT, "%s: %s is a link to elsewhere", path, name);
+    if (!present) GEODEC_FAIL(GEODEC_NOTFOUND, "%s has no %s %s", path, what, name);
+    return GEODEC_OK;
 }
 
 /* Opens a dataset whose numbers lie in this file. geodec__h5_storage_check later checks its shape. */
@@ -85,21 +81,19 @@ done:
 static geodec_status check_storage(hid_t set, const char *path, const char *name, int64_t file_bytes, int64_t *total,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec__h5_storage s;
     int64_t bytes;
-    GEODEC_TRY_MSG(geodec__h5_storage_check(set, name, file_bytes, GEODEC_FOREIGN_CHUNK_MAX, &s, err), "%s", path);
+    GEODEC_PASS_MSG(geodec__h5_storage_check(set, name, file_bytes, GEODEC_FOREIGN_CHUNK_MAX, &s, err), "%s", path);
     *total = 1;
     for (int d = 0; d < s.rank; d++) *total *= s.extent[d]; /* the byte count did not overflow */
     if (geodec_mem_mul(*total, (int64_t)sizeof(double), &bytes) != 0 || bytes > GEODEC_FIELD_BYTES_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %s needs more than %lld GiB", path, name,
-                     (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: %s needs more than %lld GiB", path, name,
+                    (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
     if (bytes > GEODEC_FOREIGN_FREE_BYTES && bytes / GEODEC_FOREIGN_GROWTH_MAX > s.stored)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %s takes %lld bytes of memory and %lld of the file, more than %d : 1", path,
-                     name, (long long)bytes, (long long)s.stored, GEODEC_FOREIGN_GROWTH_MAX);
-    GEODEC_TRY_MSG(geodec__h5_chunks_check(set, name, &s, err), "%s", path);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: %s takes %lld bytes of memory and %lld of the file, more than %d : 1", path,
+                    name, (long long)bytes, (long long)s.stored, GEODEC_FOREIGN_GROWTH_MAX);
+    GEODEC_PASS_MSG(geodec__h5_chunks_check(set, name, &s, err), "%s", path);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,

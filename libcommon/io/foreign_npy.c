@@ -33,23 +33,21 @@ static const char *value_of(const char *header, const char *key)
 
 static geodec_status read_type(const char *path, const char *header, npy *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *v = value_of(header, "'descr'");
-    if (!v) GEODEC_THROW(GEODEC_FORMAT, "%s: the header has no 'descr'", path);
+    if (!v) GEODEC_FAIL(GEODEC_FORMAT, "%s: the header has no 'descr'", path);
     if (*v != '\'' || !v[1] || !strchr("<>|=", v[1]) || !isdigit((unsigned char)v[2 + (v[2] != '\0')]))
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: 'descr' is not a plain number type", path);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: 'descr' is not a plain number type", path);
     a->swap = v[1] == '>';
     a->sort = v[2];
     a->size = v[3] - '0';
     const bool one_byte = a->size == 1;
     if (v[4] != '\'' || (v[1] == '|') != one_byte)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: 'descr' is not a plain number type", path);
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: 'descr' is not a plain number type", path);
     const bool power = a->size == 1 || a->size == 2 || a->size == 4 || a->size == 8;
     if (!power || (a->sort != 'f' && a->sort != 'i' && a->sort != 'u') || (a->sort == 'f' && one_byte))
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: elements of type %c%d", path,
-                     isprint((unsigned char)a->sort) ? a->sort : '?', a->size);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: elements of type %c%d", path,
+                    isprint((unsigned char)a->sort) ? a->sort : '?', a->size);
+    return GEODEC_OK;
 }
 
 /* One axis of the shape at *at; false when there is none. */
@@ -68,19 +66,17 @@ static bool read_axis(const char **at, int64_t *extent)
 
 static geodec_status read_header(const char *path, const char *header, npy *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(read_type(path, header, a, err));
+    GEODEC_PASS(read_type(path, header, a, err));
     const char *order = value_of(header, "'fortran_order'"), *shape = value_of(header, "'shape'");
-    if (!order || !shape || *shape++ != '(') GEODEC_THROW(GEODEC_FORMAT, "%s: the header is damaged", path);
+    if (!order || !shape || *shape++ != '(') GEODEC_FAIL(GEODEC_FORMAT, "%s: the header is damaged", path);
     a->fortran = strncmp(order, "True", 4) == 0;
-    if (!a->fortran && strncmp(order, "False", 5) != 0) GEODEC_THROW(GEODEC_FORMAT, "%s: the header is damaged", path);
+    if (!a->fortran && strncmp(order, "False", 5) != 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: the header is damaged", path);
     a->cols = 1;
-    if (!read_axis(&shape, &a->rows)) GEODEC_THROW(GEODEC_FORMAT, "%s: not a matrix", path);
+    if (!read_axis(&shape, &a->rows)) GEODEC_FAIL(GEODEC_FORMAT, "%s: not a matrix", path);
     (void)read_axis(&shape, &a->cols);
     while (*shape == ' ' || *shape == ',') shape++;
-    if (*shape != ')') GEODEC_THROW(GEODEC_FORMAT, "%s: not a matrix: more than two axes", path);
-done:
-    return st;
+    if (*shape != ')') GEODEC_FAIL(GEODEC_FORMAT, "%s: not a matrix: more than two axes", path);
+    return GEODEC_OK;
 }
 
 static double element(const npy *a, const uint8_t *p)

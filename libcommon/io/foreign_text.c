@@ -45,20 +45,17 @@ static bool next_number(const table *t, char **at, double *v, bool *last)
 
 static geodec_status grow(table *t, int64_t want, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (want <= t->room) goto done;
+    if (want <= t->room) return GEODEC_OK;
     const int64_t room = want > 2 * t->room ? want + 1024 : 2 * t->room;
     double *x = geodec_mem_grow(t->x, t->room, room, sizeof *x);
-    if (!x) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld numbers", (long long)room);
+    if (!x) GEODEC_FAIL(GEODEC_NOMEM, "no memory for %lld numbers", (long long)room);
     t->x = x;
     t->room = room;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status read_line(table *t, char *line, bool *header, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t cols = 0;
     bool last = false;
     if (t->rows == 0) t->separator = find_separator(line);
@@ -67,25 +64,24 @@ static geodec_status read_line(table *t, char *line, bool *header, geodec_err *e
         if (!next_number(t, &line, &v, &last)) {
             if (t->rows == 0 && !*header) {
                 *header = true; /* only the first line may be a header */
-                goto done;
+                return GEODEC_OK;
             }
-            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: column %lld is not a number", t->path, (long long)t->line,
-                         (long long)cols + 1);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: column %lld is not a number", t->path, (long long)t->line,
+                        (long long)cols + 1);
         }
         if (!isfinite(v))
-            GEODEC_THROW(GEODEC_NUMERIC, "%s:%lld: column %lld is not finite", t->path, (long long)t->line,
-                         (long long)cols + 1);
-        GEODEC_TRY(grow(t, t->rows * t->cols + cols + 1, err));
+            GEODEC_FAIL(GEODEC_NUMERIC, "%s:%lld: column %lld is not finite", t->path, (long long)t->line,
+                        (long long)cols + 1);
+        GEODEC_PASS(grow(t, t->rows * t->cols + cols + 1, err));
         t->x[t->rows * t->cols + cols++] = v;
         if (t->rows > 0 && cols > t->cols) break;
     }
     if (t->rows == 0) t->cols = cols;
     if (cols != t->cols)
-        GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: not the %lld columns of the rows before", t->path, (long long)t->line,
-                     (long long)t->cols);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: not the %lld columns of the rows before", t->path, (long long)t->line,
+                    (long long)t->cols);
     t->rows++;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out, geodec_err *err)

@@ -260,16 +260,14 @@ done:
 /* Bytes of a fixed-length text type. */
 static geodec_status text_room(hid_t type, const char *name, size_t *room, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "attribute %s is not fixed-length text", name);
+        GEODEC_FAIL(GEODEC_FORMAT, "attribute %s is not fixed-length text", name);
     const size_t n = H5Tget_size(type);
     if (n < 1 || n > GEODEC_ATTR_TEXT_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n,
-                     GEODEC_ATTR_TEXT_MAX);
+        GEODEC_FAIL(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n,
+                    GEODEC_ATTR_TEXT_MAX);
     *room = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__h5_get_text(hid_t object, const char *name, char **out, geodec_err *err)

@@ -33,19 +33,17 @@ static int too_deep(const char *text, size_t n)
 geodec_status geodec_json_parse_line(const char *text, size_t n, const char *name, int64_t first_line,
                                      geodec_json **root, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     json_error_t why;
     const int line = too_deep(text, n);
     if (line)
-        GEODEC_THROW(GEODEC_LIMIT, "%s:%lld: nested more than %d deep", name, (long long)(first_line + line - 1),
-                     GEODEC_JSON_DEPTH_MAX);
+        GEODEC_FAIL(GEODEC_LIMIT, "%s:%lld: nested more than %d deep", name, (long long)(first_line + line - 1),
+                    GEODEC_JSON_DEPTH_MAX);
     json_t *v = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (!v)
-        GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: %s", name,
-                     (long long)(why.line > 0 ? first_line + why.line - 1 : why.line), why.text);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: %s", name,
+                    (long long)(why.line > 0 ? first_line + why.line - 1 : why.line), why.text);
     *root = v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root, geodec_err *err)
@@ -77,50 +75,40 @@ const geodec_json *geodec_json_at(const geodec_json *v, int64_t i)
 
 static geodec_status pick(const geodec_json *v, const char *key, const geodec_json **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_json *member = key ? geodec_json_member(v, key) : v;
-    if (!member) GEODEC_THROW(GEODEC_NOTFOUND, "'%s' is missing", key ? key : "value");
+    if (!member) GEODEC_FAIL(GEODEC_NOTFOUND, "'%s' is missing", key ? key : "value");
     *out = member;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_json_get_i64(const geodec_json *v, const char *key, int64_t *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(pick(v, key, &v, err));
-    if (!json_is_integer(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is not a whole number", key ? key : "value");
+    GEODEC_PASS(pick(v, key, &v, err));
+    if (!json_is_integer(v)) GEODEC_FAIL(GEODEC_FORMAT, "'%s' is not a whole number", key ? key : "value");
     *out = json_integer_value(v);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_json_get_f64(const geodec_json *v, const char *key, double *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(pick(v, key, &v, err));
-    if (!json_is_number(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is not a number", key ? key : "value");
+    GEODEC_PASS(pick(v, key, &v, err));
+    if (!json_is_number(v)) GEODEC_FAIL(GEODEC_FORMAT, "'%s' is not a number", key ? key : "value");
     *out = json_number_value(v);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_json_get_bool(const geodec_json *v, const char *key, bool *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(pick(v, key, &v, err));
-    if (!json_is_boolean(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is neither true nor false", key ? key : "value");
+    GEODEC_PASS(pick(v, key, &v, err));
+    if (!json_is_boolean(v)) GEODEC_FAIL(GEODEC_FORMAT, "'%s' is neither true nor false", key ? key : "value");
     *out = json_is_true(v);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_json_get_str(const geodec_json *v, const char *key, const char **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(pick(v, key, &v, err));
-    if (!json_is_string(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is not text", key ? key : "value");
+    GEODEC_PASS(pick(v, key, &v, err));
+    if (!json_is_string(v)) GEODEC_FAIL(GEODEC_FORMAT, "'%s' is not text", key ? key : "value");
     *out = json_string_value(v);
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -32,19 +32,17 @@ const char *geodec__safetensors_dtype(geodec_type t)
 
 geodec_status geodec__safetensors_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t n = (int64_t)geodec_type_size(t->type);
-    if (!geodec__safetensors_dtype(t->type)) GEODEC_THROW(GEODEC_FORMAT, "tensor %s: bad type", t->name);
+    if (!geodec__safetensors_dtype(t->type)) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: bad type", t->name);
     if (t->rank < 1 || t->rank > GEODEC_SAFETENSORS_RANK_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor %s: %d dimensions are outside 1 to %d", t->name, t->rank,
-                     GEODEC_SAFETENSORS_RANK_MAX);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: %d dimensions are outside 1 to %d", t->name, t->rank,
+                    GEODEC_SAFETENSORS_RANK_MAX);
     for (int d = 0; d < t->rank; d++) {
-        if (t->shape[d] < 0) GEODEC_THROW(GEODEC_FORMAT, "tensor %s: a negative extent", t->name);
-        if (geodec_mem_mul(n, t->shape[d], &n) != 0) GEODEC_THROW(GEODEC_LIMIT, "tensor %s: too large", t->name);
+        if (t->shape[d] < 0) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: a negative extent", t->name);
+        if (geodec_mem_mul(n, t->shape[d], &n) != 0) GEODEC_FAIL(GEODEC_LIMIT, "tensor %s: too large", t->name);
     }
     *bytes = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -60,48 +58,44 @@ struct geodec_safetensors {
 
 static geodec_status read_at(int fd, const char *path, int64_t at, void *data, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *to = data;
     while (n > 0) {
         const ssize_t done = pread(fd, to, (size_t)n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) GEODEC_THROW(GEODEC_IO, "%s: cannot read: %s", path, strerror(errno));
-        if (done == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: truncated", path);
+        if (done < 0) GEODEC_FAIL(GEODEC_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (done == 0) GEODEC_FAIL(GEODEC_FORMAT, "%s: truncated", path);
         to += done;
         at += done;
         n -= done;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status parse_tensor(const char *name, const geodec_json *v, geodec__safetensor_place *p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *dtype;
     int64_t end;
     const geodec_json *shape = geodec_json_member(v, "shape"), *place = geodec_json_member(v, "data_offsets");
-    if (strlen(name) >= sizeof p->t.name) GEODEC_THROW(GEODEC_LIMIT, "a tensor's name of %zu bytes", strlen(name));
+    if (strlen(name) >= sizeof p->t.name) GEODEC_FAIL(GEODEC_LIMIT, "a tensor's name of %zu bytes", strlen(name));
     memcpy(p->t.name, name, strlen(name) + 1);
-    GEODEC_TRY_MSG(geodec_json_get_str(v, "dtype", &dtype, err), "tensor %s", name);
+    GEODEC_PASS_MSG(geodec_json_get_str(v, "dtype", &dtype, err), "tensor %s", name);
     size_t k = 0;
     while (k < sizeof dtypes / sizeof *dtypes && strcmp(dtypes[k].name, dtype) != 0) k++;
-    if (k == sizeof dtypes / sizeof *dtypes) GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor %s: type %s", name, dtype);
+    if (k == sizeof dtypes / sizeof *dtypes) GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor %s: type %s", name, dtype);
     p->t.type = dtypes[k].type;
     if (geodec_json_length(shape) < 1 || geodec_json_length(shape) > GEODEC_SAFETENSORS_RANK_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor %s: no shape of 1 to %d dimensions", name, GEODEC_SAFETENSORS_RANK_MAX);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: no shape of 1 to %d dimensions", name, GEODEC_SAFETENSORS_RANK_MAX);
     p->t.rank = (int)geodec_json_length(shape);
     for (int d = 0; d < p->t.rank; d++)
-        GEODEC_TRY_MSG(geodec_json_get_i64(geodec_json_at(shape, d), NULL, &p->t.shape[d], err), "tensor %s", name);
-    GEODEC_TRY(geodec__safetensors_size(&p->t, &p->bytes, err));
-    if (geodec_json_length(place) != 2) GEODEC_THROW(GEODEC_FORMAT, "tensor %s: no data_offsets", name);
-    GEODEC_TRY_MSG(geodec_json_get_i64(geodec_json_at(place, 0), NULL, &p->begin, err), "tensor %s", name);
-    GEODEC_TRY_MSG(geodec_json_get_i64(geodec_json_at(place, 1), NULL, &end, err), "tensor %s", name);
+        GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(shape, d), NULL, &p->t.shape[d], err), "tensor %s", name);
+    GEODEC_PASS(geodec__safetensors_size(&p->t, &p->bytes, err));
+    if (geodec_json_length(place) != 2) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: no data_offsets", name);
+    GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(place, 0), NULL, &p->begin, err), "tensor %s", name);
+    GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(place, 1), NULL, &end, err), "tensor %s", name);
     if (p->begin < 0 || end < p->begin || end - p->begin != p->bytes)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor %s: bytes %lld to %lld do not hold its shape", name, (long long)p->begin,
-                     (long long)end);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: bytes %lld to %lld do not hold its shape", name, (long long)p->begin,
+                    (long long)end);
+    return GEODEC_OK;
 }
 
 static int by_place(const void *a, const void *b)
@@ -208,14 +202,12 @@ const char *geodec_safetensors_text(const geodec_safetensors *s, const char *key
 geodec_status geodec_safetensors_read(const geodec_safetensors *s, int i, int64_t first, int64_t count, void *data,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (i < 0 || i >= s->n) GEODEC_THROW(GEODEC_INVAL, "%s: no tensor %d", s->path, i);
+    if (i < 0 || i >= s->n) GEODEC_FAIL(GEODEC_INVAL, "%s: no tensor %d", s->path, i);
     const geodec__safetensor_place *p = &s->tensor[i];
     const int64_t size = (int64_t)geodec_type_size(p->t.type);
     if (first < 0 || count < 0 || count > p->bytes / size - first)
-        GEODEC_THROW(GEODEC_RANGE, "%s: tensor %s has no %lld elements from %lld on", s->path, p->t.name,
-                     (long long)count, (long long)first);
-    GEODEC_TRY(read_at(s->fd, s->path, s->data + p->begin + first * size, data, count * size, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "%s: tensor %s has no %lld elements from %lld on", s->path, p->t.name,
+                    (long long)count, (long long)first);
+    GEODEC_PASS(read_at(s->fd, s->path, s->data + p->begin + first * size, data, count * size, err));
+    return GEODEC_OK;
 }

@@ -22,33 +22,29 @@ struct geodec_safetensors_writer {
 
 static geodec_status write_at(geodec_safetensors_writer *w, int64_t at, const void *data, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *from = data;
     while (n > 0) {
         const ssize_t done = pwrite(w->fd, from, (size_t)n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", w->path, strerror(done < 0 ? errno : EIO));
+        if (done <= 0) GEODEC_FAIL(GEODEC_IO, "%s: cannot write: %s", w->path, strerror(done < 0 ? errno : EIO));
         from += done;
         at += done;
         n -= done;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status place_tensors(geodec_safetensors_writer *w, const geodec_safetensor *tensor, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < w->n; i++) {
         geodec__safetensor_place *p = &w->tensor[i];
         p->t = tensor[i];
         p->begin = w->bytes;
-        GEODEC_TRY_MSG(geodec__safetensors_size(&p->t, &p->bytes, err), "%s", w->path);
-        if (p->bytes > INT64_MAX / 2 - w->bytes) GEODEC_THROW(GEODEC_LIMIT, "%s: too large", w->path);
+        GEODEC_PASS_MSG(geodec__safetensors_size(&p->t, &p->bytes, err), "%s", w->path);
+        if (p->bytes > INT64_MAX / 2 - w->bytes) GEODEC_FAIL(GEODEC_LIMIT, "%s: too large", w->path);
         w->bytes += p->bytes;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The header as text, with its length before and blanks after it. The caller frees it with free(). */
@@ -125,17 +121,15 @@ done:
 geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_t first, int64_t count,
                                      const void *data, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (i < 0 || i >= w->n) GEODEC_THROW(GEODEC_INVAL, "%s: no tensor %d", w->path, i);
+    if (i < 0 || i >= w->n) GEODEC_FAIL(GEODEC_INVAL, "%s: no tensor %d", w->path, i);
     const geodec__safetensor_place *p = &w->tensor[i];
     const int64_t size = (int64_t)geodec_type_size(p->t.type);
     if (first < 0 || count < 0 || count > p->bytes / size - first)
-        GEODEC_THROW(GEODEC_INVAL, "%s: tensor %d has no %lld elements from %lld on", w->path, i, (long long)count,
-                     (long long)first);
-    GEODEC_TRY(write_at(w, w->data + p->begin + first * size, data, count * size, err));
+        GEODEC_FAIL(GEODEC_INVAL, "%s: tensor %d has no %lld elements from %lld on", w->path, i, (long long)count,
+                    (long long)first);
+    GEODEC_PASS(write_at(w, w->data + p->begin + first * size, data, count * size, err));
     (void)__atomic_add_fetch(&w->put, count * size, __ATOMIC_RELAXED);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w) { return w->bytes; }

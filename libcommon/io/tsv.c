@@ -42,38 +42,32 @@ geodec_status geodec_tsv_on(FILE *stream, geodec_tsv **out, geodec_err *err) { r
 
 geodec_status geodec_tsv_columns(geodec_tsv *t, int n, const char *const *names, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (t->columns || n < 1) GEODEC_THROW(GEODEC_INVAL, "a table has one header of at least one column");
+    if (t->columns || n < 1) GEODEC_FAIL(GEODEC_INVAL, "a table has one header of at least one column");
     for (int i = 0; i < n; i++) {
-        if (strpbrk(names[i], "\t\n\r")) GEODEC_THROW(GEODEC_INVAL, "column name '%s' breaks the line", names[i]);
+        if (strpbrk(names[i], "\t\n\r")) GEODEC_FAIL(GEODEC_INVAL, "column name '%s' breaks the line", names[i]);
         (void)fprintf(t->stream, "%s%c", names[i], i + 1 < n ? '\t' : '\n');
     }
-    if (ferror(t->stream)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
+    if (ferror(t->stream)) GEODEC_FAIL(GEODEC_IO, "cannot write the table");
     t->columns = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tsv_names(geodec_tsv *t, const char *names, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int n = 1;
     for (const char *p = names; *p; p++) n += *p == ' ';
-    GEODEC_TRY(geodec_tsv_width(t, n, err));
+    GEODEC_PASS(geodec_tsv_width(t, n, err));
     for (const char *p = names; *p; p++) (void)fputc(*p == ' ' ? '\t' : *p, t->stream);
     (void)fputc('\n', t->stream);
-    if (ferror(t->stream)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
-done:
-    return st;
+    if (ferror(t->stream)) GEODEC_FAIL(GEODEC_IO, "cannot write the table");
+    return GEODEC_OK;
 }
 
 geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (t->columns || n < 1) GEODEC_THROW(GEODEC_INVAL, "a table has one header of at least one column");
+    if (t->columns || n < 1) GEODEC_FAIL(GEODEC_INVAL, "a table has one header of at least one column");
     t->columns = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void separator(geodec_tsv *t)
@@ -120,15 +114,12 @@ void geodec_tsv_str(geodec_tsv *t, const char *v)
 
 geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int cells = t->cells;
     t->cells = 0;
     (void)fputc('\n', t->stream);
-    if (cells != t->columns)
-        GEODEC_THROW(GEODEC_INVAL, "a row of %d cells in a table of %d columns", cells, t->columns);
-    if (ferror(t->stream)) GEODEC_THROW(GEODEC_IO, "cannot write the table");
-done:
-    return st;
+    if (cells != t->columns) GEODEC_FAIL(GEODEC_INVAL, "a row of %d cells in a table of %d columns", cells, t->columns);
+    if (ferror(t->stream)) GEODEC_FAIL(GEODEC_IO, "cannot write the table");
+    return GEODEC_OK;
 }
 
 void geodec_tsv_gap(geodec_tsv *t) { (void)fputc('\n', t->stream); }

@@ -40,16 +40,14 @@ static int64_t factor_lapack(int64_t n, double *a)
 
 geodec_status geodec_chol_factor(int64_t n, double *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (n < 0 || n > INT32_MAX) GEODEC_THROW(GEODEC_RANGE, "Cholesky of dimension %lld", (long long)n);
+    if (n < 0 || n > INT32_MAX) GEODEC_FAIL(GEODEC_RANGE, "Cholesky of dimension %lld", (long long)n);
     const int64_t bad = n <= PLAIN_MAX ? factor_plain(n, a) : factor_lapack(n, a);
     if (bad) {
-        GEODEC_THROW(GEODEC_SINGULAR, "matrix of dimension %lld is not positive definite (pivot %lld)", (long long)n,
-                     (long long)bad);
+        GEODEC_FAIL(GEODEC_SINGULAR, "matrix of dimension %lld is not positive definite (pivot %lld)", (long long)n,
+                    (long long)bad);
     }
     for (int64_t i = 0; i < n; i++) memset(a + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *a);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_chol_solve_lower(int64_t n, const double *l, int64_t n_rhs, double *b)

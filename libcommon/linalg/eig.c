@@ -24,29 +24,25 @@ int64_t geodec_eig_sym_scratch(int64_t n)
 
 static geodec_status check(int64_t n, const double *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
+    if (n < 1 || n > EIG_MAX_N) GEODEC_FAIL(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++)
-            if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
-done:
-    return st;
+            if (!isfinite(a[i * n + j])) GEODEC_FAIL(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
+    return GEODEC_OK;
 }
 
 geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(check(n, a, err));
-    if (n <= GEODEC__EIG_SMALL && geodec__small_best()->eig(n, a, w, v, scratch)) goto done;
+    GEODEC_PASS(check(n, a, err));
+    if (n <= GEODEC__EIG_SMALL && geodec__small_best()->eig(n, a, w, v, scratch)) return GEODEC_OK;
     if (v != a) memcpy(v, a, (size_t)(n * n) * sizeof *v);
     /* row-major lower = column-major upper, and column k of a column-major result is row k of ours */
     const lapack_int info = LAPACKE_dsyevd_work(
         LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, v, (lapack_int)n, w, scratch, (lapack_int)work_doubles(n),
         (lapack_int *)(void *)(scratch + work_doubles(n)), (lapack_int)work_ints(n));
-    if (info < 0) GEODEC_THROW(GEODEC_INTERNAL, "dsyevd refused argument %d", (int)-info);
-    if (info > 0) GEODEC_THROW(GEODEC_NOCONV, "dsyevd did not converge at dimension %lld", (long long)n);
-done:
-    return st;
+    if (info < 0) GEODEC_FAIL(GEODEC_INTERNAL, "dsyevd refused argument %d", (int)-info);
+    if (info > 0) GEODEC_FAIL(GEODEC_NOCONV, "dsyevd did not converge at dimension %lld", (long long)n);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_eig_sym(int64_t n, const double *a, double *w, double *v, geodec_err *err)

@@ -82,7 +82,6 @@ static void descend(search *s)
 /* Active sets until no point is nearer; *gap = x.x - min_i x.p_i there. along: [k] scratch. */
 static geodec_status minimise(search *s, double *along, double *gap, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t k = s->k;
     for (int64_t step = 0;; step++) {
         int64_t best = -1;
@@ -102,13 +101,12 @@ static geodec_status minimise(search *s, double *along, double *gap, geodec_err 
         for (int64_t q = 0; q < s->m; q++) inside = inside || s->set[q] == best;
         if (*gap <= 1e-14 * s->size || inside) break;
         if (step > 100 + 10 * k)
-            GEODEC_THROW(GEODEC_NOCONV, "no minimum over the simplex after %lld steps", (long long)step);
+            GEODEC_FAIL(GEODEC_NOCONV, "no minimum over the simplex after %lld steps", (long long)step);
         s->set[s->m] = best;
         s->weight[s->m++] = 0;
         descend(s);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const double *target, double *w,

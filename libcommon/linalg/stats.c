@@ -68,21 +68,20 @@ done:
 geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
                                     geodec_stats_line *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double sw = 0, mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0, rss = 0, x2 = 0;
     int64_t used = 0;
     for (int64_t i = 0; i < n; i++) {
         const double w = weight ? weight[i] : 1;
-        if (!(w >= 0)) GEODEC_THROW(GEODEC_RANGE, "line fit with the weight %g", w);
+        if (!(w >= 0)) GEODEC_FAIL(GEODEC_RANGE, "line fit with the weight %g", w);
         if (w == 0) continue;
         if (!isfinite(x[i]) || !isfinite(y[i]) || !isfinite(w))
-            GEODEC_THROW(GEODEC_NUMERIC, "line fit to a point that is not finite");
+            GEODEC_FAIL(GEODEC_NUMERIC, "line fit to a point that is not finite");
         used++;
         sw += w;
         mx += w * x[i];
         my += w * y[i];
     }
-    if (used < 2) GEODEC_THROW(GEODEC_RANGE, "line fit to %lld points", (long long)used);
+    if (used < 2) GEODEC_FAIL(GEODEC_RANGE, "line fit to %lld points", (long long)used);
     mx /= sw;
     my /= sw;
     for (int64_t i = 0; i < n; i++) {
@@ -93,7 +92,7 @@ geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y,
         syy += w * (y[i] - my) * (y[i] - my);
         x2 += w * x[i] * x[i];
     }
-    if (!(sxx > 0)) GEODEC_THROW(GEODEC_SINGULAR, "line fit where all abscissas are equal");
+    if (!(sxx > 0)) GEODEC_FAIL(GEODEC_SINGULAR, "line fit where all abscissas are equal");
     const double slope = sxy / sxx, intercept = my - slope * mx;
     for (int64_t i = 0; i < n; i++) {
         const double r = y[i] - intercept - slope * x[i];
@@ -108,8 +107,7 @@ geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y,
                                .intercept_se = sqrt(s2 * x2 / (sw * sxx)),
                                .r2 = syy > 0 ? 1 - rss / syy : NAN,
                                .n = used};
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch)

@@ -16,15 +16,13 @@ const char *geodec_surrogate_name(geodec_surrogate kind) { return geodec_surroga
 
 geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < 3; i++) {
         if (strcmp(name, geodec_surrogate_names[i]) != 0) continue;
         *kind = (geodec_surrogate)i;
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_THROW(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
-done:
-    return st;
+    GEODEC_FAIL(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
+    return GEODEC_OK;
 }
 
 geodec_surrogate geodec_surrogate_for(int64_t points, const int32_t *sequence)
@@ -123,12 +121,10 @@ geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64
 {
     static geodec_status (*const draw[])(int64_t points, int64_t n, const double *x, uint64_t seed, uint64_t stream,
                                          double *y, geodec_err *err) = {gaussian, phase, shuffle};
-    geodec_status st = GEODEC_OK;
     if (points < 0 || n < 1)
-        GEODEC_THROW(GEODEC_RANGE, "a surrogate of %lld points of dimension %lld", (long long)points, (long long)n);
-    if (points < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points; a surrogate needs at least 2", (long long)points);
-    if (!geodec__finite(points * n, x)) GEODEC_THROW(GEODEC_NUMERIC, "points that are not finite");
-    GEODEC_TRY(draw[kind](points, n, x, seed, stream, y, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "a surrogate of %lld points of dimension %lld", (long long)points, (long long)n);
+    if (points < 2) GEODEC_FAIL(GEODEC_SCARCE, "%lld points; a surrogate needs at least 2", (long long)points);
+    if (!geodec__finite(points * n, x)) GEODEC_FAIL(GEODEC_NUMERIC, "points that are not finite");
+    GEODEC_PASS(draw[kind](points, n, x, seed, stream, y, err));
+    return GEODEC_OK;
 }

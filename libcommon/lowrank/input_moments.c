@@ -48,16 +48,14 @@ done:
 
 static geodec_status finish(geodec_input_moments *m, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int side = 0; side < GEODEC_SIDES; side++) {
         const int64_t n = m->c[side] ? m->n_layer * m->width[side] * m->width[side] : 0;
         for (int64_t i = 0; i < n; i++) {
             m->c[side][i] /= (double)m->tokens;
-            if (!isfinite(m->c[side][i])) GEODEC_THROW(GEODEC_NUMERIC, "activations are not finite");
+            if (!isfinite(m->c[side][i])) GEODEC_FAIL(GEODEC_NUMERIC, "activations are not finite");
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, int64_t n, const int32_t *token,

@@ -58,26 +58,24 @@ static void take(const work *k)
 
 static geodec_status fit_basis(work *k, uint64_t stream, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t m = k->m, d = k->d;
     if (k->o->basis == GEODEC_BASIS_RANDOM) {
         geodec_rng r = geodec_rng_stream(k->o->seed, geodec_rng_id("kvprojection/random", stream));
         for (int64_t i = 0; i < m * d; i++) k->x[i] = geodec_rng_normal(&r);
-        GEODEC_TRY(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
+        GEODEC_PASS(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
         take(k);
         geodec_blas_gemm(false, true, m, k->rank, d, 1, k->w, d, k->in, d, 0, k->out, k->rank);
     } else if (k->o->basis == GEODEC_BASIS_WHITENED) {
         geodec__projection_product(m, d, d, k->w, k->root, k->x);
-        GEODEC_TRY(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
+        GEODEC_PASS(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
         take(k);
         geodec__projection_product(k->rank, d, d, k->in, k->unroot, k->y);
         memcpy(k->in, k->y, (size_t)(k->rank * d) * sizeof *k->in);
     } else {
-        GEODEC_TRY(geodec_svd_thin(m, d, k->w, k->u, k->s, k->vt, err));
+        GEODEC_PASS(geodec_svd_thin(m, d, k->w, k->u, k->s, k->vt, err));
         take(k);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Adds the errors of the stored factors to the layer's means. */
@@ -136,14 +134,12 @@ done:
 
 static geodec_status choose_group(const geodec_model_config *c, int32_t asked, int32_t *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *out = asked;
     if (asked < 0 || asked > c->n_kv_head || (asked > 0 && c->n_kv_head % asked != 0))
-        GEODEC_THROW(GEODEC_RANGE, "groups of %d key heads; the model has %d", asked, c->n_kv_head);
+        GEODEC_FAIL(GEODEC_RANGE, "groups of %d key heads; the model has %d", asked, c->n_kv_head);
     for (*out = asked ? asked : 4; c->n_kv_head % *out != 0; --*out) {
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int64_t rank_of(const geodec_model_config *c, int32_t group, double share)

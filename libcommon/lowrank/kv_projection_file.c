@@ -79,19 +79,18 @@ geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_a
 static geodec_status check_side(const geodec_artifact *a, const geodec_kv_projection *p, const geodec_kv_side *s,
                                 const char *in, int64_t cols, const char *out, int64_t rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (s->group == 0) goto done;
+    if (s->group == 0) return GEODEC_OK;
     if (s->group < 0 || s->group > p->n_kv_head || p->n_kv_head % s->group != 0 || s->rank < 1 ||
         s->rank > (int64_t)s->group * p->head_dim || cols != p->n_kv_head / s->group * s->rank || rows != s->rank)
-        GEODEC_THROW(GEODEC_FORMAT,
-                     "%s: groups of %d heads with %lld coefficients do not fit this model or their "
-                     "fields",
-                     geodec_artifact_path(a), s->group, (long long)s->rank);
-    if (!s->in || !s->out) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is missing", geodec_artifact_path(a), s->in ? out : in);
-    GEODEC_TRY(geodec__projection_finite(a, in, s->in, p->n_layer * cols * p->d_model, err));
-    GEODEC_TRY(geodec__projection_finite(a, out, s->out, (int64_t)p->n_layer * p->n_kv_head * p->head_dim * rows, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT,
+                    "%s: groups of %d heads with %lld coefficients do not fit this model or their "
+                    "fields",
+                    geodec_artifact_path(a), s->group, (long long)s->rank);
+    if (!s->in || !s->out) GEODEC_FAIL(GEODEC_FORMAT, "%s: %s is missing", geodec_artifact_path(a), s->in ? out : in);
+    GEODEC_PASS(geodec__projection_finite(a, in, s->in, p->n_layer * cols * p->d_model, err));
+    GEODEC_PASS(
+        geodec__projection_finite(a, out, s->out, (int64_t)p->n_layer * p->n_kv_head * p->head_dim * rows, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_kv_projection *out,

@@ -91,24 +91,22 @@ void geodec__projection_store(int64_t n, double *x, bool half, float *to)
 /* Parts first .. last - 1 are the group. */
 static geodec_status gather(work *k, int64_t first, int64_t last, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t d = k->p->part[first].cols;
     double *at = k->w;
     memset(k->gram, 0, (size_t)(d * d) * sizeof *k->gram);
     for (int64_t i = first; i < last; i++) {
         const geodec_projection_part *t = &k->p->part[i];
-        GEODEC_TRY(geodec_model_weights(k->m, t->layer, t->slot, k->raw, err));
+        GEODEC_PASS(geodec_model_weights(k->m, t->layer, t->slot, k->raw, err));
         for (int64_t j = 0; j < t->rows * d; j++) {
             at[j] = k->raw[j];
             if (!isfinite(at[j]))
-                GEODEC_THROW(GEODEC_NUMERIC, "layer %d, slot '%s' holds a weight that is not finite", t->layer,
-                             geodec_factors_slot_name(t->slot));
+                GEODEC_FAIL(GEODEC_NUMERIC, "layer %d, slot '%s' holds a weight that is not finite", t->layer,
+                            geodec_factors_slot_name(t->slot));
         }
         geodec_blas_syrk(t->rows, d, 1, at, d, 1, k->gram, d);
         at += t->rows * d;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* C^(1/2) and C^(-1/2); NULL without moments. */
@@ -122,8 +120,7 @@ static geodec_status whiten(work *k, const geodec_projection_part *t, geodec_err
 /* Rows of basis: eigenvectors of `gram`, largest first, the largest entry of each positive. */
 static geodec_status eigenbasis(work *k, int64_t d, double *spectrum, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_eig_sym(d, k->gram, k->value, k->b, err));
+    GEODEC_PASS(geodec_eig_sym(d, k->gram, k->value, k->b, err));
     for (int64_t j = 0; j < d; j++) {
         const double *v = k->b + (d - 1 - j) * d;
         const double sign = geodec__projection_sign(d, v);
@@ -131,49 +128,44 @@ static geodec_status eigenbasis(work *k, int64_t d, double *spectrum, geodec_err
         spectrum[j] = k->value[d - 1 - j] > 0 ? k->value[d - 1 - j] : 0; /* a Gram matrix: negative values are rounding
                                                                           * errors */
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status control_basis(work *k, int64_t group, int64_t d, double *spectrum, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (k->o->basis == GEODEC_BASIS_COORDINATES) {
         memset(k->basis, 0, (size_t)(d * d) * sizeof *k->basis);
         for (int64_t i = 0; i < d; i++) k->basis[i * d + i] = 1;
     } else {
         geodec_rng r = geodec_rng_stream(k->o->seed, geodec_rng_id("projection/random", (uint64_t)group));
         for (int64_t i = 0; i < d * d; i++) k->a[i] = geodec_rng_normal(&r);
-        GEODEC_TRY(geodec_svd_thin(d, d, k->a, k->basis, k->value, k->b, err));
+        GEODEC_PASS(geodec_svd_thin(d, d, k->a, k->basis, k->value, k->b, err));
     }
     geodec__projection_product(d, d, d, k->basis, k->gram, k->a);
     for (int64_t j = 0; j < d; j++) spectrum[j] = geodec_blas_dot(d, k->a + j * d, k->basis + j * d);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status fit_basis(work *k, int64_t index, int64_t first, int64_t last, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_projection_group *g = &k->p->group[index];
     const int64_t d = k->p->part[first].cols;
     double *spectrum = k->p->spectrum + g->spectrum, sum2 = 0;
-    GEODEC_TRY(gather(k, first, last, err));
-    GEODEC_TRY(whiten(k, &k->p->part[first], err));
+    GEODEC_PASS(gather(k, first, last, err));
+    GEODEC_PASS(whiten(k, &k->p->part[first], err));
     if (k->o->basis == GEODEC_BASIS_WHITENED) {
         geodec__projection_product(d, d, d, k->root, k->gram, k->a);
         geodec__projection_product(d, d, d, k->a, k->root, k->gram);
     }
     if (k->o->basis == GEODEC_BASIS_WEIGHTS || k->o->basis == GEODEC_BASIS_WHITENED)
-        GEODEC_TRY(eigenbasis(k, d, spectrum, err));
+        GEODEC_PASS(eigenbasis(k, d, spectrum, err));
     else
-        GEODEC_TRY(control_basis(k, index, d, spectrum, err));
+        GEODEC_PASS(control_basis(k, index, d, spectrum, err));
     g->trace = 0;
     for (int64_t i = 0; i < d; i++) g->trace += k->gram[i * d + i];
     sum2 = geodec__projection_squares(d * d, k->gram);
     g->effective_rank = sum2 > 0 ? g->trace * g->trace / sum2 : 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- factors ---------------------------------------------------------------------------------------------------- */
@@ -187,7 +179,6 @@ static double through(const work *k, int64_t rows, int64_t d, const double *x, d
 
 static geodec_status fit_slot(work *k, geodec_projection_part *t, const double *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t d = t->cols, rows = t->rows, rank = t->k, least = rows < d ? rows : d;
     const double whole = geodec__projection_squares(rows * d, w);
     const double *x = w;
@@ -198,7 +189,7 @@ static geodec_status fit_slot(work *k, geodec_projection_part *t, const double *
     }
     geodec_blas_gemm(false, true, rows, rank, d, 1, x, d, k->basis, d, 0, k->out, rank);
     geodec__projection_store(rows * rank, k->out, k->o->half, k->p->data + t->out);
-    GEODEC_TRY(geodec_svd_values(rows, d, w, k->value, err));
+    GEODEC_PASS(geodec_svd_values(rows, d, w, k->value, err));
     for (int64_t i = rank; i < least; i++) sum += k->value[i] * k->value[i];
     t->best = whole > 0 ? sum / whole : 0;
     memcpy(k->a, w, (size_t)(rows * d) * sizeof *w);
@@ -209,17 +200,15 @@ static geodec_status fit_slot(work *k, geodec_projection_part *t, const double *
         const double lost = through(k, rows, d, k->a, k->b), all = through(k, rows, d, w, k->b);
         t->output_error = all > 0 ? lost / all : 0;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status fit_group(work *k, int64_t index, int64_t first, int64_t last, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_projection *p = k->p;
     geodec_projection_group *g = &p->group[index];
     const int64_t d = p->part[first].cols;
-    GEODEC_TRY(fit_basis(k, index, first, last, err));
+    GEODEC_PASS(fit_basis(k, index, first, last, err));
     g->captured = 0;
     for (int64_t j = 0; j < g->k; j++) g->captured += p->spectrum[g->spectrum + j];
     g->energy = g->trace > 0 ? g->captured / g->trace : 1;
@@ -230,12 +219,11 @@ static geodec_status fit_group(work *k, int64_t index, int64_t first, int64_t la
     geodec__projection_store(g->k * d, k->in, k->o->half, p->data + p->part[first].in);
     const double *w = k->w;
     for (int64_t i = first; i < last; i++) {
-        GEODEC_TRY_MSG(fit_slot(k, &p->part[i], w, err), "layer %d, slot '%s'", p->part[i].layer,
-                       geodec_factors_slot_name(p->part[i].slot));
+        GEODEC_PASS_MSG(fit_slot(k, &p->part[i], w, err), "layer %d, slot '%s'", p->part[i].layer,
+                        geodec_factors_slot_name(p->part[i].slot));
         w += p->part[i].rows * d;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the plan --------------------------------------------------------------------------------------------------- */
@@ -259,27 +247,25 @@ int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width
 
 static geodec_status check_options(const geodec_model *m, const geodec_projection_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
-    if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_THROW(GEODEC_RANGE, "no such set of slots");
+    if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_FAIL(GEODEC_RANGE, "no such set of slots");
     if (!(o->share >= 0 && o->share <= 1) || !(o->floor >= 0 && o->floor <= 1) || !(o->ridge >= 0) || o->k < 0)
-        GEODEC_THROW(GEODEC_RANGE, "a share is outside 0 to 1, or a rank or the ridge is negative");
+        GEODEC_FAIL(GEODEC_RANGE, "a share is outside 0 to 1, or a rank or the ridge is negative");
     if (o->basis == GEODEC_BASIS_WHITENED && !o->moments)
-        GEODEC_THROW(GEODEC_INVAL, "whitening needs activations: a text to run the model on");
+        GEODEC_FAIL(GEODEC_INVAL, "whitening needs activations: a text to run the model on");
     for (int k = 0; k < GEODEC_SLOTS; k++) {
         int64_t rows, cols;
         const geodec_side side = geodec_factors_side_of((geodec_slot)k);
         if (!(o->slots >> k & 1)) continue;
         if (!geodec_factors_slot_single(c, (geodec_slot)k))
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not projected",
-                         geodec_factors_slot_name((geodec_slot)k));
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not projected",
+                        geodec_factors_slot_name((geodec_slot)k));
         geodec_factors_slot_shape(c, (geodec_slot)k, &rows, &cols);
         if (o->moments && (o->moments->n_layer != c->n_layer || o->moments->width[side] != cols))
-            GEODEC_THROW(GEODEC_INVAL, "there are no activations for slot '%s'",
-                         geodec_factors_slot_name((geodec_slot)k));
+            GEODEC_FAIL(GEODEC_INVAL, "there are no activations for slot '%s'",
+                        geodec_factors_slot_name((geodec_slot)k));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Lists parts and groups. */

@@ -99,47 +99,41 @@ geodec_status geodec_projection_write(const geodec_projection *p, geodec_artifac
 
 static geodec_status check_part(const geodec_projection *p, int64_t i, const geodec_model_config *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_projection_part *t = &p->part[i];
     if (t->layer < 0 || t->layer >= c->n_layer || (int)t->slot < 0 || (int)t->slot >= GEODEC_SLOTS)
-        GEODEC_THROW(GEODEC_FORMAT, "entry %lld: the model has no layer %d, slot %d", (long long)i, t->layer,
-                     (int)t->slot);
+        GEODEC_FAIL(GEODEC_FORMAT, "entry %lld: the model has no layer %d, slot %d", (long long)i, t->layer,
+                    (int)t->slot);
     for (int64_t j = 0; j < i; j++)
         if (p->part[j].layer == t->layer && p->part[j].slot == t->slot)
-            GEODEC_THROW(GEODEC_FORMAT, "entries %lld and %lld are both layer %d, slot '%s'", (long long)j,
-                         (long long)i, t->layer, geodec_factors_slot_name(t->slot));
+            GEODEC_FAIL(GEODEC_FORMAT, "entries %lld and %lld are both layer %d, slot '%s'", (long long)j, (long long)i,
+                        t->layer, geodec_factors_slot_name(t->slot));
     geodec_factors_slot_shape(c, t->slot, &t->rows, &t->cols);
     if (t->k < 1 || t->k > t->cols)
-        GEODEC_THROW(GEODEC_FORMAT, "entry %lld: rank %lld is outside 1 to %lld", (long long)i, (long long)t->k,
-                     (long long)t->cols);
+        GEODEC_FAIL(GEODEC_FORMAT, "entry %lld: rank %lld is outside 1 to %lld", (long long)i, (long long)t->k,
+                    (long long)t->cols);
     if (t->in < 0 || t->out < 0 || t->in > p->values - t->k * t->cols || t->out > p->values - t->k * t->rows)
-        GEODEC_THROW(GEODEC_FORMAT, "entry %lld: its factors lie outside /factors", (long long)i);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "entry %lld: its factors lie outside /factors", (long long)i);
+    return GEODEC_OK;
 }
 
 geodec_status geodec__projection_owner(const geodec_artifact *a, const geodec_model *m, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *fingerprint;
-    GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &fingerprint, err));
+    GEODEC_PASS(geodec_artifact_get_str(a, "model_fingerprint", &fingerprint, err));
     if (strcmp(fingerprint, geodec_model_fingerprint(m)) != 0)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s: made for another model (%.16s...), not for %s (%.16s...)",
-                     geodec_artifact_path(a), fingerprint, geodec_model_name(m), geodec_model_fingerprint(m));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_CHECKSUM, "%s: made for another model (%.16s...), not for %s (%.16s...)",
+                    geodec_artifact_path(a), fingerprint, geodec_model_name(m), geodec_model_fingerprint(m));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__projection_finite(const geodec_artifact *a, const char *field, const float *x, int64_t n,
                                         geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t bad = geodec_finite_first_not_f32(x, n);
     if (bad >= 0)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %s: element %lld is %g", geodec_artifact_path(a), field, (long long)bad,
-                     (double)x[bad]);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: %s: element %lld is %g", geodec_artifact_path(a), field, (long long)bad,
+                    (double)x[bad]);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,

@@ -11,28 +11,26 @@
 
 geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (plan->prompts->n < 1) GEODEC_THROW(GEODEC_INVAL, "no prompts");
-    if (plan->max_tokens < 1) GEODEC_THROW(GEODEC_INVAL, "%lld tokens a prompt", (long long)plan->max_tokens);
+    if (plan->prompts->n < 1) GEODEC_FAIL(GEODEC_INVAL, "no prompts");
+    if (plan->max_tokens < 1) GEODEC_FAIL(GEODEC_INVAL, "%lld tokens a prompt", (long long)plan->max_tokens);
     if (plan->n_drafters < 0 || plan->n_drafters > GEODEC_BENCH_DRAFTERS)
-        GEODEC_THROW(GEODEC_INVAL, "%d drafters, at most %d", plan->n_drafters, GEODEC_BENCH_DRAFTERS);
+        GEODEC_FAIL(GEODEC_INVAL, "%d drafters, at most %d", plan->n_drafters, GEODEC_BENCH_DRAFTERS);
     if (plan->n_gammas < 1 || plan->n_gammas > GEODEC_BENCH_GAMMAS)
-        GEODEC_THROW(GEODEC_INVAL, "%d draft lengths, 1 to %d", plan->n_gammas, GEODEC_BENCH_GAMMAS);
+        GEODEC_FAIL(GEODEC_INVAL, "%d draft lengths, 1 to %d", plan->n_gammas, GEODEC_BENCH_GAMMAS);
     for (int32_t i = 0; i < plan->n_gammas; i++)
         if (plan->gamma[i] < 1 || plan->gamma[i] > GEODEC_BENCH_GAMMA ||
             (i > 0 && plan->gamma[i] <= plan->gamma[i - 1]))
-            GEODEC_THROW(GEODEC_INVAL, "draft lengths must rise within 1..%d", GEODEC_BENCH_GAMMA);
+            GEODEC_FAIL(GEODEC_INVAL, "draft lengths must rise within 1..%d", GEODEC_BENCH_GAMMA);
     if (plan->n_budgets < 0 || plan->n_budgets > GEODEC_BENCH_GAMMAS)
-        GEODEC_THROW(GEODEC_INVAL, "%d tree budgets, at most %d", plan->n_budgets, GEODEC_BENCH_GAMMAS);
+        GEODEC_FAIL(GEODEC_INVAL, "%d tree budgets, at most %d", plan->n_budgets, GEODEC_BENCH_GAMMAS);
     for (int32_t i = 0; i < plan->n_budgets; i++)
         if (plan->budget[i] < 1 || plan->budget[i] > GEODEC_DRAFT_MAX ||
             (i > 0 && plan->budget[i] <= plan->budget[i - 1]))
-            GEODEC_THROW(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
-    if (!plan->greedy && !plan->sampled) GEODEC_THROW(GEODEC_INVAL, "neither greedy nor sampled rows are asked for");
-    if (plan->sampled && plan->n_seeds < 1) GEODEC_THROW(GEODEC_INVAL, "%d seeds", plan->n_seeds);
-    if (plan->resamples < 1) GEODEC_THROW(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
+    if (!plan->greedy && !plan->sampled) GEODEC_FAIL(GEODEC_INVAL, "neither greedy nor sampled rows are asked for");
+    if (plan->sampled && plan->n_seeds < 1) GEODEC_FAIL(GEODEC_INVAL, "%d seeds", plan->n_seeds);
+    if (plan->resamples < 1) GEODEC_FAIL(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
+    return GEODEC_OK;
 }
 
 geodec_decode_options geodec__bench_options(const geodec_bench_plan *plan, bool sampled, int64_t prompt, int32_t seed,
@@ -229,7 +227,6 @@ done:
 /* Sums the prompts of a row in order and adds the intervals. */
 static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_bench_row *row = &j->row[r];
     int64_t reached = 0, accepted = 0;
     double beta[GEODEC_BENCH_GAMMA] = {0};
@@ -251,21 +248,20 @@ static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
         row->claimed[b] = row->confidence[b].reached > 0 ? row->claimed[b] / (double)row->confidence[b].reached : 0;
     for (size_t g = 0; g < GEODEC_BENCH_GAMMA; g++) {
         const size_t at = offsetof(cell, position) + g * sizeof(geodec_tally);
-        GEODEC_TRY(ratio(j, r, at + offsetof(geodec_tally, accepted), at + offsetof(geodec_tally, reached),
-                         &row->acceptance[g], err));
+        GEODEC_PASS(ratio(j, r, at + offsetof(geodec_tally, accepted), at + offsetof(geodec_tally, reached),
+                          &row->acceptance[g], err));
         beta[g] = geodec_decode_acceptance(&row->position[g]);
         reached += row->position[g].reached;
         accepted += row->position[g].accepted;
     }
-    GEODEC_TRY(ratio(j, r, offsetof(cell, accepted), offsetof(cell, rounds), &row->mean_accepted, err));
-    GEODEC_TRY(ratio(j, r, offsetof(cell, accepted), offsetof(cell, proposed), &row->accepted_share, err));
+    GEODEC_PASS(ratio(j, r, offsetof(cell, accepted), offsetof(cell, rounds), &row->mean_accepted, err));
+    GEODEC_PASS(ratio(j, r, offsetof(cell, accepted), offsetof(cell, proposed), &row->accepted_share, err));
     row->tokens_per_pass = (geodec_estimate){NAN, NAN, NAN};
     if (!row->every_position)
-        GEODEC_TRY(ratio(j, r, offsetof(cell, decided), offsetof(cell, passes), &row->tokens_per_pass, err));
+        GEODEC_PASS(ratio(j, r, offsetof(cell, decided), offsetof(cell, passes), &row->tokens_per_pass, err));
     row->tokens_closed_form = geodec_predict_tokens(reached > 0 ? (double)accepted / (double)reached : 0, row->gamma);
     row->tokens_by_position = geodec_predict_tokens_by_position(beta, row->gamma);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_bench_counts_free(geodec_bench_counts *c)

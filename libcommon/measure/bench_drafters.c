@@ -161,22 +161,20 @@ static geodec_status probe_observe(geodec_drafter *d, const geodec_draft_rows *r
 static geodec_status probe_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     probe *p = (probe *)d;
     (void)out;
     if (q->index < p->room) {
         geodec_draft_request wide = *q;
         wide.gamma = p->gamma;
-        GEODEC_TRY(geodec_drafter_propose(p->inner, &wide, p->draft + q->index * p->gamma, &p->count[q->index], err));
+        GEODEC_PASS(geodec_drafter_propose(p->inner, &wide, p->draft + q->index * p->gamma, &p->count[q->index], err));
         wide.budget = p->budget;
         wide.gamma = GEODEC_BENCH_GAMMA;
         if (p->budget > 0)
-            GEODEC_TRY(
+            GEODEC_PASS(
                 geodec_drafter_propose(p->inner, &wide, p->tree + q->index * p->budget, &p->nodes[q->index], err));
     }
     *n = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void probe_destroy(geodec_drafter *d)

@@ -105,7 +105,6 @@ const geodec_kind geodec_bench_decode_kind = {
 geodec_status geodec__bench_about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out,
                                        geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const bool divided = plan->prompts->rule != GEODEC_SEPARATOR_AUTO;
     *out = (geodec__about){.separator = divided ? geodec_documents_separator_name(plan->prompts->rule) : NULL,
                            .documents = divided ? &plan->prompts->documents : NULL,
@@ -115,24 +114,21 @@ geodec_status geodec__bench_about_plan(const geodec_bench_plan *plan, int64_t pr
     for (int32_t i = 0; i < plan->n_drafters; i++) {
         const size_t at = strlen(out->names), room = sizeof out->names - at;
         const int n = snprintf(out->names + at, room, "%s%s", i > 0 ? "," : "", plan->drafter[i].name);
-        if (n < 0 || (size_t)n >= room) GEODEC_THROW(GEODEC_LIMIT, "the names of the drafters are too long");
+        if (n < 0 || (size_t)n >= room) GEODEC_FAIL(GEODEC_LIMIT, "the names of the drafters are too long");
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_bench_write_counts(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
                                         const geodec_bench_counts *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     counts_file f = {.counts = *c,
                      .gammas = plan->n_budgets > 0 ? GEODEC_BENCH_GAMMA : plan->gamma[plan->n_gammas - 1],
                      .seeds = plan->sampled ? plan->n_seeds : 0,
                      .sampling = plan->sampling};
-    GEODEC_TRY(geodec__bench_about_plan(plan, plan->prompts->n, &f.about, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_bench_decode_kind, path, p, &f, err));
-done:
-    return st;
+    GEODEC_PASS(geodec__bench_about_plan(plan, plan->prompts->n, &f.about, err));
+    GEODEC_PASS(geodec_artifact_save_as(&geodec_bench_decode_kind, path, p, &f, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__bench_read_counts(const geodec_artifact *a, geodec_bench_counts *out, geodec_err *err)
@@ -223,7 +219,6 @@ const geodec_kind geodec_bench_speed_kind = {
 geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
                                        const geodec_bench_timing *s, const char *isa, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     speed_file f = {.row = s->row,
                     .n = s->n,
                     .widths = s->cost.n,
@@ -233,10 +228,9 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
                     .isa = isa,
                     .seconds = s->cost.seconds,
                     .o_plain = s->cost.o_plain};
-    GEODEC_TRY(geodec__bench_about_plan(plan, s->prompts, &f.about, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_bench_speed_kind, path, p, &f, err));
-done:
-    return st;
+    GEODEC_PASS(geodec__bench_about_plan(plan, s->prompts, &f.about, err));
+    GEODEC_PASS(geodec_artifact_save_as(&geodec_bench_speed_kind, path, p, &f, err));
+    return GEODEC_OK;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

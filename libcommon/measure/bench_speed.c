@@ -289,21 +289,19 @@ done:
 static geodec_status finish_rows(const geodec_bench_plan *plan, geodec_bench_timing *s, fold *h, const timed *t,
                                  const geodec_cost *quiet, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    for (int f = 0; f < FOLDS; f++) GEODEC_TRY(fold_costs(&h[f], f, s, quiet, err));
+    for (int f = 0; f < FOLDS; f++) GEODEC_PASS(fold_costs(&h[f], f, s, quiet, err));
     for (int64_t r = 0; r < s->n; r++) {
-        GEODEC_TRY(median_interval(plan, t->ratio + r * s->prompts, s->prompts, &s->row[r].speedup, err));
-        GEODEC_TRY(forecast(&s->row[r], r, s, h, t, err));
+        GEODEC_PASS(median_interval(plan, t->ratio + r * s->prompts, s->prompts, &s->row[r].speedup, err));
+        GEODEC_PASS(forecast(&s->row[r], r, s, h, t, err));
     }
     geodec_decode_counters_add(&h[0].plain, &h[1].plain);
     for (int64_t r = 0; r < s->n; r++) geodec_decode_counters_add(&h[0].sum[r], &h[1].sum[r]);
-    GEODEC_TRY(median_cost(quiet, s->prompts, &s->cost, err));
+    GEODEC_PASS(median_cost(quiet, s->prompts, &s->cost, err));
     cost_in_the_loop(&s->cost, &h[0].plain);
     const double plain_rate = rate((double)h[0].plain.decided, decode_seconds(&h[0].plain));
     for (int trees = 0; trees < 2; trees++) s->loop[trees] = loop_cost(&s->cost, s, h[0].sum, trees);
     for (int64_t r = 0; r < s->n; r++) finish(&s->row[r], &h[0].sum[r], &s->cost, plain_rate);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts, const geodec_target *target,

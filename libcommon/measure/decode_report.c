@@ -91,11 +91,10 @@ geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r)
 geodec_status geodec_decode_report_write(const char *path, const geodec_decode_report *r, const geodec_readiness *ready,
                                          geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_json_writer *w = NULL;
     const geodec_decode_counters *c = &r->got->counters;
     const geodec_decode_options *o = r->options;
-    GEODEC_TRY(geodec_json_create(path, &w, err));
+    GEODEC_PASS(geodec_json_create(path, &w, err));
     geodec_readiness_put(w, ready);
     geodec_json_put_str(w, "tool", r->tool);
     geodec_json_put_str(w, "tool_version", geodec_version());
@@ -123,7 +122,6 @@ geodec_status geodec_decode_report_write(const char *path, const geodec_decode_r
         for (int32_t b = 1; b <= o->cost.n; b++) geodec_json_put_f64(w, NULL, o->cost.v[b]);
         geodec_json_end(w);
     }
-    GEODEC_TRY(geodec_json_commit(w, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_json_commit(w, err));
+    return GEODEC_OK;
 }

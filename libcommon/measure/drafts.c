@@ -15,15 +15,13 @@ const double geodec_drafts_gates[GEODEC_GATES] = {0, 0.1, 0.25, 0.45, 0.65, 0.85
 
 static geodec_status check(const geodec_bench_plan *plan, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__bench_check(plan, err));
+    GEODEC_PASS(geodec__bench_check(plan, err));
     if (plan->max_tokens > GEODEC_DRAFT_MAX)
-        GEODEC_THROW(GEODEC_INVAL, "%lld tokens a prompt: a drafter alone writes at most %d",
-                     (long long)plan->max_tokens, GEODEC_DRAFT_MAX);
+        GEODEC_FAIL(GEODEC_INVAL, "%lld tokens a prompt: a drafter alone writes at most %d",
+                    (long long)plan->max_tokens, GEODEC_DRAFT_MAX);
     for (int32_t d = 0; d < plan->n_drafters; d++)
-        if (!plan->drafter[d].create) GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot run alone", plan->drafter[d].name);
-done:
-    return st;
+        if (!plan->drafter[d].create) GEODEC_FAIL(GEODEC_INVAL, "drafter %s cannot run alone", plan->drafter[d].name);
+    return GEODEC_OK;
 }
 
 static void add_alone(geodec_alone_row *row, const geodec_decoded *alone, const geodec_decoded *plain)
@@ -53,7 +51,6 @@ static void add_gate(geodec_gate_row *row, const geodec_decoded *got, const geod
 geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts, const int32_t *stop,
                                         int32_t n_stop, int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_decoded got = {0};
     geodec_decode_options o = geodec_decode_options_default();
     int64_t stops = 0;
@@ -62,13 +59,12 @@ geodec_status geodec_drafts_first_stops(const geodec_target *target, const geode
     o.n_stop = n_stop;
     for (int64_t i = 0; i < prompts->n; i++) {
         const int64_t first = prompts->offset[i];
-        GEODEC_TRY(geodec_decode(target, prompts->token + first, prompts->offset[i + 1] - first, NULL, &o, &got, err));
+        GEODEC_PASS(geodec_decode(target, prompts->token + first, prompts->offset[i + 1] - first, NULL, &o, &got, err));
         stops += got.end == GEODEC_END_STOP;
         geodec_decode_free(&got);
     }
     *count = stops;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_target *target, const uint8_t *class,
@@ -438,15 +434,13 @@ const geodec_kind geodec_drafts_threeway_kind = {.name = "threeway",
 geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
                                         const geodec_three_way *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     times_file f = {.verifier = &t->verifier.value,
                     .alone = &t->alone[0].value,
                     .both = &t->both[0].value,
                     .predicted = t->predicted,
                     .n = plan->n_drafters,
                     .repeats = t->repeats};
-    GEODEC_TRY(geodec__bench_about_plan(plan, t->prompts, &f.about, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_drafts_threeway_kind, path, p, &f, err));
-done:
-    return st;
+    GEODEC_PASS(geodec__bench_about_plan(plan, t->prompts, &f.about, err));
+    GEODEC_PASS(geodec_artifact_save_as(&geodec_drafts_threeway_kind, path, p, &f, err));
+    return GEODEC_OK;
 }

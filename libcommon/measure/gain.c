@@ -41,28 +41,26 @@ static int32_t place_of(const char *list, const char *word)
 
 static geodec_status read_counts(const char *path, const char *name, counts *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *names = NULL;
-    GEODEC_TRY(geodec_artifact_open(&geodec_bench_decode_kind, path, &c->file, err));
-    GEODEC_TRY(geodec_artifact_get_str(c->file, "drafters", &names, err));
+    GEODEC_PASS(geodec_artifact_open(&geodec_bench_decode_kind, path, &c->file, err));
+    GEODEC_PASS(geodec_artifact_get_str(c->file, "drafters", &names, err));
     c->which = place_of(names, name);
-    if (c->which < 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no drafter %s among %s", path, name, names);
+    if (c->which < 0) GEODEC_FAIL(GEODEC_NOTFOUND, "%s: no drafter %s among %s", path, name, names);
     static const char *const newer[] = {"/budget", "/texts/accepted", "/texts/rounds", "/texts/decided",
                                         "/texts/passes"};
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
         if (!geodec_artifact_has(c->file, newer[i]))
-            GEODEC_THROW(GEODEC_VERSION, "%s: no counts by text (%s), made by an older version", path, newer[i]);
-    GEODEC_TRY(geodec__bench_read_counts(c->file, &c->of, err));
+            GEODEC_FAIL(GEODEC_VERSION, "%s: no counts by text (%s), made by an older version", path, newer[i]);
+    GEODEC_PASS(geodec__bench_read_counts(c->file, &c->of, err));
     const geodec_bench_counts *of = &c->of;
     for (int64_t i = 0; i < of->n * of->prompts; i++) {
         const int64_t all[] = {of->accepted[i], of->rounds[i], of->decided[i], of->passes[i]};
         for (int k = 0; k < 4; k++)
             if (all[k] < 0 || all[k] > COUNT_MAX / of->prompts)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld, text %lld: a count of %lld", path,
-                             (long long)(i / of->prompts), (long long)(i % of->prompts), (long long)all[k]);
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: row %lld, text %lld: a count of %lld", path,
+                            (long long)(i / of->prompts), (long long)(i % of->prompts), (long long)all[k]);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Tokens a pass of row r over the texts index[0..n). NaN without a pass. */

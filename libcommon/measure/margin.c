@@ -15,16 +15,14 @@ geodec_status geodec_margin_decode(const geodec_target *target, double margin, c
                                    geodec_drafter *drafter, const geodec_decode_options *options, geodec_decoded *out,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_faulty rule;
     geodec_target t;
-    if (!(margin >= 0)) GEODEC_THROW(GEODEC_INVAL, "a margin of %g", margin);
+    if (!(margin >= 0)) GEODEC_FAIL(GEODEC_INVAL, "a margin of %g", margin);
     if (options->budget != 0 || options->sampling.temperature > 0)
-        GEODEC_THROW(GEODEC_INVAL, "the margin rule is for greedy chains");
+        GEODEC_FAIL(GEODEC_INVAL, "the margin rule is for greedy chains");
     geodec_faults_target(&rule, target, GEODEC_FAULT_MARGIN, margin, &t);
-    GEODEC_TRY(geodec_decode(&t, prompt, n, drafter, options, out, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_decode(&t, prompt, n, drafter, options, out, err));
+    return GEODEC_OK;
 }
 
 /* -sum log p of the decided tokens, under the model alone, and how many of them are not its argmax. */

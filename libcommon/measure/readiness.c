@@ -225,13 +225,11 @@ void geodec_readiness_put(geodec_json_writer *w, const geodec_readiness *r)
 
 geodec_status geodec_readiness_write(const char *path, const geodec_readiness *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_json_writer *w = NULL;
-    GEODEC_TRY(geodec_json_create(path, &w, err));
+    GEODEC_PASS(geodec_json_create(path, &w, err));
     geodec_readiness_put(w, r);
-    GEODEC_TRY(geodec_json_commit(w, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_json_commit(w, err));
+    return GEODEC_OK;
 }
 
 /* ---- from a bench ----------------------------------------------------------------------------------------------- */
@@ -270,12 +268,11 @@ static const char *mode_name(bool greedy, bool sampled)
 geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
                                         const geodec_bench_timing *s, int32_t d, geodec_readiness *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_readiness r = geodec_readiness_none();
-    if (d < 0 || d >= plan->n_drafters) GEODEC_THROW(GEODEC_INVAL, "drafter %d of %d", d, plan->n_drafters);
+    if (d < 0 || d >= plan->n_drafters) GEODEC_FAIL(GEODEC_INVAL, "drafter %d of %d", d, plan->n_drafters);
     const geodec_bench_timing_row *speed = best_speed(s, d);
     const geodec_bench_row *row = chain_row(c, d, speed ? speed->gamma : plan->gamma[plan->n_gammas - 1]);
-    if (!row) GEODEC_THROW(GEODEC_INVAL, "no greedy drafts of %s were counted", plan->drafter[d].name);
+    if (!row) GEODEC_FAIL(GEODEC_INVAL, "no greedy drafts of %s were counted", plan->drafter[d].name);
     r.drafter = plan->drafter[d].name;
     r.gamma = row->gamma;
     r.prompts = plan->prompts->n;
@@ -311,6 +308,5 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
         r.projected_speedup = speed->predicted;
     }
     *out = r;
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -63,14 +63,12 @@ static geodec_status begin(geodec_drafter *d, geodec_err *err)
 static geodec_status propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                              geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     recorder *r = (recorder *)d;
-    GEODEC_TRY(geodec_drafter_propose(r->inner, q, out, n, err));
+    GEODEC_PASS(geodec_drafter_propose(r->inner, q, out, n, err));
     r->n = *n;
     r->index = q->index;
     memcpy(r->draft, out, (size_t)*n * sizeof *out);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void tally(recorder *r, int32_t i, bool rejected)

@@ -109,13 +109,11 @@ void geodec_record_clear(geodec_record *p)
 
 static geodec_status text_of(const geodec_json *root, const char *key, char *out, size_t room, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *text = "";
-    GEODEC_TRY(geodec_json_get_str(root, key, &text, err));
-    if (strlen(text) >= room) GEODEC_THROW(GEODEC_FORMAT, "%s is too long", key);
+    GEODEC_PASS(geodec_json_get_str(root, key, &text, err));
+    if (strlen(text) >= room) GEODEC_FAIL(GEODEC_FORMAT, "%s is too long", key);
     (void)snprintf(out, room, "%s", text);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_record_read(const char *folder, geodec_record *out, geodec_err *err)

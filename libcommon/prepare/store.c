@@ -204,14 +204,12 @@ typedef struct both {
 static geodec_status open_both(const geodec_prepare *p, bool with_text, const char *name, const samples *s, both *b,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (with_text && p->documents)
-        GEODEC_TRY(geodec_export_source_text(p->documents, geodec_model_tokenizer(p->model), &b->text, err));
+        GEODEC_PASS(geodec_export_source_text(p->documents, geodec_model_tokenizer(p->model), &b->text, err));
     if (s)
-        GEODEC_TRY(geodec_export_source_tokens(name, s->text, (size_t)s->size,
-                                               geodec_model_configuration(p->model)->n_vocab, &b->samples, err));
-done:
-    return st;
+        GEODEC_PASS(geodec_export_source_tokens(name, s->text, (size_t)s->size,
+                                                geodec_model_configuration(p->model)->n_vocab, &b->samples, err));
+    return GEODEC_OK;
 }
 
 static void close_both(both *b)
@@ -222,17 +220,15 @@ static void close_both(both *b)
 
 static geodec_status next_of_both(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     both *b = ctx;
     *n = -1;
     if (b->text.next && b->left > 1) { /* a single token is not a node */
-        GEODEC_TRY(b->text.next(b->text.ctx, token, n, err));
+        GEODEC_PASS(b->text.next(b->text.ctx, token, n, err));
         if (*n > b->left) *n = b->left;
         b->left = *n >= 0 ? b->left - *n : 0;
     }
-    if (*n < 0 && b->samples.next) GEODEC_TRY(b->samples.next(b->samples.ctx, token, n, err));
-done:
-    return st;
+    if (*n < 0 && b->samples.next) GEODEC_PASS(b->samples.next(b->samples.ctx, token, n, err));
+    return GEODEC_OK;
 }
 
 /* Tokens of the given documents, counted up to GEODEC_PREPARE_TOKENS_MAX. */
@@ -326,12 +322,10 @@ done:
 /* Texts to read when the model cannot write any: the ids 0, 1, .. */
 static geodec_status counted(const geodec_prepare *p, int32_t length, samples *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t token[PROBE_LENGTH_MAX];
     for (int32_t i = 0; i < length; i++) token[i] = i % geodec_model_configuration(p->model)->n_vocab;
-    for (int t = 0; t < geodec_pool_threads(p->pool); t++) GEODEC_TRY(keep(s, t, token, length, err));
-done:
-    return st;
+    for (int t = 0; t < geodec_pool_threads(p->pool); t++) GEODEC_PASS(keep(s, t, token, length, err));
+    return GEODEC_OK;
 }
 
 /* Measures the speed of sampling and reading, in about 4 % of the given time. */
@@ -369,38 +363,34 @@ done:
 /* The plan for given sizes. */
 static geodec_status given(const geodec_prepare *p, int64_t available, geodec_prepare_plan *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int32_t n_ctx = geodec_model_configuration(p->model)->n_ctx;
     const int32_t length = p->length > 0 ? p->length : n_ctx < GEODEC_PREPARE_LENGTH ? n_ctx : GEODEC_PREPARE_LENGTH;
     if (length < 2 || length > n_ctx)
-        GEODEC_THROW(GEODEC_RANGE, "texts of %d tokens; the model's context is %d", length, n_ctx);
-    if (p->texts > TEXTS_MAX) GEODEC_THROW(GEODEC_RANGE, "more than %d texts", TEXTS_MAX);
+        GEODEC_FAIL(GEODEC_RANGE, "texts of %d tokens; the model's context is %d", length, n_ctx);
+    if (p->texts > TEXTS_MAX) GEODEC_FAIL(GEODEC_RANGE, "more than %d texts", TEXTS_MAX);
     out->length = length;
     out->text_tokens = p->text_tokens > 0 && p->text_tokens < available ? p->text_tokens : available;
     out->sample_tokens = begins_texts(p->model) ? p->texts * length : 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool same;
     int64_t available = 0;
-    GEODEC_TRY(resume(p, &same, &s->plan, err));
-    if (same) goto done;
-    GEODEC_TRY(save(p, &s->plan, err)); /* creates the folder; the plan follows */
-    GEODEC_TRY(text_tokens(p, &available, err));
+    GEODEC_PASS(resume(p, &same, &s->plan, err));
+    if (same) return GEODEC_OK;
+    GEODEC_PASS(save(p, &s->plan, err)); /* creates the folder; the plan follows */
+    GEODEC_PASS(text_tokens(p, &available, err));
     if (p->texts > 0 || p->text_tokens > 0) {
-        GEODEC_TRY(given(p, available, &s->plan, err));
+        GEODEC_PASS(given(p, available, &s->plan, err));
     } else {
-        GEODEC_TRY(measure(p, &s->speed, err));
-        GEODEC_TRY(geodec_prepare_plan_make(p->seconds, &s->speed, geodec_model_configuration(p->model)->n_ctx,
-                                            available, &s->plan, err));
+        GEODEC_PASS(measure(p, &s->speed, err));
+        GEODEC_PASS(geodec_prepare_plan_make(p->seconds, &s->speed, geodec_model_configuration(p->model)->n_ctx,
+                                             available, &s->plan, err));
     }
-    GEODEC_TRY(save(p, &s->plan, err));
-done:
-    return st;
+    GEODEC_PASS(save(p, &s->plan, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_store *s, geodec_err *err)

@@ -83,25 +83,23 @@ typedef struct rig {
 static geodec_status rig_open(rig *r, const geodec_model *m, const char *dir, const geodec_session_options *how,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_session_options o = *how;
     o.max_batch = BATCH;
-    GEODEC_TRY(geodec_drafting_open(m, dir, names, GEODEC_TRIAL_DRAFTERS, &r->drafting, err));
-    GEODEC_TRY(geodec_session_create(m, &o, &r->s, err));
+    GEODEC_PASS(geodec_drafting_open(m, dir, names, GEODEC_TRIAL_DRAFTERS, &r->drafting, err));
+    GEODEC_PASS(geodec_session_create(m, &o, &r->s, err));
     o.n_ctx = geodec_session_n_ctx(r->s);
-    GEODEC_TRY(geodec_drafting_sessions(r->drafting, &o, NULL, err));
+    GEODEC_PASS(geodec_drafting_sessions(r->drafting, &o, NULL, err));
     for (int i = 0; i < GEODEC_TRIAL_DRAFTERS; i++)
-        GEODEC_TRY(geodec_drafting_create(r->drafting, names[i], &r->drafter[i], err));
+        GEODEC_PASS(geodec_drafting_create(r->drafting, names[i], &r->drafter[i], err));
     r->target = geodec_target_session(r->s, BATCH);
     r->o = geodec_decode_options_default();
     r->o.gamma = GEODEC_TRIAL_GAMMA;
     r->o.adaptive = true;
     r->o.stop = r->stop;
     r->o.n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(m), r->stop);
-    GEODEC_TRY(
+    GEODEC_PASS(
         geodec_cost_measure(&r->target, GEODEC_TRIAL_PROMPT, GEODEC_TRIAL_GAMMA + 1, REPEATS, NULL, &r->o.cost, err));
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void rig_close(rig *r)

@@ -64,7 +64,6 @@ void geodec_compress_factors_expand(int64_t n, int32_t rank, bool full, const fl
 static geodec_status factorise(int64_t n, const double *m, double *u, double *s, double *vt, double *scratch,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t nn = n * n;
     double *gram = scratch, *v = gram + nn, *w = v + nn, *more = w + n;
     memset(gram, 0, (size_t)nn * sizeof *gram);
@@ -73,7 +72,7 @@ static geodec_status factorise(int64_t n, const double *m, double *u, double *s,
             const double t = m[i * n + a];
             for (int64_t b = 0; b < n; b++) gram[a * n + b] += t * m[i * n + b];
         }
-    GEODEC_TRY(geodec_eig_sym_ws(n, gram, w, v, more, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, gram, w, v, more, err));
     for (int64_t k = 0; k < n; k++) {
         const double *row = v + (n - 1 - k) * n;
         double *image = gram, norm = 0;
@@ -86,8 +85,7 @@ static geodec_status factorise(int64_t n, const double *m, double *u, double *s,
         for (int64_t i = 0; u && i < n; i++) u[i * n + k] = s[k] > 0 ? image[i] / s[k] : 0;
         if (vt) memcpy(vt + k * n, row, (size_t)n * sizeof *vt);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void by_rank(int64_t n, const double *s, double norm, float *out)

@@ -43,19 +43,17 @@ void geodec_lookup_destroy(geodec_lookup *l)
 /* Reports the fault of a search that found nothing. */
 static geodec_status refuse(const geodec_lookup *l, const double *q, const double *g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = l->n;
-    if (!g && !l->g) GEODEC_THROW(GEODEC_INVAL, "neither the query nor the records have a metric");
-    if (!geodec__finite(n, q)) GEODEC_THROW(GEODEC_NUMERIC, "the query is not finite");
+    if (!g && !l->g) GEODEC_FAIL(GEODEC_INVAL, "neither the query nor the records have a metric");
+    if (!geodec__finite(n, q)) GEODEC_FAIL(GEODEC_NUMERIC, "the query is not finite");
     if (g) {
-        if (!geodec__finite(n * n, g)) GEODEC_THROW(GEODEC_NUMERIC, "the metric at the query is not finite");
+        if (!geodec__finite(n * n, g)) GEODEC_FAIL(GEODEC_NUMERIC, "the metric at the query is not finite");
         geodec__lookup_bounds b;
         if (!l->kernels->bounds(n, g, &b))
-            GEODEC_THROW(GEODEC_NUMERIC, "the metric at the query is not positive definite");
+            GEODEC_FAIL(GEODEC_NUMERIC, "the metric at the query is not positive definite");
     }
-    GEODEC_THROW(GEODEC_NUMERIC, "the distances overflow");
-done:
-    return st;
+    GEODEC_FAIL(GEODEC_NUMERIC, "the distances overflow");
+    return GEODEC_OK;
 }
 
 geodec_status geodec_lookup_nearest(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit,
@@ -71,7 +69,6 @@ geodec_status geodec_lookup_nearest(const geodec_lookup *l, const double *q, con
 geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const double *q, const double *g,
                                  geodec_lookup_hit *hit, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = l->n;
     int64_t i = 0;
     if (g && l->minus)
@@ -79,13 +76,12 @@ geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const do
             l->kernels->eight(l, q + i * n, g + i * n * n, hit + i);
             for (int64_t k = i; k < i + EIGHT; k++)
                 if (hit[k].index < 0)
-                    GEODEC_TRY_MSG(refuse(l, q + k * n, g + k * n * n, err), "query %lld", (long long)k);
+                    GEODEC_PASS_MSG(refuse(l, q + k * n, g + k * n * n, err), "query %lld", (long long)k);
         }
     for (; i < count; i++)
-        GEODEC_TRY_MSG(geodec_lookup_nearest(l, q + i * n, g ? g + i * n * n : NULL, hit + i, err), "query %lld",
-                       (long long)i);
-done:
-    return st;
+        GEODEC_PASS_MSG(geodec_lookup_nearest(l, q + i * n, g ? g + i * n * n : NULL, hit + i, err), "query %lld",
+                        (long long)i);
+    return GEODEC_OK;
 }
 
 /* ---- controls ---------------------------------------------------------------------------------------------------- */
@@ -132,13 +128,11 @@ static geodec_status finish(const best_of *s, geodec_lookup_hit *hit, geodec_err
 geodec_status geodec_lookup_exhaustive(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit,
                                        geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     best_of s = {.l = l, .q = q, .g = g};
-    GEODEC_TRY(begin(&s, err));
+    GEODEC_PASS(begin(&s, err));
     for (int64_t r = 0; r < l->records; r++) evaluate(&s, r);
-    GEODEC_TRY(finish(&s, hit, err));
-done:
-    return st;
+    GEODEC_PASS(finish(&s, hit, err));
+    return GEODEC_OK;
 }
 
 /* The `keep` smallest keys in rising order, ties by index; returns how many. */
@@ -168,16 +162,14 @@ static int64_t smallest(const geodec_lookup *l, const double *q, int64_t keep, i
 geodec_status geodec_lookup_screened(const geodec_lookup *l, const double *q, const double *g, int64_t keep,
                                      geodec_lookup_hit *hit, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     best_of s = {.l = l, .q = q, .g = g};
     int64_t index[KEEP_MAX];
-    if (keep < 1 || keep > KEEP_MAX) GEODEC_THROW(GEODEC_RANGE, "a screen that keeps %lld", (long long)keep);
-    GEODEC_TRY(begin(&s, err));
+    if (keep < 1 || keep > KEEP_MAX) GEODEC_FAIL(GEODEC_RANGE, "a screen that keeps %lld", (long long)keep);
+    GEODEC_PASS(begin(&s, err));
     const int64_t count = smallest(l, q, keep, index);
     for (int64_t k = 0; k < count; k++) evaluate(&s, index[k]);
-    GEODEC_TRY(finish(&s, hit, err));
-done:
-    return st;
+    GEODEC_PASS(finish(&s, hit, err));
+    return GEODEC_OK;
 }
 
 /* ---- a trial ---------------------------------------------------------------------------------------------------- */

@@ -143,19 +143,17 @@ done:
 /* The largest stride that divides the number of steps and meets the tolerance on every record; 1 when none does. */
 static geodec_status choose_stride(maker *m, geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t T = m->p->paths.nodes - 1;
     for (int64_t stride = T; stride >= 1; stride--) {
         if (T % stride) continue;
         m->r->stride = stride;
         m->r->waypoints = T / stride + 1;
-        GEODEC_TRY(geodec__tasks_run(pool, hooks, "waypoints", m->r->records, waypoints_task, m, err));
+        GEODEC_PASS(geodec__tasks_run(pool, hooks, "waypoints", m->r->records, waypoints_task, m, err));
         double worst = 0;
         for (int64_t i = 0; i < m->r->records; i++) worst = fmax(worst, m->gap[i]);
         if (worst <= m->o->x_tolerance) break;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status factors_task(void *ctx, int64_t i, geodec_err *err)
@@ -419,7 +417,6 @@ done:
 /* Figures of the attributes. */
 static geodec_status sum_up(geodec_records *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_records_figures *f = &r->figures;
     const int64_t R = r->records;
     const double each = 1 / (double)R;
@@ -439,23 +436,20 @@ static geodec_status sum_up(geodec_records *r, geodec_err *err)
     }
     f->mean_rank = rank * each;
     f->rho_error_mean = sound ? at_rho / (double)sound : 0;
-    GEODEC_TRY(median_of(R, r->naive_error, &f->naive_error_median, err));
-    GEODEC_TRY(median_of(R, r->rho, &f->rho_median, err));
-done:
-    return st;
+    GEODEC_PASS(median_of(R, r->naive_error, &f->naive_error_median, err));
+    GEODEC_PASS(median_of(R, r->rho, &f->rho_median, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_trial *trial, geodec_artifact *a,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_records file = *r;
     if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* not valid without its partner */
     file.trial = *trial;
-    GEODEC_TRY(sum_up(&file, err));
-    GEODEC_TRY(geodec_artifact_save(a, &file, err));
-done:
-    return st;
+    GEODEC_PASS(sum_up(&file, err));
+    GEODEC_PASS(geodec_artifact_save(a, &file, err));
+    return GEODEC_OK;
 }
 
 void geodec_records_clear(geodec_records *r)
@@ -468,26 +462,24 @@ void geodec_records_clear(geodec_records *r)
 
 static geodec_status check_sizes(const geodec_records *r, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (r->records < 1 || r->n < 1 || r->n > GEODEC_RBF_MAX_N || r->packed != r->n * (r->n + 1) / 2 ||
         r->waypoints < 2 || r->stride < 1 || r->stride > INT32_MAX || !(r->dl > 0))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (R %lld, n %lld, W %lld, stride %lld)", path,
-                     (long long)r->records, (long long)r->n, (long long)r->waypoints, (long long)r->stride);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: sizes that do not belong together (R %lld, n %lld, W %lld, stride %lld)", path,
+                    (long long)r->records, (long long)r->n, (long long)r->waypoints, (long long)r->stride);
     if (r->offset[0] != 0 || r->offset[r->records] != r->factors)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: /offset does not cover /factor", path);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: /offset does not cover /factor", path);
     if (!r->rank_error != !r->rank_naive || !r->logit_index != !r->logit_value)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: of /rank_error, /rank_naive or of /logit_index, /logit_value one is missing",
-                     path);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: of /rank_error, /rank_naive or of /logit_index, /logit_value one is missing",
+                    path);
     for (int64_t i = 0; i < r->records; i++) {
         const bool sound = r->full[i] ? r->rank[i] == r->n : r->rank[i] >= 0 && 2 * r->rank[i] < r->n;
         if (!sound || r->full[i] > 1 ||
             r->offset[i + 1] - r->offset[i] !=
                 geodec_compress_factors_size(r->n, r->waypoints - 1, r->rank[i], r->full[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: record %lld has rank %d and %lld numbers", path, (long long)i,
-                         (int)r->rank[i], (long long)(r->offset[i + 1] - r->offset[i]));
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: record %lld has rank %d and %lld numbers", path, (long long)i,
+                        (int)r->rank[i], (long long)(r->offset[i + 1] - r->offset[i]));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_records_read(const geodec_artifact *a, geodec_records *out, geodec_err *err)

@@ -7,13 +7,11 @@
 geodec_status geodec__reference_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z,
                                         double *hidden, double *y, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__reference_product(r->pool, &f->gate, f->m, z, f->g, err));
-    GEODEC_TRY(geodec__reference_product(r->pool, &f->up, f->m, z, f->u, err));
+    GEODEC_PASS(geodec__reference_product(r->pool, &f->gate, f->m, z, f->g, err));
+    GEODEC_PASS(geodec__reference_product(r->pool, &f->up, f->m, z, f->u, err));
     geodec__reference_gated(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, hidden);
-    GEODEC_TRY(geodec__reference_product(r->pool, &f->down, f->m, hidden, y, err));
-done:
-    return st;
+    GEODEC_PASS(geodec__reference_product(r->pool, &f->down, f->m, hidden, y, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
@@ -61,16 +59,15 @@ static geodec__ref_ffn dense(const geodec__ref_tape *t, const geodec__layer *l, 
 
 geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->middle, x, (size_t)(n * d) * sizeof *x);
     geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_norm, x, t->z);
     if (l->router.data) {
-        GEODEC_TRY(geodec__reference_experts(t, l, err));
+        GEODEC_PASS(geodec__reference_experts(t, l, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, 0);
-        GEODEC_TRY(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
+        GEODEC_PASS(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
     }
     if (l->ffn_post_norm) { /* z is no longer needed */
         geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, t->z);
@@ -78,8 +75,7 @@ geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l
     } else {
         geodec__reference_add(n * d, t->ffn_out, x);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,

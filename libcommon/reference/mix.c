@@ -43,33 +43,30 @@ static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, 
                              const float *bias, const float *gain, int64_t heads, double *before, double *y,
                              geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    GEODEC_TRY(geodec__reference_product(t->r->pool, w, t->n, t->z, y, err));
+    GEODEC_PASS(geodec__reference_product(t->r->pool, w, t->n, t->z, y, err));
     add_bias(t->n, w->rows, bias, y);
     if (gain) {
         memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
         geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
     }
     geodec__reference_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->x, x, (size_t)(n * d) * sizeof *x);
     geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_norm, x, t->z);
-    GEODEC_TRY(project(t, l, &l->q, l->q_bias, l->q_norm, c->n_head, t->q0, t->q, err));
-    GEODEC_TRY(project(t, l, &l->k, l->k_bias, l->k_norm, c->n_kv_head, t->k0, t->k, err));
-    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->v, n, t->z, t->v, err));
+    GEODEC_PASS(project(t, l, &l->q, l->q_bias, l->q_norm, c->n_head, t->q0, t->q, err));
+    GEODEC_PASS(project(t, l, &l->k, l->k_bias, l->k_norm, c->n_kv_head, t->k0, t->k, err));
+    GEODEC_PASS(geodec__reference_product(t->r->pool, &l->v, n, t->z, t->v, err));
     add_bias(n, l->v.rows, l->v_bias, t->v);
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
-    GEODEC_TRY(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
-    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
+    GEODEC_PASS(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
+    GEODEC_PASS(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
     if (l->attn_post_norm) { /* z is free: the feed-forward half writes its own */
         geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
@@ -77,24 +74,21 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     } else {
         geodec__reference_add(n * d, t->attn_out, x);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
                                  const float *gain, int64_t heads, const double *before, int64_t k, const double *dz,
                                  double *dy, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
-    GEODEC_TRY(geodec__reference_product(t->r->pool, w, k * n, dz, dy, err));
+    GEODEC_PASS(geodec__reference_product(t->r->pool, w, k * n, dz, dy, err));
     if (gain)
         geodec__reference_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
                                    before + t->first * w->rows, k, dy, dy);
     geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
@@ -126,17 +120,15 @@ geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geo
                                             const float *gain, int64_t heads, const double *before, int64_t k,
                                             double *gy, double *scratch, double *gz, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
     geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     if (gain)
         geodec__reference_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
                                    before + t->first * w->rows, k, gy, gy);
-    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
+    GEODEC_PASS(geodec__reference_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
     geodec__reference_add(k * n * c->d_model, scratch, gz);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,

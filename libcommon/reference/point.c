@@ -20,21 +20,19 @@ enum { MAX_ROWS = 1 << 20, MAX_TANGENT_ROWS = 1 << 26 };
 static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, int64_t n, int64_t first,
                            const geodec_reference_rows *rows, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int32_t n_layer = r->model->config.n_layer;
     if (from < 0 || from > n_layer || to < from || to > n_layer + 1)
-        GEODEC_THROW(GEODEC_RANGE, "boundaries %d to %d; 0 to %d exist, in this order", from, to, n_layer + 1);
-    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
-    if (n > MAX_ROWS) GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
+        GEODEC_FAIL(GEODEC_RANGE, "boundaries %d to %d; 0 to %d exist, in this order", from, to, n_layer + 1);
+    if (n < 1) GEODEC_FAIL(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
+    if (n > MAX_ROWS) GEODEC_FAIL(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
     if (first < 0 || first >= n)
-        GEODEC_THROW(GEODEC_RANGE, "derivatives from row %lld of %lld", (long long)first, (long long)n);
-    if (rows && rows->n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld rows are selected", (long long)rows->n);
+        GEODEC_FAIL(GEODEC_RANGE, "derivatives from row %lld of %lld", (long long)first, (long long)n);
+    if (rows && rows->n < 1) GEODEC_FAIL(GEODEC_RANGE, "%lld rows are selected", (long long)rows->n);
     for (int64_t i = 0; rows && i < rows->n; i++)
         if (rows->row[i] < first || rows->row[i] >= n || (i > 0 && rows->row[i] <= rows->row[i - 1]))
-            GEODEC_THROW(GEODEC_RANGE, "selected row %d does not ascend within %lld to %lld", rows->row[i],
-                         (long long)first, (long long)(n - 1));
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "selected row %d does not ascend within %lld to %lld", rows->row[i],
+                        (long long)first, (long long)(n - 1));
+    return GEODEC_OK;
 }
 
 /* Between x [k][n][d] and y [k][n_rows][d], its selected rows (counted from `first`; row NULL: all). pick reads them;
@@ -135,13 +133,11 @@ done:
 
 static geodec_status check_tangents(const geodec_reference_point *p, int64_t k, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (k < 1) GEODEC_THROW(GEODEC_RANGE, "%lld tangents", (long long)k);
+    if (k < 1) GEODEC_FAIL(GEODEC_RANGE, "%lld tangents", (long long)k);
     if (k > MAX_TANGENT_ROWS / p->n)
-        GEODEC_THROW(GEODEC_LIMIT, "%lld tangents of %lld rows; at most %d rows together", (long long)k,
-                     (long long)p->n, (int)MAX_TANGENT_ROWS);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT, "%lld tangents of %lld rows; at most %d rows together", (long long)k, (long long)p->n,
+                    (int)MAX_TANGENT_ROWS);
+    return GEODEC_OK;
 }
 
 /* The tape of block l at the point; next [n][d_model] is scratch. */

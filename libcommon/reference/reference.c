@@ -36,11 +36,9 @@ int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary)
 
 static geodec_status check_rows(int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "a sequence of %lld tokens", (long long)n);
-    if (n > MAX_ROWS) GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld tokens; at most %d", (long long)n, (int)MAX_ROWS);
-done:
-    return st;
+    if (n < 1) GEODEC_FAIL(GEODEC_RANGE, "a sequence of %lld tokens", (long long)n);
+    if (n > MAX_ROWS) GEODEC_FAIL(GEODEC_LIMIT, "a sequence of %lld tokens; at most %d", (long long)n, (int)MAX_ROWS);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
@@ -66,12 +64,10 @@ done:
 
 geodec_status geodec__reference_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec__layer *layer = &t->r->model->layer[l];
-    GEODEC_TRY_MSG(geodec__reference_mix(t, layer, x, err), "block %d", l);
-    GEODEC_TRY_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
-done:
-    return st;
+    GEODEC_PASS_MSG(geodec__reference_mix(t, layer, x, err), "block %d", l);
+    GEODEC_PASS_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
+    return GEODEC_OK;
 }
 
 /* Tokens to the input of the final norm. */

@@ -10,7 +10,6 @@ static const int64_t MAX_TOTAL = (int64_t)1 << 31;
 
 static geodec_status check(const geodec_model_config *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const struct {
         const char *name;
         int64_t value, min, max;
@@ -29,14 +28,13 @@ static geodec_status check(const geodec_model_config *c, geodec_err *err)
     };
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++)
         if (dims[i].value < dims[i].min || dims[i].value > dims[i].max)
-            GEODEC_THROW(GEODEC_RANGE, "%s = %lld is outside %lld to %lld", dims[i].name, (long long)dims[i].value,
-                         (long long)dims[i].min, (long long)dims[i].max);
+            GEODEC_FAIL(GEODEC_RANGE, "%s = %lld is outside %lld to %lld", dims[i].name, (long long)dims[i].value,
+                        (long long)dims[i].min, (long long)dims[i].max);
     if (c->n_head % c->n_kv_head)
-        GEODEC_THROW(GEODEC_INVAL, "%d heads cannot share %d KV heads evenly", c->n_head, c->n_kv_head);
-    if (c->rope_dim % 2) GEODEC_THROW(GEODEC_INVAL, "rope dimension %d is odd", c->rope_dim);
-    if (!(c->rms_eps >= 0) || !(c->rope_base > 0)) GEODEC_THROW(GEODEC_INVAL, "rms_eps or rope_base is out of range");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "%d heads cannot share %d KV heads evenly", c->n_head, c->n_kv_head);
+    if (c->rope_dim % 2) GEODEC_FAIL(GEODEC_INVAL, "rope dimension %d is odd", c->rope_dim);
+    if (!(c->rms_eps >= 0) || !(c->rope_base > 0)) GEODEC_FAIL(GEODEC_INVAL, "rms_eps or rope_base is out of range");
+    return GEODEC_OK;
 }
 
 typedef struct builder {

@@ -19,30 +19,27 @@ void geodec_params_init(const geodec_layout *l, uint64_t seed, float *params)
 
 geodec_status geodec_params_read(const geodec_layout *l, const geodec_gguf *g, float *params, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < l->n_params; i++) {
         const geodec_param *p = &l->param[i];
         const geodec_gguf_tensor *t = geodec_gguf_find(g, p->name);
-        if (!t) GEODEC_THROW(GEODEC_FORMAT, "%s: tensor %s is missing", geodec_gguf_path(g), p->name);
+        if (!t) GEODEC_FAIL(GEODEC_FORMAT, "%s: tensor %s is missing", geodec_gguf_path(g), p->name);
         for (int d = 0; d < 3; d++)
             if (t->dim[d] != p->dim[d] || t->dim[3] != 1)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: tensor %s is %lld x %lld x %lld x %lld, not %lld x %lld x %lld",
-                             geodec_gguf_path(g), p->name, (long long)t->dim[0], (long long)t->dim[1],
-                             (long long)t->dim[2], (long long)t->dim[3], (long long)p->dim[0], (long long)p->dim[1],
-                             (long long)p->dim[2]);
+                GEODEC_FAIL(GEODEC_FORMAT, "%s: tensor %s is %lld x %lld x %lld x %lld, not %lld x %lld x %lld",
+                            geodec_gguf_path(g), p->name, (long long)t->dim[0], (long long)t->dim[1],
+                            (long long)t->dim[2], (long long)t->dim[3], (long long)p->dim[0], (long long)p->dim[1],
+                            (long long)p->dim[2]);
         const geodec_ggml_traits *traits = geodec_ggml_traits_of(t->type);
         if (!traits)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: tensor %s has type %d", geodec_gguf_path(g), p->name, t->type);
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: tensor %s has type %d", geodec_gguf_path(g), p->name, t->type);
         traits->decode(t->data, params + p->offset, p->size);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status put_keys(geodec_gguf_writer *w, const geodec_model_config *c, const char *name, int type,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const struct {
         const char *key;
         int32_t value;
@@ -54,17 +51,16 @@ static geodec_status put_keys(geodec_gguf_writer *w, const geodec_model_config *
         {"llama.rope.dimension_count", c->rope_dim}, {"llama.vocab_size", c->n_vocab},
         {"llama.expert_count", c->n_expert},         {"llama.expert_used_count", c->n_expert_used},
     };
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.architecture", "llama", err));
-    GEODEC_TRY(geodec_gguf_put_str(w, "general.name", name, err));
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.architecture", "llama", err));
+    GEODEC_PASS(geodec_gguf_put_str(w, "general.name", name, err));
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        if (counts[i].value) GEODEC_TRY(geodec_gguf_put_u32(w, counts[i].key, (uint32_t)counts[i].value, err));
-    GEODEC_TRY(geodec_gguf_put_f32(w, "llama.attention.layer_norm_rms_epsilon", c->rms_eps, err));
-    GEODEC_TRY(geodec_gguf_put_f32(w, "llama.rope.freq_base", (float)c->rope_base, err));
+        if (counts[i].value) GEODEC_PASS(geodec_gguf_put_u32(w, counts[i].key, (uint32_t)counts[i].value, err));
+    GEODEC_PASS(geodec_gguf_put_f32(w, "llama.attention.layer_norm_rms_epsilon", c->rms_eps, err));
+    GEODEC_PASS(geodec_gguf_put_f32(w, "llama.rope.freq_base", (float)c->rope_base, err));
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(type);
-    GEODEC_TRY(geodec_gguf_put_u32(w, "general.file_type", (uint32_t)traits->file_type, err));
-    if (traits->block > 1) GEODEC_TRY(geodec_gguf_put_u32(w, "general.quantization_version", 2, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_gguf_put_u32(w, "general.file_type", (uint32_t)traits->file_type, err));
+    if (traits->block > 1) GEODEC_PASS(geodec_gguf_put_u32(w, "general.quantization_version", 2, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_params_write(const geodec_layout *l, const float *params, const geodec_tokenizer *t,

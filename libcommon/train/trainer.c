@@ -33,24 +33,22 @@ double geodec_train_rate(const geodec_train_options *o, int64_t step)
 static geodec_status check(const geodec_layout *l, const geodec_train_options *o, const geodec_text *train,
                            const geodec_text *held_out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (o->length < 1 || o->length > l->config.n_ctx)
-        GEODEC_THROW(GEODEC_RANGE, "sequences of %lld tokens; the context has %d", (long long)o->length,
-                     l->config.n_ctx);
+        GEODEC_FAIL(GEODEC_RANGE, "sequences of %lld tokens; the context has %d", (long long)o->length,
+                    l->config.n_ctx);
     if (o->steps < 1 || o->batch < 1 || o->batch > 65536 || o->eval_every < 1 || o->warmup < 0 || o->eval_tokens < 0)
-        GEODEC_THROW(GEODEC_RANGE, "steps, batch, eval_every, warmup or eval_tokens is out of range");
+        GEODEC_FAIL(GEODEC_RANGE, "steps, batch, eval_every, warmup or eval_tokens is out of range");
     if (!(o->lr > 0) || !(o->clip >= 0) || !(o->decay >= 0) || !(o->lr_final >= 0) || !(o->lr_final <= 1) ||
         !(o->balance >= 0) || !(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
-        GEODEC_THROW(GEODEC_RANGE, "a rate of the optimiser is out of range");
+        GEODEC_FAIL(GEODEC_RANGE, "a rate of the optimiser is out of range");
     for (int which = 0; which < 2; which++) {
         const geodec_text *x = which ? held_out : train;
         for (int64_t i = 0; i < x->n_tokens; i++)
             if (x->token[i] < 0 || x->token[i] >= l->config.n_vocab)
-                GEODEC_THROW(GEODEC_RANGE, "token id %d does not fit a vocabulary of %d", x->token[i],
-                             l->config.n_vocab);
+                GEODEC_FAIL(GEODEC_RANGE, "token id %d does not fit a vocabulary of %d", x->token[i],
+                            l->config.n_vocab);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
@@ -172,21 +170,19 @@ const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n
 
 geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!(penalty->weight > 0) || !isfinite(penalty->weight) || penalty->refresh < 1 || penalty->probe < 1)
-        GEODEC_THROW(GEODEC_RANGE, "penalty of weight %g, refreshed every %lld steps from %lld windows",
-                     penalty->weight, (long long)penalty->refresh, (long long)penalty->probe);
-    if (t->done > 0) GEODEC_THROW(GEODEC_INVAL, "a penalty is set before the first step");
+        GEODEC_FAIL(GEODEC_RANGE, "penalty of weight %g, refreshed every %lld steps from %lld windows", penalty->weight,
+                    (long long)penalty->refresh, (long long)penalty->probe);
+    if (t->done > 0) GEODEC_FAIL(GEODEC_INVAL, "a penalty is set before the first step");
     const size_t used = strlen(t->recipe);
     const int n = snprintf(t->recipe + used, sizeof t->recipe - used, " penalty=%.17g/%lld/%lld %s", penalty->weight,
                            (long long)penalty->refresh, (long long)penalty->probe, penalty->recipe);
     if (n < 0 || (size_t)n >= sizeof t->recipe - used) {
         t->recipe[used] = 0;
-        GEODEC_THROW(GEODEC_LIMIT, "the penalty's recipe is too long");
+        GEODEC_FAIL(GEODEC_LIMIT, "the penalty's recipe is too long");
     }
     t->penalty = *penalty;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status work_of(geodec_trainer *t, int worker, geodec_err *err)
@@ -299,10 +295,9 @@ static void adam_task(void *ctx, int64_t i, int worker)
 
 geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double loss = 0, squares = 0, penalty = 0;
-    GEODEC_TRY(penalty_prepare(t, err));
-    GEODEC_TRY(geodec__tasks_run_workers(t->pool, NULL, "lane", t->lanes, run_lane, t, err));
+    GEODEC_PASS(penalty_prepare(t, err));
+    GEODEC_PASS(geodec__tasks_run_workers(t->pool, NULL, "lane", t->lanes, run_lane, t, err));
     for (int64_t i = 0; i < t->lanes; i++) {
         loss += t->lane_loss[i];
         penalty += t->lane_penalty[i];
@@ -312,8 +307,8 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
     geodec_pool_run(t->pool, t->n_pieces, sum_task, t);
     for (int64_t i = 0; i < t->n_pieces; i++) squares += t->piece_squares[i];
     if (!isfinite(loss) || !isfinite(squares))
-        GEODEC_THROW(GEODEC_NUMERIC, "the loss is no longer finite at step %lld; a lower learning rate may help",
-                     (long long)t->done);
+        GEODEC_FAIL(GEODEC_NUMERIC, "the loss is no longer finite at step %lld; a lower learning rate may help",
+                    (long long)t->done);
     t->grad_norm = sqrt(squares);
     const double k = (double)(t->done + 1);
     t->adam = (geodec_adamw){.lr = geodec_train_rate(&t->o, t->done),
@@ -330,8 +325,7 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
     t->loss_sum += loss;
     t->penalty_sum += penalty;
     t->loss_steps++;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
@@ -370,18 +364,16 @@ done:
 geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
                                       double *bits_per_byte, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t n = 0, targets = 0;
     double total = 0;
     while (n < t->n_windows && (n_tokens == 0 || targets < n_tokens)) targets += t->window_count[n++];
     eval_job j = {t, n, n < GEODEC_TRAIN_LANES ? n : GEODEC_TRAIN_LANES};
-    GEODEC_TRY(geodec__tasks_run_workers(t->pool, NULL, "part of the held-out text", j.tasks, eval_task, &j, err));
+    GEODEC_PASS(geodec__tasks_run_workers(t->pool, NULL, "part of the held-out text", j.tasks, eval_task, &j, err));
     for (int64_t w = 0; w < n; w++) total += t->window_loss[w];
     const double bytes = (double)t->held_out->n_bytes * (double)targets / (double)t->n_targets;
     *nats_per_token = total / (double)targets;
     *bits_per_byte = total / 0.69314718055994530942 / bytes;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the whole run ----------------------------------------------------------------------------------------------- */
@@ -397,22 +389,20 @@ done:
 
 static geodec_status measure(geodec_trainer *t, const geodec_hooks *hooks, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_curve_row r = {.step = t->done,
                           .tokens = t->done * t->o.batch * t->o.length,
                           .train = t->loss_sum / (double)t->loss_steps,
                           .lr = t->adam.lr,
                           .grad_norm = t->grad_norm,
                           .penalty = t->penalty_sum / (double)t->loss_steps};
-    GEODEC_TRY(geodec_trainer_evaluate(t, t->o.eval_tokens, &r.held_out, &r.held_out_bytes, err));
-    GEODEC_TRY(geodec__trainer_add_row(t, &r, err));
+    GEODEC_PASS(geodec_trainer_evaluate(t, t->o.eval_tokens, &r.held_out, &r.held_out_bytes, err));
+    GEODEC_PASS(geodec__trainer_add_row(t, &r, err));
     t->loss_sum = 0;
     t->penalty_sum = 0;
     t->loss_steps = 0;
     geodec_hooks_log(hooks, GEODEC_LOG_INFO, "step %lld  train %.4f  held-out %.4f nats/token  %.4f bits/byte  lr %.2e",
                      (long long)t->done, r.train, r.held_out, r.held_out_bytes, r.lr);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* A checkpoint does not hold the result of a penalty's last refresh, so it is written at refreshes only. */

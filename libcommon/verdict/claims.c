@@ -29,15 +29,13 @@ static bool is_neutral(const char *word)
 
 static geodec_status fresh(const geodec_claim *c, geodec_values *values, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     values->n = 0;
     for (int k = 0; k < LETTERS; k++) {
         geodec_value *v;
-        GEODEC_TRY(geodec_values_add(values, letters[k], &v, err));
+        GEODEC_PASS(geodec_values_add(values, letters[k], &v, err));
     }
     geodec_value_set_printed(&values->v[0], c->published);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs, const char *model, const char *file,
@@ -77,17 +75,15 @@ done:
 /* The values as shown; a row of percentages shows shares as percentages. */
 static geodec_status show(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int k = 0; k < LETTERS; k++) {
         geodec_value *v = &values->v[k];
         const char template[] = {'{', letters[k][0], '}', 0};
         if (k > 0 && c->percent && v->state == GEODEC_EXPR_KNOWN)
             (void)snprintf(v->text, sizeof v->text, "%.4g %%", 100 * v->x);
-        GEODEC_TRY(geodec_values_fill(values, template, out->shown[k], sizeof out->shown[k], err));
+        GEODEC_PASS(geodec_values_fill(values, template, out->shown[k], sizeof out->shown[k], err));
         if (!v->text[0]) (void)snprintf(out->shown[k], sizeof out->shown[k], "-");
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Reason of an undecided row: the first missing value that a condition needs. */
@@ -118,16 +114,15 @@ static bool all_known(const geodec_claim *c, const geodec_values *values)
 geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_rule_branch *last = &c->rule.branch[c->rule.n - 1];
     char why[GEODEC_VALUE_TEXT + 40] = "";
     int b = c->rule.n - 1;
     const geodec_status decided = geodec_rule_decide(&c->rule, geodec_values_lookup, values, &b, NULL);
-    GEODEC_TRY(show(c, values, out, err));
-    GEODEC_TRY(geodec_values_fill(values, c->rule.branch[b].sentence, out->sentence, sizeof out->sentence, err));
+    GEODEC_PASS(show(c, values, out, err));
+    GEODEC_PASS(geodec_values_fill(values, c->rule.branch[b].sentence, out->sentence, sizeof out->sentence, err));
     (void)snprintf(out->word, sizeof out->word, "%s", c->rule.branch[b].word);
     if (decided != GEODEC_OK) {
-        GEODEC_TRY(geodec_values_fill(values, last->sentence, out->sentence, sizeof out->sentence, err));
+        GEODEC_PASS(geodec_values_fill(values, last->sentence, out->sentence, sizeof out->sentence, err));
         (void)snprintf(out->word, sizeof out->word, "%s", last->word);
         reason(c, values, why, sizeof why);
         if (strlen(out->sentence) + strlen(why) < sizeof out->sentence) (void)strcat(out->sentence, why);
@@ -136,15 +131,13 @@ geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, 
         (void)snprintf(out->sentence, sizeof out->sentence,
                        "The values are there, and no rule of this row covers them.");
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- fragments --------------------------------------------------------------------------------------------------- */
 
 static geodec_status check_needs(const geodec_claim *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int b = 0; b < c->rule.n; b++) {
         const geodec_expr *e = c->rule.branch[b].condition;
         const char *name;
@@ -152,22 +145,21 @@ static geodec_status check_needs(const geodec_claim *c, geodec_err *err)
         for (int i = 0; e && (name = geodec_expr_name(e, i, &asked, &needed)); i++) {
             int k = 0;
             while (k < LETTERS && strcmp(letters[k], name) != 0) k++;
-            if (k == LETTERS) GEODEC_THROW(GEODEC_FORMAT, "no value '%s'; there are P, R, E, M and C", name);
+            if (k == LETTERS) GEODEC_FAIL(GEODEC_FORMAT, "no value '%s'; there are P, R, E, M and C", name);
             if (k > 0 && !c->reference[k - 1])
-                GEODEC_THROW(GEODEC_FORMAT, "a condition has %s, which the row lacks", name);
+                GEODEC_FAIL(GEODEC_FORMAT, "a condition has %s, which the row lacks", name);
             if (k == 0 && strcmp(c->published, "-") == 0)
-                GEODEC_THROW(GEODEC_FORMAT, "a condition has P, and nothing was published");
+                GEODEC_FAIL(GEODEC_FORMAT, "a condition has P, and nothing was published");
             of_p |= k == 0;
         }
         if (strcmp(c->rule.branch[b].word, "reproduced") == 0 && !of_p)
-            GEODEC_THROW(GEODEC_FORMAT, "'reproduced' by a condition without the published figure P");
+            GEODEC_FAIL(GEODEC_FORMAT, "'reproduced' by a condition without the published figure P");
     }
     if (!is_neutral(c->rule.branch[c->rule.n - 1].word))
-        GEODEC_THROW(GEODEC_FORMAT, "the last rule says '%s' without a condition", c->rule.branch[c->rule.n - 1].word);
+        GEODEC_FAIL(GEODEC_FORMAT, "the last rule says '%s' without a condition", c->rule.branch[c->rule.n - 1].word);
     if (geodec_rule_words(&c->rule, neutral) == 1)
-        GEODEC_THROW(GEODEC_FORMAT, "every rule that decides says the same word");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_FORMAT, "every rule that decides says the same word");
+    return GEODEC_OK;
 }
 
 static geodec_status check_row(geodec_claim *c, const char *rule, geodec_err *err)

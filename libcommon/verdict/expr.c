@@ -84,23 +84,20 @@ static bool take(parser *p, const char *token)
 
 static geodec_status add(parser *p, node v, int *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (p->e->n == GEODEC_EXPR_NODES_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "a condition of more than %d parts", GEODEC_EXPR_NODES_MAX);
+        GEODEC_FAIL(GEODEC_LIMIT, "a condition of more than %d parts", GEODEC_EXPR_NODES_MAX);
     p->e->nodes[p->e->n] = v;
     *out = p->e->n++;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status add_name(parser *p, const char *from, size_t n, bool asked, int *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_expr *e = p->e;
     int k = 0;
     while (k < e->n_names && !(strncmp(e->names[k].text, from, n) == 0 && !e->names[k].text[n])) k++;
     if (k == e->n_names) {
-        if (k == NAMES_MAX) GEODEC_THROW(GEODEC_LIMIT, "a condition with more than %d names", NAMES_MAX);
+        if (k == NAMES_MAX) GEODEC_FAIL(GEODEC_LIMIT, "a condition with more than %d names", NAMES_MAX);
         (void)snprintf(e->names[k].text, sizeof e->names[k].text, "%.*s", (int)n, from);
         e->n_names++;
     }
@@ -108,9 +105,8 @@ static geodec_status add_name(parser *p, const char *from, size_t n, bool asked,
         e->names[k].asked = true;
     else
         e->names[k].needed = true;
-    GEODEC_TRY(add(p, (node){.op = OP_NAME, .a = (int16_t)k}, out, err));
-done:
-    return st;
+    GEODEC_PASS(add(p, (node){.op = OP_NAME, .a = (int16_t)k}, out, err));
+    return GEODEC_OK;
 }
 
 typedef enum precedence { OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY } precedence; /* loosest first */
@@ -119,11 +115,9 @@ static geodec_status parse_level(parser *p, precedence level, int *out, geodec_e
 
 static geodec_status deeper(parser *p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (++p->depth > GEODEC_EXPR_DEPTH_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
+    return GEODEC_OK;
 }
 
 static size_t word_length(const char *s)
@@ -137,105 +131,97 @@ static size_t word_length(const char *s)
 /* The name in known(name) or isnan(name). */
 static geodec_status question(parser *p, op o, int *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int a;
     blanks(p);
     const size_t n = word_length(p->at);
     if (n == 0 || n >= GEODEC_EXPR_NAME)
-        GEODEC_THROW(GEODEC_FORMAT, "known() and isnan() ask for a name at '%.40s'", p->at);
-    GEODEC_TRY(add_name(p, p->at, n, true, &a, err));
+        GEODEC_FAIL(GEODEC_FORMAT, "known() and isnan() ask for a name at '%.40s'", p->at);
+    GEODEC_PASS(add_name(p, p->at, n, true, &a, err));
     p->at += n;
-    GEODEC_TRY(add(p, (node){.op = o, .a = (int16_t)a}, out, err));
-done:
-    return st;
+    GEODEC_PASS(add(p, (node){.op = o, .a = (int16_t)a}, out, err));
+    return GEODEC_OK;
 }
 
 /* After the '(' of a call. */
 static geodec_status call(parser *p, const struct function *f, int *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int sum, b;
     if (f->op == OP_KNOWN || f->op == OP_ISNAN) {
-        GEODEC_TRY(question(p, f->op, out, err));
+        GEODEC_PASS(question(p, f->op, out, err));
     } else {
-        GEODEC_TRY(parse_level(p, OR, &sum, err));
+        GEODEC_PASS(parse_level(p, OR, &sum, err));
         int n = 1;
-        if (f->op == OP_ABS) GEODEC_TRY(add(p, (node){.op = OP_ABS, .a = (int16_t)sum}, &sum, err));
+        if (f->op == OP_ABS) GEODEC_PASS(add(p, (node){.op = OP_ABS, .a = (int16_t)sum}, &sum, err));
         for (; take(p, ","); n++) {
-            if (n == f->most) GEODEC_THROW(GEODEC_FORMAT, "%s() takes fewer values", f->name);
-            GEODEC_TRY(parse_level(p, OR, &b, err));
+            if (n == f->most) GEODEC_FAIL(GEODEC_FORMAT, "%s() takes fewer values", f->name);
+            GEODEC_PASS(parse_level(p, OR, &b, err));
             if (f->op == OP_SAME && n == 2) {
                 const node *d = &p->e->nodes[b];
                 if (d->op != OP_NUMBER || d->x != floor(d->x) || d->x > DECIMALS_MAX)
-                    GEODEC_THROW(GEODEC_FORMAT, "the decimals of same() are a whole number to %d", DECIMALS_MAX);
+                    GEODEC_FAIL(GEODEC_FORMAT, "the decimals of same() are a whole number to %d", DECIMALS_MAX);
                 p->e->nodes[sum].x = d->x;
                 p->e->n--;
             } else {
-                GEODEC_TRY(add(p, (node){.op = f->op, .a = (int16_t)sum, .b = (int16_t)b}, &sum, err));
+                GEODEC_PASS(add(p, (node){.op = f->op, .a = (int16_t)sum, .b = (int16_t)b}, &sum, err));
             }
         }
-        if (n < f->least) GEODEC_THROW(GEODEC_FORMAT, "%s() takes more values than %d", f->name, n);
+        if (n < f->least) GEODEC_FAIL(GEODEC_FORMAT, "%s() takes more values than %d", f->name, n);
         *out = sum;
     }
-    if (!take(p, ")")) GEODEC_THROW(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
-done:
-    return st;
+    if (!take(p, ")")) GEODEC_FAIL(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
+    return GEODEC_OK;
 }
 
 static geodec_status parse_unary(parser *p, int *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int a;
-    GEODEC_TRY(deeper(p, err));
+    GEODEC_PASS(deeper(p, err));
     if (take(p, "(")) {
-        GEODEC_TRY(parse_level(p, OR, out, err));
-        if (!take(p, ")")) GEODEC_THROW(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
+        GEODEC_PASS(parse_level(p, OR, out, err));
+        if (!take(p, ")")) GEODEC_FAIL(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
     } else if (take(p, "-")) {
-        GEODEC_TRY(parse_unary(p, &a, err));
-        GEODEC_TRY(add(p, (node){.op = OP_NEGATE, .a = (int16_t)a}, out, err));
+        GEODEC_PASS(parse_unary(p, &a, err));
+        GEODEC_PASS(add(p, (node){.op = OP_NEGATE, .a = (int16_t)a}, out, err));
     } else if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1]))) {
         char *end = NULL;
         const double x = strtod(p->at, &end);
         if (!isfinite(x) || isalpha((unsigned char)*end) || *end == '_' || *end == '.' || p->at[1] == 'x')
-            GEODEC_THROW(GEODEC_FORMAT, "no number at '%.40s'", p->at);
+            GEODEC_FAIL(GEODEC_FORMAT, "no number at '%.40s'", p->at);
         p->at = end;
-        GEODEC_TRY(add(p, (node){.op = OP_NUMBER, .x = x}, out, err));
+        GEODEC_PASS(add(p, (node){.op = OP_NUMBER, .x = x}, out, err));
     } else {
         const size_t n = word_length(p->at);
-        if (n == 0 || n >= GEODEC_EXPR_NAME) GEODEC_THROW(GEODEC_FORMAT, "a value is missing at '%.40s'", p->at);
+        if (n == 0 || n >= GEODEC_EXPR_NAME) GEODEC_FAIL(GEODEC_FORMAT, "a value is missing at '%.40s'", p->at);
         const char *word = p->at;
         p->at += n;
         if (take(p, "(")) {
             const struct function *f = NULL;
             for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
                 if (strlen(functions[k].name) == n && strncmp(functions[k].name, word, n) == 0) f = &functions[k];
-            if (!f) GEODEC_THROW(GEODEC_FORMAT, "no function '%.*s'", (int)n, word);
-            GEODEC_TRY(call(p, f, out, err));
+            if (!f) GEODEC_FAIL(GEODEC_FORMAT, "no function '%.*s'", (int)n, word);
+            GEODEC_PASS(call(p, f, out, err));
         } else {
-            GEODEC_TRY(add_name(p, word, n, false, out, err));
+            GEODEC_PASS(add_name(p, word, n, false, out, err));
         }
     }
     p->depth--;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status parse_not(parser *p, int *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int a;
     blanks(p);
     if (p->at[0] != '!' || p->at[1] == '=') {
-        GEODEC_TRY(parse_level(p, COMPARISON, out, err));
-        goto done;
+        GEODEC_PASS(parse_level(p, COMPARISON, out, err));
+        return GEODEC_OK;
     }
     p->at++;
-    GEODEC_TRY(deeper(p, err));
-    GEODEC_TRY(parse_not(p, &a, err));
+    GEODEC_PASS(deeper(p, err));
+    GEODEC_PASS(parse_not(p, &a, err));
     p->depth--;
-    GEODEC_TRY(add(p, (node){.op = OP_NOT, .a = (int16_t)a}, out, err));
-done:
-    return st;
+    GEODEC_PASS(add(p, (node){.op = OP_NOT, .a = (int16_t)a}, out, err));
+    return GEODEC_OK;
 }
 
 /* Operands of a level joined by its operators, from the left. */
@@ -251,22 +237,20 @@ static geodec_status parse_level(parser *p, precedence level, int *out, geodec_e
                       {"<", OP_LT, COMPARISON},  {">", OP_GT, COMPARISON},    {"+", OP_ADD, SUM},
                       {"-", OP_SUBTRACT, SUM},   {"*", OP_MULTIPLY, PRODUCT}, {"/", OP_DIVIDE, PRODUCT}};
     enum { OPERATIONS = sizeof operations / sizeof *operations };
-    geodec_status st = GEODEC_OK;
     int b, k;
     if (level == NOT || level == UNARY) {
-        GEODEC_TRY(level == NOT ? parse_not(p, out, err) : parse_unary(p, out, err));
-        goto done;
+        GEODEC_PASS(level == NOT ? parse_not(p, out, err) : parse_unary(p, out, err));
+        return GEODEC_OK;
     }
-    GEODEC_TRY(parse_level(p, level + 1, out, err));
+    GEODEC_PASS(parse_level(p, level + 1, out, err));
     do {
         for (k = 0; k < OPERATIONS && !(operations[k].level == (int)level && take(p, operations[k].sign)); k++) {
         }
         if (k == OPERATIONS) break;
-        GEODEC_TRY(parse_level(p, level + 1, &b, err));
-        GEODEC_TRY(add(p, (node){.op = operations[k].op, .a = (int16_t)*out, .b = (int16_t)b}, out, err));
+        GEODEC_PASS(parse_level(p, level + 1, &b, err));
+        GEODEC_PASS(add(p, (node){.op = operations[k].op, .a = (int16_t)*out, .b = (int16_t)b}, out, err));
     } while (level != COMPARISON);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err *err)
@@ -310,13 +294,11 @@ typedef struct evaluation {
 
 static geodec_status value_of(const evaluation *v, const char *name, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_expr_state s = v->lookup(v->ctx, name, x);
-    if (s == GEODEC_EXPR_MISSING) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not there", name);
-    if (s == GEODEC_EXPR_NAN) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not a number", name);
-    if (s == GEODEC_EXPR_INFINITE || !isfinite(*x)) GEODEC_THROW(GEODEC_NOTFOUND, "%s is infinite", name);
-done:
-    return st;
+    if (s == GEODEC_EXPR_MISSING) GEODEC_FAIL(GEODEC_NOTFOUND, "%s is not there", name);
+    if (s == GEODEC_EXPR_NAN) GEODEC_FAIL(GEODEC_NOTFOUND, "%s is not a number", name);
+    if (s == GEODEC_EXPR_INFINITE || !isfinite(*x)) GEODEC_FAIL(GEODEC_NOTFOUND, "%s is infinite", name);
+    return GEODEC_OK;
 }
 
 static double combine(op o, double a, double b, double d)
@@ -355,7 +337,6 @@ static double combine(op o, double a, double b, double d)
 
 static geodec_status eval(const evaluation *v, int i, double *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const node *n = &v->e->nodes[i];
     double a = 0, b = 0, x = 0;
     switch (n->op) {
@@ -363,7 +344,7 @@ static geodec_status eval(const evaluation *v, int i, double *out, geodec_err *e
         x = n->x;
         break;
     case OP_NAME:
-        GEODEC_TRY(value_of(v, v->e->names[n->a].text, &x, err));
+        GEODEC_PASS(value_of(v, v->e->names[n->a].text, &x, err));
         break;
     case OP_KNOWN:
     case OP_ISNAN: {
@@ -374,27 +355,26 @@ static geodec_status eval(const evaluation *v, int i, double *out, geodec_err *e
     case OP_NEGATE:
     case OP_NOT:
     case OP_ABS:
-        GEODEC_TRY(eval(v, n->a, &a, err));
+        GEODEC_PASS(eval(v, n->a, &a, err));
         x = n->op == OP_NEGATE ? -a : n->op == OP_NOT ? !(a != 0) : fabs(a);
         break;
     case OP_AND:
     case OP_OR:
-        GEODEC_TRY(eval(v, n->a, &a, err));
+        GEODEC_PASS(eval(v, n->a, &a, err));
         x = a != 0;
         if ((a != 0) == (n->op == OP_OR)) break;
-        GEODEC_TRY(eval(v, n->b, &b, err));
+        GEODEC_PASS(eval(v, n->b, &b, err));
         x = b != 0;
         break;
     default:
-        GEODEC_TRY(eval(v, n->a, &a, err));
-        GEODEC_TRY(eval(v, n->b, &b, err));
+        GEODEC_PASS(eval(v, n->a, &a, err));
+        GEODEC_PASS(eval(v, n->b, &b, err));
         x = combine(n->op, a, b, n->x);
         break;
     }
-    if (!isfinite(x)) GEODEC_THROW(GEODEC_NUMERIC, "a result is not finite");
+    if (!isfinite(x)) GEODEC_FAIL(GEODEC_NUMERIC, "a result is not finite");
     *out = x;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out, geodec_err *err)

@@ -29,21 +29,19 @@ typedef struct item {
 /* The next item of a copy of the column, which is split in place; false at the end. */
 static geodec_status next_item(char **rest, item *out, bool *more, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *s = *rest + strspn(*rest, " ");
     *more = *s != 0;
-    if (!*more) goto done;
+    if (!*more) return GEODEC_OK;
     char *end = strchr(s, ';');
     *rest = end ? end + 1 : s + strlen(s);
     if (end) *end = 0;
     char *sign = strchr(s, '=');
-    if (!sign || sign == s || !sign[1]) GEODEC_THROW(GEODEC_FORMAT, "'%.100s' is not NAME=REFERENCE", s);
+    if (!sign || sign == s || !sign[1]) GEODEC_FAIL(GEODEC_FORMAT, "'%.100s' is not NAME=REFERENCE", s);
     *out = (item){.name = s, .text = sign + 1, .optional = sign[-1] == '?', .computed = sign[-1] == ':'};
     sign[out->optional || out->computed ? -1 : 0] = 0;
     size_t n = strlen(out->text);
     while (n && out->text[n - 1] == ' ') out->text[--n] = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status compute(const char *text, geodec_values *values, geodec_value *v, geodec_err *err)
@@ -120,28 +118,26 @@ done:
 geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values,
                                      geodec_headline_verdict *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_err inner = {0};
     char line[GEODEC_VALUE_TEXT];
     int b;
-    GEODEC_TRY(geodec_values_fill(values, row->quantity, out->quantity, sizeof out->quantity, err));
-    GEODEC_TRY(geodec_values_fill(values, row->value, out->value, sizeof out->value, err));
-    GEODEC_TRY(geodec_values_fill(values, row->control, out->control, sizeof out->control, err));
+    GEODEC_PASS(geodec_values_fill(values, row->quantity, out->quantity, sizeof out->quantity, err));
+    GEODEC_PASS(geodec_values_fill(values, row->value, out->value, sizeof out->value, err));
+    GEODEC_PASS(geodec_values_fill(values, row->control, out->control, sizeof out->control, err));
     (void)snprintf(out->word, sizeof out->word, GEODEC_NOT_MEASURED);
     for (int k = 0; k < values->n; k++) {
         const geodec_value *v = &values->v[k];
         if (v->optional || v->state == GEODEC_EXPR_KNOWN) continue;
         (void)snprintf(out->sentence, sizeof out->sentence, "%s: %s", v->name, v->reason);
-        goto done;
+        return GEODEC_OK;
     }
     if (geodec_rule_decide(&row->rule, geodec_values_lookup, values, &b, &inner) != GEODEC_OK) {
         (void)snprintf(out->sentence, sizeof out->sentence, "%s", geodec_err_line(&inner, line, sizeof line));
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_TRY(geodec_values_fill(values, row->rule.branch[b].sentence, out->sentence, sizeof out->sentence, err));
+    GEODEC_PASS(geodec_values_fill(values, row->rule.branch[b].sentence, out->sentence, sizeof out->sentence, err));
     (void)snprintf(out->word, sizeof out->word, "%s", row->rule.branch[b].word);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- a table of rules -------------------------------------------------------------------------------------------- */

@@ -33,7 +33,6 @@ static geodec_expr_state look(void *ctx, const char *name, double *value)
 static geodec_status collect(const geodec_rule *r, search *s, double *seed, int *n_seeds, geodec_err *err)
 {
     static const double plain[] = {0, 1, -1, 2, 0.5, 10, 1000, 1e-3, 1e-12, 1e-30};
-    geodec_status st = GEODEC_OK;
     int n = 0;
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) seed[n++] = plain[k];
     for (int b = 0; b < r->n; b++) {
@@ -49,14 +48,13 @@ static geodec_status collect(const geodec_rule *r, search *s, double *seed, int 
             if (state == GEODEC_EXPR_KNOWN && n < SEEDS_MAX) seed[n++] = x;
             if (state == GEODEC_EXPR_KNOWN && n < SEEDS_MAX) seed[n++] = x / 100; /* a share of a printed percentage */
             if (state != GEODEC_EXPR_MISSING) continue;
-            if (s->n == FREE_MAX) GEODEC_THROW(GEODEC_LIMIT, "a rule with more than %d values", FREE_MAX);
+            if (s->n == FREE_MAX) GEODEC_FAIL(GEODEC_LIMIT, "a rule with more than %d values", FREE_MAX);
             geodec_rule_uses(r, name, &s->asked[s->n], &known);
             s->name[s->n++] = name;
         }
     }
     *n_seeds = n;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void sample(search *s, geodec_rng *rng, const double *seed, int n_seeds)

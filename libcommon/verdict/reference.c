@@ -116,29 +116,25 @@ done:
 geodec_status geodec_reference_artifact(geodec_references *r, const char *file, const geodec_artifact **out,
                                         geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     opened *f = NULL;
-    GEODEC_TRY(file_of(r, file, &f, err));
-    if (!f->artifact) GEODEC_THROW(GEODEC_INVAL, "%s is not an artifact", file);
+    GEODEC_PASS(file_of(r, file, &f, err));
+    if (!f->artifact) GEODEC_FAIL(GEODEC_INVAL, "%s is not an artifact", file);
     *out = f->artifact;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_reference_read(geodec_references *r, const char *text, char value[GEODEC_REFERENCE_MAX],
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     opened *f = NULL;
     reference *p = &r->parsed;
-    GEODEC_TRY(geodec__reference_parse(text, p, err));
-    GEODEC_TRY(file_of(r, p->file, &f, err));
+    GEODEC_PASS(geodec__reference_parse(text, p, err));
+    GEODEC_PASS(file_of(r, p->file, &f, err));
     if (f->artifact)
-        GEODEC_TRY_MSG(geodec__reference_member(f->artifact, p, value, err), "%s", p->file);
+        GEODEC_PASS_MSG(geodec__reference_member(f->artifact, p, value, err), "%s", p->file);
     else
-        GEODEC_TRY(geodec__reference_cell(&f->table, p, value, err));
-done:
-    return st;
+        GEODEC_PASS(geodec__reference_cell(&f->table, p, value, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_reference_check(const char *text, bool *by_index, geodec_err *err)

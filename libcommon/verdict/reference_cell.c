@@ -30,7 +30,6 @@ static void describe(const reference *r, char *text, size_t room)
 /* The one row with the words of the keys. */
 static geodec_status select_row(const geodec_table *t, const reference *r, int64_t *row, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t column[REFERENCE_KEYS], found = -1, several = 0;
     double best = INFINITY, want = 0, at_best = 0;
     int nearest = -1;
@@ -38,11 +37,11 @@ static geodec_status select_row(const geodec_table *t, const reference *r, int64
     describe(r, keys, sizeof keys);
     for (int k = 0; k < r->n_select; k++) {
         column[k] = geodec_table_column(t, r->select[k].key);
-        if (column[k] < 0) GEODEC_THROW(GEODEC_INVAL, "%s has no column '%.100s'", r->file, r->select[k].key);
+        if (column[k] < 0) GEODEC_FAIL(GEODEC_INVAL, "%s has no column '%.100s'", r->file, r->select[k].key);
         if (!r->select[k].nearest) continue;
         nearest = k;
         if (!geodec__reference_number(r->select[k].word, &want))
-            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a number", r->select[k].word);
+            GEODEC_FAIL(GEODEC_INVAL, "'%.100s' is not a number", r->select[k].word);
     }
     for (int64_t i = 0; i < t->rows; i++) {
         double x = 0;
@@ -55,31 +54,28 @@ static geodec_status select_row(const geodec_table *t, const reference *r, int64
             several++;
         }
     }
-    if (found < 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no row with %s", r->file, keys);
-    if (several) GEODEC_THROW(GEODEC_FORMAT, "%s has %" PRId64 " rows with %s", r->file, several + 1, keys);
+    if (found < 0) GEODEC_FAIL(GEODEC_NOTFOUND, "%s has no row with %s", r->file, keys);
+    if (several) GEODEC_FAIL(GEODEC_FORMAT, "%s has %" PRId64 " rows with %s", r->file, several + 1, keys);
     *row = found;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_cell(const geodec_table *t, const reference *r, char *value, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t column = geodec_table_column(t, r->name);
     int64_t row = -1;
-    if (column < 0) GEODEC_THROW(GEODEC_INVAL, "%s has no column '%.200s'", r->file, r->name);
+    if (column < 0) GEODEC_FAIL(GEODEC_INVAL, "%s has no column '%.200s'", r->file, r->name);
     if (r->summary || r->n_axis + (r->n_select > 0) != 1 || (r->n_axis && r->axis[0].key))
-        GEODEC_THROW(GEODEC_INVAL, "%s: a cell of a table is COLUMN{KEY=WORD} or COLUMN[ROW]", r->file);
+        GEODEC_FAIL(GEODEC_INVAL, "%s: a cell of a table is COLUMN{KEY=WORD} or COLUMN[ROW]", r->file);
     if (r->n_select) {
-        GEODEC_TRY(select_row(t, r, &row, err));
+        GEODEC_PASS(select_row(t, r, &row, err));
     } else {
         row = r->axis[0].index < 0 ? t->rows - 1 : r->axis[0].index;
-        if (row < 0 || row >= t->rows) GEODEC_THROW(GEODEC_RANGE, "%s has no row %" PRId64, r->file, row);
+        if (row < 0 || row >= t->rows) GEODEC_FAIL(GEODEC_RANGE, "%s has no row %" PRId64, r->file, row);
     }
     const char *cell = geodec_table_cell(t, row, column);
     if (!cell || !*cell || strlen(cell) >= GEODEC_REFERENCE_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: no cell '%.200s' in line %" PRId64, r->file, r->name, t->line[row]);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: no cell '%.200s' in line %" PRId64, r->file, r->name, t->line[row]);
     memcpy(value, cell, strlen(cell) + 1);
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -22,20 +22,18 @@ static const geodec_attr *find_attr(const geodec_artifact *a, const char *name)
 static geodec_status find_field(const geodec_artifact *a, const char *name, const geodec_field **field, int64_t *shape,
                                 int *rank, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     *field = NULL;
     for (int i = 0; i < kind->n_fields; i++)
         if (strcmp(kind->fields[i].path + (name[0] != '/'), name) == 0) *field = &kind->fields[i];
-    if (!*field) GEODEC_THROW(GEODEC_INVAL, "kind '%s' has no attribute or field '%.200s'", kind->name, name);
-    if (!geodec_artifact_has(a, (*field)->path)) GEODEC_THROW(GEODEC_NOTFOUND, "no field '%.200s' in this file", name);
-    GEODEC_TRY(geodec_artifact_shape(a, (*field)->path, shape, rank, err));
+    if (!*field) GEODEC_FAIL(GEODEC_INVAL, "kind '%s' has no attribute or field '%.200s'", kind->name, name);
+    if (!geodec_artifact_has(a, (*field)->path)) GEODEC_FAIL(GEODEC_NOTFOUND, "no field '%.200s' in this file", name);
+    GEODEC_PASS(geodec_artifact_shape(a, (*field)->path, shape, rank, err));
     int64_t bytes = (int64_t)geodec_type_size((*field)->type);
     for (int d = 0; d < *rank; d++)
         if (geodec_mem_mul(bytes, shape[d], &bytes) != 0 || bytes > field_bytes)
-            GEODEC_THROW(GEODEC_LIMIT, "field '%.200s' is too large for a reference", name);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_LIMIT, "field '%.200s' is too large for a reference", name);
+    return GEODEC_OK;
 }
 
 /* Index of a word in "a,b,c", or -1. */

@@ -11,11 +11,10 @@ enum { MEDIAN_LEAST = 6 }; /* with fewer values the extremes are not a 95 % inte
  * values below it is binomial (n, 1/2), here by the normal approximation. */
 static geodec_status abs_median(const char *word, int64_t n, double *x, double *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (n < MEDIAN_LEAST)
-        GEODEC_THROW(GEODEC_NOTFOUND, "%lld values; an interval of the median needs %d", (long long)n, MEDIAN_LEAST);
+        GEODEC_FAIL(GEODEC_NOTFOUND, "%lld values; an interval of the median needs %d", (long long)n, MEDIAN_LEAST);
     for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NOTFOUND, "a value is not finite");
+        if (!isfinite(x[i])) GEODEC_FAIL(GEODEC_NOTFOUND, "a value is not finite");
         x[i] = fabs(x[i]);
     }
     geodec_stats_sort(n, x);
@@ -28,19 +27,17 @@ static geodec_status abs_median(const char *word, int64_t n, double *x, double *
         *out = x[high - 1];
     else
         *out = geodec_stats_percentile(n, x, 0.5);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec__reference_summary(const char *word, int64_t n, double *x, double *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double sum = 0, high = -INFINITY, low = INFINITY, zero = 0;
     int64_t nonfinite = 0, nonzero = 0;
     if (strncmp(word, "abs_median", 10) == 0 &&
         (!word[10] || strcmp(word + 10, "_low") == 0 || strcmp(word + 10, "_high") == 0)) {
-        GEODEC_TRY(abs_median(word, n, x, out, err));
-        goto done;
+        GEODEC_PASS(abs_median(word, n, x, out, err));
+        return GEODEC_OK;
     }
     for (int64_t i = 0; i < n; i++) {
         zero += x[i] * 0; /* NaN when a value is not finite */
@@ -59,7 +56,7 @@ geodec_status geodec__reference_summary(const char *word, int64_t n, double *x, 
         *out = (double)nonzero;
     else if (n - nonfinite == 0 &&
              (strncmp(word, "max", 3) == 0 || strcmp(word, "min") == 0 || strcmp(word, "sum") == 0))
-        GEODEC_THROW(GEODEC_NOTFOUND, "no values");
+        GEODEC_FAIL(GEODEC_NOTFOUND, "no values");
     else if (strcmp(word, "max_finite") == 0)
         *out = high;
     else if (strcmp(word, "max") == 0)
@@ -69,7 +66,6 @@ geodec_status geodec__reference_summary(const char *word, int64_t n, double *x, 
     else if (strcmp(word, "sum") == 0)
         *out = sum + zero;
     else
-        GEODEC_THROW(GEODEC_INVAL, "no summary '%.40s'", word);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "no summary '%.40s'", word);
+    return GEODEC_OK;
 }

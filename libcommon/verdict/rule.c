@@ -95,7 +95,6 @@ void geodec_rule_uses(const geodec_rule *r, const char *name, bool *asked, bool 
 /* Whether every value exists that a condition needs outside of known() and isnan(). */
 static geodec_status all_there(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int b = 0; b < r->n; b++) {
         const char *name;
         double x;
@@ -103,28 +102,25 @@ static geodec_status all_there(const geodec_rule *r, geodec_expr_lookup lookup, 
         for (int i = 0; r->branch[b].condition && (name = geodec_expr_name(r->branch[b].condition, i, NULL, NULL));
              i++) {
             geodec_rule_uses(r, name, &asked, &needed);
-            if (!asked && lookup(ctx, name, &x) != GEODEC_EXPR_KNOWN) GEODEC_THROW(GEODEC_NOTFOUND, "%s", name);
+            if (!asked && lookup(ctx, name, &x) != GEODEC_EXPR_KNOWN) GEODEC_FAIL(GEODEC_NOTFOUND, "%s", name);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_rule_decide(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, int *branch,
                                  geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(all_there(r, lookup, ctx, err));
+    GEODEC_PASS(all_there(r, lookup, ctx, err));
     for (int b = 0; b < r->n; b++) {
         double x = 1;
-        if (r->branch[b].condition) GEODEC_TRY(geodec_expr_eval(r->branch[b].condition, lookup, ctx, &x, err));
+        if (r->branch[b].condition) GEODEC_PASS(geodec_expr_eval(r->branch[b].condition, lookup, ctx, &x, err));
         if (x == 0) continue;
         *branch = b;
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_THROW(GEODEC_INTERNAL, "no branch of a rule holds");
-done:
-    return st;
+    GEODEC_FAIL(GEODEC_INTERNAL, "no branch of a rule holds");
+    return GEODEC_OK;
 }
 
 int geodec_rule_words(const geodec_rule *r, const char *const *neutral)

@@ -15,20 +15,18 @@ geodec_value *geodec_values_find(geodec_values *v, const char *name)
 
 geodec_status geodec_values_add(geodec_values *v, const char *name, geodec_value **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     size_t n = 0;
     while (isalnum((unsigned char)name[n]) || name[n] == '_') n++;
     if (n == 0 || name[n] || n >= GEODEC_EXPR_NAME || isdigit((unsigned char)name[0]))
-        GEODEC_THROW(GEODEC_INVAL, "'%.60s' is not a name of a value", name);
-    if (geodec_values_find(v, name)) GEODEC_THROW(GEODEC_INVAL, "the value %s occurs twice", name);
-    if (v->n == GEODEC_VALUES_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d values", GEODEC_VALUES_MAX);
+        GEODEC_FAIL(GEODEC_INVAL, "'%.60s' is not a name of a value", name);
+    if (geodec_values_find(v, name)) GEODEC_FAIL(GEODEC_INVAL, "the value %s occurs twice", name);
+    if (v->n == GEODEC_VALUES_MAX) GEODEC_FAIL(GEODEC_LIMIT, "more than %d values", GEODEC_VALUES_MAX);
     geodec_value *w = &v->v[v->n++];
     *w = (geodec_value){.state = GEODEC_EXPR_MISSING};
     memcpy(w->name, name, n + 1);
     geodec_value_missing(w, "no reference");
     *out = w;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_value_missing(geodec_value *v, const char *reason)
@@ -84,7 +82,6 @@ geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *valu
 geodec_status geodec_values_expand(geodec_values *v, const char *const *words, const char *text, char *out, size_t room,
                                    geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     size_t at = 0;
     for (const char *s = text; *s;) {
         const char *piece = s;
@@ -98,18 +95,17 @@ geodec_status geodec_values_expand(geodec_values *v, const char *const *words, c
             const size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
             (void)snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), s + 1);
             const geodec_value *w = geodec_values_find(v, name);
-            if (!w) GEODEC_THROW(GEODEC_FORMAT, "no value %s before '%.100s'", name, text);
-            if (!w->text[0]) GEODEC_THROW(GEODEC_NOTFOUND, "%s", w->reason);
+            if (!w) GEODEC_FAIL(GEODEC_FORMAT, "no value %s before '%.100s'", name, text);
+            if (!w->text[0]) GEODEC_FAIL(GEODEC_NOTFOUND, "%s", w->reason);
             piece = w->text, length = strlen(w->text), skip = n + 1;
         }
-        if (at + length + 1 > room) GEODEC_THROW(GEODEC_LIMIT, "the reference '%.60s..' is too long", text);
+        if (at + length + 1 > room) GEODEC_FAIL(GEODEC_LIMIT, "the reference '%.60s..' is too long", text);
         memcpy(out + at, piece, length);
         at += length;
         s += skip;
     }
     out[at] = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Formats one value; false when there is no such format. */
@@ -137,31 +133,29 @@ static bool show(const geodec_value *v, const char *format, char *out, size_t ro
 
 geodec_status geodec_values_fill(const geodec_values *v, const char *template, char *out, size_t room, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     size_t at = 0;
     for (const char *s = template; *s; s++) {
         char field[GEODEC_EXPR_NAME + 8], shown[GEODEC_VALUE_TEXT] = {*s, 0};
         if (*s == '{') {
             const size_t n = strcspn(s, "}");
             if (!s[n] || n < 2 || n > sizeof field)
-                GEODEC_THROW(GEODEC_FORMAT, "'%.60s': a value is {NAME} or {NAME:FORMAT}", s);
+                GEODEC_FAIL(GEODEC_FORMAT, "'%.60s': a value is {NAME} or {NAME:FORMAT}", s);
             (void)snprintf(field, sizeof field, "%.*s", (int)n - 1, s + 1);
             char *colon = strchr(field, ':');
             if (colon) *colon++ = 0;
             const geodec_value *w = NULL;
             for (int k = 0; k < v->n; k++)
                 if (strcmp(v->v[k].name, field) == 0) w = &v->v[k];
-            if (!w) GEODEC_THROW(GEODEC_FORMAT, "no value '%s'", field);
+            if (!w) GEODEC_FAIL(GEODEC_FORMAT, "no value '%s'", field);
             if (!show(w, colon ? colon : "", shown, sizeof shown))
-                GEODEC_THROW(GEODEC_FORMAT, "no format '%s' for a value", colon);
+                GEODEC_FAIL(GEODEC_FORMAT, "no format '%s' for a value", colon);
             s += n;
         }
         const size_t n = strlen(shown);
-        if (at + n + 1 > room) GEODEC_THROW(GEODEC_LIMIT, "a sentence longer than %zu bytes", room);
+        if (at + n + 1 > room) GEODEC_FAIL(GEODEC_LIMIT, "a sentence longer than %zu bytes", room);
         memcpy(out + at, shown, n);
         at += n;
     }
     out[at] = 0;
-done:
-    return st;
+    return GEODEC_OK;
 }

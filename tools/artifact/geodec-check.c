@@ -38,11 +38,9 @@ done:
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (kind_name && !cli_kind_find(kind_name)) GEODEC_THROW(GEODEC_INVAL, "--kind: there is no kind '%s'", kind_name);
-    GEODEC_TRY(cli_each(c, check, err));
-done:
-    return st;
+    if (kind_name && !cli_kind_find(kind_name)) GEODEC_FAIL(GEODEC_INVAL, "--kind: there is no kind '%s'", kind_name);
+    GEODEC_PASS(cli_each(c, check, err));
+    return GEODEC_OK;
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -37,12 +37,11 @@ static const cli_tool tool = {
 static geodec_status print_row(geodec_tsv *t, const geodec_claim *row, geodec_references *refs, bool *broken,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static geodec_values values;
     static geodec_claim_verdict v;
     static char sentence[GEODEC_SENTENCE_MAX];
-    GEODEC_TRY(geodec_claim_values(row, refs, model, file, &values, broken, sentence, err));
-    GEODEC_TRY_MSG(geodec_claim_decide(row, &values, &v, err), "%s", row->id);
+    GEODEC_PASS(geodec_claim_values(row, refs, model, file, &values, broken, sentence, err));
+    GEODEC_PASS_MSG(geodec_claim_decide(row, &values, &v, err), "%s", row->id);
     if (*broken) (void)fprintf(stderr, "%s: %s: %s\n", tool.name, row->id, sentence);
     geodec_tsv_str(t, row->id);
     geodec_tsv_str(t, row->section);
@@ -50,24 +49,21 @@ static geodec_status print_row(geodec_tsv *t, const geodec_claim *row, geodec_re
     for (int k = 0; k < 5; k++) geodec_tsv_str(t, v.shown[k]);
     geodec_tsv_str(t, *broken ? GEODEC_CLAIM_BROKEN : v.word);
     geodec_tsv_str(t, *broken ? sentence : v.sentence);
-    GEODEC_TRY(geodec_tsv_end_row(t, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_tsv_end_row(t, err));
+    return GEODEC_OK;
 }
 
 /* An id stands once in all fragments. */
 static geodec_status check_ids(const cli *c, const geodec_claims *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int a = 0; a < c->n_args; a++)
         for (int b = 0; b < a; b++)
             for (int64_t i = 0; i < f[a].n; i++)
                 for (int64_t j = 0; j < f[b].n; j++)
                     if (strcmp(f[a].row[i].id, f[b].row[j].id) == 0)
-                        GEODEC_THROW(GEODEC_FORMAT, "%s: the id %.60s is in %s too", c->args[a], f[a].row[i].id,
-                                     c->args[b]);
-done:
-    return st;
+                        GEODEC_FAIL(GEODEC_FORMAT, "%s: the id %.60s is in %s too", c->args[a], f[a].row[i].id,
+                                    c->args[b]);
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -54,15 +54,13 @@ done:
 
 static geodec_status print_schemas(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; i < c->n_args; i++)
         if (!cli_kind_find(c->args[i]))
-            GEODEC_THROW(GEODEC_INVAL, "there is no kind '%s'; --kinds names them", c->args[i]);
-    for (int i = 0; i < cli_n_kinds; i++) GEODEC_TRY(geodec_kind_check(cli_kinds[i], err));
+            GEODEC_FAIL(GEODEC_INVAL, "there is no kind '%s'; --kinds names them", c->args[i]);
+    for (int i = 0; i < cli_n_kinds; i++) GEODEC_PASS(geodec_kind_check(cli_kinds[i], err));
     for (int i = 0; i < c->n_args; i++) geodec_schema_print(stdout, cli_kind_find(c->args[i]));
     for (int i = 0; !c->n_args && i < cli_n_kinds; i++) geodec_schema_print(stdout, cli_kinds[i]);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Through memory: nothing is printed when no file could be opened. */
@@ -88,7 +86,6 @@ done:
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (kinds) {
         for (int i = 0; i < cli_n_kinds; i++) printf("%s\n", cli_kinds[i]->name);
     } else if (drafters) {
@@ -100,16 +97,15 @@ static geodec_status run(const cli *c, geodec_err *err)
     } else if (integrators) {
         integrators_page(stdout);
     } else if (schema) {
-        GEODEC_TRY(print_schemas(c, err));
+        GEODEC_PASS(print_schemas(c, err));
     } else if (!c->n_args) {
-        GEODEC_THROW(GEODEC_INVAL, "a file is missing; see geodec-info --help");
+        GEODEC_FAIL(GEODEC_INVAL, "a file is missing; see geodec-info --help");
     } else if (as_json) {
-        GEODEC_TRY(print_json(c, err));
+        GEODEC_PASS(print_json(c, err));
     } else {
-        GEODEC_TRY(cli_each(c, print_one, err));
+        GEODEC_PASS(cli_each(c, print_one, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

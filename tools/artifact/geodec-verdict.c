@@ -44,12 +44,11 @@ static const char *command_of(geodec_references *refs, const char *command)
 
 static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, geodec_references *refs, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static geodec_values values;
     static geodec_headline_verdict v;
     static char verdict[GEODEC_SENTENCE_MAX + 32];
-    GEODEC_TRY(geodec_headline_values(row, refs, data, &values, err));
-    GEODEC_TRY_MSG(geodec_headline_decide(row, &values, &v, err), "%s", row->key);
+    GEODEC_PASS(geodec_headline_values(row, refs, data, &values, err));
+    GEODEC_PASS_MSG(geodec_headline_decide(row, &values, &v, err), "%s", row->key);
     (void)snprintf(verdict, sizeof verdict, "%s: %s", v.word, v.sentence);
     geodec_tsv_str(t, row->key);
     geodec_tsv_str(t, v.quantity);
@@ -57,9 +56,8 @@ static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, ge
     geodec_tsv_str(t, v.control);
     geodec_tsv_str(t, verdict);
     geodec_tsv_str(t, command_of(refs, row->command));
-    GEODEC_TRY(geodec_tsv_end_row(t, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_tsv_end_row(t, err));
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

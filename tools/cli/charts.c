@@ -2,12 +2,10 @@
 
 geodec_status stage_charts(cli_stage *stage, const char *activations, geodec_harness_charts *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_artifact *file;
-    GEODEC_TRY(stage_open(stage, &geodec_activations_kind, activations, &file, err));
+    GEODEC_PASS(stage_open(stage, &geodec_activations_kind, activations, &file, err));
     s->pool = stage->c->pool;
     s->hooks = &stage->c->hooks;
-    GEODEC_TRY(geodec_harness_charts_open(s, file, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_harness_charts_open(s, file, err));
+    return GEODEC_OK;
 }

@@ -27,7 +27,6 @@ static const char bug_address[] = "Report bugs with the command line, the versio
 
 static geodec_status parse_value(const cli_option *o, const char *text, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *end = NULL;
     const bool limited = o->min < o->max;
     errno = 0;
@@ -37,25 +36,24 @@ static geodec_status parse_value(const cli_option *o, const char *text, geodec_e
         break;
     case CLI_I64: {
         const long long v = strtoll(text, &end, 10);
-        if (end == text || *end || errno) GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a whole number", o->name, text);
+        if (end == text || *end || errno) GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not a whole number", o->name, text);
         if (limited && ((double)v < o->min || (double)v > o->max))
-            GEODEC_THROW(GEODEC_RANGE, "--%s: %lld is outside %.0f to %.0f", o->name, v, o->min, o->max);
+            GEODEC_FAIL(GEODEC_RANGE, "--%s: %lld is outside %.0f to %.0f", o->name, v, o->min, o->max);
         *(int64_t *)o->target = v;
         break;
     }
     case CLI_U64: {
         const unsigned long long v = strtoull(text, &end, 10);
         if (end == text || *end || errno || strchr(text, '-'))
-            GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a whole number from 0", o->name, text);
+            GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not a whole number from 0", o->name, text);
         *(uint64_t *)o->target = v;
         break;
     }
     case CLI_F64: {
         const double v = strtod(text, &end);
-        if (end == text || *end || !isfinite(v))
-            GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a number", o->name, text);
+        if (end == text || *end || !isfinite(v)) GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not a number", o->name, text);
         if (limited && (v < o->min || v > o->max))
-            GEODEC_THROW(GEODEC_RANGE, "--%s: %g is outside %g to %g", o->name, v, o->min, o->max);
+            GEODEC_FAIL(GEODEC_RANGE, "--%s: %g is outside %g to %g", o->name, v, o->min, o->max);
         *(double *)o->target = v;
         break;
     }
@@ -68,13 +66,12 @@ static geodec_status parse_value(const cli_option *o, const char *text, geodec_e
         const char *p = o->choices;
         for (; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
             if (n && strncmp(p, text, n) == 0 && (p[n] == '|' || !p[n])) break;
-        if (!p) GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not one of %s", o->name, text, o->choices);
+        if (!p) GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not one of %s", o->name, text, o->choices);
         *(const char **)o->target = text;
         break;
     }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- canonical command line and help ---------------------------------------------------------------------------- */
@@ -251,29 +248,27 @@ enum { DONE = -1 };
 /* Every option of the preset that was not given gets its value, as if it had been. */
 static geodec_status expand_preset(const cli *c, const cli_option *const *all, bool *given, int n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const cli_tool *t = c->tool;
     const cli_preset *p = NULL;
-    if (!t->preset || !*t->preset) goto done;
+    if (!t->preset || !*t->preset) return GEODEC_OK;
     for (int i = 0; i < t->n_presets; i++)
         if (strcmp(t->presets[i].name, *t->preset) == 0) p = &t->presets[i];
-    if (!p) GEODEC_THROW(GEODEC_INVAL, "--preset: '%s' is none of those --help names", *t->preset);
+    if (!p) GEODEC_FAIL(GEODEC_INVAL, "--preset: '%s' is none of those --help names", *t->preset);
     for (int k = 0; k < CLI_PRESET_MAX; k++) {
         int which = -1;
         if (!p->set[k].option || !p->set[k].value) continue;
         for (int i = 0; i < n; i++)
             if (strcmp(all[i]->name, p->set[k].option) == 0) which = i;
-        if (which < 0) GEODEC_THROW(GEODEC_INTERNAL, "preset %s: no option --%s", p->name, p->set[k].option);
+        if (which < 0) GEODEC_FAIL(GEODEC_INTERNAL, "preset %s: no option --%s", p->name, p->set[k].option);
         if (given[which]) {
             cli_say(c, "preset %s: --%s is given, not %s", p->name, p->set[k].option, p->set[k].value);
             continue;
         }
-        GEODEC_TRY(parse_value(all[which], p->set[k].value, err));
+        GEODEC_PASS(parse_value(all[which], p->set[k].value, err));
         cli_say(c, "preset %s: --%s %s", p->name, p->set[k].option, p->set[k].value);
         given[which] = true;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* 0 to go on, DONE after --help or --version, else GEODEC_* status. */
@@ -427,21 +422,19 @@ static bool is_file(const char *path, const struct stat *file)
 /* An output that this command reads as well, or writes twice, would be lost. */
 static geodec_status check_others(const cli *c, const char *path, const struct stat *file, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int i = 0; file && !c->tool->args_are_text && i < c->n_args; i++)
-        if (is_file(c->args[i], file)) GEODEC_THROW(GEODEC_INVAL, "%s is read by this command, no output", path);
+        if (is_file(c->args[i], file)) GEODEC_FAIL(GEODEC_INVAL, "%s is read by this command, no output", path);
     for (int i = 0; i < c->tool->n_options; i++) {
         const cli_option *o = &c->tool->options[i];
         if (o->type != CLI_FILE) continue;
         const char *other = *(const char *const *)o->target;
         if (!other || other == path) continue;
         if (!(o->flags & CLI_VOLATILE) && file && is_file(other, file))
-            GEODEC_THROW(GEODEC_INVAL, "%s is read by this command (--%s), no output", path, o->name);
+            GEODEC_FAIL(GEODEC_INVAL, "%s is read by this command (--%s), no output", path, o->name);
         if ((o->flags & CLI_VOLATILE) && strcmp(other, path) == 0)
-            GEODEC_THROW(GEODEC_INVAL, "%s would be written twice (--%s)", path, o->name);
+            GEODEC_FAIL(GEODEC_INVAL, "%s would be written twice (--%s)", path, o->name);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Its folder, before hours of work. */
@@ -462,14 +455,12 @@ done:
 
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     struct stat file;
     const bool there = stat(path, &file) == 0;
-    GEODEC_TRY(check_others(c, path, there ? &file : NULL, err));
-    if (there && S_ISDIR(file.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: is a folder, not a file", path);
-    if (there && !S_ISREG(file.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
-    if (there && !c->force) GEODEC_THROW(GEODEC_EXISTS, "%s exists; --force replaces it", path);
-    GEODEC_TRY(check_folder(path, err));
-done:
-    return st;
+    GEODEC_PASS(check_others(c, path, there ? &file : NULL, err));
+    if (there && S_ISDIR(file.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: is a folder, not a file", path);
+    if (there && !S_ISREG(file.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
+    if (there && !c->force) GEODEC_FAIL(GEODEC_EXISTS, "%s exists; --force replaces it", path);
+    GEODEC_PASS(check_folder(path, err));
+    return GEODEC_OK;
 }

@@ -12,11 +12,9 @@
 
 geodec_status decode_projections(const decode_words *w, geodec_model *m, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (w->projection) GEODEC_TRY(geodec_projection_load(w->projection, m, err));
-    if (w->kv_projection) GEODEC_TRY(geodec_kv_projection_load(w->kv_projection, m, err));
-done:
-    return st;
+    if (w->projection) GEODEC_PASS(geodec_projection_load(w->projection, m, err));
+    if (w->kv_projection) GEODEC_PASS(geodec_kv_projection_load(w->kv_projection, m, err));
+    return GEODEC_OK;
 }
 
 static geodec_session_options session_options(int32_t n_ctx, const decode_words *w, geodec_pool *pool)
@@ -32,48 +30,42 @@ static geodec_session_options session_options(int32_t n_ctx, const decode_words 
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const decode_words *w, geodec_pool *pool,
                              geodec_session **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_session_options o = session_options(n_ctx, w, pool);
-    GEODEC_TRY(geodec_attnres_parse(w->attnres, &o.attnres, err));
-    if (!geodec_kernels_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", w->isa);
-    GEODEC_TRY(geodec_session_create(m, &o, out, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_attnres_parse(w->attnres, &o.attnres, err));
+    if (!geodec_kernels_isa_available(o.isa)) GEODEC_FAIL(GEODEC_UNSUPPORTED, "this CPU has no %s", w->isa);
+    GEODEC_PASS(geodec_session_create(m, &o, out, err));
+    return GEODEC_OK;
 }
 
 geodec_status decode_second(const cli *c, const geodec_session *target, decode_words *w, geodec_pool *pool,
                             geodec_drafting *d, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_session_options o = session_options(geodec_session_n_ctx(target), w, pool);
     o.attnres = *geodec_session_attnres(target);
-    GEODEC_TRY(geodec_drafting_sessions(d, &o, w->draft_model, err));
-    if (w->draft_projection) GEODEC_TRY(geodec_drafting_project(d, w->draft_projection, err));
+    GEODEC_PASS(geodec_drafting_sessions(d, &o, w->draft_model, err));
+    if (w->draft_projection) GEODEC_PASS(geodec_drafting_project(d, w->draft_projection, err));
     const geodec_model *second = geodec_drafting_second(d);
-    if (!second) goto done;
+    if (!second) return GEODEC_OK;
     if (!w->draft_arithmetic) w->draft_arithmetic = "auto";
     (void)arithmetic_settle(c, second, &w->draft_arithmetic);
     geodec_drafting_arithmetic(d, arithmetic_of(w->draft_arithmetic));
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *end = NULL;
     static const char papers[] = "papers:";
     const bool adaptive = strcmp(text, "auto") == 0, rule = strncmp(text, papers, sizeof papers - 1) == 0;
     const char *number = rule ? text + sizeof papers - 1 : text;
     const long value = adaptive ? DECODE_GAMMA_AUTO : strtol(number, &end, 10);
     if (!adaptive && (*number == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
-        GEODEC_THROW(GEODEC_INVAL, "draft length '%s' is neither auto nor a whole number from 0 to %d, nor papers:N",
-                     text, GEODEC_DRAFT_MAX);
+        GEODEC_FAIL(GEODEC_INVAL, "draft length '%s' is neither auto nor a whole number from 0 to %d, nor papers:N",
+                    text, GEODEC_DRAFT_MAX);
     o->adaptive = adaptive;
     o->papers_rule = rule;
     o->gamma = (int32_t)value;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status decode_consistency(const char *folder, const geodec_model *m, geodec_readiness *r, geodec_err *err)

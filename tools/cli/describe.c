@@ -8,19 +8,17 @@
 static geodec_status shape_text(const geodec_artifact *a, const geodec_field *f, char *text, size_t room,
                                 int64_t *bytes, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t shape[GEODEC_RANK_MAX];
     int rank, at = 0;
     *bytes = (int64_t)geodec_type_size(f->type);
     text[0] = '\0';
-    GEODEC_TRY(geodec_artifact_shape(a, f->path, shape, &rank, err));
+    GEODEC_PASS(geodec_artifact_shape(a, f->path, shape, &rank, err));
     for (int d = 0; d < rank; d++) {
         at += snprintf(text + at, room - (size_t)at, "%s%" PRId64, d ? ", " : "[", shape[d]);
         *bytes *= shape[d];
     }
     if (rank) (void)snprintf(text + at, room - (size_t)at, "]");
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* One line: newlines and tabulators of the text as \n and \t. */
@@ -62,31 +60,28 @@ static void print_head(FILE *out, const geodec_artifact *a, const char *path)
 static geodec_status attr_text(const geodec_artifact *a, const geodec_attr *at, char *buf, size_t room,
                                const char **text, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t i;
     double d;
     char number[GEODEC_FORMAT_ROOM];
     *text = buf;
     switch (at->type) {
     case GEODEC_ATTR_I64:
-        GEODEC_TRY(geodec_artifact_get_i64(a, at->name, &i, err));
+        GEODEC_PASS(geodec_artifact_get_i64(a, at->name, &i, err));
         (void)snprintf(buf, room, "%" PRId64, i);
         break;
     case GEODEC_ATTR_F64:
-        GEODEC_TRY(geodec_artifact_get_f64(a, at->name, &d, err));
+        GEODEC_PASS(geodec_artifact_get_f64(a, at->name, &d, err));
         (void)snprintf(buf, room, "%s", geodec_format_f64(d, number));
         break;
     case GEODEC_ATTR_STR:
-        GEODEC_TRY(geodec_artifact_get_str(a, at->name, text, err));
+        GEODEC_PASS(geodec_artifact_get_str(a, at->name, text, err));
         break;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status describe_text(FILE *out, const geodec_artifact *a, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     char shape[160], buf[64];
     const char *text;
@@ -95,7 +90,7 @@ geodec_status describe_text(FILE *out, const geodec_artifact *a, const char *pat
     if (kind->n_attrs) (void)fprintf(out, "  attributes\n");
     for (int i = 0; i < kind->n_attrs; i++) {
         if (!geodec_artifact_has_attr(a, kind->attrs[i].name)) continue;
-        GEODEC_TRY(attr_text(a, &kind->attrs[i], buf, sizeof buf, &text, err));
+        GEODEC_PASS(attr_text(a, &kind->attrs[i], buf, sizeof buf, &text, err));
         (void)fprintf(out, "    %-20s = %s   (%s)\n", kind->attrs[i].name, text, kind->attrs[i].long_name);
     }
     (void)fprintf(out, "  dimensions\n");
@@ -105,18 +100,16 @@ geodec_status describe_text(FILE *out, const geodec_artifact *a, const char *pat
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (!geodec_artifact_has(a, f->path)) continue;
-        GEODEC_TRY(shape_text(a, f, shape, sizeof shape, &bytes, err));
+        GEODEC_PASS(shape_text(a, f, shape, sizeof shape, &bytes, err));
         (void)fprintf(out, "    %-20s %s %s%s%s%s  %" PRId64 " bytes, unit %s: %s\n", f->path,
                       geodec_type_name(f->type), f->dims[0] ? "(" : "", f->dims, f->dims[0] ? ") = " : "", shape, bytes,
                       f->unit, f->long_name);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status json_fields(geodec_json_writer *w, const geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     int64_t shape[GEODEC_RANK_MAX], bytes;
     int rank;
@@ -124,8 +117,8 @@ static geodec_status json_fields(geodec_json_writer *w, const geodec_artifact *a
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (!geodec_artifact_has(a, f->path)) continue;
-        GEODEC_TRY(shape_text(a, f, text, sizeof text, &bytes, err));
-        GEODEC_TRY(geodec_artifact_shape(a, f->path, shape, &rank, err));
+        GEODEC_PASS(shape_text(a, f, text, sizeof text, &bytes, err));
+        GEODEC_PASS(geodec_artifact_shape(a, f->path, shape, &rank, err));
         geodec_json_begin_object(w, f->path);
         geodec_json_put_str(w, "type", geodec_type_name(f->type));
         geodec_json_put_str(w, "dimensions", f->dims);
@@ -137,13 +130,11 @@ static geodec_status json_fields(geodec_json_writer *w, const geodec_artifact *a
         geodec_json_put_str(w, "long_name", f->long_name);
         geodec_json_end(w);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status json_attrs(geodec_json_writer *w, const geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     int64_t i64;
     double f64;
@@ -152,18 +143,17 @@ static geodec_status json_attrs(geodec_json_writer *w, const geodec_artifact *a,
         const char *name = kind->attrs[i].name;
         if (!geodec_artifact_has_attr(a, name)) continue;
         if (kind->attrs[i].type == GEODEC_ATTR_I64) {
-            GEODEC_TRY(geodec_artifact_get_i64(a, name, &i64, err));
+            GEODEC_PASS(geodec_artifact_get_i64(a, name, &i64, err));
             geodec_json_put_i64(w, name, i64);
         } else if (kind->attrs[i].type == GEODEC_ATTR_F64) {
-            GEODEC_TRY(geodec_artifact_get_f64(a, name, &f64, err));
+            GEODEC_PASS(geodec_artifact_get_f64(a, name, &f64, err));
             geodec_json_put_f64(w, name, f64);
         } else {
-            GEODEC_TRY(geodec_artifact_get_str(a, name, &str, err));
+            GEODEC_PASS(geodec_artifact_get_str(a, name, &str, err));
             geodec_json_put_str(w, name, str);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void json_provenance(geodec_json_writer *w, const geodec_provenance *p)
@@ -186,7 +176,6 @@ static void json_provenance(geodec_json_writer *w, const geodec_provenance *p)
 
 geodec_status describe_json(geodec_json_writer *w, const geodec_artifact *a, const char *path, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int major, minor;
     char version[32];
     const char *name;
@@ -202,15 +191,14 @@ geodec_status describe_json(geodec_json_writer *w, const geodec_artifact *a, con
     json_provenance(w, geodec_artifact_provenance(a));
     geodec_json_end(w);
     geodec_json_begin_object(w, "attributes");
-    GEODEC_TRY(json_attrs(w, a, err));
+    GEODEC_PASS(json_attrs(w, a, err));
     geodec_json_end(w);
     geodec_json_begin_object(w, "dimensions");
     for (int i = 0; (name = geodec_artifact_dim_at(a, i, &extent)); i++) geodec_json_put_i64(w, name, extent);
     geodec_json_end(w);
     geodec_json_begin_object(w, "fields");
-    GEODEC_TRY(json_fields(w, a, err));
+    GEODEC_PASS(json_fields(w, a, err));
     geodec_json_end(w);
     geodec_json_end(w);
-done:
-    return st;
+    return GEODEC_OK;
 }

@@ -2,9 +2,7 @@
 
 geodec_status stage_space(cli_stage *stage, const char *path, geodec_harness_space *in, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_harness_space_open(path, in, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&stage->p, in->file, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_harness_space_open(path, in, err));
+    GEODEC_PASS(geodec_provenance_add_artifact(&stage->p, in->file, err));
+    return GEODEC_OK;
 }

@@ -14,13 +14,11 @@ geodec_status stage_begin(cli_stage *stage, const cli *c, const char *output, ge
 geodec_status stage_hold(cli_stage *stage, const geodec_kind *kind, const char *path, geodec_artifact **in,
                          geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (stage->n_in == GEODEC_INPUTS_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: more than %d inputs", path, (int)GEODEC_INPUTS_MAX);
-    GEODEC_TRY(geodec_artifact_open(kind, path, in, err));
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: more than %d inputs", path, (int)GEODEC_INPUTS_MAX);
+    GEODEC_PASS(geodec_artifact_open(kind, path, in, err));
     stage->in[stage->n_in++] = *in;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status stage_add(cli_stage *stage, const geodec_artifact *in, geodec_err *err)
@@ -31,11 +29,9 @@ geodec_status stage_add(cli_stage *stage, const geodec_artifact *in, geodec_err 
 geodec_status stage_open(cli_stage *stage, const geodec_kind *kind, const char *path, geodec_artifact **in,
                          geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(stage_hold(stage, kind, path, in, err));
-    GEODEC_TRY(stage_add(stage, *in, err));
-done:
-    return st;
+    GEODEC_PASS(stage_hold(stage, kind, path, in, err));
+    GEODEC_PASS(stage_add(stage, *in, err));
+    return GEODEC_OK;
 }
 
 geodec_status stage_file(cli_stage *stage, const char *path, geodec_err *err)

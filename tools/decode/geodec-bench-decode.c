@@ -104,14 +104,12 @@ static const cli_tool tool = {
 static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_pool *pool,
                                    geodec_session **s, geodec_target *target, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t longest = geodec_prompts_longest(p);
     for (int i = 0; i < n; i++) { /* room for the longest, whatever context the file names */
-        GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
+        GEODEC_PASS(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* True if a drafter of the list, or of the default list, reads drafting artifacts. */
@@ -125,15 +123,13 @@ static bool look_for_tables(const geodec_bench_plan *plan)
 /* The drafter the readiness report is about. */
 static geodec_status choose_judged(const geodec_bench_plan *plan, int32_t *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t d = -1;
     for (int32_t i = 0; i < plan->n_drafters; i++)
         if (judged ? strcmp(plan->drafter[i].name, judged) == 0 : plan->drafter[i].create != NULL) d = i;
-    if (d < 0) GEODEC_THROW(GEODEC_INVAL, "no drafter '%s' among those measured", judged ? judged : "");
-    if (!plan->greedy) GEODEC_THROW(GEODEC_INVAL, "a readiness report needs greedy rows (--modes)");
+    if (d < 0) GEODEC_FAIL(GEODEC_INVAL, "no drafter '%s' among those measured", judged ? judged : "");
+    if (!plan->greedy) GEODEC_FAIL(GEODEC_INVAL, "a readiness report needs greedy rows (--modes)");
     *out = d;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The state of a run. */
@@ -158,44 +154,40 @@ typedef struct work {
 /* Checks that need the options alone: outputs, fault, and the given lists. */
 static geodec_status check_options(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(cli_may_write(w->c, output, err));
-    if (timed > 0) GEODEC_TRY(cli_may_write(w->c, speed_path, err));
-    if (readiness_path) GEODEC_TRY(cli_may_write(w->c, readiness_path, err));
+    GEODEC_PASS(cli_may_write(w->c, output, err));
+    if (timed > 0) GEODEC_PASS(cli_may_write(w->c, speed_path, err));
+    if (readiness_path) GEODEC_PASS(cli_may_write(w->c, readiness_path, err));
     w->plan.fault = geodec_faults_named(fault);
-    if (w->plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
+    if (w->plan.fault == GEODEC_FAULTS) GEODEC_FAIL(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
     if (w->plan.fault != GEODEC_FAULT_NONE) timed = 0;
-    if (drafters) GEODEC_TRY(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
-done:
-    return st;
+    if (drafters) GEODEC_PASS(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
+    return GEODEC_OK;
 }
 
 /* The model and the artifacts of its drafters. */
 static geodec_status open_model(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const cli *c = w->c;
     const char *names[GEODEC_BENCH_DRAFTERS];
     int n_names = 0;
-    GEODEC_TRY(geodec_model_open(model_path, &w->m, err));
+    GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
-    GEODEC_TRY(tables_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
+    GEODEC_PASS(tables_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
     if (w->found.found) artifacts = w->found.folder;
     if (!drafters) {
         drafters = w->found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
-        GEODEC_TRY(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
+        GEODEC_PASS(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
     }
     cli_settled(c);
     if (w->found.found) tables_say(c, &w->found, drafters, words.arithmetic);
-    if (readiness_path) GEODEC_TRY(choose_judged(&w->plan, &w->about, err));
-    GEODEC_TRY(decode_projections(&words, w->m, err));
+    if (readiness_path) GEODEC_PASS(choose_judged(&w->plan, &w->about, err));
+    GEODEC_PASS(decode_projections(&words, w->m, err));
     w->plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
     for (int32_t i = 0; i < w->plan.n_drafters; i++)
         if (w->plan.drafter[i].create) names[n_names++] = w->plan.drafter[i].name;
-    GEODEC_TRY(geodec_drafting_open(w->m, w->found.folder, names, n_names, &w->drafting, err));
+    GEODEC_PASS(geodec_drafting_open(w->m, w->found.folder, names, n_names, &w->drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) w->requests[i].drafting = w->drafting;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status measure(work *w, geodec_err *err)
@@ -216,12 +208,11 @@ done:
 
 static geodec_status write_readiness(const work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_attnres *attnres = geodec_session_attnres(w->sessions[0]);
     geodec_readiness r;
     geodec_provenance made_for = {0};
-    GEODEC_TRY(geodec_readiness_of_bench(&w->plan, &w->counts, &w->speed, w->about, &r, err));
-    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &made_for, err));
+    GEODEC_PASS(geodec_readiness_of_bench(&w->plan, &w->counts, &w->speed, w->about, &r, err));
+    GEODEC_PASS(geodec_drafting_provenance(w->drafting, &made_for, err));
     r.model = geodec_model_name(w->m);
     r.model_sha256 = geodec_model_fingerprint(w->m);
     r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(w->m));
@@ -229,28 +220,25 @@ static geodec_status write_readiness(const work *w, geodec_err *err)
     r.attnres = *attnres;
     r.configuration = w->c->command_line;
     geodec_drafting_consistency(w->drafting, &r.flow_consistency, &r.flow_consistency_control);
-    GEODEC_TRY(decode_consistency(w->found.folder, w->m, &r, err));
-    GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
-done:
-    return st;
+    GEODEC_PASS(decode_consistency(w->found.folder, w->m, &r, err));
+    GEODEC_PASS(geodec_readiness_write(readiness_path, &r, err));
+    return GEODEC_OK;
 }
 
 static geodec_status write_results(const work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     cli_stage stage = stage_of(w->c, output);
-    GEODEC_TRY(stage_model(&stage, model_path, w->m, err));
-    GEODEC_TRY(stage_file(&stage, prompts_path, err));
-    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &stage.p, err));
-    GEODEC_TRY(geodec_bench_write_counts(output, &stage.p, &w->plan, &w->counts, err));
+    GEODEC_PASS(stage_model(&stage, model_path, w->m, err));
+    GEODEC_PASS(stage_file(&stage, prompts_path, err));
+    GEODEC_PASS(geodec_drafting_provenance(w->drafting, &stage.p, err));
+    GEODEC_PASS(geodec_bench_write_counts(output, &stage.p, &w->plan, &w->counts, err));
     if (w->speed.n > 0)
-        GEODEC_TRY(geodec_bench_write_speed(speed_path, &stage.p, &w->plan, &w->speed,
-                                            geodec_kernels_isa_name(geodec_session_isa(w->sessions[0])), err));
-    if (readiness_path) GEODEC_TRY(write_readiness(w, err));
-    GEODEC_TRY(geodec_bench_table(stdout, &w->plan, &w->counts, &w->speed, err));
-    GEODEC_TRY(bench_verdict(w->c, &w->plan, &w->counts, err));
-done:
-    return st;
+        GEODEC_PASS(geodec_bench_write_speed(speed_path, &stage.p, &w->plan, &w->speed,
+                                             geodec_kernels_isa_name(geodec_session_isa(w->sessions[0])), err));
+    if (readiness_path) GEODEC_PASS(write_readiness(w, err));
+    GEODEC_PASS(geodec_bench_table(stdout, &w->plan, &w->counts, &w->speed, err));
+    GEODEC_PASS(bench_verdict(w->c, &w->plan, &w->counts, err));
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

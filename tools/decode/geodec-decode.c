@@ -140,13 +140,11 @@ done:
 /* The papers' counts, 30/64 and 5/13, which any model gives. */
 static geodec_status print_compat(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_compat_counters k;
-    GEODEC_TRY(geodec_compat_replay(target, prompt, n, max_tokens, &k, err));
+    GEODEC_PASS(geodec_compat_replay(target, prompt, n, max_tokens, &k, err));
     printf("geo_accepted %lld/%lld (%.1f %%), xfmr %lld, passes %lld\n", (long long)k.geo_accepted, (long long)k.tokens,
            100 * k.acceptance, (long long)k.xfmr, (long long)k.target_passes);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Reports the growth of the library. The drafter was destroyed before, so all its records are made. */
@@ -163,40 +161,35 @@ static void say_library(const cli *c, const geodec_drafting *drafting)
 static geodec_status choose_drafter(const cli *c, const geodec_model *m, tables *t, geodec_drafting **out,
                                     geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     static char chosen[GEODEC_DRAFTER_NAME_MAX] = "none";
     const bool given = draft != NULL;
     const bool look = !compat_counters && (!given || geodec_drafting_takes_artifacts(draft));
-    GEODEC_TRY(tables_open(c, m, artifacts, look, t, err));
+    GEODEC_PASS(tables_open(c, m, artifacts, look, t, err));
     if (!given) {
         if (t->found) (void)snprintf(chosen, sizeof chosen, "%s", t->record.draft);
         draft = chosen;
     }
-    if (no_verifier && strcmp(draft, "none") == 0)
-        GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
-    GEODEC_TRY(tables_drafting(c, m, t, &draft, 1, out, err));
+    if (no_verifier && strcmp(draft, "none") == 0) GEODEC_FAIL(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
+    GEODEC_PASS(tables_drafting(c, m, t, &draft, 1, out, err));
     if (t->found) artifacts = t->folder;
     if (t->found || !given) cli_settled(c);
     if (t->found && strcmp(draft, "none") != 0) tables_say(c, t, draft, words.arithmetic);
     if (t->found && strcmp(draft, "none") == 0 && c->verbose > 0)
         cli_say(c, "%s: no drafter was faster than plain decoding when it was made", t->folder);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Refuses options that exclude each other. */
 static geodec_status check_dialogue(geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (!interactive && (template_name || no_template || system_text))
-        GEODEC_THROW(GEODEC_INVAL, "--template, --no-template and --system belong to --interactive");
-    if (template_name && no_template) GEODEC_THROW(GEODEC_INVAL, "give --template or --no-template, not both");
-    if (no_template && system_text) GEODEC_THROW(GEODEC_INVAL, "a system message needs a chat format");
+        GEODEC_FAIL(GEODEC_INVAL, "--template, --no-template and --system belong to --interactive");
+    if (template_name && no_template) GEODEC_FAIL(GEODEC_INVAL, "give --template or --no-template, not both");
+    if (no_template && system_text) GEODEC_FAIL(GEODEC_INVAL, "a system message needs a chat format");
     if (interactive && (prompt_text || prompt_file || report || echo || no_verifier || compat_counters))
-        GEODEC_THROW(GEODEC_INVAL, "--interactive has no --prompt, --prompt-file, --report, --echo, --no-verifier and "
-                                   "--compat-counters");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "--interactive has no --prompt, --prompt-file, --report, --echo, --no-verifier and "
+                                  "--compat-counters");
+    return GEODEC_OK;
 }
 
 static geodec_status talk(const cli *c, const geodec_model *m, const geodec_target *target, geodec_drafter *drafter,
@@ -240,13 +233,11 @@ done:
 
 static geodec_status compare(const cli *c, const geodec_decoded *got, const geodec_decoded *plain, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < got->n || i < plain->n; i++)
         if (i >= got->n || i >= plain->n || got->token[i] != plain->token[i])
-            GEODEC_THROW(GEODEC_CHECK, "output token %lld differs from plain decoding", (long long)i);
+            GEODEC_FAIL(GEODEC_CHECK, "output token %lld differs from plain decoding", (long long)i);
     cli_say(c, "equal to plain decoding: %lld tokens", (long long)got->n);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* --verbose: passes and accepted drafts. */
@@ -279,44 +270,39 @@ typedef struct work {
 
 static geodec_status check_options(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(decode_gamma(gamma_text, &w->o, err));
-    GEODEC_TRY(check_dialogue(err));
+    GEODEC_PASS(decode_gamma(gamma_text, &w->o, err));
+    GEODEC_PASS(check_dialogue(err));
     if ((words.draft_model || words.draft_projection) && !(draft && strstr(draft, "model")))
-        GEODEC_THROW(GEODEC_INVAL, "--draft-model and --draft-projection belong to --draft model");
-    if (library_bytes && !library) GEODEC_THROW(GEODEC_INVAL, "--library-bytes is the bound of a --library");
-    if (no_verifier && temperature > 0) GEODEC_THROW(GEODEC_INVAL, "a drafter alone does not sample");
+        GEODEC_FAIL(GEODEC_INVAL, "--draft-model and --draft-projection belong to --draft model");
+    if (library_bytes && !library) GEODEC_FAIL(GEODEC_INVAL, "--library-bytes is the bound of a --library");
+    if (no_verifier && temperature > 0) GEODEC_FAIL(GEODEC_INVAL, "a drafter alone does not sample");
     w->o.budget = (int32_t)tree;
-    if (report) GEODEC_TRY(cli_may_write(w->c, report, err));
-done:
-    return st;
+    if (report) GEODEC_PASS(cli_may_write(w->c, report, err));
+    return GEODEC_OK;
 }
 
 /* The model with its session, the prompt, the artifacts and the drafter. */
 static geodec_status open_all(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const cli *c = w->c;
-    GEODEC_TRY(geodec_model_open(model_path, &w->m, err));
+    GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     (void)arithmetic_settle(c, w->m, &words.arithmetic);
-    GEODEC_TRY(decode_projections(&words, w->m, err));
-    if (!interactive) GEODEC_TRY(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
-    GEODEC_TRY(choose_drafter(c, w->m, &w->found, &w->drafting, err));
-    GEODEC_TRY(decode_session(w->m, (int32_t)context, &words, c->pool, &w->s, err));
-    GEODEC_TRY(decode_second(c, w->s, &words, c->pool, w->drafting, err));
-    if (library) GEODEC_TRY(geodec_drafting_library(w->drafting, library, library_bytes, &w->warnings, err));
-    GEODEC_TRY(geodec_drafting_create(w->drafting, draft, &w->drafter, err));
+    GEODEC_PASS(decode_projections(&words, w->m, err));
+    if (!interactive) GEODEC_PASS(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
+    GEODEC_PASS(choose_drafter(c, w->m, &w->found, &w->drafting, err));
+    GEODEC_PASS(decode_session(w->m, (int32_t)context, &words, c->pool, &w->s, err));
+    GEODEC_PASS(decode_second(c, w->s, &words, c->pool, w->drafting, err));
+    if (library) GEODEC_PASS(geodec_drafting_library(w->drafting, library, library_bytes, &w->warnings, err));
+    GEODEC_PASS(geodec_drafting_create(w->drafting, draft, &w->drafter, err));
     if (check_plain && w->drafter && w->drafter->ops->distribution && temperature > 0)
-        GEODEC_THROW(GEODEC_INVAL,
-                     "drafter %s keeps the distribution of sampled text, not its tokens: no --check-plain", draft);
+        GEODEC_FAIL(GEODEC_INVAL, "drafter %s keeps the distribution of sampled text, not its tokens: no --check-plain",
+                    draft);
     w->target = geodec_target_session(w->s, DECODE_BATCH);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status fill_options(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_decode_options *o = &w->o;
     o->sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, w->c->seed};
     o->max_tokens = max_tokens;
@@ -328,24 +314,22 @@ static geodec_status fill_options(work *w, geodec_err *err)
     o->round_end = geodec_printer_flush;
     o->hooks = &w->hooks;
     if (w->drafter && o->adaptive)
-        GEODEC_TRY(geodec_cost_measure(&w->target, (int32_t)w->n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
-                                       COST_REPEATS, NULL, &o->cost, err));
-done:
-    return st;
+        GEODEC_PASS(geodec_cost_measure(&w->target, (int32_t)w->n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
+                                        COST_REPEATS, NULL, &o->cost, err));
+    return GEODEC_OK;
 }
 
 static geodec_status write_text(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(
+    GEODEC_PASS(
         geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, stdout, &w->printer, err));
     w->o.ctx = w->printer;
     if (no_verifier) {
-        GEODEC_TRY(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
+        GEODEC_PASS(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
         for (int64_t i = 0; i < w->got.n; i++)
             if (geodec_printer_emit(w->printer, w->got.token[i]) != 0) break;
     } else
-        GEODEC_TRY(geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
+        GEODEC_PASS(geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
     geodec_printer_end(w->printer);
     say_drafts(w->c, &w->got);
     if (check_plain) {
@@ -354,17 +338,15 @@ static geodec_status write_text(work *w, geodec_err *err)
         q.emit = NULL;
         q.round_end = NULL;
         if (w->got.end == GEODEC_END_CALLER) q.max_tokens = w->got.n;
-        GEODEC_TRY(geodec_decode(&w->target, w->prompt, w->n, NULL, &q, &w->plain, err));
+        GEODEC_PASS(geodec_decode(&w->target, w->prompt, w->n, NULL, &q, &w->plain, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status write_report(const work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_provenance made_for = {0};
-    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &made_for, err));
+    GEODEC_PASS(geodec_drafting_provenance(w->drafting, &made_for, err));
     geodec_readiness ready;
     geodec_decode_report r = {.tool = w->c->tool->name,
                               .command_line = w->c->command_line,
@@ -379,10 +361,9 @@ static geodec_status write_report(const work *w, geodec_err *err)
                               .plain = check_plain ? &w->plain : NULL};
     geodec_drafting_consistency(w->drafting, &r.flow_consistency, &r.flow_consistency_shuffled);
     ready = geodec_decode_report_readiness(&r);
-    GEODEC_TRY(decode_consistency(w->found.folder, w->m, &ready, err));
-    GEODEC_TRY(geodec_decode_report_write(report, &r, &ready, err));
-done:
-    return st;
+    GEODEC_PASS(decode_consistency(w->found.folder, w->m, &ready, err));
+    GEODEC_PASS(geodec_decode_report_write(report, &r, &ready, err));
+    return GEODEC_OK;
 }
 
 static void close_all(work *w, bool succeeded)

@@ -58,15 +58,13 @@ static const cli_tool tool = {
 /* The format, and whether it is the model's own. */
 static geodec_status find_format(const geodec_model *m, const geodec_chat_template **chat, bool *own, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_chat_template *its = NULL;
     if (geodec_chat_template_of(geodec_model_gguf(m), &its, NULL) != GEODEC_OK) its = NULL;
     *chat = its;
     if (template_name || !its)
-        GEODEC_TRY(geodec_chat_template_find(template_name ? template_name : "chatml", chat, err));
+        GEODEC_PASS(geodec_chat_template_find(template_name ? template_name : "chatml", chat, err));
     *own = *chat == its;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The state of a run. */
@@ -88,27 +86,25 @@ typedef struct work {
 
 static geodec_status open_all(work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const cli *c = w->c;
     const char *names[GEODEC_BENCH_DRAFTERS];
-    GEODEC_TRY(geodec_model_open(model_path, &w->m, err));
+    GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
     const geodec_tokenizer *t = geodec_model_tokenizer(w->m);
     w->plan.n_stop = geodec_drafting_stop_tokens(t, w->stop);
     for (int32_t i = 0; i < w->plan.n_drafters; i++) names[i] = w->plan.drafter[i].name;
-    GEODEC_TRY(geodec_drafting_open(w->m, artifacts, names, w->plan.n_drafters, &w->drafting, err));
+    GEODEC_PASS(geodec_drafting_open(w->m, artifacts, names, w->plan.n_drafters, &w->drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) w->requests[i].drafting = w->drafting;
-    GEODEC_TRY(
+    GEODEC_PASS(
         bench_prompts(c, w->m, prompts_path, separator, false, n_prompts, prompt_tokens, max_tokens, &w->prompts, err));
-    GEODEC_TRY(find_format(w->m, &w->chat, &w->chat_own, err));
-    GEODEC_TRY(geodec_prompts_chat(t, w->chat, &w->prompts, &w->in_chat, err));
+    GEODEC_PASS(find_format(w->m, &w->chat, &w->chat_own, err));
+    GEODEC_PASS(geodec_prompts_chat(t, w->chat, &w->prompts, &w->in_chat, err));
     int64_t room = geodec_prompts_longest(&w->prompts) + max_tokens;
     if (room < geodec_prompts_longest(&w->in_chat)) room = geodec_prompts_longest(&w->in_chat);
-    GEODEC_TRY(decode_session(w->m, (int32_t)room, &words, NULL, &w->s, err));
-    GEODEC_TRY(decode_second(c, w->s, &words, NULL, w->drafting, err));
+    GEODEC_PASS(decode_session(w->m, (int32_t)room, &words, NULL, &w->s, err));
+    GEODEC_PASS(decode_second(c, w->s, &words, NULL, w->drafting, err));
     w->target = geodec_target_session(w->s, DECODE_BATCH);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status count(work *w, geodec_err *err)
@@ -133,20 +129,18 @@ done:
 
 static geodec_status write_results(const work *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     cli_stage stage = stage_of(w->c, output);
-    GEODEC_TRY(stage_model(&stage, model_path, w->m, err));
-    GEODEC_TRY(stage_file(&stage, prompts_path, err));
-    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &stage.p, err));
-    GEODEC_TRY(
+    GEODEC_PASS(stage_model(&stage, model_path, w->m, err));
+    GEODEC_PASS(stage_file(&stage, prompts_path, err));
+    GEODEC_PASS(geodec_drafting_provenance(w->drafting, &stage.p, err));
+    GEODEC_PASS(
         geodec_drafts_write(output, &stage.p, &w->plan, w->d, margin_rule ? w->margins : NULL, w->target.n_vocab, err));
     if (times) {
         geodec_three_way measured;
-        GEODEC_TRY(geodec_drafts_time(&w->plan, timed, (int32_t)repeats, &w->target, &measured, err));
-        GEODEC_TRY(geodec_drafts_write_times(times, &stage.p, &w->plan, &measured, err));
+        GEODEC_PASS(geodec_drafts_time(&w->plan, timed, (int32_t)repeats, &w->target, &measured, err));
+        GEODEC_PASS(geodec_drafts_write_times(times, &stage.p, &w->plan, &measured, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void summarise(const work *w)

@@ -156,7 +156,6 @@ done:
 static geodec_status provenance(const cli *c, const geodec_prepare *p, const geodec_prepare_store *s,
                                 geodec_provenance *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     texts = s->texts;
     length = s->plan.length;
     text_tokens = s->plan.text_tokens;
@@ -164,10 +163,9 @@ static geodec_status provenance(const cli *c, const geodec_prepare *p, const geo
     *out = cli_provenance(c);
     out->model_fingerprint = geodec_model_fingerprint(p->model);
     out->tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(p->model));
-    GEODEC_TRY(geodec_provenance_add_file(out, c->args[0], err));
-    if (text_path) GEODEC_TRY(geodec_provenance_add_file(out, text_path, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_provenance_add_file(out, c->args[0], err));
+    if (text_path) GEODEC_PASS(geodec_provenance_add_file(out, text_path, err));
+    return GEODEC_OK;
 }
 
 /* A run that was stopped, or had no room, goes on later; others have nothing to go on with. */

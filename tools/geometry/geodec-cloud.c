@@ -44,33 +44,29 @@ static const cli_tool tool = {
 /* A whole number from 0, or GEODEC_INVAL naming the option. */
 static geodec_status number(const char *option, const char *text, int64_t *value, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *end = NULL;
     errno = 0;
     const long long v = strtoll(text, &end, 10);
     if (end == text || *end || errno || v < 0)
-        GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is neither a number nor a known word", option, text);
+        GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is neither a number nor a known word", option, text);
     *value = v;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status choose_layer(const geodec_artifact *a, int64_t n_kept, int64_t *chosen, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t n_layer;
     if (strcmp(layer, "last") == 0) {
         int32_t kept = 0;
-        GEODEC_TRY(geodec_artifact_read_rows(a, "/layer", n_kept - 1, 1, &kept, err));
+        GEODEC_PASS(geodec_artifact_read_rows(a, "/layer", n_kept - 1, 1, &kept, err));
         *chosen = kept;
     } else if (strcmp(layer, "sink") == 0) {
-        GEODEC_TRY(geodec_artifact_get_i64(a, "n_layer", &n_layer, err));
+        GEODEC_PASS(geodec_artifact_get_i64(a, "n_layer", &n_layer, err));
         *chosen = (2 * n_layer + 1) / 3;
     } else {
-        GEODEC_TRY(number("layer", layer, chosen, err));
+        GEODEC_PASS(number("layer", layer, chosen, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -130,12 +130,10 @@ static const cli_modes modes = {run_published, run_correct, 1, "CLOUD.h5 is miss
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if ((strcmp(threshold, "task") == 0) != (activations != NULL))
-        GEODEC_THROW(GEODEC_INVAL, "--threshold task and --activations go together");
-    GEODEC_TRY(cli_run_mode(c, &modes, mode, draws, shard || joined, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "--threshold task and --activations go together");
+    GEODEC_PASS(cli_run_mode(c, &modes, mode, draws, shard || joined, err));
+    return GEODEC_OK;
 }
 
 CLI_MAIN(opt = geodec_coverage_defaults())

@@ -74,22 +74,20 @@ typedef struct input {
 
 static geodec_status open_input(const geodec_model *m, input *in, geodec_documents_separator *rule, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const char *path = input_path();
     if (text_path) {
-        GEODEC_TRY(text_open(path, separator, t, false, &in->file, err));
-        GEODEC_TRY(geodec_export_source_text(&in->file.documents, t, &in->source, err));
+        GEODEC_PASS(text_open(path, separator, t, false, &in->file, err));
+        GEODEC_PASS(geodec_export_source_text(&in->file.documents, t, &in->source, err));
         in->bytes = in->file.map.size;
         *rule = in->file.documents.rule;
     } else {
-        GEODEC_TRY(geodec_file_map_open(path, &in->map, err));
-        GEODEC_TRY(geodec_export_source_tokens(path, (const char *)in->map.data, in->map.size,
-                                               geodec_model_configuration(m)->n_vocab, &in->source, err));
+        GEODEC_PASS(geodec_file_map_open(path, &in->map, err));
+        GEODEC_PASS(geodec_export_source_tokens(path, (const char *)in->map.data, in->map.size,
+                                                geodec_model_configuration(m)->n_vocab, &in->source, err));
         in->bytes = in->map.size;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void close_input(input *in)
@@ -139,12 +137,10 @@ done:
 static geodec_status to_shards(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
                                const geodec_provenance *p, const char *index, geodec_export_summary *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_export_sharding g = {.folder = output, .tokens = shard_tokens, .provenance = p, .replace = c->force};
-    if (access(index, F_OK) == 0) GEODEC_TRY(geodec_export_shards_remove(output, err)); /* a whole one, with --force */
-    GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
-done:
-    return st;
+    if (access(index, F_OK) == 0) GEODEC_PASS(geodec_export_shards_remove(output, err)); /* a whole one, with --force */
+    GEODEC_PASS_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -51,19 +51,17 @@ static const cli_tool tool = {
 /* Starts [count][n] and velocities from FILE, unit in g but in --mode ref. */
 static geodec_status read_draws(const geodec_harness_space *in, bool ref, double **x0, double **v0, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = in->metric.n;
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, n};
-    GEODEC_TRY(geodec_foreign_read(draws, "/geodesic/x0", 2, shape, NULL, x0, err));
-    GEODEC_TRY(geodec_foreign_read(draws, "/geodesic/v0", 2, shape, NULL, v0, err));
+    GEODEC_PASS(geodec_foreign_read(draws, "/geodesic/x0", 2, shape, NULL, x0, err));
+    GEODEC_PASS(geodec_foreign_read(draws, "/geodesic/v0", 2, shape, NULL, v0, err));
     for (int64_t p = 0; p < shape[0] && !ref; p++)
-        GEODEC_TRY_MSG(geodec_geodesic_unit(in->space, *x0 + p * n, *v0 + p * n, err), "start %lld", (long long)p);
+        GEODEC_PASS_MSG(geodec_geodesic_unit(in->space, *x0 + p * n, *v0 + p * n, err), "start %lld", (long long)p);
     opt.velocity = GEODEC_VELOCITY_GIVEN;
     opt.x0 = *x0;
     opt.v0 = *v0;
     opt.starts = shape[0];
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

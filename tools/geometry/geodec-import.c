@@ -104,7 +104,6 @@ static void keep_columns(int64_t rows, int64_t cols, int64_t n, double *x)
 
 static geodec_status write_cloud(cli_stage *stage, int64_t rows, int64_t n, const double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
     geodec_cloud_options o = geodec_cloud_defaults();
     geodec_cloud_summary s;
@@ -112,25 +111,22 @@ static geodec_status write_cloud(cli_stage *stage, int64_t rows, int64_t n, cons
         .points = rows, .k = n, .x = x, .k_int = k_int, .consecutive = consecutive, .source = "coordinates"};
     o.variance = variance;
     o.seed = c->seed;
-    GEODEC_TRY(stage_create(stage, &geodec_cloud_kind, err));
-    GEODEC_TRY_MSG(geodec_cloud_from_points(&points, &o, stage->out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
-    GEODEC_TRY(stage_commit(stage, err));
+    GEODEC_PASS(stage_create(stage, &geodec_cloud_kind, err));
+    GEODEC_PASS_MSG(geodec_cloud_from_points(&points, &o, stage->out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
+    GEODEC_PASS(stage_commit(stage, err));
     const geodec_cloud_subset *r = &s.subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s.control[GEODEC_CLOUD_SUBSETS - 1];
     cli_say(c, "%lld points of %lld coordinates; TwoNN %.2f (Gaussian control %.2f)", (long long)rows, (long long)n,
             r->twonn.fit, g->twonn.fit);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status write_states(cli_stage *stage, int64_t rows, int64_t n, const double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
-    GEODEC_TRY_MSG(geodec_activations_write_states(rows, n, x, consecutive, stage->out, err), "%s", stage->c->args[0]);
-    GEODEC_TRY(stage_commit(stage, err));
+    GEODEC_PASS(stage_create(stage, &geodec_activations_kind, err));
+    GEODEC_PASS_MSG(geodec_activations_write_states(rows, n, x, consecutive, stage->out, err), "%s", stage->c->args[0]);
+    GEODEC_PASS(stage_commit(stage, err));
     cli_say(stage->c, "%lld states of width %lld -> %s", (long long)rows, (long long)n, output);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status import_matrix(cli_stage *stage, const char *sort, geodec_err *err)

@@ -85,17 +85,15 @@ static const cli_tool tool = {
 /* The rest of opt from the words of the options. */
 static geodec_status read_options(geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char *end = NULL;
     if (strcmp(centre, "point") == 0) opt.centre = GEODEC_CENTRE_POINT;
     if (clip_max > 0) opt.clip_max = clip_max;
-    if (strcmp(shrink, "lw") == 0) goto done;
+    if (strcmp(shrink, "lw") == 0) return GEODEC_OK;
     errno = 0;
     opt.shrink = strtod(shrink, &end);
     if (end == shrink || *end || errno || !(opt.shrink >= 0) || !(opt.shrink <= 1))
-        GEODEC_THROW(GEODEC_INVAL, "--shrink: '%s' is neither lw nor a number from 0 to 1", shrink);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "--shrink: '%s' is neither lw nor a number from 0 to 1", shrink);
+    return GEODEC_OK;
 }
 
 /* The published harness's values where none is given. */
@@ -263,18 +261,16 @@ done:
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const bool ref = strcmp(mode, "ref") == 0;
     const bool of_cloud = strcmp(kind, "mahalanobis") == 0 || strcmp(kind, "euclidean") == 0 ||
                           strcmp(kind, "fisher") == 0 || strcmp(kind, "blend") == 0;
-    if (of_cloud && c->n_args == 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s needs CLOUD.h5", kind);
-    if (!of_cloud && c->n_args > 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
+    if (of_cloud && c->n_args == 0) GEODEC_FAIL(GEODEC_INVAL, "--kind %s needs CLOUD.h5", kind);
+    if (!of_cloud && c->n_args > 0) GEODEC_FAIL(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
     if (strcmp(precision, "f32") == 0 && (ref || !of_cloud || strcmp(kind, "euclidean") == 0))
-        GEODEC_THROW(GEODEC_INVAL, "--precision f32 is for the kinds mahalanobis, fisher and blend");
-    if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has no --kind %s", kind);
-    GEODEC_TRY(of_cloud ? from_cloud(c, err) : test_space(c, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_INVAL, "--precision f32 is for the kinds mahalanobis, fisher and blend");
+    if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_FAIL(GEODEC_INVAL, "--mode ref has no --kind %s", kind);
+    GEODEC_PASS(of_cloud ? from_cloud(c, err) : test_space(c, err));
+    return GEODEC_OK;
 }
 
 CLI_MAIN(opt = geodec_metric_defaults())

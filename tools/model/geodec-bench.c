@@ -44,7 +44,6 @@ static const cli_tool tool = {
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_speed_result r;
     geodec_speed_options o = {.arithmetic = arithmetic_of(arithmetic),
                               .isa = isa_of(isa),
@@ -58,18 +57,17 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .repeats = (int32_t)repeats,
                               .read_limit = !no_limit,
                               .seed = c->seed};
-    GEODEC_TRY(geodec_speed_widths(widths, &o, err));
-    GEODEC_TRY(geodec_speed_run(c->args[0], &o, &c->hooks, &r, err));
+    GEODEC_PASS(geodec_speed_widths(widths, &o, err));
+    GEODEC_PASS(geodec_speed_run(c->args[0], &o, &c->hooks, &r, err));
     const char *name = cli_base_name(c->args[0]);
     if (strcmp(format, "json") == 0)
-        GEODEC_TRY(geodec_speed_json(stdout, name, &o, &r, err));
+        GEODEC_PASS(geodec_speed_json(stdout, name, &o, &r, err));
     else
-        GEODEC_TRY(geodec_speed_table(stdout, &r, err));
+        GEODEC_PASS(geodec_speed_table(stdout, &r, err));
     cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token", name, arithmetic,
             geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats, (double)r.file_bytes * 1e-6,
             (double)r.token_bytes * 1e-6);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

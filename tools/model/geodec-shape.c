@@ -29,19 +29,17 @@ static const cli_tool tool = {
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char name[128];
     const geodec_shape *named = geodec_shape_named(c->args[0]);
-    if (!named) GEODEC_THROW(GEODEC_INVAL, "no shape '%.60s' (%s)", c->args[0], GEODEC_SHAPE_CHOICES);
+    if (!named) GEODEC_FAIL(GEODEC_INVAL, "no shape '%.60s' (%s)", c->args[0], GEODEC_SHAPE_CHOICES);
     geodec_shape s = *named;
     if (layers) s.n_layer = (int32_t)layers;
     (void)snprintf(name, sizeof name, "%s-random-%s.gguf", s.name, type);
     const char *path = output[0] ? output : name;
-    GEODEC_TRY(cli_may_write(c, path, err));
-    GEODEC_TRY(geodec_shape_write(path, &s, type, c->seed, c->pool, &c->hooks, err));
+    GEODEC_PASS(cli_may_write(c, path, err));
+    GEODEC_PASS(geodec_shape_write(path, &s, type, c->seed, c->pool, &c->hooks, err));
     cli_say(c, "random weights in the shape of %s, %d layers -> %s", s.title, (int)s.n_layer, path);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -155,41 +155,35 @@ static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err
 
 static geodec_status may_write_all(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *paths[] = {output, out_f16, out_q8, curve_path};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        if (paths[i]) GEODEC_TRY(cli_may_write(c, paths[i], err));
-done:
-    return st;
+        if (paths[i]) GEODEC_PASS(cli_may_write(c, paths[i], err));
+    return GEODEC_OK;
 }
 
 static geodec_status write_all(const run_state *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const struct {
         const char *path;
         int type;
     } files[] = {
         {out_f16, GEODEC_GGML_F16}, {out_q8, GEODEC_GGML_Q8_0}, {output, geodec_ggml_traits_named(type_name)->type}};
-    if (curve_path) GEODEC_TRY(geodec_trainer_write_curve(s->trainer, curve_path, &s->summary, &s->provenance, err));
+    if (curve_path) GEODEC_PASS(geodec_trainer_write_curve(s->trainer, curve_path, &s->summary, &s->provenance, err));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (files[i].path)
-            GEODEC_TRY(geodec_params_write(s->start.layout, geodec_trainer_params(s->trainer), s->start.tokenizer,
-                                           model_name, files[i].type, files[i].path, err));
-done:
-    return st;
+            GEODEC_PASS(geodec_params_write(s->start.layout, geodec_trainer_params(s->trainer), s->start.tokenizer,
+                                            model_name, files[i].type, files[i].path, err));
+    return GEODEC_OK;
 }
 
 static geodec_status add_inputs(const cli *c, run_state *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const char *inputs[] = {text_path, held_out_path, vocab_path, init_path, floor_path};
     s->provenance = cli_provenance(c);
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
-        if (inputs[i]) GEODEC_TRY(geodec_provenance_add_file(&s->provenance, inputs[i], err));
+        if (inputs[i]) GEODEC_PASS(geodec_provenance_add_file(&s->provenance, inputs[i], err));
     s->provenance.tokenizer_fingerprint = geodec_tokenizer_fingerprint(s->start.tokenizer);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void say_result(const cli *c, const geodec_train_summary *s)
@@ -203,13 +197,12 @@ static void say_result(const cli *c, const geodec_train_summary *s)
 
 static geodec_status add_penalty(const cli *c, run_state *s, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_shf_options so = geodec_shf_defaults();
     so.n = shf_dim;
     so.stride = shf_stride;
     so.flat = shf_metric[1] == 'l';
     so.seed = c->seed;
-    GEODEC_TRY(geodec_shf_create(&so, &s->shf, err));
+    GEODEC_PASS(geodec_shf_create(&so, &s->shf, err));
     const geodec_train_penalty penalty = {.weight = shf_weight,
                                           .refresh = shf_refresh,
                                           .probe = shf_probe,
@@ -217,9 +210,8 @@ static geodec_status add_penalty(const cli *c, run_state *s, geodec_err *err)
                                           .ctx = s->shf,
                                           .prepare = geodec_shf_prepare,
                                           .apply = geodec_shf_apply};
-    GEODEC_TRY(geodec_trainer_set_penalty(s->trainer, &penalty, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_trainer_set_penalty(s->trainer, &penalty, err));
+    return GEODEC_OK;
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

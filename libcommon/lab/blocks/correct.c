@@ -100,7 +100,6 @@ static geodec_status metric_weights(int64_t n, int64_t k, const double *l, const
 
 static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const job *j = ctx;
     const int64_t n = j->t->n, blocks = j->o->blocks;
     const int64_t k = j->o->top < j->anchors ? j->o->top : j->anchors;
@@ -108,7 +107,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
     double g[MAX_N * MAX_N], l[MAX_N * MAX_N], v[MAX_N], near[TOP_MAX], start[TOP_MAX * MAX_N], rows[TOP_MAX * MAX_N];
     double soft[TOP_MAX], fit[TOP_MAX], best[TOP_MAX], guess[P][MAX_N], total = 0, kkt;
     int64_t top[TOP_MAX], count = 0;
-    GEODEC_TRY(j->s->at(j->s, x0, g, NULL, NULL, err));
+    GEODEC_PASS(j->s->at(j->s, x0, g, NULL, NULL, err));
     for (int64_t a = 0; a < j->anchors; a++) {
         const double *a0 = state(j, &j->anchor[a], 0);
         for (int64_t i = 0; i < n; i++) v[i] = a0[i] - x0[i];
@@ -117,8 +116,8 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
     }
     for (int64_t i = 0; i < k; i++) memcpy(start + i * n, state(j, &j->anchor[top[i]], 0), (size_t)n * sizeof *start);
     memcpy(l, g, sizeof *l * (size_t)(n * n));
-    GEODEC_TRY(geodec_chol_factor(n, l, err));
-    GEODEC_TRY(metric_weights(n, k, l, start, x0, fit, &j->kkt[q], err));
+    GEODEC_PASS(geodec_chol_factor(n, l, err));
+    GEODEC_PASS(metric_weights(n, k, l, start, x0, fit, &j->kkt[q], err));
     const double tau = fmax(near[k / 2], 1e-300);
     for (int64_t i = 0; i < k; i++) {
         total += soft[i] = exp(-(near[i] - near[0]) / (2 * tau));
@@ -134,10 +133,10 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
             const double *ib = state(j, &j->anchor[top[i]], b + 1);
             for (int64_t c = 0; c < n; c++) rows[i * n + c] = ib[c] + x0[c] - start[i * n + c];
         }
-        GEODEC_TRY(j->s->at(j->s, truth, g, NULL, NULL, err));
+        GEODEC_PASS(j->s->at(j->s, truth, g, NULL, NULL, err));
         memcpy(l, g, sizeof *l * (size_t)(n * n));
-        GEODEC_TRY(geodec_chol_factor(n, l, err));
-        GEODEC_TRY(metric_weights(n, k, l, rows, truth, best, &kkt, err));
+        GEODEC_PASS(geodec_chol_factor(n, l, err));
+        GEODEC_PASS(metric_weights(n, k, l, rows, truth, best, &kkt, err));
         j->kkt[q] = fmax(j->kkt[q], kkt);
         for (int64_t c = 0; c < n; c++) {
             guess[GEODEC_BLOCKS_PERSISTENCE][c] = x0[c];
@@ -161,8 +160,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
             j->miss[(q * blocks + b) * P + p] = sqrt(fmax(geodec__norm2(n, g, v), 0));
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Windows of one part, at most `most` of them, evenly spread in a seeded order of the paths' own. */

@@ -58,12 +58,11 @@ done:
 /* Least squares of least norm by the pseudo-inverse of the [n][TOP] matrix, cut off and divided by the sum. */
 static geodec_status clipped_weights(int64_t n, const double *refs, const double *target, double *w, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t r = n < TOP ? n : TOP;
     double a[MAX_N * TOP], u[MAX_N * TOP], s[TOP], vt[TOP * TOP], sum = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < TOP; k++) a[i * TOP + k] = refs[k * n + i];
-    GEODEC_TRY(geodec_svd_thin(n, TOP, a, u, s, vt, err));
+    GEODEC_PASS(geodec_svd_thin(n, TOP, a, u, s, vt, err));
     for (int64_t k = 0; k < TOP; k++) w[k] = 0;
     for (int64_t q = 0; q < r; q++) {
         double c = 0;
@@ -73,8 +72,7 @@ static geodec_status clipped_weights(int64_t n, const double *refs, const double
     }
     for (int64_t k = 0; k < TOP; k++) sum += w[k] = fmax(w[k], 0);
     for (int64_t k = 0; k < TOP; k++) w[k] = sum <= 1e-12 ? 1.0 / TOP : w[k] / sum;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)

@@ -124,11 +124,10 @@ static double discordance(int64_t k, const double *a, const double *b)
 static geodec_status compare(const halves *h, int64_t i, int64_t next, const double *x, double *own, double *work,
                              geodec_consistency *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_metric *m = &h->metric[1];
     const double *here = h->x[1] + i * h->n;
     double *true_length = work, *predicted = work + m->k;
-    GEODEC_TRY(geodec_metric_at_point(m, i, own, err));
+    GEODEC_PASS(geodec_metric_at_point(m, i, own, err));
     for (int64_t j = 0; j < m->k; j++)
         true_length[j] = length(h->n, own, here, h->x[1] + (int64_t)m->knn_index[i * m->k + j] * h->n);
     const double step = next >= 0 ? length(h->n, own, here, x + next * h->n) : 0;
@@ -140,8 +139,7 @@ static geodec_status compare(const halves *h, int64_t i, int64_t next, const dou
         c->step_ratio[k * c->held_out + i] = step > 0 ? length(h->n, g, here, x + next * h->n) / step : 0;
     }
     c->steps += step > 0;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Shares of the held-out states with their intervals over units; unit of state i is unit[row[i]]. */

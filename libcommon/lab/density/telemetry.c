@@ -74,21 +74,19 @@ static bool is_number(const char *text, double *v)
 
 static geodec_status remark(reader *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (char *at = r->line; at; at = strchr(at, '\t')) {
         if (*at == '\t') at++;
         if (strncmp(at, "dim=", 4) != 0) continue;
         char *end;
         const long long d = strtoll(at + 4, &end, 10);
         if (end == at + 4 || (*end && *end != '\t' && *end != '\r') || d < 1 || d > GEODEC_TELEMETRY_DIM)
-            GEODEC_THROW(GEODEC_LIMIT, "line %lld: '%.40s' is not a width", (long long)r->number, at);
+            GEODEC_FAIL(GEODEC_LIMIT, "line %lld: '%.40s' is not a width", (long long)r->number, at);
         if (r->t.d && r->t.d != d)
-            GEODEC_THROW(GEODEC_FORMAT, "line %lld: states of width %lld after %lld", (long long)r->number, d,
-                         (long long)r->t.d);
+            GEODEC_FAIL(GEODEC_FORMAT, "line %lld: states of width %lld after %lld", (long long)r->number, d,
+                        (long long)r->t.d);
         r->t.d = d;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Parses the cells of a row into r->row; *good is false when the harness would leave the row out. */

@@ -56,17 +56,15 @@ typedef struct draws {
 
 static geodec_status redraw(draws *d, uint64_t seed, int64_t replicate, int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *count = 0;
     geodec_stats_resample(seed, geodec_rng_id("divergence", 0), (uint64_t)replicate, d->groups, d->group);
     for (int64_t g = 0; g < d->groups; g++)
         for (int64_t i = d->first[d->group[g]]; i < d->first[d->group[g] + 1]; i++) {
             if (*count == d->capacity)
-                GEODEC_THROW(GEODEC_INTERNAL, "a sample of more than %lld pairs", (long long)*count);
+                GEODEC_FAIL(GEODEC_INTERNAL, "a sample of more than %lld pairs", (long long)*count);
             d->index[(*count)++] = i;
         }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void interval(int64_t n, double *x, geodec_estimate *e)
@@ -150,11 +148,9 @@ done:
 geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
                                       geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char names[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {*d, layer, n, explained, names, d->name[d->control]};
-    for (int64_t k = 0; k < d->kinds; k++) GEODEC_TRY(geodec_names_add(names, err, "%s", d->name[k]));
-    GEODEC_TRY(geodec_artifact_save(a, &r, err));
-done:
-    return st;
+    for (int64_t k = 0; k < d->kinds; k++) GEODEC_PASS(geodec_names_add(names, err, "%s", d->name[k]));
+    GEODEC_PASS(geodec_artifact_save(a, &r, err));
+    return GEODEC_OK;
 }

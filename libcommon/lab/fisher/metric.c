@@ -7,16 +7,14 @@
 /* Checks that every point of the cloud is the row it names. */
 static geodec_status check_rows(const geodec_model_states *s, const geodec_cloud *cloud, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool same = s->view.d == cloud->d;
     for (int64_t i = 0; same && i < cloud->points; i++) {
         const int32_t row = cloud->row[i];
         same = row >= 0 && row < s->view.rows && s->position[row] == cloud->position[i] &&
                s->token[row] == cloud->token[i];
     }
-    if (!same) GEODEC_THROW(GEODEC_CHECKSUM, "the cloud is not from %s", geodec_artifact_path(s->file));
-done:
-    return st;
+    if (!same) GEODEC_FAIL(GEODEC_CHECKSUM, "the cloud is not from %s", geodec_artifact_path(s->file));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_cloud *cloud, int64_t n, double ridge,

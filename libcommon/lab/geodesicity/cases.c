@@ -111,14 +111,12 @@ void geodec_geodesicity_cases_say(const geodec_hooks *hooks, const geodec_geodes
 
 geodec_status geodec_geodesicity_cases_write(const geodec_geodesicity_cases *s, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char text[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {s->o, s->n_cases, s->cases, text, geodec_split_name(s->charts.units.by_document)};
     for (int64_t i = 0; i < s->n_cases; i++) {
         const geodec_geodesicity_case *c = s->cases + i;
-        GEODEC_TRY(geodec_names_add(text, err, "%s:%s:%d", c->along, c->metric, (int)c->layer));
+        GEODEC_PASS(geodec_names_add(text, err, "%s:%s:%d", c->along, c->metric, (int)c->layer));
     }
-    GEODEC_TRY(geodec_artifact_save(a, &r, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_save(a, &r, err));
+    return GEODEC_OK;
 }

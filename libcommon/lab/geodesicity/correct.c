@@ -90,15 +90,13 @@ done:
 static geodec_status shoot(const place *p, const geodec_space *space, const double *x, const double *v, int64_t ahead,
                            double *xs, int64_t *good, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double vs[(AHEAD + 1) * MAX_N];
     const geodec_geodesic_options o = {
         .steps = ahead, .dl = 1, .method = GEODEC_GEODESIC_ADAPTIVE, .rtol = p->o->rtol, .drift_max = p->o->drift_max};
     geodec_path_report report;
-    GEODEC_TRY(geodec_geodesic_path(space, &o, x, v, xs, vs, NULL, &report, err));
+    GEODEC_PASS(geodec_geodesic_path(space, &o, x, v, xs, vs, NULL, &report, err));
     *good = report.status == GEODEC_PATH_DRIFT ? 0 : report.good;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* w [n] with exp_x(-w) = from. */
@@ -126,7 +124,6 @@ static void record(const place *p, double *error, geodec_geodesicity_predictor w
 /* One start: every predictor's errors. */
 static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const place *p = ctx;
     const int64_t n = p->n;
     const geodec__starts_row *s = p->start + task;
@@ -137,7 +134,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     const geodec_space *space = p->f->own;
     for (int64_t i = 0; i < GEODEC_PREDICTORS * AHEAD * NORMS; i++) error[i] = -1;
     for (int64_t i = 0; i < n; i++) v[i] = x[i] - x[i - n];
-    for (int64_t m = 0; m < ahead; m++) GEODEC_TRY(space->at(space, x + (m + 1) * n, g + m * n * n, NULL, NULL, err));
+    for (int64_t m = 0; m < ahead; m++) GEODEC_PASS(space->at(space, x + (m + 1) * n, g + m * n * n, NULL, NULL, err));
     features(n, x, true, z);
     geodec_regression_at(2 * n, n, p->map_xv[0], z, fitted);
     double d[MAX_N];
@@ -159,7 +156,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
         record(p, error, GEODEC_PREDICT_LINEAR_XV, m, gm, y, target);
     }
     bool found;
-    GEODEC_TRY(log_velocity(p, x, x - n, w, &found, err));
+    GEODEC_PASS(log_velocity(p, x, x - n, w, &found, err));
     const struct {
         geodec_geodesicity_predictor which;
         const geodec_space *space;
@@ -171,19 +168,17 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
                 {GEODEC_PREDICT_GEODESIC_LOG, p->f->own, found ? w : NULL}};
     for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
         int64_t good = 0;
-        if (runs[r].v) GEODEC_TRY(shoot(p, runs[r].space, x, runs[r].v, ahead, xs, &good, err));
+        if (runs[r].v) GEODEC_PASS(shoot(p, runs[r].space, x, runs[r].v, ahead, xs, &good, err));
         for (int64_t m = 0; m < good && m < ahead; m++)
             record(p, error, runs[r].which, m, g + m * n * n, xs + (m + 1) * n, x + (m + 1) * n);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The same start on a planted geodesic: from = exp_x(-v), targets exp_x(m v); v itself is not given to the
  * predictors. */
 static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const place *p = ctx;
     const int64_t n = p->n;
     const double *x = p->t->x + p->start[task].row * n;
@@ -191,13 +186,13 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
     double v[MAX_N], back[MAX_N], from[2 * MAX_N], target[(AHEAD + 1) * MAX_N], xs[(AHEAD + 1) * MAX_N], w[MAX_N];
     int64_t good, reached;
     for (int64_t i = 0; i < n; i++) back[i] = -(v[i] = planted_share * (x[i] - x[i - n]));
-    GEODEC_TRY(shoot(p, p->f->own, x, back, 1, from, &good, err));
-    if (good < 1) goto done;
-    GEODEC_TRY(shoot(p, p->f->own, x, v, p->ahead, target, &reached, err));
-    if (reached < p->ahead) goto done;
+    GEODEC_PASS(shoot(p, p->f->own, x, back, 1, from, &good, err));
+    if (good < 1) return GEODEC_OK;
+    GEODEC_PASS(shoot(p, p->f->own, x, v, p->ahead, target, &reached, err));
+    if (reached < p->ahead) return GEODEC_OK;
     double unit = 0;
     for (int64_t i = 0; i < n; i++) unit += (target[n + i] - x[i]) * (target[n + i] - x[i]);
-    if (!(unit > 0)) goto done;
+    if (!(unit > 0)) return GEODEC_OK;
     bool found;
     for (int which = 0; which < PLANTED; which++) {
         for (int64_t i = 0; i < n; i++) w[i] = x[i] - from[n + i];
@@ -206,9 +201,9 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
             for (int64_t m = 0; m <= p->ahead; m++)
                 for (int64_t i = 0; i < n; i++) xs[m * n + i] = x[i] + (double)m * w[i];
         } else {
-            if (which == 2) GEODEC_TRY(log_velocity(p, x, from + n, w, &found, err));
+            if (which == 2) GEODEC_PASS(log_velocity(p, x, from + n, w, &found, err));
             if (which == 2 && !found) continue;
-            GEODEC_TRY(shoot(p, p->f->own, x, w, p->ahead, xs, &good, err));
+            GEODEC_PASS(shoot(p, p->f->own, x, w, p->ahead, xs, &good, err));
         }
         for (int64_t m = 0; m < good; m++) {
             double e = 0;
@@ -219,8 +214,7 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
             out[which * AHEAD + m] = sqrt(e / unit);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
@@ -318,27 +312,25 @@ done:
 static geodec_status check(const geodec_trajectories *t, const geodec_harness_sites *f,
                            const geodec_geodesicity_options *o, int64_t *longest, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     *longest = 0;
-    if (t->n < 1 || t->n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "dimension %lld", (long long)t->n);
+    if (t->n < 1 || t->n > MAX_N) GEODEC_FAIL(GEODEC_RANGE, "dimension %lld", (long long)t->n);
     if (o->ahead < 1 || o->ahead > AHEAD || !(o->split.held_out > 0 && o->split.held_out < 1) || !(o->ridge >= 0) ||
         o->split.sites < 2 || !(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 ||
         o->planted < 0)
-        GEODEC_THROW(GEODEC_RANGE, "geodesicity: %lld steps ahead, %g held out, ridge %g, %lld points, tolerance %g",
-                     (long long)o->ahead, o->split.held_out, o->ridge, (long long)o->split.sites, o->rtol);
+        GEODEC_FAIL(GEODEC_RANGE, "geodesicity: %lld steps ahead, %g held out, ridge %g, %lld points, tolerance %g",
+                    (long long)o->ahead, o->split.held_out, o->ridge, (long long)o->split.sites, o->rtol);
     for (int64_t p = 0; p < t->paths; p++) {
         const int64_t length = t->offset[p + 1] - t->offset[p];
-        if (t->offset[p] < 0 || length < 0) GEODEC_THROW(GEODEC_RANGE, "path %lld", (long long)p);
+        if (t->offset[p] < 0 || length < 0) GEODEC_FAIL(GEODEC_RANGE, "path %lld", (long long)p);
         if (length > *longest) *longest = length;
     }
     if (*longest < 3)
-        GEODEC_THROW(GEODEC_SCARCE, "the longest trajectory has %lld states; at least 3 are needed",
-                     (long long)*longest);
-    if (!geodec__finite(t->offset[t->paths] * t->n, t->x)) GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
+        GEODEC_FAIL(GEODEC_SCARCE, "the longest trajectory has %lld states; at least 3 are needed",
+                    (long long)*longest);
+    if (!geodec__finite(t->offset[t->paths] * t->n, t->x)) GEODEC_FAIL(GEODEC_NUMERIC, "a state is not finite");
     if (!geodec__finite(f->sites * t->n, f->site) || !geodec__finite(f->sites * geodec_sym_packed(t->n), f->log_g))
-        GEODEC_THROW(GEODEC_NUMERIC, "the metric is not finite");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_NUMERIC, "the metric is not finite");
+    return GEODEC_OK;
 }
 
 geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_harness_sites *f,

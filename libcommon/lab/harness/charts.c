@@ -17,16 +17,14 @@ void geodec_harness_charts_say_split(const geodec_hooks *hooks, const geodec_spl
 
 geodec_status geodec_harness_charts_open(geodec_harness_charts *s, const geodec_artifact *activations, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     s->file = activations;
-    GEODEC_TRY(geodec_activations_view(s->file, &s->view, err));
-    GEODEC_TRY(geodec_artifact_read(s->file, "/layer", &s->layer, err));
-    GEODEC_TRY(geodec_activations_units(s->file, &s->text, &s->units, err));
+    GEODEC_PASS(geodec_activations_view(s->file, &s->view, err));
+    GEODEC_PASS(geodec_artifact_read(s->file, "/layer", &s->layer, err));
+    GEODEC_PASS(geodec_activations_units(s->file, &s->text, &s->units, err));
     geodec_harness_charts_say_split(s->hooks, &s->units);
-    GEODEC_TRY(geodec_artifact_get_i64(s->file, "n_layer", &s->n_layer, err));
-    if (*s->o->model) GEODEC_TRY(geodec_model_states_open(s->o->model, s->file, s->pool, &s->source, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_get_i64(s->file, "n_layer", &s->n_layer, err));
+    if (*s->o->model) GEODEC_PASS(geodec_model_states_open(s->o->model, s->file, s->pool, &s->source, err));
+    return GEODEC_OK;
 }
 
 void geodec_harness_charts_close(geodec_harness_charts *s)
@@ -106,16 +104,14 @@ done:
 geodec_status geodec_harness_charts_layers(const geodec_harness_charts *s, const char *layers,
                                            geodec_harness_charts_fn fn, void *ctx, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int32_t list[GEODEC_LAYERS_MAX], n = 0;
-    GEODEC_TRY(geodec_layer_list_parse(layers, (int32_t)s->n_layer, list, &n, err));
+    GEODEC_PASS(geodec_layer_list_parse(layers, (int32_t)s->n_layer, list, &n, err));
     for (int32_t i = 0; i < n; i++) {
         int64_t index;
-        GEODEC_TRY(geodec_activations_find_layer(&s->view, list[i], &index, err));
-        GEODEC_TRY_MSG(geodec_harness_charts_fitted(s, index, fn, ctx, err), "layer %d", list[i]);
+        GEODEC_PASS(geodec_activations_find_layer(&s->view, list[i], &index, err));
+        GEODEC_PASS_MSG(geodec_harness_charts_fitted(s, index, fn, ctx, err), "layer %d", list[i]);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Texts of the metric's points, which must be rows of these activations: otherwise it is unknown which are held out.

@@ -14,16 +14,14 @@ static const double least_weight = 1e-12, log_shift = 1e-9, eigenvalue_floor = 1
 
 static geodec_status site_log(int64_t n, const double *g, double *log_g, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double *a = scratch, *w = a + n * n, *eig = w + n;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) a[i * n + j] = 0.5 * (g[i * n + j] + g[j * n + i]);
     for (int64_t i = 0; i < n; i++) a[i * n + i] += log_shift;
-    GEODEC_TRY(geodec_eig_sym_ws(n, a, w, a, eig, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, a, w, a, eig, err));
     for (int64_t i = 0; i < n; i++) w[i] = log(w[i] > eigenvalue_floor ? w[i] : eigenvalue_floor);
     geodec_eig_compose(n, w, a, log_g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, int64_t n, const double *site,
@@ -94,7 +92,6 @@ int64_t geodec_harness_field_scratch(int64_t n) { return 2 * n * n + n + geodec_
 geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d, double *v,
                                          bool *far, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
     const geodec__harness_kernels *kernels = geodec__harness_kernels_best();
     double *l = scratch, *eig = l + n * n, total = 0;
@@ -113,34 +110,31 @@ geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const do
             for (int64_t i = 0; i < n * n; i++) l[i] += weight * log_g[i];
         }
     }
-    if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field has no value at a point that is not finite");
+    if (!isfinite(total)) GEODEC_FAIL(GEODEC_NUMERIC, "the field has no value at a point that is not finite");
     *far = total < least_weight;
-    if (*far) goto done;
+    if (*far) return GEODEC_OK;
     for (int64_t i = 0; i < n * n; i++) l[i] /= total;
-    GEODEC_TRY(geodec_eig_sym_ws(n, l, d, v, eig, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, l, d, v, eig, err));
     for (int64_t i = 0; i < n; i++) d[i] = exp(d[i]);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_harness_field_at(const geodec_harness_field *f, const double *x, double *g, double *scratch,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
     double d[GEODEC_PUBLISHED_MAX_N], *v = scratch;
     bool far;
-    GEODEC_TRY(geodec_harness_field_eigen(f, x, d, v, &far, scratch + n * n, err));
+    GEODEC_PASS(geodec_harness_field_eigen(f, x, d, v, &far, scratch + n * n, err));
     if (!far) {
         geodec_eig_compose(n, d, v, g);
-        goto done;
+        return GEODEC_OK;
     }
     memset(g, 0, (size_t)(n * n) * sizeof *g);
     for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
     if (f->nearest)
         memcpy(g, f->g + geodec_harness_field_nearest(f->sites, n, f->site, x) * n * n, (size_t)(n * n) * sizeof *g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- Christoffel symbols ----------------------------------------------------------------------------------------- */
@@ -151,20 +145,19 @@ geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_m
                                                const double *x, const double *g_x, double h, double *gamma,
                                                double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double *y = scratch, *plus = y + n, *minus = plus + n * n * n, *l = minus + n * n * n, *inverse = l + n * n;
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t a = 0; a < n; a++) {
         y[a] = x[a] + h;
-        GEODEC_TRY(fn(ctx, y, plus + a * n * n, err));
+        GEODEC_PASS(fn(ctx, y, plus + a * n * n, err));
         y[a] = x[a] - h;
-        GEODEC_TRY(fn(ctx, y, minus + a * n * n, err));
+        GEODEC_PASS(fn(ctx, y, minus + a * n * n, err));
         y[a] = x[a];
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) l[i * n + j] = 0.5 * (g_x[i * n + j] + g_x[j * n + i]);
     for (int64_t i = 0; i < n; i++) l[i * n + i] += log_shift;
-    GEODEC_TRY(geodec_chol_factor(n, l, err));
+    GEODEC_PASS(geodec_chol_factor(n, l, err));
     geodec_chol_inverse(n, l, inverse);
     const double scale = 0.25 / h; /* 1/2 of the formula, 1/2h of the difference */
 #define DG(a, i, j) (plus[((a)*n + (i)) * n + (j)] - minus[((a)*n + (i)) * n + (j)])
@@ -176,6 +169,5 @@ geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_m
                 gamma[(i * n + j) * n + k] = scale * s;
             }
 #undef DG
-done:
-    return st;
+    return GEODEC_OK;
 }

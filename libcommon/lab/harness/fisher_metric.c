@@ -68,7 +68,6 @@ static void clear_work(work *w) { GEODEC_FREE(w->text, w->copy); }
  * text's states are contiguous, and a longer prefix serves the shorter ones. */
 static geodec_status open_text(work *w, int64_t i, const double *x, batch *b, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_fisher_states *s = w->s;
     const int64_t d = w->d, length = s->position[i] + 1;
     if (w->open < 0 || s->first[w->open] != s->first[i] || s->position[w->open] < s->position[i]) {
@@ -76,15 +75,14 @@ static geodec_status open_text(work *w, int64_t i, const double *x, batch *b, ge
         for (int64_t j = i + 1; j < s->count && s->first[j] == s->first[i]; j++)
             if (s->position[j] > s->position[far]) far = j;
         const int64_t n = s->position[far] + 1;
-        GEODEC_TRY(geodec_reference_embed(w->r, s->token + s->first[i], n, w->copy, err));
-        GEODEC_TRY(geodec_reference_run(w->r, 0, s->layer, n, w->copy, NULL, w->text, err));
+        GEODEC_PASS(geodec_reference_embed(w->r, s->token + s->first[i], n, w->copy, err));
+        GEODEC_PASS(geodec_reference_run(w->r, 0, s->layer, n, w->copy, NULL, w->text, err));
         w->open = far;
     }
     memcpy(w->copy, w->text, (size_t)(length * d) * sizeof *w->copy);
     memcpy(w->copy + (length - 1) * d, x, (size_t)d * sizeof *x);
     *b = (batch){1, length, w->copy};
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static void softmax(int64_t v, double *p)

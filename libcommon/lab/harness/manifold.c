@@ -19,18 +19,16 @@ geodec_harness_options geodec_harness_defaults(void)
 static geodec_status local_metric(int64_t n, int64_t k, const double *point, const int32_t *index, int64_t p,
                                   const geodec_harness_options *o, double *g, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double *d = scratch, *c = d + k * n, *w = c + n * n, *eig = w + n;
     for (int64_t i = 0; i < k; i++)
         for (int64_t a = 0; a < n; a++) d[i * n + a] = point[index[p * k + i] * n + a] - point[p * n + a];
     geodec_blas_syrk(k, n, 1 / (double)(k > 1 ? k - 1 : 1), d, n, 0, c, n);
     for (int64_t i = 0; i < n; i++) c[i * n + i] += o->ridge;
     /* inverse and clipping in one step: the eigenvalues of g are the reciprocals of those of C */
-    GEODEC_TRY(geodec_eig_sym_ws(n, c, w, c, eig, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, c, w, c, eig, err));
     for (int64_t i = 0; i < n; i++) w[i] = fmin(fmax(1 / w[i], o->clip_min), o->clip_max);
     geodec_eig_compose(n, w, c, g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 typedef struct fit {
@@ -80,15 +78,13 @@ done:
 static geodec_status space_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                               geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_harness_manifold *m = (const geodec_harness_manifold *)(const void *)s;
-    if (dg) GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivative of its metric");
+    if (dg) GEODEC_FAIL(GEODEC_UNSUPPORTED, "the published manifold has no derivative of its metric");
     for (int64_t i = 0; i < m->n; i++)
-        if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "a point that is not finite");
-    if (g) GEODEC_TRY(geodec_harness_g_at(m, x, g, err));
+        if (!isfinite(x[i])) GEODEC_FAIL(GEODEC_NUMERIC, "a point that is not finite");
+    if (g) GEODEC_PASS(geodec_harness_g_at(m, x, g, err));
     if (gamma) memcpy(gamma, geodec_harness_gamma_at(m, x), (size_t)(m->n * m->n * m->n) * sizeof *gamma);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Allocates the arrays and sets the space; the caller fills g and gamma of the samples. */
@@ -228,31 +224,27 @@ geodec_status geodec_harness_manifold_metric(const geodec_harness_manifold *m, c
                                              geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
                                              geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_metric_options options = geodec_metric_defaults();
-    if (!m->g_raw) GEODEC_THROW(GEODEC_INVAL, "a manifold made from tables has no metric before smoothing");
+    if (!m->g_raw) GEODEC_FAIL(GEODEC_INVAL, "a manifold made from tables has no metric before smoothing");
     options.k = o->k;
     options.clip_min = o->clip_min;
     options.clip_max = o->clip_max;
     options.sigma = m->sigma;
     options.centre = GEODEC_CENTRE_POINT;
-    GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_PUBLISHED, m->samples, m->n, m->point, m->g_raw, &options,
-                                           pool, hooks, out, err));
+    GEODEC_PASS(geodec_metric_from_matrices(GEODEC_METRIC_PUBLISHED, m->samples, m->n, m->point, m->g_raw, &options,
+                                            pool, hooks, out, err));
     out->options.ridge = o->ridge;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_harness_manifold_write(const geodec_harness_manifold *m, double h, geodec_artifact *a,
                                             geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_write(a, "/published/g_raw", m->g_raw, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/published/g", m->g, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/published/gamma", m->gamma, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "published_h", h, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_write(a, "/published/g_raw", m->g_raw, err));
+    GEODEC_PASS(geodec_artifact_write(a, "/published/g", m->g, err));
+    GEODEC_PASS(geodec_artifact_write(a, "/published/gamma", m->gamma, err));
+    GEODEC_PASS(geodec_artifact_put_f64(a, "published_h", h, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geodec_metric *metric,

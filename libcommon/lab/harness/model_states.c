@@ -22,19 +22,17 @@ done:
 geodec_status geodec_model_states_attach(geodec_model_states *s, const geodec_model *m, const char *name,
                                          geodec_pool *pool, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     int64_t d, n_layer;
     s->model = m;
     const geodec_model_config *mc = geodec_model_configuration(m);
     const geodec_reference_options o = {.pool = pool};
-    GEODEC_TRY(geodec_artifact_get_i64(s->file, "d_model", &d, err));
-    GEODEC_TRY(geodec_artifact_get_i64(s->file, "n_layer", &n_layer, err));
+    GEODEC_PASS(geodec_artifact_get_i64(s->file, "d_model", &d, err));
+    GEODEC_PASS(geodec_artifact_get_i64(s->file, "n_layer", &n_layer, err));
     const char *own = geodec_artifact_provenance(s->file)->model_fingerprint;
     if (d != mc->d_model || n_layer != mc->n_layer || (own && *own && strcmp(own, geodec_model_fingerprint(m)) != 0))
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s is not the model the states are from", name);
-    GEODEC_TRY(geodec_reference_create(m, &o, &s->reference, err));
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_CHECKSUM, "%s is not the model the states are from", name);
+    GEODEC_PASS(geodec_reference_create(m, &o, &s->reference, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_model_states_open(const char *path, const geodec_artifact *activations, geodec_pool *pool,

@@ -27,16 +27,14 @@ done:
 
 geodec_status geodec_harness_space_mode(const geodec_harness_space *s, const char *mode, bool *ref, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const bool asked = strcmp(mode, "ref") == 0;
     const char *path = geodec_artifact_path(s->file);
     if (asked && !s->published)
-        GEODEC_THROW(GEODEC_INVAL, "--mode ref: %s is of kind %s; geodec-metric --mode ref makes the published one",
-                     path, geodec_metric_type_name(s->metric.kind));
-    if (!asked && s->published) GEODEC_THROW(GEODEC_INVAL, "%s is the published manifold: use --mode ref", path);
+        GEODEC_FAIL(GEODEC_INVAL, "--mode ref: %s is of kind %s; geodec-metric --mode ref makes the published one",
+                    path, geodec_metric_type_name(s->metric.kind));
+    if (!asked && s->published) GEODEC_FAIL(GEODEC_INVAL, "%s is the published manifold: use --mode ref", path);
     *ref = asked;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 void geodec_harness_space_close(geodec_harness_space *s)

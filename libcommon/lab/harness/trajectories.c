@@ -115,11 +115,10 @@ typedef struct places {
 
 static geodec_status place_slab(void *ctx, int64_t layer, int64_t row0, int64_t count, const double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     places *p = ctx;
     geodec_harness_charted *c = p->c;
     const int64_t n = c->n, l = layer - p->r->first, R = p->r->a->rows;
-    GEODEC_TRY(geodec_pca_project(c->d, n, c->basis, c->mean, count, x, p->y, p->pool, err));
+    GEODEC_PASS(geodec_pca_project(c->d, n, c->basis, c->mean, count, x, p->y, p->pool, err));
     for (int64_t i = 0; i < count; i++) {
         const int64_t to = p->path ? p->path[row0 + i] * p->layers + l : row0 + i;
         if (!p->path || p->path[row0 + i] >= 0) memcpy(c->x + to * n, p->y + i * n, (size_t)n * sizeof *p->y);
@@ -131,8 +130,7 @@ static geodec_status place_slab(void *ctx, int64_t layer, int64_t row0, int64_t 
         c->point_row[p->next] = row0 + i;
         c->point_place[p->next] = (int32_t)layer;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status lay_out(const rows *r, int64_t *path, geodec_harness_charted *c, geodec_err *err)

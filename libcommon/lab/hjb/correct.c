@@ -207,15 +207,13 @@ done:
 static geodec_status layers(const geodec_activations *v, int64_t n, const double *basis, const double *mean,
                             const geodec_hjb_options *o, bundle *p, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < p->paths; i++) {
         geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("hjb layers", (uint64_t)i));
         const int64_t r = (int64_t)geodec_rng_below(&rng, (uint64_t)v->rows);
         for (int64_t l = 0; l < p->nodes; l++)
-            GEODEC_TRY(project(v, l, r, 1, n, basis, mean, p->xs + (i * p->nodes + l) * n, err));
+            GEODEC_PASS(project(v, l, r, 1, n, basis, mean, p->xs + (i * p->nodes + l) * n, err));
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* TEXT, SHUFFLED or LAYERS from activations: coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model

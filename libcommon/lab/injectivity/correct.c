@@ -66,22 +66,20 @@ done:
 static geodec_status ray_shoot(const geodec_space *s, const double *x0, const double *v0, double length, int64_t steps,
                                ray *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_geodesic_options o = path_options(steps, length / (double)steps);
     const geodec_propagate_options p = geodec_propagate_defaults();
     geodec_propagate_report report;
-    GEODEC_TRY(geodec_geodesic_path(s, &o, x0, v0, r->xs, r->vs, NULL, &r->report, err));
+    GEODEC_PASS(geodec_geodesic_path(s, &o, x0, v0, r->xs, r->vs, NULL, &r->report, err));
     /* a path towards the chart's point at infinity has no propagator there: shorten it until it has one */
     for (;;) {
-        GEODEC_TRY(
+        GEODEC_PASS(
             geodec_propagate_path(s, &p, steps, o.dl, r->report.good, r->xs, r->vs, r->phi, r->flow, &report, err));
         if (!report.broken) break;
-        if (r->report.good < 2) GEODEC_THROW(GEODEC_NUMERIC, "no propagator at the start of a geodesic");
+        if (r->report.good < 2) GEODEC_FAIL(GEODEC_NUMERIC, "no propagator at the start of a geodesic");
         r->report.status = GEODEC_PATH_NONFINITE;
         r->report.good /= 2;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- conjugate points -------------------------------------------------------------------------------------------- */
@@ -482,21 +480,19 @@ typedef struct job {
 static geodec_status validity_of(const job *j, const ray *r, geodec_injectivity_anchor *a, geodec_err *err)
 {
     enum { DIRECTIONS = 4 };
-    geodec_status st = GEODEC_OK;
     const int64_t n = j->s->n, steps = j->o->steps, half = steps / 2;
     double u[DIRECTIONS * MAX_N];
     geodec_censored censored;
     const geodec_geodesic_options o = path_options(half, j->reach / (double)steps);
     const geodec_validity_start start = {r->xs, r->vs, r->xs + half * n, r->phi + half * n * n};
     for (int d = 0; d < DIRECTIONS; d++)
-        GEODEC_TRY(geodec_validity_direction(
+        GEODEC_PASS(geodec_validity_direction(
             j->s, r->xs, j->o->seed, geodec_rng_id("injectivity-validity", (uint64_t)(a->point * DIRECTIONS + d)),
             u + d * n, err));
-    GEODEC_TRY(geodec_validity_radius(j->s, &o, &start, DIRECTIONS, u, 0, j->o->tau, 1e-4 * j->reach, 4 * j->reach,
-                                      &a->validity, &censored, err));
+    GEODEC_PASS(geodec_validity_radius(j->s, &o, &start, DIRECTIONS, u, 0, j->o->tau, 1e-4 * j->reach, 4 * j->reach,
+                                       &a->validity, &censored, err));
     a->validity_censored = censored != GEODEC_CENSORED_NONE;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status anchor_task(void *ctx, int64_t task, geodec_err *err)
@@ -547,7 +543,6 @@ done:
 
 static geodec_status controls(int32_t n, geodec_injectivity *r, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_space_conformal c;
     geodec_space_torus torus;
     double x[MAX_N] = {0}, v[MAX_N] = {0}, side[MAX_N], period[MAX_N], t, good;
@@ -555,29 +550,28 @@ static geodec_status controls(int32_t n, geodec_injectivity *r, geodec_err *err)
     const geodec_injectivity_options o = {.directions = 3, .steps = 64, .tau = 0.05, .seed = 1};
     /* sphere: along the equator |x| = 1, where the chart is the same everywhere */
     const int32_t m = n < 2 ? 2 : n;
-    GEODEC_TRY(geodec_space_conformal_init(&c, m, 1, err));
+    GEODEC_PASS(geodec_space_conformal_init(&c, m, 1, err));
     x[0] = 1;
     v[1] = 1;
-    GEODEC_TRY(geodec_geodesic_unit(&c.base, x, v, err));
-    GEODEC_TRY(geodec_injectivity_conjugate(&c.base, x, v, 3.6, 180, &t, &good, err));
+    GEODEC_PASS(geodec_geodesic_unit(&c.base, x, v, err));
+    GEODEC_PASS(geodec_injectivity_conjugate(&c.base, x, v, 3.6, 180, &t, &good, err));
     r->sphere = fabs(t / M_PI - 1);
-    GEODEC_TRY(geodec_space_conformal_init(&c, m, -1, err));
+    GEODEC_PASS(geodec_space_conformal_init(&c, m, -1, err));
     x[0] = 0;
     job j = {.s = &c.base, .o = &o, .point = x, .points = 1, .reach = 3, .kernel = 1, .anchor = &a};
-    GEODEC_TRY(anchor_task(&j, 0, err));
+    GEODEC_PASS(anchor_task(&j, 0, err));
     r->hyperbolic = !a.censored;
     for (int32_t i = 0; i < m; i++) {
         side[i] = 1 + 0.5 * i;
         period[i] = 1;
     }
-    GEODEC_TRY(geodec_space_torus_init(&torus, m, side, err));
+    GEODEC_PASS(geodec_space_torus_init(&torus, m, side, err));
     a = (geodec_injectivity_anchor){0};
     j.s = &torus.base;
     j.period = period;
-    GEODEC_TRY(anchor_task(&j, 0, err));
+    GEODEC_PASS(anchor_task(&j, 0, err));
     r->torus = fabs(a.radius / 0.5 - 1);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status medians(geodec_injectivity *r, geodec_err *err)

@@ -32,14 +32,13 @@ static geodec_status kernel(const geodec_harness_manifold *m, const double *x, c
 static geodec_status gradient(const geodec_harness_manifold *m, const double *x, const double *y, bool log_form,
                               double *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double z[MAX_N], plus = 0, minus = 0;
     memcpy(z, x, (size_t)m->n * sizeof *z);
     for (int64_t i = 0; i < m->n; i++) {
         z[i] = x[i] + gradient_step;
-        GEODEC_TRY(kernel(m, z, y, &plus, err));
+        GEODEC_PASS(kernel(m, z, y, &plus, err));
         z[i] = x[i] - gradient_step;
-        GEODEC_TRY(kernel(m, z, y, &minus, err));
+        GEODEC_PASS(kernel(m, z, y, &minus, err));
         z[i] = x[i];
         if (log_form) {
             plus = -log(fmax(plus, 1e-30));
@@ -47,23 +46,20 @@ static geodec_status gradient(const geodec_harness_manifold *m, const double *x,
         }
         out[i] = (plus - minus) / (2 * gradient_step);
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Distances of all points and their order, ties by index. */
 static geodec_status sorted(const geodec_harness_manifold *m, int64_t points, const double *point, const double *x,
                             double *d, int64_t *order, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t j = 0; j < points; j++) {
-        GEODEC_TRY(geodec_harness_distance(m, x, point + j * m->n, &d[j], err));
+        GEODEC_PASS(geodec_harness_distance(m, x, point + j * m->n, &d[j], err));
         int64_t at = j;
         for (; at > 0 && d[order[at - 1]] > d[j]; at--) order[at] = order[at - 1];
         order[at] = j;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status radius_raw(const geodec_harness_manifold *m, int64_t points, const double *point, int64_t anchor,

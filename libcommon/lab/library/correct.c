@@ -104,29 +104,27 @@ static geodec_status radius_task(void *ctx, int64_t task, geodec_err *err)
  * records), so the result is one of the crossings. */
 static geodec_status target_task(void *ctx, int64_t stream, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const sweep *w = ctx;
     geodec_library_summary got;
     double low = 0, high = 1;
     int64_t unused;
     for (int i = 0; i < STEPS; i++, high *= 2) {
-        GEODEC_TRY(run_one(w, (int)stream, high, &got, NULL, NULL, err));
+        GEODEC_PASS(run_one(w, (int)stream, high, &got, NULL, NULL, err));
         if (got.hit_rate >= w->o->target) break;
         low = high;
     }
-    if (got.hit_rate < w->o->target) goto done; /* not reached: too few points */
+    if (got.hit_rate < w->o->target) return GEODEC_OK; /* not reached: too few points */
     while (high > 1.01 * low && high > 1e-6) {
         const double mid = low > 0 ? sqrt(low * high) : high / 2;
-        GEODEC_TRY(run_one(w, (int)stream, mid, &got, NULL, NULL, err));
+        GEODEC_PASS(run_one(w, (int)stream, mid, &got, NULL, NULL, err));
         if (got.hit_rate >= w->o->target)
             high = mid;
         else
             low = mid;
     }
     w->s->target_radius[stream] = high;
-    GEODEC_TRY(run_one(w, (int)stream, high, &w->s->target_summary[stream], w->s->target_quality, &unused, err));
-done:
-    return st;
+    GEODEC_PASS(run_one(w, (int)stream, high, &w->s->target_summary[stream], w->s->target_quality, &unused, err));
+    return GEODEC_OK;
 }
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
@@ -134,18 +132,16 @@ done:
 static geodec_status input_ok(int64_t points, int64_t n, const double *x, const geodec_successors *next,
                               const geodec_library_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (points < 8) GEODEC_THROW(GEODEC_SCARCE, "%lld points; the library needs at least 8", (long long)points);
+    if (points < 8) GEODEC_FAIL(GEODEC_SCARCE, "%lld points; the library needs at least 8", (long long)points);
     if (n < 1 || o->n_radii < 1 || o->n_radii > GEODEC_LIBRARY_RADII || !(o->target > 0) || !(o->target < 1))
-        GEODEC_THROW(GEODEC_RANGE, "library of %lld points, dimension %lld, %lld radii, target %g", (long long)points,
-                     (long long)n, (long long)o->n_radii, o->target);
+        GEODEC_FAIL(GEODEC_RANGE, "library of %lld points, dimension %lld, %lld radii, target %g", (long long)points,
+                    (long long)n, (long long)o->n_radii, o->target);
     for (int64_t r = 0; r < o->n_radii; r++)
         if (!(o->radius[r] > (r ? o->radius[r - 1] : 0)) || !isfinite(o->radius[r]))
-            GEODEC_THROW(GEODEC_RANGE, "radii must rise from above 0");
-    if (!geodec__finite(points * n, x)) GEODEC_THROW(GEODEC_NUMERIC, "points that are not finite");
-    if (next && (next->points != points || next->k < n)) GEODEC_THROW(GEODEC_INVAL, "next states of other points");
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "radii must rise from above 0");
+    if (!geodec__finite(points * n, x)) GEODEC_FAIL(GEODEC_NUMERIC, "points that are not finite");
+    if (next && (next->points != points || next->k < n)) GEODEC_FAIL(GEODEC_INVAL, "next states of other points");
+    return GEODEC_OK;
 }
 
 static geodec_status unit_of(int64_t points, int64_t n, const double *x, geodec_pool *pool, const geodec_hooks *hooks,

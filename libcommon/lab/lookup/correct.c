@@ -22,15 +22,13 @@ const char *geodec_lookup_queries_name(geodec_lookup_queries k)
 
 static geodec_status random_metric(int64_t n, double condition, geodec_rng *r, double *g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double a[MAX_N * MAX_N] = {0}, w[MAX_N], v[MAX_N * MAX_N];
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = geodec_rng_normal(r);
-    GEODEC_TRY(geodec_eig_sym(n, a, w, v, err));
+    GEODEC_PASS(geodec_eig_sym(n, a, w, v, err));
     for (int64_t i = 0; i < n; i++) w[i] = exp(log(condition) * (double)i / (double)(n - 1));
     geodec_eig_compose(n, w, v, g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static double median(double *a)
@@ -78,7 +76,6 @@ done:
 
 static geodec_status time_search(const world *w, const double *g, bool brief, geodec_lookup_speed *row, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = row->n, repeats = brief || row->records > 1000 ? 1 : row->records > 100 ? 4 : 40;
     const double each = 1e6 / (double)(repeats * QUERIES);
     double single[ROUNDS], batch[ROUNDS];
@@ -86,17 +83,16 @@ static geodec_status time_search(const world *w, const double *g, bool brief, ge
         double t = geodec_clock_thread_seconds();
         for (int64_t again = 0; again < repeats; again++)
             for (int64_t i = 0; i < QUERIES; i++)
-                GEODEC_TRY(geodec_lookup_nearest(w->l, w->x + i * n, g ? g + i * n * n : NULL, &w->hit[i], err));
+                GEODEC_PASS(geodec_lookup_nearest(w->l, w->x + i * n, g ? g + i * n * n : NULL, &w->hit[i], err));
         single[round] = (geodec_clock_thread_seconds() - t) * each;
         t = geodec_clock_thread_seconds();
         for (int64_t again = 0; again < repeats; again++)
-            GEODEC_TRY(geodec_lookup_many(w->l, QUERIES, w->x, g, w->hit, err));
+            GEODEC_PASS(geodec_lookup_many(w->l, QUERIES, w->x, g, w->hit, err));
         batch[round] = (geodec_clock_thread_seconds() - t) * each;
     }
     row->single_us = median(single);
     row->batch_us = median(batch);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The searches of a world whose anchors, queries and metrics are set: g of the queries, or NULL for the records' own.
@@ -165,18 +161,16 @@ done:
 /* Raises g to the power with the condition number `wanted` (0: unchanged); *condition: that of g before. */
 static geodec_status set_condition(int64_t n, double wanted, double *g, double *condition, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double l[MAX_N], v[MAX_N * MAX_N];
-    GEODEC_TRY(geodec_eig_sym(n, g, l, v, err));
+    GEODEC_PASS(geodec_eig_sym(n, g, l, v, err));
     *condition = l[n - 1] / l[0];
-    if (!(l[0] > 0)) GEODEC_THROW(GEODEC_NUMERIC, "a metric with the eigenvalue %g", l[0]);
-    if (wanted == 0) goto done;
+    if (!(l[0] > 0)) GEODEC_FAIL(GEODEC_NUMERIC, "a metric with the eigenvalue %g", l[0]);
+    if (wanted == 0) return GEODEC_OK;
     const double power = log(wanted) / log(*condition);
     for (int64_t i = n - 1; i >= 0; i--) /* nearly equal eigenvalues have no order but rounding: spread them evenly */
         l[i] = *condition > 1.01 ? pow(l[i] / l[0], power) : pow(wanted, (double)i / (double)(n - 1));
     geodec_eig_compose(n, l, v, g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t seed, bool brief, geodec_lookup_speed *row,
@@ -255,10 +249,8 @@ const geodec_kind geodec_lookup_speed_kind = {
 geodec_status geodec_lookup_speed_write(int64_t rows, const geodec_lookup_speed *row, geodec_artifact *a,
                                         geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (rows < 1) GEODEC_THROW(GEODEC_RANGE, "no rows");
+    if (rows < 1) GEODEC_FAIL(GEODEC_RANGE, "no rows");
     const report r = {rows, row[0].n, row};
-    GEODEC_TRY(geodec_artifact_save(a, &r, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_save(a, &r, err));
+    return GEODEC_OK;
 }

@@ -30,16 +30,14 @@ static double size_of(int64_t count, const double *a)
 static geodec_status decompose(int64_t n, const double *a, double *u, double *s, double *v, double *work,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double *t = work, *left = work + n * n, *right_t = work + 2 * n * n;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) t[j * n + i] = a[i * n + j];
-    GEODEC_TRY(geodec_svd_thin(n, n, t, left, s, right_t, err));
+    GEODEC_PASS(geodec_svd_thin(n, n, t, left, s, right_t, err));
     memcpy(v, left, (size_t)(n * n) * sizeof *v);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) u[i * n + j] = right_t[j * n + i];
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status factor(const double *phi, int64_t i, geodec_records_published *r, geodec_err *err)

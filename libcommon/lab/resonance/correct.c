@@ -179,12 +179,10 @@ done:
 
 static geodec_status check(int64_t n, const geodec_resonance_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (n < 1 || n > GEODEC_RBF_MAX_N || o->directions < 1 || o->repeats < 1 || !(o->seconds > 0) || o->seconds > 10)
-        GEODEC_THROW(GEODEC_RANGE, "dimension %lld, %lld directions, %lld repeats of %g s", (long long)n,
-                     (long long)o->directions, (long long)o->repeats, o->seconds);
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_RANGE, "dimension %lld, %lld directions, %lld repeats of %g s", (long long)n,
+                    (long long)o->directions, (long long)o->repeats, o->seconds);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, const double *v0,

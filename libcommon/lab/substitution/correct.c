@@ -83,7 +83,6 @@ done:
 
 static geodec_status predict(void *ctx, int64_t q, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const work *w = ctx;
     const geodec_substitution_data *s = w->s;
     const int64_t n = s->n, d = s->d;
@@ -92,7 +91,7 @@ static geodec_status predict(void *ctx, int64_t q, geodec_err *err)
     double g[MAX_N * MAX_N], phi[MAX_N * MAX_N], e[MAX_N], unused;
     double *out[GEODEC_SUBSTITUTES];
     for (int k = 0; k < GEODEC_SUBSTITUTES; k++) out[k] = w->p->state + (k * s->queries + q) * d;
-    GEODEC_TRY(space->at(space, y, g, NULL, NULL, err));
+    GEODEC_PASS(space->at(space, y, g, NULL, NULL, err));
     const int64_t r = nearest(s->records, n, w->from, y, g, w->p->distance + q);
     const int64_t near = nearest(s->records, n, w->from, y, NULL, &unused);
     const int64_t whole = nearest(s->records, d, s->from, x, NULL, &unused);
@@ -111,15 +110,14 @@ static geodec_status predict(void *ctx, int64_t q, geodec_err *err)
     memcpy(out[GEODEC_SUBSTITUTE_OTHER], s->to + other * d, row);
     for (int64_t i = 0; i < d; i++) out[GEODEC_SUBSTITUTE_SHIFT][i] = to[i] + x[i] - from[i];
     bool good = false;
-    GEODEC_TRY(propagator(w, r, phi, &good, err));
+    GEODEC_PASS(propagator(w, r, phi, &good, err));
     w->broken[q] = !good;
     for (int64_t a = 0; good && a < n; a++) {
         e[a] = 0;
         for (int64_t b = 0; b < n; b++) e[a] += phi[a * n + b] * (y[b] - w->from[r * n + b]);
         for (int64_t i = 0; i < d; i++) out[GEODEC_SUBSTITUTE_PROPAGATOR][i] += e[a] * s->basis[a * d + i];
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status fit_linear(work *w, double ridge, geodec_err *err)

@@ -61,7 +61,6 @@ static double g_norm(int64_t n, const double *g, const double *v) { return sqrt(
 static geodec_status one_error(const run *r, int64_t start, const double *d, double *error, double *shift, double *work,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = dimension(r), T = r->p->steps;
     const double *x0 = r->p->x0 + start * n, *x_T = r->v->x_T + start * n, *phi = r->v->phi + start * n * n;
     double *xs = work, *vs = xs + (T + 1) * n, *g = vs + (T + 1) * n;
@@ -70,13 +69,13 @@ static geodec_status one_error(const run *r, int64_t start, const double *d, dou
     bool finite;
     *error = *shift = -1;
     for (int64_t i = 0; i < n; i++) x[i] = x0[i] + d[i];
-    GEODEC_TRY(path(r, x, r->p->v0 + start * n, xs, vs, &finite, err));
-    if (!finite) goto done;
+    GEODEC_PASS(path(r, x, r->p->v0 + start * n, xs, vs, &finite, err));
+    if (!finite) return GEODEC_OK;
     const double *end = xs + T * n;
     if (r->m)
-        GEODEC_TRY(geodec_harness_g_at(r->m, end, g, err));
+        GEODEC_PASS(geodec_harness_g_at(r->m, end, g, err));
     else
-        GEODEC_TRY(r->s->at(r->s, end, g, NULL, NULL, err));
+        GEODEC_PASS(r->s->at(r->s, end, g, NULL, NULL, err));
     for (int64_t i = 0; i < n; i++) {
         plain[i] = end[i] - x_T[i] - d[i];
         miss[i] = end[i] - x_T[i] - geodec__dot(n, phi + i * n, d);
@@ -85,8 +84,7 @@ static geodec_status one_error(const run *r, int64_t start, const double *d, dou
     const double length = fmax(g_norm(n, g, moved), 1e-9), e = g_norm(n, g, miss) / length,
                  f = g_norm(n, g, plain) / length;
     if (isfinite(e) && isfinite(f)) *error = e, *shift = f;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status start_task(void *ctx, int64_t i, geodec_err *err)
@@ -164,21 +162,19 @@ void geodec_validity_published_clear(geodec_validity_published *v)
 
 static geodec_status input_ok(const geodec_published_perturbations *p, int64_t n, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t max = (int64_t)1 << 30;
     if (n < 1 || n > GEODEC_PUBLISHED_MAX_N || p->starts < 1 || p->n_eps < 1 || p->perturbations < 1 || p->n_tau < 1 ||
         p->steps < 1 || p->steps > 100000 || !(p->dl > 0) || !isfinite(p->dl) || p->starts > max / p->n_eps ||
         p->starts * p->n_eps > max / p->perturbations)
-        GEODEC_THROW(GEODEC_RANGE, "published validity of %lld starts, %lld lengths, %lld perturbations, %lld steps",
-                     (long long)p->starts, (long long)p->n_eps, (long long)p->perturbations, (long long)p->steps);
+        GEODEC_FAIL(GEODEC_RANGE, "published validity of %lld starts, %lld lengths, %lld perturbations, %lld steps",
+                    (long long)p->starts, (long long)p->n_eps, (long long)p->perturbations, (long long)p->steps);
     for (int64_t e = 0; e < p->n_eps; e++)
         if (!(p->eps[e] > (e ? p->eps[e - 1] : 0)))
-            GEODEC_THROW(GEODEC_RANGE, "perturbation lengths must rise from above 0");
+            GEODEC_FAIL(GEODEC_RANGE, "perturbation lengths must rise from above 0");
     if (!geodec__finite(p->starts * n, p->x0) || !geodec__finite(p->starts * n, p->v0) ||
         !geodec__finite(p->starts * p->n_eps * p->perturbations * n, p->delta0))
-        GEODEC_THROW(GEODEC_NUMERIC, "starts or perturbations that are not finite");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_NUMERIC, "starts or perturbations that are not finite");
+    return GEODEC_OK;
 }
 
 static geodec_status compute(const geodec_harness_manifold *m, const geodec_space *s,
@@ -284,15 +280,14 @@ geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *
                                                geodec_validity_published *rule, geodec_validity *correct,
                                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = d->m.n;
     const geodec_published_perturbations *p = &d->p;
     geodec_space_conformal sphere;
     geodec_validity_options o = geodec_validity_defaults();
-    GEODEC_TRY(geodec_space_conformal_init(&sphere, (int32_t)n, 1, err));
+    GEODEC_PASS(geodec_space_conformal_init(&sphere, (int32_t)n, 1, err));
     if (p->n_tau != GEODEC_VALIDITY_TAUS || p->n_eps > GEODEC_VALIDITY_EPS_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld tolerances, %lld lengths", d->path, (long long)p->n_tau,
-                     (long long)p->n_eps);
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: %lld tolerances, %lld lengths", d->path, (long long)p->n_tau,
+                    (long long)p->n_eps);
     for (int64_t i = 0; i < p->starts; i++) {
         double square = 0, length = 0;
         for (int64_t k = 0; k < n; k++) {
@@ -300,10 +295,10 @@ geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *
             length += d->v0[i * n + k] * d->v0[i * n + k];
         }
         length = sqrt(length) * 2 / (1 + square);
-        if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "%s: velocity %lld is zero", d->path, (long long)i);
+        if (!(length > 0)) GEODEC_FAIL(GEODEC_NUMERIC, "%s: velocity %lld is zero", d->path, (long long)i);
         for (int64_t k = 0; k < n; k++) d->v0[i * n + k] /= length;
     }
-    GEODEC_TRY(geodec_validity_published_control(&sphere.base, p, pool, hooks, rule, err));
+    GEODEC_PASS(geodec_validity_published_control(&sphere.base, p, pool, hooks, rule, err));
     o.path.steps = p->steps;
     o.path.dl = p->dl;
     o.perturbations = p->perturbations;
@@ -311,10 +306,9 @@ geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *
     o.bootstrap = bootstrap;
     memcpy(o.eps, p->eps, (size_t)p->n_eps * sizeof *o.eps);
     memcpy(o.tau, p->tau, sizeof o.tau);
-    GEODEC_TRY(
+    GEODEC_PASS(
         geodec_validity_run(&sphere.base, &o, pool, hooks, p->starts, p->x0, p->v0, p->delta0, seed, correct, err));
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
@@ -374,14 +368,12 @@ geodec_status geodec_validity_published_write(const geodec_validity_published *v
                                               const geodec_validity_published *control, const geodec_validity *correct,
                                               geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if ((control == NULL) != (correct == NULL) ||
         (control && (control->n_eps != v->n_eps || correct->n_eps != v->n_eps)))
-        GEODEC_THROW(GEODEC_INVAL, "the controls have another shape than the experiment");
+        GEODEC_FAIL(GEODEC_INVAL, "the controls have another shape than the experiment");
     report r = {.v = *v};
     if (control)
         r = (report){*v, control->mean, &control->slope, correct->mean, &correct->slope.value, correct->radius};
-    GEODEC_TRY(geodec_artifact_save(a, &r, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_save(a, &r, err));
+    return GEODEC_OK;
 }

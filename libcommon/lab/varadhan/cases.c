@@ -249,14 +249,12 @@ done:
 geodec_status geodec_varadhan_cases_add(void *ctx, const geodec_harness_charted *c, int64_t index,
                                         const geodec_harness_sites *f, const char *metric, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_varadhan_cases *s = ctx;
     const int32_t layer = s->charts.layer[index];
-    if (layer >= s->charts.n_layer) GEODEC_THROW(GEODEC_RANGE, "layer %d: no block attends after the last", layer);
-    if (s->any) GEODEC_TRY(one_case(s, c, layer, f, metric, false, err));
-    if (s->near) GEODEC_TRY(one_case(s, c, layer, f, metric, true, err));
-done:
-    return st;
+    if (layer >= s->charts.n_layer) GEODEC_FAIL(GEODEC_RANGE, "layer %d: no block attends after the last", layer);
+    if (s->any) GEODEC_PASS(one_case(s, c, layer, f, metric, false, err));
+    if (s->near) GEODEC_PASS(one_case(s, c, layer, f, metric, true, err));
+    return GEODEC_OK;
 }
 
 void geodec_varadhan_cases_say(const geodec_hooks *hooks, const geodec_varadhan_cases *s)

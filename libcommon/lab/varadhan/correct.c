@@ -54,13 +54,11 @@ typedef struct direction {
 
 static geodec_status frame_at(const geodec_space *s, const double *x, frame *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
-    GEODEC_TRY(s->at(s, x, f->g, NULL, NULL, err));
+    GEODEC_PASS(s->at(s, x, f->g, NULL, NULL, err));
     memcpy(f->l, f->g, (size_t)(n * n) * sizeof *f->g);
-    GEODEC_TRY(geodec_chol_factor(n, f->l, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_chol_factor(n, f->l, err));
+    return GEODEC_OK;
 }
 
 static void set_norm(int64_t n, const double *g, direction *d)
@@ -110,17 +108,16 @@ typedef struct directions {
 
 static geodec_status find_directions(const work *w, int64_t task, const frame *f, directions *d, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = w->q->n;
     const double *x = w->q->state + task * (1 + KEYS) * n, *key = x + n;
     direction log[KEYS] = {{0}}, other[METRICS][2] = {{{0}}}, chord[KEYS] = {{0}};
     for (int k = 0; k < KEYS; k++) {
-        GEODEC_TRY(logarithm(w, w->metric[0], f[0].g, x, key + k * n, &log[k], err));
+        GEODEC_PASS(logarithm(w, w->metric[0], f[0].g, x, key + k * n, &log[k], err));
         chord[k].there = true;
         for (int64_t i = 0; i < n; i++) chord[k].v[i] = key[k * n + i] - x[i];
     }
     for (int m = 1; m < METRICS; m++)
-        for (int k = 0; k < 2; k++) GEODEC_TRY(logarithm(w, w->metric[m], f[m].g, x, key + k * n, &other[m][k], err));
+        for (int k = 0; k < 2; k++) GEODEC_PASS(logarithm(w, w->metric[m], f[m].g, x, key + k * n, &other[m][k], err));
     d->own[0] = log[0];
     d->own[1] = minus(n, &log[0], &log[1], f[0].g);
     d->wrong[0] = log[2];
@@ -133,8 +130,7 @@ static geodec_status find_directions(const work *w, int64_t task, const frame *f
     d->shuffled[1] = minus(n, &other[1][0], &other[1][1], f[1].g);
     d->random[0] = other[2][0];
     d->random[1] = minus(n, &other[2][0], &other[2][1], f[2].g);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* A random direction, isotropic in g: L^-T z, one for each column. */
@@ -154,14 +150,13 @@ static direction noise_of(const work *w, int64_t column, const frame *f)
 
 static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const work *w = ctx;
     const geodec_varadhan_queries *q = w->q;
     const int64_t n = q->n;
     frame f[METRICS];
     directions d = {0};
-    for (int m = 0; m < METRICS; m++) GEODEC_TRY(frame_at(w->metric[m], q->state + task * (1 + KEYS) * n, &f[m], err));
-    GEODEC_TRY(find_directions(w, task, f, &d, err));
+    for (int m = 0; m < METRICS; m++) GEODEC_PASS(frame_at(w->metric[m], q->state + task * (1 + KEYS) * n, &f[m], err));
+    GEODEC_PASS(find_directions(w, task, f, &d, err));
     for (int64_t c = 0; c < q->columns; c++)
         for (int form = 0; form < FORMS; form++) {
             const int64_t at = (task * q->columns + c) * FORMS + form;
@@ -186,41 +181,37 @@ static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
             out[GEODEC_VARADHAN_STREAM] = q->along && flat > 0 ? q->along[at * 2] : none;
             out[GEODEC_VARADHAN_WRONG_STREAM] = q->along && flat > 0 ? q->along[at * 2 + 1] : none;
         }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* d(x + h e_i, a)^2 by the logarithm there. */
 static geodec_status squared_distance(const work *w, const double *x, const double *a, double *d2, bool *there,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = w->q->n;
     geodec_logmap_options o = geodec_logmap_defaults();
     double v[MAX_N], g[MAX_N * MAX_N];
     o.rtol = 1e-8;
     o.drift_max = w->o->drift_max;
     o.tolerance = 1e-6;
-    GEODEC_TRY(geodec_logmap(w->metric[0], &o, x, a, v, there, err));
-    if (!*there) goto done;
-    GEODEC_TRY(w->metric[0]->at(w->metric[0], x, g, NULL, NULL, err));
+    GEODEC_PASS(geodec_logmap(w->metric[0], &o, x, a, v, there, err));
+    if (!*there) return GEODEC_OK;
+    GEODEC_PASS(w->metric[0]->at(w->metric[0], x, g, NULL, NULL, err));
     *d2 = geodec__norm2(n, g, v);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const work *w = ctx;
     const int64_t n = w->q->n;
     const double *x = w->q->state + task * (1 + KEYS) * n, *a = x + n;
     double moved[MAX_N], covector[MAX_N], side[2], h = 0;
     frame f;
     direction log = {0};
-    GEODEC_TRY(frame_at(w->metric[0], x, &f, err));
-    GEODEC_TRY(logarithm(w, w->metric[0], f.g, x, a, &log, err));
-    if (!log.there) goto done;
+    GEODEC_PASS(frame_at(w->metric[0], x, &f, err));
+    GEODEC_PASS(logarithm(w, w->metric[0], f.g, x, a, &log, err));
+    if (!log.there) return GEODEC_OK;
     for (int64_t i = 0; i < n; i++) h += (a[i] - x[i]) * (a[i] - x[i]);
     h = 1e-3 * sqrt(h);
     for (int64_t i = 0; i < n; i++) {
@@ -228,14 +219,13 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
         for (int s = 0; s < 2 && there; s++) {
             memcpy(moved, x, (size_t)n * sizeof *x);
             moved[i] += s ? h : -h;
-            GEODEC_TRY(squared_distance(w, moved, a, &side[s], &there, err));
+            GEODEC_PASS(squared_distance(w, moved, a, &side[s], &there, err));
         }
-        if (!there) goto done;
+        if (!there) return GEODEC_OK;
         covector[i] = -(side[1] - side[0]) / (4 * h);
     }
     w->planted[task] = cosine_of(n, covector, covector_norm(n, &f, covector), &log);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
@@ -302,19 +292,17 @@ done:
 static geodec_status check(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
                            const geodec_varadhan_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     if (q->n < 1 || q->n > MAX_N || q->queries < 1 || q->columns < 2)
-        GEODEC_THROW(GEODEC_RANGE, "%lld queries of %lld heads in %lld dimensions", (long long)q->queries,
-                     (long long)q->columns - 1, (long long)q->n);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld queries of %lld heads in %lld dimensions", (long long)q->queries,
+                    (long long)q->columns - 1, (long long)q->n);
     if (!(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 || o->planted < 0)
-        GEODEC_THROW(GEODEC_RANGE, "tolerance %g, drift %g, %lld replicates", o->rtol, o->drift_max,
-                     (long long)o->replicates);
+        GEODEC_FAIL(GEODEC_RANGE, "tolerance %g, drift %g, %lld replicates", o->rtol, o->drift_max,
+                    (long long)o->replicates);
     if (!geodec__finite(q->queries * (1 + KEYS) * q->n, q->state) ||
         !geodec__finite(q->queries * q->columns * FORMS * q->n, q->gradient))
-        GEODEC_THROW(GEODEC_NUMERIC, "a state or gradient is not finite");
-    if (!geodec__finite(f->sites * q->n, f->site)) GEODEC_THROW(GEODEC_NUMERIC, "the metric is not finite");
-done:
-    return st;
+        GEODEC_FAIL(GEODEC_NUMERIC, "a state or gradient is not finite");
+    if (!geodec__finite(f->sites * q->n, f->site)) GEODEC_FAIL(GEODEC_NUMERIC, "the metric is not finite");
+    return GEODEC_OK;
 }
 
 geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_harness_sites *f,

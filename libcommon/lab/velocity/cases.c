@@ -215,13 +215,11 @@ geodec_status geodec_velocity_predict(const geodec_velocity_cases *s, const geod
                                       int64_t count, const int64_t *row, geodec_velocity_predictions *out,
                                       geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t sink = (2 * s->charts.n_layer + 1) / 3;
-    GEODEC_TRY(add_difference(s, c, GEODEC_INITIAL_LAYER_DELTA, layer, layer - 1, count, row, out, err));
-    GEODEC_TRY(add_difference(s, c, GEODEC_INITIAL_DEPTH, sink, 0, count, row, out, err));
-    GEODEC_TRY(add_of_model(s, c, count, row, out, err));
-done:
-    return st;
+    GEODEC_PASS(add_difference(s, c, GEODEC_INITIAL_LAYER_DELTA, layer, layer - 1, count, row, out, err));
+    GEODEC_PASS(add_difference(s, c, GEODEC_INITIAL_DEPTH, sink, 0, count, row, out, err));
+    GEODEC_PASS(add_of_model(s, c, count, row, out, err));
+    return GEODEC_OK;
 }
 
 void geodec_velocity_predictions_clear(geodec_velocity_predictions *p)
@@ -275,12 +273,10 @@ void geodec_velocity_cases_say(const geodec_hooks *hooks, const geodec_velocity_
 
 geodec_status geodec_velocity_cases_write(const geodec_velocity_cases *s, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char text[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {s->o, s->n_cases, s->cases, text, geodec_split_name(s->charts.units.by_document)};
     for (int64_t i = 0; i < s->n_cases; i++)
-        GEODEC_TRY(geodec_names_add(text, err, "%s:%d", s->cases[i].metric, (int)s->cases[i].layer));
-    GEODEC_TRY(geodec_artifact_save(a, &r, err));
-done:
-    return st;
+        GEODEC_PASS(geodec_names_add(text, err, "%s:%d", s->cases[i].metric, (int)s->cases[i].layer));
+    GEODEC_PASS(geodec_artifact_save(a, &r, err));
+    return GEODEC_OK;
 }

@@ -35,14 +35,12 @@ static geodec_status starts_of(const geodec_trajectories *t, const geodec_harnes
                                const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
                                geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__starts_gather(t, split, -1, held_out, count, out, err));
+    GEODEC_PASS(geodec__starts_gather(t, split, -1, held_out, count, out, err));
     if (*count < 2)
-        GEODEC_THROW(GEODEC_SCARCE, "%lld starts in %s texts; at least 2 are needed", (long long)*count,
-                     held_out ? "held-out" : "training");
+        GEODEC_FAIL(GEODEC_SCARCE, "%lld starts in %s texts; at least 2 are needed", (long long)*count,
+                    held_out ? "held-out" : "training");
     geodec__starts_choose(*out, count, held_out ? o->starts : 0, o->seed, -1);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_harness_split *split,
@@ -165,7 +163,6 @@ static double cosine(int64_t n, const double *g, const double *a, const double *
 
 static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const work *w = ctx;
     const int64_t n = w->n, j = w->other[i];
     const double *x = w->t->x + w->start[i].row * n, *theirs = w->t->x + w->start[j].row * n;
@@ -178,8 +175,8 @@ static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
         truth[k] = x[n + k] - x[k];
         unrelated[k] = theirs[n + k] - theirs[k];
     }
-    GEODEC_TRY(w->metric->at(w->metric, x, g, NULL, NULL, err));
-    GEODEC_TRY(geodec_logmap(w->metric, &o, x, x + n, log, &known, err));
+    GEODEC_PASS(w->metric->at(w->metric, x, g, NULL, NULL, err));
+    GEODEC_PASS(geodec_logmap(w->metric, &o, x, x + n, log, &known, err));
     for (int which = 0; which < SURROGATES; which++) {
         double *f = w->figure + (i * SURROGATES + which) * FIGURES;
         for (int k = 0; k < FIGURES; k++) f[k] = none;
@@ -188,7 +185,7 @@ static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
         f[3] = cosine(n, NULL, step, unrelated);
         if (known && which != GEODEC_INITIAL_RIDGE_SHUFFLED) {
             for (int64_t k = 0; k < n; k++) end[k] = x[k] + step[k];
-            GEODEC_TRY(geodec_logmap(w->metric, &o, x, end, own, &found, err));
+            GEODEC_PASS(geodec_logmap(w->metric, &o, x, end, own, &found, err));
             if (found) f[1] = cosine(n, g, own, log);
         }
         if (predict(w, which, i, j, 0, step)) f[2] = cosine(n, NULL, step, truth);
@@ -201,8 +198,7 @@ static geodec_status one_start(void *ctx, int64_t i, geodec_err *err)
         }
         f[2] = f[0];
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- fits -------------------------------------------------------------------------------------------------------- */

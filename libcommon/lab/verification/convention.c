@@ -217,19 +217,17 @@ static geodec_status formula(search *s, const reading *dgamma, int64_t q, geodec
 
 static geodec_status formula_fits(search *s, const reading *dgamma, const reading *riemann, bool *fits, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = s->f->n, n4 = n * n * n * n;
     *fits = true;
     for (int64_t q = 0; q < s->probes && *fits; q++) {
-        GEODEC_TRY(formula(s, dgamma, q, err));
+        GEODEC_PASS(formula(s, dgamma, q, err));
         read_riemann(n, riemann, s->inverse + q * n * n, s->f->riem + s->probe[q] * n4, s->dgamma, s->tmp);
         const double top = fmax(geodec__largest(n4, s->tensor), geodec__largest(n4, s->dgamma));
         double worst = 0;
         for (int64_t i = 0; i < n4; i++) worst = fmax(worst, fabs(s->tensor[i] - s->dgamma[i]));
         *fits = worst <= FITS * top;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Whether the tensor, in a reading, has its symmetries and, where it is known, the constant curvature. */
@@ -260,22 +258,21 @@ static bool symmetries_fit(search *s, const reading *riemann, const double *curv
 
 static geodec_status diagnose_riemann(search *s, const double *curvature, geodec_verification *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool fits = false, failed = false;
     static const geodec_verification_check about[] = {
         GEODEC_VERIFY_DGAMMA_SYMMETRY, GEODEC_VERIFY_RIEMANN_FORMULA, GEODEC_VERIFY_FIRST_PAIR,
         GEODEC_VERIFY_LAST_PAIR,       GEODEC_VERIFY_EXCHANGE,        GEODEC_VERIFY_BIANCHI_1,
         GEODEC_VERIFY_CLOSED_FORM,     GEODEC_VERIFY_RICCI_SYMMETRY,  GEODEC_VERIFY_SCALAR};
     for (int i = 0; i < COUNT(about); i++) failed = failed || !v->check[about[i]].pass;
-    if (!failed) goto done;
+    if (!failed) return GEODEC_OK;
     if (s->f->gamma && s->f->dgamma && s->gamma_as) {
         for (int d = 0; d < COUNT(dgamma_readings); d++)
             for (int r = 0; r < COUNT(riemann_readings); r++) {
-                GEODEC_TRY(formula_fits(s, &dgamma_readings[d], &riemann_readings[r], &fits, err));
+                GEODEC_PASS(formula_fits(s, &dgamma_readings[d], &riemann_readings[r], &fits, err));
                 if (!fits) continue;
                 if (d) note(v, "the derivatives of Gamma fit when read as %s", dgamma_readings[d].text);
                 if (r) note(v, "the tensor fits Gamma and its derivatives when read as %s", riemann_readings[r].text);
-                goto done;
+                return GEODEC_OK;
             }
         note(v, "the tensor, Gamma and its derivatives fit in no common convention");
     }
@@ -284,7 +281,7 @@ static geodec_status diagnose_riemann(search *s, const double *curvature, geodec
         if (!symmetries_fit(s, &riemann_readings[r], curvature)) continue;
         note(v, "%s when read as %s%s", curvature ? "the tensor fits the closed form" : "its symmetries hold",
              riemann_readings[r].text, curvature ? "" : " (symmetries alone do not determine its sign)");
-        goto done;
+        return GEODEC_OK;
     }
     if (!curvature && !symmetries_fit(s, riemann_readings, NULL))
         note(v,
@@ -292,8 +289,7 @@ static geodec_status diagnose_riemann(search *s, const double *curvature, geodec
              "pair %.1e, last pair %.1e, exchange %.1e, Bianchi %.1e",
              v->check[GEODEC_VERIFY_FIRST_PAIR].worst, v->check[GEODEC_VERIFY_LAST_PAIR].worst,
              v->check[GEODEC_VERIFY_EXCHANGE].worst, v->check[GEODEC_VERIFY_BIANCHI_1].worst);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The point with the largest tensor (or Gamma, or dg) after the given point: where it is small, the readings do not

@@ -126,13 +126,12 @@ typedef struct local {
 
 static geodec_status metric_checks(const local *p, double *value, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
     double w[GEODEC_SPACE_DIM_MAX], sym[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX] = {0};
     value[GEODEC_VERIFY_G_SYMMETRY] = pair_asymmetry(1, n, 1, p->g, 0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) sym[i * n + j] = 0.5 * (p->g[i * n + j] + p->g[j * n + i]);
-    GEODEC_TRY(geodec_eig_values(n, sym, w, err));
+    GEODEC_PASS(geodec_eig_values(n, sym, w, err));
     const double top = fmax(fabs(w[0]), fabs(w[n - 1]));
     double least = top;
     int64_t bad = 0;
@@ -142,8 +141,7 @@ static geodec_status metric_checks(const local *p, double *value, geodec_err *er
     }
     value[GEODEC_VERIFY_G_POSITIVE] = (double)bad;
     value[GEODEC_VERIFY_CONDITION] = least > top * DBL_MIN ? top / least : 1 / DBL_EPSILON * 1e8;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Ricci and scalar in two ways each; low and frame [n]^4. */
@@ -236,18 +234,16 @@ done:
 
 static geodec_status point_checks(const local *p, const double *curvature, double *value, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
-    GEODEC_TRY(metric_checks(p, value, err));
+    GEODEC_PASS(metric_checks(p, value, err));
     if (p->dg) value[GEODEC_VERIFY_DG_SYMMETRY] = pair_asymmetry(n, n, 1, p->dg, p->least.dg);
     if (p->gamma) value[GEODEC_VERIFY_GAMMA_SYMMETRY] = pair_asymmetry(1, n, n, p->gamma, p->least.gamma);
     if (p->dg && p->gamma)
         value[GEODEC_VERIFY_COMPATIBILITY] =
             geodec__verification_compatibility(n, p->g, p->dg, p->gamma, p->least.dg, NULL);
     if (p->dgamma) value[GEODEC_VERIFY_DGAMMA_SYMMETRY] = pair_asymmetry(n, n, n, p->dgamma, p->least.dgamma);
-    if (p->riem) GEODEC_TRY(curvature_checks(p, curvature, value, err));
-done:
-    return st;
+    if (p->riem) GEODEC_PASS(curvature_checks(p, curvature, value, err));
+    return GEODEC_OK;
 }
 
 /* ---- verdict ----------------------------------------------------------------------------------------------------- */
@@ -255,7 +251,6 @@ done:
 /* first, second: whether the derivatives of g and of Gamma are differences */
 static geodec_status verdict(geodec_verification *v, bool first, bool second, double tolerance, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     v->pass = true;
     for (int c = 0; c < GEODEC_VERIFY_CHECKS; c++) {
         const geodec_verification_about *about = &geodec_verification_abouts[c];
@@ -265,7 +260,7 @@ static geodec_status verdict(geodec_verification *v, bool first, bool second, do
         v->check[c].worst = -1;
         for (int64_t p = 0; p < v->points; p++) {
             const double x = v->value[p * GEODEC_VERIFY_CHECKS + c];
-            if (isnan(x)) GEODEC_THROW(GEODEC_NUMERIC, "%s is not a number at point %lld", about->name, (long long)p);
+            if (isnan(x)) GEODEC_FAIL(GEODEC_NUMERIC, "%s is not a number at point %lld", about->name, (long long)p);
             if (x <= v->check[c].worst) continue;
             v->check[c].worst = x;
             v->check[c].where = p;
@@ -274,8 +269,7 @@ static geodec_status verdict(geodec_verification *v, bool first, bool second, do
         v->check[c].pass = v->check[c].worst <= v->check[c].limit;
         v->pass = v->pass && v->check[c].pass;
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status begin(int64_t points, int64_t n, geodec_verification *v, geodec_err *err)
@@ -324,7 +318,6 @@ static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
 
 static geodec_status all_finite(const geodec_verification_field *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t P = f->points, n = f->n, n2 = n * n;
     const struct {
         const char *name;
@@ -340,9 +333,8 @@ static geodec_status all_finite(const geodec_verification_field *f, geodec_err *
                {"scalar", f->scalar, P}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].x && !geodec__finite(all[i].count, all[i].x))
-            GEODEC_THROW(GEODEC_NUMERIC, "%s has a value that is not finite", all[i].name);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_NUMERIC, "%s has a value that is not finite", all[i].name);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_verification_arrays(const geodec_verification_field *f, const geodec_verification_options *o,
@@ -385,7 +377,6 @@ typedef struct spaced {
 static geodec_status differences(const geodec_space *s, const double *x, double h, bool gamma, int64_t count,
                                  double *out, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double y[GEODEC_SPACE_DIM_MAX];
     memcpy(y, x, (size_t)s->n * sizeof *y);
     for (int64_t c = 0; c < s->n; c++) {
@@ -395,15 +386,14 @@ static geodec_status differences(const geodec_space *s, const double *x, double 
             for (int side = 0; side < 2; side++) {
                 double *to = scratch + side * count;
                 y[c] = side ? down : up;
-                GEODEC_TRY(s->at(s, y, gamma ? NULL : to, NULL, gamma ? to : NULL, err));
+                GEODEC_PASS(s->at(s, y, gamma ? NULL : to, NULL, gamma ? to : NULL, err));
             }
             y[c] = x[c];
             const double weight = (part ? 4.0 : -1.0) / 3 / (up - down);
             for (int64_t i = 0; i < count; i++) out[c * count + i] += weight * (scratch[i] - scratch[count + i]);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* D_e R^a_bcd by differences of the tensor, then the cyclic sum over the last two indices and e. The scale: the terms

@@ -34,29 +34,27 @@ static geodec_status optional(const char *path, const char *group, const char *n
 geodec_status geodec_verification_input_read(const char *path, const char *group, geodec_verification_input *a,
                                              geodec_verification_field *f, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char full[512];
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     const char *prefix = strcmp(group, "/") == 0 ? "" : group;
-    if (strlen(group) > 400) GEODEC_THROW(GEODEC_INVAL, "the group's name is too long");
+    if (strlen(group) > 400) GEODEC_FAIL(GEODEC_INVAL, "the group's name is too long");
     (void)snprintf(full, sizeof full, "%s/points", prefix);
-    GEODEC_TRY(geodec_foreign_read(path, full, 2, shape, NULL, &a->x, err));
+    GEODEC_PASS(geodec_foreign_read(path, full, 2, shape, NULL, &a->x, err));
     const int64_t points = shape[0], n = shape[1];
     if (n < 1 || n > 64 || points < 1)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld points of dimension %lld; the dimension must lie in 1..64", path,
-                     (long long)points, (long long)n);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: %lld points of dimension %lld; the dimension must lie in 1..64", path,
+                    (long long)points, (long long)n);
     shape[2] = n;
     (void)snprintf(full, sizeof full, "%s/g", prefix);
-    GEODEC_TRY(geodec_foreign_read(path, full, 3, shape, NULL, &a->g, err));
-    GEODEC_TRY(optional(path, group, "dg", 4, points, n, &a->dg, err));
-    GEODEC_TRY(optional(path, group, "gamma", 4, points, n, &a->gamma, err));
-    GEODEC_TRY(optional(path, group, "dgamma", 5, points, n, &a->dgamma, err));
-    GEODEC_TRY(optional(path, group, "riemann", 5, points, n, &a->riem, err));
-    GEODEC_TRY(optional(path, group, "ricci", 3, points, n, &a->ricci, err));
-    GEODEC_TRY(optional(path, group, "scalar_curvature", 1, points, n, &a->scalar, err));
+    GEODEC_PASS(geodec_foreign_read(path, full, 3, shape, NULL, &a->g, err));
+    GEODEC_PASS(optional(path, group, "dg", 4, points, n, &a->dg, err));
+    GEODEC_PASS(optional(path, group, "gamma", 4, points, n, &a->gamma, err));
+    GEODEC_PASS(optional(path, group, "dgamma", 5, points, n, &a->dgamma, err));
+    GEODEC_PASS(optional(path, group, "riemann", 5, points, n, &a->riem, err));
+    GEODEC_PASS(optional(path, group, "ricci", 3, points, n, &a->ricci, err));
+    GEODEC_PASS(optional(path, group, "scalar_curvature", 1, points, n, &a->scalar, err));
     *f = (geodec_verification_field){points, n, a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar};
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* Points of the artifact and points half-way to the nearest neighbour of each (in polar and other charts with a

@@ -48,12 +48,11 @@ void geodec_verification_report_text(const geodec_verification *v, const geodec_
 geodec_status geodec_verification_report_json(const geodec_verification *v, const geodec_verification_control *c,
                                               const char *subject, const char *path, FILE *standard, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_json_writer *w = NULL;
     if (strcmp(path, "-") == 0)
-        GEODEC_TRY(geodec_json_on(standard, &w, err));
+        GEODEC_PASS(geodec_json_on(standard, &w, err));
     else
-        GEODEC_TRY(geodec_json_create(path, &w, err));
+        GEODEC_PASS(geodec_json_create(path, &w, err));
     geodec_json_put_str(w, "subject", subject);
     geodec_json_put_i64(w, "points", v->points);
     geodec_json_put_i64(w, "dimension", v->n);
@@ -92,9 +91,8 @@ geodec_status geodec_verification_report_json(const geodec_verification *v, cons
         geodec_json_end(w);
     }
     geodec_json_end(w);
-    GEODEC_TRY(geodec_json_commit(w, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_json_commit(w, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_verification_report_tsv(const geodec_verification *v, const char *path, FILE *standard,

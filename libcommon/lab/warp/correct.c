@@ -90,21 +90,18 @@ static geodec_status shoot(const run *r, const geodec_space *s, const double *x,
 /* Velocity of g-length `length` from point p towards point to. */
 static geodec_status aim(const run *r, int64_t p, int64_t to, double *v, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     for (int64_t i = 0; i < r->n; i++) v[i] = r->point[to * r->n + i] - r->point[p * r->n + i];
-    GEODEC_TRY(geodec_geodesic_unit(r->s, r->point + p * r->n, v, err));
+    GEODEC_PASS(geodec_geodesic_unit(r->s, r->point + p * r->n, v, err));
     for (int64_t i = 0; i < r->n; i++) v[i] *= r->o->length;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* The velocity that leads to the target: v turned by `angle` in the plane of v and a random other point's direction. */
 static geodec_status rotated(const run *r, int64_t q, const double *v, geodec_rng *rng, double *u, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = r->n;
     double g[N_MAX * N_MAX], e[N_MAX];
-    GEODEC_TRY(r->s->at(r->s, r->point + q * n, g, NULL, NULL, err));
+    GEODEC_PASS(r->s->at(r->s, r->point + q * n, g, NULL, NULL, err));
     const double vv = geodec__norm2(n, g, v);
     for (int attempt = 0; attempt < DRAWS; attempt++) {
         const int64_t p = (int64_t)geodec_rng_below(rng, (uint64_t)r->points);
@@ -117,12 +114,11 @@ static geodec_status rotated(const run *r, int64_t q, const double *v, geodec_rn
         if (!(ee > 1e-6 * whole)) continue; /* the query itself, or straight ahead */
         const double scale = sqrt(vv / ee);
         for (int64_t i = 0; i < n; i++) u[i] = cos(r->o->angle) * v[i] + sin(r->o->angle) * scale * e[i];
-        goto done;
+        return GEODEC_OK;
     }
-    GEODEC_THROW(GEODEC_SCARCE, "all points lie on one line through point %lld; a warp needs a second direction",
-                 (long long)q);
-done:
-    return st;
+    GEODEC_FAIL(GEODEC_SCARCE, "all points lie on one line through point %lld; a warp needs a second direction",
+                (long long)q);
+    return GEODEC_OK;
 }
 
 /* ---- one fact ---------------------------------------------------------------------------------------------------- */
@@ -136,7 +132,6 @@ typedef struct holdout {
 static geodec_status fact_cells(const run *r, int64_t f, const double *v, const double *end, const holdout *hold,
                                 double *xs, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     geodec_warp *w = r->w;
     const geodec_warp_options *o = r->o;
     const int64_t n = r->n;
@@ -150,10 +145,10 @@ static geodec_status fact_cells(const run *r, int64_t f, const double *v, const 
         geodec_space_warped s;
         bool fine;
         double d = 0, dw = 0;
-        GEODEC_TRY(geodec_space_warped_init(&s, r->s, centre, direction, alpha, sigma, err));
-        GEODEC_TRY(shoot(r, &s.base, q, v, after, &fine, xs, err));
-        if (fine) GEODEC_TRY(distance(r->s, after, t, &d, &fine, err));
-        if (fine) GEODEC_TRY(distance(&s.base, after, t, &dw, &fine, err));
+        GEODEC_PASS(geodec_space_warped_init(&s, r->s, centre, direction, alpha, sigma, err));
+        GEODEC_PASS(shoot(r, &s.base, q, v, after, &fine, xs, err));
+        if (fine) GEODEC_PASS(distance(r->s, after, t, &d, &fine, err));
+        if (fine) GEODEC_PASS(distance(&s.base, after, t, &dw, &fine, err));
         w->after[c * w->facts + f] = fine ? d : -1;
         w->after_warped[c * w->facts + f] = fine ? dw : -1;
         for (int64_t h = 0; h < w->holdouts; h++) {
@@ -162,16 +157,15 @@ static geodec_status fact_cells(const run *r, int64_t f, const double *v, const 
             w->away[at] = sqrt(geodec__gap2(n, x, centre)) / sigma;
             w->spillover[at] = w->shift[at] = -1;
             if (!hold[h].fine) continue;
-            GEODEC_TRY(shoot(r, &s.base, x, hold[h].v, after, &fine, xs, err));
-            if (fine) GEODEC_TRY(distance(r->s, after, r->point + hold[h].to * n, &d, &fine, err));
-            if (fine) GEODEC_TRY(distance(r->s, hold[h].end, after, &dw, &fine, err));
+            GEODEC_PASS(shoot(r, &s.base, x, hold[h].v, after, &fine, xs, err));
+            if (fine) GEODEC_PASS(distance(r->s, after, r->point + hold[h].to * n, &d, &fine, err));
+            if (fine) GEODEC_PASS(distance(r->s, hold[h].end, after, &dw, &fine, err));
             if (!fine) continue;
             w->spillover[at] = fabs(d - hold[h].before) / hold[h].before;
             w->shift[at] = dw / o->length;
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status fact_task(void *ctx, int64_t f, geodec_err *err)
@@ -331,22 +325,20 @@ done:
 
 static geodec_status check(const geodec_space *s, int64_t points, const geodec_warp_options *o, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     bool zero = false;
-    if (s->n < 1 || s->n > N_MAX) GEODEC_THROW(GEODEC_RANGE, "a warp in dimension %d", (int)s->n);
+    if (s->n < 1 || s->n > N_MAX) GEODEC_FAIL(GEODEC_RANGE, "a warp in dimension %d", (int)s->n);
     if (s->n < 2 || points < 3)
-        GEODEC_THROW(GEODEC_SCARCE, "%lld points in %d dimensions; a warp needs at least 3 in 2", (long long)points,
-                     (int)s->n);
+        GEODEC_FAIL(GEODEC_SCARCE, "%lld points in %d dimensions; a warp needs at least 3 in 2", (long long)points,
+                    (int)s->n);
     if (o->facts < 1 || o->holdouts < 0 || o->steps < 1 || !(o->length > 0) || !(o->angle > 0) || !(o->angle < M_PI) ||
         o->strengths < 1 || o->strengths > GEODEC_WARP_STRENGTHS || o->widths < 1 || o->widths > GEODEC_WARP_WIDTHS ||
         o->bootstrap < 0)
-        GEODEC_THROW(GEODEC_RANGE, "options of the warp are out of range");
+        GEODEC_FAIL(GEODEC_RANGE, "options of the warp are out of range");
     for (int64_t i = 0; i < o->strengths; i++) zero |= o->alpha[i] == 0;
     for (int64_t i = 0; i < o->widths; i++)
-        if (!(o->width[i] > 0)) GEODEC_THROW(GEODEC_RANGE, "a warp of width %g", o->width[i]);
-    if (!zero) GEODEC_THROW(GEODEC_RANGE, "no strength is 0: a sweep needs its control");
-done:
-    return st;
+        if (!(o->width[i] > 0)) GEODEC_FAIL(GEODEC_RANGE, "a warp of width %g", o->width[i]);
+    if (!zero) GEODEC_FAIL(GEODEC_RANGE, "no strength is 0: a sweep needs its control");
+    return GEODEC_OK;
 }
 
 geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const double *point, const geodec_warp_options *o,

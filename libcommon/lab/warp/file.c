@@ -108,11 +108,10 @@ static const geodec_warp_cell *best_of(const geodec_warp *w, const geodec_warp_o
 geodec_status geodec_warp_write(const geodec_warp *field, const geodec_warp *sphere, const geodec_warp *flat,
                                 const geodec_warp_options *o, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     report r = {.field = *field, .sphere = *sphere, .flat = *flat, .o = *o};
     if (sphere->cells != field->cells || flat->cells != field->cells || sphere->facts != field->facts ||
         flat->facts != field->facts || sphere->holdouts != field->holdouts || flat->holdouts != field->holdouts)
-        GEODEC_THROW(GEODEC_INVAL, "the controls have another shape than the experiment");
+        GEODEC_FAIL(GEODEC_INVAL, "the controls have another shape than the experiment");
     const geodec_warp_cell *best = best_of(field, o), *s = best_of(sphere, o), *f = best_of(flat, o);
     if (best) r.best = *best;
     if (s) r.sphere_best = s->reduction.value;
@@ -129,9 +128,8 @@ geodec_status geodec_warp_write(const geodec_warp *field, const geodec_warp *sph
         if (reduction > r.zero_reduction) r.zero_reduction = reduction;
         if (cell->spill_p95[0].value > r.zero_spill) r.zero_spill = cell->spill_p95[0].value;
     }
-    GEODEC_TRY(geodec_artifact_save(a, &r, err));
-done:
-    return st;
+    GEODEC_PASS(geodec_artifact_save(a, &r, err));
+    return GEODEC_OK;
 }
 
 void geodec_warp_say(const geodec_hooks *hooks, const char *what, const geodec_warp *w, const geodec_warp_options *o)

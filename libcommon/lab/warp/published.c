@@ -41,11 +41,10 @@ static void pack(int64_t n, int64_t ld, const double *gamma, double *packed)
 /* From the metrics of a stencil; d [n][n][n] is scratch. The harness's inverse has 1e-9 on its diagonal. */
 static geodec_status symbols(int64_t n, int64_t ld, const double *g, double *packed, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double *l = scratch, *inverse = l + n * n, *d = inverse + n * n, low[N_MAX];
     memcpy(l, g, (size_t)(n * n) * sizeof *l);
     for (int64_t i = 0; i < n; i++) l[i * n + i] += 1e-9;
-    GEODEC_TRY(geodec_chol_factor(n, l, err));
+    GEODEC_PASS(geodec_chol_factor(n, l, err));
     geodec_chol_inverse(n, l, inverse);
     const double scale = 0.25 / warp_h; /* 1/2 of the formula, 1/2h of the difference */
     for (int64_t a = 0; a < n; a++) {
@@ -62,8 +61,7 @@ static geodec_status symbols(int64_t n, int64_t ld, const double *g, double *pac
                 for (int64_t k = 0; k < n; k++) packed[k] += c * row[k];
             }
         }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static int64_t symbols_scratch(int64_t n) { return 2 * n * n + n * n * n; }
@@ -168,13 +166,11 @@ static double lowest(int64_t n, const double *d, const double *z, double c, doub
 
 static geodec_status clip(int64_t n, double *a, double floor, double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     double d[N_MAX];
-    GEODEC_TRY(geodec_eig_sym_ws(n, a, d, scratch, scratch + n * n, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, a, d, scratch, scratch + n * n, err));
     for (int64_t i = 0; i < n; i++) d[i] = fmax(d[i], floor);
     geodec_eig_compose(n, d, scratch, a);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status first_kind(const fact *f, int64_t at, double r2, double *out, geodec_err *err)
@@ -209,7 +205,6 @@ static geodec_status first_kind(const fact *f, int64_t at, double r2, double *ou
 /* Log-Euclidean update; *same = nothing changed. */
 static geodec_status second_kind(const fact *f, int64_t at, double r2, double *out, bool *same, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_warp_published *w = f->w;
     const int64_t n = w->n;
     const double *g = w->g + at * n * n, *d = w->d + at * n, *x = w->x + at * n;
@@ -217,7 +212,7 @@ static geodec_status second_kind(const fact *f, int64_t at, double r2, double *o
     double v[N_MAX], radial[N_MAX], e[N_MAX], rr, s2;
     *same = true;
     memcpy(out, g, (size_t)(n * n) * sizeof *out);
-    if (!(bump > 0)) goto done;
+    if (!(bump > 0)) return GEODEC_OK;
     for (int64_t i = 0; i < n; i++) radial[i] = x[i] - f->centre[i];
     memcpy(v, f->dir, (size_t)n * sizeof *v);
     rr = geodec__norm2(n, g, radial);
@@ -227,7 +222,7 @@ static geodec_status second_kind(const fact *f, int64_t at, double r2, double *o
         for (int64_t i = 0; i < n; i++) v[i] -= vr / rr * radial[i];
     }
     s2 = geodec__norm2(n, g, v);
-    if (s2 < 1e-12) goto done;
+    if (s2 < 1e-12) return GEODEC_OK;
     *same = false;
     const double c = f->c->alpha * bump / s2;
     double *a = f->scratch, *rows = a + n * n;
@@ -235,11 +230,10 @@ static geodec_status second_kind(const fact *f, int64_t at, double r2, double *o
     geodec_eig_compose(n, e, w->v + at * n * n, a);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) a[i * n + j] -= c * (v[i] * v[j]);
-    GEODEC_TRY(geodec_eig_sym_ws(n, a, e, rows, rows + n * n, err));
+    GEODEC_PASS(geodec_eig_sym_ws(n, a, e, rows, rows + n * n, err));
     for (int64_t i = 0; i < n; i++) e[i] = fmax(exp(e[i]), warp_v2_floor);
     geodec_eig_compose(n, e, rows, out);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status warped_at(const fact *f, int64_t at, double *out, bool *same, geodec_err *err)
@@ -255,41 +249,37 @@ static geodec_status warped_at(const fact *f, int64_t at, double *out, bool *sam
 /* Metric of a sample in the warped table. */
 static geodec_status sample_metric(fact *f, int64_t p, const double **g, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n2 = f->w->n * f->w->n;
     bool same;
     if (!f->known[p]) {
-        GEODEC_TRY(warped_at(f, p * f->w->stencil, f->g + p * n2, &same, err));
+        GEODEC_PASS(warped_at(f, p * f->w->stencil, f->g + p * n2, &same, err));
         f->known[p] = 1;
     }
     *g = f->g + p * n2;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status sample_symbols(fact *f, int64_t p, const double **gamma, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_warp_published *w = f->w;
     const int64_t n2 = w->n * w->n;
     if (f->known[p] < 2) {
         bool same = true;
         for (int64_t t = 0; t < w->stencil; t++) {
             bool unchanged;
-            GEODEC_TRY(warped_at(f, p * w->stencil + t, f->at + t * n2, &unchanged, err));
+            GEODEC_PASS(warped_at(f, p * w->stencil + t, f->at + t * n2, &unchanged, err));
             same &= unchanged;
         }
         memcpy(f->g + p * n2, f->at, (size_t)n2 * sizeof *f->g);
         if (same)
             memcpy(f->gamma + p * w->packed, w->gamma + p * w->packed, (size_t)w->packed * sizeof *f->gamma);
         else
-            GEODEC_TRY_MSG(symbols(w->n, w->ld, f->at, f->gamma + p * w->packed, f->scratch, err), "sample %lld",
-                           (long long)p);
+            GEODEC_PASS_MSG(symbols(w->n, w->ld, f->at, f->gamma + p * w->packed, f->scratch, err), "sample %lld",
+                            (long long)p);
         f->known[p] = 2;
     }
     *gamma = f->gamma + p * w->packed;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
@@ -344,7 +334,6 @@ static geodec_status visit(const geodec_warp_published *w, fact *f, const double
 static geodec_status path_end(const geodec_warp_published *w, fact *f, int64_t from, double *v, int64_t steps,
                               double dl, double *x, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const int64_t n = w->n;
     int64_t cell = from;
     double y[N_MAX], k[4][N_MAX], u[4][N_MAX];
@@ -355,7 +344,7 @@ static geodec_status path_end(const geodec_warp_published *w, fact *f, int64_t f
         const double *gamma;
         if (n <= LANES) {
             double centre[LANES] = {0};
-            GEODEC_TRY(visit(w, f, x, &cell, &gamma, err));
+            GEODEC_PASS(visit(w, f, x, &cell, &gamma, err));
             memcpy(centre, w->m->point + cell * n, (size_t)n * sizeof *centre);
             t += w->kernels->steps(n, gamma, centre, w->inner2[cell], x, v, steps - t, dl);
             if (t == steps) break;
@@ -366,7 +355,7 @@ static geodec_status path_end(const geodec_warp_published *w, fact *f, int64_t f
                 u[s][i] = s == 0 ? v[i] : v[i] + c * k[s - 1][i];
                 y[i] = s == 0 ? x[i] : x[i] + c * u[s - 1][i];
             }
-            GEODEC_TRY(visit(w, f, y, &cell, &gamma, err));
+            GEODEC_PASS(visit(w, f, y, &cell, &gamma, err));
             accel(n, w->ld, gamma, u[s], k[s]);
         }
         for (int64_t i = 0; i < n; i++) {
@@ -374,8 +363,7 @@ static geodec_status path_end(const geodec_warp_published *w, fact *f, int64_t f
             v[i] += dl / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]);
         }
     }
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- before ------------------------------------------------------------------------------------------------------ */
@@ -392,23 +380,21 @@ struct geodec_warp_published_before {
 static geodec_status before_error(const geodec_warp_published_before *b, int64_t from, int64_t to, double *error,
                                   double *scratch, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_warp_published *w = b->w;
     const int64_t n = w->n;
     const double *target = w->m->point + to * n;
     double v[N_MAX], x[N_MAX], middle[N_MAX], *g = scratch;
     (void)geodec__warp_direction(n, w->unit + from * n * n, w->m->point + from * n, target, v);
-    GEODEC_TRY(path_end(w, NULL, from, v, b->steps, b->dl, x, err));
+    GEODEC_PASS(path_end(w, NULL, from, v, b->steps, b->dl, x, err));
     for (int64_t i = 0; i < n; i++) middle[i] = 0.5 * (x[i] + target[i]);
     *error = NAN;
-    if (w->m->sigma > 0 && !geodec__finite(n, middle)) goto done;
+    if (w->m->sigma > 0 && !geodec__finite(n, middle)) return GEODEC_OK;
     if (w->m->sigma > 0)
-        GEODEC_TRY(geodec_harness_field_at(&w->m->accessor, middle, g, g + n * n, err));
+        GEODEC_PASS(geodec_harness_field_at(&w->m->accessor, middle, g, g + n * n, err));
     else
-        GEODEC_TRY(geodec_harness_g_at(w->m, middle, g, err));
+        GEODEC_PASS(geodec_harness_g_at(w->m, middle, g, err));
     *error = geodec__warp_length(n, g, x, target);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status before_task(void *ctx, int64_t f, geodec_err *err)
@@ -465,19 +451,17 @@ typedef struct running {
 
 static geodec_status after_error(fact *f, int64_t from, int64_t to, double *error, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_warp_published *w = f->w;
     const int64_t n = w->n;
     const double *target = w->m->point + to * n, *g;
     double v[N_MAX], x[N_MAX], middle[N_MAX];
-    GEODEC_TRY(sample_metric(f, from, &g, err));
+    GEODEC_PASS(sample_metric(f, from, &g, err));
     (void)geodec__warp_direction(n, g, w->m->point + from * n, target, v);
-    GEODEC_TRY(path_end(w, f, from, v, f->c->steps, f->c->dl, x, err));
+    GEODEC_PASS(path_end(w, f, from, v, f->c->steps, f->c->dl, x, err));
     for (int64_t i = 0; i < n; i++) middle[i] = 0.5 * (x[i] + target[i]);
-    GEODEC_TRY(sample_metric(f, nearest(w, middle), &g, err));
+    GEODEC_PASS(sample_metric(f, nearest(w, middle), &g, err));
     *error = geodec__warp_length(n, g, x, target);
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 static geodec_status fact_task(void *ctx, int64_t at, geodec_err *err)

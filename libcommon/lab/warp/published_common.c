@@ -9,21 +9,19 @@
 
 geodec_status geodec__warp_check(int64_t samples, const geodec_warp_published_draws *d, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    if (samples < 4) GEODEC_THROW(GEODEC_RANGE, "a warp needs 4 samples, not %lld", (long long)samples);
+    if (samples < 4) GEODEC_FAIL(GEODEC_RANGE, "a warp needs 4 samples, not %lld", (long long)samples);
     if (d->facts < 1 || d->holdouts < 0 || d->facts > INT32_MAX || d->holdouts > samples)
-        GEODEC_THROW(GEODEC_RANGE, "%lld facts, %lld holdouts of %lld samples", (long long)d->facts,
-                     (long long)d->holdouts, (long long)samples);
+        GEODEC_FAIL(GEODEC_RANGE, "%lld facts, %lld holdouts of %lld samples", (long long)d->facts,
+                    (long long)d->holdouts, (long long)samples);
     for (int64_t f = 0; f < d->facts; f++)
         if (d->query[f] < 0 || d->query[f] >= samples)
-            GEODEC_THROW(GEODEC_RANGE, "query %lld is sample %lld of %lld", (long long)f, (long long)d->query[f],
-                         (long long)samples);
+            GEODEC_FAIL(GEODEC_RANGE, "query %lld is sample %lld of %lld", (long long)f, (long long)d->query[f],
+                        (long long)samples);
     for (int64_t h = 0; h < d->holdouts; h++)
         if (d->holdout[h] < 0 || d->holdout[h] >= samples)
-            GEODEC_THROW(GEODEC_RANGE, "holdout %lld is sample %lld of %lld", (long long)h, (long long)d->holdout[h],
-                         (long long)samples);
-done:
-    return st;
+            GEODEC_FAIL(GEODEC_RANGE, "holdout %lld is sample %lld of %lld", (long long)h, (long long)d->holdout[h],
+                        (long long)samples);
+    return GEODEC_OK;
 }
 
 /* Number of the sample that has `rank` others nearer to q (q itself is one); ties by index. */
