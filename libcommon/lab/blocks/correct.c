@@ -196,19 +196,19 @@ static geodec_status estimates(const job *j, geodec_blocks *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t blocks = j->o->blocks;
-    geodec_text_sums sums = {0};
-    GEODEC_TRY(geodec_text_sums_reserve(&sums, j->queries, err));
+    geodec_harness_text_sums sums = {0};
+    GEODEC_TRY(geodec_harness_text_sums_reserve(&sums, j->queries, err));
     for (int64_t q = 0; q < j->queries; q++) r->texts += q == 0 || j->query[q].text != j->query[q - 1].text;
     for (int64_t b = 0; b < blocks; b++)
         for (int p = 0; p < P; p++) {
             for (int64_t q = 0; q < j->queries; q++)
-                geodec_text_sums_add(&sums, j->query[q].text, j->miss[(q * blocks + b) * P + p],
-                                     j->moved[q * blocks + b]);
-            GEODEC_TRY(geodec_text_sums_ratio(&sums, j->o->replicates, j->o->seed, geodec_rng_id("blocks", (uint64_t)b),
-                                              &r->error[p][b], NULL, err));
+                geodec_harness_text_sums_add(&sums, j->query[q].text, j->miss[(q * blocks + b) * P + p],
+                                             j->moved[q * blocks + b]);
+            GEODEC_TRY(geodec_harness_text_sums_ratio(
+                &sums, j->o->replicates, j->o->seed, geodec_rng_id("blocks", (uint64_t)b), &r->error[p][b], NULL, err));
         }
 done:
-    geodec_text_sums_clear(&sums);
+    geodec_harness_text_sums_clear(&sums);
     return st;
 }
 

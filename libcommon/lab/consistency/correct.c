@@ -148,12 +148,12 @@ static geodec_status shares(geodec_consistency *c, const int32_t *unit, const ge
 {
     enum { ORDER, STEP, SCORE, GAIN, SHARES };
     geodec_status st = GEODEC_OK;
-    geodec_text_sums sums[SHARES] = {{0}};
+    geodec_harness_text_sums sums[SHARES] = {{0}};
     c->units = 0;
     for (int64_t i = 0; i < c->held_out; i++) c->units += i == 0 || unit[c->row[i]] != unit[c->row[i - 1]];
     if (c->units < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld texts in the second half; at least 2 are needed", (long long)c->units);
-    for (int s = 0; s < SHARES; s++) GEODEC_TRY(geodec_text_sums_reserve(&sums[s], c->held_out, err));
+    for (int s = 0; s < SHARES; s++) GEODEC_TRY(geodec_harness_text_sums_reserve(&sums[s], c->held_out, err));
     for (int k = 0; k < METRICS; k++) {
         geodec_estimate *to[SHARES] = {&c->order[k], &c->step[k], &c->score[k], &c->gain[k]};
         for (int64_t i = 0; i < c->held_out; i++) {
@@ -166,17 +166,17 @@ static geodec_status shares(geodec_consistency *c, const int32_t *unit, const ge
                 step[own] = fabs(c->step_ratio[at] - 1) <= o->tau;
                 both[own] = order[own] && (step[own] || !(c->step_ratio[at] > 0));
             }
-            geodec_text_sums_add(&sums[ORDER], text, order[1], 1);
-            geodec_text_sums_add(&sums[STEP], text, ratio > 0 && step[1], c->step_ratio[i] > 0);
-            geodec_text_sums_add(&sums[SCORE], text, both[1], 1);
-            geodec_text_sums_add(&sums[GAIN], text, both[0] - both[1], 1);
+            geodec_harness_text_sums_add(&sums[ORDER], text, order[1], 1);
+            geodec_harness_text_sums_add(&sums[STEP], text, ratio > 0 && step[1], c->step_ratio[i] > 0);
+            geodec_harness_text_sums_add(&sums[SCORE], text, both[1], 1);
+            geodec_harness_text_sums_add(&sums[GAIN], text, both[0] - both[1], 1);
         }
         for (int s = 0; s < SHARES; s++)
-            GEODEC_TRY(geodec_text_sums_ratio(&sums[s], o->replicates, o->seed, geodec_rng_id("consistency", 0), to[s],
-                                              NULL, err));
+            GEODEC_TRY(geodec_harness_text_sums_ratio(&sums[s], o->replicates, o->seed, geodec_rng_id("consistency", 0),
+                                                      to[s], NULL, err));
     }
 done:
-    for (int s = 0; s < SHARES; s++) geodec_text_sums_clear(&sums[s]);
+    for (int s = 0; s < SHARES; s++) geodec_harness_text_sums_clear(&sums[s]);
     return st;
 }
 

@@ -41,7 +41,7 @@ typedef struct place {
     int64_t n, ahead;
     double *map_x[AHEAD], *map_xv[AHEAD]; /* regressions (regression.h) of s_(k+m) - s_k */
     int64_t starts, planted_starts;
-    geodec__starts_row *start;
+    geodec__harness_starts_row *start;
     double *error;   /* [starts][P][AHEAD][NORMS], -1 = none */
     double *step;    /* [starts][NORMS] */
     double *planted; /* [starts][PLANTED][AHEAD], -1 = none */
@@ -56,7 +56,7 @@ static void features(int64_t n, const double *x, bool both, double *z)
     }
 }
 
-static geodec_status fit_maps(place *p, int64_t count, const geodec__starts_row *s, geodec_err *err)
+static geodec_status fit_maps(place *p, int64_t count, const geodec__harness_starts_row *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
@@ -126,7 +126,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
 {
     const place *p = ctx;
     const int64_t n = p->n;
-    const geodec__starts_row *s = p->start + task;
+    const geodec__harness_starts_row *s = p->start + task;
     const double *x = p->t->x + s->row * n;
     double g[MAX_N * MAX_N * AHEAD], xs[(AHEAD + 1) * MAX_N], v[MAX_N], w[MAX_N], fitted[MAX_N], z[2 * MAX_N], y[MAX_N];
     double *error = p->error + task * GEODEC_PREDICTORS * AHEAD * NORMS, *step = p->step + task * NORMS;
@@ -222,11 +222,11 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
 static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_text_sums sums = {0};
+    geodec_harness_text_sums sums = {0};
     const int64_t replicates = p->o->replicates;
     const uint64_t seed = p->o->split.seed;
     double square[NORMS] = {0};
-    GEODEC_TRY(geodec_text_sums_reserve(&sums, p->starts, err));
+    GEODEC_TRY(geodec_harness_text_sums_reserve(&sums, p->starts, err));
     for (int64_t i = 0; i < p->starts; i++) {
         for (int k = 0; k < NORMS; k++) square[k] += p->step[i * NORMS + k] * p->step[i * NORMS + k];
         out->texts += i == 0 || p->start[i].text != p->start[i - 1].text;
@@ -244,12 +244,12 @@ static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err
                         const double own = e[(which * AHEAD + m) * NORMS + k];
                         const double other = less ? e[(partner * AHEAD + m) * NORMS + k] : 0;
                         if (own >= 0)
-                            geodec_text_sums_add(&sums, p->start[i].text, own - other, p->step[i * NORMS + k]);
+                            geodec_harness_text_sums_add(&sums, p->start[i].text, own - other, p->step[i * NORMS + k]);
                         else if (!less && k == 0 && m == 0 && e[GEODEC_PREDICT_STAY * AHEAD * NORMS] >= 0)
                             out->broken[which]++;
                     }
-                    GEODEC_TRY(geodec_text_sums_ratio(&sums, replicates, seed, stream, to[less],
-                                                      &out->counted[which][m], err));
+                    GEODEC_TRY(geodec_harness_text_sums_ratio(&sums, replicates, seed, stream, to[less],
+                                                              &out->counted[which][m], err));
                 }
             }
     }
@@ -260,15 +260,15 @@ static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err
                 const double *e = p->planted + i * PLANTED * AHEAD + m;
                 /* the same starts for all three: those whose velocity was recovered */
                 if (e[(PLANTED - 1) * AHEAD] >= 0 && e[which * AHEAD] >= 0)
-                    geodec_text_sums_add(&sums, p->start[i].text, e[which * AHEAD], 1);
+                    geodec_harness_text_sums_add(&sums, p->start[i].text, e[which * AHEAD], 1);
             }
-            GEODEC_TRY(geodec_text_sums_ratio(&sums, replicates, seed,
-                                              geodec_rng_id("planted", (uint64_t)(which * AHEAD + m)),
-                                              &out->planted_error[which][m], &counted, err));
+            GEODEC_TRY(geodec_harness_text_sums_ratio(&sums, replicates, seed,
+                                                      geodec_rng_id("planted", (uint64_t)(which * AHEAD + m)),
+                                                      &out->planted_error[which][m], &counted, err));
             if (which == 0 && m == 0) out->planted = counted;
         }
 done:
-    geodec_text_sums_clear(&sums);
+    geodec_harness_text_sums_clear(&sums);
     return st;
 }
 
@@ -278,14 +278,14 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
 {
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
-    geodec__starts_row *training = NULL;
+    geodec__harness_starts_row *training = NULL;
     int64_t count;
-    GEODEC_TRY(geodec__starts_gather(t, &o->split, number, false, &count, &training, err));
-    GEODEC_TRY(geodec__starts_gather(t, &o->split, number, true, &p.starts, &p.start, err));
+    GEODEC_TRY(geodec__harness_starts_gather(t, &o->split, number, false, &count, &training, err));
+    GEODEC_TRY(geodec__harness_starts_gather(t, &o->split, number, true, &p.starts, &p.start, err));
     if (count < 2 || p.starts < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld starts in training texts and %lld in the others; at least 2 each are needed",
                      (long long)count, (long long)p.starts);
-    geodec__starts_choose(p.start, &p.starts, o->starts, o->split.seed, number);
+    geodec__harness_starts_choose(p.start, &p.starts, o->starts, o->split.seed, number);
     for (int64_t i = 0; i < p.starts; i++)
         if (p.start[i].end - p.start[i].row - 1 > p.ahead) p.ahead = p.start[i].end - p.start[i].row - 1;
     if (p.ahead > o->ahead) p.ahead = o->ahead;

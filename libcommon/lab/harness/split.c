@@ -34,8 +34,9 @@ void geodec_harness_thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng
     *count = out;
 }
 
-geodec_status geodec__starts_gather(const geodec_trajectories *t, const geodec_harness_split *o, int64_t place,
-                                    bool held_out, int64_t *count, geodec__starts_row **out, geodec_err *err)
+geodec_status geodec__harness_starts_gather(const geodec_trajectories *t, const geodec_harness_split *o, int64_t place,
+                                            bool held_out, int64_t *count, geodec__harness_starts_row **out,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     *count = 0;
@@ -46,7 +47,7 @@ geodec_status geodec__starts_gather(const geodec_trajectories *t, const geodec_h
             if (!geodec_harness_split_on(o, t->text[p], held_out)) continue;
             for (int64_t k = 1; t->offset[p] + k + 1 < t->offset[p + 1]; k++) {
                 if (place >= 0 && k != place) continue;
-                if (pass) (*out)[*count] = (geodec__starts_row){t->offset[p] + k, t->offset[p + 1], t->text[p]};
+                if (pass) (*out)[*count] = (geodec__harness_starts_row){t->offset[p] + k, t->offset[p + 1], t->text[p]};
                 ++*count;
             }
         }
@@ -57,17 +58,18 @@ done:
 
 static int by_row(const void *a, const void *b)
 {
-    const geodec__starts_row *x = a, *y = b;
+    const geodec__harness_starts_row *x = a, *y = b;
     return (x->row > y->row) - (x->row < y->row);
 }
 
-void geodec__starts_choose(geodec__starts_row *s, int64_t *count, int64_t keep, uint64_t seed, int64_t number)
+void geodec__harness_starts_choose(geodec__harness_starts_row *s, int64_t *count, int64_t keep, uint64_t seed,
+                                   int64_t number)
 {
     if (keep <= 0 || keep >= *count) return;
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("geodesicity starts", (uint64_t)(number + 1)));
     for (int64_t i = 0; i < keep; i++) {
         const int64_t j = i + (int64_t)geodec_rng_below(&r, (uint64_t)(*count - i));
-        const geodec__starts_row t = s[i];
+        const geodec__harness_starts_row t = s[i];
         s[i] = s[j];
         s[j] = t;
     }
@@ -75,7 +77,7 @@ void geodec__starts_choose(geodec__starts_row *s, int64_t *count, int64_t keep, 
     *count = keep;
 }
 
-geodec_status geodec_text_sums_reserve(geodec_text_sums *s, int64_t items, geodec_err *err)
+geodec_status geodec_harness_text_sums_reserve(geodec_harness_text_sums *s, int64_t items, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_NEW_EACH(items, s->a, s->b);
@@ -83,7 +85,7 @@ done:
     return st;
 }
 
-void geodec_text_sums_add(geodec_text_sums *s, int32_t text, double a, double b)
+void geodec_harness_text_sums_add(geodec_harness_text_sums *s, int32_t text, double a, double b)
 {
     if (s->texts == 0 || s->text != text) {
         s->a[s->texts] = 0;
@@ -95,8 +97,8 @@ void geodec_text_sums_add(geodec_text_sums *s, int32_t text, double a, double b)
     s->counted++;
 }
 
-geodec_status geodec_text_sums_ratio(geodec_text_sums *s, int64_t replicates, uint64_t seed, uint64_t stream,
-                                     geodec_estimate *out, int64_t *counted, geodec_err *err)
+geodec_status geodec_harness_text_sums_ratio(geodec_harness_text_sums *s, int64_t replicates, uint64_t seed,
+                                             uint64_t stream, geodec_estimate *out, int64_t *counted, geodec_err *err)
 {
     const int64_t texts = s->texts;
     if (counted) *counted = s->counted;
@@ -105,4 +107,4 @@ geodec_status geodec_text_sums_ratio(geodec_text_sums *s, int64_t replicates, ui
     return texts > 0 ? geodec_stats_ratio(texts, s->a, s->b, replicates, seed, stream, out, err) : GEODEC_OK;
 }
 
-void geodec_text_sums_clear(geodec_text_sums *s) { GEODEC_FREE(s->a, s->b); }
+void geodec_harness_text_sums_clear(geodec_harness_text_sums *s) { GEODEC_FREE(s->a, s->b); }

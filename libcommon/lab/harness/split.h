@@ -45,31 +45,33 @@ GEODEC_API bool geodec_harness_split_on(const geodec_harness_split *s, int32_t t
 GEODEC_API void geodec_harness_thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r);
 
 /* Start of a prediction along a trajectory: a state with one before it and at least one after it. */
-typedef struct geodec__starts_row {
+typedef struct geodec__harness_starts_row {
     int64_t row, end; /* of x; the path's end */
     int32_t text;
-} geodec__starts_row;
+} geodec__harness_starts_row;
 /* Starts of a place (-1: all) in one part of the texts, in order: *out [*count] in new memory. */
-GEODEC_API geodec_status geodec__starts_gather(const geodec_trajectories *t, const geodec_harness_split *o,
-                                               int64_t place, bool held_out, int64_t *count, geodec__starts_row **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec__harness_starts_gather(const geodec_trajectories *t, const geodec_harness_split *o,
+                                                       int64_t place, bool held_out, int64_t *count,
+                                                       geodec__harness_starts_row **out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
 /* Keeps a random choice of the starts, in their order; keep <= 0: all. */
-GEODEC_API void geodec__starts_choose(geodec__starts_row *s, int64_t *count, int64_t keep, uint64_t seed,
-                                      int64_t number);
+GEODEC_API void geodec__harness_starts_choose(geodec__harness_starts_row *s, int64_t *count, int64_t keep,
+                                              uint64_t seed, int64_t number);
 
 /* Sums of a numerator and a denominator by text, for their ratio with its bootstrap interval over texts. The items of a
  * text are added one after another. All zero before. */
-typedef struct geodec_text_sums {
+typedef struct geodec_harness_text_sums {
     int64_t texts, counted; /* so far; items */
     int32_t text;           /* the last one */
     double *a, *b;          /* [items] */
-} geodec_text_sums;
-GEODEC_API geodec_status geodec_text_sums_reserve(geodec_text_sums *s, int64_t items, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_text_sums_add(geodec_text_sums *s, int32_t text, double a, double b);
+} geodec_harness_text_sums;
+GEODEC_API geodec_status geodec_harness_text_sums_reserve(geodec_harness_text_sums *s, int64_t items,
+                                                          geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_harness_text_sums_add(geodec_harness_text_sums *s, int32_t text, double a, double b);
 /* The ratio (0 without items) and, where counted is not NULL, the number of items; then the sums are empty again. */
-GEODEC_API geodec_status geodec_text_sums_ratio(geodec_text_sums *s, int64_t replicates, uint64_t seed, uint64_t stream,
-                                                geodec_estimate *out, int64_t *counted,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_text_sums_clear(geodec_text_sums *s);
+GEODEC_API geodec_status geodec_harness_text_sums_ratio(geodec_harness_text_sums *s, int64_t replicates, uint64_t seed,
+                                                        uint64_t stream, geodec_estimate *out, int64_t *counted,
+                                                        geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_harness_text_sums_clear(geodec_harness_text_sums *s);
 
 #endif

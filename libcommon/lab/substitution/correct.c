@@ -180,11 +180,11 @@ geodec_status geodec_substitution_figures(const geodec_substitution_data *s, con
     geodec_status st = GEODEC_OK;
     geodec_substitution f = {.records = s->records, .queries = s->queries, .n = s->n, .broken = p->broken};
     const int64_t Q = s->queries;
-    geodec_text_sums error = {0}, agree = {0};
+    geodec_harness_text_sums error = {0}, agree = {0};
     double *sorted = NULL, *step = NULL;
     GEODEC_NEW_EACH(Q, sorted, step);
-    GEODEC_TRY(geodec_text_sums_reserve(&error, Q, err));
-    GEODEC_TRY(geodec_text_sums_reserve(&agree, Q, err));
+    GEODEC_TRY(geodec_harness_text_sums_reserve(&error, Q, err));
+    GEODEC_TRY(geodec_harness_text_sums_reserve(&agree, Q, err));
     memcpy(sorted, p->distance, (size_t)Q * sizeof *sorted);
     geodec_stats_sort(Q, sorted);
     for (int64_t q = 0; q < Q; q++) step[q] = sqrt(geodec__gap2(s->d, s->truth + q * s->d, s->query + q * s->d));
@@ -196,17 +196,17 @@ geodec_status geodec_substitution_figures(const geodec_substitution_data *s, con
             for (int64_t q = 0; q < Q; q++) {
                 if (!(p->distance[q] <= f.radius[c])) continue;
                 const double gap2 = geodec__gap2(s->d, p->state + (k * Q + q) * s->d, s->truth + q * s->d);
-                geodec_text_sums_add(&error, text[q], sqrt(gap2), step[q]);
-                geodec_text_sums_add(&agree, text[q], token[k * Q + q] == wanted[q], 1);
+                geodec_harness_text_sums_add(&error, text[q], sqrt(gap2), step[q]);
+                geodec_harness_text_sums_add(&agree, text[q], token[k * Q + q] == wanted[q], 1);
             }
-            GEODEC_TRY(geodec_text_sums_ratio(&error, replicates, seed, stream, &f.error[k][c], NULL, err));
-            GEODEC_TRY(geodec_text_sums_ratio(&agree, replicates, seed, stream, &f.agree[k][c], NULL, err));
+            GEODEC_TRY(geodec_harness_text_sums_ratio(&error, replicates, seed, stream, &f.error[k][c], NULL, err));
+            GEODEC_TRY(geodec_harness_text_sums_ratio(&agree, replicates, seed, stream, &f.agree[k][c], NULL, err));
         }
     }
     *out = f;
 done:
-    geodec_text_sums_clear(&error);
-    geodec_text_sums_clear(&agree);
+    geodec_harness_text_sums_clear(&error);
+    geodec_harness_text_sums_clear(&agree);
     GEODEC_FREE(sorted, step);
     return st;
 }

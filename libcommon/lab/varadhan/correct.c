@@ -231,8 +231,8 @@ static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 /* Mean over queries and the columns first .. last-1 of column direction d (minus: log minus it), by text. */
-static geodec_status average(const work *w, geodec_text_sums *sums, int64_t first, int64_t last, int form, int d,
-                             bool minus_it, geodec_estimate *out, int64_t *counted, geodec_err *err)
+static geodec_status average(const work *w, geodec_harness_text_sums *sums, int64_t first, int64_t last, int form,
+                             int d, bool minus_it, geodec_estimate *out, int64_t *counted, geodec_err *err)
 {
     const geodec_varadhan_queries *q = w->q;
     for (int64_t i = 0; i < q->queries; i++) {
@@ -243,11 +243,11 @@ static geodec_status average(const work *w, geodec_text_sums *sums, int64_t firs
             s += minus_it ? cosine[GEODEC_VARADHAN_LOG] - cosine[d] : cosine[d];
             k++;
         }
-        if (k > 0) geodec_text_sums_add(sums, q->text[i], s, k);
+        if (k > 0) geodec_harness_text_sums_add(sums, q->text[i], s, k);
     }
-    return geodec_text_sums_ratio(sums, w->o->replicates, w->o->seed,
-                                  geodec_rng_id("varadhan", (uint64_t)((first * FORMS + form) * DIRECTIONS + d)), out,
-                                  counted, err);
+    return geodec_harness_text_sums_ratio(
+        sums, w->o->replicates, w->o->seed,
+        geodec_rng_id("varadhan", (uint64_t)((first * FORMS + form) * DIRECTIONS + d)), out, counted, err);
 }
 
 static geodec_status figures(const work *w, geodec_varadhan *out, geodec_err *err)
@@ -255,9 +255,9 @@ static geodec_status figures(const work *w, geodec_varadhan *out, geodec_err *er
     geodec_status st = GEODEC_OK;
     const geodec_varadhan_queries *q = w->q;
     const int64_t heads = q->columns - 1;
-    geodec_text_sums sums = {0};
+    geodec_harness_text_sums sums = {0};
     double *one = NULL;
-    GEODEC_TRY(geodec_text_sums_reserve(&sums, q->queries, err));
+    GEODEC_TRY(geodec_harness_text_sums_reserve(&sums, q->queries, err));
     for (int form = 0; form < FORMS; form++)
         for (int d = 0; d < DIRECTIONS; d++) {
             for (int together = 0; together < 2; together++) {
@@ -284,7 +284,7 @@ static geodec_status figures(const work *w, geodec_varadhan *out, geodec_err *er
         GEODEC_TRY(geodec_stats_ratio(out->planted, one, NULL, w->o->replicates, w->o->seed,
                                       geodec_rng_id("varadhan planted", 0), &out->planted_cosine, err));
 done:
-    geodec_text_sums_clear(&sums);
+    geodec_harness_text_sums_clear(&sums);
     geodec_mem_free(one);
     return st;
 }

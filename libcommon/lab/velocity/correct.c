@@ -32,14 +32,14 @@ geodec_velocity_initial_options geodec_velocity_initial_defaults(void)
 
 /* Starts of one part of the texts; of the held-out ones, a choice. */
 static geodec_status starts_of(const geodec_trajectories *t, const geodec_harness_split *split, bool held_out,
-                               const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
-                               geodec_err *err)
+                               const geodec_velocity_initial_options *o, int64_t *count,
+                               geodec__harness_starts_row **out, geodec_err *err)
 {
-    GEODEC_PASS(geodec__starts_gather(t, split, -1, held_out, count, out, err));
+    GEODEC_PASS(geodec__harness_starts_gather(t, split, -1, held_out, count, out, err));
     if (*count < 2)
         GEODEC_FAIL(GEODEC_SCARCE, "%lld starts in %s texts; at least 2 are needed", (long long)*count,
                     held_out ? "held-out" : "training");
-    geodec__starts_choose(*out, count, held_out ? o->starts : 0, o->seed, -1);
+    geodec__harness_starts_choose(*out, count, held_out ? o->starts : 0, o->seed, -1);
     return GEODEC_OK;
 }
 
@@ -48,7 +48,7 @@ geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const
                                              geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__starts_row *s = NULL;
+    geodec__harness_starts_row *s = NULL;
     GEODEC_TRY(starts_of(t, split, true, o, count, &s, err));
     GEODEC_NEW(*row, *count);
     for (int64_t i = 0; i < *count; i++) (*row)[i] = s[i].row;
@@ -63,7 +63,7 @@ typedef struct work {
     const geodec_velocity_initial_options *o;
     const geodec_space *metric;
     int64_t n, starts, training;
-    geodec__starts_row *start, *trained;
+    geodec__harness_starts_row *start, *trained;
     int64_t *other;                                    /* [starts] whose future replaces the own */
     double *mean, *centre, *map_x, *map_xv, *permuted; /* step, regressions */
     double *figure; /* [starts][SURROGATES][FIGURES] cosines: chart, metric, other future, unrelated */
@@ -283,23 +283,23 @@ static double value_of(const work *w, const double *start, int which, quantity q
     }
 }
 
-static geodec_status average(const work *w, geodec_text_sums *sums, int which, quantity q, int norm,
+static geodec_status average(const work *w, geodec_harness_text_sums *sums, int which, quantity q, int norm,
                              geodec_estimate *out, int64_t *counted, geodec_err *err)
 {
     for (int64_t i = 0; i < w->starts; i++) {
         const double v = value_of(w, w->figure + i * SURROGATES * FIGURES, which, q, norm);
-        if (v != none) geodec_text_sums_add(sums, w->start[i].text, v, 1);
+        if (v != none) geodec_harness_text_sums_add(sums, w->start[i].text, v, 1);
     }
-    return geodec_text_sums_ratio(sums, w->o->replicates, w->o->seed,
-                                  geodec_rng_id("velocity", (uint64_t)((which * 5 + (int)q) * NORMS + norm)), out,
-                                  counted, err);
+    return geodec_harness_text_sums_ratio(sums, w->o->replicates, w->o->seed,
+                                          geodec_rng_id("velocity", (uint64_t)((which * 5 + (int)q) * NORMS + norm)),
+                                          out, counted, err);
 }
 
 static geodec_status figures(const work *w, geodec_velocity_initial *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_text_sums sums = {0};
-    GEODEC_TRY(geodec_text_sums_reserve(&sums, w->starts, err));
+    geodec_harness_text_sums sums = {0};
+    GEODEC_TRY(geodec_harness_text_sums_reserve(&sums, w->starts, err));
     for (int s = 0; s < SURROGATES; s++) {
         for (int norm = 0; norm < NORMS; norm++) {
             GEODEC_TRY(average(w, &sums, s, COSINE, norm, &v->cosine[s][norm], &v->counted[s][norm], err));
@@ -310,7 +310,7 @@ static geodec_status figures(const work *w, geodec_velocity_initial *v, geodec_e
         GEODEC_TRY(average(w, &sums, s, CLOSE, 0, &v->close[s], NULL, err));
     }
 done:
-    geodec_text_sums_clear(&sums);
+    geodec_harness_text_sums_clear(&sums);
     return st;
 }
 

@@ -12,20 +12,20 @@ Test(split, ratios_by_text_are_those_of_the_texts_sums)
     const double a[] = {1, 2, 3, 10, 20, 100}, b[] = {1, 1, 1, 2, 2, 5};
     const double sum_a[] = {6, 30, 100}, sum_b[] = {3, 4, 5};
     geodec_err err = {0};
-    geodec_text_sums sums = {0};
+    geodec_harness_text_sums sums = {0};
     geodec_estimate want, got;
     int64_t counted;
-    test_ok(geodec_text_sums_reserve(&sums, 6, &err), &err);
-    test_ok(geodec_text_sums_ratio(&sums, 50, 1, 2, &got, &counted, &err), &err);
+    test_ok(geodec_harness_text_sums_reserve(&sums, 6, &err), &err);
+    test_ok(geodec_harness_text_sums_ratio(&sums, 50, 1, 2, &got, &counted, &err), &err);
     cr_assert(counted == 0 && got.value == 0 && got.low == 0 && got.high == 0, "no items give 0");
     test_ok(geodec_stats_ratio(3, sum_a, sum_b, 50, 1, 2, &want, &err), &err);
     for (int again = 0; again < 2; again++) { /* the ratio empties the sums */
-        for (int i = 0; i < 6; i++) geodec_text_sums_add(&sums, text[i], a[i], b[i]);
-        test_ok(geodec_text_sums_ratio(&sums, 50, 1, 2, &got, &counted, &err), &err);
+        for (int i = 0; i < 6; i++) geodec_harness_text_sums_add(&sums, text[i], a[i], b[i]);
+        test_ok(geodec_harness_text_sums_ratio(&sums, 50, 1, 2, &got, &counted, &err), &err);
         cr_assert_eq(counted, 6);
         cr_assert(memcmp(&got, &want, sizeof got) == 0);
     }
-    geodec_text_sums_clear(&sums);
+    geodec_harness_text_sums_clear(&sums);
 }
 
 Test(split, a_seeded_choice_keeps_the_order)
