@@ -11,7 +11,7 @@ set title 'Lossy rule: perplexity of the text'
 set ylabel 'perplexity'
 set bars small
 plot for [i=1:words(names)] tsv using (is(i) ? column(2) + 0.05 * (i - 1 - words(names) / 2) : NaN):3:4:5 every ::1 with yerrorlines linetype i title word(names, i)
-set title 'differs from greedy text (lines), from argmax (dashes)'
+set title 'Unlike greedy (lines), argmax (dashes)'
 set ylabel 'share of the tokens'
 set yrange [0:1]
 plot for [i=1:words(names)] tsv using (is(i) ? column(2) : NaN):6 every ::1 with linespoints linetype i title word(names, i), \

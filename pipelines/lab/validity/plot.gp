@@ -6,7 +6,8 @@ set xlabel 'perturbation, g-length'
 set ylabel 'relative error of the endpoint'
 set logscale xy
 set format y '10^{%L}'
-set key outside center bottom horizontal maxcols 2 samplen 2
+set bmargin at screen 0.40
+set key at screen 0.12, screen 0.26 left top samplen 2
 stats tsv using 9 skip 1 nooutput
 plot tsv using 1:3:4 skip 1 with filledcurves fillcolor rgb '#0072b2' fillstyle transparent solid 0.2 notitle, \
      tsv using 1:2 skip 1 with linespoints linetype 1 title sprintf('this model (slope %.2f)', slope+0.0), \
