@@ -32,7 +32,7 @@ help:
 	@echo "make figures        figures and the report page"
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
 	@echo "make exactness      every drafter, draft length and tree compared with plain decoding, token by token, with controls (resumable)"
-	@echo "make lead           trees of n-gram, flow map and both for every model; make ladder: ablation of the map's geometry"
+	@echo "make lead           trees of n-gram, flow map and both for every model; make ablation: what the map's geometry contributes"
 	@echo "make drafting       the parts of drafting: acceptance by length, rejections, gates, three-way speeds, readiness"
 	@echo "make acceptance     acceptance by draft length on texts from other sources: WikiText and the Spec-Bench questions of the shared folder, ACCEPTANCE_TEXTS="
 	@echo "make projection     sweeps of low-rank weights; make kv: of low-rank caches; make attnres: recombination of the residual stream over depth"

@@ -16,7 +16,7 @@ $(F)/training.tsv: data/model/losscurve.h5 $(BIN)/geodec-table FORCE
 $(F)/spectrum.tsv: $(R)/cloud.h5 FORCE
 	@$(table) $< "SELECT rowid + 1 AS component, fixed(total(eigenvalues) OVER (ORDER BY rowid) / total(eigenvalues) OVER (), 8) AS cumulative \
 	  FROM t" > $(out)
-$(F)/ladder.tsv: $(R)/cloud.h5 FORCE
+$(F)/subsets.tsv: $(R)/cloud.h5 FORCE
 	@$(table) $< ladder/points ladder/components control/components > $(out)
 $(F)/twonn.tsv: $(R)/cloud.h5 FORCE
 	@$(table) $< ladder/twonn_points ladder/twonn_fit ladder/twonn_fit_interval control/twonn_fit control/twonn_fit_interval \
@@ -62,8 +62,8 @@ $1-page: pipelines/report/result-page $3
 endef
 TRAINING_ARGS = tsv='$(F)/training.tsv'; floor=$(call attr,data/model/losscurve.h5,floor_bits_per_byte); ngram=$$(sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' data/model/held-out.json | tail -n 1)
 $(eval $(call figure,training,$(F)/training.tsv,$$(TRAINING_ARGS)))
-$(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/ladder.tsv,spectrum='$(F)/spectrum.tsv'; ladder='$(F)/ladder.tsv'))
-$(eval $(call figure,twonn,$(F)/twonn.tsv,ladder='$(F)/twonn.tsv'))
+$(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/subsets.tsv,spectrum='$(F)/spectrum.tsv'; subsets='$(F)/subsets.tsv'))
+$(eval $(call figure,twonn,$(F)/twonn.tsv,subsets='$(F)/twonn.tsv'))
 
 # The colour scale covers 95 % of the curvatures.
 CURVATURE_LIMIT = $$($(table) --no-header $(F)/curvature.tsv 'SELECT quantile(abs(number(scalar)), 0.95) FROM t')

@@ -9,7 +9,7 @@ run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 # Pages and the figure of docs/results that are made from results: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
 RESULT_PAGES := kv-page projection-page attnres-page readme-figure
 # Goals of the pipeline: these words, the names of the experiments, and files under results/ or R.
-PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page $(RESULT_PAGES) ladder $(notdir $(wildcard pipelines/lab/*))
+PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page $(RESULT_PAGES) ablation $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
 PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
 

@@ -1,4 +1,4 @@
-# Variance explained by the leading components, and K(N). spectrum: cumulative share; ladder: points components control_components
+# Variance explained by the leading components, and K(N). spectrum: cumulative share; subsets: points components control_components
 load plots.'/style.gp'
 set multiplot layout 1,2
 set xtics 20
@@ -16,6 +16,6 @@ set logscale x 2
 set autoscale y
 set yrange [0:*]
 set key inside right bottom
-plot ladder using 1:2 skip 1 with linespoints linetype 1 title 'cloud', \
-     ladder using 1:3 skip 1 with linespoints linetype 2 dashtype 2 pointtype 4 pointsize 1.2 title 'Gaussian control'
+plot subsets using 1:2 skip 1 with linespoints linetype 1 title 'cloud', \
+     subsets using 1:3 skip 1 with linespoints linetype 2 dashtype 2 pointtype 4 pointsize 1.2 title 'Gaussian control'
 unset multiplot

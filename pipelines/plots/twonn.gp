@@ -1,4 +1,4 @@
-# TwoNN dimension by sample size with bootstrap intervals. ladder: points fit low high control control_low control_high
+# TwoNN dimension by sample size with bootstrap intervals. subsets: points fit low high control control_low control_high
 load plots.'/style.gp'
 set title 'TwoNN intrinsic dimension (10 % trim)'
 set xlabel 'points N'
@@ -7,5 +7,5 @@ set logscale x 2
 set yrange [0:*]
 set key inside right center
 set offsets graph 0.05, graph 0.05, 0, 0
-plot ladder using 1:2:3:4 skip 1 with yerrorlines linetype 1 title 'hidden states', \
-     ladder using 1:5:6:7 skip 1 with yerrorlines linetype 2 title 'Gaussian cloud, same spectrum (control)'
+plot subsets using 1:2:3:4 skip 1 with yerrorlines linetype 1 title 'hidden states', \
+     subsets using 1:5:6:7 skip 1 with yerrorlines linetype 2 title 'Gaussian cloud, same spectrum (control)'
