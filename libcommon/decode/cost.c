@@ -42,7 +42,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
         const int32_t n = at - done < target->max_batch ? at - done : target->max_batch;
         GEODEC_TRY(target->forward(target->self, token, NULL, n, NULL, NULL, err));
     }
-    /* One turn more than asked for: the first warms the caches and is not counted. */
+    /* One extra repetition: the first warms the caches and is not counted. */
     for (int32_t k = 0; k <= repeats; k++)
         for (int w = 0; w < WIDTHS; w++) {
             const int32_t b = widths[w] < top ? widths[w] : top;
@@ -53,7 +53,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
             if (k == 1 || (k > 1 && t < seconds[w])) seconds[w] = t;
             if (b == top) break;
         }
-    const double unit = seconds[0] > 0 ? seconds[0] : 1e-9; /* the clock is too coarse for the pass */
+    const double unit = seconds[0] > 0 ? seconds[0] : 1e-9; /* the clock resolution is too low for the pass */
     geodec_cost cost = {.n = top, .seconds = unit};
     cost.v[1] = 1;
     for (int w = 1; w < WIDTHS && widths[w - 1] < top; w++) {

@@ -11,9 +11,9 @@ enum { LINE_MAX = 16 << 20 };
 
 typedef struct talk {
     const geodec_dialogue *d;
-    int32_t *token; /* [n] of the conversation */
+    int32_t *token; /* [n] tokens of the conversation */
     int64_t n, room, turns;
-    int64_t cached; /* of them, rows in the cache */
+    int64_t cached; /* number of them with a row in the cache */
     bool stopped;
     geodec_printer *printer;
 } talk;
@@ -25,7 +25,7 @@ static void ask(const talk *t)
     (void)fflush(t->d->notes);
 }
 
-/* One line without its end, zero-terminated; *line NULL at the end of the input. */
+/* Reads one line without its line end, zero-terminated; *line is NULL at the end of the input. */
 static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -45,7 +45,7 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
             continue;
         }
         if (c == EOF && ferror(t->d->in)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
-        if (c == EOF && length == 0) goto done; /* text, if any, is freed there */
+        if (c == EOF && length == 0) goto done; /* frees the text, if there is one */
         if (length + 1 >= LINE_MAX)
             GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
         GEODEC_GROW(text, length, room, 2);
@@ -115,7 +115,7 @@ static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
     talk *t = ctx;
     (void)done;
     (void)total;
-    /* A turn that is stopped in its reply keeps it: on_token ends that. */
+    /* When a turn is interrupted during its reply, on_token ends the reply and the text so far is kept. */
     if (strcmp(what, "prompt") == 0 && t->d->turn_stopped()) t->stopped = true;
     return t->d->stop_asked() || (t->stopped && strcmp(what, "prompt") == 0);
 }
@@ -138,7 +138,7 @@ done:
     return st;
 }
 
-/* The conversation as it is goes through the model; the reply is added. */
+/* Decodes a reply to the conversation and appends it. */
 static geodec_status reply(talk *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
