@@ -32,8 +32,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
     if (top > GEODEC_COST_ROWS) top = GEODEC_COST_ROWS;
     if (top > target->n_ctx) top = target->n_ctx;
     if (at > target->n_ctx - top) at = target->n_ctx - top;
-    if (top < 1 || repeats < 1)
-        GEODEC_THROW(GEODEC_INVAL, "a pass of %d rows, %d times, cannot be timed", top, repeats);
+    if (top < 1 || repeats < 1) GEODEC_THROW(GEODEC_INVAL, "cannot time a pass of %d rows %d times", top, repeats);
     GEODEC_NEW(token, target->max_batch);
     GEODEC_NEW(logits, (int64_t)top * target->n_vocab);
     for (int32_t i = 0; i < target->max_batch; i++) token[i] = i % target->n_vocab;

@@ -38,7 +38,7 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
             clearerr(t->d->in);
             if (t->d->stop_asked()) GEODEC_THROW(GEODEC_INTERRUPTED, "interrupted");
             if (t->d->turn_stopped()) {
-                (void)fputs("\n(/quit or the end of the input ends)\n", t->d->notes);
+                (void)fputs("\n(/quit or end of input ends)\n", t->d->notes);
                 length = 0;
                 ask(t);
             }
@@ -165,7 +165,8 @@ static geodec_status reply(talk *t, geodec_err *err)
     GEODEC_TRY(st);
     GEODEC_TRY(append(t, got.token, got.n, err));
     if (got.end == GEODEC_END_CONTEXT)
-        (void)fprintf(t->d->notes, "(the context of %d tokens is full: /reset begins anew)\n", d->target->n_ctx);
+        (void)fprintf(t->d->notes, "(the context of %d tokens is full; /reset starts a new conversation)\n",
+                      d->target->n_ctx);
     geodec_hooks_log(d->hooks, GEODEC_LOG_DEBUG,
                      "turn %lld: %lld rows of the prompt, %lld tokens in %lld passes, %lld of %d rows of the context",
                      (long long)t->turns, (long long)got.counters.prompt_rows, (long long)got.n,
@@ -185,15 +186,16 @@ static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *
     int64_t count = 0;
     const int64_t bad = geodec_file_utf8_check(line, n);
     if (bad >= 0) {
-        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld: the line is not taken)\n", (long long)bad);
+        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld; the line is ignored)\n", (long long)bad);
         goto done;
     }
     GEODEC_TRY(encode(t, line, n, &ids, &count, err));
     if (t->n + count > t->d->target->n_ctx) {
-        (void)fprintf(
-            t->d->notes,
-            "(no room in the context: %lld tokens and %lld more, of %d; the line is not taken, /reset begins anew)\n",
-            (long long)t->n, (long long)count, t->d->target->n_ctx);
+        (void)fprintf(t->d->notes,
+                      "(no room in the context: it has %lld tokens, the line %lld more, the limit is %d; the line is "
+                      "ignored, /reset "
+                      "starts a new conversation)\n",
+                      (long long)t->n, (long long)count, t->d->target->n_ctx);
         goto done;
     }
     if (count == 0) goto done;
@@ -212,7 +214,8 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
     talk t = {.d = d};
     char *line = NULL;
     size_t n = 0;
-    if (d->terminal) (void)fputs("/reset begins anew, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
+    if (d->terminal)
+        (void)fputs("/reset starts a new conversation, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
     for (;;) {
         geodec_mem_free(line);
         line = NULL;
@@ -222,7 +225,8 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
         if (strcmp(line, "/reset") == 0)
             t.n = t.cached = 0;
         else if (line[0] == '/' && line[1] != '/')
-            (void)fputs("(commands: /reset, /quit; // begins a line that begins with /)\n", d->notes);
+            (void)fputs("(commands: /reset, /quit; start a line with // to send a line that starts with /)\n",
+                        d->notes);
         else
             GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
     }

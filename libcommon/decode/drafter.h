@@ -4,9 +4,10 @@
  * Life of a drafter during one request, with committed text x_0 .. x_n (prompt and output):
  *     begin                     the text is empty
  *     observe(rows 0 .. m-1)    rows of the prompt that the target has forwarded
- *     propose context x_0 .. x_n; every row before the newest token x_n has been observed; x_n has not been forwarded,
- *     so its hidden state does not exist yet observe(rows ..) after the round: rows of x_n and of the accepted drafts,
- *     in text order propose ...
+ *     propose                   context x_0 .. x_n; every row before the newest token x_n has been observed; x_n has
+ *                               not been forwarded, so its hidden state does not exist yet
+ *     observe(rows ..)          after the round: rows of x_n and of the accepted drafts, in text order
+ *     propose ...
  * When propose runs, the last observed state is therefore that of the row BEFORE the newest token; the pair (this
  * state, newest token) is the key of the flow map. For rejected drafts, only the tokens and candidates below are shown,
  * and only to drafters that request them.

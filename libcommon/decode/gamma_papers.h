@@ -3,7 +3,7 @@
  *
  *     above 0.70      one draft more, up to the first length
  *     0.40 to 0.70    the same number
- *     below 0.40 one draft less; no drafts when none was accepted
+ *     below 0.40      one draft less; no drafts when none was accepted
  *
  * Without drafts it sends a probe of one draft in every GEODEC_GAMMA_PAPERS_PROBE rounds (the manuscript: "rarely"); an
  * accepted probe sets the length to one. A published batch of b corresponds to b - 1 drafts here: its slot 0 was the

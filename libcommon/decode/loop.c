@@ -29,23 +29,23 @@ void geodec_decode_free(geodec_decoded *d)
 static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_drafter *drafter,
                            const geodec_decode_options *o, geodec_err *err)
 {
-    if (n < 1) GEODEC_FAIL(GEODEC_INVAL, "an empty prompt: a model starts from at least one token");
+    if (n < 1) GEODEC_FAIL(GEODEC_INVAL, "the prompt is empty; a model needs at least one token");
     if (n > t->n_ctx) GEODEC_FAIL(GEODEC_LIMIT, "the prompt has %lld tokens, the context %d", (long long)n, t->n_ctx);
     for (int64_t i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= t->n_vocab)
             GEODEC_FAIL(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],
                         t->n_vocab);
     if (o->cached < 0 || o->cached >= n || o->cached > t->length(t->self))
-        GEODEC_FAIL(GEODEC_INVAL, "%lld cached tokens of a prompt of %lld, with %d in the cache", (long long)o->cached,
-                    (long long)n, t->length(t->self));
+        GEODEC_FAIL(GEODEC_INVAL, "%lld cached tokens are not valid: the prompt has %lld, the cache %d",
+                    (long long)o->cached, (long long)n, t->length(t->self));
     if (o->max_tokens < 0) GEODEC_FAIL(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
     if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
         GEODEC_FAIL(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
     if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
         GEODEC_FAIL(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
     if (o->papers_rule && (o->adaptive || o->budget > 0))
-        GEODEC_FAIL(GEODEC_INVAL, "the published rule is for chains, in place of the adaptive length");
-    if (t->max_batch < 1) GEODEC_FAIL(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
+        GEODEC_FAIL(GEODEC_INVAL, "the published rule works only with chains and without the adaptive length");
+    if (t->max_batch < 1) GEODEC_FAIL(GEODEC_INVAL, "the target takes %d rows per pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
         GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs hidden states, which the target does not provide",
                     drafter->ops->name);
@@ -317,7 +317,7 @@ static geodec_status round_once(loop_request *r, bool *go_on, geodec_decoded *ou
     const int64_t before = r->count.decided;
     x.base = r->target->length(r->target->self);
     if (x.base != r->n_text - 1)
-        GEODEC_FAIL(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", x.base, (long long)r->n_text);
+        GEODEC_FAIL(GEODEC_INTERNAL, "the cache has %d rows for a text of %lld tokens", x.base, (long long)r->n_text);
     GEODEC_PASS(geodec__loop_draft(r, &x, err));
     GEODEC_PASS(forward(r, &x, err));
     GEODEC_PASS(verify(r, &x, err));
