@@ -55,7 +55,7 @@ done:
     return st;
 }
 
-/* Endpoint of one step from p [k] with the speed given. */
+/* Endpoint of one step from p [k] with the given speed. */
 static void endpoint_of(int64_t k, const double *gamma, const double *p, double speed, double *v, double *end)
 {
     const double length = sqrt(geodec_blas_dot(k, p, p));
@@ -193,7 +193,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Of the table alone. */
+/* Figures that depend only on the table. */
 static geodec_status table_rates(const geodec_onedecode_ref *t, geodec_onedecode_rates *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
