@@ -44,7 +44,7 @@ DRAFTER_FILE(rollout, ROLLOUT, t->step.d, t->step.vocab)
 #define CREATE(name)                                                                                                   \
     static geodec_status create_##name(const geodec__ingredients *in, const geodec__drafter_row *row,                  \
                                        const void *table, int32_t blocks, geodec_drafter **out, geodec_err *err)
-/* A function that is one call. */
+/* Defines a create function that is a single call. */
 #define CREATE_BY(name, call)                                                                                          \
     CREATE(name)                                                                                                       \
     {                                                                                                                  \
@@ -116,7 +116,7 @@ enum {
     CONTROL = GEODEC_DRAFTER_CONTROL,
     BLOCKS = GEODEC_DRAFTER_BLOCKS
 };
-/* name, source, needs, flags; create; what else is not 0 */
+/* name, source, needs, flags; create; other members that are not 0 */
 #define ROW(name_, source_, needs_, flags_, create_, ...)                                                              \
     {                                                                                                                  \
         .info = {(name_), (source_), (needs_), (flags_)}, .create = (create_), __VA_ARGS__                             \
