@@ -13,7 +13,7 @@ geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *pro
     double (*clock)(void) = options->clock ? options->clock : geodec_clock_seconds;
     int32_t k = 0;
     if (!drafter) GEODEC_THROW(GEODEC_INVAL, "no drafter to write alone");
-    /* No token to write: the prompt is read and shown to the drafter. */
+    /* No output tokens: the prompt is processed and shown to the drafter. */
     o.max_tokens = 0;
     o.emit = NULL;
     o.sampling = geodec_sampler_default();
