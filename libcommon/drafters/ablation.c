@@ -122,7 +122,7 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         all += length - 1;
         longest = length > longest ? length : longest;
     }
-    if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
+    if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "the test split has no texts; more texts are needed");
     const int64_t every = (all + places - 1) / places; /* every `every`-th text is used */
     GEODEC_NEW(sum, texts * n * FIGURES);
     GEODEC_NEW_EACH(texts, size, work);

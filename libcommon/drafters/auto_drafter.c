@@ -182,7 +182,7 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
     geodec_status st = GEODEC_OK;
     auto_scheduler *s = NULL;
     bool wants = false, learns = false;
-    if (n < 1 || n > GEODEC_AUTO_MAX) GEODEC_THROW(GEODEC_INVAL, "a scheduler over %d drafters", n);
+    if (n < 1 || n > GEODEC_AUTO_MAX) GEODEC_THROW(GEODEC_INVAL, "a scheduler of %d drafters is not possible", n);
     for (int32_t a = 0; a < n; a++) {
         if (!part[a] || part[a]->ops->distribution || part[a]->ops->wants_top || trees_only[0])
             GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot be an arm of the scheduler", geodec_drafter_name(part[a]));

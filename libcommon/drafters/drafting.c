@@ -232,7 +232,7 @@ geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_
     d->in.how = *how;
     d->in.second_arithmetic = how->arithmetic;
     if (!draft_model) goto done;
-    if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
+    if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "more than one draft model is given");
     GEODEC_TRY(geodec_model_open(draft_model, &d->in.second, err));
     GEODEC_STRDUP(d->second, draft_model);
     if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.second)),

@@ -225,7 +225,8 @@ geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_mo
     const char *ours = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)),
                *theirs = geodec_tokenizer_fingerprint(geodec_model_tokenizer(target));
     if (strcmp(ours, theirs) != 0 || c->n_vocab != geodec_model_configuration(target)->n_vocab)
-        GEODEC_THROW(GEODEC_CHECKSUM, "the draft model %s has another tokenizer than %s: its ids mean other tokens",
+        GEODEC_THROW(GEODEC_CHECKSUM,
+                     "the tokenizer of the draft model %s differs from that of %s: its ids mean other tokens",
                      geodec_model_name(m), geodec_model_name(target));
     GEODEC_NEW(d, 1);
     d->base.ops = &d->ops;

@@ -239,7 +239,7 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
         r.bigram_top1 += geodec_counts_rank(&bigram, x, truth) == 0;
         r.unigram_top1 += geodec_counts_rank(&unigram, 0, truth) == 0;
     }
-    if (r.places == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
+    if (r.places == 0) GEODEC_THROW(GEODEC_SCARCE, "the test split has no texts; more texts are needed");
     double *const share[] = {&r.entry_top1, &r.lookup_top1, &r.bigram_top1, &r.unigram_top1};
     for (int i = 0; i < 4; i++) *share[i] /= (double)r.places;
     t->right = (float)r.lookup_top1;

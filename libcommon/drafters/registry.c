@@ -87,7 +87,7 @@ CREATE(model)
     (void)table, (void)blocks;
     geodec_model_drafter_options o = model_options(in, row);
     o.session.arithmetic = in->second_arithmetic;
-    if (!in->second) GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
+    if (!in->second) GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs a draft model (--draft-model)", row->info.name);
     GEODEC_PASS(geodec_model_drafter_create(in->second, in->model, &o, out, err));
     return GEODEC_OK;
 }

@@ -462,7 +462,7 @@ static geodec_status check_file(const rollout_file *file, const char *name, geod
     GEODEC_NEW(met, r->step.vocab);
     for (int64_t i = 0; i < r->words; i++) {
         if (r->word[i] < 0 || r->word[i] >= r->step.vocab || met[r->word[i]])
-            GEODEC_THROW(GEODEC_FORMAT, "%s: word %lld is no token or was there before", name, (long long)i);
+            GEODEC_THROW(GEODEC_FORMAT, "%s: word %lld is not a token or is repeated", name, (long long)i);
         met[r->word[i]] = true;
     }
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)

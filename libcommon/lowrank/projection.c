@@ -248,7 +248,7 @@ int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width
 static geodec_status check_options(const geodec_model *m, const geodec_projection_options *o, geodec_err *err)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
-    if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_FAIL(GEODEC_RANGE, "no such set of slots");
+    if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_FAIL(GEODEC_RANGE, "the set of slots is not valid");
     if (!(o->share >= 0 && o->share <= 1) || !(o->floor >= 0 && o->floor <= 1) || !(o->ridge >= 0) || o->k < 0)
         GEODEC_FAIL(GEODEC_RANGE, "a share is outside 0 to 1, or a rank or the ridge is negative");
     if (o->basis == GEODEC_BASIS_WHITENED && !o->moments)

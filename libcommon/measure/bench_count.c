@@ -27,7 +27,7 @@ geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err
         if (plan->budget[i] < 1 || plan->budget[i] > GEODEC_DRAFT_MAX ||
             (i > 0 && plan->budget[i] <= plan->budget[i - 1]))
             GEODEC_FAIL(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
-    if (!plan->greedy && !plan->sampled) GEODEC_FAIL(GEODEC_INVAL, "neither greedy nor sampled rows are asked for");
+    if (!plan->greedy && !plan->sampled) GEODEC_FAIL(GEODEC_INVAL, "neither greedy nor sampled rows are requested");
     if (plan->sampled && plan->n_seeds < 1) GEODEC_FAIL(GEODEC_INVAL, "%d seeds", plan->n_seeds);
     if (plan->resamples < 1) GEODEC_FAIL(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
     return GEODEC_OK;

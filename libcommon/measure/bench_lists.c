@@ -42,7 +42,7 @@ static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
         char *end;
         alpha = strtod(word + 7, &end);
         if (end == word + 7 || *end != '\0' || !(alpha > 0 && alpha <= 1))
-            GEODEC_FAIL(GEODEC_INVAL, "'%s': the share of right drafts lies above 0 and up to 1", word);
+            GEODEC_FAIL(GEODEC_INVAL, "'%s': the share of right drafts must be above 0 and at most 1", word);
         oracle = true;
     }
     if (!oracle && !geodec_drafting_knows(word)) GEODEC_FAIL(GEODEC_INVAL, "unknown drafter '%s'", word);

@@ -163,7 +163,7 @@ geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompt
     GEODEC_TRY(check(plan, err));
     t.prompts = n_prompts < plan->prompts->n ? n_prompts : plan->prompts->n;
     if (t.prompts < 1 || repeats < 1)
-        GEODEC_THROW(GEODEC_INVAL, "%lld prompts, %d times, cannot be timed", (long long)n_prompts, repeats);
+        GEODEC_THROW(GEODEC_INVAL, "cannot time %lld prompts %d times", (long long)n_prompts, repeats);
     const int32_t runs = 1 + 2 * plan->n_drafters, longest = plan->gamma[plan->n_gammas - 1];
     GEODEC_NEW_EACH((int64_t)RUNS * t.prompts, tokens, seconds);
     GEODEC_NEW(sum, RUNS);

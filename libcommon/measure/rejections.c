@@ -137,7 +137,7 @@ geodec_status geodec_rejections_decode(const geodec_target *target, const int32_
     geodec_faulty watched;
     geodec_target t;
     recorder r = {.inner = drafter, .target = target, .opt = options, .class = class, .sum = sum};
-    if (!drafter) GEODEC_THROW(GEODEC_INVAL, "no drafter, so no rejections");
+    if (!drafter) GEODEC_THROW(GEODEC_INVAL, "counting rejections needs a drafter");
     if (options->budget > 0 || options->sampling.temperature > 0 || options->min_tokens > 0)
         GEODEC_THROW(GEODEC_INVAL, "rejections are counted of greedy chains without a guard");
     GEODEC_NEW(r.logits, (int64_t)(GEODEC_DRAFT_MAX + 1) * target->n_vocab);
