@@ -2,31 +2,35 @@
 
 #include <math.h>
 
-/* Constants of the budget. They limit what drafting may cost where it does not pay to about 1 % of the time. Together
- * they keep all medians of docs/results/speed.md above 0.98 of plain decoding, and a test holds 2 % at 36 settings.
- * Single values were chosen, not measured. The tests `decisions` check the effect of each. */
-static const double START = 0.8;          /* passes in the budget at first: a first ask with cold caches */
-static const double SHARE = 0.005;        /* of a pass that every token adds at first, and once drafting has paid */
-static const double SHARE_DECAY = 0.8;    /* of the share at each back-off, until the budget is above START again */
+/* Constants of the budget. Where drafting does not pay, they limit its cost to about 1 % of the time. Together they
+ * keep all medians of docs/results/speed.md above 0.98 of plain decoding, and a test checks a limit of 2 % at 36
+ * settings. The individual values were chosen, not measured. The tests `decisions` check the effect of each. */
+static const double START = 0.8;          /* initial budget in passes: one first ask with cold caches */
+static const double SHARE = 0.005;        /* initial share, and the share once drafting has paid */
+static const double SHARE_DECAY = 0.8;    /* factor on the share at each back-off, until the budget is above START
+                                             again */
 static const double SHARE_LEAST = 0.0015; /* lower bound of the share; not reached, as RETRY is above START */
-static const double RETRY = 1;            /* passes in the budget before the next ask: rounds vary, so for several */
+static const double RETRY = 1;            /* passes in the budget before the next ask: enough for several, because
+                                             rounds vary */
 static const double RESUME_MOST = 8;      /* upper limit, in passes, of the cost of the first resuming */
-static const double RESUME_OUTLIER = 3; /* of later ones, in multiples of the expectation and of RETRY: busy machine */
+static const double RESUME_OUTLIER = 3; /* upper limit of later ones, in multiples of the expectation and of RETRY: the
+                                           machine may be busy */
 static const double CAME = 0.4;         /* weight of the counted tokens; the expected ones vary less */
 /* Constants of the draft length. GAIN was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
  * against the best of its drafters"); the others were chosen. */
 static const double PRIOR = 0.7;                       /* initial averages of accepted and claimed */
-static const double DECAY = 0.95;                      /* their weight after one more draft: about twenty count */
+static const double DECAY = 0.95;                      /* their weight after one more draft: about the last twenty
+                                                          drafts count */
 static const double TRUST_LEAST = 0.2, TRUST_MOST = 2; /* bounds: a few outcomes must not exclude a source for good */
-static const double CLAIMED_LEAST = 0.05;              /* of the divisor */
-static const double PROBABILITY_MOST = 0.98;           /* of a draft: none is certain */
-static const double GAIN = 0.03; /* least gain that drafts must promise: the best of noisy choices looks too good */
-static const double SLACK = 0.7; /* factor of the least path probabilities: the exact choice is made later */
-static const double LEAST_MOST = 0.9; /* upper limit of them */
-static const double ASK_PART = 0.5;   /* share of a draft's asking cost in them: part of it is spent anyway */
-static const double STEP = 0.1;       /* of the moving averages of rates and costs, a round */
-enum { LOOK_AHEAD = 4 };              /* rows: a pass may widen in steps, its cheapest row counts */
-enum { REFRESH = 8 };                 /* asks between two computations of the least path probabilities */
+static const double CLAIMED_LEAST = 0.05;              /* lower bound of the divisor */
+static const double PROBABILITY_MOST = 0.98;           /* upper bound of a draft's probability: none is certain */
+static const double GAIN = 0.03;      /* minimum expected gain: the best of several noisy estimates is too high */
+static const double SLACK = 0.7;      /* factor on the minimum path probabilities: the exact choice is made later */
+static const double LEAST_MOST = 0.9; /* their upper limit */
+static const double ASK_PART = 0.5;   /* share of a draft's asking cost in them: the rest is spent in any case */
+static const double STEP = 0.1;       /* decay of the moving averages of rates and costs, per round */
+enum { LOOK_AHEAD = 4 };              /* rows: the cost of a pass may rise in steps, so the cheapest row counts */
+enum { REFRESH = 8 };                 /* asks between two computations of the minimum path probabilities */
 
 void geodec_adapt_init(geodec_adapt *a, int32_t max, const geodec_cost *cost)
 {
@@ -48,8 +52,8 @@ static double trust_of(const geodec_adapt *a, int32_t source)
     return fmin(fmax(a->accepted[source] / fmax(a->claimed[source], CLAIMED_LEAST), TRUST_LEAST), TRUST_MOST);
 }
 
-/* One more row pays if its probability divided by its time is above the rate without it. Its time is that of the
- * cheapest of the next few rows. */
+/* Another row pays if its probability divided by its time exceeds the rate without it. Its time is the lowest among the
+ * next few rows. */
 static void set_least(geodec_adapt *a)
 {
     double most = 1;
@@ -68,7 +72,7 @@ geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draf
                                       const double *trust, double gain)
 {
     geodec_adapt_prefix best = {.tokens = 1, .time = geodec_pace_plain(pace)};
-    double tokens = 1, path[GEODEC_DRAFT_MAX]; /* probability of the path down to a draft */
+    double tokens = 1, path[GEODEC_DRAFT_MAX]; /* probability of the path to each draft */
     double rate = (1 + gain) / best.time;
     for (int32_t i = 0; i < n; i++) {
         path[i] =
@@ -101,7 +105,7 @@ void geodec_adapt_learn(geodec_adapt *a, const geodec_draft *draft, bool accepte
 
 /* ---- budget and back-off ----------------------------------------------------------------------------------------- */
 
-/* Budget below which the drafter is not asked. */
+/* The drafter is not asked below this budget. */
 static double threshold(const geodec_adapt *a) { return a->backed_off ? RETRY + a->resume : 0; }
 
 bool geodec_adapt_begin(geodec_adapt *a)

@@ -32,8 +32,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
     if (top > GEODEC_COST_ROWS) top = GEODEC_COST_ROWS;
     if (top > target->n_ctx) top = target->n_ctx;
     if (at > target->n_ctx - top) at = target->n_ctx - top;
-    if (top < 1 || repeats < 1)
-        GEODEC_THROW(GEODEC_INVAL, "a pass of %d rows, %d times, cannot be timed", top, repeats);
+    if (top < 1 || repeats < 1) GEODEC_THROW(GEODEC_INVAL, "cannot time a pass of %d rows %d times", top, repeats);
     GEODEC_NEW(token, target->max_batch);
     GEODEC_NEW(logits, (int64_t)top * target->n_vocab);
     for (int32_t i = 0; i < target->max_batch; i++) token[i] = i % target->n_vocab;
@@ -42,7 +41,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
         const int32_t n = at - done < target->max_batch ? at - done : target->max_batch;
         GEODEC_TRY(target->forward(target->self, token, NULL, n, NULL, NULL, err));
     }
-    /* One turn more than asked for: the first warms the caches and is not counted. */
+    /* One extra repetition: the first warms the caches and is not counted. */
     for (int32_t k = 0; k <= repeats; k++)
         for (int w = 0; w < WIDTHS; w++) {
             const int32_t b = widths[w] < top ? widths[w] : top;
@@ -53,7 +52,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
             if (k == 1 || (k > 1 && t < seconds[w])) seconds[w] = t;
             if (b == top) break;
         }
-    const double unit = seconds[0] > 0 ? seconds[0] : 1e-9; /* the clock is too coarse for the pass */
+    const double unit = seconds[0] > 0 ? seconds[0] : 1e-9; /* the clock resolution is too low for the pass */
     geodec_cost cost = {.n = top, .seconds = unit};
     cost.v[1] = 1;
     for (int w = 1; w < WIDTHS && widths[w - 1] < top; w++) {

@@ -1,5 +1,5 @@
 /* Costs of the parts of a round, in units of T(1), the one-row pass: v(b) = T(b)/T(1), a pass over b rows; c, the
- * drafter's time a draft; o, everything else of a round (sampling, bookkeeping); o_plain, the same of a round of plain
+ * drafter's time per draft; o, the rest of a round (sampling, bookkeeping); o_plain, the rest of a round of plain
  * decoding. */
 #ifndef GEODEC_DECODE_COST_H
 #define GEODEC_DECODE_COST_H
@@ -19,13 +19,13 @@ typedef struct geodec_cost {
     double seconds; /* T(1); 0 = not known */
 } geodec_cost;
 
-/* v(b) = 1 + slope (b - 1), c = o = 0: a stand-in where nothing was measured. */
+/* v(b) = 1 + slope (b - 1), c = o = 0: used where nothing was measured. */
 GEODEC_API geodec_cost geodec_cost_linear(double slope);
-/* v at b rows; linear beyond n. */
+/* v(b), extrapolated linearly beyond n. */
 GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
 
-/* Times passes of 1 .. rows tokens after `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
- * interpolated) and empties the cache. clock NULL = geodec_clock_seconds. */
+/* Times passes of 1 .. rows tokens after `at` cached tokens and empties the cache. Only a few widths are timed, in
+ * turn, and the minimum of `repeats` is taken; the others are interpolated. clock NULL = geodec_clock_seconds. */
 GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
                                              double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
 

@@ -11,9 +11,9 @@ enum { LINE_MAX = 16 << 20 };
 
 typedef struct talk {
     const geodec_dialogue *d;
-    int32_t *token; /* [n] of the conversation */
+    int32_t *token; /* [n] tokens of the conversation */
     int64_t n, room, turns;
-    int64_t cached; /* of them, rows in the cache */
+    int64_t cached; /* number of them with a row in the cache */
     bool stopped;
     geodec_printer *printer;
 } talk;
@@ -25,7 +25,7 @@ static void ask(const talk *t)
     (void)fflush(t->d->notes);
 }
 
-/* One line without its end, zero-terminated; *line NULL at the end of the input. */
+/* Reads one line without its line end, zero-terminated; *line is NULL at the end of the input. */
 static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -38,14 +38,14 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
             clearerr(t->d->in);
             if (t->d->stop_asked()) GEODEC_THROW(GEODEC_INTERRUPTED, "interrupted");
             if (t->d->turn_stopped()) {
-                (void)fputs("\n(/quit or the end of the input ends)\n", t->d->notes);
+                (void)fputs("\n(/quit or end of input ends)\n", t->d->notes);
                 length = 0;
                 ask(t);
             }
             continue;
         }
         if (c == EOF && ferror(t->d->in)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
-        if (c == EOF && length == 0) goto done; /* text, if any, is freed there */
+        if (c == EOF && length == 0) goto done; /* frees the text, if there is one */
         if (length + 1 >= LINE_MAX)
             GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
         GEODEC_GROW(text, length, room, 2);
@@ -115,7 +115,7 @@ static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
     talk *t = ctx;
     (void)done;
     (void)total;
-    /* A turn that is stopped in its reply keeps it: on_token ends that. */
+    /* When a turn is interrupted during its reply, on_token ends the reply and the text so far is kept. */
     if (strcmp(what, "prompt") == 0 && t->d->turn_stopped()) t->stopped = true;
     return t->d->stop_asked() || (t->stopped && strcmp(what, "prompt") == 0);
 }
@@ -138,7 +138,7 @@ done:
     return st;
 }
 
-/* The conversation as it is goes through the model; the reply is added. */
+/* Decodes a reply to the conversation and appends it. */
 static geodec_status reply(talk *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -165,7 +165,8 @@ static geodec_status reply(talk *t, geodec_err *err)
     GEODEC_TRY(st);
     GEODEC_TRY(append(t, got.token, got.n, err));
     if (got.end == GEODEC_END_CONTEXT)
-        (void)fprintf(t->d->notes, "(the context of %d tokens is full: /reset begins anew)\n", d->target->n_ctx);
+        (void)fprintf(t->d->notes, "(the context of %d tokens is full; /reset starts a new conversation)\n",
+                      d->target->n_ctx);
     geodec_hooks_log(d->hooks, GEODEC_LOG_DEBUG,
                      "turn %lld: %lld rows of the prompt, %lld tokens in %lld passes, %lld of %d rows of the context",
                      (long long)t->turns, (long long)got.counters.prompt_rows, (long long)got.n,
@@ -185,15 +186,16 @@ static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *
     int64_t count = 0;
     const int64_t bad = geodec_file_utf8_check(line, n);
     if (bad >= 0) {
-        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld: the line is not taken)\n", (long long)bad);
+        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld; the line is ignored)\n", (long long)bad);
         goto done;
     }
     GEODEC_TRY(encode(t, line, n, &ids, &count, err));
     if (t->n + count > t->d->target->n_ctx) {
-        (void)fprintf(
-            t->d->notes,
-            "(no room in the context: %lld tokens and %lld more, of %d; the line is not taken, /reset begins anew)\n",
-            (long long)t->n, (long long)count, t->d->target->n_ctx);
+        (void)fprintf(t->d->notes,
+                      "(no room in the context: it has %lld tokens, the line %lld more, the limit is %d; the line is "
+                      "ignored, /reset "
+                      "starts a new conversation)\n",
+                      (long long)t->n, (long long)count, t->d->target->n_ctx);
         goto done;
     }
     if (count == 0) goto done;
@@ -212,7 +214,8 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
     talk t = {.d = d};
     char *line = NULL;
     size_t n = 0;
-    if (d->terminal) (void)fputs("/reset begins anew, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
+    if (d->terminal)
+        (void)fputs("/reset starts a new conversation, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
     for (;;) {
         geodec_mem_free(line);
         line = NULL;
@@ -222,7 +225,8 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
         if (strcmp(line, "/reset") == 0)
             t.n = t.cached = 0;
         else if (line[0] == '/' && line[1] != '/')
-            (void)fputs("(commands: /reset, /quit; // begins a line that begins with /)\n", d->notes);
+            (void)fputs("(commands: /reset, /quit; start a line with // to send a line that starts with /)\n",
+                        d->notes);
         else
             GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
     }

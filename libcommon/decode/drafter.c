@@ -48,7 +48,7 @@ bool geodec_drafter_forbids(const geodec_drafter *d, int32_t node, int32_t token
     return geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], token);
 }
 
-/* Tokens of one parent's drafts must differ: the verification walk could not tell them apart. */
+/* Drafts of one parent must have different tokens: the verification walk cannot distinguish equal ones. */
 static bool distinct(const geodec_draft *draft, int32_t i)
 {
     for (int32_t j = draft[i].parent < 0 ? 0 : draft[i].parent + 1; j < i; j++)
@@ -66,11 +66,11 @@ static geodec_status make(geodec_drafter *d, bool tree, const geodec_draft_reque
 geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
                                      int32_t *n, geodec_err *err)
 {
-    int32_t count = 0, length[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
+    int32_t count = 0, length[GEODEC_DRAFT_MAX]; /* number of drafts on the path to a draft */
     if (d && request->gamma > 0) {
         if (request->gamma > GEODEC_DRAFT_MAX || request->budget > GEODEC_DRAFT_MAX || request->n_context < 1)
-            GEODEC_FAIL(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
-                        request->budget, (long long)request->n_context);
+            GEODEC_FAIL(GEODEC_INVAL, "draft length %d, budget %d or context of %lld tokens is out of range",
+                        request->gamma, request->budget, (long long)request->n_context);
         const bool stochastic = request->sampling && d->ops->distribution;
         const bool own = request->budget > 0 && (stochastic || d->ops->plans);
         const bool tree = request->budget > 0 && d->ops->children && !own;
@@ -79,10 +79,11 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
         if (!tree && !own) q.gamma = most = most < q.gamma ? most : q.gamma;
         GEODEC_PASS_MSG(make(d, tree, &q, out, &count, err), "drafter %s", d->ops->name);
         if (count < 0 || count > most)
-            GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s proposed %d tokens of %d", d->ops->name, count, most);
+            GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s proposed %d tokens, at most %d are allowed", d->ops->name, count,
+                        most);
         for (int32_t i = 0; i < count; i++) {
             if (!tree && !own) out[i].parent = i - 1;
-            /* Written so that a NaN confidence is caught. */
+            /* The condition is written so that it rejects a NaN confidence. */
             bool sane = out[i].parent >= -1 && out[i].parent < i && out[i].source >= 0 &&
                         out[i].source < d->ops->n_sources && out[i].confidence >= 0 && out[i].confidence <= 1;
             if (!sane)
@@ -90,7 +91,8 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
                             d->ops->name, i);
             length[i] = out[i].parent < 0 ? 1 : length[out[i].parent] + 1;
             if (length[i] > request->gamma) /* the text has no room for more */
-                GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: a path of more than %d drafts", d->ops->name, request->gamma);
+                GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: a path has more than %d drafts", d->ops->name,
+                            request->gamma);
             if (!distinct(out, i))
                 GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: draft %d repeats a sibling", d->ops->name, i);
         }

@@ -1,14 +1,14 @@
 /* The published rule for the length of drafts (geodesic speculative decoding, 2026), for comparison with
- * decode/adapt.h. Every 4 rounds it looks at the share of accepted drafts among those sent:
+ * decode/adapt.h. Every 4 rounds it computes the share of accepted drafts among those sent:
  *
  *     above 0.70      one draft more, up to the first length
  *     0.40 to 0.70    the same number
- *     below 0.40      one draft less; none when none was accepted
+ *     below 0.40      one draft less; no drafts when none was accepted
  *
  * Without drafts it sends a probe of one draft in every GEODEC_GAMMA_PAPERS_PROBE rounds (the manuscript: "rarely"); an
- * accepted probe sets the length to one. A published batch of b is b - 1 drafts here: its slot 0 was the verifier's own
- * argmax, which is no draft and cannot be rejected. The rule uses outcomes and no costs, so lengths are a function of
- * the text. */
+ * accepted probe sets the length to one. A published batch of b corresponds to b - 1 drafts here: its slot 0 was the
+ * verifier's own argmax, which is not a draft and cannot be rejected. The rule uses outcomes, not costs, so the lengths
+ * are a function of the text. */
 #ifndef GEODEC_DECODE_GAMMA_PAPERS_H
 #define GEODEC_DECODE_GAMMA_PAPERS_H
 
@@ -23,11 +23,11 @@ typedef struct geodec_gamma_papers {
     int64_t rounds, drafted, accepted; /* since the last decision; rounds without drafts while now is 0 */
 } geodec_gamma_papers;
 
-/* most: the first length and the upper limit, 0 .. GEODEC_DRAFT_MAX. */
+/* most: the initial length and the upper limit, 0 .. GEODEC_DRAFT_MAX. */
 GEODEC_API geodec_gamma_papers geodec_gamma_papers_start(int32_t most);
-/* Drafts of the next round, at most `room`. */
+/* Number of drafts in the next round, at most `room`. */
 GEODEC_API int32_t geodec_gamma_papers_ask(geodec_gamma_papers *g, int32_t room);
-/* The round sent so many drafts, of which so many were accepted. */
+/* Ends a round that sent `sent` drafts, of which `accepted` were accepted. */
 GEODEC_API void geodec_gamma_papers_settle(geodec_gamma_papers *g, int32_t sent, int32_t accepted);
 
 #endif

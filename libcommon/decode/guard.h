@@ -1,6 +1,6 @@
 /* Minimum-length guard: a mask on each logit row by its absolute output index. The row that decides output token g
- * gets its stop ids set to -inf iff g < min_tokens. The mask belongs to the row, not to a place in the loop, so
- * plain and speculative decoding see the same masked model: their outputs are equal and the KV cache always agrees
+ * gets its stop ids set to -inf iff g < min_tokens. The mask depends only on the row, not on the position in the loop,
+ * so plain and speculative decoding use the same masked model: their outputs are equal and the KV cache always agrees
  * with the text. */
 #ifndef GEODEC_DECODE_GUARD_H
 #define GEODEC_DECODE_GUARD_H

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Slope of v(b) where it is not measured, and for the lengths of sampled drafts: the sampled tokens depend on the
- * lengths, so with measured times a seed would not repeat its text. An assumed value: the models of
+ * lengths, so with measured times the text would not be reproducible from its seed. The value is assumed: the models of
  * docs/results/speed.md have 0.35 to 0.45 between 1 and 9 rows. */
 static const double DEFAULT_SLOPE = 0.3;
 
@@ -29,23 +29,23 @@ void geodec_decode_free(geodec_decoded *d)
 static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_drafter *drafter,
                            const geodec_decode_options *o, geodec_err *err)
 {
-    if (n < 1) GEODEC_FAIL(GEODEC_INVAL, "an empty prompt: a model starts from at least one token");
+    if (n < 1) GEODEC_FAIL(GEODEC_INVAL, "the prompt is empty; a model needs at least one token");
     if (n > t->n_ctx) GEODEC_FAIL(GEODEC_LIMIT, "the prompt has %lld tokens, the context %d", (long long)n, t->n_ctx);
     for (int64_t i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= t->n_vocab)
             GEODEC_FAIL(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],
                         t->n_vocab);
     if (o->cached < 0 || o->cached >= n || o->cached > t->length(t->self))
-        GEODEC_FAIL(GEODEC_INVAL, "%lld cached tokens of a prompt of %lld, with %d in the cache", (long long)o->cached,
-                    (long long)n, t->length(t->self));
+        GEODEC_FAIL(GEODEC_INVAL, "%lld cached tokens are not valid: the prompt has %lld, the cache %d",
+                    (long long)o->cached, (long long)n, t->length(t->self));
     if (o->max_tokens < 0) GEODEC_FAIL(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
     if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
         GEODEC_FAIL(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
     if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
         GEODEC_FAIL(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
     if (o->papers_rule && (o->adaptive || o->budget > 0))
-        GEODEC_FAIL(GEODEC_INVAL, "the published rule is for chains, in place of the adaptive length");
-    if (t->max_batch < 1) GEODEC_FAIL(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
+        GEODEC_FAIL(GEODEC_INVAL, "the published rule works only with chains and without the adaptive length");
+    if (t->max_batch < 1) GEODEC_FAIL(GEODEC_INVAL, "the target takes %d rows per pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
         GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs hidden states, which the target does not provide",
                     drafter->ops->name);
@@ -75,7 +75,7 @@ static void release(loop_request *r)
     geodec_replay_free(&r->replay);
 }
 
-/* nodes: drafts of a round at most. */
+/* nodes: most drafts in a round. */
 static void start_adapting(loop_request *r, int32_t nodes)
 {
     const geodec_cost cost = r->sampled_drafts ? geodec_cost_linear(DEFAULT_SLOPE) : r->opt->cost;
@@ -90,7 +90,7 @@ static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, g
     const geodec_target *t = r->target;
     const geodec_drafter_ops *ops = r->drafter ? r->drafter->ops : NULL;
     const int32_t gamma = ops ? r->opt->gamma : 0, nodes = gamma > 0 && r->opt->budget > 0 ? r->opt->budget : gamma;
-    /* Every output token but the last needs a cache row, so a request outgrows the context by at most one. */
+    /* Every output token except the last needs a cache row, so a request exceeds the context by at most one token. */
     const int64_t room = (int64_t)t->n_ctx + 1 - n;
     r->guard = (geodec_guard){r->opt->min_tokens, r->opt->stop, r->opt->n_stop};
     r->wants_state = ops && ops->wants_state;
@@ -107,7 +107,7 @@ static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, g
     return GEODEC_OK;
 }
 
-/* Keeps rows until the drafter is asked, without their most probable tokens. */
+/* Keeps rows, without their most probable tokens, until the drafter is asked. */
 static geodec_status keep_rows(loop_request *r, const int32_t *token, const float *state, int32_t n, geodec_err *err)
 {
     for (int32_t k = 0; k < n; k++) {
@@ -117,11 +117,11 @@ static geodec_status keep_rows(loop_request *r, const int32_t *token, const floa
     return GEODEC_OK;
 }
 
-/* Rows of the prompt from `at`; of a drafter that backed off in an earlier request only the end is kept. */
+/* Rows of the prompt from `at`. For a drafter that backed off in an earlier request, only the last rows are kept. */
 static geodec_status prefill_rows(loop_request *r, int64_t at, int32_t n, bool backed_off, geodec_err *err)
 {
     const geodec_target *t = r->target;
-    const int64_t early = r->n_prompt - 1 - at - GEODEC__LOOP_RESTART; /* rows too early to be kept */
+    const int64_t early = r->n_prompt - 1 - at - GEODEC__LOOP_RESTART; /* rows before those kept */
     const int32_t skipped = !backed_off || early < 0 ? 0 : early < n ? (int32_t)early : n;
     float *state = skipped == n ? NULL : r->state;
     GEODEC_PASS_MSG(t->forward(t->self, r->text + at, NULL, n, NULL, state, err), "prompt");
@@ -136,7 +136,7 @@ static geodec_status prefill_rows(loop_request *r, int64_t at, int32_t n, bool b
     return GEODEC_OK;
 }
 
-/* All of the prompt but its last token, which the first round forwards. */
+/* Prefills the prompt except its last token, which the first round forwards. */
 static geodec_status prefill(loop_request *r, geodec_err *err)
 {
     const geodec_target *t = r->target;
@@ -185,7 +185,7 @@ static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec
     return d->ops->distribution(d, node, q, err);
 }
 
-/* Walks the rows of the pass. The decided tokens are the accepted drafts and then the last token, unless it ends the
+/* Walks the rows of the pass. The decided tokens are the accepted drafts, followed by the last token unless it ends the
  * text. */
 static geodec_status verify(loop_request *r, loop_round *x, geodec_err *err)
 {
@@ -251,8 +251,8 @@ static void find_top(loop_request *r, int32_t row, int32_t at)
         top[n] = -1;
 }
 
-/* The first `n` rows of the walk as the drafter is shown them: token [n], with argmax and state of the request, in
- * place. path[k] >= k. */
+/* Moves the first `n` rows of the walk to the front, as the drafter observes them: token [n], and argmax and state of
+ * the request in place. path[k] >= k. */
 static void gather_rows(loop_request *r, const loop_round *x, int32_t n, int32_t *token)
 {
     const int64_t d = r->target->d_state;
@@ -290,8 +290,8 @@ static geodec_status show_rows(loop_request *r, const loop_round *x, const int32
     return geodec_drafter_observe(r->drafter, &rows, err);
 }
 
-/* Keeps in the cache the rows of the newest token before the round and of the emitted tokens, except a token without a
- * row. Shows them to the drafter, or keeps them for it. */
+/* Keeps in the cache the rows of the newest token before the round and of the emitted tokens that have one. Shows these
+ * rows to the drafter, or stores them until it is asked. */
 static geodec_status commit(loop_request *r, const loop_round *x, geodec_err *err)
 {
     const geodec_target *t = r->target;
@@ -317,7 +317,7 @@ static geodec_status round_once(loop_request *r, bool *go_on, geodec_decoded *ou
     const int64_t before = r->count.decided;
     x.base = r->target->length(r->target->self);
     if (x.base != r->n_text - 1)
-        GEODEC_FAIL(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", x.base, (long long)r->n_text);
+        GEODEC_FAIL(GEODEC_INTERNAL, "the cache has %d rows for a text of %lld tokens", x.base, (long long)r->n_text);
     GEODEC_PASS(geodec__loop_draft(r, &x, err));
     GEODEC_PASS(forward(r, &x, err));
     GEODEC_PASS(verify(r, &x, err));
@@ -358,7 +358,7 @@ static geodec_status decode_rounds(loop_request *r, geodec_decoded *out, geodec_
     return GEODEC_OK;
 }
 
-/* When a request continues a cached text, the drafter must know that text; a drafter that backed off begins again then,
+/* When a request continues a cached text, the drafter must know that text. A drafter that backed off starts again here,
  * and the rows kept for it are not shown. */
 static geodec_status leave_drafter(loop_request *r, geodec_err *err)
 {

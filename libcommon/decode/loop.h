@@ -2,10 +2,10 @@
  * the rows (decode/verify.h), emits the accepted drafts and one more token, and cuts the cache back to the committed
  * text. For every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL),
  * token for token. One exception, when sampling: a drafter that samples its drafts (drafter.h, `distribution`) keeps
- * the distribution of the output, not the tokens that a seed gives.
+ * the distribution of the output, but not the tokens for a seed.
  *
- * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
- * without drafts, so its passes equal the tokens it decides. */
+ * Invariant between rounds: the cache holds a row for every token of the text except the newest. Rounds of plain
+ * decoding have no drafts, so each pass decides one token. */
 #ifndef GEODEC_DECODE_LOOP_H
 #define GEODEC_DECODE_LOOP_H
 
@@ -23,34 +23,35 @@
 typedef enum geodec_end {
     GEODEC_END_LENGTH,  /* max_tokens reached */
     GEODEC_END_STOP,    /* a stop token was decided; it is not part of the output */
-    GEODEC_END_CONTEXT, /* the newest token has no cache row left */
-    GEODEC_END_CALLER,  /* emit asked to stop; the token it was shown is part of the output */
+    GEODEC_END_CONTEXT, /* no cache row is left for the newest token */
+    GEODEC_END_CALLER,  /* emit returned non-zero; its token is part of the output */
 } geodec_end;
 GEODEC_API const char *geodec_decode_end_name(geodec_end e); /* "length", ... */
 
 typedef struct geodec_decode_options {
     geodec_sampling sampling;
-    /* The first tokens of the prompt whose rows are in the target's cache and were shown to the drafter by an earlier
-     * call with the same target and drafter: they are not forwarded again. 0 = a new text. */
+    /* Number of prompt tokens at the start whose rows an earlier call with the same target and drafter left in the
+     * target's cache and showed to the drafter. They are not forwarded again. 0 = a new text. */
     int64_t cached;
     int64_t max_tokens;  /* >= 0 */
-    int64_t min_tokens;  /* guard: no stop token before this many */
+    int64_t min_tokens;  /* guard: no stop token before this many tokens */
     const int32_t *stop; /* [n_stop], borrowed */
     int32_t n_stop;
     int32_t gamma;  /* longest draft of a round, 0 .. GEODEC_DRAFT_MAX; the upper limit when adaptive */
-    int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: trees of so many drafts, no path longer than gamma;
-                       the upper limit when adaptive */
+    int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: drafts per tree, with no path longer than gamma; the
+                       upper limit when adaptive */
     bool adaptive;  /* choose the length by geodec_adapt from `cost` */
-    bool papers_rule; /* for comparison: by the published rule from gamma down (gamma_papers.h); chains, not adaptive */
+    bool papers_rule; /* for comparison: choose the length, at most gamma, by the published rule (gamma_papers.h);
+                         chains, not adaptive */
     geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for sampled drafts: their lengths
-                         follow geodec_cost_linear(0.3), so that a seed repeats its text */
-    /* For adaptive: state learned by earlier requests of the same model, drafter and lengths, updated by this one (all
-     * zero at first). NULL: starts anew. Not used for sampled drafts. */
+                         follow geodec_cost_linear(0.3), so that the text is reproducible from its seed */
+    /* For adaptive: state learned from earlier requests with the same model, drafter and lengths, which this request
+     * updates. Initially all zero. NULL: this request starts without it. Not used for sampled drafts. */
     struct geodec_adapt *memory;
-    double gate; /* drafts of a lower confidence end the draft; 0 = off */
-    /* Shown every output token in order; non-zero = stop after it. NULL = none. */
+    double gate; /* a chain ends before the first draft of lower confidence; 0 = off */
+    /* Called with every output token in order; non-zero = stop after it. NULL = none. */
     int (*emit)(void *ctx, int32_t token);
-    /* After the tokens of a round, for flushing. NULL = none. */
+    /* Called after the tokens of a round, for flushing. NULL = none. */
     void (*round_end)(void *ctx);
     void *ctx;
     double (*clock)(void); /* for the times of the counters; NULL = geodec_clock_seconds */
@@ -60,9 +61,9 @@ typedef struct geodec_decode_options {
 /* Greedy, 128 tokens, no stop token, gamma 4, not adaptive. */
 GEODEC_API geodec_decode_options geodec_decode_options_default(void);
 
-/* Fate of drafts. proposed >= reached = accepted + rejected; a draft is reached when all above it were accepted and the
- * output had not ended. A draft equal to the stop token that ends the output counts as accepted; nothing after it is
- * reached. */
+/* Outcomes of drafts. proposed >= reached = accepted + rejected; a draft is reached when all above it were accepted and
+ * the output had not ended. A draft equal to the stop token that ends the output counts as accepted; nothing after it
+ * is reached. */
 typedef struct geodec_tally {
     int64_t proposed, reached, accepted, rejected;
 } geodec_tally;
@@ -78,12 +79,12 @@ typedef struct geodec_decode_counters {
     int64_t asks;                         /* rounds in which the drafter was asked */
     int64_t length[GEODEC_DRAFT_MAX + 1]; /* rounds that sent this many drafts */
     geodec_tally total;
-    geodec_tally position[GEODEC_DRAFT_MAX]; /* by depth; siblings of a tree count as one draft here */
+    geodec_tally position[GEODEC_DRAFT_MAX]; /* by depth; siblings in a tree count as one draft here */
     geodec_tally source[GEODEC_DRAFT_SOURCES_MAX];
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS]; /* reliability: bin i holds confidences from i/10 */
-    double confidence_sum[GEODEC_CONFIDENCE_BINS];   /* over reached drafts: the mean claim of a bin */
-    double pass_seconds[GEODEC_DRAFT_MAX + 1];       /* in the passes of rounds that sent this many drafts */
-    double prompt_seconds, draft_seconds, verify_seconds, total_seconds; /* verify: inside the target's passes */
+    double confidence_sum[GEODEC_CONFIDENCE_BINS];   /* over the reached drafts of a bin */
+    double pass_seconds[GEODEC_DRAFT_MAX + 1];       /* time in the passes of rounds that sent this many drafts */
+    double prompt_seconds, draft_seconds, verify_seconds, total_seconds; /* verify: time in the target's passes */
 } geodec_decode_counters;
 
 /* sum += c. */
@@ -104,11 +105,11 @@ typedef struct geodec_decoded {
 } geodec_decoded;
 GEODEC_API void geodec_decode_free(geodec_decoded *d);
 
-/* Empties the target's cache down to `cached` rows, prefills the rest of prompt[0..n-1), decodes. n >= 1 (a model
- * starts from at least one token: give BOS for an empty text). On return the cache holds rows of the text (prompt and
- * output), all but possibly the newest; after an interrupted prompt, those of its beginning. GEODEC_LIMIT: prompt
- * longer than the cache; GEODEC_RANGE: a prompt id out of the vocabulary; GEODEC_INVAL: options; GEODEC_INTERRUPTED;
- * GEODEC_INTERNAL: a round that made no progress. */
+/* Truncates the target's cache to `cached` rows, prefills the rest of prompt[0..n-1) and decodes. n >= 1: a model needs
+ * at least one token, so pass BOS for an empty text. On return the cache holds the rows of the text (prompt and
+ * output), except possibly that of the newest token; after an interrupted prompt, only its first rows. GEODEC_LIMIT:
+ * prompt longer than the cache; GEODEC_RANGE: a prompt id out of the vocabulary; GEODEC_INVAL: options;
+ * GEODEC_INTERRUPTED; GEODEC_INTERNAL: a round that made no progress. */
 GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
                                        geodec_drafter *drafter, const geodec_decode_options *options,
                                        geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;

@@ -1,7 +1,7 @@
 #include "decode/loop_internal.h"
 #include "decode/tree.h"
 
-/* Missed rows that an ordinary ask includes: one or two remain from rounds that had no room for a draft. */
+/* Most missed rows of an ordinary ask: one or two remain from rounds that had no room for a draft. */
 enum { ORDINARY = 2 };
 
 void geodec__loop_end_round(loop_request *r, double clock)
@@ -24,10 +24,10 @@ geodec_status geodec__loop_catch_up(loop_request *r, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Tokens that the output may still have after the one this round decides without a draft. */
+/* Tokens that may still follow the one that this round decides without a draft. */
 static int64_t tokens_left(const loop_request *r) { return r->limit - r->n_text - 1; }
 
-/* Drafts that fit in the pass, the cache and the output. */
+/* Number of drafts that fit in the pass, the cache and the output. */
 static int32_t room_for_drafts(const loop_request *r)
 {
     const int64_t left = tokens_left(r), cache = (int64_t)r->target->n_ctx - r->n_text;
@@ -37,7 +37,7 @@ static int32_t room_for_drafts(const loop_request *r)
     return room > 0 && left > 0 ? (int32_t)room : 0;
 }
 
-/* Drafts to ask for in this round; 0 = the drafter is not asked. */
+/* Number of drafts to ask for in this round; 0 = the drafter is not asked. */
 static int32_t drafts_to_ask(loop_request *r)
 {
     const int32_t room = room_for_drafts(r);
@@ -50,7 +50,7 @@ static int32_t drafts_to_ask(loop_request *r)
     return want;
 }
 
-/* trial: where a scheduler adds the time of its trials. */
+/* trial: a scheduler adds the time of its trials to it. */
 static geodec_draft_request request_for(const loop_request *r, int32_t most, double *trial)
 {
     const bool adaptive = r->opt->adaptive && !r->sampled_drafts;
@@ -73,7 +73,7 @@ static geodec_draft_request request_for(const loop_request *r, int32_t most, dou
     return q;
 }
 
-/* The drafter was shown many rows between two readings of the clock, and asked. Time beyond an ordinary ask is part of
+/* The drafter was shown many rows between two clock readings and was asked. Time beyond an ordinary ask counts as
  * resuming, because the first ask also processes the missed rows. */
 static void charge_resuming(loop_request *r, double begun, double shown)
 {
@@ -106,7 +106,7 @@ static geodec_status ask(loop_request *r, loop_round *x, int32_t most, geodec_er
     return GEODEC_OK;
 }
 
-/* Drops drafts of too low a confidence, and all that follow them. */
+/* Drops the first draft whose confidence is below the gate, and all that follow it. */
 static void apply_gate(loop_round *x, double gate)
 {
     int32_t place[GEODEC_DRAFT_MAX], kept = 0;
@@ -121,8 +121,8 @@ static void apply_gate(loop_round *x, double gate)
     x->n = x->proposed = kept;
 }
 
-/* How many of the drafts may be sent. Sampled drafts that are not sent stay candidates (verify_stochastic.h), so they
- * are not dropped here. */
+/* Returns how many of the drafts may be sent. Sampled drafts that are not sent stay candidates (verify_stochastic.h),
+ * so they are not dropped here. */
 static int32_t choose_length(loop_request *r, loop_round *x)
 {
     const int32_t most = r->opt->adaptive ? geodec_adapt_send(&r->adapt, x->draft, x->n) : GEODEC_DRAFT_MAX;
@@ -132,8 +132,8 @@ static int32_t choose_length(loop_request *r, loop_round *x)
     return most;
 }
 
-/* Ids that cannot be output are not sent, nor the drafts after them; they stay proposed, and count as wrong. The same
- * holds for sampled drafts beyond `most` and below the gate, except that they may be accepted (verify_stochastic.h). */
+/* A draft whose id cannot be output is not sent, nor are the drafts after it; they stay proposed and count as wrong.
+ * Sampled drafts beyond `most` or below the gate are not sent either, but may be accepted (verify_stochastic.h). */
 static void choose_rows(const loop_request *r, loop_round *x, int32_t most)
 {
     int32_t depth[GEODEC_DRAFT_MAX];

@@ -8,17 +8,18 @@
 #include "decode/replay.h"
 #include "decode/verify.h"
 
-/* Rows with which a drafter begins after missing many, so also the tokens before its next ask at which a suspension
- * ends. Chosen, not measured against other lengths. */
+/* Number of rows with which a drafter starts again after it missed many. A suspension therefore ends this many tokens
+ * before the next ask. Chosen, not compared with other values. */
 enum { GEODEC__LOOP_RESTART = 12 };
 
-/* Clock readings of the current round, and the times of the one before, which are known when the next one begins. */
+/* Clock readings of the current round, and the times of the previous round, which are known only when the current one
+ * begins. */
 typedef struct loop_times {
     double asking;           /* time of asking in this round */
-    double start;            /* of the pass; < 0: not read yet */
-    double asked_before;     /* time of asking in the round before */
-    double end_before, pass; /* of the last pass: its end, its time */
-    int32_t sent_before;     /* drafts it was of; -1 = its times do not count */
+    double start;            /* start of the pass; < 0: not read yet */
+    double asked_before;     /* time of asking in the previous round */
+    double end_before, pass; /* end and duration of the last pass */
+    int32_t sent_before;     /* drafts in the last pass; -1 = its times do not count */
 } loop_times;
 
 /* State of one request. */
@@ -32,7 +33,7 @@ typedef struct loop_request {
     geodec_gamma_papers papers;
     bool wants_state, wants_top;
     bool sampled_drafts; /* drafts are sampled from the drafter's distribution */
-    double *work;        /* [2][n_vocab] when they are */
+    double *work;        /* [2][n_vocab] when sampled_drafts, else NULL */
     int32_t *text;       /* [n_text] prompt and output; room for `limit` */
     int64_t n_text, n_prompt, limit;
     float *logits;        /* [max rows][n_vocab] */
@@ -48,19 +49,19 @@ typedef struct loop_request {
 /* One round: the drafts, the pass and the outcome. */
 typedef struct loop_round {
     geodec_draft draft[GEODEC_DRAFT_MAX];
-    int32_t n;                           /* proposed, and worth sending */
-    int32_t proposed;                    /* in all: those after n are compared with the text alone */
-    int32_t row[GEODEC_DRAFT_MAX];       /* of each draft in the pass; 0 = it was not sent */
-    int32_t token[GEODEC_DRAFT_MAX + 1]; /* of the pass: the newest token, then the drafts sent */
+    int32_t n;                           /* drafts that may be sent */
+    int32_t proposed;                    /* all proposed drafts; those after n are only compared with the text */
+    int32_t row[GEODEC_DRAFT_MAX];       /* row of each draft in the pass; 0 = it was not sent */
+    int32_t token[GEODEC_DRAFT_MAX + 1]; /* tokens of the pass: the newest token, then the drafts sent */
     int32_t parent[GEODEC_DRAFT_MAX + 1];
     int32_t sent;
     bool chain; /* each row of the pass follows the one before it */
     /* After the pass. */
-    int32_t base;                       /* rows of the cache before it */
+    int32_t base;                       /* cache rows before the pass */
     int32_t path[GEODEC_DRAFT_MAX + 1]; /* rows of the walk */
     geodec_verdict verdict;
-    int32_t out[GEODEC_DRAFT_MAX + 1]; /* tokens decided: accepted drafts, and one more */
-    int32_t emitted;                   /* of them */
+    int32_t out[GEODEC_DRAFT_MAX + 1]; /* decided tokens: the accepted drafts and one more */
+    int32_t emitted;                   /* number of them emitted */
     bool wanted;                       /* the caller wants more tokens */
 } loop_round;
 
@@ -69,17 +70,17 @@ static inline double geodec__loop_now(const loop_request *r)
     return r->opt->clock ? r->opt->clock() : geodec_clock_seconds();
 }
 
-/* Tokens decided in this round that the caller has seen or would have seen: the rows after them were examined. */
+/* Number of tokens decided in this round, up to the one at which the caller stopped; their rows were examined. */
 static inline int32_t geodec__loop_examined(const loop_round *x) { return x->wanted ? x->verdict.tokens : x->emitted; }
 
-/* loop_draft.c: asks the drafter, chooses what to send, fills in the pass. */
+/* loop_draft.c: asks the drafter, chooses the drafts to send and fills in the pass. */
 geodec_status geodec__loop_draft(loop_request *r, loop_round *x, geodec_err *err) GEODEC_MUST_USE;
-/* The round before this one ends at this reading of the clock: the times of its parts are known. */
+/* The previous round ends at this clock reading; its times are now known. */
 void geodec__loop_end_round(loop_request *r, double clock);
 /* Shows the drafter the rows it missed. */
 geodec_status geodec__loop_catch_up(loop_request *r, geodec_err *err) GEODEC_MUST_USE;
 
-/* loop_tally.c: counts the fate of the round's drafts, and learns from it. */
+/* loop_tally.c: counts the outcomes of the round's drafts and learns from them. */
 void geodec__loop_tally(loop_request *r, const loop_round *x);
 
 #endif

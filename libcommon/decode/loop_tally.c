@@ -28,8 +28,8 @@ static void learn_from_text(loop_request *r, const loop_round *x)
         if (reached[i]) geodec_adapt_learn(&r->adapt, &x->draft[i], right[i]);
 }
 
-/* A draft is accepted when it is on the path of the walk, at most as deep as the walk accepted. Sampled drafts are
- * counted by that; others by the text, which may agree with drafts that were not sent. */
+/* A draft is accepted when it is on the path of the walk and not deeper than the accepted drafts. Sampled drafts are
+ * counted by this rule, others by comparison with the text, which may agree with drafts that were not sent. */
 void geodec__loop_tally(loop_request *r, const loop_round *x)
 {
     int32_t depth[GEODEC_DRAFT_MAX];

@@ -3,15 +3,16 @@
 #include <math.h>
 
 /* The effect of FIRST_SHARE and FIRST_MOST was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
- * against the best of its drafters"). The others were chosen, and measured only together (docs/results/speed.md, first
- * table); the tests `decisions` check the effect of each. */
-static const double STEP = 0.1;       /* weight of the newest value in a moving average: about ten rounds count */
-static const double SLOW_STEP = 0.5;  /* the same of the machine's speed, which changes suddenly */
+ * against the best of its drafters"). The others were chosen and were measured only together (docs/results/speed.md,
+ * first table); the tests `decisions` check the effect of each. */
+static const double STEP = 0.1;       /* weight of the newest value in a moving average: about the last ten rounds
+                                         count */
+static const double SLOW_STEP = 0.5;  /* the same for the machine's speed, which changes suddenly */
 static const double OUTLIER = 3;      /* a time is limited to this factor above or below the expected one */
 static const double ASK_LEAST = 0.02; /* passes by which an ask may exceed OUTLIER means, so that tiny means can grow */
-static const double FIRST_SHARE = 0.4; /* share of the first ask that counts, because its caches are cold, */
+static const double FIRST_SHARE = 0.4; /* share of the first ask that counts, because the caches are cold, */
 static const double FIRST_MOST = 0.25; /* and its upper limit in passes */
-static const double WIDE_STEP = 0.5;   /* every width follows the measured ones by this share of their deviation */
+static const double WIDE_STEP = 0.5;   /* share of the deviation of a measured width that is applied to every width */
 static const double REST_MOST = 1;     /* upper limit, in passes, of the first rest of a round */
 enum { FRESH = 12 };                   /* rounds for which the speed of a one-row pass corrects wider passes */
 
@@ -42,10 +43,11 @@ void geodec_pace_asked(geodec_pace_asking *a, double passes, double first)
     a->mean += step * (fmin(passes, OUTLIER * a->mean + ASK_LEAST) - a->mean);
 }
 
-/* Weight of a deviation that was met `n` times before: the given v is the mean of a few passes, and counts as two. */
+/* Weight of a deviation measured `n` times before: the given v, a mean of a few passes, counts as two measurements. */
 static double weight(int64_t n) { return fmax(STEP, 1 / (2 + (double)n)); }
 
-/* slow: time of this pass over the expected one. Narrow passes show the machine's speed, wide ones their own cost. */
+/* slow: time of this pass relative to the expected one. Narrow passes give the machine's speed, wide ones their own
+ * cost. */
 static void observe_pass(geodec_pace *p, int32_t sent, double slow)
 {
     if (sent == 0) {
@@ -57,7 +59,7 @@ static void observe_pass(geodec_pace *p, int32_t sent, double slow)
         if (!(*w > 0)) *w = p->wide;
         *w *= 1 + weight(p->met[sent + 1]++) * off;
         p->wide *= 1 + WIDE_STEP * weight(p->met[0]++) * off;
-    } else { /* narrow passes are rare: wide ones show the speed too */
+    } else { /* narrow passes are rare, so wide ones update the speed too */
         p->slow += STEP * (slow - p->slow);
     }
 }

@@ -1,7 +1,7 @@
-/* Times of the parts of a round as the loop measures them, in one-row passes: a pass by its width, asking the drafter,
- * the rest. The initial costs (decode/cost.h) come from a few passes on an idle machine; the loop's own times correct
- * them. Times are first divided by the machine's present slowdown, so that a change of speed is not taken for a change
- * of a cost. */
+/* Times of the parts of a round as measured in the loop, in one-row passes: the pass by its width, asking the drafter,
+ * and the rest. The initial costs (decode/cost.h) come from a few passes on an idle machine; the times of the loop
+ * correct them. Times are first divided by the current slowdown of the machine, so that a change of its speed is not
+ * mistaken for a change of a cost. */
 #ifndef GEODEC_DECODE_PACE_H
 #define GEODEC_DECODE_PACE_H
 
@@ -10,36 +10,38 @@
 
 #include <stdint.h>
 
-/* Time of an ask, in passes: a moving average in which single long ones are limited. */
+/* Time of an ask, in passes: a moving average that limits single long asks. */
 typedef struct geodec_pace_asking {
     double mean; /* < 0: no ask was timed */
-    int64_t n;   /* asks in it after the first */
+    int64_t n;   /* number of asks in the mean after the first */
 } geodec_pace_asking;
 
 typedef struct geodec_pace {
-    geodec_cost cost; /* c, o, o_plain: as measured in the loop, once they are */
-    double slow;      /* time of a pass now over that of `cost` */
-    /* Time of a pass of several rows over its v: of all widths, and of each measured width (0: not measured). */
+    geodec_cost cost; /* c, o, o_plain: replaced by the values measured in the loop */
+    double slow;      /* current time of a pass relative to `cost` */
+    /* Time of a pass of several rows relative to its v: over all widths, and for each measured width (0: not
+     * measured). */
     double wide, width[GEODEC_DRAFT_MAX + 2];
-    int64_t met[GEODEC_DRAFT_MAX + 2]; /* number of measurements of each; [0]: of any */
-    int64_t rounds, narrow;            /* rounds so far; the last of one row */
+    int64_t met[GEODEC_DRAFT_MAX + 2]; /* number of measurements of each width; [0]: of all */
+    int64_t rounds, narrow;            /* rounds so far; the last round with one row */
     geodec_pace_asking asking;
 } geodec_pace;
 
 GEODEC_API void geodec_pace_init(geodec_pace *p, const geodec_cost *cost);
-/* Times of a round of `sent` drafts, in passes of cost.seconds: asking (0: the drafter was not asked), the pass, the
- * rest. */
+/* Adds the times of a round of `sent` drafts, in units of cost.seconds: asking (0: the drafter was not asked), the
+ * pass, the rest. */
 GEODEC_API void geodec_pace_observe(geodec_pace *p, int32_t sent, double asking, double pass, double rest);
-/* One more ask of `passes`. first: value of the first ask, which is longer than the others (cold caches). */
+/* Adds an ask that took `passes`. first: value to use for the first ask, which takes longer than the others (cold
+ * caches). */
 GEODEC_API void geodec_pace_asked(geodec_pace_asking *a, double passes, double first);
 
 /* Expected time of a pass over b rows. */
 GEODEC_API double geodec_pace_pass(const geodec_pace *p, int32_t b);
-/* Of a round without asking and without drafts; 1 when p is NULL. */
+/* Expected time of a round without asking and without drafts; 1 when p is NULL. */
 GEODEC_API double geodec_pace_plain(const geodec_pace *p);
-/* Of a round that sends n drafts, without asking for them; 1 when p is NULL. */
+/* Expected time of a round that sends n drafts, without asking for them; 1 when p is NULL. */
 GEODEC_API double geodec_pace_round(const geodec_pace *p, int32_t n);
-/* Seconds of a one-row pass at the machine's present speed; 0 = not known, or p is NULL. */
+/* Seconds of a one-row pass at the current speed of the machine; 0 = not known, or p is NULL. */
 GEODEC_API double geodec_pace_seconds(const geodec_pace *p);
 
 #endif

@@ -4,7 +4,7 @@
 
 double geodec_predict_tokens(double alpha, int32_t gamma)
 {
-    double sum = 1, term = 1; /* the geometric sum itself: no cancellation near alpha = 1 */
+    double sum = 1, term = 1; /* summed term by term: no cancellation near alpha = 1 */
     for (int32_t i = 0; i < gamma; i++) sum += term *= alpha;
     return sum;
 }

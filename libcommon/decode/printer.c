@@ -9,7 +9,7 @@ struct geodec_printer {
     geodec_detok detok;
     geodec_stoptext *stop; /* NULL = none */
     char *piece, *out;
-    char last; /* byte written last */
+    char last; /* last byte written */
     bool ended;
     FILE *to;
 };
@@ -18,7 +18,7 @@ static void put(geodec_printer *p, const char *bytes, size_t n)
 {
     if (n == 0) return;
     p->last = bytes[n - 1];
-    if (fwrite(bytes, 1, n, p->to) != n) p->ended = true; /* reported when it is closed */
+    if (fwrite(bytes, 1, n, p->to) != n) p->ended = true; /* the caller reports the error when it closes the stream */
 }
 
 static void put_piece(geodec_printer *p, size_t n)

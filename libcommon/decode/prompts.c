@@ -15,7 +15,7 @@ void geodec_prompts_free(geodec_prompts *p)
 
 /* ---- prompts of documents ---------------------------------------------------------------------------------------- */
 
-/* Appends a prompt; *room: of token. */
+/* Appends a prompt; *room: allocated length of token. */
 static geodec_status append(geodec_prompts *p, int64_t *room, const int32_t *ids, int64_t count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -27,7 +27,7 @@ done:
     return st;
 }
 
-/* Messages of a conversation up to the user's last one; of turns, whose replies are not known, the first alone. */
+/* Number of messages of a conversation up to the user's last one; 1 for turns, whose replies are not known. */
 static int64_t opening(const geodec_chat_message *message, int64_t n)
 {
     int64_t last = 0;
@@ -39,7 +39,7 @@ static int64_t opening(const geodec_chat_message *message, int64_t n)
     return last;
 }
 
-/* One record as the next prompt; left out when it is in chat format and too long. */
+/* Appends one record as a prompt, unless it is in chat format and too long. */
 static geodec_status add_record(const geodec_tokenizer *t, const geodec_documents *d, const geodec_document *item,
                                 const geodec_prompts_options *o, geodec_prompts *p, int64_t *room, geodec_err *err)
 {
@@ -85,7 +85,7 @@ done:
     return st;
 }
 
-/* Pieces at even distances in the tokens of all documents, moved back to lie inside their document. */
+/* Evenly spaced pieces in the tokens of all documents, moved back where needed to lie within their document. */
 static geodec_status of_documents(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
                                   geodec_prompts *p, geodec_err *err)
 {
@@ -93,8 +93,8 @@ static geodec_status of_documents(const geodec_tokenizer *t, const geodec_docume
     int32_t *ids = NULL;
     int64_t *first = NULL, have = 0, count = o->count;
     const int32_t bos = geodec_tokenizer_start(t);
-    int64_t own = o->length - (bos >= 0); /* tokens of the text in a prompt */
-    if (own < 1) GEODEC_THROW(GEODEC_INVAL, "prompts of %lld tokens", (long long)o->length);
+    int64_t own = o->length - (bos >= 0); /* tokens of a prompt taken from the text */
+    if (own < 1) GEODEC_THROW(GEODEC_INVAL, "a prompt length of %lld tokens is too small", (long long)o->length);
     GEODEC_NEW(ids, d->bytes + 2 * d->n);
     GEODEC_NEW(first, d->n + 1);
     for (int64_t i = 0; i < d->n; i++) {
@@ -139,7 +139,7 @@ geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_docume
     if (p.n == 0 && p.too_long > 0)
         GEODEC_THROW(GEODEC_SCARCE, "no prompt: all %lld conversations are longer than %lld tokens",
                      (long long)p.too_long, (long long)o->most);
-    if (p.n == 0) GEODEC_THROW(GEODEC_SCARCE, "no prompt: the text has no token");
+    if (p.n == 0) GEODEC_THROW(GEODEC_SCARCE, "no prompt: the text has no tokens");
     p.rule = d->rule;
     p.documents = d->n;
     GEODEC_MOVE(*out, p);
@@ -156,7 +156,7 @@ int64_t geodec_prompts_longest(const geodec_prompts *p)
     return longest;
 }
 
-/* Text without bytes that are not UTF-8; returns its length. */
+/* Copies text without bytes that are not UTF-8; returns its length. */
 static size_t keep_valid(char *text, size_t n)
 {
     size_t kept = 0;

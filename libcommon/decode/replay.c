@@ -48,7 +48,7 @@ geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place
         GEODEC_PASS(geodec_drafter_begin(d, err));
     }
     if (anew) at->shown = first > r->n - restart ? first : r->n - restart;
-    while (at->shown < r->n) { /* in runs that do not wrap */
+    while (at->shown < r->n) { /* in runs that do not wrap around the ring */
         const int64_t row = at->shown % ROWS, left = r->n - at->shown, run = left < ROWS - row ? left : ROWS - row;
         const geodec_draft_rows rows = {.n = run,
                                         .token = r->token + row,

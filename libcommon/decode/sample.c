@@ -55,11 +55,11 @@ geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_optio
                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int group = 4 * geodec_pool_threads(pool); /* several texts a thread, since they end at different lengths */
+    const int group = 4 * geodec_pool_threads(pool); /* several texts per thread, because their lengths differ */
     const geodec_session_options so = {.n_ctx = o->length, .max_batch = 1, .arithmetic = o->arithmetic, .kv = o->kv};
     slot *s = NULL;
     if (geodec_tokenizer_bos(geodec_model_tokenizer(m)) < 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "the model's tokenizer has no token to begin a text with");
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "the model's tokenizer has no BOS token to start a text with");
     if (o->texts < 1 || o->first < 0 || o->length < 2)
         GEODEC_THROW(GEODEC_RANGE, "%lld texts of %d tokens from number %lld", (long long)o->texts, o->length,
                      (long long)o->first);

@@ -1,8 +1,9 @@
-/* Texts sampled from a model itself: the store of the flow map is made of them.
+/* Texts sampled from a model; the store of the flow map is built from them.
  *
- * Text i is a pure function of (seed, i): it begins with BOS, every next token is sampled from the model's distribution
- * (decode/sampler.h with a seed of its own), and it ends at EOS or at `length` tokens. Texts are independent; one task
- * of the pool samples one text with a session of its own, and they are passed on in order. */
+ * Text i is a pure function of (seed, i): it begins with BOS, every further token is sampled from the model's
+ * distribution (decode/sampler.h, with a separate seed for each text), and it ends at EOS or at `length` tokens. Texts
+ * are independent: each task of the pool samples one text with its own session, and the texts are delivered in
+ * order. */
 #ifndef GEODEC_DECODE_SAMPLE_H
 #define GEODEC_DECODE_SAMPLE_H
 
@@ -15,8 +16,8 @@
 
 typedef struct geodec_sample_options {
     int64_t texts;  /* >= 1 */
-    int64_t first;  /* number of the first text: shards are the same texts */
-    int32_t length; /* tokens of a text at most, BOS included; >= 2 */
+    int64_t first;  /* number of the first text: the texts of shards are those of one run */
+    int32_t length; /* most tokens of a text, BOS included; >= 2 */
     double temperature;
     int32_t top_k;
     double top_p;
@@ -28,7 +29,7 @@ typedef struct geodec_sample_options {
 /* Called from the caller's thread, in order; token [n] with BOS, without EOS. */
 typedef geodec_status (*geodec_sample_fn)(void *ctx, int64_t text, const int32_t *token, int32_t n, geodec_err *err);
 
-/* GEODEC_UNSUPPORTED when the tokenizer has no BOS to begin with. */
+/* GEODEC_UNSUPPORTED when the tokenizer has no BOS. */
 GEODEC_API geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_options *o, geodec_sample_fn take,
                                            void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
                                            geodec_err *err) GEODEC_MUST_USE;

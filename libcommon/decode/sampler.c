@@ -62,7 +62,8 @@ double geodec_sampler_uniform(uint64_t seed, int64_t index)
 
 static bool before(candidate a, candidate b)
 {
-    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id); /* exact tie: the order must be total */
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id); /* ties are broken by id, so that the order is
+                                                                        total */
 }
 
 static void sift(candidate *h, int64_t n, int64_t i)
@@ -84,7 +85,8 @@ static candidate pop(candidate *h, int64_t *n)
     return top;
 }
 
-/* Fills the heap with the possible tokens, *count of them. A heap, not a sort: sampling needs few candidates. */
+/* Fills the heap with the *count tokens that are not masked. A heap is used instead of a sort because sampling needs
+ * few candidates. */
 static geodec_status load(geodec_sampler *s, const float *row, int64_t *count, geodec_err *err)
 {
     int64_t n = 0;
@@ -92,7 +94,7 @@ static geodec_status load(geodec_sampler *s, const float *row, int64_t *count, g
         if (isnan(row[i]) || row[i] == INFINITY) GEODEC_FAIL(GEODEC_NUMERIC, "the logit of token %d is not finite", i);
         if (row[i] != -INFINITY) s->heap[n++] = (candidate){row[i], i};
     }
-    if (n == 0) GEODEC_FAIL(GEODEC_NUMERIC, "no token is left to choose: every logit is masked");
+    if (n == 0) GEODEC_FAIL(GEODEC_NUMERIC, "no token can be sampled: every logit is masked");
     for (int64_t i = n / 2 - 1; i >= 0; i--) sift(s->heap, n, i);
     *count = n;
     return GEODEC_OK;
@@ -109,8 +111,8 @@ static bool extend(geodec_sampler *s, int64_t *heap, int64_t *kept, float top)
     return true;
 }
 
-/* Orders as few candidates as the options need. On return kept[0..*n) are ordered, the heap holds those that may
- * follow, and *total is the mass that corresponds to a uniform of 1. */
+/* Orders as few candidates as the options need. On return kept[0..*n) are ordered, the heap holds the candidates that
+ * may follow, and *total is the mass that corresponds to a uniform number of 1. */
 static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t *n, double *total, float *top)
 {
     *n = 0;
@@ -120,7 +122,8 @@ static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t 
         while (*n < s->opt.top_k && extend(s, heap, n, *top)) *total += s->mass[*n - 1];
         *heap = 0; /* the rest is excluded */
     } else {
-        for (int32_t i = 0; i < s->n_vocab; i++) /* in id order, which does not depend on how far the ordering gets */
+        for (int32_t i = 0; i < s->n_vocab; i++) /* summed in id order, which does not depend on the number of ordered
+                                                    candidates */
             if (row[i] != -INFINITY) *total += exp(((double)row[i] - (double)*top) / s->opt.temperature);
     }
     if (s->opt.top_p < 1) {
@@ -142,14 +145,14 @@ geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float 
     if (s->opt.temperature <= 0) {
         int32_t best = geodec_argmax(row, s->n_vocab);
         if (!isfinite(row[best]))
-            GEODEC_FAIL(GEODEC_NUMERIC, "no token is left to choose: the largest logit is %g", (double)row[best]);
+            GEODEC_FAIL(GEODEC_NUMERIC, "no token can be sampled: the largest logit is %g", (double)row[best]);
         *id = best;
         return GEODEC_OK;
     }
     GEODEC_PASS(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
     const double mark = geodec_sampler_uniform(s->opt.seed, index) * total;
-    int64_t last = 0; /* of positive mass: with rounding nothing may exceed the mark */
+    int64_t last = 0; /* last token of positive mass: with rounding, no cumulative mass may exceed the threshold */
     for (int64_t i = 0;; i++) {
         if (i == n && !extend(s, &heap, &n, top)) break;
         if (s->mass[i] > 0) last = i;
@@ -174,7 +177,7 @@ geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, d
     }
     GEODEC_PASS(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
-    if (n == 0) { /* every token is kept: no order is needed */
+    if (n == 0) { /* every token is kept, so no order is needed */
         for (int32_t i = 0; i < s->n_vocab; i++)
             p[i] = row[i] == -INFINITY ? 0 : exp(((double)row[i] - (double)top) / s->opt.temperature) / total;
         return GEODEC_OK;

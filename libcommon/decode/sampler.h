@@ -1,5 +1,5 @@
-/* Samples one token from a logit row. The token is a pure function of (options, output index, row): one uniform number
- * belongs to each absolute output index, so plain and speculative decoding of one request sample the same tokens.
+/* Samples one token from a logit row. The token is a pure function of (options, output index, row): each absolute
+ * output index has its own uniform number, so plain and speculative decoding of one request sample the same tokens.
  *
  * Processing order: temperature, top-k, renormalise, top-p, renormalise. Candidates are ordered by (logit descending,
  * id ascending); top-p keeps the shortest prefix whose mass reaches top_p; the token is the first candidate whose
@@ -16,7 +16,7 @@ typedef struct geodec_sampling {
     double temperature; /* >= 0 */
     int32_t top_k;      /* 0 = all */
     double top_p;       /* in (0,1]; 1 = all. Ignored, like top_k, when greedy */
-    uint64_t seed;      /* of the request */
+    uint64_t seed;      /* seed of the request */
 } geodec_sampling;
 
 /* Greedy. */
@@ -30,10 +30,11 @@ GEODEC_API geodec_status geodec_sampler_create(const geodec_sampling *options, i
 GEODEC_API void geodec_sampler_destroy(geodec_sampler *s);
 GEODEC_API const geodec_sampling *geodec_sampler_options(const geodec_sampler *s);
 
-/* The uniform in [0,1) of output index `index` of a request. */
+/* The uniform number in [0,1) of output index `index` of a request. */
 GEODEC_API double geodec_sampler_uniform(uint64_t seed, int64_t index);
 
-/* row [n_vocab]; -inf = never. GEODEC_NUMERIC when no candidate is left or the largest logit is not finite. */
+/* row [n_vocab]; tokens with -inf are excluded. GEODEC_NUMERIC when no candidate is left or the largest logit is not
+ * finite. */
 GEODEC_API geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float *row, int32_t *id,
                                              geodec_err *err) GEODEC_MUST_USE;
 /* The distribution that tokens are sampled from: p [n_vocab], sum 1. */

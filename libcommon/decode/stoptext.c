@@ -8,7 +8,7 @@
 struct geodec_stoptext {
     char *needle;
     size_t length;
-    size_t matched; /* bytes of the needle that end the stream so far: these are held back */
+    size_t matched; /* bytes of the needle at the end of the stream so far: these are held back */
     size_t *border; /* [length+1] Knuth-Morris-Pratt: longest proper border of each prefix */
     bool done;
 };
@@ -45,7 +45,7 @@ bool geodec_stoptext_feed(geodec_stoptext *s, const char *bytes, size_t n, char 
     size_t k = 0;
     for (size_t i = 0; i < n && !s->done; i++) {
         while (s->matched > 0 && bytes[i] != s->needle[s->matched]) {
-            /* The front of the held-back bytes can no longer start a match. */
+            /* The first of the held-back bytes can no longer start a match. */
             const size_t keep = s->border[s->matched];
             memcpy(out + k, s->needle, s->matched - keep);
             k += s->matched - keep;

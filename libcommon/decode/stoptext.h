@@ -1,5 +1,5 @@
-/* A stop text in a stream of bytes: passes on bytes that cannot be part of a match, holds back those that can, ends
- * before the match. */
+/* Finds a stop text in a stream of bytes. Bytes that cannot be part of a match are passed on, bytes that can are held
+ * back, and the output ends before the match. */
 #ifndef GEODEC_DECODE_STOPTEXT_H
 #define GEODEC_DECODE_STOPTEXT_H
 
@@ -14,10 +14,11 @@ typedef struct geodec_stoptext geodec_stoptext;
 GEODEC_API geodec_status geodec_stoptext_create(const char *needle, geodec_stoptext **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_stoptext_destroy(geodec_stoptext *s);
-/* Feeds n bytes; out must hold n + strlen(needle) bytes and gets *n_out of them. True when the needle is complete: the
- * bytes before it are out, it and the rest are dropped, and later calls give nothing. */
+/* Feeds n bytes; out must hold n + strlen(needle) bytes; *n_out of them are written. Returns true when the needle is
+ * complete: the bytes before it are in out, the needle and the rest are dropped, and later calls write nothing. */
 GEODEC_API bool geodec_stoptext_feed(geodec_stoptext *s, const char *bytes, size_t n, char *out, size_t *n_out);
-/* At the end of the stream: the bytes held back. out must hold strlen(needle) bytes. */
+/* Writes the bytes held back, at the end of the stream, and returns their number. out must hold strlen(needle)
+ * bytes. */
 GEODEC_API size_t geodec_stoptext_flush(geodec_stoptext *s, char *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The model that decides, as the decoding loop sees it: a chain or a tree of rows in, logits (and hidden states) out, a
- * cache that can be cut back. A geodec_session is one; tests use small ones. */
+/* The verifying model, as the decoding loop uses it: it takes a chain or a tree of rows, returns logits (and hidden
+ * states), and has a cache that can be truncated. A geodec_session is one; tests use small ones. */
 #ifndef GEODEC_DECODE_TARGET_H
 #define GEODEC_DECODE_TARGET_H
 
@@ -15,16 +15,16 @@ typedef struct geodec_target {
     int32_t n_ctx;     /* cache rows */
     int32_t max_batch; /* rows of one pass */
     /* Appends rows for token[0..n) to the cache. logits [n][n_vocab] or NULL; state [n][d_state] (residual stream after
-     * all blocks) or NULL. A row's values depend on the tokens up to it alone, bit for bit, however the rows are cut
-     * into passes. parent [n], or NULL for a chain: row i follows row parent[i] < i, or with -1 the cache as it was.
-     * On error the cache is unchanged. */
+     * all blocks) or NULL. A row's values depend only on the tokens up to it, bit for bit, for every division of the
+     * rows into passes. parent [n], or NULL for a chain: row i follows row parent[i] < i, or with -1 the last row of
+     * the cache before the pass. On error the cache is unchanged. */
     geodec_status (*forward)(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                              float *state, geodec_err *err);
     int32_t (*length)(const void *self);
     void (*truncate)(void *self, int32_t length);
-    /* After a pass that began at `base`: of its rows keeps row[0] < row[1] < .. (n of them), a path, after `base`. */
+    /* After a pass that began at `base`: keeps n of its rows, the path row[0] < row[1] < .., directly after `base`. */
     void (*compact)(void *self, int32_t base, const int32_t *row, int32_t n);
-    geodec_counters (*counters)(const void *self); /* counted by the target itself */
+    geodec_counters (*counters)(const void *self); /* counts made by the target itself */
 } geodec_target;
 
 /* s is borrowed. */

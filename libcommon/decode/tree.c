@@ -2,15 +2,14 @@
 
 #include <stddef.h>
 
-/* A draft that may be taken next. */
+/* A draft that may be added next. */
 typedef struct candidate {
     geodec_draft draft; /* parent: the draft it would follow */
     double probability;
-    int32_t order; /* in which it was found */
+    int32_t order; /* order in which it was found */
 } candidate;
 
-/* Room for the children of every node. Entries that cannot be among the best `budget` are kept too, which is
- * simpler. */
+/* Room for the children of every node. For simplicity, entries that cannot be among the best `budget` are kept too. */
 enum { HEAP = (GEODEC_DRAFT_MAX + 1) * GEODEC_TREE_CHILDREN };
 
 typedef struct heap {
@@ -44,17 +43,18 @@ static candidate pop(heap *h)
     return top;
 }
 
-/* Puts the children of node (draft node - 1) on the heap. */
+/* Adds the children of node `node` (draft node - 1) to the heap. */
 static geodec_status expand(geodec_drafter *d, heap *h, int32_t node, int32_t most, double probability, geodec_err *err)
 {
     geodec_draft child[GEODEC_TREE_CHILDREN];
     int32_t n = 0;
     if (most > GEODEC_TREE_CHILDREN) most = GEODEC_TREE_CHILDREN;
     GEODEC_PASS(d->ops->children(d, node, most, child, &n, err));
-    if (n < 0 || n > most) GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s gave %d children of %d", d->ops->name, n, most);
+    if (n < 0 || n > most)
+        GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s returned %d children, at most %d are allowed", d->ops->name, n, most);
     for (int32_t i = 0; i < n; i++) {
         const bool sane = child[i].confidence >= 0 && child[i].confidence <= 1;
-        if (!sane) GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: confidence of a child is out of range", d->ops->name);
+        if (!sane) GEODEC_FAIL(GEODEC_INTERNAL, "drafter %s: the confidence of a child is out of range", d->ops->name);
         child[i].parent = node - 1;
         if (child[i].confidence > 0) push(h, &child[i], probability * child[i].confidence);
     }

@@ -2,7 +2,7 @@
 
 #include "model/model.h"
 
-/* The draft after draft `at` (-1 = the newest token) that carries `y`, -1 = none. */
+/* The child of draft `at` (-1 = the newest token) whose token is `y`, -1 = none. */
 static int32_t child_with(const int32_t *token, const int32_t *parent, int32_t n, int32_t at, int32_t y)
 {
     if (!parent) return at + 1 < n && token[at + 1] == y ? at + 1 : -1;

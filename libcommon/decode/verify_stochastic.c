@@ -30,7 +30,7 @@ void geodec_verify_reject(double *p, double *q, int32_t n, int32_t token, bool r
     double sum = 0;
     for (int32_t i = 0; i < n; i++)
         if (p[i] > q[i]) sum += p[i] - q[i];
-    /* sum 0: p = q but for rounding, and there is no rejection but for rounding */
+    /* sum 0: p = q up to rounding, so only rounding can cause a rejection */
     for (int32_t i = 0; sum > 0 && i < n; i++) p[i] = p[i] > q[i] ? (p[i] - q[i]) / sum : 0;
     if (!replacement) (void)geodec_verify_remove(q, n, token);
 }
@@ -38,7 +38,7 @@ void geodec_verify_reject(double *p, double *q, int32_t n, int32_t token, bool r
 int32_t geodec_verify_sample(const double *p, int32_t n, double u)
 {
     double sum = 0;
-    int32_t last = 0; /* of positive mass: rounding may leave u above the whole sum */
+    int32_t last = 0; /* last token of positive mass: rounding may leave u above the whole sum */
     for (int32_t i = 0; i < n; i++) {
         if (p[i] <= 0) continue;
         last = i;
@@ -62,7 +62,7 @@ double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node)
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-/* The next candidate below `at` after candidate `after`, -1 = none. */
+/* The next child of `at` after candidate `after`, -1 = none. */
 static int32_t next_child(const geodec_verify_candidates *c, int32_t at, int32_t after)
 {
     for (int32_t i = after + 1; i < c->n; i++)

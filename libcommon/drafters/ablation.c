@@ -43,7 +43,7 @@ done:
 
 /* ---- the ablation ----------------------------------------------------------------------------------------------- */
 
-/* The places of one text, all variants: adds to sum [n][FIGURES]. */
+/* Evaluates all variants at the places of one text; adds to sum [n][FIGURES]. */
 static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t end, const float *state,
                               const geodec_ablation_variant *variant, int32_t n, double *sum, geodec_err *err)
 {
@@ -72,7 +72,7 @@ static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t 
     return GEODEC_OK;
 }
 
-/* Rows of the test texts of at least two rows: first [2 texts]. Returns how many texts. */
+/* Finds the test texts with at least two rows: first [2 texts]. Returns their number. */
 static int64_t test_texts(const geodec_step_rows *r, uint64_t seed, int64_t *first)
 {
     int64_t n = 0;
@@ -85,7 +85,7 @@ static int64_t test_texts(const geodec_step_rows *r, uint64_t seed, int64_t *fir
     return n;
 }
 
-/* Figure f of variant k, less that of variant `base` unless it is -1, over texts. */
+/* Figure f of variant k over texts, minus that of variant `base` unless base is -1. */
 static geodec_status estimate(int64_t texts, int32_t n, const double *sum, const double *size, int32_t k, int32_t base,
                               int f, int64_t replicates, uint64_t seed, double *work, geodec_estimate *out,
                               geodec_err *err)
@@ -122,8 +122,8 @@ geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step
         all += length - 1;
         longest = length > longest ? length : longest;
     }
-    if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
-    const int64_t every = (all + places - 1) / places; /* one text in so many */
+    if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "the test split has no texts; more texts are needed");
+    const int64_t every = (all + places - 1) / places; /* every `every`-th text is used */
     GEODEC_NEW(sum, texts * n * FIGURES);
     GEODEC_NEW_EACH(texts, size, work);
     GEODEC_NEW(state, longest * a->d);

@@ -5,34 +5,35 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Asks of the drafting arm that are timed: the first so many, then one of so many, because reading a clock costs time
- * compared with a small model's pass. */
+/* Asks of the active arm that are timed: the first few, then one in several, because reading the clock takes noticeable
+ * time compared with a pass of a small model. */
 enum { OFTEN = 8, SOMETIMES = 4 };
-static const double PRICE = 15e-6; /* assumed seconds an ask of an unknown arm: about that of the flow map */
-/* Limit on the value of the first ask: a part of it, since caches are cold and it processes missed rows; at most a
- * multiple of the given price, plus a little. */
+static const double PRICE = 15e-6; /* assumed seconds per ask of an unknown arm: about those of the flow map */
+/* Limits on the value of the first ask: only a part of it counts, because caches are cold and it processes missed rows;
+ * at most a multiple of the given price plus a constant. */
 static const double FIRST_SHARE = 0.6, FIRST_PRICES = 2, FIRST_MORE = 0.05;
-static const double SIBLINGS = 0.2; /* no trees when a second row needs a higher probability: few siblings pay */
+static const double SIBLINGS = 0.2; /* no trees when a second row needs a higher probability than this: few siblings
+                                       pay */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* True if this arm must see every row: it drafts, is on trial or learns, or it reads no states, so that a row is
+/* True if this arm must see every row: it is active, on trial or learns, or it reads no states, so that a row is
  * cheap. */
 static bool follows(const auto_scheduler *s, const auto_arm *x)
 {
     return x == &s->arm[s->now.active] || x->trial > 0 || !x->drafter->ops->wants_state || x->drafter->ops->learns;
 }
 
-/* Shows an arm the rows it missed or, after many, the last ones as a new text. */
+/* Shows an arm the rows it missed or, if there are too many, the last ones as a new text. */
 static geodec_status catch_up(auto_scheduler *s, auto_arm *x, geodec_err *err)
 {
     x->resumed = x->trial == 0 && x != &s->arm[s->now.active];
-    /* An arm that begins in the middle of a text is shown all rows that are kept. */
+    /* An arm that starts in the middle of a text is shown all rows that are kept. */
     const int64_t most = follows(s, x) ? GEODEC_REPLAY_ROWS : s->restart;
     return geodec_replay_catch_up(&s->replay, &x->at, x->drafter, most, s->restart, err);
 }
 
-/* With times, the state learned of times and arms is kept from text to text; see propose. */
+/* With times, the learned state of times and arms is kept from text to text; see propose. */
 static geodec_status auto_begin(geodec_drafter *base, geodec_err *err)
 {
     auto_scheduler *s = (auto_scheduler *)base;
@@ -44,7 +45,7 @@ static geodec_status auto_begin(geodec_drafter *base, geodec_err *err)
         x->from = 0;
         x->trial = 0;
         x->at = (geodec_replay_place){.stale = true};
-        if (x->drafter->ops->learns) GEODEC_PASS(catch_up(s, x, err)); /* ends the text before */
+        if (x->drafter->ops->learns) GEODEC_PASS(catch_up(s, x, err)); /* ends the previous text */
     }
     return GEODEC_OK;
 }
@@ -54,14 +55,15 @@ static geodec_status auto_observe(geodec_drafter *base, const geodec_draft_rows 
     auto_scheduler *s = (auto_scheduler *)base;
     const geodec_replay *r = &s->replay;
     for (int64_t i = 0; i < rows->n; i++) {
-        for (int32_t a = 0; a < s->n; a++) { /* before a row is lost */
+        for (int32_t a = 0; a < s->n; a++) { /* before a row is overwritten */
             auto_arm *x = &s->arm[a];
             if (r->n - x->at.shown == GEODEC_REPLAY_ROWS && follows(s, x)) GEODEC_PASS(catch_up(s, x, err));
         }
         geodec_replay_add(&s->replay, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
                           r->state ? rows->state + i * r->d_state : NULL);
     }
-    for (int32_t a = 0; a < s->n; a++) { /* the prompt is no part of an ask; an arm that learns is always asked */
+    for (int32_t a = 0; a < s->n; a++) { /* the prompt is not part of an ask; an arm that learns is always shown its
+                                            rows */
         auto_arm *x = &s->arm[a];
         if (x->drafter->ops->learns || (!s->begun && follows(s, x))) GEODEC_PASS(catch_up(s, x, err));
     }
@@ -70,7 +72,7 @@ static geodec_status auto_observe(geodec_drafter *base, const geodec_draft_rows 
 
 /* ---- asks -------------------------------------------------------------------------------------------------------- */
 
-/* An ask of an arm took so many seconds; `all` includes the missed rows. */
+/* Records the time of an ask in seconds; `all` includes the missed rows. */
 static void time_ask(const auto_scheduler *s, auto_arm *x, const geodec_draft_request *q, double seconds, double all)
 {
     const double unit = geodec_pace_seconds(geodec__auto_drafter_pace(q)), passes = seconds / unit;
@@ -107,7 +109,7 @@ static geodec_status ask(auto_scheduler *s, auto_arm *x, const geodec_draft_requ
     return GEODEC_OK;
 }
 
-/* Asks an arm other than the drafting one, and compares. *best: the better proposal of the two. */
+/* Asks an arm other than the active one and compares both. *best: the better proposal of the two. */
 static geodec_status try_arm(auto_scheduler *s, int32_t a, const geodec_draft_request *q, const auto_arm **best,
                              geodec_err *err)
 {
@@ -116,7 +118,7 @@ static geodec_status try_arm(auto_scheduler *s, int32_t a, const geodec_draft_re
     if (x->trial == 0) x->spent = 0;
     GEODEC_PASS(ask(s, x, q, err));
     if (x->trial == 0) x->trial = AUTO_TRIAL;
-    const double least = geodec__auto_drafter_rate(s, pace); /* the time of both is counted */
+    const double least = geodec__auto_drafter_rate(s, pace); /* the time of both asks is counted */
     if (x->tokens - least * x->time > (*best)->tokens - least * (*best)->time) *best = x;
     geodec__auto_drafter_count(x);
     geodec__auto_drafter_compare(s, a, pace);
@@ -141,7 +143,7 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
     if (other >= 0) GEODEC_PASS(try_arm(s, other, q, &best, err));
     *n = best->n;
     memcpy(out, best->draft, (size_t)best->n * sizeof *out);
-    /* a chain in place of a tree has its parents from propose */
+    /* in a chain in place of a tree, propose has set the parents */
     return GEODEC_OK;
 }
 
@@ -155,8 +157,8 @@ static void auto_destroy(geodec_drafter *base)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* The sources of all arms, concatenated: confidences of an arm are corrected source by source (decode/adapt.h), as when
- * it drafts alone. An arm whose sources do not fit is one source. Returns their number. */
+/* The sources of all arms, concatenated: the confidences of an arm are corrected source by source (decode/adapt.h), as
+ * without a scheduler. An arm whose sources do not fit counts as one source. Returns the number of sources. */
 static int32_t lay_sources(auto_scheduler *s, int32_t n, geodec_drafter *const *part)
 {
     int32_t count = 0;
@@ -180,7 +182,7 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
     geodec_status st = GEODEC_OK;
     auto_scheduler *s = NULL;
     bool wants = false, learns = false;
-    if (n < 1 || n > GEODEC_AUTO_MAX) GEODEC_THROW(GEODEC_INVAL, "a scheduler over %d drafters", n);
+    if (n < 1 || n > GEODEC_AUTO_MAX) GEODEC_THROW(GEODEC_INVAL, "a scheduler of %d drafters is not possible", n);
     for (int32_t a = 0; a < n; a++) {
         if (!part[a] || part[a]->ops->distribution || part[a]->ops->wants_top || trees_only[0])
             GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot be an arm of the scheduler", geodec_drafter_name(part[a]));

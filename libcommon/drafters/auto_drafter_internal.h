@@ -1,5 +1,5 @@
 /* Parts of the scheduler: auto_drafter.c is the drafter (rows, asks, proposals), auto_drafter_trials.c decides which
- * arm drafts and which is tried. */
+ * arm is active and which is tried. */
 #ifndef GEODEC_DRAFTERS_AUTO_DRAFTER_INTERNAL_H
 #define GEODEC_DRAFTERS_AUTO_DRAFTER_INTERNAL_H
 
@@ -8,41 +8,41 @@
 #include "drafters/auto_drafter.h"
 
 enum { AUTO_TRIAL = 4 };      /* rounds of a trial: a standard error needs some pairs */
-enum { AUTO_NAME_ROOM = 32 }; /* of a source's name: "ngram:store-1" */
+enum { AUTO_NAME_ROOM = 32 }; /* length of a source's name: "ngram:store-1" */
 
 /* State learned of an arm. */
 typedef struct auto_standing {
-    double accepted, claimed; /* decaying sums over drafts that the text confirmed or rejected */
+    double accepted, claimed; /* decaying sums over the drafts that the text confirmed or rejected */
     geodec_pace_asking asking;
-    double tokens, time; /* expected a round, asking included: moving averages */
-    double lead, spread; /* passes a round over the arm that drafts: moving average over pairs, and variance */
-    int64_t pairs;       /* rounds in which it was asked together with the drafting arm */
+    double tokens, time; /* expected tokens and time of a round, asking included: moving averages */
+    double lead, spread; /* lead over the active arm in passes per round: moving average over pairs, and its variance */
+    int64_t pairs;       /* rounds in which it was asked together with the active arm */
     int64_t due;         /* round of the next trial */
-    double interval;     /* factor of the rounds between trials: doubles with each lost one */
+    double interval;     /* factor on the rounds between trials: doubles with each lost trial */
     double trial_cost;   /* passes that a trial takes; 0 = not known */
 } auto_standing;
 
 typedef struct auto_arm {
     geodec_drafter *drafter;
     bool trees_only;
-    int32_t source; /* of its first source among the scheduler's; `one`: all its drafts are of that one */
+    int32_t source; /* index of its first source among the scheduler's; `one`: all its drafts have this source */
     bool one;
     double price;      /* approximate seconds of an ask, before it is known */
     auto_standing *is; /* in the scheduler's memory */
-    int32_t trial;     /* rounds left of the current trial */
+    int32_t trial;     /* remaining rounds of the current trial */
     double spent;      /* passes in this trial */
-    bool resumed;      /* by the current ask: it includes missed rows, so its time is not that of others */
+    bool resumed;      /* the current ask includes missed rows, so its time is not comparable */
     geodec_replay_place at;
     /* The last proposal, until the text has confirmed or rejected it. */
-    int64_t from; /* text length it was made at; 0 = none */
+    int64_t from; /* text length when it was made; 0 = none */
     int32_t n;
-    double tokens, time; /* expected of a round that sends its best prefix; without asking */
+    double tokens, time; /* expected tokens and time of a round that sends its best prefix, without asking */
     geodec_draft draft[GEODEC_DRAFT_MAX];
 } auto_arm;
 
 /* State that continues from text to text. */
 typedef struct auto_memory {
-    int32_t active; /* the arm that drafts */
+    int32_t active; /* the active arm */
     int64_t round;
     double budget; /* passes that trials may take */
     auto_standing arm[GEODEC_AUTO_MAX];
@@ -53,10 +53,10 @@ typedef struct auto_scheduler {
     geodec_drafter_ops ops; /* its own, as the arms differ */
     int32_t n;              /* arms */
     auto_arm arm[GEODEC_AUTO_MAX];
-    auto_memory now, with_times; /* in use; learned with times, while texts without times are drafted */
-    int64_t restart;             /* rows with which an arm of states begins again */
-    int64_t paid;                /* text length up to which the budget was filled */
-    bool begun;                  /* it was asked since begin */
+    auto_memory now, with_times; /* current; state learned with times, saved while texts without times are drafted */
+    int64_t restart;             /* rows with which an arm that reads states starts again */
+    int64_t paid;                /* text length up to which the budget was increased */
+    bool begun;                  /* asked since `begin` */
     bool timed;                  /* `now` was learned with times */
     geodec_replay replay;
     const char *source_name[GEODEC_DRAFT_SOURCES_MAX];
@@ -71,10 +71,10 @@ static inline const geodec_pace *geodec__auto_drafter_pace(const geodec_draft_re
 
 /* The state of a new scheduler. */
 void geodec__auto_drafter_forget(auto_scheduler *s);
-/* The first ask of a text. Without times, the choices depend on this text alone; with times, the state learned with
- * times continues. */
+/* Called at the first ask of a text. Without times, the choices depend only on this text; with times, the state learned
+ * with times continues. */
 void geodec__auto_drafter_recall(auto_scheduler *s, bool timed);
-/* Adds to the budget for the emitted tokens. */
+/* Increases the budget for the emitted tokens. */
 void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q);
 /* Compares the last proposal with the text. */
 void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q);
@@ -82,11 +82,11 @@ void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q);
 void geodec__auto_drafter_foresee(auto_arm *x, const geodec_pace *pace);
 /* Updates the averages of an arm that was asked. */
 void geodec__auto_drafter_count(auto_arm *x);
-/* Tokens a pass that the drafting arm gives, and plain decoding at the least: the value of a pass spent. */
+/* Tokens per pass of the active arm, and not less than those of plain decoding: the value of a pass. */
 double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pace);
 /* The arm whose trial is current or due, -1 = none. */
 int32_t geodec__auto_drafter_on_trial(const auto_scheduler *s, const geodec_draft_request *q);
-/* After a round of both: decides which arm drafts, and when this one is tried again. */
+/* After a round in which both were asked: decides which arm is active, and when arm a is tried again. */
 void geodec__auto_drafter_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace);
 
 #endif

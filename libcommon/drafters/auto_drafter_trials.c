@@ -5,26 +5,31 @@
 #include <math.h>
 
 /* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/results/speed.md, "The
- * scheduler against the best of its drafters"). The others were chosen, and measured only together; the tests
+ * scheduler against the best of its drafters"). The others were chosen and were measured only together; the tests
  * `decisions` check the effect of each. */
-enum { SOON = 16, SELDOM = 4096 };     /* rounds between trials: the least, and the most that their cost adds */
-static const double TRIAL_MOST = 2;    /* passes that end a trial early */
-static const double FIRST_ASKS = 3;    /* ordinary asks that the first trial costs, approximately: caches are cold */
-static const double HOPED = 0.9;       /* acceptance at which an arm must pay to be tried at all */
-static const double SHARE = 0.003;     /* of the time that trials may take, all together, */
-static const double OF_GAINS = 0.0005; /* and more for every pass that drafting is ahead (the loop's budget) */
-static const double START = 0.5;       /* passes for trials at first */
+enum { SOON = 16, SELDOM = 4096 };     /* rounds between trials: the minimum, and the most that their cost adds */
+static const double TRIAL_MOST = 2;    /* passes after which a trial ends early */
+static const double FIRST_ASKS = 3;    /* approximate cost of the first trial in ordinary asks: caches are cold */
+static const double HOPED = 0.9;       /* an arm is tried only if it would pay at this acceptance */
+static const double SHARE = 0.003;     /* share of the time that all trials together may take, */
+static const double OF_GAINS = 0.0005; /* and the addition for every pass in the loop's budget */
+static const double START = 0.5;       /* initial budget for trials, in passes */
 static const double INTERVAL_MOST = 16;
-static const double DECAY = 0.95; /* of the sums of claims and outcomes, a draft: about twenty count */
-static const double PRIOR = 4;    /* sum of confidences that an arm begins with, all accepted */
+static const double DECAY = 0.95; /* decay of the sums of claims and outcomes, per draft: about the last twenty count */
+static const double PRIOR = 4;    /* initial sum of confidences of an arm, all accepted */
 static const double TRUST_LEAST = 0.1, TRUST_MOST = 2; /* bounds of accepted over claimed */
-static const double STEP = 0.1;                        /* weight of the newest pair in the lead: about ten count */
+static const double STEP = 0.1;                        /* weight of the newest pair in the lead: about the last ten
+                                                          count */
 static const double SLOW_STEP = 0.05;                  /* weight of the newest round in an arm's averages */
-static const double MARGIN = 1;                        /* standard errors by which a lead must be above 0 */
-enum { PAIRS_LEAST = 4, PAIRS_MOST = 16 };             /* pairs before a change; and at most in a standard error */
-static const double ROW = 4e-6;                        /* approximate seconds that a row of state takes its reader */
-static const double RESTART_PART = 0.5; /* share of a pass that reading the rows of a new beginning may take */
-enum { RESTART = 16 };                  /* rows of one at least */
+static const double MARGIN = 1;                        /* standard errors by which a lead must exceed 0 */
+enum {
+    PAIRS_LEAST = 4,
+    PAIRS_MOST = 16
+};                                      /* pairs needed before a change; most pairs counted in a standard
+                                           error */
+static const double ROW = 4e-6;         /* approximate seconds to read a row of states */
+static const double RESTART_PART = 0.5; /* share of a pass that reading the rows may take when an arm starts again */
+enum { RESTART = 16 };                  /* minimum number of these rows */
 
 /* ---- state from text to text ------------------------------------------------------------------------------------ */
 
@@ -100,7 +105,7 @@ double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pac
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
-/* An arm whose asking takes so long that it could not lead even if nearly all drafts were right. */
+/* True for an arm whose asks take so long that it could not lead even if nearly all drafts were right. */
 static bool hopeless(const auto_scheduler *s, const auto_arm *x, const geodec_draft_request *q)
 {
     const geodec_pace *pace = geodec__auto_drafter_pace(q);
@@ -144,8 +149,8 @@ static double standard_error(const auto_standing *is)
     return sqrt(is->spread / (double)(is->pairs < PAIRS_MOST ? is->pairs : PAIRS_MOST));
 }
 
-/* One more pair of rounds. Rounds of more tokens are longer: counted are the tokens beyond those the drafting arm would
- * give in that time. */
+/* Adds one pair of rounds. Rounds with more tokens are longer, so only the tokens beyond those that the active arm
+ * would give in that time are counted. */
 static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *pace)
 {
     auto_standing *is = x->is;
@@ -158,7 +163,7 @@ static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *
     is->spread = (1 - step) * (is->spread + step * off * off);
 }
 
-/* Arm a drafts from now on; leads are measured against it. */
+/* Makes arm a active; leads are measured against it. */
 static void change_leader(auto_scheduler *s, int32_t a)
 {
     auto_standing *is = s->arm[a].is, *was = s->arm[s->now.active].is;

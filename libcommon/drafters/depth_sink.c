@@ -27,7 +27,7 @@ static int64_t rows_of(const geodec_depth *c)
     return rows;
 }
 
-/* state [count][rows][d], after blocks from .. from + count - 1 (1 = the first), of every position but the first of
+/* state [count][rows][d] after blocks from .. from + count - 1 (1 = the first), at every position except the first of
  * each text. */
 static geodec_status collect(const geodec_model *m, const geodec_depth *c, int32_t from, int32_t count, int64_t rows,
                              float *state, geodec_err *err)
@@ -61,7 +61,7 @@ done:
     return st;
 }
 
-/* Spectrum of the covariance of x [rows][d], as shares of its sum, falling: w [min(rows, d)]. */
+/* Spectrum of the covariance of x [rows][d] in falling order, as shares of its sum: w [min(rows, d)]. */
 static geodec_status spectrum(const float *x, int64_t rows, int64_t d, double *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -75,7 +75,7 @@ static geodec_status spectrum(const float *x, int64_t rows, int64_t d, double *w
         mean /= (double)rows;
         for (int64_t r = 0; r < rows; r++) centred[r * d + k] = (double)x[r * d + k] - mean;
     }
-    /* The smaller of the two Gram matrices: they share their spectrum. */
+    /* The smaller of the two Gram matrices, which have the same nonzero spectrum. */
     geodec_blas_gemm(d <= rows, d > rows, n, n, d <= rows ? rows : d, 1, centred, d, centred, d, 0, gram, n);
     GEODEC_TRY(geodec_eig_values(n, gram, w, err));
     for (int64_t i = 0; i < n; i++) sum += w[i];

@@ -16,18 +16,18 @@ enum { PART_MAX = 32, FILES_MAX = 8 /* artifacts of drafters in one folder */ };
 struct geodec_drafting {
     geodec__ingredients in;
     geodec_artifact *map_file; /* flowmap.h5, NULL without a folder */
-    bool flowmap;              /* it was asked for as a drafter */
+    bool flowmap;              /* it was requested as a drafter */
     struct loaded {
         const geodec__drafter_file *of;
         geodec_artifact *file;
         void *table;
     } loaded[FILES_MAX];
     int n_loaded;
-    char *second;     /* the second model's file, NULL = none */
-    char *projection; /* file it runs from, NULL = none */
+    char *second;     /* file of the second model, NULL = none */
+    char *projection; /* projection file of the second model, NULL = none */
 };
 
-/* A drafter's name taken apart: "ngram+flowmap" has two parts. */
+/* The parts of a drafter's name: "ngram+flowmap" has two. */
 typedef struct parts {
     int32_t n; /* at most GEODEC_MIXTURE_MAX + 1 */
     struct part {
@@ -95,7 +95,7 @@ bool geodec_drafting_takes_artifacts(const char *name) { return any(&name, 1, ta
 
 static bool asked(const char *const *names, int n, const char *name) { return any(names, n, is_named, name); }
 
-/* The depth sink is measured when a drafter ends there. */
+/* Measures the depth sink if a drafter uses it as its number of blocks. */
 static geodec_status measure_sink(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
 {
     geodec_depth_sink sink = {0};
@@ -232,7 +232,7 @@ geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_
     d->in.how = *how;
     d->in.second_arithmetic = how->arithmetic;
     if (!draft_model) goto done;
-    if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
+    if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "more than one draft model is given");
     GEODEC_TRY(geodec_model_open(draft_model, &d->in.second, err));
     GEODEC_STRDUP(d->second, draft_model);
     if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.second)),
@@ -295,7 +295,7 @@ static geodec_status create_one(const geodec_drafting *d, const struct part *x, 
     return GEODEC_OK;
 }
 
-/* All available drafters. The first drafts until another leads. */
+/* All available drafters. The first is active until another leads. */
 static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out, geodec_err *err)
 {
     static const char *const names[] = {"ngram", "lookup", "flowmap", "ngram+flowmap"};
@@ -303,7 +303,7 @@ static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out,
     static const double price[] = {1e-6, 1e-6, 15e-6, 20e-6};
     geodec_status st = GEODEC_OK;
     geodec_drafter *made[4] = {0};
-    /* A growing library can have one flow-map drafter; the mixture, which has its own, is left out. */
+    /* A growing library supports only one flow-map drafter, so the mixture, which contains another, is left out. */
     const int32_t n = !d->in.map.scan ? 2 : d->in.library ? 3 : 4;
     for (int32_t k = 0; k < n; k++) GEODEC_TRY(geodec_drafting_create(d, names[k], &made[k], err));
     st = geodec_auto_drafter_create(n, made, trees_only, price, d->in.map.scan ? (int32_t)d->in.map.d : 0, out, err);

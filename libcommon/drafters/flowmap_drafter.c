@@ -66,7 +66,7 @@ static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geo
 static void destroy(geodec_drafter *d)
 {
     flowmap_drafter *f = (flowmap_drafter *)d;
-    if (f->track && geodec_flowmap_track_end(f->track, NULL) != GEODEC_OK) { /* no memory: one record is not made */
+    if (f->track && geodec_flowmap_track_end(f->track, NULL) != GEODEC_OK) { /* no memory: the record is skipped */
     }
     geodec_flowmap_track_destroy(f->track);
     geodec_mem_free(f);
@@ -75,7 +75,7 @@ static void destroy(geodec_drafter *d)
 static const char *const sources[] = {"store", "text", "library"};
 static const geodec_drafter_ops flowmap_ops = {.name = "flowmap",
                                                .wants_state = true,
-                                               .n_sources = 2, /* "library": of one that has a library */
+                                               .n_sources = 2, /* "library": only with a library */
                                                .source_name = sources,
                                                .begin = begin,
                                                .observe = observe,

@@ -5,17 +5,17 @@
 #include "drafters/suffix.h"
 
 enum { LENGTHS = 7, PLACES = 4, POOL = 32, LEVELS = 8 };
-static const double PRIOR = 6;     /* trials that q_0 counts for */
-static const double LEAST = 0.005; /* probability left to shorter matches below which they are not asked */
-/* Of prose and program texts: short matches predict little, long ones nearly all. */
+static const double PRIOR = 6;     /* weight of q_0 in trials */
+static const double LEAST = 0.005; /* shorter matches are not used when less probability than this is left to them */
+/* Set from prose and program texts: short matches predict little, long ones nearly everything. */
 static const double FIRST_Q[LENGTHS] = {0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
 typedef struct lookup_drafter {
     geodec_drafter base;
     geodec_suffix *text;
-    geodec_suffix_match now; /* longest earlier suffix of the text */
+    geodec_suffix_match now; /* longest suffix of the text that occurred earlier */
     double trials[LENGTHS][PLACES], hits[LENGTHS][PLACES];
-    geodec_suffix_match node[GEODEC_DRAFT_MAX + 1]; /* of the tree */
+    geodec_suffix_match node[GEODEC_DRAFT_MAX + 1]; /* nodes of the tree */
 } lookup_drafter;
 
 static int32_t length_class(int32_t m)
@@ -42,7 +42,8 @@ static geodec_status lookup_begin(geodec_drafter *base, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Places of a match that something follows: the sum over its continuations (the latest ones of a very common match).
+/* Number of places of a match that have a continuation: the sum over its continuations (only the latest ones of a very
+ * common match).
  */
 static int64_t places(const geodec_suffix *s, geodec_suffix_match m)
 {
@@ -55,7 +56,7 @@ static int64_t places(const geodec_suffix *s, geodec_suffix_match m)
     return n;
 }
 
-/* Counts whether the token was among the continuations of the match or, if not, of a shorter one. */
+/* Counts whether the token was among the continuations of the match; if not, does the same for the shorter matches. */
 static void score(lookup_drafter *d, int32_t token)
 {
     geodec_suffix_match m = d->now;
@@ -109,7 +110,8 @@ static bool pooled(const pool *p, int32_t n, int32_t token)
     return false;
 }
 
-/* Adds the continuations of a match that longer ones did not have. Returns the probability left for shorter matches. */
+/* Adds the continuations of a match that longer matches do not have. Returns the probability left for shorter
+ * matches. */
 static double add(const lookup_drafter *d, geodec_suffix_match m, double rest, pool *p)
 {
     const int32_t before = p->n, a = length_class(m.length);

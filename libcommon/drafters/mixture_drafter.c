@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum { PARTS = GEODEC_MIXTURE_MAX, CHILDREN = GEODEC_TREE_CHILDREN, NODES = GEODEC_DRAFT_MAX + 1 };
-static const double DECAY = 0.98; /* a score's weight after one token more: about fifty count */
-/* Log odds of two parts by the difference of their scores. Small: the mean of two good parts beat the better one, and a
- * part that is always wrong still loses by about 25 within a hundred tokens. */
+static const double DECAY = 0.98; /* weight of the score after one more token: about the last fifty count */
+/* Log odds of two parts per difference of their scores. The value is small because the mean of two good parts did
+ * better than the better one. A part that is always wrong still loses by about 25 within a hundred tokens. */
 static const double SCALE = 0.2;
 
 /* A node of the current tree, and the children of each part. */
@@ -21,11 +21,11 @@ typedef struct branch {
 
 typedef struct mixture {
     geodec_drafter base;
-    geodec_drafter_ops ops; /* this mixture's own, as its parts differ */
+    geodec_drafter_ops ops; /* separate for each mixture, because the parts differ */
     int32_t n;
     geodec_drafter *part[GEODEC_MIXTURE_MAX];
     double prior[GEODEC_MIXTURE_MAX], score[GEODEC_MIXTURE_MAX];
-    int64_t n_context; /* when the tree was begun */
+    int64_t n_context; /* at the start of the tree */
     branch node[NODES];
     const char *source_name[GEODEC_MIXTURE_MAX];
 } mixture;
@@ -47,7 +47,7 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
     return GEODEC_OK;
 }
 
-/* Scores each part on the text since the last tree, as far as the tree reached. */
+/* Scores each part on the text since the last tree, as far as the tree covers it. */
 static void learn(mixture *m, const geodec_draft_request *q)
 {
     const geodec_drafter *tree = &m->base;
@@ -78,7 +78,7 @@ static geodec_status root(geodec_drafter *d, const geodec_draft_request *request
     return GEODEC_OK;
 }
 
-/* Parts by falling score; of equal ones, the earlier first. */
+/* Sorts the parts by falling score; ties: the earlier first. */
 static void rank_parts(const mixture *m, int32_t *order)
 {
     for (int32_t k = 0; k < m->n; k++) {
@@ -102,8 +102,8 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
         sum[k] = 0;
         GEODEC_PASS(m->part[k]->ops->children(m->part[k], node, CHILDREN, b->child[k], &b->n[k], err));
         for (int32_t i = 0; i < b->n[k]; i++) sum[k] += b->child[k][i].confidence;
-        weight[k] =
-            b->n[k] > 0 ? exp(SCALE * (m->score[k] - m->score[order[0]])) : 0; /* a part without drafts has no share */
+        weight[k] = b->n[k] > 0 ? exp(SCALE * (m->score[k] - m->score[order[0]])) : 0; /* a part without drafts gets no
+                                                                                          weight */
         total += weight[k];
     }
     for (int32_t o = 0; o < m->n; o++) {

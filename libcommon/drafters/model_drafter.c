@@ -12,10 +12,10 @@ static const double FIRST = 0.7; /* assumed probability of the first child of a 
 
 typedef struct model_drafter {
     geodec_drafter base;
-    geodec_drafter_ops ops; /* this drafter's own: its name, and whether it samples */
+    geodec_drafter_ops ops; /* separate for each drafter: the name and the sampling differ */
     geodec_session *session;
     int32_t n_vocab, n_ctx;
-    int32_t *cached; /* [n_ctx] tokens of the rows of the cache */
+    int32_t *cached; /* [n_ctx] tokens of the cache rows */
     int64_t n_seen;  /* rows observed */
     float *row;      /* [n_vocab] */
     /* For sampled drafts. */
@@ -36,7 +36,7 @@ static geodec_status begin(geodec_drafter *d, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The prompt is forwarded with the target's; later rows when they are needed. */
+/* The rows of the prompt are forwarded when the target's are, later rows when they are needed. */
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
     model_drafter *m = (model_drafter *)d;
@@ -49,7 +49,7 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
     return GEODEC_OK;
 }
 
-/* Logits after the context and the path down to a node, guard applied; *fits false: no cache row is left. */
+/* Logits after the context and the path to a node, guard applied; *fits false: no cache row is left. */
 static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bool *fits, geodec_err *err)
 {
     const geodec_drafter *tree = &m->base;
@@ -72,7 +72,7 @@ static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bo
 
 /* ---- the most probable tokens ----------------------------------------------------------------------------------- */
 
-/* Up to `most` tokens of a row by falling logit, ties by id, with their softmax. */
+/* Up to `most` tokens of a row by falling logit, ties by id, with their softmax probabilities. */
 static int32_t best_of(const float *row, int32_t n_vocab, int32_t most, geodec_draft *out)
 {
     int32_t n = 0;
@@ -86,7 +86,7 @@ static int32_t best_of(const float *row, int32_t n_vocab, int32_t most, geodec_d
     for (int32_t i = 0; n > 0 && i < n_vocab; i++) sum += exp((double)row[i] - (double)row[out[0].token]);
     for (int32_t k = 0; k < n; k++) {
         const double p = exp((double)row[out[k].token] - (double)row[out[0].token]) / sum;
-        out[k].confidence = p >= 0 && p <= 1 ? p : 0; /* a broken model's logits may be anything */
+        out[k].confidence = p >= 0 && p <= 1 ? p : 0; /* the logits of a broken model may be NaN or infinite */
     }
     return n;
 }
@@ -136,7 +136,7 @@ static geodec_status distribution(geodec_drafter *d, int32_t node, double *q, ge
     return GEODEC_OK;
 }
 
-/* Samples the child of rank `rank` of a node; *token -1 when the node has no other. */
+/* Samples the child of rank `rank` of a node; *token is -1 when no other token is left. */
 static geodec_status sample_child(model_drafter *m, int32_t node, int32_t rank, int32_t *token, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -165,7 +165,8 @@ static geodec_status sample_tree(model_drafter *m, geodec_draft *out, int32_t *n
     const bool tree = r->budget > 0;
     const int32_t most = tree ? r->budget : r->gamma;
     int32_t rank[NODES] = {0};
-    double probability[NODES] = {1}, next[NODES] = {FIRST}; /* of a node's path; of its next child, given the node */
+    double probability[NODES] = {1}, next[NODES] = {FIRST}; /* probability of a node's path; of its next child, given
+                                                               the node */
     GEODEC_PASS(prepare_sampling(m, r->sampling, err));
     while (d->nodes <= most) {
         int32_t best = tree ? -1 : d->nodes - 1, token;
@@ -224,7 +225,8 @@ geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_mo
     const char *ours = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)),
                *theirs = geodec_tokenizer_fingerprint(geodec_model_tokenizer(target));
     if (strcmp(ours, theirs) != 0 || c->n_vocab != geodec_model_configuration(target)->n_vocab)
-        GEODEC_THROW(GEODEC_CHECKSUM, "the draft model %s has another tokenizer than %s: its ids mean other tokens",
+        GEODEC_THROW(GEODEC_CHECKSUM,
+                     "the tokenizer of the draft model %s differs from that of %s: its ids mean other tokens",
                      geodec_model_name(m), geodec_model_name(target));
     GEODEC_NEW(d, 1);
     d->base.ops = &d->ops;

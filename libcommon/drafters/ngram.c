@@ -24,13 +24,13 @@ struct geodec_ngram_table {
     slot *slot;
     int64_t n_links, link_room;
     link *link;
-    /* Per order: ordered pairs of occurrences, and those that agree. */
+    /* Per order: number of ordered pairs of occurrences, and of those that agree. */
     uint64_t pairs[GEODEC_NGRAM_ORDER + 1], agreeing[GEODEC_NGRAM_ORDER + 1];
 };
 
 enum { FIRST_SLOTS = 1024, LARGE = 1 << 21 };
 
-/* The places of a large table are read at random: with small pages each read would also miss the TLB. */
+/* A large table is read at random places; with small pages each read would also miss the TLB. */
 static slot *slots_new(int64_t n)
 {
     const int64_t bytes = n * (int64_t)sizeof(slot);
@@ -97,7 +97,7 @@ static slot *probe(slot *slots, int64_t n, uint64_t hash)
     return &slots[i];
 }
 
-/* Room for one more position: at most `order` slots and links. */
+/* Reserves room for one more position: at most `order` slots and links. */
 static geodec_status reserve(geodec_ngram_table *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -177,7 +177,7 @@ static bool sooner(const link *a, const link *b)
 
 void geodec_ngram_table_sort(geodec_ngram_table *t)
 {
-    /* Merge sort of the chains themselves: runs of 1, 2, 4, .. links. */
+    /* Merge sort of the chains in place: runs of 1, 2, 4, .. links. */
     for (int64_t i = 0; i < t->n_slots; i++) {
         if (t->slot[i].hash == 0) continue;
         for (int64_t run = 1, merged = 2; merged > 1; run *= 2) {

@@ -1,6 +1,7 @@
-/* Counts of what follows a context of 1 .. GEODEC_NGRAM_ORDER tokens, hashed: adding one position or asking for one
- * context is O(1) an order (plus the number of distinct continuations when adding). Contexts are identified by a 64-bit
- * hash; two contexts of the same hash would share counts, which costs acceptance and never correctness. */
+/* Counts of the tokens that follow contexts of 1 .. GEODEC_NGRAM_ORDER tokens, in a hash table: adding one position or
+ * finding one context is O(1) per order (plus the number of distinct continuations when adding). Contexts are
+ * identified by a 64-bit hash. Two contexts with the same hash share counts, which lowers acceptance but does not
+ * affect correctness. */
 #ifndef GEODEC_DRAFTERS_NGRAM_H
 #define GEODEC_DRAFTERS_NGRAM_H
 
@@ -12,12 +13,12 @@ enum { GEODEC_NGRAM_ORDER = 8 };
 
 typedef struct geodec_ngram_table geodec_ngram_table;
 
-/* A context's counts: total over continuations, and its most frequent one (lowest id on ties). */
+/* The counts of a context: the total over its continuations and the most frequent one (lowest id on ties). */
 typedef struct geodec_ngram_hit {
     int64_t total;
     int64_t top_count;
     int32_t top;
-    int64_t first; /* of the list of continuations: geodec_ngram_next; -1 = empty */
+    int64_t first; /* start of the list of continuations for geodec_ngram_next; -1 = empty */
 } geodec_ngram_hit;
 
 /* order: longest context, 1 .. GEODEC_NGRAM_ORDER. */
@@ -29,11 +30,11 @@ GEODEC_API void geodec_ngram_table_clear(geodec_ngram_table *t);
 GEODEC_API geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t next,
                                                 geodec_err *err) GEODEC_MUST_USE;
 /* The same for k tokens next[k] at once, each with a count of weight[k] >= 0; a context's counts must sum to less than
- * 2^32. The agreement below is then that of weights. */
+ * 2^32. The agreement below then uses the weights. */
 GEODEC_API geodec_status geodec_ngram_table_weigh(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t k,
                                                   const int32_t *next, const int32_t *weight,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* From now on, until something is added, continuations are walked by falling count (ties: the lower id first). */
+/* Sorts the continuations by falling count (ties: the lower id first); the order holds until a position is added. */
 GEODEC_API void geodec_ngram_table_sort(geodec_ngram_table *t);
 /* Hash of the last m tokens of context for m = 1 .. min(order, n): hash[m]. Returns that minimum. */
 GEODEC_API int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_t order,
@@ -42,12 +43,12 @@ GEODEC_API int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_
 GEODEC_API geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash);
 /* Prefetches a hash that will be looked up soon. */
 GEODEC_API void geodec_ngram_fetch(const geodec_ngram_table *t, uint64_t hash);
-/* Walks the continuations of a hit, in no particular order but after a sort: `at` is hit.first, then the returned
+/* Walks the continuations of a hit, in no particular order unless they are sorted: `at` is hit.first, then the returned
  * value; -1 = end. */
 GEODEC_API int64_t geodec_ngram_next(const geodec_ngram_table *t, int64_t at, int32_t *token, int64_t *count);
 /* Count of one continuation in a hit. */
 GEODEC_API int64_t geodec_ngram_count(const geodec_ngram_table *t, const geodec_ngram_hit *hit, int32_t token);
-/* Probability that two different occurrences of one context of m tokens have the same continuation, over all contexts
+/* Probability that two different occurrences of a context of m tokens have the same continuation, over all contexts
  * seen at least twice: sum c (c-1) / sum n (n-1); 0.5 when there is none. */
 GEODEC_API double geodec_ngram_agreement(const geodec_ngram_table *t, int32_t m);
 

@@ -7,17 +7,17 @@
 #include <string.h>
 
 enum { BINS = 10 };
-/* Observations that the shorter contexts count for against a longer one. Larger than the best first guess needs: among
- * siblings of a tree, one observation of a longer context is no more certain than many of shorter ones. Trees of 8 to
- * 32 drafts were best between 4 and 12 on two models. */
+/* Weight of the shorter contexts against a longer one, in observations. It is larger than the best value for a single
+ * draft: among siblings of a tree, one observation of a longer context is no more certain than many of shorter ones.
+ * For trees of 8 to 32 drafts, values between 4 and 12 were best on two models. */
 static const double ESCAPE = 6;
-static const double LEAST = 0.005; /* probability left to shorter contexts below which they are not asked */
-static const double PRIOR = 4.0;   /* predictions that the claim itself counts for in a cell */
+static const double LEAST = 0.005; /* shorter contexts are not used when less probability than this is left to them */
+static const double PRIOR = 4.0;   /* weight of the raw confidence in a cell, in predictions */
 
 struct geodec_ngram {
     geodec_ngram_table *table;
-    geodec_ngram_table *text; /* the same with the texts' own next tokens */
-    bool probabilities;       /* text has the model's probabilities too */
+    geodec_ngram_table *text; /* the same with the next tokens of the texts */
+    bool probabilities;       /* `text` includes the model's probabilities */
     int64_t positions;
     double agreement[GEODEC_NGRAM_ORDER + 1];
     int64_t predictions[GEODEC_NGRAM_ORDER + 1][BINS], hits[GEODEC_NGRAM_ORDER + 1][BINS];
@@ -48,7 +48,7 @@ static int32_t label_of(const int32_t *token, const int32_t *sequence, const int
     return i + 1 < n && sequence[i + 1] == sequence[i] ? token[i + 1] : -1;
 }
 
-/* Predicts one position from the rest of the store: its own count is subtracted. */
+/* Predicts one position from the rest of the store: the position's own count is subtracted. */
 static void leave_one_out(geodec_ngram *g, const int32_t *context, int64_t n, int32_t order, int32_t label)
 {
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
@@ -114,8 +114,8 @@ void geodec_ngram_destroy(geodec_ngram *store)
     geodec_mem_free(store);
 }
 
-/* Weight of a position in the table of sampled texts. A probability kept in 1/255 counts for itself, the sampled token
- * for 109: three tenths of the whole, for tokens whose probabilities are not kept. */
+/* Weight of a position in the table of sampled texts. A stored probability counts its value in 1/255; the sampled token
+ * counts 109, three tenths of the total, to cover tokens whose probabilities are not stored. */
 enum { SAMPLED_WEIGHT = 109, PROBABILITIES_MAX = 8 };
 
 geodec_status geodec_ngram_learn_probabilities(geodec_ngram *g, const int32_t *token, const int32_t *sequence,
@@ -160,7 +160,7 @@ typedef struct ngram_drafter {
     geodec_ngram_table *local; /* of the text */
     int32_t *text;             /* [n] observed */
     int64_t n, room;
-    bool pending; /* the token after the last observed one is not yet counted */
+    bool pending; /* the token after the last observed row is not yet counted */
 } ngram_drafter;
 
 static geodec_status ngram_begin(geodec_drafter *base, geodec_err *err)
@@ -188,7 +188,7 @@ done:
     return st;
 }
 
-/* Most frequent continuation over store and text together. */
+/* Most frequent continuation in store and text together. */
 static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_draft *out)
 {
     const geodec_ngram_hit none = {.top = -1, .first = -1};
@@ -196,8 +196,8 @@ static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_dra
     const geodec_ngram_hit t = geodec_ngram_find(d->local, hash);
     const int64_t total = s.total + t.total;
     if (total == 0) return false;
-    /* Of the tokens that the text has not seen here the store's first is the best; those it has seen are few, so each
-     * is examined. */
+    /* Among tokens without a count in the text, the first of the store is best. Those with a count are few, so each is
+     * examined. */
     int64_t best = s.top_count;
     int32_t token = s.top;
     for (int64_t at = t.first; at >= 0;) {
@@ -216,7 +216,7 @@ static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_dra
     return true;
 }
 
-/* All orders at once: a large store is far away. */
+/* Prefetch all orders at once: a large store is not in the cache. */
 static void fetch(const ngram_drafter *d, const uint64_t *hash, int32_t top)
 {
     for (int32_t m = top; d->store && m >= 1; m--) geodec_ngram_fetch(d->store->table, hash[m]);
@@ -227,7 +227,7 @@ static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_requ
 {
     (void)err;
     const ngram_drafter *d = (const ngram_drafter *)base;
-    /* A sliding window: the tail of the context, then the drafts. */
+    /* A sliding window: the end of the context, then the drafts. */
     int32_t window[GEODEC_NGRAM_ORDER + GEODEC_DRAFT_MAX];
     int64_t length = q->n_context < d->order ? q->n_context : d->order;
     memcpy(window, q->context + q->n_context - length, (size_t)length * sizeof *window);
@@ -278,9 +278,9 @@ static void add_counts(shares *s, const geodec_ngram_table *t, const geodec_ngra
     }
 }
 
-/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are sampled, a store's c are the model's probabilities,
- * where they are known. Else half of them are counts of the texts' own next tokens, which were sampled too, while the
- * argmax is only the most probable one. Returns the source of the longest match, -1 when there is none. */
+/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When tokens are sampled, the c of a store are the model's probabilities
+ * where they are known. Otherwise half of the weight is counts of the texts' next tokens, which were sampled too, while
+ * the argmax is only the most probable token. Returns the source of the longest match, -1 when there is none. */
 static int32_t distribution(const ngram_drafter *d, const int32_t *context, int64_t length, shares *s)
 {
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { SAMPLE = 16, TOP = 8, DEPTHS = GEODEC_ONEDECODE_DEPTHS };
-static const double PRIOR = 4; /* drafts that the raw share itself counts for in a shrinkage */
+static const double PRIOR = 4; /* weight of the raw share in a shrinkage, in drafts */
 
 geodec_onedecode_options geodec_onedecode_defaults(void)
 {
@@ -45,7 +45,7 @@ typedef struct baking {
 
 static bool begins(const geodec_step_rows *r, int64_t i) { return i == 0 || r->sequence[i] != r->sequence[i - 1]; }
 
-/* Estimates at every place of the fit that has a state before it. */
+/* Computes estimates at every place of the fit that has a previous state. */
 static geodec_status estimate(baking *b, const geodec_step *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -86,7 +86,7 @@ static geodec_status make_cells(baking *b, geodec_onedecode *t, geodec_pool *poo
     for (int64_t c = 0; c < cells; c++)
         for (int64_t i = 0; i < k; i++) {
             const float at = (float)centre[c * k + i];
-            centre[c * k + i] = (double)at; /* counted with what is stored */
+            centre[c * k + i] = (double)at; /* counted with the stored estimates */
             t->centroid[c * k + i] = at;
             t->half_square[c] += at * at / 2;
         }
@@ -97,7 +97,7 @@ done:
     return st;
 }
 
-/* The cell after row i that a lookup finds with the last state `ahead` + 1 rows back; -1 = a miss. */
+/* The cell that a lookup finds after row i when the last known state is `ahead` + 1 rows back; -1 = a miss. */
 static int64_t look(const geodec_onedecode *t, const geodec_step_rows *r, int64_t i, int64_t ahead)
 {
     float z[2][GEODEC_STEP_DIMS_MAX];
@@ -140,7 +140,7 @@ static void count_rank(geodec_table_figures *f, int64_t rank)
     f->top8 += rank >= 0 && rank < TOP;
 }
 
-/* On the test texts, with a bigram and a unigram of the texts of the fit as controls. */
+/* Figures on the test texts, with a bigram and a unigram of the texts of the fit as controls. */
 static geodec_status measure(const baking *b, const geodec_onedecode *t, geodec_onedecode_summary *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -8,9 +8,9 @@ enum { NODES = GEODEC_DRAFT_MAX + 1, DIMS = GEODEC_STEP_DIMS_MAX };
 typedef struct onedecode_drafter {
     geodec_drafter base;
     const geodec_onedecode *table;
-    bool known; /* a state was observed */
+    bool known; /* a state has been observed */
     float last[DIMS];
-    bool valid[NODES]; /* nodes of the tree whose state is known */
+    bool valid[NODES]; /* tree nodes whose state is computed */
     float z[NODES][DIMS];
 } onedecode_drafter;
 

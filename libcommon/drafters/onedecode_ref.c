@@ -55,7 +55,7 @@ done:
     return st;
 }
 
-/* Endpoint of one step from p [k] with the speed given. */
+/* Endpoint of one step from p [k] with the given speed. */
 static void endpoint_of(int64_t k, const double *gamma, const double *p, double speed, double *v, double *end)
 {
     const double length = sqrt(geodec_blas_dot(k, p, p));
@@ -193,7 +193,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Of the table alone. */
+/* Figures that depend only on the table. */
 static geodec_status table_rates(const geodec_onedecode_ref *t, geodec_onedecode_rates *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -239,7 +239,7 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
         r.bigram_top1 += geodec_counts_rank(&bigram, x, truth) == 0;
         r.unigram_top1 += geodec_counts_rank(&unigram, 0, truth) == 0;
     }
-    if (r.places == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
+    if (r.places == 0) GEODEC_THROW(GEODEC_SCARCE, "the test split has no texts; more texts are needed");
     double *const share[] = {&r.entry_top1, &r.lookup_top1, &r.bigram_top1, &r.unigram_top1};
     for (int i = 0; i < 4; i++) *share[i] /= (double)r.places;
     t->right = (float)r.lookup_top1;

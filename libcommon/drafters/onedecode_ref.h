@@ -1,4 +1,4 @@
-/* OneDecode of the published program (geodesic speculative decoding, 2026, section "OneDecode"): a table that is baked
+/* OneDecode of the published program (geodesic speculative decoding, 2026, section "OneDecode"): a table computed
  * without any text.
  *
  *     p_t    principal coordinates of the input embedding of token t, at most 64
@@ -6,13 +6,15 @@
  *     p'_t   p_t + v - 1/2 Gamma(v, v)
  *     next   argmax over all tokens u of p'_t . p_u; the margin over the runner-up is the "confidence"
  *
- * Gamma is one tensor for the whole space: metric samples are the covariances (plus 1e-8) of 128 consecutive groups of
- * embeddings, the metric is their mean g, its derivatives the slopes of g_ij on each single coordinate of the groups'
- * centroids, and Gamma the Christoffel symbols of the two. Entries are tokens 0..8191 and others at a uniform stride,
- * 16384 at most. A lookup takes the entry whose endpoint p' has the largest cosine with a query; it always finds one.
- * The query along a text is p_t + (p_t - p_(t-1)) / 2, where the manuscript has no state.
+ * Gamma is one tensor for the whole space: the metric samples are the covariances (plus 1e-8) of 128 consecutive groups
+ * of embeddings, the metric is their mean g, its derivatives are the regression slopes of g_ij on each single
+ * coordinate of the group centroids, and Gamma is computed from both as Christoffel symbols. Entries are tokens 0..8191
+ * and further tokens at a uniform stride, 16384 at most. A lookup takes the entry whose endpoint p' has the largest
+ * cosine with a query, so it always finds one. The query along a text is p_t + (p_t - p_(t-1)) / 2; the manuscript
+ * defines no state there.
  *
- * No context enters, and nothing that follows t in any text, so the rates of its tokens are measured (rates). */
+ * The table uses neither the context nor the tokens that follow t in texts, so the accuracy of its tokens is measured
+ * (rates). */
 #ifndef GEODEC_DRAFTERS_ONEDECODE_REF_H
 #define GEODEC_DRAFTERS_ONEDECODE_REF_H
 
@@ -27,11 +29,11 @@ enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
 /* The order of the members is that of the file. */
 typedef struct geodec_onedecode_rates {
     int64_t places;                   /* of texts */
-    double self_loop;                 /* share of entries whose next token is their own */
+    double self_loop;                 /* share of entries whose next token is the entry's own token */
     double hub;                       /* share of entries with the most frequent next token */
-    double hub10;                     /* with one of the ten most frequent next tokens */
-    double entropy;                   /* of the next tokens, bits; log2 n when all differ */
-    double entry_top1, lookup_top1;   /* share of places of texts where the entry of the newest token, or the lookup of
+    double hub10;                     /* share with one of the ten most frequent next tokens */
+    double entropy;                   /* entropy of the next tokens in bits; log2 n when all differ */
+    double entry_top1, lookup_top1;   /* share of places in texts where the entry of the newest token, or the lookup of
                                          the last two, gives the model's argmax */
     double bigram_top1, unigram_top1; /* counted on the texts of the fit: the controls */
 } geodec_onedecode_rates;
@@ -45,8 +47,9 @@ typedef struct geodec_onedecode_ref {
     float *margin;                   /* [n] */
     int32_t *entry;                  /* [vocab] entry of a token, -1 = none; not in the file */
     float *length;                   /* [n] |p'|; not in the file */
-    float right;                     /* share of lookups along texts that were right: the confidence of its drafts */
-    geodec_onedecode_rates rates[2]; /* of the file, as published and with Gamma = 0: geodec_onedecode_ref_write */
+    float right;                     /* share of lookups along texts that were right: the confidence of the drafts */
+    geodec_onedecode_rates rates[2]; /* rates in the file, as published and with Gamma = 0:
+                                        geodec_onedecode_ref_write */
 } geodec_onedecode_ref;
 
 /* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
@@ -54,22 +57,22 @@ GEODEC_API geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, con
                                                    geodec_pool *pool, geodec_onedecode_ref *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
-/* Next token of a lookup after tokens before, newest; -1 when one of them has no entry. */
+/* Next token of a lookup after the tokens `before`, `newest`; -1 when one of them has no entry. */
 GEODEC_API int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
 
-/* rows: of geodec_step_fit; figures on the test texts of this seed. Sets t->right. */
+/* Measures the rates on the test texts of this seed. rows: from geodec_step_fit. Sets t->right. */
 GEODEC_API geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_step_rows *rows,
                                                     uint64_t seed, geodec_onedecode_rates *out,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
-/* Fills a new artifact; the caller commits. flat: rates of the same table with Gamma = 0. */
+/* Fills a new artifact; the caller commits. flat: rates of the table with Gamma = 0. */
 GEODEC_API geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
                                                     const geodec_onedecode_rates *flat, geodec_artifact *out,
                                                     geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
-/* The drafter: one child a node, whose confidence is the share of its lookups that were right when it was baked. t is
+/* The drafter: one child per node; its confidence is the share of lookups that were right when the table was made. t is
  * borrowed. Source: "table". */
 GEODEC_API geodec_status geodec_onedecode_ref_drafter_create(const geodec_onedecode_ref *t, geodec_drafter **out,
                                                              geodec_err *err) GEODEC_MUST_USE;

@@ -85,8 +85,8 @@ void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c)
     geodec_blas_gemv_f32(r->width, r->width, h, w.carry, c);
 }
 
-/* exp(x) for x <= 0, to 2e-7: 2^i e^f with |f| <= log(2)/2. The compiler vectorises a loop over it, but not over a
- * call. */
+/* exp(x) for x <= 0, to 2e-7: 2^i e^f with |f| <= log(2)/2. The compiler vectorises a loop over this function, but not
+ * a loop over a library call. */
 static inline float exp_of(float x)
 {
     const float y = (x > -87 ? x : -87) * 1.44269504F;
@@ -202,7 +202,7 @@ static geodec_status gather_weights(const recurrent_file *f, geodec_recurrent *r
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t n = all[i].end - all[i].to;
         for (int64_t k = 0; k < n; k++)
-            if (!(fabsf(all[i].from[k]) <= 1e4F)) /* products of these stay finite */
+            if (!(fabsf(all[i].from[k]) <= 1e4F)) /* products of weights below this limit stay finite */
                 GEODEC_THROW(GEODEC_FORMAT, "%s: %s holds a weight that is not finite or too large", path, all[i].name);
         memcpy(all[i].to, all[i].from, (size_t)n * sizeof(float));
     }

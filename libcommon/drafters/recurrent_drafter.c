@@ -11,10 +11,10 @@ enum { NODES = GEODEC_DRAFT_MAX + 1, BACK = GEODEC_RECURRENT_BACK, DEPTHS = 4 };
 typedef struct recurrent_drafter {
     geodec_drafter base;
     const geodec_recurrent *net;
-    bool known;         /* a state was observed */
+    bool known;         /* a state has been observed */
     float *feature;     /* [3 d] */
     float *carry;       /* [width] */
-    float *hidden;      /* [NODES][width] of the expanded nodes */
+    float *hidden;      /* [NODES][width] h of the expanded nodes */
     float *probability; /* [classes] */
 } recurrent_drafter;
 
@@ -36,7 +36,7 @@ static geodec_status observe(geodec_drafter *base, const geodec_draft_rows *rows
     return GEODEC_OK;
 }
 
-/* The parent of a node was expanded before, since that is how the node was proposed. A mixture may adopt a token that
+/* The parent of a node was expanded before, because the node is one of its children. A mixture may adopt a token that
  * this drafter did not propose, but it expands every node in every part. */
 static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err)

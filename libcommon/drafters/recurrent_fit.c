@@ -1,5 +1,6 @@
-/* Fitting the recurrent net: back-propagation through four steps, Adam (Kingma and Ba 2015). A batch is cut into slices
- * of fixed size, each with a gradient of its own, summed in order: the same bytes at any number of threads. */
+/* Fits the recurrent net: back-propagation through four steps, Adam (Kingma and Ba 2015). A batch is divided into
+ * slices of fixed size. Each slice has its own gradient, and the gradients are summed in order, so the result is the
+ * same for any number of threads. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
@@ -16,12 +17,12 @@ enum {
     BACK = GEODEC_RECURRENT_BACK,
     PARTS = GEODEC_RECURRENT_PARTS,
     SLICES = 4,
-    ROWS = 64, /* of a slice */
+    ROWS = 64, /* rows of a slice */
     SLAB = 2048,
-    CHUNK = 16384, /* weights of a task of Adam */
+    CHUNK = 16384, /* weights per task of the Adam step */
     FIGURES = 4000,
 };
-/* Weights of a step's loss: about the share of drafts that get so far. */
+/* Weights of the losses of the steps: about the share of drafts that reach each step. */
 static const float STEP_WEIGHT[STEPS] = {1, 0.7F, 0.5F, 0.35F};
 static const float BETA1 = 0.9F, BETA2 = 0.99F;
 
@@ -31,22 +32,23 @@ geodec_recurrent_options geodec_recurrent_defaults(void)
 }
 
 typedef struct slice {
-    float *block;                                           /* the memory of the arrays below */
+    float *block;                                           /* storage of the arrays below */
     float *f;                                               /* [ROWS][3 d] */
     float *a[STEPS], *z[STEPS], *h[STEPS], *dh, *dc[STEPS]; /* [ROWS][width] */
     float *p[STEPS];                                        /* [ROWS][classes] */
-    geodec_recurrent gradient;                              /* its weights alone */
+    geodec_recurrent gradient;                              /* the net of this slice's gradient; only its weights are
+                                                               set */
 } slice;
 
 typedef struct fitting {
     geodec_recurrent *net;
     const geodec_recurrent_options *o;
-    int64_t rows, best; /* best: logits exported a row, 0 = none */
+    int64_t rows, best; /* best: exported logits per row, 0 = none */
     int32_t *token, *position, *sequence, *top;
     float *logit;   /* [rows][best] */
     float *feature; /* [rows][3 d] standardised */
     float *mean, *factor;
-    int64_t *place, places; /* rows of a newest token, of the fit */
+    int64_t *place, places; /* rows of the fit that serve as newest token */
     int64_t *test, tests;
     const int64_t *batch; /* [SLICES ROWS] */
     slice slice[SLICES];
@@ -99,7 +101,7 @@ static int more_often(const void *x, const void *y)
     return a->count != b->count ? (a->count < b->count ? 1 : -1) : (a->token > b->token) - (a->token < b->token);
 }
 
-/* The most frequent tokens of the texts (ties: the lower id), as classes. */
+/* Takes the most frequent tokens of the texts (ties: the lower id) as classes. */
 static geodec_status choose_classes(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -169,7 +171,7 @@ done:
     return st;
 }
 
-/* Rows that have a state before them and as many tokens after them as the steps need. */
+/* Rows with a previous state and enough following tokens for all steps. */
 static geodec_status find_places(fitting *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -202,7 +204,8 @@ static void multiply(const float *x, int64_t k, const float *w, int64_t n, float
     geodec_blas_gemm_f32(false, false, ROWS, n, k, 1, x, k, w, n, 1, out, n);
 }
 
-/* Gradients of that product from dy [ROWS][n]: dw [k][n] += x^T dy; dx [ROWS][k] = keep dx + dy w^T, NULL = none. */
+/* Gradients of this product from dy [ROWS][n]: dw [k][n] += x^T dy; dx [ROWS][k] = keep dx + dy w^T, or dx NULL = not
+ * computed. */
 static void multiply_back(const float *x, int64_t k, const float *w, int64_t n, const float *dy, float *dw, float keep,
                           float *dx)
 {
@@ -243,7 +246,7 @@ static void forward(const fitting *t, slice *s, const int64_t *place)
     }
 }
 
-/* p <- weight (sum(q) p - q): the gradient by the logits, with q the target after row i. */
+/* p <- weight (sum(q) p - q): the gradient with respect to the logits; q is the target distribution after row i. */
 static void toward(const fitting *t, int64_t i, float weight, float *p)
 {
     const geodec_recurrent *r = t->net;

@@ -6,15 +6,15 @@
 #include <string.h>
 
 enum { RANKS = GEODEC_DRAFT_TOP, CLASSES = 4 };
-static const double PRIOR = 8; /* trials that FIRST counts for */
+static const double PRIOR = 8; /* weight of FIRST in trials */
 static const double FIRST[CLASSES][RANKS] = {{0.30, 0.12, 0.06, 0.04, 0.030, 0.020, 0.018, 0.014},
                                              {0.55, 0.07, 0.04, 0.03, 0.020, 0.015, 0.012, 0.010},
                                              {0.70, 0.06, 0.03, 0.02, 0.015, 0.012, 0.010, 0.008},
                                              {0.85, 0.04, 0.02, 0.01, 0.008, 0.006, 0.005, 0.004}};
 
 typedef struct entry {
-    int32_t known;      /* the row was written */
-    int32_t same;       /* how many times in sequence top[0] stayed the same */
+    int32_t known;      /* the row has been written */
+    int32_t same;       /* number of consecutive times that top[0] stayed the same */
     int32_t top[RANKS]; /* -1 = none, at the end */
 } entry;
 
@@ -23,8 +23,8 @@ typedef struct recycle_drafter {
     int32_t n_vocab;
     entry *row; /* [n_vocab] */
     double trials[CLASSES], hits[CLASSES][RANKS];
-    /* The newest row observed: its token (-1 = none), the entry before that row changed it, and whether the row's own
-     * candidates are known. */
+    /* The newest observed row: its token (-1 = none), the entry as it was before this row changed it, and whether the
+     * candidates of this row are known. */
     int32_t newest;
     entry before;
     bool answered;
@@ -52,7 +52,8 @@ static void renew(entry *e, const int32_t *top)
     memcpy(e->top, top, sizeof e->top);
 }
 
-/* The text had `next` where no candidates were computed: it comes first, the others move down. */
+/* The text continued with `next` where no candidates were computed: `next` becomes the first entry, the others move
+ * down. */
 static void put_first(entry *e, int32_t next)
 {
     int32_t top[RANKS], n = 0;
@@ -63,7 +64,7 @@ static void put_first(entry *e, int32_t next)
     renew(e, top);
 }
 
-/* `next` followed the newest row. */
+/* Records that `next` followed the newest row. */
 static void settle(recycle_drafter *d, int32_t next)
 {
     if (d->newest < 0) return;

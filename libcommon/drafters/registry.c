@@ -44,7 +44,7 @@ DRAFTER_FILE(rollout, ROLLOUT, t->step.d, t->step.vocab)
 #define CREATE(name)                                                                                                   \
     static geodec_status create_##name(const geodec__ingredients *in, const geodec__drafter_row *row,                  \
                                        const void *table, int32_t blocks, geodec_drafter **out, geodec_err *err)
-/* A function that is one call. */
+/* Defines a create function that is a single call. */
 #define CREATE_BY(name, call)                                                                                          \
     CREATE(name)                                                                                                       \
     {                                                                                                                  \
@@ -87,7 +87,7 @@ CREATE(model)
     (void)table, (void)blocks;
     geodec_model_drafter_options o = model_options(in, row);
     o.session.arithmetic = in->second_arithmetic;
-    if (!in->second) GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
+    if (!in->second) GEODEC_FAIL(GEODEC_INVAL, "drafter %s needs a draft model (--draft-model)", row->info.name);
     GEODEC_PASS(geodec_model_drafter_create(in->second, in->model, &o, out, err));
     return GEODEC_OK;
 }
@@ -116,7 +116,7 @@ enum {
     CONTROL = GEODEC_DRAFTER_CONTROL,
     BLOCKS = GEODEC_DRAFTER_BLOCKS
 };
-/* name, source, needs, flags; create; what else is not 0 */
+/* name, source, needs, flags; create; other members that are not 0 */
 #define ROW(name_, source_, needs_, flags_, create_, ...)                                                              \
     {                                                                                                                  \
         .info = {(name_), (source_), (needs_), (flags_)}, .create = (create_), __VA_ARGS__                             \

@@ -14,7 +14,7 @@
 
 enum { STEPS = 4, DIMS = GEODEC_STEP_DIMS_MAX, DEPTHS = GEODEC_ROLLOUT_DEPTHS, ROUNDS = 24 };
 static const double LEAST_BETA = 0.02, MOST_BETA = 4;
-static const double PRIOR = 4; /* places that the claim itself counts for in a shrinkage */
+static const double PRIOR = 4; /* weight of the mean confidence in a shrinkage, in places */
 
 geodec_rollout_options geodec_rollout_defaults(void)
 {
@@ -35,7 +35,7 @@ void geodec_rollout_clear(geodec_rollout *r)
 
 /* ---- connections ------------------------------------------------------------------------------------------------ */
 
-/* The fitted metric with another tensor in place of its connection. */
+/* The fitted metric with its connection replaced by another tensor. */
 typedef struct random_space {
     geodec_space base;
     const geodec_space *fitted;
@@ -69,7 +69,7 @@ static bool follow(const geodec_rollout *r, geodec_rollout_connection c, const d
         .tensor = r->tensor};
     o.steps = STEPS;
     o.dl = 1.0 / STEPS;
-    o.drift_max = 1e300; /* paths are not refused here: their value is measured */
+    o.drift_max = 1e300; /* inaccurate paths are kept: their value is measured */
     const geodec_space *s = c == GEODEC_ROLLOUT_RANDOM ? &random.base : fitted;
     if (geodec_geodesic_path(s, &o, x, v, xs, vs, NULL, &report, NULL) != GEODEC_OK ||
         report.status == GEODEC_PATH_NONFINITE)
@@ -150,7 +150,7 @@ static double best_beta(const geodec_rollout *r, int64_t n, const float *logit, 
     return n > 0 ? exp((a + b) / 2) : 1;
 }
 
-/* The state after row i, rolled out from `ahead` + 1 rows back; the first row of its text is `start`. */
+/* The state after row i, rolled out from `ahead` + 1 rows back; `start` is the first row of its text. */
 static bool roll(const geodec_rollout *r, const geodec_step_rows *rows, geodec_rollout_velocity v,
                  geodec_rollout_connection c, int64_t start, int64_t i, int64_t ahead, float *z)
 {
@@ -171,7 +171,7 @@ static bool roll(const geodec_rollout *r, const geodec_step_rows *rows, geodec_r
     return true;
 }
 
-/* Of the first candidates: right over claimed. */
+/* Accuracy of the first candidates divided by their mean confidence. */
 static double share_right(const geodec_rollout *r, int64_t n, const float *logit, const int32_t *right, double beta,
                           double missed)
 {
@@ -254,7 +254,7 @@ static geodec_status fit_field(geodec_rollout *r, const geodec_step_rows *rows, 
     int64_t *row = NULL, n = 0;
     r->dims = o->dims < r->step.k ? o->dims : r->step.k;
     GEODEC_NEW(row, rows->rows);
-    for (int64_t i = 1; i < rows->rows; i++) /* the first state of a text is the same in all */
+    for (int64_t i = 1; i < rows->rows; i++) /* the first state is the same in all texts */
         if (rows->sequence[i] == rows->sequence[i - 1] &&
             geodec_step_part_of(o->step.seed, rows->sequence[i]) == GEODEC_STEP_FIT)
             row[n++] = i;
@@ -462,7 +462,7 @@ static geodec_status check_file(const rollout_file *file, const char *name, geod
     GEODEC_NEW(met, r->step.vocab);
     for (int64_t i = 0; i < r->words; i++) {
         if (r->word[i] < 0 || r->word[i] >= r->step.vocab || met[r->word[i]])
-            GEODEC_THROW(GEODEC_FORMAT, "%s: word %lld is no token or was there before", name, (long long)i);
+            GEODEC_THROW(GEODEC_FORMAT, "%s: word %lld is not a token or is repeated", name, (long long)i);
         met[r->word[i]] = true;
     }
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)

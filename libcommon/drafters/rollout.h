@@ -1,16 +1,16 @@
 /* The geodesic rollout as a drafter, and the inputs of its ablations.
  *
- * A state z (drafters/step.h) moves with a velocity known before the next token is: that of the regression with the
- * newest token, z_n = A z_(n-1) + c_x; of the blind regression; or the last step, z_(n-1) - z_(n-2). Over one unit of
- * time it goes straight (Gamma = 0), along the geodesic of a fitted metric, or under a random symmetric tensor of the
- * same norm at every point. The metric is the log-Euclidean field through inverse local covariances (chain/metric.h) at
- * states of the fit, in the leading coordinates; the others go straight. A geodesic that diverges is replaced by the
- * straight line.
+ * A state z (drafters/step.h) moves with a velocity that is known before the next token: that of the regression with
+ * the newest token, z_n = A z_(n-1) + c_x; that of the blind regression; or the last step, z_(n-1) - z_(n-2). Over one
+ * unit of time it follows a straight line (Gamma = 0), the geodesic of a fitted metric, or the path under a random
+ * symmetric tensor of the same norm at every point. The metric is the log-Euclidean field through inverse local
+ * covariances (chain/metric.h) at states of the fit, in the leading coordinates; the other coordinates follow the
+ * straight line. A geodesic that diverges is replaced by the straight line.
  *
  * Readout: with s = mean + U^T z the final norm and the head are linear in z, logit_t = w_t . z + b_t, exact up to the
- * coordinates left out, over a shortlist of the most frequent labels. Confidence: shrink_t softmax(beta_t logits), t =
- * 0, 1, 2, 3+ drafts after the last state; on texts of their own beta_t minimises the cross-entropy, and shrink_t (at
- * most 1) makes the first candidates right as often as they claim. */
+ * omitted coordinates, over a shortlist of the most frequent labels. Confidence: shrink_t softmax(beta_t logits), t =
+ * 0, 1, 2, 3+ drafts after the last state. Both factors are fitted on separate texts: beta_t minimises the
+ * cross-entropy, and shrink_t (at most 1) makes the mean confidence of the first candidates equal to their accuracy. */
 #ifndef GEODEC_DRAFTERS_ROLLOUT_H
 #define GEODEC_DRAFTERS_ROLLOUT_H
 
@@ -45,25 +45,25 @@ typedef struct geodec_rollout {
     int32_t *word;        /* [words] shortlist, most frequent first */
     float *weight, *bias; /* [words][k], [words] */
     double covered;       /* share of labels in the shortlist */
-    int64_t sites, dims;  /* of the field: leading coordinates */
+    int64_t sites, dims;  /* of the field; dims: number of leading coordinates */
     double *site, *log_g; /* [sites][dims], [sites][dims(dims+1)/2] */
     double sigma;
-    uint64_t seed;                                          /* of the random tensor */
-    geodec_rollout_trust trust[GEODEC_ROLLOUT_CONNECTIONS]; /* with the token's velocity */
-    /* Made by bake and read. */
+    uint64_t seed;                                          /* seed of the random tensor */
+    geodec_rollout_trust trust[GEODEC_ROLLOUT_CONNECTIONS]; /* for the velocity GEODEC_ROLLOUT_TOKEN */
+    /* Computed by bake and read. */
     geodec_rbf *field;
     double *tensor; /* [dims][dims][dims] symmetric in the first two, norm 1 */
 } geodec_rollout;
 
 typedef struct geodec_rollout_options {
     geodec_step_options step; /* k: default 64 */
-    int64_t words;            /* of the shortlist; default 4096 */
+    int64_t words;            /* length of the shortlist; default 4096 */
     int64_t dims, sites;      /* of the field; default 8, 300 */
-    int64_t calibration;      /* places of each calibration, at most; default 600 */
+    int64_t calibration;      /* most places of each calibration; default 600 */
 } geodec_rollout_options;
 GEODEC_API geodec_rollout_options geodec_rollout_defaults(void);
 
-/* Rows of the head with the final norm's weight, w [count][d] of these tokens (model/rows.h). */
+/* Rows of the head, scaled by the weight of the final norm: w [count][d] of these tokens (model/rows.h). */
 typedef geodec_status (*geodec_rollout_head)(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err);
 
 /* rows: as for geodec_step_fit, may be NULL. GEODEC_RANGE: options; GEODEC_NUMERIC; GEODEC_INTERRUPTED. */
@@ -73,14 +73,14 @@ GEODEC_API geodec_status geodec_rollout_bake(const geodec_activations *a, const 
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_rollout_clear(geodec_rollout *r);
 
-/* Position of z [k] after one unit of time, after [k]; before [k] is the state before z and may be NULL but for
- * PREVIOUS. Returns 0 = an unknown token or no state before (after is unchanged), 1 = done, 2 = its geodesic diverged
+/* Position of z [k] after one unit of time, after [k]; before [k] is the state before z; it may be NULL except for
+ * PREVIOUS. Returns 0 = unknown token or no previous state (after is unchanged), 1 = done, 2 = the geodesic diverged
  * and the straight line was used. */
 GEODEC_API int geodec_rollout_next(const geodec_rollout *r, geodec_rollout_velocity v, geodec_rollout_connection c,
                                    const float *before, const float *z, int32_t token, float *after);
 /* Logits [words] at z. */
 GEODEC_API void geodec_rollout_logits(const geodec_rollout *r, const float *z, float *logit);
-/* Of a velocity and a connection, from at most o->calibration places of the calibration texts. */
+/* Calibrates a velocity and a connection on at most o->calibration places of the calibration texts. */
 GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_step_rows *rows,
                                                   const geodec_rollout_options *o, geodec_rollout_velocity v,
                                                   geodec_rollout_connection c, geodec_rollout_trust *out,
@@ -92,14 +92,14 @@ GEODEC_API geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_r
 
 /* ---- the drafter ------------------------------------------------------------------------------------------------ */
 
-/* From the state before the newest token one step along the velocity, again at every node of a tree; the candidates are
- * those of the readout there. name: a constant. The rollout is borrowed, trust copied. Sources: drafts after the last
- * state, "1", "2", "3", "4+". */
+/* Takes one step along the velocity from the state before the newest token, and again at every node of a tree; the
+ * candidates come from the readout there. name: a constant string. The rollout is borrowed, trust is copied. Sources:
+ * the number of drafts after the last state: "1", "2", "3", "4+". */
 GEODEC_API geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name,
                                                        geodec_rollout_velocity v, geodec_rollout_connection c,
                                                        const geodec_rollout_trust *trust, geodec_drafter **out,
                                                        geodec_err *err) GEODEC_MUST_USE;
-/* Steps taken and those whose geodesic diverged, since the drafter was made. */
+/* Number of steps taken, and of those whose geodesic diverged, since the drafter was created. */
 GEODEC_API void geodec_rollout_drafter_steps(const geodec_drafter *d, int64_t *steps, int64_t *broken);
 
 #endif

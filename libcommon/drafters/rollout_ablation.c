@@ -17,7 +17,7 @@ static int32_t add(geodec_rollout_ablation *l, const char *name, geodec_drafter 
     return l->n++;
 }
 
-/* Tables of the texts of the fit. */
+/* Count tables of the texts of the fit. */
 static geodec_status add_tables(geodec_rollout_ablation *l, const geodec_activations *a, const geodec_step_rows *r,
                                 const geodec_rollout_ablation_options *q, geodec_pool *pool, const geodec_hooks *hooks,
                                 geodec_err *err)
@@ -55,7 +55,7 @@ done:
     return st;
 }
 
-/* Three velocities, three connections each; every variant calibrated by itself. */
+/* Three velocities with three connections each; every variant is calibrated separately. */
 static geodec_status add_rollouts(geodec_rollout_ablation *l, const geodec_rollout *r, const geodec_step_rows *rows,
                                   const geodec_rollout_options *o, geodec_err *err)
 {

@@ -7,7 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { NODES = GEODEC_DRAFT_MAX + 1, DIMS = GEODEC_STEP_DIMS_MAX, RESERVE = 32 /* the guard may forbid some */ };
+enum {
+    NODES = GEODEC_DRAFT_MAX + 1,
+    DIMS = GEODEC_STEP_DIMS_MAX,
+    RESERVE = 32 /* reserve for candidates that the guard
+                    forbids */
+};
 
 typedef struct rollout_drafter {
     geodec_drafter base;
@@ -16,10 +21,10 @@ typedef struct rollout_drafter {
     geodec_rollout_velocity velocity;
     geodec_rollout_connection connection;
     geodec_rollout_trust trust;
-    int64_t known; /* states observed, of which the last two are kept */
+    int64_t known; /* observed states, of which the last two are kept */
     float before[DIMS], last[DIMS];
     int64_t steps, broken;
-    bool valid[NODES]; /* nodes of the tree whose state is known */
+    bool valid[NODES]; /* tree nodes whose state is computed */
     float z[NODES][DIMS];
     float *logit; /* [words] */
 } rollout_drafter;

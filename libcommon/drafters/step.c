@@ -87,7 +87,7 @@ static bool fits(const geodec_step_rows *r, const geodec_step_options *o, int64_
     return geodec_step_part_of(o->seed, r->sequence[row]) == GEODEC_STEP_FIT;
 }
 
-/* Two passes over the states: moments of the texts of the fit, then coordinates of all. */
+/* Two passes over the states: the moments of the texts of the fit, then the coordinates of all texts. */
 static geodec_status chart(const geodec_activations *a, const geodec_step_options *o, int64_t index, geodec_pool *pool,
                            geodec_step *s, geodec_step_rows *r, geodec_err *err)
 {
@@ -122,7 +122,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
             GEODEC_THROW(GEODEC_SCARCE, "%lld states in the texts of the fit; at least %d are needed",
                          (long long)mo.count, LEAST);
         GEODEC_TRY(geodec_pca_from_moments(&mo, 1, &pca, err));
-        if (pca.k < s->k) s->k = pca.k; /* states of lower dimension than their width */
+        if (pca.k < s->k) s->k = pca.k; /* the states span fewer dimensions than their width */
         r->k = s->k;
         GEODEC_NEW(r->z, r->rows * s->k);
         GEODEC_NEW(s->basis, s->k * d);
@@ -195,7 +195,7 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
     for (int64_t x = 0; x < s->vocab; x++) {
         const int64_t from = o->blind ? 0 : x;
         if (count[from] == 0) continue;
-        if (o->blind && s->seen[x] == 0) s->seen[x] = 1; /* it makes no difference which token it is */
+        if (o->blind && s->seen[x] == 0) s->seen[x] = 1; /* any token gives the same result */
         for (int64_t c = 0; c < k; c++) {
             double at = after[from * k + c];
             for (int64_t q = 0; q < k; q++) at -= cross[c * k + q] * before[from * k + q];

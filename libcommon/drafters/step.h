@@ -1,12 +1,13 @@
-/* First-order prediction of the next state from a token: z = U (s - mean), s = h / sqrt(mean h^2 + 1e-5) the last
- * residual stream scaled as the final norm sees it, U the k leading principal directions; and
+/* First-order prediction of the next state from a token. The coordinates are z = U (s - mean), where s = h / sqrt(mean
+ * h^2 + 1e-5) is the last residual stream scaled as in the final norm and U the k leading principal directions. The
+ * model is
  *
  *     z_n = A z_(n-1) + c_x,    x the token read at n,
  *
- * fitted by ridge regression within tokens: A from deviations of z_n and z_(n-1) from their means over the places of
- * each token, pooled over all, c_x = mean z_n - A mean z_(n-1) over the places of x. The state before the newest token
- * and the newest token, known when a token is drafted, give an estimate of the state after it, and so on along drafts.
- * Blind: one c for all tokens, so the newest token is not used.
+ * fitted by ridge regression within tokens: A from the deviations of z_n and z_(n-1) from their means over the places
+ * of each token, pooled over all tokens; c_x = mean z_n - A mean z_(n-1) over the places of x. When a token is drafted,
+ * the newest token and the state before it are known. They give an estimate of the state after the newest token, and
+ * further estimates along the drafts. Blind: one c for all tokens, so the newest token is not used.
  *
  * Each text is assigned at random, by the seed, to the fit, the calibration or the figures. */
 #ifndef GEODEC_DRAFTERS_STEP_H
@@ -23,7 +24,7 @@
 enum { GEODEC_STEP_DIMS_MAX = 128 };
 
 typedef enum geodec_step_part { GEODEC_STEP_FIT, GEODEC_STEP_CALIBRATE, GEODEC_STEP_TEST } geodec_step_part;
-/* Part of a text: a tenth each for calibration and test. */
+/* The part to which a text belongs: a tenth each for calibration and test. */
 GEODEC_API geodec_step_part geodec_step_part_of(uint64_t seed, int32_t text);
 
 typedef struct geodec_step {
@@ -32,7 +33,7 @@ typedef struct geodec_step {
     float *mean;    /* [d] */
     float *map;     /* [k][k] A: row = output */
     float *after;   /* [vocab][k] c_x */
-    uint32_t *seen; /* [vocab] places of the token in the fit; 0: c_x = 0, nothing is known */
+    uint32_t *seen; /* [vocab] places of the token in the fit; 0: the token is unknown and c_x = 0 */
 } geodec_step;
 GEODEC_API void geodec_step_clear(geodec_step *s);
 
@@ -44,42 +45,43 @@ typedef struct geodec_step_rows {
 } geodec_step_rows;
 GEODEC_API void geodec_step_rows_clear(geodec_step_rows *r);
 
-/* Reads tokens, sequences and positions [rows] of whole texts, new memory; *vocab: tokens of the model. GEODEC_FORMAT:
- * tokens outside the vocabulary, rows that do not continue their text. */
+/* Reads tokens, sequences and positions [rows] of whole texts into new memory; *vocab: vocabulary size of the model.
+ * GEODEC_FORMAT: tokens outside the vocabulary, rows that do not continue their text. */
 GEODEC_API geodec_status geodec_step_texts(const geodec_activations *a, int64_t *vocab, int32_t **token,
                                            int32_t **sequence, int32_t **position, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_step_options {
-    int64_t k;    /* coordinates; as many as the state has, when that is less; default 32 */
-    double ridge; /* on A, in observations times the mean variance of z; default 10 */
+    int64_t k;    /* coordinates, limited to those of the state; default 32 */
+    double ridge; /* ridge on A, in observations times the mean variance of z; default 10 */
     bool blind;
-    uint64_t seed; /* of the parts */
+    uint64_t seed; /* seed of the assignment to parts */
 } geodec_step_options;
 GEODEC_API geodec_step_options geodec_step_defaults(void);
 
-/* Reads the last layer of whole texts (positions: all) with their argmax, fits chart and step to those of
- * GEODEC_STEP_FIT. Either output is valid on success; rows may be NULL. GEODEC_NOTFOUND: layer or argmax not exported;
- * GEODEC_FORMAT: rows that are no texts; GEODEC_NUMERIC: not finite; GEODEC_SCARCE: all equal, too few; GEODEC_RANGE.
+/* Reads the last layer of whole texts (all positions) with their argmax, and fits chart and step to the texts of
+ * GEODEC_STEP_FIT. Both outputs are valid on success; rows may be NULL. GEODEC_NOTFOUND: layer or argmax not exported;
+ * GEODEC_FORMAT: rows that do not form texts; GEODEC_NUMERIC: not finite; GEODEC_SCARCE: states all equal or too few;
+ * GEODEC_RANGE: options.
  */
 GEODEC_API geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_options *o, geodec_pool *pool,
                                          geodec_step *out, geodec_step_rows *rows, geodec_err *err) GEODEC_MUST_USE;
-/* The step of another kind (blind or not) in the same chart, from rows that were read. */
+/* Fits a step of another kind (blind or not) in the same chart, from rows already read. */
 GEODEC_API geodec_status geodec_step_refit(const geodec_step *chart, const geodec_step_rows *rows,
                                            const geodec_step_options *o, geodec_step *out,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-/* Counts of label [rows] (negative: left out) over the texts of the fit: by newest token, or all in one cell. */
+/* Counts label [rows] (negative: left out) over the texts of the fit, by newest token or all in one cell. */
 GEODEC_API geodec_status geodec_step_count(const geodec_step_rows *rows, uint64_t seed, const int32_t *label,
                                            bool by_token, geodec_counts *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Up to `most` children of a drafter's node: the most frequent labels of a cell of counts, with confidence factor count
- * / total. Returns how many. */
+ * / total. Returns their number. */
 GEODEC_API int32_t geodec_step_children(const geodec_drafter *d, int32_t node, const geodec_counts *c, int64_t cell,
                                         int32_t source, double factor, int32_t most, geodec_draft *out);
 
 /* z [k] of h [d]. */
 GEODEC_API void geodec_step_state(const geodec_step *s, const float *h, float *z);
-/* after [k] = A z + c_token; false (after unchanged) for a token that the fit has not seen or outside the
+/* after [k] = A z + c_token; false (after is unchanged) for a token that did not occur in the fit or is outside the
  * vocabulary. */
 GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, float *after);
 
@@ -98,7 +100,7 @@ GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_
 #define GEODEC_STEP_EXTENTS(S, m)                                                                                      \
     {"k", GEODEC_IN(S, m.k)}, {"d", GEODEC_IN(S, m.d)}, {"V", GEODEC_IN(S, m.vocab)}
 /* clang-format on */
-/* GEODEC_FORMAT for sizes that cannot be; the message names the file `path`. */
+/* GEODEC_FORMAT for invalid sizes; the message names the file `path`. */
 GEODEC_API geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

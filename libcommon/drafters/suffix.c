@@ -9,7 +9,7 @@
 typedef struct state {
     int32_t length, link; /* link -1: the empty string */
     int32_t first;        /* edge, -1 = none */
-    int32_t count;        /* places where its strings end */
+    int32_t count;        /* number of places where its strings end */
 } state;
 
 typedef struct edge {
@@ -81,7 +81,7 @@ void geodec_suffix_clear(geodec_suffix *s)
 
 int64_t geodec_suffix_length(const geodec_suffix *s) { return s->length; }
 
-/* Room for two states and `edges` edges more. */
+/* Reserves room for two more states and `edges` more edges. */
 static geodec_status reserve(geodec_suffix *s, int32_t edges, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -89,7 +89,7 @@ static geodec_status reserve(geodec_suffix *s, int32_t edges, geodec_err *err)
     GEODEC_GROW(s->state, s->n, s->room, 2);
     while (s->n_edges + edges > s->edge_room) {
         const int64_t room = 2 * (int64_t)s->edge_room;
-        GEODEC_NEW(bigger, 2 * room); /* first: edges without slots would not do */
+        GEODEC_NEW(bigger, 2 * room); /* slots first: every edge needs one */
         edge *p = geodec_mem_grow(s->edge, s->edge_room, room, sizeof *p);
         if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for the suffixes of a text of %lld tokens", (long long)s->length);
         s->edge = p;
@@ -105,7 +105,7 @@ done:
     return st;
 }
 
-/* The edge must not be there. */
+/* Adds an edge, which must not exist yet. */
 static void connect(geodec_suffix *s, int32_t from, int32_t token, int32_t to)
 {
     const int32_t e = s->n_edges++;
@@ -114,14 +114,14 @@ static void connect(geodec_suffix *s, int32_t from, int32_t token, int32_t to)
     *slot_of(s, from, token) = e;
 }
 
-/* Splits off the strings of q that are not longer than length: a new state with q's edges and link. */
+/* Moves the strings of q that are not longer than `length` to a new state with the edges and link of q. */
 static int32_t split(geodec_suffix *s, int32_t q, int32_t length, int32_t edges[])
 {
     const int32_t clone = s->n++;
     int32_t n = 0;
     s->state[clone] = (state){length, s->state[q].link, -1, s->state[q].count};
     for (int32_t e = s->state[q].first; e >= 0; e = s->edge[e].next) edges[n++] = e;
-    while (n-- > 0) connect(s, clone, s->edge[edges[n]].token, s->edge[edges[n]].to); /* in q's order */
+    while (n-- > 0) connect(s, clone, s->edge[edges[n]].token, s->edge[edges[n]].to); /* in the order of q */
     return clone;
 }
 
@@ -137,12 +137,12 @@ geodec_status geodec_suffix_append(geodec_suffix *s, int32_t token, geodec_err *
     geodec_status st = GEODEC_OK;
     int32_t *edges = NULL;
     if (s->length >= TEXT_MAX) GEODEC_THROW(GEODEC_LIMIT, "a text of more than %d tokens", TEXT_MAX);
-    /* Memory is reserved before anything changes: states without an edge for the token get one, and a state that is
-     * split passes its own on. */
+    /* Memory is reserved before any change. States without an edge for the token get one, and a state that is split
+     * copies its edges. */
     int32_t new_edges = 0, p = s->last, q = -1;
     for (; p >= 0 && (q = find(s, p, token)) < 0; p = s->state[p].link) new_edges++;
     const bool splits = p >= 0 && s->state[p].length + 1 != s->state[q].length;
-    /* q itself may be one of those that get an edge. */
+    /* q may be one of the states that get an edge. */
     const int32_t copied = splits ? edges_of(s, q) + 1 : 0;
     GEODEC_TRY(reserve(s, new_edges + copied, err));
     if (copied > 0) GEODEC_NEW(edges, copied);

@@ -1,7 +1,7 @@
 /* Suffix automaton of a growing text (Blumer et al. 1985): the smallest automaton of all its substrings. A state
  * represents the substrings that end at the same places of the text; the longest of them has `length` tokens, and
- * `link` leads to the longest suffix that also ends elsewhere. So the state at the link of the whole text is the
- * longest suffix that occurred before, exactly, and its edges are all tokens that ever followed it.
+ * `link` leads to the longest suffix that also ends elsewhere. The link of the whole text therefore leads to the
+ * longest suffix that occurred before, and the edges of that state are all tokens that followed it.
  *
  * A text of n tokens has at most 2 n states and 3 n edges; appending a token is O(1) amortised. */
 #ifndef GEODEC_DRAFTERS_SUFFIX_H
@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* Suffixes of a prefix whose counts are kept. A text that is no run of a short period has only a few. Shorter suffixes
- * of a longer run keep a lower count; the match remains exact. */
+/* Number of suffixes of a prefix whose counts are updated. Only texts that repeat with a short period have more. Their
+ * shorter suffixes then have counts that are too low; the match remains exact. */
 enum { GEODEC_SUFFIX_COUNTED = 128 };
 
 typedef struct geodec_suffix geodec_suffix;
@@ -33,7 +33,7 @@ GEODEC_API int64_t geodec_suffix_length(const geodec_suffix *s); /* tokens appen
 GEODEC_API geodec_suffix_match geodec_suffix_longest(const geodec_suffix *s);
 /* The longest suffix of (string, token) that occurs in the text. */
 GEODEC_API geodec_suffix_match geodec_suffix_step(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
-/* The longest shorter suffix with more places in the text. The empty string's is itself. */
+/* The longest proper suffix with more places in the text; that of the empty string is the empty string. */
 GEODEC_API geodec_suffix_match geodec_suffix_shorter(const geodec_suffix *s, geodec_suffix_match m);
 /* Number of times the token followed the string; 0 = never. */
 GEODEC_API int64_t geodec_suffix_count(const geodec_suffix *s, geodec_suffix_match m, int32_t token);

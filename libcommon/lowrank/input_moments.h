@@ -1,4 +1,4 @@
-/* Second moments of what a model's matrices multiply: C = sum x x^T / n over the tokens of a text, uncentred, for the
+/* Second moments of the inputs of a model's matrices: C = sum x x^T / n over the tokens of a text, uncentred, for the
  * input side of each slot. */
 #ifndef GEODEC_LOWRANK_INPUT_MOMENTS_H
 #define GEODEC_LOWRANK_INPUT_MOMENTS_H
@@ -15,8 +15,9 @@ typedef struct geodec_input_moments {
 } geodec_input_moments;
 
 /* Runs the model over n tokens in windows of `window` tokens (BOS included, if the tokenizer has one), in exact
- * arithmetic. slots: bit s = slot s. The same bytes for any pool. GEODEC_RANGE (no tokens, a window below 2 or above
- * the model's context), GEODEC_UNSUPPORTED (gate, up or down with experts), GEODEC_NUMERIC, GEODEC_NOMEM. */
+ * arithmetic. slots: bit s = slot s. The result is the same for any number of threads. GEODEC_RANGE (no tokens, a
+ * window below 2 or above the model's context), GEODEC_UNSUPPORTED (gate, up or down with experts), GEODEC_NUMERIC,
+ * GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, int64_t n,
                                                   const int32_t *token, int32_t window, geodec_pool *pool,
                                                   const geodec_hooks *hooks, geodec_input_moments *out,

@@ -11,7 +11,7 @@
 
 /* ---- one group -------------------------------------------------------------------------------------------------- */
 
-/* m = rows of a group, d its input's width. */
+/* m = rows of a group, d = width of its input. */
 typedef struct work {
     const geodec_kv_projection_options *o;
     int64_t m, d, rank;
@@ -45,7 +45,7 @@ static void free_work(work *k)
     GEODEC_FREE(k->raw, k->w, k->x, k->y, k->u, k->s, k->vt, k->in, k->out, k->root, k->unroot);
 }
 
-/* Rank rows of vt become A, signed so that their largest entry is positive, and B = u s. */
+/* The first rank rows of vt become A, with signs that make their largest entry positive, and B = u s. */
 static void take(const work *k)
 {
     for (int64_t j = 0; j < k->rank; j++) {

@@ -1,5 +1,5 @@
-/* Bases for a key and value cache of low rank (model/lowkv.h), for each layer and group of key heads. With W [m][d] the
- * stacked key (value) matrices of a group's heads
+/* Bases for a key and value cache of low rank (model/lowkv.h), for each layer and group of key heads. W [m][d] is the
+ * stack of the key (value) matrices of a group's heads:
  *
  *   weights    W = U S V^T: A = V_r^T, B = U_r S_r. Least |W - B A| at rank r (Eckart and Young 1936).
  *   whitened   with C = E x x^T (input_moments.h) + ridge tr(C)/d I and R = C^(1/2): W R = U S V^T, A = V_r^T R^-1,
@@ -16,7 +16,7 @@
 
 typedef struct geodec_kv_projection_options {
     geodec_projection_basis basis;       /* weights, whitened or random */
-    int32_t group;                       /* key heads of a group; 0 = up to 4, as many as divide their number */
+    int32_t group;                       /* key heads of a group; 0 = the largest divisor of their number up to 4 */
     double k_share, v_share;             /* rank / (group head_dim), 0 .. 1; 0 = this side is not projected */
     double ridge;                        /* >= 0 */
     bool half;                           /* the factors are stored in binary16 */
@@ -55,7 +55,7 @@ GEODEC_API geodec_status geodec_kv_projection_write(const geodec_kv_projection *
 /* The members that apply uses, checked against the model. GEODEC_CHECKSUM: made for another model. */
 GEODEC_API geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m,
                                                    geodec_kv_projection *out, geodec_err *err) GEODEC_MUST_USE;
-/* Opens, reads and applies. */
+/* Opens, reads and applies the artifact. */
 GEODEC_API geodec_status geodec_kv_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection_internal.h"
 
-/* With the axes that are products of members. */
+/* The projection and the axes that are products of its members. */
 typedef struct kv_file {
     geodec_kv_projection p;
     int64_t width, k_cols, k_rows, v_cols, v_rows; /* W, KC, KR, VC, VR */
@@ -59,7 +59,7 @@ const geodec_kind geodec_kv_projection_kind = {
 
 void geodec_kv_projection_clear(geodec_kv_projection *p)
 {
-    geodec_artifact_clear(&geodec_kv_projection_kind, p); /* p owns every member */
+    geodec_artifact_clear(&geodec_kv_projection_kind, p); /* p owns all members */
     *p = (geodec_kv_projection){0};
 }
 

@@ -248,7 +248,7 @@ int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width
 static geodec_status check_options(const geodec_model *m, const geodec_projection_options *o, geodec_err *err)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
-    if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_FAIL(GEODEC_RANGE, "no such set of slots");
+    if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_FAIL(GEODEC_RANGE, "the set of slots is not valid");
     if (!(o->share >= 0 && o->share <= 1) || !(o->floor >= 0 && o->floor <= 1) || !(o->ridge >= 0) || o->k < 0)
         GEODEC_FAIL(GEODEC_RANGE, "a share is outside 0 to 1, or a rank or the ridge is negative");
     if (o->basis == GEODEC_BASIS_WHITENED && !o->moments)
@@ -268,7 +268,7 @@ static geodec_status check_options(const geodec_model *m, const geodec_projectio
     return GEODEC_OK;
 }
 
-/* Lists parts and groups. */
+/* Lists the parts and groups. */
 static geodec_status list(const geodec_model *m, const geodec_projection_options *o, geodec_projection *p,
                           geodec_err *err)
 {
@@ -303,7 +303,7 @@ static int64_t group_end(const geodec_projection *p, int64_t first)
     return last;
 }
 
-/* First pass, for rules that use spectra, otherwise only the shares; then memory for the factors. */
+/* First pass: chooses the ranks, computing spectra only for the rules that need them; then allocates the factors. */
 static geodec_status choose_ranks(work *k, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -324,7 +324,7 @@ static geodec_status choose_ranks(work *k, geodec_err *err)
                 sum += p->group[p->part[i].group].effective_rank;
                 alike++;
             }
-        /* directions of controls are not ordered: only all of them span the slots' rows */
+        /* the directions of controls are not ordered: only all of them together span the rows of the slots */
         const bool ordered = k->o->basis == GEODEC_BASIS_WEIGHTS || k->o->basis == GEODEC_BASIS_WHITENED;
         const int64_t most = ordered && rows < g->width ? rows : g->width;
         g->k = geodec_projection_rank(k->o, g->width, most, p->spectrum + g->spectrum, g->trace, g->effective_rank,
@@ -343,7 +343,7 @@ done:
     return st;
 }
 
-/* Bytes of storage: of the file's weights and of the factors. */
+/* Bytes of storage of the weights in the file and of the factors. */
 static void count_bytes(const geodec_model *m, geodec_projection *p)
 {
     const int64_t size = p->half ? 2 : 4;

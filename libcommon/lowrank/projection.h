@@ -1,8 +1,8 @@
-/* Projection of weights on few directions of their input (the papers' GP or GRC), W x ~ (W P) (P^T x), and
- * variants with a proven optimum.
+/* Projection of weights on a few directions of their input (GP or GRC in the papers), W x ~ (W P) (P^T x), and variants
+ * with a proven optimum.
  *
- * Slots (q, k, v, o, gate, up, down) of a layer form groups: with `shared` those that read the same input (q, k, v;
- * gate, up), else each its own. For a group with weights W_s [m_s][d]
+ * Slots (q, k, v, o, gate, up, down) of a layer form groups: with `shared`, slots that read the same input (q, k, v;
+ * gate, up) form one group; otherwise each slot is its own group. For a group with weights W_s [m_s][d]
  *
  *   weights      G = sum_s W_s^T W_s. Its leading k eigenvectors V_k [k][d] are the basis: in = V_k, out_s = W_s V_k^T.
  *                Shared, the papers' joint Gram basis; for one slot the truncated singular value decomposition, which
@@ -12,9 +12,9 @@
  *   random       control: k rows of a random orthonormal basis
  *   coordinates  control: the first k coordinates of the input; k = d is W itself, bit for bit
  *
- * Eigenvectors have their largest entry positive. Errors of slot s: error = |W - W~|^2 / |W|^2 (Frobenius), best = the
- * same of the slot's own truncated SVD at that rank, output_error = |(W - W~) C^(1/2)|^2 / |W C^(1/2)|^2. For the bases
- * with orthonormal `in` sum_s |W_s|^2 error_s = trace - captured, energy(k) = captured / trace. */
+ * The largest entry of each eigenvector is positive. Errors of slot s: error = |W - W~|^2 / |W|^2 (Frobenius), best =
+ * the same of the slot's own truncated SVD at that rank, output_error = |(W - W~) C^(1/2)|^2 / |W C^(1/2)|^2. For the
+ * bases with orthonormal `in` sum_s |W_s|^2 error_s = trace - captured, energy(k) = captured / trace. */
 #ifndef GEODEC_LOWRANK_PROJECTION_H
 #define GEODEC_LOWRANK_PROJECTION_H
 
@@ -31,7 +31,7 @@ typedef enum geodec_projection_basis {
 GEODEC_API const char *geodec_projection_basis_name(geodec_projection_basis b);
 GEODEC_API extern const char *const geodec_projection_basis_names[]; /* names by number, then NULL */
 
-/* Number of directions that a group keeps, of d = its input's width; at most d and the rows of its slots.
+/* Number of directions that a group keeps, out of d = width of its input; at most d and the rows of its slots.
  *   share    round(share d), the same for all layers
  *   energy   the fewest with captured / trace >= share
  *   layers   the papers' rule: clip(round(share d r_l / mean r), floor d, d), r_l the effective rank (tr G)^2 / tr G^2
@@ -50,7 +50,7 @@ typedef struct geodec_projection_options {
     geodec_projection_rule rule;
     int64_t k;                           /* > 0: this rank instead of share d */
     double share;                        /* 0 .. 1 */
-    double floor;                        /* 0 .. 1, for the rule by layers */
+    double floor;                        /* 0 .. 1, for the rule `layers` */
     double ridge;                        /* >= 0 */
     bool half;                           /* factors are stored in binary16, else float32 */
     uint64_t seed;                       /* seed of random bases */
@@ -58,7 +58,7 @@ typedef struct geodec_projection_options {
     geodec_pool *pool;
     const geodec_hooks *hooks;
 } geodec_projection_options;
-/* q, k and v with one basis of the weights at half the width: the papers' configuration. */
+/* q, k and v with one shared basis of the weights at half the width: the configuration of the papers. */
 GEODEC_API geodec_projection_options geodec_projection_defaults(void);
 
 typedef struct geodec_projection_part {
@@ -86,24 +86,24 @@ typedef struct geodec_projection {
     geodec_projection_basis basis;
     bool shared, half;
     int64_t tokens; /* tokens of C, 0 = none */
-    /* bytes of weights that a pass of one token reads: of the model, of the same with this projection; the same of the
-     * projected slots alone */
+    /* bytes of weights that a pass of one token reads, in the model and with this projection; the same for the
+     * projected slots only */
     int64_t bytes_full, bytes_projected, slots_full, slots_projected;
     double rho;        /* 1 - bytes_projected / bytes_full */
-    double break_even; /* share k / d at which the slots' bytes are those of the file: b0 M / (b M + b bases d) */
+    double break_even; /* share k / d at which the slots take as many bytes as in the file: b0 M / (b M + b bases d) */
 } geodec_projection;
 GEODEC_API void geodec_projection_clear(geodec_projection *p);
 
-/* Computes the projection of a model that is not factored. The same bytes for any pool. GEODEC_RANGE (options),
- * GEODEC_INVAL (whitening without moments of these sides), GEODEC_UNSUPPORTED (experts), GEODEC_NUMERIC, GEODEC_NOCONV,
- * GEODEC_NOMEM. */
+/* Computes the projection of a model that is not factored. The result is the same for any number of threads.
+ * GEODEC_RANGE (options), GEODEC_INVAL (whitening without moments of these sides), GEODEC_UNSUPPORTED (experts),
+ * GEODEC_NUMERIC, GEODEC_NOCONV, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_projection_fit(const geodec_model *m, const geodec_projection_options *o,
                                                geodec_projection *out, geodec_err *err) GEODEC_MUST_USE;
 /* Replaces the model's weights by the factors (geodec_model_factor). */
 GEODEC_API geodec_status geodec_projection_apply(const geodec_projection *p, geodec_model *m,
                                                  geodec_err *err) GEODEC_MUST_USE;
 
-/* The rank that a rule gives a group. spectrum [width]: descending; mean_rank: for `layers`. */
+/* The rank of a group by the rule. spectrum [width]: descending; mean_rank: for `layers`. */
 GEODEC_API int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width, int64_t most,
                                           const double *spectrum, double trace, double effective_rank,
                                           double mean_rank);
@@ -115,10 +115,10 @@ GEODEC_API geodec_status geodec_projection_write(const geodec_projection *p, geo
 /* The members that apply uses, with every index checked against the model. GEODEC_CHECKSUM: made for another model. */
 GEODEC_API geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* Opens, reads and applies. */
+/* Opens, reads and applies the artifact. */
 GEODEC_API geodec_status geodec_projection_load(const char *path, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
-/* Logs the means over the layers of each slot. */
+/* Logs the mean figures of each slot over the layers. */
 GEODEC_API void geodec_projection_say(const geodec_hooks *hooks, const geodec_projection *p);
 
 #endif

@@ -27,7 +27,7 @@ geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err
         if (plan->budget[i] < 1 || plan->budget[i] > GEODEC_DRAFT_MAX ||
             (i > 0 && plan->budget[i] <= plan->budget[i - 1]))
             GEODEC_FAIL(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
-    if (!plan->greedy && !plan->sampled) GEODEC_FAIL(GEODEC_INVAL, "neither greedy nor sampled rows are asked for");
+    if (!plan->greedy && !plan->sampled) GEODEC_FAIL(GEODEC_INVAL, "neither greedy nor sampled rows are requested");
     if (plan->sampled && plan->n_seeds < 1) GEODEC_FAIL(GEODEC_INVAL, "%d seeds", plan->n_seeds);
     if (plan->resamples < 1) GEODEC_FAIL(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
     return GEODEC_OK;
@@ -103,7 +103,7 @@ static int64_t mismatches(const geodec_decoded *got, const geodec_decoded *plain
 typedef struct worker {
     const geodec_target *target;
     geodec_faulty faulty;
-    geodec_target verifier; /* of drafts: the target, or with the plan's fault */
+    geodec_target verifier; /* verifies drafts: the target, or the target with the plan's fault */
     bench_drafters drafters;
     geodec_drafter *probe;
 } worker;
@@ -116,7 +116,7 @@ typedef struct job {
     worker *workers;
 } job;
 
-/* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
+/* Order of the rows: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
 {
     int64_t n = 0;
@@ -149,7 +149,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
         o.budget = row->budget;
         GEODEC_TRY(geodec_decode(&w->verifier, ids, n, drafter, &o, &got, err));
-        /* A stochastic drafter samples other tokens of the same distribution. */
+        /* A stochastic drafter gives different tokens of the same distribution. */
         if (!sampled || !drafter->ops->distribution) {
             c[r].compared += got.n > plain->n ? got.n : plain->n;
             c[r].mismatches += mismatches(&got, plain);
@@ -158,7 +158,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         geodec_decode_free(&got);
     }
     if (p->loop_only || geodec__bench_oracle_is(drafter) || (sampled && drafter->ops->distribution)) goto done;
-    /* One pass of plain decoding serves the rows of every position. */
+    /* One run of plain decoding serves all rows with the setting "every position". */
     const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, 1);
     geodec__bench_probe_set(w->probe, drafter);
     GEODEC_TRY(geodec_decode(w->target, ids, n, w->probe, &o, &got, err));
@@ -172,7 +172,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         if (row->drafter != d || row->sampled != sampled || !row->every_position) continue;
         geodec_decode_counters tree = passes;
         if (row->budget > 0) geodec__bench_probe_tally_tree(w->probe, &got, row->budget, &tree);
-        /* Nothing was sent, so equality is no evidence; a difference still counts. */
+        /* No drafts were sent, so equality is not counted as evidence; a difference is counted. */
         c[r].mismatches += mismatches(&got, plain);
         cell_add(&c[r], row->budget > 0 ? &tree : &chain, row->gamma);
     }

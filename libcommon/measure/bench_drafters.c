@@ -36,11 +36,11 @@ typedef struct oracle {
     geodec_drafter base;
     const geodec_decoded *plain;
     double alpha;
-    uint64_t seed; /* of the text: the right drafts do not depend on the worker */
-    /* Of the current tree. */
+    uint64_t seed; /* number of the text, so that the right drafts do not depend on the worker */
+    /* State of the current tree. */
     int64_t index;
     int32_t n, depth[GEODEC_DRAFT_MAX + 1];
-    bool right[GEODEC_DRAFT_MAX + 1]; /* the path down to a node is the plain output */
+    bool right[GEODEC_DRAFT_MAX + 1]; /* the path to the node equals the plain output */
 } oracle;
 
 /* The plain output's token at a place, the stop token after its end, -1 after that. */
@@ -50,7 +50,7 @@ static int32_t truth_at(const oracle *o, int64_t at)
     return at == o->plain->n ? o->plain->stop : -1;
 }
 
-/* Rank of the truth among the guesses for a place: k with probability alpha (1 - alpha)^k. */
+/* Rank of the right token among the guesses for a place: k with probability alpha (1 - alpha)^k. */
 static double rank_at(const oracle *o, int64_t at)
 {
     if (o->alpha >= 1) return 0;
@@ -136,12 +136,12 @@ void geodec__bench_oracle_set(geodec_drafter *d, const geodec_decoded *plain)
 
 typedef struct probe {
     geodec_drafter base;
-    geodec_drafter_ops ops; /* the inner drafter's needs */
+    geodec_drafter_ops ops; /* with the requirements of the inner drafter */
     geodec_drafter *inner;
     int64_t room; /* positions */
     int32_t gamma, budget;
     geodec_draft *draft; /* [room][gamma] */
-    int32_t *count;      /* [room] drafts of a position, -1 = not asked */
+    int32_t *count;      /* [room] number of drafts of a position, -1 = not asked */
     geodec_draft *tree;  /* [room][budget] */
     int32_t *nodes;      /* [room] */
 } probe;
@@ -227,7 +227,7 @@ static void fate(geodec_tally *t, bool reached, bool accepted)
 void geodec__bench_probe_tally(const geodec_drafter *d, const geodec_decoded *plain, geodec_decode_counters *c)
 {
     const probe *p = (const probe *)d;
-    /* Only positions after which a whole draft's length of truth is known. */
+    /* Only positions with at least a whole draft length of decided tokens after them. */
     const int64_t known = plain->n + (plain->stop >= 0);
     for (int64_t at = 0; at + p->gamma <= known && at < p->room; at++) {
         if (p->count[at] < 0) continue; /* not asked */

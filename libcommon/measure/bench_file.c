@@ -25,7 +25,7 @@ typedef struct counts_file {
 #define TALLY(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_tally))
 #define RANGE(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_estimate))
 
-/* C rows, G = largest draft length of the plan, B confidence bins. Counts show where a ratio has no denominator. */
+/* C rows, G = largest draft length of the plan, B confidence bins. The counts show where a ratio has no denominator. */
 static const geodec_field count_fields[] = {
     {"/drafter", GEODEC_I32, "C", 0, "1", "index into the attribute drafters", 0, OF(drafter)},
     {"/gamma", GEODEC_I32, "C", 0, "1", "draft length; of a tree the longest path", 0, OF(gamma)},

@@ -1,4 +1,5 @@
-/* The artifacts of geodec-bench-decode: counts (reproducible) and speed (timings, apart for that reason). */
+/* The artifacts of geodec-bench-decode: counts (reproducible) and, in a separate file, speed (timings, not
+ * reproducible). */
 #ifndef GEODEC_MEASURE_BENCH_FILE_H
 #define GEODEC_MEASURE_BENCH_FILE_H
 
@@ -11,7 +12,7 @@ GEODEC_API extern const geodec_kind geodec_bench_speed_kind;
 GEODEC_API geodec_status geodec_bench_write_counts(const char *path, const geodec_provenance *p,
                                                    const geodec_bench_plan *plan, const geodec_bench_counts *c,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* isa: name of the instruction set of the passes. */
+/* isa: name of the instruction set used in the passes. */
 GEODEC_API geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance *p,
                                                   const geodec_bench_plan *plan, const geodec_bench_timing *s,
                                                   const char *isa, geodec_err *err) GEODEC_MUST_USE;

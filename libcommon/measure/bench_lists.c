@@ -10,7 +10,7 @@ typedef struct lists {
     geodec_bench_request *requests;
 } lists;
 
-/* Calls take(ctx, word) for every word of a list separated by commas. */
+/* Calls take(ctx, word) for every word of a comma-separated list. */
 static geodec_status each(const char *what, const char *list,
                           geodec_status (*take)(lists *, const char *, geodec_err *), lists *l, geodec_err *err)
 {
@@ -35,14 +35,14 @@ static geodec_status create(void *ctx, geodec_drafter **out, geodec_err *err)
 
 static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
 {
-    if (strcmp(word, "none") == 0) return GEODEC_OK; /* plain decoding is measured in any case */
+    if (strcmp(word, "none") == 0) return GEODEC_OK; /* plain decoding is always measured */
     bool oracle = strcmp(word, "oracle") == 0;
     double alpha = 1;
     if (strncmp(word, "oracle:", 7) == 0) {
         char *end;
         alpha = strtod(word + 7, &end);
         if (end == word + 7 || *end != '\0' || !(alpha > 0 && alpha <= 1))
-            GEODEC_FAIL(GEODEC_INVAL, "'%s': the share of right drafts lies above 0 and up to 1", word);
+            GEODEC_FAIL(GEODEC_INVAL, "'%s': the share of right drafts must be above 0 and at most 1", word);
         oracle = true;
     }
     if (!oracle && !geodec_drafting_knows(word)) GEODEC_FAIL(GEODEC_INVAL, "unknown drafter '%s'", word);
@@ -54,7 +54,7 @@ static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Rising whole numbers of 1 to most. */
+/* Parses rising integers from 1 to most. */
 static geodec_status numbers(const char *option, const char *list, int32_t most, int32_t *n, int32_t *out,
                              geodec_err *err)
 {

@@ -78,9 +78,9 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_timing_row *row
     return n;
 }
 
-/* Input of the closed form of one row from a prompt: counts, no times. */
+/* Input of the closed form for one row and prompt: counts, no times. */
 typedef struct outcome {
-    double tokens; /* a round, from the acceptance of each position */
+    double tokens; /* tokens per round, from the acceptance of each position */
     double asks;   /* a round */
     int64_t length[GEODEC_DRAFT_MAX + 1];
 } outcome;
@@ -93,8 +93,8 @@ static outcome outcome_of(const geodec_bench_timing_row *row, const geodec_decod
     return x;
 }
 
-/* v(b) as measured in the loop: the mean of all passes of that width, chains (or trees) of all rows; where there are
- * few, the idle one times their common ratio. */
+/* v(b) as measured in the loop: the mean over all passes of that width in chains (or trees) of all rows. Where there
+ * are few passes, the idle v(b) times their common ratio. */
 static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_bench_timing *s, const geodec_decode_counters *sum,
                              bool trees)
 {
@@ -153,22 +153,23 @@ void geodec_bench_timing_free(geodec_bench_timing *s)
     *s = (geodec_bench_timing){0};
 }
 
-/* Prompts alternate between two folds. The forecast for the prompts of one fold uses the other one alone: costs, pass
- * lengths, acceptance. */
+/* Prompts alternate between two folds. The forecast for the prompts of one fold uses only the costs, pass lengths and
+ * acceptance of the other fold. */
 enum { FOLDS = 2, RUNS = 2 };
 typedef struct fold {
-    geodec_decode_counters *sum, plain; /* sum [rows]; of all runs of the fold's prompts */
+    geodec_decode_counters *sum, plain; /* sum [rows] over all runs of the fold's prompts */
     int64_t prompts;
-    geodec_cost cost, loop[2]; /* as of geodec_bench_timing, of these prompts */
+    geodec_cost cost, loop[2]; /* as in geodec_bench_timing, for these prompts */
 } fold;
 
 /* By prompt. */
 typedef struct timed {
-    double *ratio;    /* [rows][prompts] tok/s over plain, mean of the runs */
-    outcome *outcome; /* [rows][prompts] of the last run */
+    double *ratio;    /* [rows][prompts] tok/s relative to plain, mean of the runs */
+    outcome *outcome; /* [rows][prompts] input of the closed form, from the last run */
 } timed;
 
-/* Plain, row 0, plain, row 1, .. of one prompt; a row's ratio is its tok/s over that of its two neighbours. */
+/* Runs plain, row 0, plain, row 1, .. on one prompt; the ratio of a row is its tok/s divided by that of the plain runs
+ * before and after it. */
 static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_target *target, int64_t prompt,
                                  const geodec_bench_timing *s, const bench_drafters *drafters, geodec_adapt *memory,
                                  fold *h, const timed *out, geodec_err *err)
@@ -218,7 +219,7 @@ static void cost_in_the_loop(geodec_cost *cost, const geodec_decode_counters *pl
     cost->o_plain = (decode_seconds(plain) - plain->verify_seconds) / (double)plain->rounds / cost->seconds;
 }
 
-/* The fold's own costs from its prompts' quiet measurements and its passes. quiet: [prompts of all folds]. */
+/* Costs of the fold from the idle measurements at its prompts and from its passes. quiet: [prompts of all folds]. */
 static geodec_status fold_costs(fold *h, int which, const geodec_bench_timing *s, const geodec_cost *quiet,
                                 geodec_err *err)
 {
@@ -242,14 +243,14 @@ static double closed_form(const geodec_bench_timing_row *row, const fold *from, 
     const geodec_decode_counters *sum = &from->sum[r];
     geodec_cost cost = from->loop[row->budget > 0];
     const double ask = sum->asks > 0 ? sum->draft_seconds / (double)sum->asks / cost.seconds : 0;
-    cost.c = 0; /* by the ask, not by the draft: the same where every round asks for as many */
+    cost.c = 0; /* per ask, not per draft: equal when every round asks for the same number */
     cost.o = other_seconds(sum) / cost.seconds + ask * x->asks;
     return x->tokens * (1 + cost.o_plain) /
            geodec_predict_round(&cost, x->length, row->budget > 0 ? row->budget : row->gamma);
 }
 
-/* Forecasts of each fold's median speed-up from the other fold's prompts; both folds together by their sizes. NaN where
- * one of them has no prompt. */
+/* Forecasts of the median speed-up of each fold from the prompts of the other, combined by the sizes of the folds. NaN
+ * when a fold has no prompt. */
 static geodec_status forecast(geodec_bench_timing_row *row, int64_t r, const geodec_bench_timing *s, const fold *h,
                               const timed *t, geodec_err *err)
 {
@@ -285,7 +286,7 @@ done:
     return st;
 }
 
-/* Rows from the folds together; their sums go to the first fold. */
+/* Makes the rows from both folds; their sums are added to the first fold. */
 static geodec_status finish_rows(const geodec_bench_plan *plan, geodec_bench_timing *s, fold *h, const timed *t,
                                  const geodec_cost *quiet, geodec_err *err)
 {
@@ -328,7 +329,7 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     GEODEC_NEW(costs, s.prompts);
     for (int64_t i = 0; i < s.prompts; i++) {
         GEODEC_TRY(geodec_hooks_progress(plan->hooks, "timing", i, s.prompts, err));
-        /* Next to every prompt, since the load of the machine changes v(b) as well. */
+        /* Measured at every prompt, because the load of the machine changes v(b) too. */
         GEODEC_TRY(geodec_cost_measure(target, (int32_t)(plan->max_tokens / 2), rows, COST_REPEATS,
                                        geodec_clock_thread_seconds, &costs[i], err));
         s.cost = costs[i];

@@ -28,7 +28,7 @@ geodec_status geodec_compat_replay(const geodec_target *t, const int32_t *prompt
     bool drafted = false; /* the token before this one was a draft of the same round */
     while (c.tokens < n_tokens) {
         const int32_t top = geodec_argmax(row, t->n_vocab), draft = top;
-        /* Slot 0 is checked against the row it was read from. */
+        /* Slot 0 is checked against the row from which it was taken. */
         drafted = c.tokens >= WARM_UP && !drafted && row[draft] >= row[top] - MARGIN;
         if (drafted)
             c.geo_accepted++;

@@ -12,7 +12,7 @@ typedef struct geodec_decode_report {
     const geodec_session *session;
     const geodec_drafter *drafter;                      /* NULL = none */
     double flow_consistency, flow_consistency_shuffled; /* geodec_drafting_consistency */
-    const char *artifact_model_sha256;                  /* of the artifact the drafter was made from, "" = none */
+    const char *artifact_model_sha256;                  /* hash of the model of the drafter's artifact, "" = none */
     const geodec_decode_options *options;
     int64_t n_prompt;
     const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
@@ -20,7 +20,7 @@ typedef struct geodec_decode_report {
 
 /* The readiness report of one decoding. It has no interval, so its status is never geodesic_ready. */
 GEODEC_API geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r);
-/* The readiness report (measure/readiness.h) of this one decoding, and its counters. */
+/* Writes the readiness report (measure/readiness.h) of this decoding and its counters. */
 GEODEC_API geodec_status geodec_decode_report_write(const char *path, const geodec_decode_report *r,
                                                     const geodec_readiness *ready, geodec_err *err) GEODEC_MUST_USE;
 

@@ -12,8 +12,8 @@ geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *pro
     geodec_draft draft[GEODEC_DRAFT_MAX];
     double (*clock)(void) = options->clock ? options->clock : geodec_clock_seconds;
     int32_t k = 0;
-    if (!drafter) GEODEC_THROW(GEODEC_INVAL, "no drafter to write alone");
-    /* No token to write: the prompt is read and shown to the drafter. */
+    if (!drafter) GEODEC_THROW(GEODEC_INVAL, "a drafter is needed");
+    /* No output tokens: the prompt is processed and shown to the drafter. */
     o.max_tokens = 0;
     o.emit = NULL;
     o.sampling = geodec_sampler_default();

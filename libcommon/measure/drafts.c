@@ -132,7 +132,7 @@ static geodec_status time_run(const geodec_bench_plan *plan, const geodec_target
     else
         GEODEC_TRY(geodec_decode(target, ids, n, drafter, &o, &got, err));
     *tokens += (double)got.counters.decided;
-    /* Of the drafter alone the drafting time; the model has only read the prompt. */
+    /* For the drafter alone, the drafting time; the model has only processed the prompt. */
     *seconds += run % 2 == 1 ? got.counters.draft_seconds : got.counters.total_seconds - got.counters.prompt_seconds;
     geodec_decode_counters_add(sum, &got.counters);
 done:
@@ -140,7 +140,7 @@ done:
     return st;
 }
 
-/* Speed of both by the closed form, in tokens a second. */
+/* Speed of both by the closed form, in tokens per second. */
 static double predict(const geodec_decode_counters *c, const geodec_decode_counters *plain, geodec_cost cost,
                       int32_t gamma)
 {
@@ -163,7 +163,7 @@ geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64_t n_prompt
     GEODEC_TRY(check(plan, err));
     t.prompts = n_prompts < plan->prompts->n ? n_prompts : plan->prompts->n;
     if (t.prompts < 1 || repeats < 1)
-        GEODEC_THROW(GEODEC_INVAL, "%lld prompts, %d times, cannot be timed", (long long)n_prompts, repeats);
+        GEODEC_THROW(GEODEC_INVAL, "cannot time %lld prompts %d times", (long long)n_prompts, repeats);
     const int32_t runs = 1 + 2 * plan->n_drafters, longest = plan->gamma[plan->n_gammas - 1];
     GEODEC_NEW_EACH((int64_t)RUNS * t.prompts, tokens, seconds);
     GEODEC_NEW(sum, RUNS);
@@ -203,7 +203,7 @@ enum { GATE_CELLS = GEODEC_GATES * GEODEC_BENCH_GAMMAS, MARGIN_CELLS = GEODEC_BE
 
 /* ---- the artifact of counts -------------------------------------------------------------------------------------- */
 
-/* Of one drafter; a gate's row has the draft lengths of the plan. */
+/* Figures of one drafter; the row of a gate has the draft lengths of the plan. */
 typedef struct drafter {
     int64_t rejected, reached;
     double rank[GEODEC_REJECT_RANKS], probability[GEODEC_REJECT_PROBABILITIES], stop[GEODEC_REJECT_STOPS],

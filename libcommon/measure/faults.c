@@ -16,7 +16,7 @@ geodec_fault geodec_faults_named(const char *name)
     return (geodec_fault)f;
 }
 
-/* Lifts each draft within the margin above the largest logit of the row that decides on it. */
+/* Raises the logit of each draft within the margin above the largest logit of the row that decides on it. */
 static void lift(const geodec_faulty *f, const int32_t *token, const int32_t *parent, int32_t n, float *logits)
 {
     const int32_t vocab = f->inner->n_vocab;
@@ -30,7 +30,7 @@ static void lift(const geodec_faulty *f, const int32_t *token, const int32_t *pa
     }
 }
 
-/* To 8 bits of mantissa, the nearest, ties away from zero. */
+/* Rounds to 8 bits of mantissa, ties away from zero. */
 static void round_off(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ static int32_t length(const void *self)
     return f->inner->length(f->inner->self);
 }
 
-/* The last of the `kept` rows of the pass becomes that of the draft after it. */
+/* Replaces the last of the `kept` rows of the pass by the row of the next draft. */
 static void keep_stale(geodec_faulty *f, int32_t kept)
 {
     const geodec_target *t = f->inner;

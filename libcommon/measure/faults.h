@@ -1,9 +1,9 @@
-/* CONTROLS, never a way to decode: verifiers with a planted fault. Exactness is compared token by token; these show
- * that the comparison can fail: with each of them the output differs from plain decoding.
+/* CONTROLS, never used to decode: verifiers with a deliberate fault. Exactness is checked token by token. With each of
+ * these faults the output differs from plain decoding, which shows that the check can fail.
  *
  *   margin    a draft is accepted when logit(draft) >= largest logit - margin: the published rule
- *   stale     after a rejection the last row of the cache stays that of the first draft left out
- *   sibling   of a tree's path the cache keeps another row of the pass in place of the last
+ *   stale     after a rejection the last row of the cache is that of the first rejected draft
+ *   sibling   the cache keeps another row of the pass in place of the last row of a tree's path
  *   rounding  the logits of a pass of several rows have 8 bits of mantissa: rows depend on the batch
  *
  * Passes of one row are unchanged, so plain decoding by the same target is exact. */
@@ -24,20 +24,21 @@ typedef enum geodec_fault {
 #define GEODEC_FAULT_NAMES "margin|stale|sibling|rounding"
 /* "none", "margin", ...; "?" otherwise. Static storage. */
 GEODEC_API const char *geodec_faults_name(geodec_fault f);
-/* GEODEC_FAULTS when there is none of that name. */
+/* GEODEC_FAULTS when no fault has this name. */
 GEODEC_API geodec_fault geodec_faults_named(const char *name);
 
 typedef struct geodec_faulty {
     const geodec_target *inner; /* borrowed */
     geodec_fault fault;
     double margin; /* of GEODEC_FAULT_MARGIN, in nats */
-    /* Called with the logits [n][n_vocab] of a pass that has them; NULL = not. Set after geodec_faults_target. */
+    /* Called with the logits [n][n_vocab] of every pass that has them; NULL = none. Set it after
+     * geodec_faults_target. */
     void (*see)(void *ctx, int32_t n, const float *logits);
     void *ctx;
     /* The last pass. */
     int32_t base, n;
     int32_t token[GEODEC_DRAFT_MAX + 1];
-    geodec_err err; /* of a row put into the cache without its knowledge; the next pass returns it */
+    geodec_err err; /* error of the extra pass that replaced a cache row; the next pass returns it */
     geodec_status status;
 } geodec_faulty;
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a row's texts together, so that sums stay exact. */
+/* Sums over the texts of a row, as integers so that they stay exact. */
 #define COUNT_MAX ((int64_t)1 << 52)
 
 /* The counts by text of one artifact. */
@@ -63,7 +63,7 @@ static geodec_status read_counts(const char *path, const char *name, counts *c, 
     return GEODEC_OK;
 }
 
-/* Tokens a pass of row r over the texts index[0..n). NaN without a pass. */
+/* Tokens per pass of row r over the texts index[0..n). NaN without a pass. */
 static double tokens(const geodec_bench_counts *c, int64_t r, const int64_t *index, int64_t n)
 {
     const bool every = c->row[r].every_position;
@@ -102,7 +102,7 @@ static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geo
         x[n] = tokens(a, ra, index, a->prompts);
         y[n] = tokens(b, rb, index, a->prompts);
         d[n] = x[n] - y[n];
-        n += isfinite(d[n]); /* resamples of texts too short to be asked give no value */
+        n += isfinite(d[n]); /* resamples that contain only texts too short for a draft give no value */
     }
     *out = (geodec_gain){.gamma = a->row[ra].gamma,
                          .budget = a->row[ra].budget,
@@ -116,7 +116,7 @@ done:
     return st;
 }
 
-/* The row of b like row x, -1 = none. */
+/* The row of b with the settings of row x, -1 = none. */
 static int64_t like(const geodec_bench_row *x, const counts *b)
 {
     for (int64_t i = 0; i < b->of.n; i++) {

@@ -1,7 +1,7 @@
-/* Gain of one drafter on another, paired by text: both were measured on the same prompts (geodec_bench_count), in one
- * run or in two, so that texts which are easy for both do not widen the interval of the difference.
+/* Gain of one drafter over another, paired by text. Both were measured on the same prompts (geodec_bench_count), in one
+ * run or in two. Pairing removes the variation between texts from the interval of the difference.
  *
- * The figure is tokens a pass: in the loop decided / target passes; at every position 1 + accepted / positions, the
+ * The figure is tokens per pass: decided / target passes in the loop; 1 + accepted / positions at every position, the
  * tokens that a pass would give there. Intervals are 95 % percentile bootstraps over texts, with the same resamples for
  * both drafters and their difference. */
 #ifndef GEODEC_MEASURE_GAIN_H
@@ -18,18 +18,18 @@
 typedef struct geodec_gain {
     int32_t gamma, budget; /* as in geodec_bench_row */
     bool sampled, every_position;
-    geodec_estimate tokens, control, difference; /* tokens a pass; difference = tokens - control */
+    geodec_estimate tokens, control, difference; /* tokens per pass; difference = tokens - control */
 } geodec_gain;
 
-/* The rows that drafter `name` of the benchdecode artifact at `path` and drafter `control` of that at `control_path`
- * have in common, in the first one's order. *out [*n], owned by the caller: geodec_mem_free. GEODEC_NOTFOUND: no such
- * drafter or no common row; GEODEC_VERSION: no counts by text; GEODEC_FORMAT: counts that cannot be; GEODEC_INVAL: the
- * texts differ (their number, or the tokens that plain decoding makes of them). */
+/* Compares drafter `name` of the benchdecode artifact at `path` with drafter `control` of the one at `control_path`, in
+ * the rows that both have, in the order of the first. *out [*n], owned by the caller: geodec_mem_free. GEODEC_NOTFOUND:
+ * no such drafter or no common row; GEODEC_VERSION: no counts by text; GEODEC_FORMAT: invalid counts; GEODEC_INVAL: the
+ * texts differ (in number, or in the tokens of plain decoding). */
 GEODEC_API geodec_status geodec_gain_measure(const char *path, const char *name, const char *control_path,
                                              const char *control, uint64_t seed, int32_t resamples, geodec_gain **out,
                                              int64_t *n, geodec_err *err) GEODEC_MUST_USE;
 
-/* A table, a row a setting. */
+/* Prints a table with one row per setting. */
 GEODEC_API geodec_status geodec_gain_print(FILE *out, const geodec_gain *gain, int64_t n,
                                            geodec_err *err) GEODEC_MUST_USE;
 

@@ -25,7 +25,7 @@ geodec_status geodec_margin_decode(const geodec_target *target, double margin, c
     return GEODEC_OK;
 }
 
-/* -sum log p of the decided tokens, under the model alone, and how many of them are not its argmax. */
+/* -sum log p of the decided tokens under the model, and the number of them that are not its argmax. */
 static geodec_status judge(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_decoded *got,
                            float *logits, double *nll, int64_t *departed, geodec_err *err)
 {

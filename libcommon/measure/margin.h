@@ -1,11 +1,10 @@
-/* EXPERIMENT, never a way to decode: the acceptance rule of the published numbers (geodesic speculative decoding,
- * 2026). A draft d is kept when logit(d) >= largest logit - margin; at their margin of 2.8, when p(d) >= 0.061
- * p(top). Its output is neither the greedy text nor a sample from the model. This measures the cost: the model's own
- * perplexity on the output, and the tokens that are not those of greedy decoding. Margin 0 is exact greedy decoding,
- * the control.
+/* EXPERIMENT, never used to decode: the acceptance rule of the published results (geodesic speculative decoding, 2026).
+ * A draft d is kept when logit(d) >= largest logit - margin; at the published margin of 2.8 this means p(d) >= 0.061
+ * p(top). The output is neither the greedy text nor a sample from the model. The experiment measures the cost: the
+ * model's perplexity on the output, and the number of tokens that differ from greedy decoding. Margin 0 is exact greedy
+ * decoding, the control.
  *
- * How: a target that returns its logits with the kept draft's raised above the largest; the loop (decode/loop.h) stays
- * the exact one. Chains only. */
+ * The target raises the logit of a kept draft above the largest; the loop (decode/loop.h) stays exact. Chains only. */
 #ifndef GEODEC_MEASURE_MARGIN_H
 #define GEODEC_MEASURE_MARGIN_H
 
@@ -17,19 +16,19 @@ GEODEC_API extern const double geodec_margin_all[GEODEC_MARGINS]; /* 0, .5, 1, 2
 
 /* One drafter and one margin over all prompts. */
 typedef struct geodec_margin_row {
-    int64_t written, decided, passes; /* decided: written, and the stop tokens */
-    int64_t different;                /* places whose token is not greedy's, including missing ones of the shorter
-                                         text */
+    int64_t written, decided, passes; /* decided: written tokens and the stop tokens */
+    int64_t different;                /* places whose token differs from greedy decoding, including places that only the
+                                         longer text has */
     int64_t departed;                 /* decided tokens that are not the model's argmax at their place */
     geodec_estimate perplexity;       /* of the decided tokens under the model, bootstrap over prompts */
 } geodec_margin_row;
 
 /* plan: prompts, tokens, drafters (no oracle), seed, resamples, hooks; chains of its largest draft length. out
- * [n_drafters][GEODEC_MARGINS]. GEODEC_INTERNAL: margin 0 is not greedy decoding. */
+ * [n_drafters][GEODEC_MARGINS]. GEODEC_INTERNAL: margin 0 differs from greedy decoding. */
 GEODEC_API geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_target *target,
                                              geodec_margin_row *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* One request with the rule: as geodec_decode, greedy, without trees. */
+/* Decodes one request with the rule; like geodec_decode, greedy, without trees. */
 GEODEC_API geodec_status geodec_margin_decode(const geodec_target *target, double margin, const int32_t *prompt,
                                               int64_t n, geodec_drafter *drafter, const geodec_decode_options *options,
                                               geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;

@@ -71,7 +71,7 @@ static void put_interval(geodec_json_writer *w, const char *name, const char *ci
     geodec_json_end(w);
 }
 
-/* damp and depth_attn by the published names; in full under a name of Geodec. */
+/* damp and depth_attn under the published names, the full setting under a name of Geodec. */
 static void put_attnres(geodec_json_writer *w, const geodec_attnres *a)
 {
     char text[GEODEC_ATTNRES_TEXT];
@@ -137,8 +137,8 @@ geodec_ott_modes geodec_readiness_modes(const geodec_readiness *r)
     };
 }
 
-/* The members of the published report, by their names and with correct counts: a runtime token is a draft that the
- * model accepted, a local token one that it decided itself. */
+/* The members of the published report, under their names and with correct counts: a runtime token is a draft that the
+ * model accepted, a local token is one that the model decided itself. */
 static void put_papers(geodec_json_writer *w, const geodec_readiness *r, geodec_readiness_status status, bool exact)
 {
     const int64_t rejects = r->reached - r->accepted, local = r->decided - r->accepted;
@@ -175,7 +175,7 @@ static void put_papers(geodec_json_writer *w, const geodec_readiness *r, geodec_
     geodec_json_put_f64(w, "consistency", r->consistency);
     geodec_json_put_f64(w, "consistency_shuffled", r->consistency_control);
     geodec_json_put_f64(w, "projected_speedup", r->projected_speedup);
-    geodec_json_put_f64(w, "total_ms", (double)NAN); /* measured where the artifact is made, not here */
+    geodec_json_put_f64(w, "total_ms", (double)NAN); /* measured when the artifact is made, not here */
     geodec_json_end(w);
     geodec_json_begin_object(w, "flow_map");
     geodec_json_put_f64(w, "consistency", r->flow_consistency);
@@ -253,7 +253,7 @@ static const geodec_bench_timing_row *best_speed(const geodec_bench_timing *s, i
     return best;
 }
 
-/* Resamples of one prompt are that prompt again: an interval of width zero, which would pass any gate. */
+/* All resamples of one prompt are that prompt: the interval has width zero and would pass any condition. */
 static geodec_estimate interval_of(geodec_estimate v, int64_t prompts)
 {
     if (prompts < 2) v.low = v.high = (double)NAN;
@@ -290,7 +290,7 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
         if (c->row[i].drafter != d) continue;
         r.n_compared += c->row[i].compared;
         r.n_different += c->row[i].mismatches;
-        if (c->row[i].compared == 0) continue; /* sampled by the drafter: other tokens of the same distribution */
+        if (c->row[i].compared == 0) continue; /* sampled by the drafter: different tokens of the same distribution */
         greedy = greedy || !c->row[i].sampled;
         sampled = sampled || c->row[i].sampled;
     }

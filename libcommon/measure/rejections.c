@@ -17,7 +17,7 @@ void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class)
         const char *s = geodec_tokenizer_piece(t, id, &n);
         class[id] = OTHER;
         if (geodec_tokenizer_is_control(t, id) || n == 0 || (n == 6 && memcmp(s, "<0x", 3) == 0)) continue;
-        /* Both kinds of vocabulary write blanks as a special character. */
+        /* Both kinds of vocabulary encode blanks as a special character. */
         size_t at = 0;
         for (;;) {
             if (at + 3 <= n && memcmp(s + at, metaspace, 3) == 0)
@@ -38,7 +38,7 @@ void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class)
     }
 }
 
-/* A round is seen twice: its drafts when they are proposed, its rows when the model has forwarded them. */
+/* A round is observed twice: its drafts when they are proposed, its rows when the model has forwarded them. */
 typedef struct recorder {
     geodec_drafter base;
     geodec_drafter_ops ops;
@@ -48,7 +48,7 @@ typedef struct recorder {
     const uint8_t *class;
     geodec_rejections *sum;
     geodec_draft draft[GEODEC_DRAFT_MAX];
-    int32_t n;     /* drafts of the round, 0 before one */
+    int32_t n;     /* drafts of the round, 0 before the first round */
     int64_t index; /* of the first */
     float *logits; /* [GEODEC_DRAFT_MAX + 1][n_vocab] of the last pass */
     int32_t rows;
@@ -100,7 +100,7 @@ static void tally(recorder *r, int32_t i, bool rejected)
     s->stop[geodec_guard_is_stop(&guard, x->token) ? 1 : geodec_guard_is_stop(&guard, own) ? 2 : 0]++;
 }
 
-/* Follows the drafts of a round down to the first that is not the model's argmax, or to a stop token. */
+/* Follows the drafts of a round to the first that is not the model's argmax, or to a stop token. */
 static void close_round(recorder *r)
 {
     const geodec_guard guard = {0, r->opt->stop, r->opt->n_stop};
@@ -119,7 +119,7 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
 
 static void destroy(geodec_drafter *d) { (void)d; }
 
-/* Rows of a pass of the target; those of the prompt have no logits. */
+/* Called with the rows of a target pass; those of the prompt have no logits. */
 static void see_pass(void *ctx, int32_t n, const float *logits)
 {
     recorder *r = ctx;
@@ -137,7 +137,7 @@ geodec_status geodec_rejections_decode(const geodec_target *target, const int32_
     geodec_faulty watched;
     geodec_target t;
     recorder r = {.inner = drafter, .target = target, .opt = options, .class = class, .sum = sum};
-    if (!drafter) GEODEC_THROW(GEODEC_INVAL, "no drafter, so no rejections");
+    if (!drafter) GEODEC_THROW(GEODEC_INVAL, "counting rejections needs a drafter");
     if (options->budget > 0 || options->sampling.temperature > 0 || options->min_tokens > 0)
         GEODEC_THROW(GEODEC_INVAL, "rejections are counted of greedy chains without a guard");
     GEODEC_NEW(r.logits, (int64_t)(GEODEC_DRAFT_MAX + 1) * target->n_vocab);

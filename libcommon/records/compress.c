@@ -27,7 +27,7 @@ static void minus_identity(int64_t n, const double *phi, double *m)
     for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
 }
 
-/* Smallest r with |s_{r+1..n}| <= limit; s falls. */
+/* Smallest r with |s_{r+1..n}| <= limit; s is in falling order. */
 static int32_t rank_for(int64_t n, const double *s, double limit)
 {
     double tail = 0;
@@ -58,9 +58,9 @@ void geodec_compress_factors_expand(int64_t n, int32_t rank, bool full, const fl
     for (int64_t a = 0; a < n; a++) phi[a * n + a] += 1;
 }
 
-/* U S V^T of m [n][n] by the eigenvectors of m^T m: s_k = |m v_k| falls, u_k = m v_k / s_k. A cut to rank r is m V_r
- * V_r^T, whose error is the tail of s whatever the accuracy of V; only directions within 1e-8 of the largest s may be
- * interchanged. scratch: 2 n^2 + n + geodec_eig_sym_scratch(n). u and vt may be NULL. */
+/* U S V^T of m [n][n] by the eigenvectors of m^T m: s_k = |m v_k| falls, u_k = m v_k / s_k. The truncation to rank r is
+ * m V_r V_r^T. Its error is the tail of s for any accuracy of V; only directions whose s is within 1e-8 of the largest
+ * s may be interchanged. scratch: 2 n^2 + n + geodec_eig_sym_scratch(n). u and vt may be NULL. */
 static geodec_status factorise(int64_t n, const double *m, double *u, double *s, double *vt, double *scratch,
                                geodec_err *err)
 {
@@ -127,8 +127,8 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
     GEODEC_NEW(split, count);
     double *u = block, *vt = u + count * nn, *s = vt + count * nn, *m = s + count * n, *back = m + nn,
            *plain = back + nn, *scratch = plain + n;
-    /* From the last matrix, which differs most from I. A matrix that needs the full form ends the search for a rank;
-     * one within the tolerance of I needs no decomposition. */
+    /* Starts from the last matrix, which differs most from I. A matrix that needs the full form ends the search; one
+     * within the tolerance of I needs no decomposition. */
     for (int64_t i = count - 1; i >= 0 && 2 * n * f.rank < nn; i--) {
         const double limit = tolerance * frobenius(nn, phi + i * nn);
         minus_identity(n, phi + i * nn, m);
@@ -163,8 +163,8 @@ geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const doubl
         geodec_compress_factors_expand(n, f.rank, f.full, packed, i, back);
         for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
         if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
-        if (f.rank == n) continue; /* nothing is cut */
-        if (f.rank == 0) {         /* everything is cut */
+        if (f.rank == n) continue; /* full rank: no truncation */
+        if (f.rank == 0) {         /* rank 0: everything is removed */
             f.naive = 1;
             continue;
         }

@@ -1,7 +1,7 @@
-/* Compression of one record: a path by few waypoints, its propagators by the low-rank part of Phi - I.
+/* Compression of one record: the path is stored as a few waypoints, its propagators as the low-rank part of Phi - I.
  *
- * Phi itself is close to I and has no small singular values, so a cut of Phi to rank r has a relative error of sqrt((n
- * - r) / n). Phi - I, the difference from a plain shift, does have a small rank. */
+ * Phi is close to I and has no small singular values, so truncating Phi to rank r has a relative error of sqrt((n - r)
+ * / n). Phi - I, the difference from a plain shift, does have a small numerical rank. */
 #ifndef GEODEC_RECORDS_COMPRESS_H
 #define GEODEC_RECORDS_COMPRESS_H
 
@@ -16,19 +16,19 @@ typedef struct geodec_compress_factors {
     int32_t rank; /* r; n when full */
     bool full;    /* Phi - I stored entry by entry, because 2 n r >= n^2 */
     double error; /* largest over the matrices of |stored - Phi|_F / |Phi|_F, float32 rounding included */
-    double naive; /* the same for Phi (instead of Phi - I) cut to rank r: the control */
+    double naive; /* the same for Phi (instead of Phi - I) truncated to rank r: the control */
 } geodec_compress_factors;
 
-/* Numbers a record of `count` matrices takes: count n^2 when full, else count 2 n r. */
+/* Number of values in a record of `count` matrices: count n^2 when full, else count 2 n r. */
 GEODEC_API int64_t geodec_compress_factors_size(int64_t n, int64_t count, int32_t rank, bool full);
-/* Smallest rank with |cut - (Phi - I)|_F <= tolerance |Phi|_F for every one of the matrices phi [count][n][n];
+/* Finds the smallest rank with |truncated - (Phi - I)|_F <= tolerance |Phi|_F for every matrix phi [count][n][n];
  * packed [count n^2] receives geodec_compress_factors_size numbers: per matrix U [n][r] then V [n][r], Phi - I = U V^T
  * with the singular values split evenly, or the matrix itself. GEODEC_NUMERIC when phi is not finite. */
 GEODEC_API geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const double *phi, double tolerance,
                                                       float *packed, geodec_compress_factors *out,
                                                       geodec_err *err) GEODEC_MUST_USE;
-/* Relative errors of one matrix phi [n][n] at ranks 1..n: with phi - I cut, and (naive) with phi itself cut; each [n],
- * over |phi|_F. */
+/* Relative errors of one matrix phi [n][n] at ranks 1..n: with phi - I truncated (cut), and with phi truncated (naive);
+ * each [n], relative to |phi|_F. */
 GEODEC_API geodec_status geodec_compress_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive,
                                                          geodec_err *err) GEODEC_MUST_USE;
 /* Matrix i of a packed record: phi [n][n] = I + U V^T. */

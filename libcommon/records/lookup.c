@@ -40,7 +40,7 @@ void geodec_lookup_destroy(geodec_lookup *l)
 
 /* ---- searches --------------------------------------------------------------------------------------------------- */
 
-/* Reports the fault of a search that found nothing. */
+/* Sets the error of a search that found nothing. */
 static geodec_status refuse(const geodec_lookup *l, const double *q, const double *g, geodec_err *err)
 {
     const int64_t n = l->n;
@@ -135,7 +135,7 @@ geodec_status geodec_lookup_exhaustive(const geodec_lookup *l, const double *q, 
     return GEODEC_OK;
 }
 
-/* The `keep` smallest keys in rising order, ties by index; returns how many. */
+/* The `keep` smallest keys in rising order, ties by index; returns their number. */
 static int64_t smallest(const geodec_lookup *l, const double *q, int64_t keep, int64_t *index)
 {
     const int64_t n = l->n;

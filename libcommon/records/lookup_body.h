@@ -1,4 +1,4 @@
-/* Internal: the search, compiled once for each instruction set; the name of the table is KERNELS. Dimension 8 is
+/* Internal: the search, compiled once for each instruction set; KERNELS is the name of the table. Dimension 8 is
  * unrolled. */
 #include "records/lookup_internal.h"
 #include "records/lookup_vec_internal.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { LANES_F = GEODEC__LOOKUP_LANES };
-/* Records times tr(g) tr(g^-1) / n^2 above which it pays to compute tighter bounds and open fewer boxes. */
+/* Above this value of records times tr(g) tr(g^-1) / n^2, tighter bounds pay because fewer boxes are opened. */
 #define SKEWED 3e5
 
 /* ---- distances in float64 ---------------------------------------------------------------------------------------- */
@@ -176,16 +176,16 @@ typedef struct search {
     double reach;                                                                /* longest length that can still win */
     float limit, box_limit;                                                      /* of squared lengths */
     float slab_slack;                                                            /* error of f_k x in `slabs`, twice */
-    bool skewed;                                                                 /* worth the slabs */
+    bool skewed;                                                                 /* the bounds of `slabs` are used */
     float wide[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];                             /* |F|, when skewed */
     int64_t best;
     double best2;
     int64_t evaluations;
 } search;
 
-/* Float32 against the exact F x: both ends were rounded relative to the centre, the entries of F, and n products and
- * sums, together below (n + 4) u |F|_F (|y| + |c|); the sum of n squares adds (n + 2) u relative. u = 2^-24 is doubled
- * throughout. */
+/* Error of F x in float32. Query and anchor (both relative to the centre), the entries of F, and n products and sums
+ * are rounded; together the error is below (n + 4) u |F|_F (|y| + |c|). The sum of n squares adds a relative error of
+ * (n + 2) u. u = 2^-24 is doubled throughout. */
 static float panel_limit(const search *s, double norm)
 {
     const double r = s->reach + norm * s->slack + 1e-38;
@@ -239,9 +239,9 @@ INLINE void refine(search *s, int64_t n, int64_t p, fvec sum, unsigned mask)
     }
 }
 
-/* P panels at once, which share the entries of F, row by row until the sum is large enough. The last k rows alone give
- * the length with the other coordinates chosen best; the first weigh the stiff directions (row 1 is g e_1 /
- * sqrt(g_11)), and with a bad condition two of them are mostly enough. */
+/* P panels at once, which share the entries of F, row by row until the sum is large enough. The last k rows give the
+ * minimum length over the other coordinates; the first rows weigh the stiff directions (row 1 is g e_1 / sqrt(g_11)),
+ * and in a badly conditioned metric two of them usually suffice. */
 INLINE void panels(const int P, const int stiff_first, search *s, int64_t n, const int64_t *p)
 {
     const float *f = s->b.factor;
@@ -280,7 +280,7 @@ INLINE void panels(const int P, const int stiff_first, search *s, int64_t n, con
     }
 }
 
-/* A panel in the records' own metrics. */
+/* Distances of a panel in the records' own metrics. */
 INLINE void panel_own(search *s, int64_t n, int64_t p)
 {
     const geodec_lookup *l = s->l;
@@ -300,7 +300,8 @@ INLINE void panel_own(search *s, int64_t n, int64_t p)
     if (mask) refine(s, n, p, sum, mask);
 }
 
-/* The panels of a group in `mask` whose boxes are at distance `bound`: the nearest first, the rest in their order. */
+/* Visits the panels of a group in `mask`, whose boxes are at distance `bound`: the nearest first, the rest in their
+ * order. */
 INLINE void leaves(search *s, int64_t n, int64_t group, fvec bound, unsigned mask)
 {
     int k = __builtin_ctz(mask);
@@ -350,8 +351,9 @@ INLINE fvec boxes(const search *s, int64_t n, const geodec__lookup_level *at, in
     return f_max(top, sum);
 }
 
-/* The same by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2, and each term is at least the square of the
- * distance of the box from zero, |f_k (q - m)| - |f_k| h with m its middle and h half its sides. */
+/* The same bounds by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2, and each term is at least the square
+ * of |f_k (q - m)| - |f_k| h, the distance of the box from zero, where m is the middle of the box and h half its
+ * sides. */
 INLINE fvec slabs(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group, fvec bound)
 {
     const float *lo = at->lo + group * n * LANES_F, *hi = at->hi + group * n * LANES_F, *f = s->b.factor;
@@ -428,7 +430,7 @@ static bool prepare(search *s)
     s->slack = ((double)n + 4) * (double)FLT_EPSILON * far;
     s->skewed = s->g && s->b.skew * (double)l->records > SKEWED;
     if (s->skewed) {
-        /* a corner of a box may lie at sqrt(n) times the reach */
+        /* a corner of a box may be at sqrt(n) times the reach */
         const double corner = far + 2 * sqrt((double)n) * l->reach;
         s->slab_slack = (float)(s->b.norm * (4 * (double)n + 16) * (double)FLT_EPSILON * corner);
         for (int64_t k = 0; k < n; k++)
@@ -465,7 +467,7 @@ INLINE void few(search *s, int64_t n)
     for (int k = 0; k < VEC; k++) {
         if (first[k] < 0) continue;
         int64_t r = (int64_t)first[k] + k;
-        if (r >= l->records) r = l->records - 1; /* the last, repeated */
+        if (r >= l->records) r = l->records - 1; /* repeats the last record */
         if (d2[k] < s->best2 || (d2[k] == s->best2 && r < s->best)) {
             s->best2 = d2[k];
             s->best = r;

@@ -1,8 +1,9 @@
 /* Internal: the packed anchors of a lookup, and its kernels, one variant for each instruction set. All give the same
- * bits: every sum has one order and fused multiply-adds where the code has fma, lane by lane.
+ * bits: every sum has a fixed order, and each lane uses fused multiply-adds exactly where the code has fma.
  *
- * The anchors lie in the order of a k-d tree, sixteen to a panel, float32, relative to the centre, a row of sixteen for
- * each coordinate. Sixteen panels share a group of boxes, sixteen groups one of the next level, and so on. */
+ * The anchors are stored in the order of a k-d tree as float32, relative to the centre. A panel has sixteen anchors,
+ * with a row of sixteen for each coordinate. Sixteen panels share a group of boxes, sixteen groups share one of the
+ * next level, and so on. */
 #ifndef GEODEC_RECORDS_LOOKUP_INTERNAL_H
 #define GEODEC_RECORDS_LOOKUP_INTERNAL_H
 
@@ -11,7 +12,7 @@
 
 enum {
     GEODEC__LOOKUP_LANES = 16,
-    GEODEC__LOOKUP_SMALL = 48, /* up to so many records float64 alone is faster than anything that needs a bound */
+    GEODEC__LOOKUP_SMALL = 48, /* up to this many records, plain float64 is faster than a search with bounds */
     GEODEC__LOOKUP_LEVELS = 16,
     GEODEC__LOOKUP_PACKED = GEODEC_RBF_MAX_N * (GEODEC_RBF_MAX_N + 1) / 2
 };
@@ -32,9 +33,10 @@ struct geodec_lookup {
     int64_t panels;
     int32_t *index; /* [panels][16]; -1 = empty */
     float *anchor;  /* [panels][n][16] */
-    float *factor;  /* [panels][n(n+1)/2][16] or NULL: of the records' metrics, rows of F, the last row first */
-    float *norm; /* [panels] largest |F|_F; a metric too badly conditioned for bounds counts as zero: always computed */
-    double slack, stiff; /* largest of the records' `slack` and `norm`: geodec__lookup_bounds */
+    float *factor;  /* [panels][n(n+1)/2][16] or NULL: rows of F of the records' metrics, the last row first */
+    float *norm; /* [panels] largest |F|_F; zero for a metric too badly conditioned for bounds, so that its distance is
+                    always computed */
+    double slack, stiff; /* largest `slack` and `norm` of the records (geodec__lookup_bounds) */
     int levels;
     geodec__lookup_level level[GEODEC__LOOKUP_LEVELS];
     double *minus; /* [ceil(R / 8)][n][8] -q, the last repeated; up to GEODEC__LOOKUP_SMALL records, else NULL */
@@ -45,16 +47,16 @@ struct geodec_lookup {
  *     x^T g x >= max_i w_i x_i^2,  w_i = 1 / (g^-1)_ii              (the box around the ellipsoid)
  *     x^T g x >= sum_i v_i x_i^2,  v_i = 1 / sum_j |(g^-1)_ij|      (Gershgorin: g^-1 <= diag(sum_j |(g^-1)_ij|))
  * slack: factor on squared lengths that covers the rounding of all of these and of distances computed in float64. Each
- * is exact for a metric that differs from g by at most c n^2 eps tr(g), c a few (backward error of the factorisation,
- * of the triangular inverse, of a quadratic form), which is that times tr(g^-1) relative to x^T g x: 256 n^2 eps tr(g)
- * tr(g^-1). */
+ * result is exact for a metric that differs from g by at most c n^2 eps tr(g) with a small constant c (backward error
+ * of the factorisation, of the triangular inverse and of a quadratic form). Relative to x^T g x this is at most c n^2
+ * eps tr(g) tr(g^-1); slack uses 256 n^2 eps tr(g) tr(g^-1). */
 typedef struct geodec__lookup_bounds {
     double norm, slack;
     double skew; /* tr(g) tr(g^-1) / n^2, at least 1 */
     float w[GEODEC_RBF_MAX_N], v[GEODEC_RBF_MAX_N], factor[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];
 } geodec__lookup_bounds;
 
-/* The largest length and `slack` at which the bounds are used; beyond them every record is computed in float64. */
+/* The largest length and `slack` for which the bounds are used; above them every record is computed in float64. */
 #define GEODEC__LOOKUP_FAR 1e18
 #define GEODEC__LOOKUP_SLACK 1.5
 

@@ -1,4 +1,4 @@
-/* The order of a k-d tree and the panels and boxes in it. */
+/* Sorts the anchors into the order of a k-d tree and makes panels and boxes. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
 #include "linalg/expm.h"
@@ -16,14 +16,16 @@ typedef struct ranked {
 
 typedef struct packer {
     geodec_lookup *l;
-    double *weight; /* [n] of a squared difference along a coordinate: the mean of the metrics' diagonals */
+    double *weight; /* [n] weight of a squared difference along a coordinate: the mean of the diagonals of the
+                       metrics */
     int32_t *order; /* [R] */
     ranked *keys;   /* [R] */
 } packer;
 
 static bool before(ranked a, ranked b) { return a.key < b.key || (a.key == b.key && a.record < b.record); }
 
-/* Puts the `first` smallest of a [count] in front (quickselect; every key is different because of its record). */
+/* Moves the `first` smallest of a [count] to the front (quickselect; all keys differ because they include the
+ * record). */
 static void select_first(ranked *a, int64_t count, int64_t first)
 {
     int64_t lo = 0, hi = count - 1;
@@ -73,7 +75,7 @@ static int64_t widest(const packer *k, int64_t begin, int64_t count)
     return best;
 }
 
-/* The first part takes 16 times a power of two: groups of sixteen panels are whole subtrees. */
+/* The first part takes 16 times a power of two, so that groups of sixteen panels are whole subtrees. */
 static void split(packer *k, int64_t begin, int64_t count)
 {
     while (count > LANES) {
@@ -84,7 +86,7 @@ static void split(packer *k, int64_t begin, int64_t count)
             k->keys[r] = (ranked){k->l->q[k->order[begin + r] * n + axis], k->order[begin + r]};
         select_first(k->keys, count, half);
         for (int64_t r = 0; r < count; r++) k->order[begin + r] = k->keys[r].record;
-        split(k, begin, half); /* `half` at most halves: as deep as the logarithm */
+        split(k, begin, half); /* each level about halves the count, so the depth is logarithmic */
         begin += half;
         count -= half;
     }
@@ -155,7 +157,7 @@ static geodec_status take_metrics(geodec_lookup *l, float *w, float *v, geodec_e
         geodec_sym_unpack(n, row, g);
         if (!l->kernels->bounds(n, g, b))
             GEODEC_THROW(GEODEC_NUMERIC, "the metric of record %d is not positive definite or not finite", (int)r);
-        if (!(b->slack < GEODEC__LOOKUP_SLACK && b->norm < GEODEC__LOOKUP_FAR)) continue; /* zero bounds */
+        if (!(b->slack < GEODEC__LOOKUP_SLACK && b->norm < GEODEC__LOOKUP_FAR)) continue; /* bounds of zero */
         memcpy(w + s * n, b->w, (size_t)n * sizeof *w);
         memcpy(v + s * n, b->v, (size_t)n * sizeof *v);
         float *to = l->factor + s / LANES * packed * LANES + s % LANES;
@@ -170,7 +172,7 @@ done:
     return st;
 }
 
-/* Box b of a level out of `below` items of the level underneath, item t at x(t, i). */
+/* Box b of a level, from `below` items of the level below, item t at x(t, i). */
 static void fill_box(int64_t n, int64_t b, float *out, const float *value, bool largest)
 {
     for (int64_t i = 0; i < n; i++) {

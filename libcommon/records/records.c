@@ -76,7 +76,7 @@ void geodec_records_predict(const geodec_records *r, int64_t i, const double *d,
 
 int64_t geodec_records_bytes(const geodec_records *r)
 {
-    geodec_records lookup = *r; /* needs no errors by rank */
+    geodec_records lookup = *r; /* a lookup does not need the errors by rank */
     lookup.rank_error = lookup.rank_naive = NULL;
     return geodec_artifact_bytes(&geodec_records_kind, &lookup);
 }
@@ -97,8 +97,8 @@ typedef struct maker {
     const geodec_records_options *o;
     geodec_records *r;
     int64_t *path; /* [R] path of each record */
-    float *packed; /* [R][(W-1) n^2] factors before they are moved together */
-    double *gap;   /* [R] of the stride on trial */
+    float *packed; /* [R][(W-1) n^2] factors before compaction */
+    double *gap;   /* [R] for the stride being tried */
 } maker;
 
 /* Largest g-length of (interpolated - path) over the nodes of a path. */
@@ -140,7 +140,8 @@ done:
     return st;
 }
 
-/* The largest stride that divides the number of steps and meets the tolerance on every record; 1 when none does. */
+/* The largest stride that divides the number of steps and meets the tolerance for every record; 1 when there is
+ * none. */
 static geodec_status choose_stride(maker *m, geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     const int64_t T = m->p->paths.nodes - 1;
@@ -187,7 +188,7 @@ static geodec_status gather_factors(maker *m, geodec_err *err)
     for (int64_t i = 0; i < r->records; i++)
         r->offset[i + 1] = r->offset[i] + geodec_compress_factors_size(r->n, count, r->rank[i], r->full[i]);
     r->factors = r->offset[r->records];
-    geodec_mem_free(r->factor); /* empty so far */
+    geodec_mem_free(r->factor); /* no elements yet */
     GEODEC_NEW(r->factor, r->factors);
     for (int64_t i = 0; i < r->records; i++)
         memcpy(r->factor + r->offset[i], m->packed + i * room,
@@ -414,7 +415,7 @@ done:
     return st;
 }
 
-/* Figures of the attributes. */
+/* Computes the figures of the attributes. */
 static geodec_status sum_up(geodec_records *r, geodec_err *err)
 {
     geodec_records_figures *f = &r->figures;
@@ -445,7 +446,7 @@ geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_
                                    geodec_err *err)
 {
     geodec_records file = *r;
-    if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* not valid without its partner */
+    if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* stored only together */
     file.trial = *trial;
     GEODEC_PASS(sum_up(&file, err));
     GEODEC_PASS(geodec_artifact_save(a, &file, err));
