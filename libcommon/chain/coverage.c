@@ -170,8 +170,8 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
                   split_of = task % (S * p->repeats);
     world w = *p->w;
     if (p->null) {
-        if (p->current !=
-            cloud) /* a shuffle numbers its streams by column, so seeds differ by more than the number of columns */
+        /* a shuffle adds the column to its stream number, so the numbers of the clouds are hashes */
+        if (p->current != cloud)
             GEODEC_PASS(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
                                               geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
         p->current = cloud;
