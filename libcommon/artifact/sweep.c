@@ -16,9 +16,9 @@ struct geodec_sweep {
     int64_t group;      /* index of the next run */
     int64_t n, room;
     stretch *stretch; /* [n] */
-    uint8_t *value;   /* of a slice: results, item by item */
+    uint8_t *value;   /* for a slice: results, item by item */
     int64_t used, capacity;
-    geodec_artifact *file; /* of a joined file: the values in place */
+    geodec_artifact *file; /* for a joined file: pointers to its values */
 };
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ const geodec_kind geodec_sweep_kind = {
     .name = "sweep",
     .major = 1,
     .minor = 0,
-    .tool = "geodec-merge", /* of parts that a stage writes with --shard */
+    .tool = "geodec-merge", /* for parts that a stage writes with --shard */
     .purpose = "results of a slice of a stage's tasks, or of all slices joined; the stage reads it with --joined",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
@@ -102,7 +102,7 @@ static geodec_status check_stretches(const geodec_sweep *s, const char *path, ge
     return GEODEC_OK;
 }
 
-/* ---- whose tasks are they? -------------------------------------------------------------------------------------- */
+/* ---- origin of the tasks -------------------------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
@@ -126,7 +126,8 @@ static geodec_status check_origin(const geodec_artifact *a, const geodec_provena
     return GEODEC_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------------------------------
+ * */
 
 geodec_status geodec_sweep_slice(geodec_shard slice, geodec_sweep **out, geodec_err *err)
 {

@@ -43,7 +43,7 @@ typedef struct geodec_export_options {
     geodec_kv_type kv;
     geodec_isa isa;
     geodec_documents_separator
-        separator; /* the rule that divided the text into documents, recorded; AUTO: the source is not a text */
+        separator; /* rule that divided the text into documents; AUTO: the source is not a text */
 } geodec_export_options;
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */

@@ -27,7 +27,7 @@ static char find_separator(const char *line)
     return ' ';
 }
 
-/* The next cell of *at as a number; *last when the line ends with it. False when it is none. */
+/* Reads the next cell of *at as a number; *last is set if the cell ends the line. False if the cell is not a number. */
 static bool next_number(const table *t, char **at, double *v, bool *last)
 {
     char *end, *p = *at;
