@@ -54,8 +54,7 @@ typedef struct geodec_attr {
     const char *long_name;
     geodec_member member; /* as in a field */
     geodec_when when;
-    const char
-        *after; /* bound: the field after which it is saved, "" before all; NULL: after the last. Not with shards */
+    const char *after; /* bound: saved after this field, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;
 
 struct geodec_merge;

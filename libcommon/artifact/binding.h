@@ -35,8 +35,8 @@ GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *ob
 GEODEC_API geodec_status geodec_artifact_reserve(const geodec_kind *kind, void *object,
                                                  geodec_err *err) GEODEC_MUST_USE;
 
-/* Keeps items first .. end-1 of the arrays whose first axis is `dim`, and sets the axis. Borrowed arrays are unchanged.
- * */
+/* Keeps items first .. end-1 of the arrays whose first axis is `dim`, and sets the axis. Borrowed arrays are
+ * unchanged. */
 GEODEC_API void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim, int64_t first,
                                      int64_t end);
 

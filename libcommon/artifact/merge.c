@@ -17,8 +17,7 @@ struct geodec_merge {
     char command[COMMAND_LINE];
 };
 
-/* ---- compatibility of the parts
- * --------------------------------------------------------------------------------------- */
+/* ---- compatibility of the parts --------------------------------------------------------------------------------- */
 
 /* The slice recorded in a part, and its command line without --shard. */
 static geodec_status slice_of(const geodec_artifact *a, geodec_shard *s, char command[COMMAND_LINE], geodec_err *err)

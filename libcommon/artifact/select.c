@@ -452,8 +452,7 @@ static geodec_status print_attrs(const output *w, const geodec_artifact *a, geod
     return GEODEC_OK;
 }
 
-/* ---- entry point
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------------ */
 
 static geodec_status open_also(geodec__select *s, const geodec_select *o, geodec_err *err)
 {

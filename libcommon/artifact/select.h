@@ -41,11 +41,10 @@ typedef struct geodec_select {
     const char *rows;   /* "A:B": indices A to B-1 of the first dimension of t; A or B may be omitted */
     const char *gap;    /* a result column that is not printed: an empty line follows the rows of each of its values */
     const char *blocks; /* COLUMN or COLUMN=ATTRIBUTE: a block of rows for each value, or for each word of the list */
-    int64_t digits,
-        at_least;     /* significant digits of computed numbers, 0: exact; fewer rows than at_least are GEODEC_SCARCE */
-    bool attrs;       /* print the attributes, one per row */
-    const char *attr; /* print the value of this attribute */
-    bool bare, markdown; /* without a header; as a Markdown table */
+    int64_t digits, at_least; /* significant digits of computed numbers, 0: exact; GEODEC_SCARCE for fewer rows */
+    bool attrs;               /* print the attributes, one per row */
+    const char *attr;         /* print the value of this attribute */
+    bool bare, markdown;      /* without a header; as a Markdown table */
 } geodec_select;
 
 /* Prints the result of a query of the artifact or table at `path` ("-": a table on standard input), or its attributes.

@@ -102,7 +102,7 @@ static geodec_status check_stretches(const geodec_sweep *s, const char *path, ge
     return GEODEC_OK;
 }
 
-/* ---- origin of the tasks -------------------------------------------------------------------------------------- */
+/* ---- origin of the tasks ---------------------------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
@@ -126,8 +126,7 @@ static geodec_status check_origin(const geodec_artifact *a, const geodec_provena
     return GEODEC_OK;
 }
 
-/* ---- creation -------------------------------------------------------------------------------------------------------
- * */
+/* ---- creation --------------------------------------------------------------------------------------------------- */
 
 geodec_status geodec_sweep_slice(geodec_shard slice, geodec_sweep **out, geodec_err *err)
 {

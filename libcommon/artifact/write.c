@@ -142,8 +142,8 @@ static geodec_status make_lists(const geodec_field *f, const int64_t *shape, int
     GEODEC__H5(H5Pset_fletcher32(*dcpl), GEODEC_INTERNAL, "Fletcher32");
     /* The unused part of edge chunks is also written; without a fill value it would be uninitialised memory. */
     GEODEC__H5(H5Pset_fill_time(*dcpl, H5D_FILL_TIME_ALLOC), GEODEC_INTERNAL, "fill time");
-    /* Each chunk of a stream is written whole and once: a chunk cache would only use memory that grows with the rows.
-     * */
+    /* Each chunk of a stream is written whole and once: a chunk cache would only use memory that grows with the
+     * rows. */
     const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : CHUNK_CACHE;
     GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, cache, 1.0), GEODEC_INTERNAL, "chunk cache");
 done:

@@ -13,8 +13,8 @@ typedef geodec_status (*geodec__task_fn)(void *ctx, int64_t task, geodec_err *er
 typedef geodec_status (*geodec__group_fn)(void *ctx, int64_t first, int64_t count, int64_t *failed, geodec_err *err);
 
 /* Runs tasks 0..n-1, dispatched one by one; a task's result may depend only on its number. Progress is reported between
- * rounds of tasks. When tasks fail, the error of the lowest-numbered one is returned, whatever the number of threads.
- * */
+ * rounds of tasks. When tasks fail, the error of the lowest-numbered one is returned, whatever the number of
+ * threads. */
 GEODEC_API geodec_status geodec__tasks_run(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
                                            geodec__task_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
 /* The same in groups of up to `most` tasks that share work. Groups have equal sizes, and each thread gets the same

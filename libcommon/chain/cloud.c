@@ -432,8 +432,8 @@ done:
     return st;
 }
 
-/* Writes everything except the coordinates, which are already in the file. Takes ownership of the arrays of pca and c.
- * */
+/* Writes everything except the coordinates, which are already in the file. Takes ownership of the arrays of pca and
+ * c. */
 static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
                           geodec_artifact *out, geodec_err *err)
 {

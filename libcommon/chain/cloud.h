@@ -113,8 +113,8 @@ GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_clou
  * mean and eigenvalues stay those of the whole. */
 GEODEC_API void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
 GEODEC_API void geodec_cloud_clear(geodec_cloud *c);
-/* The default dimension of later stages: k_int, limited to 2..12 (the cost of curvature grows as n^5) and to at most k.
- * */
+/* The default dimension of later stages: k_int, limited to 2..12 (the cost of curvature grows as n^5) and to at most
+ * k. */
 GEODEC_API int64_t geodec_cloud_dimension(const geodec_cloud *c);
 /* The first n <= k coordinates of the points, in new memory: x [points][n]. */
 GEODEC_API geodec_status geodec_cloud_coordinates(const geodec_cloud *c, int64_t n, double **x,

@@ -109,8 +109,8 @@ static double divergence(int64_t n, const double *log_p, const double *log_q)
     return fmax(kl, 0);
 }
 
-/* The model's distributions at the held-out states, compared with those at cached ones. Only one thread reads the file.
- * */
+/* The model's distributions at the held-out states, compared with those at cached ones. Only one thread reads the
+ * file. */
 static geodec_status divergences(const split *s, int64_t queries, const double *tolerance, split_figures *f,
                                  geodec_err *err)
 {

@@ -28,8 +28,8 @@ typedef struct geodec_geodesics_options {
     double hull_radius;
     int64_t control; /* number of paths that are integrated again at rtol 1e-9; default 4 */
     uint64_t seed;
-    /* of GEODEC_VELOCITY_GIVEN: x0, v0 [starts][n] in place of points of the metric; the first `paths` of them are used
-     * */
+    /* of GEODEC_VELOCITY_GIVEN: x0, v0 [starts][n] in place of points of the metric; the first `paths` of them are
+     * used */
     const double *x0, *v0;
     int64_t starts;
     geodec_shard shard; /* only these of the paths, and the control paths among them */

@@ -195,8 +195,8 @@ static geodec_status read_figures(const sources *s, geodec_import_data *e, geode
     return GEODEC_OK;
 }
 
-/* Points of phase 3 whose scalar curvature is not exactly zero: the reference's mean often comes from a single point.
- * */
+/* Points of phase 3 whose scalar curvature is not exactly zero: the reference's mean often comes from a single
+ * point. */
 static geodec_status count_curved(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     if (!s->phase[2]) return GEODEC_OK;

@@ -71,11 +71,11 @@ typedef struct geodec_metric_source {
     const int32_t *cloud_row;      /* [points] row of the cloud */
     const int32_t *activation_row; /* [points] row of the activations */
     const int32_t *sequence,
-        *position; /* [points] position in the text, both or neither (NULL): gives geodesics their initial directions */
-    int64_t d;     /* width of the states */
-    const double *basis;           /* [n][d] first n principal directions */
-    const double *mean;            /* [d] */
-    int64_t layer;                 /* of the model */
+        *position;       /* [points] position in the text, both or neither (NULL): geodesics follow the text */
+    int64_t d;           /* width of the states */
+    const double *basis; /* [n][d] first n principal directions */
+    const double *mean;  /* [d] */
+    int64_t layer;       /* of the model */
     geodec_metric_medians control; /* geodec_metric_control; all 0 = none */
 } geodec_metric_source;
 /* How a Fisher metric was made: attributes of the file. */
@@ -124,8 +124,8 @@ GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const doub
  * the points, and out->log_g stays NULL. The result does not depend on the slabs. Memory: 32 n + 12 k + 40 bytes a
  * point (GEODEC_LIMIT when the machine has less), that of geodec_knn_search, and one slab. */
 enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
-/* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that called geodec_metric_fit_slabs.
- * */
+/* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that called
+ * geodec_metric_fit_slabs. */
 typedef geodec_status (*geodec_metric_sink)(void *ctx, int64_t first, int64_t count, const double *log_g,
                                             geodec_err *err);
 GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,

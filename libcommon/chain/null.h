@@ -3,8 +3,8 @@
  *   gaussian  independent samples with the variances of the cloud (same spectrum, number of points, basis and integer
  *             dimension); every point is a text of its own
  *   phase     Fourier phases along the text are randomised, the same for all coordinates; the spectrum, the linear
- * correlations along the text and the positions in the text are kept shuffle   each coordinate is permuted on its own;
- * every point is a text of its own
+ *             correlations along the text and the positions in the text are kept
+ *   shuffle   each coordinate is permuted separately; every point is its own text
  *
  * Tokens and rows are kept, but have no meaning. The figures of the nested subsets are the Gaussian control of the
  * cloud. */

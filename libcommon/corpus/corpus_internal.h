@@ -5,7 +5,7 @@
  *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent);
  *                  they nest and may be empty
  *   {@name}        a macro of geodec__lexicon_macro
- *   {a} "a" or "an" by the next word
+ *   {a}            "a" or "an" by the next word
  *   {A} {~A}       a person's name; name or pronoun at random where the pronoun is clear
  *   {he A} {him A} {his A} {himself A}   pronouns; the name where the pronoun would not be clear
  *   {boy A} {kind A}                     "boy"/"girl"; the animal's kind
@@ -15,9 +15,9 @@
  *   {spot s}                             a spot: "under the bench"
  *   {num k} {count k t} {was k}          a number: "three", "three apples", "were"
  *   {word x}       a word chosen by {word+ x:knee,elbow,hand}
- *   a plus sign after the form chooses the entity at this place: {A+} {boy+ A} {a+ t:toy} {in+ p:out} {spot+ s:p} {num+
- * k:2-6} ^ makes the next letter a capital; sentence starts and opened quotes do so by themselves. Every choice is
- * printed where it is made, so a text determines its choices (checked by geodec_corpus_derivations). */
+ *   a plus sign after the form chooses the entity here: {A+} {boy+ A} {a+ t:toy} {in+ p:out} {spot+ s:p} {num+ k:2-6}
+ *   ^ makes the next letter a capital; starts of sentences and opening quotes do this automatically.
+ * Every choice is printed where it is made, so a text determines its choices (checked by geodec_corpus_derivations). */
 #ifndef GEODEC_CORPUS_CORPUS_INTERNAL_H
 #define GEODEC_CORPUS_CORPUS_INTERNAL_H
 
@@ -118,8 +118,7 @@ typedef struct geodec__gen {
 
     char *text; /* [GEODEC__STORY_MAX] */
     size_t n;
-    const char *
-        target; /* if set, generation stops at the first difference from this text: nothing more is emitted or chosen */
+    const char *target; /* if set, generation stops at the first difference from this text */
     size_t n_target;
     bool dead, overflow;
     bool capital, ended, quoted, article; /* state of the emitter */

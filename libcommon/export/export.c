@@ -84,7 +84,7 @@ geodec_status geodec__export_artifact_rows(geodec_artifact *a, const geodec_expo
     return GEODEC_OK;
 }
 
-/* ---- reading and writing in parallel --------------------------------------------------------------------------- */
+/* ---- reading and writing in parallel ---------------------------------------------------------------------------- */
 
 /* Two sets of results: worker 0 writes one while the other is filled. Worker 0 is the caller's thread, and HDF5 is
  * called from one thread only. */

@@ -42,8 +42,7 @@ typedef struct geodec_export_options {
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     geodec_isa isa;
-    geodec_documents_separator
-        separator; /* rule that divided the text into documents; AUTO: the source is not a text */
+    geodec_documents_separator separator; /* rule that divided the text; AUTO: the source is not a text */
 } geodec_export_options;
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */

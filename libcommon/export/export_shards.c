@@ -355,8 +355,7 @@ done:
     return st;
 }
 
-/* ---- joined into one artifact -------------------------------------------------------------------------------------
- * */
+/* ---- joined into one artifact ----------------------------------------------------------------------------------- */
 
 /* Reads rows first .. first+n-1 of a shard, with the states of each row together. layer: room for n d values. */
 static geodec_status read_rows(const geodec_safetensors *s, const geodec_model_config *c,

@@ -107,8 +107,7 @@ typedef struct geodec_flowmap_options {
     int64_t decays;
     double decay[GEODEC_FLOW_DECAYS_MAX]; /* default 0.5, 0.9 */
     double ridge;                         /* on standardised features of one token, in observations; default 30 */
-    int64_t
-        chart_bytes; /* upper limit of the charts' size, in bytes per node; default 12. Rarer tokens share chart 0 */
+    int64_t chart_bytes; /* limit of the charts' size, in bytes per node; default 12. Rarer tokens share chart 0 */
     int64_t calibration; /* positions the calibration predicts; default 6000 */
     geodec_flowmap_vote vote;
     /* Directions that come first in the state's basis: orthonormal rows [n_directions][d] of a cloud, or NULL. */

@@ -146,7 +146,7 @@ geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t
     t->argmax[i] = argmax;
     t->before[i] = t->last[token];
     if (i > 0) {
-        if (token == t->keyed) /* geodec_flowtrack_root computed it */
+        if (token == t->keyed) /* geodec_flowmap_track_root computed it */
             memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
         else
             geodec__flowmap_state_key(w, t->standard, token, t->key + i * w->dims);
@@ -537,7 +537,7 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
     b->first[node + 1] = b->first[node] + n;
 }
 
-/* ---- the growing library -------------------------------------------------------------------------------------- */
+/* ---- the growing library ---------------------------------------------------------------------------------------- */
 
 /* The nearest of the root's neighbours outside the text with this label, otherwise the nearest one with any label. */
 static int64_t successor_of_row(const geodec_flowmap_track *t, int32_t label)

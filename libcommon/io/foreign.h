@@ -5,7 +5,7 @@
  * byte order; no conversion from text or compounds) of the expected rank and extents. Before memory is allocated, its
  * storage is checked:
  *   - it is entirely in this file and reached by hard links alone (no soft or external links to groups, datasets,
- * committed types or attributes; no external or virtual storage);
+ *     committed types or attributes; no external or virtual storage);
  *   - its filters are shuffle, deflate and fletcher32; any other is an error that names it;
  *   - its chunks are all present, at most GEODEC_FOREIGN_CHUNK_MAX bytes each, and inflate to exactly that size;
  *   - as float64 it takes at most GEODEC_FOREIGN_FREE_BYTES or GEODEC_FOREIGN_GROWTH_MAX times its stored bytes.

@@ -33,8 +33,7 @@ hid_t geodec__h5_memory_type(geodec_type t);
 void geodec__h5_enter(const char *path, bool few);
 void geodec__h5_leave(void);
 
-/* ---- untrusted datasets (h5_storage.c) -----------------------------------------------------------------------------
- * */
+/* ---- untrusted datasets (h5_storage.c) -------------------------------------------------------------------------- */
 
 enum { GEODEC__H5_RANK_MAX = 8 };
 

@@ -4,8 +4,8 @@
  * GEODEC_TRIAL_ROUNDS times. The shortest time of each prompt counts, because it is the least disturbed by the machine:
  * speedup = sum of plain times / sum of the drafter's times, without prompt processing. The drafter with the largest
  * speedup is chosen if this speedup is at least GEODEC_TRIAL_GAIN and the drafter was faster on at least half of the
- * prompts; otherwise none is chosen. The choice may change from run to run with the times; the decoded text does not.
- * */
+ * prompts; otherwise none is chosen. The choice may change from run to run with the times; the decoded text does
+ * not. */
 #ifndef GEODEC_PREPARE_TRIAL_H
 #define GEODEC_PREPARE_TRIAL_H
 

@@ -130,7 +130,7 @@ done:
 
 /* ---- loss curve -------------------------------------------------------------------------------------------------- */
 
-/* The three members of the penalty are NULL without one, and floor is NULL if it is unknown. */
+/* penalty, penalty_weight and penalty_recipe are NULL without a penalty; floor is NULL if it is unknown. */
 typedef struct curve {
     const geodec_curve_row *row; /* [n] */
     int64_t n, n_params, tokens, bytes;

@@ -9,7 +9,7 @@
  *     forward -> loss(grad)  -> backward     gradient of scale * (sum of losses + balance term), added to grad
  *     forward -> seed        -> backward     vector-Jacobian product of the logits
  *
- *   create shares nothing mutable; len up to layout->config.n_ctx. balance: weight of the Switch load-balance
+ *   create       shares nothing mutable; len up to layout->config.n_ctx. balance: weight of the Switch load-balance
  *                term balance * n_expert * sum_e f_e P_e a layer (Fedus et al. 2022), f_e counted as a constant
  *   work_create  buffers for up to n_seq sequences of len tokens. GEODEC_NOMEM, GEODEC_LIMIT
  *   forward      GEODEC_RANGE for a bad token id or shape; no other errors

@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- encoding, a fixed number of documents per task ----------------------------------------------------------------
- * */
+/* ---- encoding, a fixed number of documents per task ------------------------------------------------------------- */
 
 enum { DOCS_A_TASK = 64, TASKS_A_ROUND = 64 };
 

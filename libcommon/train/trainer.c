@@ -166,7 +166,7 @@ const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n
     return t->row;
 }
 
-/* ---- the penalty ---------------------------------------------------------------------------------- */
+/* ---- the penalty ------------------------------------------------------------------------------------------------ */
 
 geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty, geodec_err *err)
 {

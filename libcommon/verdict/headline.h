@@ -5,8 +5,10 @@
  *     quantity  what is measured (a template, verdict/values.h)
  *     values    NAME=REFERENCE; NAME=REFERENCE; ..  (verdict/reference.h; relative to the results).
  *               `NAME?=`: optional. `NAME:=EXPRESSION` of earlier names (verdict/expr.h). In a reference $NAME is the
- * text of an earlier value, @DATA the folder of the embedded model value     template of the figure control   template
- * of its control rule      verdict/rule.h; the words are holds, mixed, fails, or only `none` for a row without a claim
+ *               text of an earlier value, @DATA the folder of the embedded model
+ *     value     template of the figure
+ *     control   template of its control
+ *     rule      verdict/rule.h; the words are holds, mixed, fails, or only `none` for a row without a claim
  *     command   FILE.h5 whose command is shown, or =TEXT
  *
  * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. */
