@@ -145,7 +145,7 @@ GEODEC_API geodec_status geodec_artifact_commit(geodec_artifact *a, geodec_err *
 
 /* Opens an artifact of the given kind; an error for another kind names the tool that makes the right one. Verifies user
  * block, digest, schema version, presence, type, rank and extents of every field and attribute, and the limits (rank,
- * bytes of a field, what a file of this size can hold) before memory is allocated. GEODEC_NOTFOUND, GEODEC_IO,
+ * bytes of a field, the most that a file of this size can hold) before memory is allocated. GEODEC_NOTFOUND, GEODEC_IO,
  * GEODEC_FORMAT (not an artifact, another kind, a field that does not fit the table), GEODEC_VERSION, GEODEC_CHECKSUM,
  * GEODEC_LIMIT; the message names file, field and tool. */
 GEODEC_API geodec_status geodec_artifact_open(const geodec_kind *kind, const char *path, geodec_artifact **out,

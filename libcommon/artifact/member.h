@@ -60,11 +60,10 @@ typedef struct geodec_extent {
 
 /* The rows that COLUMN members are parts of. */
 typedef struct geodec_rows {
-    const char
-        *dim;    /* axes that count the rows, the first axes of their fields: "C", "A,W"; NULL: the kind has no rows */
-    size_t size; /* size of a row */
-    size_t at;   /* offset of the pointer to the rows, or of the rows themselves */
-    bool inside; /* the rows are in the struct */
+    const char *dim; /* axes of the rows, the first axes of their fields: "C", "A,W"; NULL: the kind has no rows */
+    size_t size;     /* size of a row */
+    size_t at;       /* offset of the pointer to the rows, or of the rows themselves */
+    bool inside;     /* the rows are in the struct */
 } geodec_rows;
 
 #define GEODEC_TYPE_OF(x)                                                                                              \

@@ -42,7 +42,7 @@ GEODEC_API geodec_status geodec_activations_read(const geodec_activations *v, in
                                                  float *state, void *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 /* Writes states of another program, x [rows][d], rounded to float32, as the only layer (0) of an activations artifact;
- * the caller commits. Tokens are unknown (-1); each row is a sequence of its own unless they are consecutive states of
+ * the caller commits. Tokens are unknown (-1); each row is its own sequence unless they are consecutive states of
  * one text. GEODEC_RANGE, GEODEC_NUMERIC (beyond float32). */
 GEODEC_API geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
                                                          geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;

@@ -26,7 +26,7 @@ typedef struct build {
     int64_t index; /* of the layer in the file */
     int64_t d, rows, duplicates, points;
     double *row_mean; /* [d] of all rows: origin of the moments */
-    int32_t *row;     /* [points] kept rows, rising */
+    int32_t *row;     /* [points] kept rows, ascending */
     int32_t *rank;    /* [points] rank in a random order: the first N/4 are the first subset, ... */
     int64_t size[GEODEC_CLOUD_SUBSETS];
     float *slab;
@@ -451,7 +451,7 @@ static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_su
     c->made = *s;
     c->variance = b->o->variance;
     c->left_out = s->rows - s->duplicates - s->points;
-    /* the file has these before the rows, in any order of the table */
+    /* the file has these before the rows, for any order of the table */
     GEODEC_TRY(geodec_artifact_set_dim(out, "d", c->d, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "E", c->values, err));
     GEODEC_TRY(geodec_artifact_write(out, "/mean", c->mean, err));

@@ -32,11 +32,11 @@ enum { GEODEC_COVERAGE_SHARES = 16, GEODEC_COVERAGE_EPS = 32, GEODEC_COVERAGE_SI
 
 typedef struct geodec_coverage_options {
     int64_t n_sizes;
-    int64_t size[GEODEC_COVERAGE_SIZES]; /* N, rising, each at most the number of points; n_sizes = 0: all points */
+    int64_t size[GEODEC_COVERAGE_SIZES]; /* N, ascending, each at most the number of points; n_sizes = 0: all points */
     int64_t n_shares;
-    double share[GEODEC_COVERAGE_SHARES]; /* cached share of the points, in (0, 1), rising; default .1 .25 .5 .75 */
+    double share[GEODEC_COVERAGE_SHARES]; /* cached share of the points, in (0, 1), ascending; default .1 .25 .5 .75 */
     int64_t n_eps;
-    double eps[GEODEC_COVERAGE_EPS]; /* g-distances, rising; default .1 .4 1 2 3 4 6 8 */
+    double eps[GEODEC_COVERAGE_EPS]; /* g-distances, ascending; default .1 .4 1 2 3 4 6 8 */
     int64_t repeats;                 /* random splits; default 8 */
     int64_t queries;                 /* limit of the held-out points in each split; default 200 */
     int64_t nulls;                   /* clouds of each null; default 10, 0 = none */

@@ -16,7 +16,7 @@ enum {
 /* A figure of the export as it is stored in the cloud artifact. */
 typedef struct geodec_import_attr {
     const char *name; /* name of the attribute, "published_..": static */
-    bool whole;       /* otherwise a real number */
+    bool whole;       /* a whole number; otherwise a real number */
     int64_t i;
     double d;
 } geodec_import_attr;
@@ -24,7 +24,7 @@ typedef struct geodec_import_attr {
 typedef struct geodec_import_data {
     int64_t points, values;
     double *x;          /* [points][3] measured coordinates */
-    double *eigenvalue; /* [values] falling: variances */
+    double *eigenvalue; /* [values] descending: variances */
     int64_t width, intrinsic_dim, components;
     double explained, total_variance;
     char model[128]; /* its name; control characters and bytes outside ASCII become '?' */

@@ -165,7 +165,7 @@ GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t 
 /* g at the fitted points before any smoothing, [n][n]. */
 GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* The smooth field through its matrices, whatever the kind. Caller destroys. */
+/* The smooth field through its matrices, for any kind. The caller destroys it. */
 GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The metric artifact. */

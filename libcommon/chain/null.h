@@ -1,7 +1,7 @@
 /* The null cloud: later stages run on it give the results of data without structure. Kinds (linalg/surrogate.h):
  *
  *   gaussian  independent samples with the variances of the cloud (same spectrum, number of points, basis and integer
- *             dimension); every point is a text of its own
+ *             dimension); every point is its own text
  *   phase     Fourier phases along the text are randomised, the same for all coordinates; the spectrum, the linear
  *             correlations along the text and the positions in the text are kept
  *   shuffle   each coordinate is permuted separately; every point is its own text

@@ -29,7 +29,7 @@ typedef struct geodec_propagators {
     geodec_geodesics paths;          /* owned: with status, good and the rows they come from */
     double *phi;                     /* [P][S][n][n] dx(t_k)/dx(0) */
     double *flow;                    /* [P][S][m][m] or NULL */
-    double *singular;                /* [P][n] singular values of Phi_T, falling */
+    double *singular;                /* [P][n] singular values of Phi_T, descending */
     geodec_propagate_report *report; /* [P] */
     geodec_propagate_options options;
     const char *rule; /* name of the rule; NULL = the variational equation by options.scheme. Static storage */

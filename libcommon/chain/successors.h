@@ -11,7 +11,7 @@ typedef struct geodec_successors {
     double *coordinate;            /* [points][k] coordinates of the next state; 0 where there is none */
     double rms_step;               /* sqrt of the mean squared distance to the next state, over the known points */
     int32_t *argmax;               /* [points] argmax at the point itself; NULL when the file has none */
-    int64_t vocabulary;            /* width of the rows of logits; 0 when the file does not keep whole rows: */
+    int64_t vocabulary;            /* width of the rows of logits; 0 when the file does not keep whole rows */
     const geodec_artifact *logits; /* borrowed: the activations, with /logits; and [points] the row of each point */
     int32_t *row;
 } geodec_successors;

@@ -100,7 +100,7 @@ geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic
     GEODEC_TRY(st);
     const double *end = xs + T * n;
     if (report.status == GEODEC_PATH_NONFINITE) goto done;
-    GEODEC_TRY(s->at(s, end, g, NULL, NULL, err)); /* the error has already been evaluated there */
+    GEODEC_TRY(s->at(s, end, g, NULL, NULL, err)); /* the space has already been evaluated there */
     for (int64_t i = 0; i < n; i++) {
         miss[i] = end[i] - start->x_T[i] - geodec__dot(n, start->phi + i * n, d);
         shift[i] = end[i] - start->x_T[i] - d[i];

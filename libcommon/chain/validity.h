@@ -31,7 +31,7 @@ typedef struct geodec_validity_options {
     int64_t perturbations;               /* directions per start, >= 1 */
     int64_t n_eps;                       /* 3..GEODEC_VALIDITY_EPS_MAX */
     double eps[GEODEC_VALIDITY_EPS_MAX]; /* ascending, > 0: g-lengths of the perturbations */
-    double tau[GEODEC_VALIDITY_TAUS];    /* rising, > 0 */
+    double tau[GEODEC_VALIDITY_TAUS];    /* ascending, > 0 */
     int64_t bootstrap;                   /* replicates over starts for the 95 % intervals; 0 = none */
     double slope_min;                    /* a smaller slope fails the check */
     double floor;                        /* mean errors below it are rounding and take no part in the slope */

@@ -150,7 +150,7 @@ static geodec_status all_errors(run *r, geodec_err *err)
 
 /* ---- summaries -------------------------------------------------------------------------------------------------- */
 
-/* The lengths of the grid and of the search together, rising: radii and their intervals are read from them. */
+/* The lengths of the grid and of the search together, ascending: radii and their intervals are read from them. */
 typedef struct lengths {
     int64_t n, starts;
     double *eps, *of_start; /* [n]; [starts][n] */

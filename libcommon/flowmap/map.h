@@ -68,13 +68,13 @@ typedef struct geodec_flowmap {
     int64_t *bucket;                      /* [vocab+1] nodes of token t: bucket[t] .. bucket[t+1]-1, in text order */
     int8_t *key;                          /* [nodes][dims] -64..63 */
     int32_t *label, *next;                /* [nodes]; next -1: no successor */
-    uint8_t *agreement; /* [nodes] /255: share of the nearest nodes of other texts that have the same label */
-    int32_t *choice; /* [nodes][CHOICES] the most probable next tokens other than the label, falling; -1 = none. NULL:
-                        not known */
-    uint8_t *probability;    /* [nodes][1 + CHOICES] /255: probabilities of the label and the choices. NULL if choice is
-                                NULL. In sampled texts a node votes with these probabilities */
-    int32_t *order;          /* [nodes] node of the i-th position >= 1 in text order */
-    int64_t *sequence_start; /* [sequences+1] into order */
+    uint8_t *agreement;   /* [nodes] /255: share of the nearest nodes of other texts that have the same label */
+    int32_t *choice;      /* [nodes][CHOICES] the most probable next tokens other than the label, descending; -1 = none.
+                             NULL:      not known */
+    uint8_t *probability; /* [nodes][1 + CHOICES] /255: probabilities of the label and the choices. NULL if choice is
+                             NULL. In sampled texts a node votes with these probabilities */
+    int32_t *order;       /* [nodes] node of the i-th position >= 1 in text order */
+    int64_t *sequence_start;             /* [sequences+1] into order */
     int32_t *first_token, *first_argmax; /* [sequences] position 0 of each text */
     double explained;                    /* share of the state's variance in z */
     /* Measured when the map was baked, and stored: share of calibration positions at which the map's first choice is
@@ -82,7 +82,7 @@ typedef struct geodec_flowmap {
      * token's bucket. NaN = not measured. Later uses of the map report these values. */
     double consistency, consistency_shuffled;
     bool measured;      /* only in the file: set by geodec_flowmap_write */
-    float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
+    float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, ascending within a depth */
     geodec_flowmap_vote vote;
     /* Made when the map is read or baked. */
     geodec_flowmap_scan *scan;

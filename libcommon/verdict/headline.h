@@ -2,7 +2,7 @@
  *
  * Rules are a table with the columns
  *     key       name of the row, unique in all tables
- *     quantity  what is measured (a template, verdict/values.h)
+ *     quantity  the measured quantity (a template, verdict/values.h)
  *     values    NAME=REFERENCE; NAME=REFERENCE; ..  (verdict/reference.h; relative to the results).
  *               `NAME?=`: optional. `NAME:=EXPRESSION` of earlier names (verdict/expr.h). In a reference $NAME is the
  *               text of an earlier value, @DATA the folder of the embedded model
