@@ -112,7 +112,8 @@ static geodec_status check_origin(const geodec_artifact *a, const geodec_provena
     const char *path = geodec_artifact_path(a), *version;
     GEODEC_PASS(geodec_artifact_get_str(a, "tool_version", &version, err));
     if (!same_text(version, geodec_version()))
-        GEODEC_FAIL(GEODEC_VERSION, "%s was made by version %s; a sweep ends with its own version", path, version);
+        GEODEC_FAIL(GEODEC_VERSION, "%s was made by version %s; use the same version for all runs of a sweep", path,
+                    version);
     if (strstr(p->command_line, " --shard="))
         GEODEC_FAIL(GEODEC_CHECK, "%s is one part of a sweep: join all parts with geodec-merge", path);
     if (!same_text(p->tool, own->tool) || !same_text(p->command_line, own->command_line))

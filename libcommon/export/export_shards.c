@@ -388,7 +388,7 @@ static geodec_status append_shard(const geodec_safetensors *s, const geodec_mode
     int32_t *sequence = NULL;
     const int at = 2; /* index of `sequence` */
     if (geodec_safetensors_count(s) != r->n_columns + o->n_layers)
-        GEODEC_THROW(GEODEC_FORMAT, "a shard of another kind");
+        GEODEC_THROW(GEODEC_FORMAT, "a shard has an unexpected number of tensors");
     const int64_t rows = geodec_safetensors_at(s, at)->shape[0];
     GEODEC_NEW(sequence, rows);
     GEODEC_TRY(geodec_safetensors_read(s, at, 0, rows, sequence, err));

@@ -52,9 +52,9 @@ geodec_status geodec_flowmap_directions(const char *path, const geodec_activatio
     GEODEC_TRY(geodec_artifact_get_i64(states->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_artifact_get_str(states->file, "model_fingerprint", &mine, err));
     GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &its, err));
-    if (strcmp(mine, its) != 0) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the cloud of another model", path);
+    if (strcmp(mine, its) != 0) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the cloud belongs to another model", path);
     if (cloud->layer != n_layer || cloud->d != states->d)
-        GEODEC_THROW(GEODEC_INVAL, "%s: a cloud of layer %lld; the flow map is baked from the last layer, %lld", path,
+        GEODEC_THROW(GEODEC_INVAL, "%s: the cloud has layer %lld; the flow map needs the last layer, %lld", path,
                      (long long)cloud->layer, (long long)n_layer);
     GEODEC_TRY(geodec_provenance_add_artifact(p, a, err));
     o->direction = cloud->basis;

@@ -88,7 +88,7 @@ static const char *fault(const geodec_flowmap *w, uint8_t *seen)
             return "a successor in another token's bucket";
     for (int64_t i = 0; i < N * r; i++)
         if (w->key[i] < -64 || w->key[i] > 63) return "a key outside -64..63";
-    if (!within(w->order, N, 0, N)) return "a text position without node";
+    if (!within(w->order, N, 0, N)) return "a text position without a node";
     for (int64_t i = 0; i < N; i++)
         if (seen[w->order[i]]++) return "a node at two text positions";
     if (!finite_all(w->basis, w->d * w->m) || !finite_all(w->offset, w->m) || !finite_all(w->decay, w->decays) ||

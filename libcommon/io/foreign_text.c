@@ -78,8 +78,8 @@ static geodec_status read_line(table *t, char *line, bool *header, geodec_err *e
     }
     if (t->rows == 0) t->cols = cols;
     if (cols != t->cols)
-        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: not the %lld columns of the rows before", t->path, (long long)t->line,
-                    (long long)t->cols);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: the row does not have %lld columns like the rows before it", t->path,
+                    (long long)t->line, (long long)t->cols);
     t->rows++;
     return GEODEC_OK;
 }

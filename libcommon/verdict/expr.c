@@ -153,19 +153,19 @@ static geodec_status call(parser *p, const struct function *f, int *out, geodec_
         int n = 1;
         if (f->op == OP_ABS) GEODEC_PASS(add(p, (node){.op = OP_ABS, .a = (int16_t)sum}, &sum, err));
         for (; take(p, ","); n++) {
-            if (n == f->most) GEODEC_FAIL(GEODEC_FORMAT, "%s() takes fewer values", f->name);
+            if (n == f->most) GEODEC_FAIL(GEODEC_FORMAT, "%s() has too many values", f->name);
             GEODEC_PASS(parse_level(p, OR, &b, err));
             if (f->op == OP_SAME && n == 2) {
                 const node *d = &p->e->nodes[b];
                 if (d->op != OP_NUMBER || d->x != floor(d->x) || d->x > DECIMALS_MAX)
-                    GEODEC_FAIL(GEODEC_FORMAT, "the decimals of same() are a whole number to %d", DECIMALS_MAX);
+                    GEODEC_FAIL(GEODEC_FORMAT, "the decimals of same() must be a whole number up to %d", DECIMALS_MAX);
                 p->e->nodes[sum].x = d->x;
                 p->e->n--;
             } else {
                 GEODEC_PASS(add(p, (node){.op = f->op, .a = (int16_t)sum, .b = (int16_t)b}, &sum, err));
             }
         }
-        if (n < f->least) GEODEC_FAIL(GEODEC_FORMAT, "%s() takes more values than %d", f->name, n);
+        if (n < f->least) GEODEC_FAIL(GEODEC_FORMAT, "%s() needs more values than %d", f->name, n);
         *out = sum;
     }
     if (!take(p, ")")) GEODEC_FAIL(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
