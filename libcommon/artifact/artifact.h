@@ -4,10 +4,10 @@
  * File layout. A 512-byte HDF5 user block comes first: the line
  *     "geodec artifact <kind> <major>.<minor>\nsha256 <64 hex digits of every byte after the user block>\n" padded with
  * NUL. Opening verifies that digest, so a truncated, altered or extended file is refused. Datasets are chunked with
- * Fletcher32 (deflate + shuffle where `GEODEC_FIELD_COMPRESS`), little-endian, no object times: same inputs, same
- * bytes. Root attributes: kind, schema_version, tool, tool_version, command_line, seed, blas_core, model_fingerprint,
- * tokenizer_fingerprint, input_names, input_sha256 and the kind's own attributes. No clock time, thread count or
- * folder. */
+ * Fletcher32 (deflate + shuffle with `GEODEC_FIELD_COMPRESS`) and little-endian. Objects have no times, so equal inputs
+ * give equal bytes. Root attributes: kind, schema_version, tool, tool_version, command_line, seed, blas_core,
+ * model_fingerprint, tokenizer_fingerprint, input_names, input_sha256 and the kind's own attributes. The file holds no
+ * clock time, thread count or folder. */
 #ifndef GEODEC_ARTIFACT_ARTIFACT_H
 #define GEODEC_ARTIFACT_ARTIFACT_H
 
@@ -25,11 +25,10 @@ enum {
     GEODEC_FIELD_COMPRESS = 2,  /* shuffle + deflate */
     GEODEC_FIELD_STREAM = 4,    /* first dimension grows by geodec_artifact_append; its name is set at commit */
     GEODEC_FIELD_NONFINITE = 8, /* NaN and infinity are allowed; in other fields writing them is GEODEC_NUMERIC */
-    GEODEC_FIELD_ZERO = 256,    /* bound: NaN and infinity are saved as 0 (the counts of the same file mark an empty
-                                 * sum) */
+    GEODEC_FIELD_ZERO = 256, /* bound: NaN and infinity are saved as 0 (a count in the same file marks an empty sum) */
 };
-/* How an attribute of the whole follows from those of its parts (artifact/merge.h). Without a rule it must be the same
- * in all parts. */
+/* How an attribute of the joined file is computed from those of its parts (artifact/merge.h). Without a rule it must be
+ * the same in all parts. */
 enum { GEODEC_ATTR_SUM = 16, GEODEC_ATTR_MAX = 32, GEODEC_ATTR_MIN = 64, GEODEC_ATTR_DERIVED = 128 };
 
 /* Limits, checked before memory is allocated. */
@@ -41,7 +40,7 @@ typedef struct geodec_field {
     const char *dims; /* names joined by commas, "N,K"; a decimal number is a fixed extent; "" = a scalar */
     unsigned flags;
     const char *unit;      /* "1" when dimensionless */
-    const char *long_name; /* what it is, with the equation or paper it implements */
+    const char *long_name; /* its meaning, with the equation or paper that it implements */
     int since_minor;
     geodec_member member; /* its place in the kind's struct (artifact/binding.h); {0}: not bound */
     geodec_when when;
@@ -53,27 +52,28 @@ typedef struct geodec_attr {
     geodec_attr_type type;
     unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
     const char *long_name;
-    geodec_member member; /* as that of a field */
+    geodec_member member; /* as in a field */
     geodec_when when;
-    const char *after; /* bound: the field it is saved after, "" before all; NULL: after the last. Not with shards */
+    const char *after; /* bound: saved after this field, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;
 
 struct geodec_merge;
 struct geodec_artifact;
 typedef struct geodec_kind {
     const char *name; /* "cloud" */
-    int major, minor; /* another major version is refused; a newer minor one is read, its unknown members are ignored */
+    int major, minor; /* another major version is an error; a newer minor version is read and its unknown members are
+                         ignored */
     const char *tool; /* the tool that makes it, for messages: "geodec-cloud" */
     const char *purpose;
     const geodec_field *fields;
     int n_fields;
     const geodec_attr *attrs;
     int n_attrs;
-    /* For a stage with --shard: the dimensions that its slices divide, joined by commas, the dimension of the items
+    /* For a stage with --shard: the dimensions that its slices divide, separated by commas, the dimension of the items
      * first ("P,C"). A field whose first axis is one of them is joined along that axis. The stage writes fields, then
      * attributes, in the table's order. */
     const char *shards;
-    /* Value of a GEODEC_ATTR_DERIVED attribute of the whole, also for integers. */
+    /* Value of a GEODEC_ATTR_DERIVED attribute of the joined file, also for integers. */
     geodec_status (*derive)(struct geodec_merge *whole, const char *attr, double *value, geodec_err *err);
     /* Binding to a struct (artifact/binding.h): its axes, its rows, and the function that writes unbound members. */
     const geodec_extent *extents;
@@ -81,13 +81,14 @@ typedef struct geodec_kind {
     geodec_rows rows; /* further arrays of rows: GEODEC_OF_ROWS */
     bool attrs_first; /* saved before the fields */
     geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
-    /* Names of fields and attributes that are saved first, in this order, joined by commas; the others follow in the
-     * tables' order. For kinds whose first version used another order, since the bytes of a file depend on it. NULL for
-     * new kinds and kinds with shards. */
+    /* Names of fields and attributes that are saved first, in this order, separated by commas; the others follow in the
+     * tables' order. Only for kinds whose first version used another order, because the bytes of a file depend on the
+     * order. NULL for new kinds and kinds with shards. */
     const char *first;
 } geodec_kind;
 
-/* GEODEC_INTERNAL for a table that breaks the rules (bad paths, axes, types, versions); create and open call it too. */
+/* Checks a table. GEODEC_INTERNAL if it breaks the rules (bad paths, axes, types, versions). Create and open call it
+ * too. */
 GEODEC_API geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
 
 enum { GEODEC_INPUTS_MAX = 16 };
@@ -144,7 +145,7 @@ GEODEC_API geodec_status geodec_artifact_commit(geodec_artifact *a, geodec_err *
 
 /* Opens an artifact of the given kind; an error for another kind names the tool that makes the right one. Verifies user
  * block, digest, schema version, presence, type, rank and extents of every field and attribute, and the limits (rank,
- * bytes of a field, what a file of this size can hold) before memory is allocated. GEODEC_NOTFOUND, GEODEC_IO,
+ * bytes of a field, the most that a file of this size can hold) before memory is allocated. GEODEC_NOTFOUND, GEODEC_IO,
  * GEODEC_FORMAT (not an artifact, another kind, a field that does not fit the table), GEODEC_VERSION, GEODEC_CHECKSUM,
  * GEODEC_LIMIT; the message names file, field and tool. */
 GEODEC_API geodec_status geodec_artifact_open(const geodec_kind *kind, const char *path, geodec_artifact **out,
@@ -163,11 +164,11 @@ GEODEC_API void geodec_artifact_version(const geodec_artifact *a, int *major, in
 GEODEC_API const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a);
 /* The named dimensions that are known, in the table's order of first use; NULL past the last. */
 GEODEC_API const char *geodec_artifact_dim_at(const geodec_artifact *a, int i, int64_t *extent);
-/* SHA-256 of the whole file, for the provenance of its products; after open. The first call reads the file; "" when
- * that failed. */
+/* SHA-256 of the whole file, for the provenance of its products; only after open. The first call reads the file; ""
+ * when reading fails. */
 GEODEC_API const char *geodec_artifact_sha256(const geodec_artifact *a);
-/* Adds the opened artifact as an input of p. p inherits its model and tokenizer fingerprints when it has none (copied:
- * a may be closed). GEODEC_CHECKSUM when p has other fingerprints. */
+/* Adds the opened artifact as an input of p. p inherits its model and tokenizer fingerprints if p has none (they are
+ * copied, so a may be closed). GEODEC_CHECKSUM if p has different fingerprints. */
 GEODEC_API geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_artifact *a,
                                                         geodec_err *err) GEODEC_MUST_USE;
 
@@ -194,8 +195,8 @@ GEODEC_API geodec_status geodec_artifact_get_f64(const geodec_artifact *a, const
  * model_fingerprint and tokenizer_fingerprint. */
 GEODEC_API geodec_status geodec_artifact_get_str(const geodec_artifact *a, const char *attr, const char **v,
                                                  geodec_err *err) GEODEC_MUST_USE;
-/* Any of these as text: a number, without loss of a bit, in room; a text is owned by the artifact. GEODEC_INVAL: the
- * kind has no such attribute; GEODEC_NOTFOUND: this file has not. */
+/* Any attribute as text: a number is written to room, exactly; a text is owned by the artifact. GEODEC_INVAL: the kind
+ * has no such attribute; GEODEC_NOTFOUND: this file does not have it. */
 GEODEC_API geodec_status geodec_artifact_attr_text(const geodec_artifact *a, const char *attr,
                                                    char room[GEODEC_FORMAT_ROOM], const char **text,
                                                    geodec_err *err) GEODEC_MUST_USE;

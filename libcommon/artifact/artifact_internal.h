@@ -1,4 +1,4 @@
-/* Internal to the folder: shared by the sources of artifacts. */
+/* Internal: shared by the files of this folder. */
 #ifndef GEODEC_ARTIFACT_ARTIFACT_INTERNAL_H
 #define GEODEC_ARTIFACT_ARTIFACT_INTERNAL_H
 
@@ -43,7 +43,7 @@ typedef struct geodec__header {
 } geodec__header;
 
 void geodec__header_format(const geodec__header *h, char block[GEODEC__USER_BLOCK]);
-/* GEODEC_FORMAT unless the block is exactly one that format produces. */
+/* GEODEC_FORMAT unless the block has exactly the form that geodec writes. */
 geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec__header *h,
                                    geodec_err *err) GEODEC_MUST_USE;
 /* Digest of a file from byte `start` to its end. */

@@ -24,7 +24,7 @@ static bool agrees(const geodec_field *f, const geodec_member *m)
     return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
 }
 
-/* The next name of a list joined by commas; NULL after the last. */
+/* The next name of a comma-separated list; NULL after the last. */
 static const char *next_name(const char *list)
 {
     const char *comma = strchr(list, ',');
@@ -94,7 +94,7 @@ static bool put_integer(const geodec_member *m, void *object, int64_t value)
         PUT(I32, int32_t, INT32_MIN, INT32_MAX)
         PUT(I16, int16_t, INT16_MIN, INT16_MAX)
         PUT(I8, int8_t, INT8_MIN, INT8_MAX)
-        PUT(U64, uint64_t, INT64_MIN, INT64_MAX) /* seeds: stored as the int64_t with the same bits */
+        PUT(U64, uint64_t, INT64_MIN, INT64_MAX) /* seeds are stored as the int64_t with the same bits */
         PUT(U32, uint32_t, 0, UINT32_MAX)
         PUT(U16, uint16_t, 0, UINT16_MAX)
         PUT(U8, uint8_t, 0, UINT8_MAX)
@@ -541,7 +541,7 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
     return GEODEC_OK;
 }
 
-/* Rows allocated by load: the kind's (i = -1), and those of field i unless an earlier field has them too. */
+/* Rows that load allocates: the kind's (i = -1), and those of field i unless they also belong to an earlier field. */
 static const geodec_rows *rows_at(const geodec_kind *kind, int i)
 {
     const geodec_rows *rows = i < 0 ? &kind->rows : kind->fields[i].member.rows;
@@ -560,7 +560,7 @@ static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
     return any;
 }
 
-/* Allocates the rows, once their number is known. */
+/* Allocates the rows when their number is known. */
 static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *rows, void *object, geodec_err *err)
 {
     void *data = NULL;

@@ -1,5 +1,5 @@
-/* Saves and loads a struct by the tables of its kind: artifact/member.h gives the place of each field, attribute and
- * axis. */
+/* Saves and loads a struct by the tables of its kind; artifact/member.h describes the place of each field, attribute
+ * and axis. */
 #ifndef GEODEC_ARTIFACT_BINDING_H
 #define GEODEC_ARTIFACT_BINDING_H
 
@@ -16,8 +16,8 @@
 
 /* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Optional fields and
  * attributes with NULL pointers are left out; fields that the caller wrote before (slab by slab) are kept. The kind's
- * put writes unbound members. GEODEC_INTERNAL where table and struct do not agree (a field and a member of different
- * types); else the errors of the artifact's functions. */
+ * put writes unbound members. GEODEC_INTERNAL if table and struct do not agree (a field and a member of different
+ * types); otherwise the errors of the artifact functions. */
 GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Creates path, saves and commits. */
@@ -26,8 +26,8 @@ GEODEC_API geodec_status geodec_artifact_save_as(const geodec_kind *kind, const 
 
 /* Reads all bound members that the file has into *object; its other members are unchanged. Arrays and rows are new
  * memory; on failure they are freed and their pointers are NULL. GEODEC_FORMAT: inconsistent axes, a number out of
- * range of its member, a name outside the enumeration. Rows that are in the struct need axes that the table fixes:
- * GEODEC_INTERNAL. */
+ * range of its member, a name outside the enumeration. GEODEC_INTERNAL: rows inside the struct whose axes are not fixed
+ * by the table. */
 GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Allocates the arrays whose pointers are NULL, by the axes in the struct. Optional and borrowed fields and rows are
@@ -35,7 +35,8 @@ GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *ob
 GEODEC_API geodec_status geodec_artifact_reserve(const geodec_kind *kind, void *object,
                                                  geodec_err *err) GEODEC_MUST_USE;
 
-/* Keeps items first .. end-1 of the arrays whose first axis is `dim`, and sets the axis. Borrowed ones stay. */
+/* Keeps items first .. end-1 of the arrays whose first axis is `dim`, and sets the axis. Borrowed arrays are
+ * unchanged. */
 GEODEC_API void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim, int64_t first,
                                      int64_t end);
 

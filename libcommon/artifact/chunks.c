@@ -7,8 +7,9 @@
 enum { LANES = 8, STEPS = 128 };
 
 /* Sums of 16-bit words, the first byte high, modulo 65535: first = sum w, second = sum of all partial sums. Lane l
- * takes the words l, l + LANES, ... of a block of N = LANES STEPS words; with f and g its own two sums, the block adds
- * LANES g - l f to the second sum, and N times the first sum so far. g stays below 2^31. */
+ * takes the words l, l + LANES, ... of a block of N = LANES STEPS words; with f and g the two sums of a lane within the
+ * block, the lane adds LANES g - l f to the second sum, and the block adds N times the first sum so far. g stays below
+ * 2^31. */
 static void block(const uint8_t *data, uint64_t *first, uint64_t *second)
 {
     uint32_t f[LANES] = {0}, g[LANES] = {0};

@@ -22,20 +22,20 @@ typedef enum geodec_diff_state {
 typedef struct geodec_diff {
     geodec_diff_state state;
     int64_t n;        /* elements compared */
-    int64_t n_beyond; /* of these, elements beyond the tolerance */
-    int64_t first;    /* index of the first of these in C order, -1 = none */
-    double max_abs;   /* largest |a - b|; infinity where only one is NaN or an infinity */
+    int64_t n_beyond; /* elements among them beyond the tolerance */
+    int64_t first;    /* index in C order of the first element beyond the tolerance, -1 = none */
+    double max_abs;   /* largest |a - b|; infinity if only one of the two is NaN or infinite */
     double max_rel;   /* largest |a - b| / max(|a|, |b|) */
     double a, b;      /* values at `first` */
 } geodec_diff;
 
-/* Values are the same when |a - b| <= atol + rtol |b|, both are NaN, or both the same infinity; 64-bit integers are
- * compared as integers when both tolerances are 0. The artifacts are of one kind (GEODEC_INVAL). */
+/* Values are equal when |a - b| <= atol + rtol |b|, both are NaN, or both the same infinity; 64-bit integers are
+ * compared as integers when both tolerances are 0. The artifacts must be of the same kind (GEODEC_INVAL). */
 GEODEC_API geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_artifact *b,
                                                     const char *path, double rtol, double atol,
                                                     const geodec_hooks *hooks, geodec_diff *out,
                                                     geodec_err *err) GEODEC_MUST_USE;
-/* A number compares like a field of one element; texts are equal or not. */
+/* A number is compared like a field of one element; texts are compared for equality. */
 GEODEC_API geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_artifact *b, const char *attr,
                                                    double rtol, double atol, geodec_diff *out,
                                                    geodec_err *err) GEODEC_MUST_USE;

@@ -27,7 +27,7 @@ geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec_
     if (sscanf(text + sizeof mark - 1, "%31[A-Za-z0-9_-] %6d.%6d\nsha256 %64[0-9a-f]", got.kind, &got.major, &got.minor,
                got.sha256) != 4)
         GEODEC_FAIL(GEODEC_FORMAT, "the artifact's header is damaged");
-    /* Only one spelling is accepted, so that every bit of the block is checked. */
+    /* Only one form is accepted, so every bit of the block is checked. */
     geodec__header_format(&got, again);
     if (memcmp(again, block, GEODEC__USER_BLOCK) != 0) GEODEC_FAIL(GEODEC_FORMAT, "the artifact's header is damaged");
     *h = got;

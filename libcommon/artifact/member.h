@@ -1,5 +1,5 @@
-/* The place of a field or attribute of an artifact in a C struct. Rows of a kind's tables end in one of these;
- * artifact/binding.h saves and loads by them. */
+/* The place of a field or attribute of an artifact in a C struct. Each row of a kind's tables ends with one;
+ * artifact/binding.h uses them to save and load. */
 #ifndef GEODEC_ARTIFACT_MEMBER_H
 #define GEODEC_ARTIFACT_MEMBER_H
 
@@ -9,7 +9,7 @@
 
 typedef enum geodec_place {
     GEODEC_UNBOUND, /* not bound: geodec_kind.put writes it, the kind's reader reads it */
-    GEODEC_POINTER, /* a pointer to the whole array; of an attribute, to the number, which is saved and never loaded */
+    GEODEC_POINTER, /* a pointer to the whole array; for an attribute, to its number, which is saved but never loaded */
     GEODEC_VALUE,   /* the member is the number, or the whole array */
     GEODEC_COLUMN,  /* a member of a row in an array of structs (geodec_rows) */
     GEODEC_CONSTANT /* not in the struct: a text attribute that lists names; saved, never loaded */
@@ -37,7 +37,7 @@ typedef struct geodec_member {
     geodec_place place;
     geodec_member_type type;
     size_t at;                /* byte offset in the struct, or in the row */
-    size_t bytes;             /* VALUE: of the whole member */
+    size_t bytes;             /* VALUE: size of the whole member */
     size_t step;              /* bytes from one number to the next; 0: contiguous (COLUMN: within a row) */
     bool borrowed;            /* POINTER: saved; neither loaded nor freed */
     const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL. CONSTANT: these
@@ -46,7 +46,7 @@ typedef struct geodec_member {
     const struct geodec_rows *rows; /* COLUMN: the rows; NULL: those of the kind */
 } geodec_member;
 
-/* Optional rows of a table are saved only where these bytes of the struct are not all 0. None: always. */
+/* Optional rows of a table are saved only if these bytes of the struct are not all 0. None: always saved. */
 typedef struct geodec_when {
     size_t at, bytes;
 } geodec_when;
@@ -60,8 +60,8 @@ typedef struct geodec_extent {
 
 /* The rows that COLUMN members are parts of. */
 typedef struct geodec_rows {
-    const char *dim; /* axes that count them, the first axes of their fields: "C", "A,W"; NULL: the kind has no rows */
-    size_t size;     /* of a row */
+    const char *dim; /* axes of the rows, the first axes of their fields: "C", "A,W"; NULL: the kind has no rows */
+    size_t size;     /* size of a row */
     size_t at;       /* offset of the pointer to the rows, or of the rows themselves */
     bool inside;     /* the rows are in the struct */
 } geodec_rows;
@@ -82,8 +82,8 @@ typedef struct geodec_rows {
         const char *: GEODEC_MEMBER_TEXT,                                                                              \
         char *: GEODEC_MEMBER_OWNED_TEXT)
 
-/* Member m of struct S: a pointer to an array (AT; BORROWED: neither loaded nor freed), a number (or text), an array
- * whose first number is m[0].. (`first`); ARRAY_APART: one number of each element, which are `apart` bytes long. */
+/* Member m of struct S: a pointer to an array (AT; BORROWED: neither loaded nor freed), a number (or text), or an array
+ * whose first number is `first`; ARRAY_APART: one number of each element, where elements are `apart` bytes long. */
 #define GEODEC_AT(S, m)                                                                                                \
     {                                                                                                                  \
         .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m)                            \
@@ -112,7 +112,7 @@ typedef struct geodec_rows {
         .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m), .at = offsetof(S, m),                              \
         .bytes = sizeof(((S *)0)->m), .names = (table)                                                                 \
     }
-/* Number m of every row R; or several numbers of a row, the first of them m, `apart` bytes from one to the next. */
+/* Number m of every row R; or several numbers of a row, the first one m, at intervals of `apart` bytes. */
 #define GEODEC_OF_ROW(R, m)                                                                                            \
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = sizeof(((R *)0)->m) \
@@ -135,7 +135,7 @@ typedef struct geodec_rows {
     }
 #define GEODEC_TEXT(text) GEODEC_LIST(((const char *const[]){text, NULL}))
 
-/* The row is saved only where member m is not 0. */
+/* The row is saved only if member m is not 0. */
 #define GEODEC_WHEN(S, m)                                                                                              \
     {                                                                                                                  \
         .at = offsetof(S, m), .bytes = sizeof(((S *)0)->m)                                                             \

@@ -17,9 +17,9 @@ struct geodec_merge {
     char command[COMMAND_LINE];
 };
 
-/* ---- can they be joined? --------------------------------------------------------------------------------------- */
+/* ---- compatibility of the parts --------------------------------------------------------------------------------- */
 
-/* The slice that a part states, and its command line without --shard. */
+/* The slice recorded in a part, and its command line without --shard. */
 static geodec_status slice_of(const geodec_artifact *a, geodec_shard *s, char command[COMMAND_LINE], geodec_err *err)
 {
     const char *line = geodec_artifact_provenance(a)->command_line, *at = strstr(line, mark);
@@ -111,7 +111,7 @@ static geodec_status arrange(geodec_merge *m, geodec_artifact **opened, geodec_e
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
-/* Index of a dimension in kind->shards; -1 = it is not divided. */
+/* Index of a dimension in kind->shards; -1 = the dimension is not divided. */
 static int divided(const geodec_kind *k, const char *dim)
 {
     const size_t n = strlen(dim);
@@ -236,7 +236,7 @@ static geodec_status elements(const geodec_merge *m, int i, int64_t p, int64_t *
     return GEODEC_OK;
 }
 
-/* Field i of the whole, in new memory. */
+/* Field i of the joined file, in new memory. */
 static geodec_status join(const geodec_merge *m, int i, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -317,13 +317,13 @@ done:
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-/* The attribute of the whole: derived, joined by its rule, or the same in all parts. */
+/* The attribute of the joined file: derived, joined by its rule, or the same in all parts. */
 static geodec_status put_attr(geodec_merge *m, int i, geodec_artifact *out, geodec_err *err)
 {
     const geodec_attr *at = &m->kind->attrs[i];
     const bool text = at->type == GEODEC_ATTR_STR, real = at->type == GEODEC_ATTR_F64;
     const bool derived = !text && (at->flags & GEODEC_ATTR_DERIVED);
-    struct geodec__attr_state all = m->part[0]->attr[i]; /* of the two numbers, the one of another type is 0 */
+    struct geodec__attr_state all = m->part[0]->attr[i]; /* one of the two numbers is 0, by the type of the attribute */
     for (int64_t p = 1; p < m->parts; p++) {
         const struct geodec__attr_state *s = &m->part[p]->attr[i];
         bool same = s->present == all.present;

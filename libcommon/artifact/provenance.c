@@ -24,7 +24,7 @@ geodec_status geodec_provenance_add_file(geodec_provenance *p, const char *path,
     return GEODEC_OK;
 }
 
-/* Empty means unknown and matches all. */
+/* An empty fingerprint is unknown and matches any other. */
 static geodec_status inherit(const char *own, char inherited[GEODEC_SHA256_HEX], const char *from, const char *what,
                              const char *path, geodec_err *err)
 {
@@ -45,7 +45,7 @@ geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_
     GEODEC_PASS(
         inherit(p->tokenizer_fingerprint, p->inherited_tokenizer, from->tokenizer_fingerprint, "tokenizer", path, err));
     const char *sha256 = geodec_artifact_sha256(a);
-    if (!sha256[0]) GEODEC_FAIL(GEODEC_IO, "%s: cannot read it again for its digest", path);
+    if (!sha256[0]) GEODEC_FAIL(GEODEC_IO, "%s: cannot read the file again for its digest", path);
     GEODEC_PASS(add(p, path, sha256, err));
     return GEODEC_OK;
 }

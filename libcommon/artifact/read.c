@@ -1,4 +1,4 @@
-/* Reads artifacts. Nothing of the file is used before the digest and the kind's table are checked. */
+/* Reads artifacts. The contents of a file are used only after the digest and the kind's table are checked. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
 
@@ -13,7 +13,7 @@ enum { CHUNK_BYTES_MAX = 16 << 20 };
 
 /* ---- header and digest ------------------------------------------------------------------------------------------ */
 
-/* Opens for reading and checks for a regular file with an artifact's header. */
+/* Opens a file for reading and checks that it is a regular file with the header of an artifact. */
 static geodec_status open_header(const char *path, int *out, struct stat *sb, geodec__header *h, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -87,7 +87,7 @@ done:
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 
-/* A path of hard links to a dataset: soft and external links could lead out of the file. */
+/* The path must consist of hard links to a dataset: soft and external links could lead outside the file. */
 static geodec_status find_field(const geodec_artifact *a, const geodec_field *f, bool *present, geodec_err *err)
 {
     bool elsewhere;
@@ -99,7 +99,7 @@ static geodec_status find_field(const geodec_artifact *a, const geodec_field *f,
     return GEODEC_OK;
 }
 
-/* Rank and extents against the table; named dimensions against each other. */
+/* Checks rank and extents against the table, and named dimensions against each other. */
 static geodec_status check_shape(geodec_artifact *a, int i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -233,7 +233,7 @@ static geodec_status read_members(geodec_artifact *a, const geodec__header *h, c
     return GEODEC_OK;
 }
 
-/* The kind is kinds[0] when `wanted`, else looked up by name. */
+/* The kind is kinds[0] if `wanted`, otherwise it is looked up by name. */
 static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, bool any, const char *path,
                                   geodec_artifact **out, geodec_err *err)
 {

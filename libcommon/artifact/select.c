@@ -12,7 +12,7 @@ enum { QUERY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1 << 28, DEPTH_MAX = 100, ST
 
 typedef struct column { /* of the result */
     bool hidden;
-    const geodec_field *field; /* whose values are printed as they are */
+    const geodec_field *field; /* field whose values are printed unchanged */
     int64_t width;             /* cells */
     geodec__select_array array;
 } column;
@@ -24,8 +24,8 @@ typedef struct output {
     column *column;
     int n, gap, block;  /* columns; -1: none */
     const char *words;  /* names of the blocks, or NULL */
-    char *value[2];     /* of the gap and the block in the row before */
-    bool begun, opened; /* a row of this gap, a block */
+    char *value[2];     /* values of the gap and the block in the previous row */
+    bool begun, opened; /* a row of this gap or of a block has been printed */
     int64_t rows;
 } output;
 
@@ -43,7 +43,7 @@ static const char *format_computed(double x, int digits, char buf[GEODEC_FORMAT_
     return buf;
 }
 
-/* Text of a value that is no array. */
+/* Text of a value that is not an array. */
 static const char *cell_text(const output *w, int k, char buf[GEODEC_FORMAT_ROOM])
 {
     const column *c = &w->column[k];
@@ -125,7 +125,7 @@ static void put_name(const output *w, int64_t cell, int k, int64_t j)
     put_text(w, cell, name[0] == '_' && sqlite3_column_name(w->query, k)[0] == '/' ? name + 1 : name);
 }
 
-/* The cells of each column: of a field, or as in the first row. */
+/* The number of cells of each column: that of its field, or as in the first row. */
 static geodec_status measure(output *w, bool any, geodec_err *err)
 {
     int64_t cells = 0, n;
@@ -176,7 +176,7 @@ static void next_word(output *w)
     w->words += n + (w->words[n] == ',');
 }
 
-/* Ends the line of a plot or the block when the value of its column is another than in the row before. */
+/* Ends the line of a plot, or the block, when the value of its column differs from that of the previous row. */
 static geodec_status divide(output *w, geodec_err *err)
 {
     const int columns[2] = {w->gap, w->block};
@@ -223,8 +223,7 @@ static geodec_status find_hidden(output *w, const char *option, const char *name
 
 /* ---- the query -------------------------------------------------------------------------------------------------- */
 
-/* Lets a query read the tables and call functions whose result depends on their arguments alone, nothing else; notes
- * the fields that are read. */
+/* Lets a query only read the tables and call deterministic functions. Records the fields that are read. */
 static int authorize(void *query, int action, const char *a, const char *b, const char *database, const char *trigger)
 {
     static const char *const refused[] = {"random",       "randomblob",        "load_extension", "current_date",
@@ -253,7 +252,7 @@ static int interrupted(void *query)
     return s->st != GEODEC_OK;
 }
 
-/* The error of SQLite, or of the reader that it called. */
+/* The error of SQLite, or of the reader called by SQLite. */
 static geodec_status failed(geodec__select *s, int rc, geodec_err *err)
 {
     if (s->st != GEODEC_OK)
@@ -275,7 +274,7 @@ static geodec_status open_database(geodec__select *s, geodec_err *err)
         sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK ||
         geodec__select_functions(s->db) != SQLITE_OK)
         GEODEC_FAIL(GEODEC_NOMEM, "no memory for a database");
-    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "name" is never a text */
+    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "name" in double quotes is never a text */
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) (void)sqlite3_limit(s->db, limits[i][0], limits[i][1]);
     sqlite3_progress_handler(s->db, STEPS, interrupted, s);
     return GEODEC_OK;
@@ -349,7 +348,7 @@ static geodec_status bind_parameters(geodec__select *s, sqlite3_stmt *query, geo
     return GEODEC_OK;
 }
 
-/* Columns of the result that are fields print as these. */
+/* Result columns that are fields are printed like the fields. */
 static void trace_columns(geodec__select *s, output *w)
 {
     for (int k = 0; k < w->n; k++) {
@@ -434,7 +433,7 @@ static geodec_status print_rows(geodec__select *s, output *w, geodec_err *err)
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-/* All attributes of the kind, or the value of one, which may also be a common one. */
+/* Prints all attributes of the kind, or the value of one attribute, which may also be a common one. */
 static geodec_status print_attrs(const output *w, const geodec_artifact *a, geodec_err *err)
 {
     const geodec_kind *kind = geodec_artifact_kind(a);
@@ -453,7 +452,7 @@ static geodec_status print_attrs(const output *w, const geodec_artifact *a, geod
     return GEODEC_OK;
 }
 
-/* ---- a call ----------------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------------ */
 
 static geodec_status open_also(geodec__select *s, const geodec_select *o, geodec_err *err)
 {

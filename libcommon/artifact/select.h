@@ -1,5 +1,5 @@
-/* SQL over artifacts and text tables (geodec-table). Each file is a virtual table of an SQLite database in memory; one
- * query, which can only read these tables, gives the rows that are printed.
+/* SQL over artifacts and text tables (geodec-table). Each file is a virtual table of an SQLite database in memory. One
+ * query, which can only read these tables, produces the printed rows.
  *
  * Table t is the first file. Its columns in an artifact:
  *     a field                  its path without the first '/'. A field with axes that are not rows is an array (at())
@@ -8,17 +8,18 @@
  * Rows are the combinations of the dimensions of `over`, the last one fastest; a field without one of them is constant
  * along it. Without `over`, rows are the first axis of the fields in the query, and their lengths must agree.
  *
- * The columns of a text table are texts. They are compared and sorted by value where both are numbers; numbers come
+ * The columns of a text table are texts. Two cells that are numbers are compared and sorted by value; numbers come
  * before texts. A NaN is NULL, and NULL is printed as nan.
  *
- * Parameters: @name is an attribute of t, @x_name one of the further table x, :dim the extent of a dimension of t.
+ * Parameters: @name is an attribute of t, @x_name is an attribute of the additional table x, :dim is the extent of a
+ * dimension of t.
  *
  * Functions in addition to those of SQLite:
- *     at(array, i, ..)         element, or array of the axes behind; a negative index counts from the end
+ *     at(array, i, ..)         element, or array over the remaining axes; a negative index counts from the end
  *     word(list, i)            item of a list "a,b" or "a;b"; word(text, i, separator)
- *     fixed(x, decimals)       text with so many decimals
+ *     fixed(x, decimals)       text with that number of decimals
  *     exact(x), exact32(x)     shortest text that reads back as the same double or float
- *     number(x), known(x)      x as a number, an error for other texts; whether x is a finite number
+ *     number(x), known(x)      x as a number, other texts are an error; whether x is a finite number
  *     sum mean sem median quantile(x, share)      aggregates: NULL among the values gives NULL
  *     first(x), only(x)        aggregates: the first value; the only value, an error for several; NULL without any */
 #ifndef GEODEC_ARTIFACT_SELECT_H
@@ -38,18 +39,18 @@ typedef struct geodec_select {
     const char *also;   /* NAME=FILE: a second table */
     const char *over;   /* dimensions joined by commas; "none": one row */
     const char *rows;   /* "A:B": indices A to B-1 of the first dimension of t; A or B may be omitted */
-    const char *gap;    /* a result column, not printed: an empty line follows the rows of each of its values */
+    const char *gap;    /* a result column that is not printed: an empty line follows the rows of each of its values */
     const char *blocks; /* COLUMN or COLUMN=ATTRIBUTE: a block of rows for each value, or for each word of the list */
-    int64_t digits, at_least; /* significant digits of computed numbers, 0: exact; fewer rows are GEODEC_SCARCE */
-    bool attrs;               /* print the attributes, a row each */
+    int64_t digits, at_least; /* significant digits of computed numbers, 0: exact; GEODEC_SCARCE for fewer rows */
+    bool attrs;               /* print the attributes, one per row */
     const char *attr;         /* print the value of this attribute */
     bool bare, markdown;      /* without a header; as a Markdown table */
 } geodec_select;
 
 /* Prints the result of a query of the artifact or table at `path` ("-": a table on standard input), or its attributes.
- * what[n]: one text that begins with SELECT or WITH, or names of columns of t. Fields are read in slabs along the first
- * dimension where they have it, whole otherwise. GEODEC_INVAL: an error in the query, or options that do not go
- * together. GEODEC_RANGE, GEODEC_SCARCE: no such rows, or fewer than at_least. GEODEC_NOTFOUND: an absent optional
+ * what[n]: one text that begins with SELECT or WITH, or names of columns of t. Fields that have the first dimension are
+ * read in slabs along it, other fields are read whole. GEODEC_INVAL: an error in the query, or options that exclude
+ * each other. GEODEC_RANGE, GEODEC_SCARCE: no such rows, or fewer than at_least. GEODEC_NOTFOUND: an absent optional
  * field or attribute. GEODEC_LIMIT, GEODEC_INTERRUPTED, GEODEC_IO, and the errors of reading. */
 GEODEC_API geodec_status geodec_select_print(const geodec_select *o, const char *path, int n, const char *const *what,
                                              FILE *out, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;

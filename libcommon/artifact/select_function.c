@@ -17,7 +17,7 @@ static bool read_number(const char *text, double *x)
     return end != text && end[strspn(end, " ")] == 0 && !isnan(*x);
 }
 
-/* The value as a number, NULL as NaN; false, and an error of the function, for another text. */
+/* The value as a number, NULL as NaN. Any other text returns false and sets an error of the SQL function. */
 static bool number_of(sqlite3_context *c, sqlite3_value *v, double *x)
 {
     char message[80];
@@ -37,7 +37,7 @@ static bool number_of(sqlite3_context *c, sqlite3_value *v, double *x)
     return true;
 }
 
-/* Numbers by value, then texts by bytes. */
+/* Order of cells: numbers by value, then texts by bytes. */
 static int collate_number(void *unused, int n_a, const void *a, int n_b, const void *b)
 {
     char text[2][GEODEC_FORMAT_ROOM * 2];
@@ -85,7 +85,7 @@ static void function_fixed(sqlite3_context *c, int n, sqlite3_value **v)
         sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
 }
 
-/* exact(x) and exact32(x), the latter with user data. */
+/* exact(x), and exact32(x) if the user data is set. */
 static void function_exact(sqlite3_context *c, int n, sqlite3_value **v)
 {
     char text[GEODEC_FORMAT_ROOM];
@@ -175,7 +175,7 @@ static void function_at(sqlite3_context *c, int n, sqlite3_value **v)
     sqlite3_result_blob64(c, out, (sqlite3_uint64)((int64_t)sizeof part + width * size), geodec_mem_free);
 }
 
-/* word(text, i): the text is cut at ';' when it has one, else at ','; word(text, i, separator). */
+/* word(text, i) splits the text at ';' if it contains one, else at ','; or word(text, i, separator). */
 static void function_word(sqlite3_context *c, int n, sqlite3_value **v)
 {
     const char *text = (const char *)sqlite3_value_text(v[0]);

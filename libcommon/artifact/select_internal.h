@@ -11,8 +11,8 @@
 
 enum { GEODEC__SELECT_NAME = 128 };
 
-/* An array as a value of SQL: a blob of this header and the elements. It is checked wherever it is read, for a query
- * may hold any blob. */
+/* An array as a value of SQL: a blob of this header and the elements. It is checked at every use, because a query may
+ * contain any blob. */
 typedef struct geodec__select_array {
     uint32_t type, rank;
     int64_t shape[GEODEC_RANK_MAX];
@@ -62,18 +62,18 @@ typedef struct geodec__select {
 geodec_status geodec__select_open(geodec__select *s, const geodec_select *o, const char *name, const char *path,
                                   geodec_err *err) GEODEC_MUST_USE;
 void geodec__select_close(geodec__select_table *t);
-/* Column of a text or an index (NULL), or field. */
+/* The field of a column; NULL for a text or an index. */
 geodec__select_field *geodec__select_find(geodec__select_table *t, const char *column);
-/* The number of rows, after the used fields are known. rows: of geodec_select, or NULL. */
+/* Sets the number of rows when the used fields are known. rows: from geodec_select, or NULL. */
 geodec_status geodec__select_bind(geodec__select_table *t, const char *rows, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- select_function.c ---- */
 
-/* The functions and the collation of artifact/select.h; the SQLite status. */
+/* Registers the functions and the collation of artifact/select.h. Returns the SQLite status. */
 int geodec__select_functions(sqlite3 *db) GEODEC_MUST_USE;
-/* A number as the result of a function or column; element: aligned for its type. */
+/* Returns a number as the result of a function or column; element: aligned for its type. */
 void geodec__select_result(sqlite3_context *c, geodec_type type, const void *element);
-/* Elements of an array; NULL when the blob is none. */
+/* Elements of an array; NULL if the blob is not an array. */
 const char *geodec__select_elements(const void *blob, int64_t bytes, geodec__select_array *array, int64_t *n);
 /* Element i of unaligned data. */
 const void *geodec__select_element(geodec_type type, const char *data, int64_t i, uint64_t *room);

@@ -104,7 +104,7 @@ done:
     return st;
 }
 
-/* Place in the data of element j of the array in a row. */
+/* Index in the data of element j of the array in a row. */
 static int64_t place_of(const geodec__select_field *f, const int64_t *at, int64_t j)
 {
     int64_t i = 0;
@@ -299,7 +299,7 @@ static const sqlite3_module module = {
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a file begins as text that is no artifact; a file that cannot be read is left to the reader of its kind. */
+/* Whether a file begins with text and is not an artifact. The reader reports files that cannot be read. */
 static bool is_text(const char *path)
 {
     char head[64];

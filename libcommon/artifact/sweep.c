@@ -16,9 +16,9 @@ struct geodec_sweep {
     int64_t group;      /* index of the next run */
     int64_t n, room;
     stretch *stretch; /* [n] */
-    uint8_t *value;   /* of a slice: results, item by item */
+    uint8_t *value;   /* for a slice: results, item by item */
     int64_t used, capacity;
-    geodec_artifact *file; /* of a joined file: the values in place */
+    geodec_artifact *file; /* for a joined file: pointers to its values */
 };
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ const geodec_kind geodec_sweep_kind = {
     .name = "sweep",
     .major = 1,
     .minor = 0,
-    .tool = "geodec-merge", /* of parts that a stage writes with --shard */
+    .tool = "geodec-merge", /* for parts that a stage writes with --shard */
     .purpose = "results of a slice of a stage's tasks, or of all slices joined; the stage reads it with --joined",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
@@ -102,7 +102,7 @@ static geodec_status check_stretches(const geodec_sweep *s, const char *path, ge
     return GEODEC_OK;
 }
 
-/* ---- whose tasks are they? -------------------------------------------------------------------------------------- */
+/* ---- origin of the tasks ---------------------------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
@@ -112,7 +112,8 @@ static geodec_status check_origin(const geodec_artifact *a, const geodec_provena
     const char *path = geodec_artifact_path(a), *version;
     GEODEC_PASS(geodec_artifact_get_str(a, "tool_version", &version, err));
     if (!same_text(version, geodec_version()))
-        GEODEC_FAIL(GEODEC_VERSION, "%s was made by version %s; a sweep ends with its own version", path, version);
+        GEODEC_FAIL(GEODEC_VERSION, "%s was made by version %s; use the same version for all runs of a sweep", path,
+                    version);
     if (strstr(p->command_line, " --shard="))
         GEODEC_FAIL(GEODEC_CHECK, "%s is one part of a sweep: join all parts with geodec-merge", path);
     if (!same_text(p->tool, own->tool) || !same_text(p->command_line, own->command_line))
@@ -126,7 +127,7 @@ static geodec_status check_origin(const geodec_artifact *a, const geodec_provena
     return GEODEC_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------------------------------- */
 
 geodec_status geodec_sweep_slice(geodec_shard slice, geodec_sweep **out, geodec_err *err)
 {

@@ -1,8 +1,8 @@
 /* A sweep whose tasks run in slices, on several machines or in several runs. A stage runs its tasks through
- * geodec_sweep_run and sums up afterwards. Of a slice only the tasks' results are stored, as the artifact `sweep`.
- * Parts are joined by artifact/merge.h. The stage then runs again with the joined file, from which it takes the results
- * instead of computing them; its output has the bits of a single run. Random numbers of a task must be a function of
- * its number.
+ * geodec_sweep_run and computes its summary afterwards. A slice stores only the tasks' results, in the artifact
+ * `sweep`. Parts are joined by artifact/merge.h. The stage then runs again with the joined file, from which it takes
+ * the results instead of computing them; its output is bit for bit that of a single run. The random numbers of a task
+ * must depend on its number alone.
  *
  *     GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "facts", facts, 1, fact_task, &r, results, 3, err));
  *     if (geodec_sweep_partial(o->sweep)) goto done;       results are incomplete: no summary */
@@ -27,9 +27,9 @@ typedef struct geodec_sweep_result {
 
 /* A sweep that computes one slice. GEODEC_RANGE for count 0. */
 GEODEC_API geodec_status geodec_sweep_slice(geodec_shard slice, geodec_sweep **out, geodec_err *err) GEODEC_MUST_USE;
-/* A sweep that takes the results of a joined file. own: provenance of the output; tool, version, BLAS kernels, command
- * line, seed, fingerprints and inputs must be those of the parts. GEODEC_CHECK otherwise and for a file that is itself
- * a part; the errors of geodec_artifact_open. */
+/* A sweep that takes the results from a joined file. own: provenance of the output; tool, version, BLAS kernels,
+ * command line, seed, fingerprints and inputs must be those of the parts. GEODEC_CHECK if they differ, or if the file
+ * is itself a part; the errors of geodec_artifact_open. */
 GEODEC_API geodec_status geodec_sweep_open(const char *path, const geodec_provenance *own, geodec_sweep **out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_sweep_close(geodec_sweep *s); /* NULL ok */
@@ -38,15 +38,15 @@ GEODEC_API bool geodec_sweep_partial(const geodec_sweep *s); /* NULL ok: false *
 
 /* n items of `per` tasks each: tasks i per .. i per + per - 1 belong to item i and store their results at item i. s
  * NULL: runs all tasks. Groups of tasks are identified by their order and `what`. GEODEC_CHECK when the joined file has
- * other tasks; the errors of the tasks. */
+ * different tasks; the errors of the tasks. */
 GEODEC_API geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, const geodec_hooks *hooks,
                                           const char *what, int64_t n, int64_t per, geodec__task_fn fn, void *ctx,
                                           const geodec_sweep_result *result, int n_results,
                                           geodec_err *err) GEODEC_MUST_USE;
 
-/* For results too large to be held together: every item stores its results in the same memory ([1][bytes], outer 1),
- * and `after` consumes them there, in the order of the items. A slice does not call `after`; it holds the results of
- * its own items in memory. */
+/* For results that do not fit in memory together: every item stores its results in the same memory ([1][bytes], outer
+ * 1), and `after` consumes them there, in the order of the items. A slice does not call `after`; it holds the results
+ * of its own items in memory. */
 GEODEC_API geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, int64_t n, geodec__task_fn item,
                                            geodec__task_fn after, void *ctx, const geodec_sweep_result *result,
                                            int n_results, geodec_err *err) GEODEC_MUST_USE;

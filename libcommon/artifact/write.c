@@ -25,7 +25,7 @@ static geodec_status create_file(geodec_artifact *a, geodec_err *err)
     GEODEC__H5(fcpl = H5Pcreate(H5P_FILE_CREATE), GEODEC_INTERNAL, "property list");
     GEODEC__H5(H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18), GEODEC_INTERNAL, "format version");
     GEODEC__H5(H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG), GEODEC_INTERNAL, "closing rule");
-    /* geodec_atomic has locked the temporary file; HDF5's own lock would conflict with it. */
+    /* geodec_atomic has locked the temporary file; the lock that HDF5 takes would conflict with it. */
     GEODEC__H5(H5Pset_file_locking(fapl, false, true), GEODEC_INTERNAL, "locking rule");
     GEODEC__H5(H5Pset_userblock(fcpl, GEODEC__USER_BLOCK), GEODEC_INTERNAL, "user block");
     GEODEC__H5(H5Pset_obj_track_times(fcpl, false), GEODEC_INTERNAL, "object times");
@@ -140,9 +140,10 @@ static geodec_status make_lists(const geodec_field *f, const int64_t *shape, int
         GEODEC__H5(H5Pset_deflate(*dcpl, DEFLATE_LEVEL), GEODEC_INTERNAL, "deflate");
     }
     GEODEC__H5(H5Pset_fletcher32(*dcpl), GEODEC_INTERNAL, "Fletcher32");
-    /* The unused part of edge chunks is written too; without fill it would be uninitialised memory. */
+    /* The unused part of edge chunks is also written; without a fill value it would be uninitialised memory. */
     GEODEC__H5(H5Pset_fill_time(*dcpl, H5D_FILL_TIME_ALLOC), GEODEC_INTERNAL, "fill time");
-    /* Streams are written in whole chunks, once: caching them would waste memory that grows with the rows. */
+    /* Each chunk of a stream is written whole and once: a chunk cache would only use memory that grows with the
+     * rows. */
     const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : CHUNK_CACHE;
     GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, cache, 1.0), GEODEC_INTERNAL, "chunk cache");
 done:
@@ -171,7 +172,7 @@ done:
 }
 
 /* Creates the dataset of a->field[i], whose rank and shape are set. STREAM fields start with 0 rows. rows: their final
- * number, INT32_MAX when it is large. */
+ * number, INT32_MAX if it is larger. */
 static geodec_status make_dataset(geodec_artifact *a, int i, int64_t rows, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -212,7 +213,7 @@ done:
     return st;
 }
 
-/* Sets rank and shape from the table; with rows_later the first axis of a STREAM field may be unknown. */
+/* Sets rank and shape from the table; with rows_later the first axis of a STREAM field may still be unknown. */
 static geodec_status resolve_shape(geodec_artifact *a, int i, bool rows_later, geodec_err *err)
 {
     const geodec_field *f = &a->kind->fields[i];
@@ -237,7 +238,7 @@ static int64_t row_bytes(const geodec_field *f, const struct geodec__field_state
     return bytes;
 }
 
-/* Adds rows to the dataset, which the first rows create. */
+/* Adds rows to the dataset; the first rows create it. */
 static geodec_status put_rows(geodec_artifact *a, int i, int64_t n_rows, bool last, const void *data, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -356,7 +357,7 @@ geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64
     int i;
     GEODEC_PASS(geodec__kind_field_index(a, path, &i, err));
     if (!(a->kind->fields[i].flags & GEODEC_FIELD_STREAM))
-        GEODEC_FAIL(GEODEC_INVAL, "%s: field %s is written whole, not appended to", a->path, path);
+        GEODEC_FAIL(GEODEC_INVAL, "%s: field %s must be written whole, not appended to", a->path, path);
     if (n_rows < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: field %s: %lld rows", a->path, path, (long long)n_rows);
     if (!a->field[i].present) GEODEC_PASS_MSG(start_stream(a, i, err), "%s", a->path);
     GEODEC_PASS_MSG(add_rows(a, i, n_rows, data, err), "%s", a->path);
@@ -369,7 +370,7 @@ static geodec_status write_whole(geodec_artifact *a, int i, const void *data, ge
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
     int64_t bytes;
-    if (s->present) GEODEC_THROW(GEODEC_INVAL, "field %s is written already", f->path);
+    if (s->present) GEODEC_THROW(GEODEC_INVAL, "field %s is already written", f->path);
     GEODEC_TRY(resolve_shape(a, i, false, err));
     const int64_t rows = s->rank ? s->shape[0] : 0;
     if (f->flags & GEODEC_FIELD_STREAM) {
@@ -401,7 +402,7 @@ geodec_status geodec_artifact_write(geodec_artifact *a, const char *path, const 
 static geodec_status start_attr(geodec_artifact *a, const char *attr, geodec_attr_type type, int *i, geodec_err *err)
 {
     GEODEC_PASS(geodec__kind_attr_index(a, attr, type, i, err));
-    if (a->attr[*i].present) GEODEC_FAIL(GEODEC_INVAL, "%s: attribute %s is written already", a->path, attr);
+    if (a->attr[*i].present) GEODEC_FAIL(GEODEC_INVAL, "%s: attribute %s is already written", a->path, attr);
     return GEODEC_OK;
 }
 

@@ -16,7 +16,7 @@ double geodec_clock_seconds(void) { return read_clock(CLOCK_MONOTONIC); }
 
 static double reading; /* cost of one reading of the thread's clock, s */
 
-/* The fastest batch: the others were interrupted. */
+/* Uses the fastest batch, since the others were interrupted. */
 static void measure_reading(void)
 {
     for (int b = 0; b < BATCHES; b++) {
@@ -35,6 +35,6 @@ double geodec_clock_thread_seconds(void)
     (void)pthread_once(&once, measure_reading);
     const double net = read_clock(CLOCK_THREAD_CPUTIME_ID) - spent;
     spent += reading;
-    if (net > last) last = net; /* a reading can be cheaper than the calibrated cost */
+    if (net > last) last = net; /* a reading can cost less than the calibrated cost */
     return last;
 }

@@ -6,7 +6,7 @@
 
 /* Seconds since an arbitrary start. */
 GEODEC_API double geodec_clock_seconds(void);
-/* CPU time of the calling thread, without the cost of the readings themselves. Other processes do not affect it. Never
+/* CPU time of the calling thread, without the cost of reading the clock. Other processes do not affect it. Never
  * decreases. */
 GEODEC_API double geodec_clock_thread_seconds(void);
 

@@ -16,7 +16,7 @@
  *     }
  *
  * A function without clean-up returns at once: GEODEC_FAIL for GEODEC_THROW, GEODEC_PASS for GEODEC_TRY,
- * GEODEC_PASS_MSG for GEODEC_TRY_MSG, and neither st nor done.
+ * GEODEC_PASS_MSG for GEODEC_TRY_MSG. It needs neither st nor done.
  *
  * Out-parameters are written only on success. */
 #ifndef GEODEC_BASE_ERR_H
@@ -29,7 +29,7 @@
 enum { GEODEC_ERR_FRAMES = 8, GEODEC_ERR_TEXT = 240 };
 
 typedef struct geodec_err {
-    geodec_status status; /* first (innermost) status; GEODEC_OK while nothing failed */
+    geodec_status status; /* first (innermost) status; GEODEC_OK if nothing has failed */
     int depth;            /* frames in use; frame[0] is the innermost */
     struct {
         const char *func; /* static string */
@@ -50,7 +50,7 @@ GEODEC_API geodec_status geodec_err_add(geodec_err *err, geodec_status s, const 
 /* Writes the messages outermost first, joined by ": ", on one line without a final newline; control characters
  * become '?'. Always terminates buf (n >= 1). Returns buf. */
 GEODEC_API const char *geodec_err_line(const geodec_err *err, char *buf, size_t n);
-/* The whole chain with functions and lines, one frame a line: for -vv. */
+/* The whole chain with functions and line numbers, one frame per line (for -vv). */
 GEODEC_API const char *geodec_err_trace(const geodec_err *err, char *buf, size_t n);
 
 /* These need `geodec_status st`, `geodec_err *err` and a label `done` in scope. */

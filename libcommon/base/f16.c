@@ -37,7 +37,7 @@ uint16_t geodec_f32_to_f16(float f)
     if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
     if (magnitude >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and above round to infinity */
     if (magnitude < 0x38800000u) {                                   /* below 2^-14: subnormal */
-        /* Adding 0.5 puts the 2^-24 grid at the last mantissa bit, so the hardware rounds to nearest even. */
+        /* Adding 0.5 aligns the 2^-24 grid with the last mantissa bit, so the hardware rounds to nearest even. */
         const float shifted = float_of(magnitude) + 0.5f;
         return (uint16_t)(sign | (bits_of(shifted) - 0x3f000000u));
     }
@@ -54,7 +54,7 @@ uint16_t geodec_f32_to_bf16(float f)
     return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
 
-/* __builtin_cpu_supports also asks whether the operating system keeps the wide registers. */
+/* __builtin_cpu_supports also checks that the operating system saves the wide registers. */
 static int has_f16c(void)
 {
 #if defined(__x86_64__)

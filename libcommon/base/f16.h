@@ -8,7 +8,7 @@
 
 GEODEC_API float geodec_f16_to_f32(uint16_t h);
 GEODEC_API uint16_t geodec_f32_to_f16(float f);
-/* The same for n values, with the processor's conversion instruction where there is one. */
+/* The same for n values, with the processor's conversion instruction if it has one. */
 GEODEC_API void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n);
 GEODEC_API float geodec_bf16_to_f32(uint16_t b);
 GEODEC_API uint16_t geodec_f32_to_bf16(float f);

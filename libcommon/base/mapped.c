@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A slot is taken by FREE -> BUSY, filled, and published as READY; only READY ones are read. A signal handler may read
- * a slot while another thread empties it, so a name is always zero-terminated. */
+/* A slot changes from FREE to BUSY, is filled, and is published as READY; only READY slots are read. A signal handler
+ * may read a slot while another thread empties it, so a name is always zero-terminated. */
 enum { FREE, BUSY, READY };
 
 typedef struct slot {

@@ -1,9 +1,9 @@
-/* Tables for programs that handle a mapped file that shrinks: reading behind the new end raises SIGBUS. The library
- * records the mapped files and the outputs that are not yet in place; it installs no handler. A program may install one
- * that finds the file's name, removes the outputs and exits (the tools do: tools/cli/report.h).
+/* Tables for programs that handle SIGBUS, which reading past the end of a mapped file raises after the file was
+ * truncated. The library records the mapped files and the outputs that are not yet in place; it installs no handler. A
+ * program may install one that finds the file's name, removes the outputs and exits (the tools do: tools/cli/report.h).
  *
- * Both tables have a fixed size and no locks. Entries that do not fit (more files, longer names) are left out: such a
- * fault ends the program as without a handler. */
+ * Both tables have a fixed size and no locks. Entries that do not fit (too many files, long names) are left out; a
+ * SIGBUS on such a file ends the program as without a handler. */
 #ifndef GEODEC_BASE_MAPPED_H
 #define GEODEC_BASE_MAPPED_H
 
@@ -18,7 +18,7 @@ enum { GEODEC_MAPPED_MAX = 64, GEODEC_PARTIAL_MAX = 64, GEODEC_MAPPED_NAME = 102
 GEODEC_API void geodec_mapped_add(const void *data, size_t n, const char *name);
 /* Call before the bytes are unmapped. */
 GEODEC_API void geodec_mapped_remove(const void *data);
-/* The file that is mapped at address, or NULL. *n: bytes of its map. Async-signal-safe. */
+/* Name of the file that is mapped at address, or NULL. *n: bytes of its map. Async-signal-safe. */
 GEODEC_API const char *geodec_mapped_find(const void *address, size_t *n);
 
 /* Registers an output under its temporary name. Returns an index for geodec_mapped_partial_remove, -1 when the table is

@@ -1,5 +1,5 @@
-/* Memory: the only place that allocates. Overflow-checked, zeroed, aligned to 64 bytes. A hook injects failures in
- * tests. */
+/* Memory: all allocations of the library go through this module. They are checked for overflow, zeroed, and aligned to
+ * 64 bytes. A hook injects failures in tests. */
 #ifndef GEODEC_BASE_MEM_H
 #define GEODEC_BASE_MEM_H
 
@@ -65,7 +65,7 @@ GEODEC_API int geodec_mem_mul(int64_t a, int64_t b, int64_t *product);
         GEODEC_NEW(p, n);                                                                                              \
         memcpy((p), (from), (size_t)(n) * sizeof *(p));                                                                \
     } while (0)
-/* to = from, and from becomes all zero: what it owns has one owner. */
+/* Moves from into to: from becomes all zero, so that its memory has one owner. */
 #define GEODEC_MOVE(to, from)                                                                                          \
     do {                                                                                                               \
         (to) = (from);                                                                                                 \
@@ -75,15 +75,15 @@ GEODEC_API int geodec_mem_mul(int64_t a, int64_t b, int64_t *product);
 /* Test hook: the k-th allocation from now fails (k >= 1); 0 disables the hook. Not thread-safe. */
 GEODEC_API void geodec_mem_fail_after(int64_t k);
 
-/* p = a copy of the text, or jumps to done with GEODEC_NOMEM. */
+/* Sets p to a copy of the text, or jumps to done with GEODEC_NOMEM. */
 #define GEODEC_STRDUP(p, text)                                                                                         \
     do {                                                                                                               \
         (p) = geodec_mem_strdup(text);                                                                                 \
         if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for a copy of '%.100s'", (text));                              \
     } while (0)
 
-/* Gives p [room], which holds n elements, room for n + more: at least doubles it and sets room (an int64_t), or jumps
- * to done with GEODEC_NOMEM. New elements are zero. */
+/* Grows p [room], which holds n elements, to hold n + more: at least doubles room (an int64_t) if it is too small, or
+ * jumps to done with GEODEC_NOMEM. New elements are zero. */
 #define GEODEC_GROW(p, n, room, more)                                                                                  \
     do {                                                                                                               \
         if ((n) + (more) > (room)) {                                                                                   \

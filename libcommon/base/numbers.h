@@ -1,4 +1,4 @@
-/* Numbers in words: lists separated by commas. */
+/* Comma-separated lists of numbers. */
 #ifndef GEODEC_BASE_NUMBERS_H
 #define GEODEC_BASE_NUMBERS_H
 
@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* out [*n]: the 1 to `room` numbers of the list, each in low..high. GEODEC_INVAL, which names the option, for any other
- * text. */
+/* Parses a list of 1 to `room` numbers, each in low..high, into out [*n]. GEODEC_INVAL for any other text; the message
+ * names the option. */
 GEODEC_API geodec_status geodec_numbers_parse(const char *list, const char *option, double low, double high,
                                               int64_t room, double *out, int64_t *n, geodec_err *err) GEODEC_MUST_USE;
 

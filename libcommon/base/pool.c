@@ -17,8 +17,8 @@ enum {
     TASK_BITS = 40, /* task bits of a range's head; the upper bits are the job number */
 };
 
-/* State that one worker publishes, in cache lines of its own. A counter shared by dozens of threads would cost more
- * than a short job. */
+/* State that one worker publishes, in its own cache lines. A counter shared by dozens of threads would cost more than a
+ * short job. */
 typedef struct slot {
     /* Head of the worker's range in a dynamic job: the next task in the low bits, the job number above. A head of an
      * older job means the beginning of the range, so heads need no reset. The caller visits every range before a job
@@ -107,8 +107,8 @@ static void work_shared(geodec_pool *p, int worker, uint64_t job)
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
-/* In each pair below, each side stores and then loads what the other stores (sequentially consistent). One side always
- * sees the other, so no wake-up is lost. */
+/* In each pair below, each side stores its own flag and then loads the flag of the other (sequentially consistent). At
+ * least one side sees the other's store, so no wake-up is lost. */
 
 /* Publishes a job and wakes sleeping helpers. */
 static void announce(geodec_pool *p, uint_fast64_t epoch)
@@ -120,7 +120,7 @@ static void announce(geodec_pool *p, uint_fast64_t epoch)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* A helper waits for a job other than `seen`, or for the end. */
+/* A helper waits for a job other than `seen`, or for the end of the pool. */
 static void await_job(geodec_pool *p, uint_fast64_t seen)
 {
     for (int i = 0; i < p->spin; i++) {

@@ -1,7 +1,7 @@
-/* Thread pool: an explicit object, created by a tool and passed down; NULL always means "run on the caller's thread".
+/* Thread pool: an object that a tool creates and passes down; NULL always means "run on the caller's thread".
  *
- * Work is cut into tasks 0..n-1 whose results must not depend on the worker or the time they run, so that any number of
- * threads gives the same bytes. The caller sums over tasks, in task order.
+ * Work is divided into tasks 0..n-1. Their results must not depend on the worker or on the time at which they run, so
+ * that any number of threads gives the same bytes. The caller sums over tasks, in task order.
  *
  * Memory. Worker w owns the contiguous tasks [n w / T, n (w+1) / T) in both kinds of run (geodec_pool_range): in
  * geodec_pool_run it runs exactly these, in geodec_pool_run_dynamic it runs these first and then helps others. Pages
@@ -22,7 +22,7 @@ typedef void (*geodec_pool_fn)(void *ctx, int64_t task, int worker);
 
 typedef struct geodec_pool_options {
     int threads;       /* workers, the caller included; 0 = processors this process may use */
-    bool pin;          /* each worker stays on one processor (base/topology.h), the caller too until destroy */
+    bool pin;          /* each worker is pinned to one processor (base/topology.h); the caller too, until destroy */
     const char *sysfs; /* NULL = /sys/devices/system; tests describe other machines */
 } geodec_pool_options;
 
@@ -40,8 +40,8 @@ GEODEC_API int geodec_pool_cpu(const geodec_pool *pool, int worker);
 /* Tasks begin .. end-1 of n that a worker owns. */
 GEODEC_API void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int worker, int64_t *begin, int64_t *end);
 
-/* Runs all tasks and returns when they are done; worker w runs its own range and nothing else, so this waits for every
- * worker. Not re-entrant: fn must not call run on the same pool. One caller at a time. */
+/* Runs all tasks and returns when they are done. Worker w runs only its own range, so this waits for every worker. Not
+ * re-entrant: fn must not call run on the same pool. One caller at a time. */
 GEODEC_API void geodec_pool_run(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
 /* The same for uneven work and short runs: a worker that has finished its range, or that starts before others are
  * awake, takes tasks of other ranges one by one. Waits only for workers that joined. */

@@ -1,5 +1,6 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). A stream is (seed, stream id); value i
- * of a stream is a pure function of (seed, stream, i), so results never depend on threads or on the order of work. */
+ * of a stream is a pure function of (seed, stream, i), so results never depend on the threads or on the order of the
+ * work. */
 #ifndef GEODEC_BASE_RNG_H
 #define GEODEC_BASE_RNG_H
 

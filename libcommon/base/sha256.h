@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), streaming; by nettle. */
+/* SHA-256 (FIPS 180-4), streaming, based on nettle. */
 #ifndef GEODEC_BASE_SHA256_H
 #define GEODEC_BASE_SHA256_H
 
@@ -15,7 +15,7 @@ typedef struct geodec_sha256 {
 
 GEODEC_API void geodec_sha256_init(geodec_sha256 *h);
 GEODEC_API void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n);
-/* Lower-case hex digest; h must be initialised again before more use. */
+/* Lower-case hex digest; h must be initialised again before it is reused. */
 GEODEC_API void geodec_sha256_hex(geodec_sha256 *h, char hex[GEODEC_SHA256_HEX]);
 /* Digest of one buffer. */
 GEODEC_API void geodec_sha256_of(const void *data, size_t n, char hex[GEODEC_SHA256_HEX]);

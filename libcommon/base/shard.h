@@ -1,5 +1,5 @@
-/* Slices of a sweep: `--shard i/m` computes items first .. end-1 of n, and the parts joined in the order of i equal one
- * run over all items (artifact/merge.h). Random numbers of an item must be a function of its number. */
+/* Slices of a sweep: `--shard i/m` computes items first .. end-1 of n. The parts joined in the order of i equal one run
+ * over all items (artifact/merge.h). The random numbers of an item must depend on its number alone. */
 #ifndef GEODEC_BASE_SHARD_H
 #define GEODEC_BASE_SHARD_H
 

@@ -1,9 +1,9 @@
-/* Units of held-out splits, chosen so that no held-out text is seen in training.
+/* Units of held-out splits, which keep held-out text out of the training.
  *
- * With GEODEC_SPLIT_DOCUMENTS documents or more, a document is a unit (`document`). With fewer, or when the documents
- * are adjoining windows of one text, units are GEODEC_SPLIT_BLOCKS contiguous blocks of rows of equal size (`block`).
+ * With GEODEC_SPLIT_DOCUMENTS documents or more, a document is a unit (`document`). With fewer, or if the documents are
+ * consecutive windows of one text, the units are GEODEC_SPLIT_BLOCKS contiguous blocks of rows of equal size (`block`).
  * The first rows of every block but the first then belong to no unit: a gap of one eighth of a block, at most
- * GEODEC_SPLIT_GAP rows, between held-out and other rows. The experiment chooses the held-out units by its seed
+ * GEODEC_SPLIT_GAP rows, between held-out and other rows. The experiment chooses the held-out units from its seed
  * (geodec_harness_split_held_out, density). */
 #ifndef GEODEC_BASE_SPLIT_H
 #define GEODEC_BASE_SPLIT_H

@@ -1,4 +1,5 @@
-/* Status codes: one X-macro list gives the enum, the names and the texts (docs/manual/errors.md is generated from it).
+/* Status codes: one X-macro list defines the enum, the names and the texts (docs/manual/errors.md is generated from
+ * it).
  *
  * X(NAME, "short text", tool exit code)
  * Exit codes: 0 ok, 1 operational failure, 2 usage, 3 input refused (kind, version, checksum, limits),
@@ -49,7 +50,7 @@ typedef enum geodec_status {
 GEODEC_API const char *geodec_status_name(geodec_status s);
 /* "ok", "invalid argument", ... */
 GEODEC_API const char *geodec_status_text(geodec_status s);
-/* The exit code a tool ends with for this status. */
+/* The exit code of a tool that fails with this status. */
 GEODEC_API int geodec_status_exit(geodec_status s);
 
 #endif

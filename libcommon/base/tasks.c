@@ -6,7 +6,7 @@ enum { ROUND = 8 }; /* groups per thread between two progress reports */
 
 typedef struct round_state {
     geodec__group_fn fn;
-    geodec__worker_fn worker_fn; /* in place of fn, for groups of one task */
+    geodec__worker_fn worker_fn; /* used in place of fn for groups of one task */
     void *ctx;
     int64_t first, end, size; /* tasks of this round, tasks of a group */
     pthread_mutex_t mutex;

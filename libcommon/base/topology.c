@@ -14,7 +14,7 @@ enum { MAX_CPUS = 1 << 14, MAX_NODES = 1 << 10 };
 
 /* ---- the mask --------------------------------------------------------------------------------------------------- */
 
-/* The scheduler's mask, of any size the kernel has; NULL when it cannot be read. */
+/* The scheduler's mask, of the size that the kernel uses; NULL if it cannot be read. */
 static cpu_set_t *read_mask(size_t *bytes)
 {
     for (int most = 1024; most <= MAX_CPUS; most *= 2) {

@@ -18,14 +18,14 @@ typedef struct geodec_cpu {
  * geodec_mem_free. sysfs NULL = /sys/devices/system; values that cannot be read there are unknown. */
 GEODEC_API geodec_status geodec_topology_cpus_usable(const char *sysfs, geodec_cpu **out, int *n,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* The number of them; at least 1. */
+/* The number of processors in the mask; at least 1. */
 GEODEC_API int geodec_topology_cpus_count(void);
 
-/* Orders the processors by worker, those for `threads` workers first: physical cores before second hyperthreads, equal
- * shares of the nodes. The workers of a node have consecutive numbers, so that a contiguous range of workers shares
- * memory. */
+/* Orders the processors by worker, with those for `threads` workers first: physical cores come before second
+ * hyperthreads, and each NUMA node has an equal share. The workers of a node have consecutive numbers, so that a
+ * contiguous range of workers shares memory. */
 GEODEC_API void geodec_topology_cpus_order(geodec_cpu *cpu, int n, int threads);
-/* The processor of a worker after that call; processors are shared when there are more workers. */
+/* The processor of a worker after geodec_topology_cpus_order; processors are shared when there are more workers. */
 GEODEC_API const geodec_cpu *geodec_topology_cpus_of_worker(const geodec_cpu *cpu, int n, int threads, int worker);
 
 #endif

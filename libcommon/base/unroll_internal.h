@@ -5,7 +5,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(GEODEC_DEBUG)
-/* Slow sums in memory: a sanitizer's instrumentation of unrolled tiles takes minutes to compile. */
+/* Debug builds do not unroll: with a sanitizer, unrolled tiles take minutes to compile. */
 #define UNROLL
 #elif defined(__clang__)
 #define UNROLL _Pragma("unroll")

@@ -29,8 +29,8 @@ static inline double geodec__gap2(int64_t n, const double *a, const double *b)
     return s;
 }
 
-/* Keeps the `most` nearest of items that are offered one by one, nearest first, ties in their order: near and index
- * [most], of which *count are in use. */
+/* Keeps the `most` nearest of the items that are added one by one, nearest first, ties in order of addition: near and
+ * index [most], of which *count are in use. */
 static inline void geodec__keep_nearest(int64_t most, int64_t *count, double *near, int64_t *index, double d,
                                         int64_t item)
 {

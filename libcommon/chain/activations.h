@@ -3,9 +3,9 @@
  *
  * Row r belongs to the token /token[r] at /position[r] of the sequence /sequence[r]. Its state is the residual stream
  * after the model has read that token, at each of the L kept layers (layer 0 = embedding, n_layer = input of the final
- * norm). /next_token is the text's next token (-1 at the end of a sequence), /argmax the model's. Rows of one sequence
- * are contiguous and in order of position; with the attribute `positions` other than "all" some are left out. /argmax
- * and the best logits may be absent.
+ * norm). /next_token is the next token of the text (-1 at the end of a sequence); /argmax is the next token that the
+ * model predicts. Rows of one sequence are contiguous and in order of position; with the attribute `positions` other
+ * than "all" some rows are left out. /argmax and the best logits may be absent.
  *
  * Dimensions: R rows, L kept layers, d = d_model, M kept best logits, V = n_vocab. */
 #ifndef GEODEC_CHAIN_ACTIVATIONS_H
@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-/* States are stored as float32 in /state, or as float16 in /state_f16: exactly one of them is there. */
+/* States are stored as float32 in /state, or as float16 in /state_f16; the file has exactly one of them. */
 GEODEC_API extern const geodec_kind geodec_activations_kind;
 
 typedef struct geodec_activations {
@@ -25,14 +25,14 @@ typedef struct geodec_activations {
     bool half; /* stored as /state_f16 */
 } geodec_activations;
 
-/* Reads the sizes and checks that states are there. The artifact must outlive the view. */
+/* Reads the sizes and checks that the file has states. The artifact must outlive the view. */
 GEODEC_API geodec_status geodec_activations_view(const geodec_artifact *a, geodec_activations *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
-/* Place in the file (0..L-1) of model layer `layer`; GEODEC_NOTFOUND with the list of kept layers. */
+/* Index in the file (0..L-1) of model layer `layer`. GEODEC_NOTFOUND lists the kept layers. */
 GEODEC_API geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index,
                                                        geodec_err *err) GEODEC_MUST_USE;
-/* Units of held-out splits (base/split.h), of each row: *unit [rows] is new memory. Documents are /document where there
- * is one, else /sequence; with the attribute `separator` = window they are pieces of one text. */
+/* The held-out split unit (base/split.h) of each row: *unit [rows] is new memory. Documents are /document if the file
+ * has it, else /sequence; with the attribute `separator` = window they are pieces of one text. */
 GEODEC_API geodec_status geodec_activations_units(const geodec_artifact *a, int32_t **unit, geodec_split *split,
                                                   geodec_err *err) GEODEC_MUST_USE;
 /* States of rows row0 .. row0+n-1 at one kept layer (index 0..L-1) into state [n][d] float32.
@@ -41,9 +41,9 @@ GEODEC_API size_t geodec_activations_scratch(const geodec_activations *v, int64_
 GEODEC_API geodec_status geodec_activations_read(const geodec_activations *v, int64_t index, int64_t row0, int64_t n,
                                                  float *state, void *scratch, geodec_err *err) GEODEC_MUST_USE;
 
-/* States of another program, x [rows][d], rounded to float32, as the only layer (0) of an activations artifact being
- * written; the caller commits. Tokens are unknown (-1); each row is a sequence of its own unless they are consecutive
- * states of one text. GEODEC_RANGE, GEODEC_NUMERIC (beyond float32). */
+/* Writes states of another program, x [rows][d], rounded to float32, as the only layer (0) of an activations artifact;
+ * the caller commits. Tokens are unknown (-1); each row is its own sequence unless they are consecutive states of
+ * one text. GEODEC_RANGE, GEODEC_NUMERIC (beyond float32). */
 GEODEC_API geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
                                                          geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Christoffel symbols of a space at many points, with the checks that belong to them. */
+/* Christoffel symbols of a space at many points, with their checks. */
 #ifndef GEODEC_CHAIN_CHRISTOFFEL_H
 #define GEODEC_CHAIN_CHRISTOFFEL_H
 
@@ -18,8 +18,8 @@ typedef struct geodec_christoffel_options {
     geodec_deriv deriv;
     double step;     /* of central differences; 0 = the fd_step of the space: 1e-3 sigma of a field */
     int64_t control; /* points at which the two derivatives are compared, evenly spread; default 64, at least 1 */
-    /* Given symbols [points][n][n][n], to be measured in place of computed ones; their residual is reported, not
-     * refused. NULL = compute. */
+    /* Given symbols [points][n][n][n]: they are measured in place of computed ones, and a large residual is reported
+     * but is no error. NULL = compute. */
     const double *table;
     const geodec_space *other; /* the control's space; NULL = the same */
     geodec_shard shard;        /* only these of the points, and the control points among them */
@@ -33,11 +33,11 @@ typedef struct geodec_christoffel {
     double *largest;            /* [points] max |Gamma| */
     double *residual;           /* [points] metric compatibility, see below, over max |g| */
     double *asymmetry;          /* [points] max |Gamma^k_ij - Gamma^k_ji| */
-    int32_t *control_index;     /* [control] points compared, numbered in the whole */
+    int32_t *control_index;     /* [control] points compared, as indices into all points */
     double *control_gap;        /* [control] max |Gamma (differences) - Gamma (analytic)| */
     double worst_residual, worst_gap, step;
     geodec_deriv deriv;
-    /* of the file alone, set by geodec_christoffel_write */
+    /* only in the file, set by geodec_christoffel_write */
     const double *x; /* [points][n] */
     const char *where;
     double sigma;
@@ -46,8 +46,8 @@ typedef struct geodec_christoffel {
 /* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| for given g [n][n], dg [n][n][n], gamma [n][n][n]. */
 GEODEC_API double geodec_christoffel_residual(int64_t n, const double *g, const double *dg, const double *gamma);
 
-/* x [points][n], all points, whatever the slice. The residual uses the derivatives that gamma was made from, so it
- * tests the algebra; the gap to the other derivative, which is independent, tests the calculus. GEODEC_CHECK when a
+/* x [points][n], all points, also with a slice. The residual uses the derivatives that gamma was computed from, so it
+ * tests the algebra. The gap to the other derivative, which is independent, tests the calculus. GEODEC_CHECK when a
  * residual is above 1e-10 max(|g|, |dg|); GEODEC_NUMERIC, GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, const double *x,
                                                     const geodec_christoffel_options *o, geodec_pool *pool,

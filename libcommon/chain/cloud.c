@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows read at once, and how many of the 64 hex digits of a state's digest are compared (128 bits: no collisions). */
+/* Rows read at once, and the number of the 64 hex digits of a state's digest that are compared (128 bits: collisions
+ * are negligible). */
 enum { SLAB = 1024, DIGEST = 32, MAX_ROWS = 1 << 30 };
 
 geodec_cloud_options geodec_cloud_defaults(void)
@@ -25,8 +26,8 @@ typedef struct build {
     int64_t index; /* of the layer in the file */
     int64_t d, rows, duplicates, points;
     double *row_mean; /* [d] of all rows: origin of the moments */
-    int32_t *row;     /* [points] kept rows, rising */
-    int32_t *rank;    /* [points] place in a random order: the first N/4 are the first subset, ... */
+    int32_t *row;     /* [points] kept rows, ascending */
+    int32_t *rank;    /* [points] rank in a random order: the first N/4 are the first subset, ... */
     int64_t size[GEODEC_CLOUD_SUBSETS];
     float *slab;
     double *wide; /* [SLAB][d] */
@@ -60,7 +61,7 @@ static void shuffle(int64_t n, int32_t *order, uint64_t seed, uint64_t stream)
     }
 }
 
-/* Digest of every row, and the mean of all: pass 1. */
+/* Pass 1: the digest of every row, and the mean of all rows. */
 static geodec_status scan(build *b, digest *all, geodec_err *err)
 {
     char hex[GEODEC_SHA256_HEX];
@@ -73,7 +74,7 @@ static geodec_status scan(build *b, digest *all, geodec_err *err)
             for (int64_t c = 0; c < b->d; c++) {
                 if (!isfinite(x[c]))
                     GEODEC_FAIL(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(r0 + r));
-                x[c] += 0.0f; /* -0 and 0 are one state */
+                x[c] += 0.0f; /* -0 and 0 are the same state */
                 b->row_mean[c] += (double)x[c];
             }
             geodec_sha256_of(x, (size_t)b->d * sizeof *x, hex);
@@ -137,7 +138,7 @@ done:
 static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_err *err)
 {
     for (int64_t i = 0; i < m;) {
-        /* one read for rows that lie within a slab of each other: a few extra rows cost less than many reads */
+        /* one read covers all rows within a slab: reading a few extra rows costs less than many reads */
         const int32_t r0 = b->row[first + i];
         int64_t j = i + 1;
         while (j < m && b->row[first + j] - r0 < SLAB) j++;
@@ -151,8 +152,7 @@ static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_
     return GEODEC_OK;
 }
 
-/* Copies the points of x [n][d], the first of them point `first`, that have a rank in low .. high-1. Returns their
- * number. */
+/* Copies the points of x [n][d] whose rank is in low .. high-1; row 0 of x is point `first`. Returns their number. */
 static int64_t gather(const build *b, int64_t first, int64_t n, const double *x, int64_t low, int64_t high, double *out)
 {
     int64_t count = 0;
@@ -163,14 +163,14 @@ static int64_t gather(const build *b, int64_t first, int64_t n, const double *x,
     return count;
 }
 
-/* The covariance is summed in blocks, in their order: it does not depend on which thread summed a block. */
+/* The covariance is summed over blocks in a fixed order, so it does not depend on which thread summed a block. */
 enum { BLOCKS = 16 };
 
 typedef struct covariance {
     build *b;
     double *group; /* [SLAB][d] */
     geodec_pca_moments block[GEODEC_CLOUD_SUBSETS],
-        all[GEODEC_CLOUD_SUBSETS]; /* of the points a subset adds to the one before */
+        all[GEODEC_CLOUD_SUBSETS]; /* of the points that a subset adds to the previous one */
 } covariance;
 
 static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
@@ -203,7 +203,7 @@ static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Components of every subset with the covariance route; pca gets those of all points. */
+/* Principal components of every subset from the covariance; pca receives those of all points. */
 static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -242,7 +242,7 @@ done:
     return st;
 }
 
-/* The same with all rows in memory: no more than d of them. */
+/* The same with all rows in memory, for at most d rows. */
 static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -266,8 +266,8 @@ done:
 
 enum { FIRST_WIDTH = 64, AUTO_D = 2048 };
 
-/* The same by sketches of all subsets at once, doubled in width until all explain the share; *width is 0 when they
- * became too wide to pay. */
+/* The same from sketches of all subsets at once. Their width doubles until all explain the share; *width is 0 when that
+ * would cost more than the covariance. */
 static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t widest,
                                          int64_t *width, double *residual, geodec_err *err)
 {
@@ -299,7 +299,7 @@ static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GE
         }
         enough = true;
         for (int t = 0; t < GEODEC_CLOUD_SUBSETS && enough; t++) {
-            geodec_pca_clear(pca); /* the last one is that of all points */
+            geodec_pca_clear(pca); /* the last subset has all points */
             GEODEC_TRY(geodec_sketch_result(&s[t], b->o->variance, pca, error, &enough, err));
             k[t] = pca->k;
         }
@@ -314,7 +314,7 @@ done:
     return st;
 }
 
-/* By the method of the options. */
+/* Components by the method in the options. */
 static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t *width,
                                 double *residual, geodec_err *err)
 {
@@ -337,7 +337,7 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
     return GEODEC_OK;
 }
 
-/* Writes all coordinates; sample [n_sample][K] gets those of the points with rank < n_sample, in order of rank. */
+/* Writes all coordinates. sample [n_sample][K] receives those of the points with rank < n_sample, in order of rank. */
 static geodec_status project(build *b, const geodec_pca *pca, int64_t n_sample, double *sample, geodec_artifact *out,
                              geodec_err *err)
 {
@@ -432,7 +432,8 @@ done:
     return st;
 }
 
-/* Everything but the coordinates, which are there already. Takes the arrays of pca and c over. */
+/* Writes everything except the coordinates, which are already in the file. Takes ownership of the arrays of pca and
+ * c. */
 static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
                           geodec_artifact *out, geodec_err *err)
 {
@@ -450,7 +451,7 @@ static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_su
     c->made = *s;
     c->variance = b->o->variance;
     c->left_out = s->rows - s->duplicates - s->points;
-    /* these come before the rows in the file, whatever the order of the table */
+    /* the file has these before the rows, for any order of the table */
     GEODEC_TRY(geodec_artifact_set_dim(out, "d", c->d, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "E", c->values, err));
     GEODEC_TRY(geodec_artifact_write(out, "/mean", c->mean, err));
@@ -540,7 +541,7 @@ done:
 
 /* ---- coordinates of other programs ------------------------------------------------------------------------------ */
 
-/* Rows that are from no activations: -1, each a sequence of its own unless they are one text. */
+/* Rows without activations are -1; each is its own sequence unless they are one text. */
 static geodec_status unknown_rows(const geodec_cloud_points *p, geodec_cloud *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -553,7 +554,7 @@ done:
     return st;
 }
 
-/* Points in a random order of their own: x of the subsets in memory, and their numbers of components. */
+/* Ranks the points in random order; sets x of the subsets in memory, and their numbers of components. */
 static geodec_status subsets_of_points(build *b, const geodec_cloud_points *p, double *shuffled,
                                        geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {

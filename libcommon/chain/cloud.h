@@ -1,11 +1,11 @@
 /* The cloud: hidden states of one layer as points in their principal coordinates, with estimates of their dimension.
  *
- * From the activations, read in slabs (memory: d^2, the spectrum, 40 bytes a row and the points of TwoNN):
- *   1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same state);
- *   2. of the rest a seeded random subset of at most max_points is kept, in text order;
+ * The activations are read in slabs (memory: d^2, the spectrum, 40 bytes a row and the points of TwoNN):
+ *   1. states that equal an earlier one bit for bit are dropped (every sequence begins with the same state);
+ *   2. a seeded random subset of at most max_points of the rest is kept, in text order;
  *   3. principal components: the smallest K that explain `variance`; all K coordinates are written;
  *   4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
- *      biased at small N; the control is the same of a Gaussian cloud with the measured spectrum.
+ *      biased at small N; the control is a Gaussian cloud with the measured spectrum.
  * Coordinates have the unit of the activations (no whitening). */
 #ifndef GEODEC_CHAIN_CLOUD_H
 #define GEODEC_CHAIN_CLOUD_H
@@ -25,9 +25,9 @@ GEODEC_API extern const geodec_kind geodec_cloud_kind;
 
 enum { GEODEC_CLOUD_SUBSETS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
 
-/* Principal components by the whole covariance, or from two passes with a random sketch that is widened until it
- * explains the share (geometry/sketch.h); AUTO: a sketch when d >= 2048, of at most d/16, and else the covariance. At
- * most d points always go through their Gram matrix. */
+/* Principal components from the whole covariance, or from two passes with a random sketch that is widened until it
+ * explains the share (geometry/sketch.h). AUTO: a sketch of width at most d/16 when d >= 2048, otherwise the
+ * covariance. With at most d points the components always come from the Gram matrix. */
 typedef enum geodec_cloud_pca {
     GEODEC_CLOUD_PCA_AUTO,
     GEODEC_CLOUD_PCA_EXACT,
@@ -38,14 +38,14 @@ typedef struct geodec_cloud_options {
     int64_t layer;          /* of the model (0 = embedding); must be in the file */
     double variance;        /* share to explain, default 0.95 */
     int64_t max_points;     /* 0 = all */
-    int64_t twonn_points;   /* at most so many points in TwoNN (quadratic cost); default 20000 */
-    int64_t control_points; /* at most so many in the control's spectrum; default 4096 */
+    int64_t twonn_points;   /* limit of the points in TwoNN (quadratic cost); default 20000 */
+    int64_t control_points; /* limit of the points in the control's spectrum; default 4096 */
     int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
     geodec_cloud_pca pca;
     uint64_t seed;
-    geodec_sweep *sweep; /* the covariance in 16 blocks of points; a slice stops there. NULL: at once.
-                            GEODEC_UNSUPPORTED for a slice where components come from no covariance: sketches, or at
-                            most d points */
+    geodec_sweep *sweep; /* computes the covariance in 16 blocks of points; a slice stops after it. NULL: all at once.
+                            GEODEC_UNSUPPORTED for a slice when the components do not come from the covariance
+                            (sketches, or at most d points) */
 } geodec_cloud_options;
 GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
 
@@ -69,18 +69,18 @@ GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, co
                                             geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
                                             const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
-/* Points that are coordinates already (a matrix of another program, the public exports): no states, no principal
- * components are taken; basis and mean are those of the coordinates themselves, and tokens are unknown (-1). */
+/* Points that are already coordinates (a matrix of another program, the public exports). There are no states and no
+ * principal components are computed; basis and mean are those of the coordinates, and tokens are unknown (-1). */
 typedef struct geodec_cloud_points {
     int64_t points, k;
     const double *x;          /* [points][k] */
-    const double *eigenvalue; /* [values] falling, values >= k: variances given by the source; NULL = those of x */
+    const double *eigenvalue; /* [values] descending, values >= k: variances given by the source; NULL = those of x */
     int64_t values;
     double total_variance; /* with eigenvalue */
     int64_t components;    /* the source's number of components; 0 = counted in x */
     int64_t k_int;         /* integer dimension; 0 = k */
-    int64_t measured;      /* so many coordinates are measured, the rest is generated noise; 0 = all */
-    bool consecutive;      /* rows are consecutive states of one text; otherwise no row follows another */
+    int64_t measured;      /* number of measured coordinates, the others are generated noise; 0 = all */
+    bool consecutive;      /* rows are consecutive states of one text; otherwise each row is its own sequence */
     const char *source;    /* "coordinates" or "export" */
 } geodec_cloud_points;
 /* The options variance, twonn_points, control_points and seed apply. GEODEC_RANGE, GEODEC_NUMERIC. */
@@ -89,31 +89,32 @@ GEODEC_API geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, 
                                                   geodec_pool *pool, const geodec_hooks *hooks,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
-/* A cloud, as it is saved and read back. */
+/* A cloud, as it is written and read back. */
 typedef struct geodec_cloud {
     int64_t points, k, d, k_int, layer;
     double *coordinate; /* [points][k] */
     double *basis;      /* [k][d] */
     double *mean;       /* [d] */
-    double *eigenvalue; /* [values] falling */
+    double *eigenvalue; /* [values] descending */
     int64_t values;
     int32_t *row;                         /* [points] row of the activations */
     int32_t *sequence, *position, *token; /* [points] */
     int32_t *cloud_row;                   /* [points] row of the file: 0, 1, .. until the cloud is thinned */
-    /* how it was made; its sizes and k_int are those above */
+    /* how the cloud was made; its sizes and k_int are those above */
     geodec_cloud_summary made;
-    double variance;    /* share asked for */
-    int64_t left_out;   /* rows, by max_points */
+    double variance;    /* requested share */
+    int64_t left_out;   /* rows left out because of max_points */
     const char *source; /* NULL: states; not read back */
     int64_t measured;   /* 0: all coordinates */
 } geodec_cloud;
 GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* Keeps a seeded random choice of `count` points in their order (0, or more than there are: all). Basis, mean and
- * eigenvalues stay those of the whole. */
+/* Keeps a seeded random choice of `count` points in their order (0, or more than the number of points: all). Basis,
+ * mean and eigenvalues stay those of the whole. */
 GEODEC_API void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
 GEODEC_API void geodec_cloud_clear(geodec_cloud *c);
-/* The default dimension of later stages: k_int, limited to 2..12 (the cost of curvature grows as n^5), and to k. */
+/* The default dimension of later stages: k_int, limited to 2..12 (the cost of curvature grows as n^5) and to at most
+ * k. */
 GEODEC_API int64_t geodec_cloud_dimension(const geodec_cloud *c);
 /* The first n <= k coordinates of the points, in new memory: x [points][n]. */
 GEODEC_API geodec_status geodec_cloud_coordinates(const geodec_cloud *c, int64_t n, double **x,

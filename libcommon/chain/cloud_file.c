@@ -128,7 +128,7 @@ void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("cloud-thin", 0));
     int64_t got = 0;
     if (count <= 0 || count >= c->points) return;
-    /* selection sampling: row i is taken with probability (still needed) / (still there) */
+    /* selection sampling: row i is taken with probability (still needed) / (still left) */
     for (int64_t i = 0; got < count; i++) {
         if (geodec_rng_below(&r, (uint64_t)(c->points - i)) >= (uint64_t)(count - got)) continue;
         int32_t *const ids[] = {c->row, c->sequence, c->position, c->token, c->cloud_row};

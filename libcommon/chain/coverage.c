@@ -47,7 +47,7 @@ typedef struct split {
     const geodec_rbf *field; /* of the metric, or NULL: */
     const double *metric;    /* [queries][n][n] */
     double *distance;        /* [queries] to the g-nearest cached point */
-    uint8_t *agrees;         /* [queries] the Euclid-nearest cached point is the g-nearest */
+    uint8_t *agrees;         /* [queries] the nearest cached point in Euclidean distance is also the g-nearest */
 } split;
 
 static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
@@ -87,9 +87,9 @@ typedef struct world {
     const geodec_hooks *hooks;
 } world;
 
-/* The split of the points given by order [points]: the first `cached` are the cache, the next ones are queries. leaky:
- * the metric of every point, or NULL. row [E + 2]: the share within each eps, the mean distance and the share that
- * agrees. */
+/* One split of the points in the order [points]: the first `cached` are the cache, the next ones are queries. leaky:
+ * the metric of every point, or NULL. row [E + 2]: the share within each eps, the mean distance, and the share where
+ * the Euclidean and the g-nearest cached point agree. */
 static geodec_status run_split(const world *w, const int64_t *order, int64_t cached, const geodec_metric *leaky,
                                double *row, geodec_err *err)
 {
@@ -138,21 +138,21 @@ done:
 
 /* ---- all splits of one cloud ------------------------------------------------------------------------------------ */
 
-/* Results of one cloud: every array may be NULL. */
+/* Results of one cloud; every array may be NULL. */
 typedef struct figures {
     double *hit, *hit_p10, *hit_p90; /* [S][E] */
     double *distance, *recall;       /* [S] */
 } figures;
 
-/* The splits of one cloud, or of the clouds of one null. A task is a split. */
+/* The splits of one cloud, or of the clouds of one null. Each task is a split. */
 typedef struct splits {
     const world *w;
     int64_t repeats;       /* of each share */
-    uint64_t stream;       /* of the first cloud; keeps clouds apart */
+    uint64_t stream;       /* of the first cloud; separates the random streams of the clouds */
     const int64_t *cached; /* [S] */
     int64_t *order;        /* [points] */
     double *result;        /* [tasks][E + 2] */
-    /* the leaky control: the metric of all points, fitted when the first split asks for it */
+    /* the leaky control: the metric of all points, fitted when the first split needs it */
     bool leaks;
     geodec_metric leaky;
     /* a null: x is the surrogate `current` */
@@ -170,7 +170,8 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
                   split_of = task % (S * p->repeats);
     world w = *p->w;
     if (p->null) {
-        if (p->current != cloud) /* streams of a shuffle are numbered by the column, so they differ by more than that */
+        /* a shuffle adds the column to its stream number, so the numbers of the clouds are hashes */
+        if (p->current != cloud)
             GEODEC_PASS(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
                                               geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
         p->current = cloud;
@@ -189,7 +190,8 @@ static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* All tasks of p, whose results the caller has reserved. Splits run in turn: each of them uses all threads. */
+/* Runs all tasks of p; the caller has allocated their results. Splits run one after another, since each uses all
+ * threads. */
 static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -250,7 +252,7 @@ done:
 
 /* ---- nulls ------------------------------------------------------------------------------------------------------- */
 
-/* Destination of the figures of one null for one size. */
+/* Where the figures of one null for one size are stored. */
 typedef struct null_figures {
     geodec_surrogate kind;
     const char *what;

@@ -74,7 +74,7 @@ done:
     return st;
 }
 
-/* The most frequent token of the cache, the lowest of several. */
+/* The most frequent token of the cache; the lowest id wins ties. */
 static int32_t most_frequent(const int32_t *argmax, const int64_t *order, int64_t cached)
 {
     int32_t best = argmax[order[0]];
@@ -101,7 +101,7 @@ static geodec_status marginal(const split *s, double *log_mean, double *scratch,
     return GEODEC_OK;
 }
 
-/* KL(p || q) from logarithms; at least 0, against rounding. */
+/* KL(p || q) from logarithms, clamped to at least 0 because of rounding. */
 static double divergence(int64_t n, const double *log_p, const double *log_q)
 {
     double kl = 0;
@@ -109,7 +109,8 @@ static double divergence(int64_t n, const double *log_p, const double *log_q)
     return fmax(kl, 0);
 }
 
-/* The model's distributions at the held-out states, compared with those at cached ones. One thread reads the file. */
+/* The model's distributions at the held-out states, compared with those at cached ones. Only one thread reads the
+ * file. */
 static geodec_status divergences(const split *s, int64_t queries, const double *tolerance, split_figures *f,
                                  geodec_err *err)
 {
@@ -150,7 +151,7 @@ done:
     return st;
 }
 
-/* All splits: a task is a split, and uses all threads. */
+/* All splits: each task is a split that uses all threads. */
 typedef struct experiment {
     split s;
     const geodec_coverage_options *o;
@@ -162,7 +163,7 @@ typedef struct experiment {
     split_figures *figures; /* [shares][repeats] */
 } experiment;
 
-/* Cached states of share f, the metric's options there and the held-out states asked for. */
+/* The cached states of share f, the metric options for them, and the requested held-out states. */
 static geodec_status plan(const experiment *x, int64_t f, int64_t *cached, int64_t *queries,
                           geodec_metric_options *metric, geodec_err *err)
 {

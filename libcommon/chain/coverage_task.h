@@ -11,8 +11,8 @@
  *
  * Errors are distances to the true next state over all coordinates, in units of the rms step. The model's argmax at x
  * is compared with that at the nearest cached state, at a random cached one, and with the most frequent one of the
- * cache. Where the file has whole rows of logits, the distributions are compared too: KL(p_x || q) in nats, with q the
- * distribution at the nearest cached state, at the random one, or the mean over up to 256 of the cache.
+ * cache. If the file has whole rows of logits, the distributions are also compared: KL(p_x || q) in nats, where q is
+ * the distribution at the nearest cached state, at the random one, or the mean over up to 256 cached states.
  *
  * Dimensions: S shares, 5 predictions, T tolerances, K divergences. */
 #ifndef GEODEC_CHAIN_COVERAGE_TASK_H
@@ -40,9 +40,9 @@ typedef struct geodec_coverage_task {
 } geodec_coverage_task;
 
 /* x [points][n]: the first coordinates, in which the metric is given; next: all coordinates [points][k] of states
- * (state [points][k]) and their successors. The options shares, repeats, queries, metric, seed and sweep apply (a
- * slice is not summed up). GEODEC_SCARCE when a cache would be too small for a metric, or fewer than 8 next states
- * are known. */
+ * (state [points][k]) and their successors. The options shares, repeats, queries, metric, seed and sweep apply (a slice
+ * is not summarised). GEODEC_SCARCE when a cache would be too small for a metric, or fewer than 8 next states are
+ * known. */
 GEODEC_API geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *x, const double *state,
                                                   const geodec_successors *next, const geodec_coverage_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks,
@@ -52,13 +52,13 @@ GEODEC_API void geodec_coverage_task_clear(geodec_coverage_task *t);
 GEODEC_API geodec_status geodec_coverage_task_write(const geodec_coverage_task *t, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
-/* The same from the activations that the cloud was made from. */
+/* The same from the activations from which the cloud was made. */
 GEODEC_API geodec_status geodec_coverage_task_states(const geodec_cloud *cloud, int64_t n, const double *x,
                                                      const geodec_artifact *states, const geodec_coverage_options *o,
                                                      geodec_pool *pool, const geodec_hooks *hooks,
                                                      geodec_coverage_task *t, geodec_err *err) GEODEC_MUST_USE;
 
-/* Logs the figures in words. */
+/* Logs a summary of the figures. */
 GEODEC_API void geodec_coverage_task_say(const geodec_hooks *hooks, const geodec_coverage_task *t);
 
 #endif

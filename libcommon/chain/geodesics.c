@@ -46,7 +46,8 @@ done:
     return st;
 }
 
-/* The points nearest to given starts: g->paths, g->point, g->next; *first: number of the first path of the slice. */
+/* Finds the points nearest to the given starts: sets g->paths, g->point, g->next; *first is the index of the first path
+ * of the slice. */
 static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics_options *o, geodec_geodesics *g,
                                   int64_t *first, geodec_err *err)
 {
@@ -67,7 +68,7 @@ done:
     return st;
 }
 
-/* The same for points of the metric at which paths begin. */
+/* The same for paths that begin at points of the metric. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
                                    const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
                                    geodec_err *err)
@@ -181,7 +182,7 @@ done:
 
 /* ---- paths ------------------------------------------------------------------------------------------------------ */
 
-/* The first `controls` paths again by the adaptive integrator at rtol 1e-9. */
+/* Integrates the first `controls` paths again with the adaptive integrator at rtol 1e-9. */
 static geodec_status refine(const geodec_space *s, int64_t controls, geodec_pool *pool, const geodec_hooks *hooks,
                             const double *x0, const double *v0, geodec_geodesics *g, geodec_err *err)
 {
@@ -314,7 +315,7 @@ void geodec_geodesics_clear(geodec_geodesics *g)
     *g = (geodec_geodesics){0};
 }
 
-/* A copy with the figures of its paths. */
+/* A copy to which the figures of its paths are added. */
 static geodec_geodesics summed(const geodec_geodesics *g)
 {
     geodec_geodesics file = *g;
@@ -341,7 +342,7 @@ geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *pat
     if (!(g->dl > 0)) GEODEC_FAIL(GEODEC_FORMAT, "%s: dl = %g", path, g->dl);
     for (int64_t p = 0; p < g->paths; p++) {
         if (g->good[p] < 0 || g->good[p] >= g->nodes || g->status[p] > GEODEC_PATH_LEFT_HULL)
-            GEODEC_FAIL(GEODEC_FORMAT, "%s: path %lld is good up to node %d, status %d", path, (long long)p,
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: path %lld is valid up to node %d, status %d", path, (long long)p,
                         (int)g->good[p], (int)g->status[p]);
     }
     return GEODEC_OK;

@@ -17,12 +17,12 @@ static const char *const phase_file[PHASES] = {"phase1_manifold.json", "phase2_s
                                                "phase4_axioms.json"};
 static const char *const phase_member[PHASES] = {"manifold", "symmetry", "curvature", "axioms"};
 
-/* Which figure becomes which attribute. */
+/* The attribute that stores each figure. */
 static const struct {
     int phase; /* from 0 */
     const char *key, *attr;
     bool whole;
-    size_t at; /* its copy in geodec_import_data; 0: none */
+    size_t at; /* offset of its copy in geodec_import_data; 0: none */
 } figures[] = {
     {0, "n_samples", "published_samples", true},
     {0, "embedding_dim", "published_width", true, offsetof(geodec_import_data, width)},
@@ -42,14 +42,14 @@ static const struct {
     {3, "axiom_count", "published_axioms", true},
     {3, "consistency_score", "published_consistency", false},
 };
-enum { SAMPLES /* its place among the figures */ };
+enum { SAMPLES /* its index among the figures */ };
 
-/* The documents that were read, and the phases found in them. */
+/* The JSON documents that were read, and the phases found in them. */
 typedef struct sources {
     geodec_json *document[DOCUMENTS_MAX];
     int documents;
     const geodec_json *phase[PHASES];
-    const char *where[PHASES]; /* the file each is from */
+    const char *where[PHASES]; /* the file of each phase */
 } sources;
 
 /* Length of the JSON value that text begins with, by its brackets; 0 when they never close. */
@@ -74,7 +74,7 @@ static size_t document_length(const char *text, size_t n)
     return 0;
 }
 
-/* Takes the phases out of one document: it is one, or it has them as members. */
+/* Extracts the phases of one document, which is a phase or has phases as members. */
 static void find_phases(sources *s, const geodec_json *document, const char *file)
 {
     int64_t number = 0;
@@ -101,7 +101,7 @@ static geodec_status read_file(sources *s, const char *path, geodec_err *err)
         while (at < n && strchr(" \t\r\n,", text[at]) && text[at]) at++;
         if (at == n) break;
         size_t length = document_length(text + at, n - at);
-        if (length == 0) length = n - at; /* the parser reports the fault */
+        if (length == 0) length = n - at; /* the parser reports the error */
         GEODEC_TRY(geodec_json_parse(text + at, length, path, &s->document[s->documents], err));
         find_phases(s, s->document[s->documents++], path);
         at += length;
@@ -112,7 +112,7 @@ done:
     return st;
 }
 
-/* folder NULL: name is a path. */
+/* If folder is NULL, name is a path. */
 static geodec_status add_file(geodec_import_data *e, sources *s, const char *folder, const char *name, geodec_err *err)
 {
     char *path = e->file[e->n_files];
@@ -173,7 +173,7 @@ done:
     return st;
 }
 
-/* Figures of all phases; a missing one is an error, like one of another type. */
+/* Figures of all phases; a missing figure, or one of another type, is an error. */
 static geodec_status read_figures(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
@@ -195,7 +195,8 @@ static geodec_status read_figures(const sources *s, geodec_import_data *e, geode
     return GEODEC_OK;
 }
 
-/* Points of phase 3 whose scalar curvature is not exactly zero: the reference's mean is often that of one point. */
+/* Points of phase 3 whose scalar curvature is not exactly zero: the reference's mean often comes from a single
+ * point. */
 static geodec_status count_curved(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     if (!s->phase[2]) return GEODEC_OK;
@@ -214,7 +215,7 @@ static geodec_status count_curved(const sources *s, geodec_import_data *e, geode
     return GEODEC_OK;
 }
 
-/* Phase 1, which must be there, and the figures of all phases. */
+/* Phase 1, which is required, and the figures of all phases. */
 static geodec_status read_phase1(const sources *s, const char *path, geodec_import_data *e, geodec_err *err)
 {
     const geodec_json *p = s->phase[0];
@@ -251,7 +252,7 @@ geodec_status geodec_import_read(const char *path, geodec_import_data *out, geod
         GEODEC_TRY(add_file(e, &s, NULL, path, err));
     } else {
         for (int p = 0; p < PHASES; p++) GEODEC_TRY(add_file(e, &s, path, phase_file[p], err));
-        /* a folder may have the one file instead */
+        /* a folder may have the single file instead */
         if (!s.phase[0] && e->n_files < PHASES) GEODEC_TRY(add_file(e, &s, path, "manifold_export.json", err));
         if (e->n_files == 0)
             GEODEC_THROW(GEODEC_NOTFOUND, "%s: neither %s nor manifold_export.json", path, phase_file[0]);

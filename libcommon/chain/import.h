@@ -1,5 +1,5 @@
-/* The public exports of the published harness: one folder a model with phase1_manifold.json .. phase4_axioms.json, or
- * all of it in manifold_export.json. Only the first three principal coordinates of its points are there. */
+/* The public exports of the published harness: each model has a folder with phase1_manifold.json .. phase4_axioms.json,
+ * or everything in manifold_export.json. They contain only the first three principal coordinates of the points. */
 #ifndef GEODEC_CHAIN_IMPORT_H
 #define GEODEC_CHAIN_IMPORT_H
 
@@ -13,10 +13,10 @@ enum {
     GEODEC_EXPORT_ATTRS = 24,
 };
 
-/* A figure of the export as it goes into the cloud artifact. */
+/* A figure of the export as it is stored in the cloud artifact. */
 typedef struct geodec_import_attr {
-    const char *name; /* of the attribute, "published_..": static */
-    bool whole;       /* else a real number */
+    const char *name; /* name of the attribute, "published_..": static */
+    bool whole;       /* a whole number; otherwise a real number */
     int64_t i;
     double d;
 } geodec_import_attr;
@@ -24,10 +24,10 @@ typedef struct geodec_import_attr {
 typedef struct geodec_import_data {
     int64_t points, values;
     double *x;          /* [points][3] measured coordinates */
-    double *eigenvalue; /* [values] falling: variances */
+    double *eigenvalue; /* [values] descending: variances */
     int64_t width, intrinsic_dim, components;
     double explained, total_variance;
-    char model[128]; /* its name; control characters and bytes that are no ASCII become '?' */
+    char model[128]; /* its name; control characters and bytes outside ASCII become '?' */
     int n_attrs;
     geodec_import_attr attr[GEODEC_EXPORT_ATTRS];
     int n_files;
@@ -35,25 +35,25 @@ typedef struct geodec_import_data {
 } geodec_import_data;
 
 /* path: a folder, or one JSON file with phase 1 in it. Phases 2 to 4 may be missing. A file may hold several JSON
- * documents in sequence. GEODEC_NOTFOUND, GEODEC_FORMAT (what is missing or of another type, the
- * counts disagree), GEODEC_LIMIT, GEODEC_NUMERIC. */
+ * documents in sequence. GEODEC_NOTFOUND, GEODEC_FORMAT (a figure is missing or of another type, or the counts
+ * disagree), GEODEC_LIMIT, GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_import_clear(geodec_import_data *e);
 
 /* The measured coordinates and n - 3 generated ones, x [points][n]: column j >= 3 is Gaussian noise of standard
- * deviation sqrt(max(eigenvalue[j], 1e-6)), as in the published harness (with other samples; those are in the goldens).
- * 3 <= n <= values; GEODEC_RANGE. */
+ * deviation sqrt(max(eigenvalue[j], 1e-6)), as in the published harness (with different random samples; the goldens
+ * have the original ones). 3 <= n <= values; GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* The published figures as attributes of a cloud artifact being written. */
 GEODEC_API geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
-/* Format of a file: "export" (a folder or JSON), "npy", "hdf5" or "text"; dataset: "" where none is named.
+/* Format of a file: "export" (a folder or JSON), "npy", "hdf5" or "text"; dataset: "" if none is named.
  * GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_IO. */
 GEODEC_API geodec_status geodec_import_format(const char *path, const char *dataset, const char **found,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* A matrix of such a file (no export), x [rows][cols] in new memory. The errors of io/foreign.h. */
+/* Reads a matrix of such a file (not of an export), x [rows][cols] in new memory. Errors as in io/foreign.h. */
 GEODEC_API geodec_status geodec_import_matrix(const char *path, const char *sort, const char *dataset, int64_t *rows,
                                               int64_t *cols, double **x, geodec_err *err) GEODEC_MUST_USE;
 

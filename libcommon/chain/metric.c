@@ -55,7 +55,7 @@ static geodec_status check_options(int64_t points, int64_t n, geodec_metric_opti
     return GEODEC_OK;
 }
 
-/* Points of one slab: their logarithms go to log_g [count][n(n+1)/2]. */
+/* Points of one slab, whose logarithms are written to log_g [count][n(n+1)/2]. */
 typedef struct slab {
     const geodec_metric *m;
     int64_t first;
@@ -121,8 +121,8 @@ done:
     return st;
 }
 
-/* GEODEC_LIMIT where the tables (with `matrices` also those, and the field's copy of points and logarithms) exceed the
- * machine's memory. */
+/* GEODEC_LIMIT when the tables exceed the machine's memory (with `matrices`, the matrices and the field's copy of
+ * points and logarithms count too). */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     const double gib = 1024.0 * 1024 * 1024, packed = matrices ? (double)geodec_sym_packed(n) : 0;

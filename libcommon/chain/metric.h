@@ -6,11 +6,11 @@
  *     g_p = C'_p^-1 with eigenvalues clipped.
  *
  * With k <= n neighbours C_p does not have full rank, and outside their span the metric is the ridge alone: such k are
- * refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, at any
- * density of the cloud. It is not a Fisher metric: no likelihood is differentiated.
+ * an error unless forced. The metric is independent of scale: k neighbours have a mean squared g-length of about n, at
+ * any density of the cloud. It is not a Fisher metric, since no likelihood is differentiated.
  *
- * Metrics of other kinds use the same structure and file: their matrices at the points, and the kind, which defines the
- * metric between the points (metric_space.h). */
+ * Metrics of other kinds use the same structure and file. These hold the matrices at the points and the kind, which
+ * defines the metric between the points (metric_space.h). */
 #ifndef GEODEC_CHAIN_METRIC_H
 #define GEODEC_CHAIN_METRIC_H
 
@@ -24,7 +24,7 @@
 
 /* The metric between the points. */
 typedef enum geodec_metric_type {
-    /* the log-Euclidean field through the matrices at the points */
+    /* log-Euclidean fields through the matrices at the points */
     GEODEC_METRIC_MAHALANOBIS, /* inverse local covariances */
     GEODEC_METRIC_FISHER,      /* pull-back of the Fisher information of the next token */
     GEODEC_METRIC_BLEND,       /* a mixture of the two */
@@ -33,7 +33,7 @@ typedef enum geodec_metric_type {
     GEODEC_METRIC_FLAT,      /* flat torus: diag(L_i^2) */
     /* the published harness's sampled manifold (lab/harness/manifold.h) */
     GEODEC_METRIC_PUBLISHED,
-    /* spaces known in closed form (spaces.h) */
+    /* spaces with a closed form (spaces.h) */
     GEODEC_METRIC_SPHERE,     /* constant curvature `curvature` > 0 */
     GEODEC_METRIC_HYPERBOLIC, /* constant curvature `curvature` < 0 */
     GEODEC_METRIC_POLAR,
@@ -53,7 +53,7 @@ typedef struct geodec_metric_options {
     int64_t k;                   /* neighbours; 0 = max(2n, 16) */
     bool force_k;                /* allow k <= n */
     geodec_metric_centre centre; /* default the neighbours' mean */
-    double shrink;               /* a in 0..1; negative = Ledoit-Wolf, each point its own (the default) */
+    double shrink;               /* a in 0..1; negative = Ledoit-Wolf, separately at each point (the default) */
     double ridge;                /* added to the diagonal, squared unit of the points; default 0 */
     double ridge_relative;       /* multiple of tr(C)/n added to the diagonal; default 0 */
     double clip_min, clip_max;   /* limits of the eigenvalues of g; defaults 0 and infinity */
@@ -71,11 +71,11 @@ typedef struct geodec_metric_source {
     const int32_t *cloud_row;      /* [points] row of the cloud */
     const int32_t *activation_row; /* [points] row of the activations */
     const int32_t *sequence,
-        *position;                 /* [points] place in the text, both or neither (NULL): geodesics begin along it */
-    int64_t d;                     /* width of the states */
-    const double *basis;           /* [n][d] first n principal directions */
-    const double *mean;            /* [d] */
-    int64_t layer;                 /* of the model */
+        *position;       /* [points] position in the text, both or neither (NULL): geodesics follow the text */
+    int64_t d;           /* width of the states */
+    const double *basis; /* [n][d] first n principal directions */
+    const double *mean;  /* [d] */
+    int64_t layer;       /* of the model */
     geodec_metric_medians control; /* geodec_metric_control; all 0 = none */
 } geodec_metric_source;
 /* How a Fisher metric was made: attributes of the file. */
@@ -100,62 +100,63 @@ typedef struct geodec_metric {
     int32_t *clipped;              /* [points] eigenvalues that were clipped or floored */
     double median_nn;              /* median distance to the nearest neighbour */
     double sigma;                  /* of the field */
-    geodec_metric_options options; /* with k and clip as used */
-    /* of the file: given to geodec_metric_write */
+    geodec_metric_options options; /* with the values of k and clip that were used */
+    /* only in the file: given to geodec_metric_write */
     geodec_metric_fisher fisher;
-    bool rounded; /* to float32 (geodec_metric_writer), which changed log_g by `rounding` */
+    bool rounded; /* log_g was rounded to float32 (geodec_metric_writer), which changed it by `rounding` */
     double rounding;
-    /* of the file: set by it */
+    /* only in the file: set by geodec_metric_write */
     geodec_metric_source source;
     geodec_metric_medians median;
     double sigma_nn; /* sigma in median distances to the nearest neighbour */
     int64_t n_clipped;
 } geodec_metric;
 
-/* point [points][n]. Eigenvalues of C' below 1e-12 tr(C)/n are lifted to it and counted as clipped.
- * k = 0 takes max(2n, 16) neighbours, in a small cloud all others. GEODEC_RANGE (k, n, options), GEODEC_NUMERIC (not
- * finite), GEODEC_SCARCE (k = 0 and fewer than n + 2 points; all neighbours of a point at one place),
- * GEODEC_LIMIT (tables and field beyond the machine's memory: 16 n(n+1)/2 + 32 n + 12 k + 40 bytes a point),
- * GEODEC_INTERRUPTED. */
+/* point [points][n]. Eigenvalues of C' below 1e-12 tr(C)/n are raised to that value and counted as clipped. k = 0 means
+ * max(2n, 16) neighbours, or all other points in a small cloud. GEODEC_RANGE (k, n, options), GEODEC_NUMERIC (not
+ * finite), GEODEC_SCARCE (k = 0 and fewer than n + 2 points; all neighbours of a point coincide), GEODEC_LIMIT (tables
+ * and field beyond the machine's memory: 16 n(n+1)/2 + 32 n + 12 k + 40 bytes a point), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point,
                                            const geodec_metric_options *options, geodec_pool *pool,
                                            const geodec_hooks *hooks, geodec_metric *out,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* The same where the matrices of all points exceed the memory: they go to the sink, slab by slab in the order of the
- * points, and out->log_g stays NULL. The bits do not depend on slabs. Memory: 32 n + 12 k + 40 bytes a point
- * (GEODEC_LIMIT when the machine has less), that of geodec_knn_search, and one slab. */
+/* The same when the matrices of all points exceed the memory: they are passed to the sink, slab by slab in the order of
+ * the points, and out->log_g stays NULL. The result does not depend on the slabs. Memory: 32 n + 12 k + 40 bytes a
+ * point (GEODEC_LIMIT when the machine has less), that of geodec_knn_search, and one slab. */
 enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
-/* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that fits. */
+/* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that called
+ * geodec_metric_fit_slabs. */
 typedef geodec_status (*geodec_metric_sink)(void *ctx, int64_t first, int64_t count, const double *log_g,
                                             geodec_err *err);
 GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
                                                  const geodec_metric_options *options, geodec_metric_sink sink,
                                                  void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
                                                  geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
-/* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
- * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. The options k (0 = max(2n, 16), at most
- * points - 1), clip_min, clip_max, sigma and sigma_nn apply. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
- * GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
+/* Makes a metric of the given kind from its matrices g [points][n][n] at the points, which are symmetric and positive
+ * definite. Computes logarithms, neighbours, condition numbers and sigma; shrinkage is 0. The options k (0 = max(2n,
+ * 16), at most points - 1), clip_min, clip_max, sigma and sigma_nn apply. GEODEC_SCARCE (fewer than 2 points),
+ * GEODEC_RANGE, GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t points, int64_t n,
                                                      const double *point, const double *g,
                                                      const geodec_metric_options *options, geodec_pool *pool,
                                                      const geodec_hooks *hooks, geodec_metric *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* A test space: `points` seeded points of a chart domain with the exact metric there. Sphere and hyperbolic space:
- * uniform in the ball |x| < 1/sqrt|K| and 0.6/sqrt|K|, curvature 0 = 1 and -1; flat: the unit cube, sides 1, 3/2, 2,
- * ..; polar: r in 1..3, theta in 0..2; gaussian-fisher: mu in -1..1, sigma in 1/2..2 (both of dimension 2).
- * GEODEC_RANGE (another kind, dimension, curvature of the wrong sign), GEODEC_INTERRUPTED. */
+/* A test space: `points` random points of a chart domain, from a seed, with the exact metric at them. Sphere and
+ * hyperbolic space: uniform in the ball |x| < 1/sqrt|K| and 0.6/sqrt|K|, curvature 0 = 1 and -1; flat: the unit cube,
+ * sides 1, 3/2, 2, ..; polar: r in 1..3, theta in 0..2; gaussian-fisher: mu in -1..1, sigma in 1/2..2 (both of
+ * dimension 2). GEODEC_RANGE (another kind, dimension, curvature of the wrong sign), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_test_space(geodec_metric_type kind, int64_t points, int64_t n, double curvature,
                                                   uint64_t seed, const geodec_metric_options *options,
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_metric_clear(geodec_metric *m);
-/* One matrix at every point: the identity, or the inverse covariance of all points x [points][n]. g [points][n][n] is
- * new memory. GEODEC_NUMERIC when the covariance is singular. */
+/* The same matrix at every point: the identity, or the inverse covariance of all points x [points][n]. g [points][n][n]
+ * is new memory. GEODEC_NUMERIC when the covariance is singular. */
 GEODEC_API geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance,
                                                 geodec_pool *pool, double **g, geodec_err *err) GEODEC_MUST_USE;
-/* The control of a metric's figures: the same fit to a Gaussian cloud with as many points and the covariance of all
- * points together. A local covariance of k points in n dimensions varies by sampling alone, and shrinks accordingly. */
+/* The control of a metric's figures: the same fit to a Gaussian cloud with the same number of points and the covariance
+ * of all points. A local covariance of k points in n dimensions varies by sampling alone, and the shrinkage reflects
+ * this. */
 GEODEC_API geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool,
@@ -164,15 +165,16 @@ GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t 
 /* g at the fitted points before any smoothing, [n][n]. */
 GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* The smooth field through its matrices, whatever the kind. Caller destroys. */
+/* The smooth field through its matrices, for any kind. The caller destroys it. */
 GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The metric artifact. */
 GEODEC_API extern const geodec_kind geodec_metric_kind;
-/* Writes logarithms slab by slab into a new artifact of geodec_metric_kind, before geodec_metric_write adds the rest: a
- * geodec_metric_sink whose ctx is the writer. f32 halves the file: each entry is rounded to float32, and the largest
- * change |dL|_F of a matrix is kept in `rounding`, for geodec_metric.rounding. |ln (v^T g v / v^T g' v)| <= |dL|_F (k -
- * 1) / ln k for every v, with condition number k of the matrix (rbf.h, the bound on truncation). */
+/* A geodec_metric_sink whose ctx is the writer: it writes logarithms slab by slab into a new artifact of
+ * geodec_metric_kind, and geodec_metric_write adds the rest later. f32 halves the size of the file: each entry is
+ * rounded to float32, and the largest change |dL|_F of a matrix is kept in `rounding`, for geodec_metric.rounding. |ln
+ * (v^T g v / v^T g' v)| <= |dL|_F (k - 1) / ln k for every v, where k is the condition number of the matrix (rbf.h, the
+ * bound on truncation). */
 typedef struct geodec_metric_writer {
     geodec_artifact *file;
     int64_t n;
@@ -181,11 +183,12 @@ typedef struct geodec_metric_writer {
 } geodec_metric_writer;
 GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* Writes all fields (log_g unless slabs are there already) and attributes into a new artifact of geodec_metric_kind;
- * the caller commits. source NULL: the points are from no cloud (rows -1, the chart's own coordinates). */
+/* Writes all fields (log_g unless its slabs are already written) and attributes into a new artifact of
+ * geodec_metric_kind; the caller commits. source NULL: the points do not come from a cloud (rows are -1, coordinates
+ * are those of the chart). */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,
                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
-/* Everything back but `options`, of which k and sigma are set. geodec_metric_clear frees it. */
+/* Reads everything back; of `options` only k and sigma are set. geodec_metric_clear frees it. */
 GEODEC_API geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* The same without the matrices: log_g stays NULL. */
@@ -194,13 +197,14 @@ GEODEC_API geodec_status geodec_metric_read_tables(const geodec_artifact *a, geo
 /* Adds them. */
 GEODEC_API geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m,
                                                      geodec_err *err) GEODEC_MUST_USE;
-/* The field through the matrices of the file whose tables m are, slab by slab: mapped from an unnamed file in the
- * artifact's folder when they take more than `limit` bytes, in memory otherwise (rbf.h). */
+/* The field through the matrices of the file from which the tables m were read. The matrices are read slab by slab.
+ * They are mapped from an unnamed file in the artifact's folder if they take more than `limit` bytes, and are in memory
+ * otherwise (rbf.h). */
 GEODEC_API geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
                                                   geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 /* A quarter of the machine's memory: the limit for fields in memory. */
 GEODEC_API int64_t geodec_metric_field_limit(void);
-/* Logs the medians in words, and those of the control where the metric has one. */
+/* Logs the medians, and those of the control if the metric has one. */
 GEODEC_API void geodec_metric_say(const geodec_hooks *hooks, const geodec_metric *m, const geodec_metric_medians *own,
                                   const geodec_metric_medians *control);
 

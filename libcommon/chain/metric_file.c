@@ -92,7 +92,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"N", IN(points)}, {"n", IN(n)}, {"k", IN(k)}, {"d", IN(source.d)}};
 
-/* The logarithms, unless slabs are there already. */
+/* Writes the logarithms unless their slabs are already written. */
 static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
 {
     const geodec_metric *m = object;
@@ -112,7 +112,7 @@ const geodec_kind geodec_metric_kind = {
     .put = put,
 };
 
-/* Rows, basis and mean of points that are from no cloud: their coordinates are the chart's own. */
+/* Rows, basis and mean of points that do not come from a cloud: their coordinates are those of the chart. */
 static geodec_status write_no_source(const geodec_metric *m, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,4 +1,4 @@
-/* Metrics whose matrices are given: other kinds of metric, and the test spaces. */
+/* Metrics with given matrices: other kinds of metric, and the test spaces. */
 #include "chain/metric_internal.h"
 
 #include "base/mem.h"

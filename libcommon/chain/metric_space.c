@@ -30,7 +30,7 @@ geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, dou
     default:
         GEODEC_FAIL(GEODEC_RANGE, "a metric of kind %s is not known in closed form", name);
     }
-    s->space = &s->exact.base; /* first member of each */
+    s->space = &s->exact.base; /* base is the first member of each */
     return GEODEC_OK;
 }
 

@@ -1,5 +1,5 @@
-/* The space of a metric: the smooth field through its matrices, one matrix everywhere, or a space known in
- * closed form, by the metric's kind (metric.h). */
+/* The space of a metric. By the metric's kind (metric.h) it is the smooth field through its matrices, one matrix
+ * everywhere, or a space in closed form. */
 #ifndef GEODEC_CHAIN_METRIC_SPACE_H
 #define GEODEC_CHAIN_METRIC_SPACE_H
 
@@ -22,13 +22,14 @@ typedef struct geodec_metric_space {
  * GEODEC_UNSUPPORTED for GEODEC_METRIC_PUBLISHED (lab/harness/manifold.h), GEODEC_RANGE, GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_metric_space_init(const geodec_metric *m, geodec_metric_space *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* The same from the file whose tables m has (geodec_metric_read_tables). The matrices of a field that take more than
- * `limit` bytes stay in a file (geodec_metric_field_from), and m->log_g stays NULL; others are read into m. */
+/* The same from the file from which the tables m were read (geodec_metric_read_tables). If the matrices of a field take
+ * more than `limit` bytes, they stay in a file (geodec_metric_field_from) and m->log_g stays NULL; otherwise they are
+ * read into m. */
 GEODEC_API geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
                                                   geodec_metric_space *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_metric_space_clear(geodec_metric_space *s);
 
-/* Internal: a space known in closed form by kind, dimension and curvature. GEODEC_RANGE. */
+/* Internal: a space in closed form, by kind, dimension and curvature. GEODEC_RANGE. */
 GEODEC_API geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, double curvature,
                                                     geodec_metric_space *s, geodec_err *err) GEODEC_MUST_USE;
 

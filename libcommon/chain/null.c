@@ -47,7 +47,7 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
     const char *source = "states";
     GEODEC_TRY(geodec_cloud_read(cloud, &c, err));
     if (geodec_artifact_has_attr(cloud, "source")) GEODEC_TRY(geodec_artifact_get_str(cloud, "source", &source, err));
-    /* coordinates of another program are no principal ones: they may be correlated, and not centred */
+    /* coordinates of another program are not principal components: they may be correlated and not centred */
     if (kind == GEODEC_SURROGATE_GAUSSIAN && strcmp(source, "coordinates") != 0) {
         gaussian(&c, seed);
     } else {

@@ -16,14 +16,14 @@ geodec_propagators_options geodec_propagators_defaults(void)
     return (geodec_propagators_options){.propagate = geodec_propagate_defaults(), .control = 4, .check = 1e-3};
 }
 
-/* Whether a path can be a control. Where the speed drifted the step is too long, and differences of the flow have the
- * same error. A rule other than the flow's own is compared on every path. */
+/* Whether a path can be a control. Where the speed drifted, the step is too long and differences of the flow have the
+ * same error. A rule other than the variational equation is compared on every path. */
 static bool resolved(const geodec_geodesics *g, bool rule, int64_t i)
 {
     return g->status[i] != GEODEC_PATH_NONFINITE && (rule || g->status[i] != GEODEC_PATH_DRIFT);
 }
 
-/* The resolved paths of the control, evenly spread over all; kept are those in first .. end-1. */
+/* The resolved paths of the control, evenly spread over all paths; those in first .. end-1 are kept. */
 static void choose_controls(const geodec_geodesics *g, bool rule, geodec_propagators *p, int64_t wanted, int64_t first,
                             int64_t end)
 {
@@ -70,7 +70,7 @@ done:
     return st;
 }
 
-/* Propagators of one path. A broken one keeps its start, and the identity there. */
+/* Propagators of one path. A broken path keeps its start, with the identity there. */
 static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
 {
     const job *k = ctx;
@@ -246,7 +246,7 @@ const geodec_kind geodec_propagators_kind = {
 
 void geodec_propagators_clear(geodec_propagators *p)
 {
-    geodec_geodesics_clear(&p->paths); /* the table has not all of them */
+    geodec_geodesics_clear(&p->paths); /* the table does not have all of them */
     geodec_artifact_clear(&geodec_propagators_kind, p);
     geodec_mem_free(p->control_step);
     *p = (geodec_propagators){0};

@@ -12,11 +12,11 @@ GEODEC_API extern const geodec_kind geodec_propagators_kind;
 
 typedef struct geodec_propagators_options {
     geodec_propagate_options propagate;
-    bool flow;       /* keep the whole d(x,v)/d(x,v) of every node */
-    int64_t control; /* so many paths are compared with central differences of the flow; default 4 */
-    double check;    /* a larger gap is compared with that of half the step; default 1e-3 */
-    /* Another rule in place of the variational equation, and its name: phi [steps+1][n][n] of a path xs, vs
-     * [steps+1][n]. Then there is no flow, and no report. */
+    bool flow;       /* keep the full d(x,v)/d(x,v) of every node */
+    int64_t control; /* number of paths compared with central differences of the flow; default 4 */
+    double check;    /* for a larger gap the differences are repeated at half the step; default 1e-3 */
+    /* Another rule in place of the variational equation, and its name: computes phi [steps+1][n][n] of a path xs, vs
+     * [steps+1][n]. There is then no flow and no report. */
     geodec_status (*rule)(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs, double *phi,
                           geodec_err *err);
     const void *rule_ctx;
@@ -29,12 +29,12 @@ typedef struct geodec_propagators {
     geodec_geodesics paths;          /* owned: with status, good and the rows they come from */
     double *phi;                     /* [P][S][n][n] dx(t_k)/dx(0) */
     double *flow;                    /* [P][S][m][m] or NULL */
-    double *singular;                /* [P][n] singular values of Phi_T, falling */
+    double *singular;                /* [P][n] singular values of Phi_T, descending */
     geodec_propagate_report *report; /* [P] */
     geodec_propagate_options options;
     const char *rule; /* name of the rule; NULL = the variational equation by options.scheme. Static storage */
     int64_t controls;
-    int32_t *control_path; /* [C], numbered in the whole */
+    int32_t *control_path; /* [C], as indices into all paths */
     double *control_gap;   /* [C] max |Phi_T - differences| */
     double *control_step;  /* [C] where the gap is above `check`: max |differences - differences at half the step|,
                               large if the step is too long for the field; else 0. Not in the file */
@@ -46,8 +46,8 @@ typedef struct geodec_propagators {
     double gap_largest, shift;
 } geodec_propagators;
 
-/* Takes ownership of the paths on success (*paths is cleared); with a slice, failure may leave the slice alone in
- * *paths. */
+/* Takes ownership of the paths on success (*paths is cleared). After a failure with a slice, *paths may hold only the
+ * paths of the slice. */
 GEODEC_API geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
                                                     const geodec_propagators_options *o, geodec_pool *pool,
                                                     const geodec_hooks *hooks, geodec_propagators *out,
@@ -56,7 +56,7 @@ GEODEC_API void geodec_propagators_clear(geodec_propagators *p);
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artifact *a,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* Everything back but control_step. */
+/* Reads everything back except control_step. */
 GEODEC_API geodec_status geodec_propagators_read(const geodec_artifact *a, geodec_propagators *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 

@@ -77,7 +77,7 @@ static geodec_status sphere_control(int32_t n, uint64_t seed, double *worst, geo
     return GEODEC_OK;
 }
 
-/* The same space without its own dGamma. */
+/* The same space without its analytic dGamma. */
 typedef struct by_differences {
     geodec_space base;
     const geodec_space *inner;
@@ -115,7 +115,7 @@ done:
 
 /* ---- stage ------------------------------------------------------------------------------------------------------ */
 
-/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
+/* Median of |scalar| over the points at `where`, 0 if there are none. Overwrites scalar [points]. */
 static double median_at(int64_t points, double *scalar, const uint8_t *place, int where)
 {
     int64_t count = 0;

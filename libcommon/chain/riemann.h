@@ -22,7 +22,7 @@ typedef enum geodec_riemann_place {
 
 typedef struct geodec_riemann_options {
     int64_t samples;   /* seeded random subset of the points; 0 = all. Default 512 */
-    int64_t midpoints; /* of so many of the samples; 0 = of all samples. Default 256 */
+    int64_t midpoints; /* number of samples with a midpoint; 0 = all samples. Default 256 */
     bool tensors;      /* keep R^a_bcd */
     const double *x;   /* [given][n] points in place of samples and midpoints, or NULL */
     int64_t given;
@@ -38,7 +38,7 @@ typedef struct geodec_riemann {
     geodec_curvature_invariants *inv;        /* [Q] */
     double *ricci;                           /* [Q][n][n] */
     double *riem;                            /* [Q][n]^4 or NULL */
-    double median_abs_scalar[GEODEC_PLACES]; /* 0 where there is no such point */
+    double median_abs_scalar[GEODEC_PLACES]; /* 0 if there is no such point */
     geodec_curvature_check worst;            /* largest residuals */
     double worst_symmetry;                   /* of the pairs */
     /* controls of the same code */

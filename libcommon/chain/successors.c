@@ -14,7 +14,7 @@ void geodec_successors_clear(geodec_successors *s)
     *s = (geodec_successors){0};
 }
 
-/* The cloud's points are rows of these activations, and some of them have a next row. */
+/* Checks that the cloud's points are rows of these activations and that some of them have a next row. */
 static geodec_status find(const geodec_cloud *c, const geodec_activations *v, geodec_successors *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,23 +1,23 @@
 /* The successor of each point of a cloud in its text: the state of the next token, in the cloud's coordinates. It need
- * not be a point of the cloud itself (duplicates and thinned points are followed too). */
+ * not be a point of the cloud (duplicates and points left out by thinning are found too). */
 #ifndef GEODEC_CHAIN_SUCCESSORS_H
 #define GEODEC_CHAIN_SUCCESSORS_H
 
 #include "chain/cloud.h"
 
 typedef struct geodec_successors {
-    int64_t points, k, known;      /* known: points that have one */
-    uint8_t *has;                  /* [points] the text continues and its next row was kept */
-    double *coordinate;            /* [points][k] of the next state; 0 where there is none */
-    double rms_step;               /* sqrt of the mean squared distance to the next state, over the known ones */
+    int64_t points, k, known;      /* known: points that have a successor */
+    uint8_t *has;                  /* [points] whether the text continues and its next row was kept */
+    double *coordinate;            /* [points][k] coordinates of the next state; 0 where there is none */
+    double rms_step;               /* sqrt of the mean squared distance to the next state, over the known points */
     int32_t *argmax;               /* [points] argmax at the point itself; NULL when the file has none */
-    int64_t vocabulary;            /* 0 when the file does not keep whole rows of logits; else their width: */
-    const geodec_artifact *logits; /* borrowed: the activations, with /logits, and for each point [points] its row */
+    int64_t vocabulary;            /* width of the rows of logits; 0 when the file does not keep whole rows */
+    const geodec_artifact *logits; /* borrowed: the activations, with /logits; and [points] the row of each point */
     int32_t *row;
 } geodec_successors;
 
-/* states: the activations the cloud was made from, still open: rows, tokens and places in the text are compared.
- * GEODEC_CHECKSUM when they are others, GEODEC_NOTFOUND (the cloud's layer), GEODEC_NUMERIC (not finite). */
+/* states: the activations from which the cloud was made, still open; rows, tokens and positions in the text are
+ * compared. GEODEC_CHECKSUM when they differ, GEODEC_NOTFOUND (the cloud's layer), GEODEC_NUMERIC (not finite). */
 GEODEC_API geodec_status geodec_successors_read(const geodec_cloud *cloud, const geodec_activations *states,
                                                 geodec_pool *pool, geodec_successors *out,
                                                 geodec_err *err) GEODEC_MUST_USE;

@@ -100,7 +100,7 @@ geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic
     GEODEC_TRY(st);
     const double *end = xs + T * n;
     if (report.status == GEODEC_PATH_NONFINITE) goto done;
-    GEODEC_TRY(s->at(s, end, g, NULL, NULL, err)); /* it has been evaluated there before */
+    GEODEC_TRY(s->at(s, end, g, NULL, NULL, err)); /* the space has already been evaluated there */
     for (int64_t i = 0; i < n; i++) {
         miss[i] = end[i] - start->x_T[i] - geodec__dot(n, start->phi + i * n, d);
         shift[i] = end[i] - start->x_T[i] - d[i];
@@ -231,7 +231,8 @@ static geodec_status propagator_task(void *ctx, int64_t i, geodec_err *err)
                                       &w->status[i], err);
 }
 
-/* Largest relative change of a propagator, Frobenius; a path that breaks down in one of the two only counts as 1. */
+/* Largest relative change of a propagator in the Frobenius norm; a path that breaks down at only one of the two steps
+ * counts as 1. */
 static double change_of(const settle *w, int64_t starts, const double *before, const uint8_t *status_before)
 {
     double worst = 0;

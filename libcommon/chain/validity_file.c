@@ -10,7 +10,7 @@ static const char *const verdicts[] = {"pass", "fail", "flat", "unknown", NULL};
 /* Members of the artifact; all are borrowed. */
 typedef struct all {
     geodec_validity field, sphere, control[GEODEC_VALIDITY_CASES];
-    bool cases; /* the controls are there */
+    bool cases; /* the controls exist */
     unsigned verdict;
     double slope_min, flat_error, dl, settled;
     int64_t steps;

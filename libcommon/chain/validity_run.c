@@ -80,7 +80,7 @@ static geodec_status given_task(void *ctx, int64_t task, geodec_err *err)
     return one_error(r, task / per_start, r->delta0 + task * r->v->n, &r->all[task], err);
 }
 
-/* All starts at g-length eps of the grid into at_eps. A sweep may divide them. */
+/* All starts at g-length eps of the grid into at_eps. A sweep may divide the starts. */
 static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
 {
     const int64_t P = r->v->perturbations;
@@ -90,8 +90,8 @@ static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
                             1, err);
 }
 
-/* Mean error of a start over its unbroken paths, -1 without any. The others are added to *broken, unless the reference
- * path is broken. */
+/* Mean error of a start over its unbroken paths, -1 if there are none. The broken paths are added to *broken, unless
+ * the reference path is broken. */
 static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss *miss, int64_t *broken)
 {
     double sum = 0;
@@ -107,14 +107,14 @@ static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss 
     return count ? sum / (double)count : -1;
 }
 
-/* Evaluates one more length and stores the result; *mean is infinite when a path broke. */
+/* Evaluates one more length and stores the result; *mean is infinite when a path broke down. */
 static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *err)
 {
     run *r = ctx;
     const int64_t P = r->v->perturbations;
     double sum = 0;
     int64_t count = 0, broken = 0;
-    if (r->n_nodes == NODES_MAX) GEODEC_FAIL(GEODEC_NOCONV, "a validity radius does not settle");
+    if (r->n_nodes == NODES_MAX) GEODEC_FAIL(GEODEC_NOCONV, "the search for a validity radius does not converge");
     r->eps = eps;
     GEODEC_PASS(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * P, scaled_task, r, err));
     double *of_start = r->node_of_start + r->n_nodes * r->v->starts;
@@ -150,7 +150,7 @@ static geodec_status all_errors(run *r, geodec_err *err)
 
 /* ---- summaries -------------------------------------------------------------------------------------------------- */
 
-/* The lengths of the grid and of the search together, rising: radii and their intervals are read from them. */
+/* The lengths of the grid and of the search together, ascending: radii and their intervals are read from them. */
 typedef struct lengths {
     int64_t n, starts;
     double *eps, *of_start; /* [n]; [starts][n] */
@@ -163,7 +163,7 @@ static void lengths_clear(lengths *l)
     *l = (lengths){0};
 }
 
-/* Length i: those of the grid, then those of the search. */
+/* Length i: first the lengths of the grid, then those of the search. */
 static double length_at(const run *r, int64_t i)
 {
     return i < r->v->n_eps ? r->v->eps[i] : r->node_eps[i - r->v->n_eps];
@@ -198,7 +198,7 @@ done:
     return st;
 }
 
-/* Mean over the chosen starts (index [starts], NULL = all once) at each length; 0 when there is none. */
+/* Mean over the chosen starts (index [starts], NULL = each start once) at each length; 0 if there are none. */
 static void mean_curve(const lengths *l, const int64_t *index, double *curve)
 {
     for (int64_t k = 0; k < l->n; k++) {
@@ -314,7 +314,7 @@ done:
     return st;
 }
 
-/* The mean curve on the grid, and the radii where they lie on it; otherwise the search evaluates more lengths. */
+/* The mean curve on the grid, and the radii that lie within it; for the others the search evaluates more lengths. */
 static geodec_status curve_and_search(run *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -338,7 +338,7 @@ done:
     return st;
 }
 
-/* Only rounding: every error is at the floor, and no path broke. */
+/* Only rounding: every error is at the floor, and no path broke down. */
 static bool is_flat(const geodec_validity *v, double floor)
 {
     for (int64_t e = 0; e < v->n_eps; e++)

@@ -1,9 +1,10 @@
-/* A control of the exact entropy: the cross-entropy of a byte n-gram model trained on other stories of the same stream.
+/* A control for the exact entropy: the cross-entropy of a byte n-gram model trained on other stories of the same
+ * stream.
  *
- * Interpolated Witten-Bell smoothing (Witten and Bell 1991): p(c | h) = (n(h,c) + d(h) p(c | h')) / (n(h) + d(h)), d(h)
- * the number of distinct successors, h' the context shortened by its oldest byte, down to the uniform distribution over
- * 256 bytes and the end of the story. Its gap to the entropy is the state that it cannot see (who has what, how many
- * are left). */
+ * Interpolated Witten-Bell smoothing (Witten and Bell 1991): p(c | h) = (n(h,c) + d(h) p(c | h')) / (n(h) + d(h)),
+ * where d(h) is the number of distinct successors and h' is the context without its oldest byte. The recursion ends
+ * with the uniform distribution over 256 bytes and the end of the story. The gap to the entropy comes from the state
+ * that the model does not see (who has what, how many are left). */
 #ifndef GEODEC_CORPUS_CONTROL_H
 #define GEODEC_CORPUS_CONTROL_H
 

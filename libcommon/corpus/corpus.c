@@ -57,7 +57,7 @@ geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *cou
             found++;
             p += exp2(-g.bits);
         }
-        /* next in depth-first order: the deepest choice with an alternative left */
+        /* next in depth-first order: advances the deepest choice that has an alternative left */
         int d = g.n_choices - 1;
         while (d >= 0 && made[d] + 1 >= alternatives[d]) d--;
         if (d < 0) break;

@@ -1,5 +1,5 @@
-/* Inside of the story generator: one primitive, geodec__template_choose, adds -log2 p of every random choice to the
- * story's bits; the template interpreter, the vocabulary and the plots are built on it.
+/* Internal: the story generator. One primitive, geodec__template_choose, adds -log2 p of every random choice to the
+ * story's bits. The template interpreter, the vocabulary and the plots are built on it.
  *
  * Template language (geodec__template_emit):
  *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent);
@@ -15,8 +15,8 @@
  *   {spot s}                             a spot: "under the bench"
  *   {num k} {count k t} {was k}          a number: "three", "three apples", "were"
  *   {word x}       a word chosen by {word+ x:knee,elbow,hand}
- *   a plus after the form chooses the entity there: {A+} {boy+ A} {a+ t:toy} {in+ p:out} {spot+ s:p} {num+ k:2-6}
- *   ^ makes the next letter a capital; sentence starts and opened quotes do so by themselves.
+ *   a plus sign after the form chooses the entity here: {A+} {boy+ A} {a+ t:toy} {in+ p:out} {spot+ s:p} {num+ k:2-6}
+ *   ^ makes the next letter a capital; starts of sentences and opening quotes do this automatically.
  * Every choice is printed where it is made, so a text determines its choices (checked by geodec_corpus_derivations). */
 #ifndef GEODEC_CORPUS_CORPUS_INTERNAL_H
 #define GEODEC_CORPUS_CORPUS_INTERNAL_H
@@ -106,8 +106,8 @@ typedef struct geodec__gen {
     bool scripted;
     int n_script;
     const int *script;
-    /* in an enumeration only choices number free_from .. free_to-1 are free (at most alts_max alternatives each); the
-     * others are sampled from rng and count as certain; free_to = 0: all are free */
+    /* in an enumeration only choices free_from .. free_to-1 are free (at most alts_max alternatives each). The others
+     * are sampled from rng and have probability 1. free_to = 0: all are free */
     int free_from, free_to, alts_max;
     int chosen; /* choices so far, certain ones included */
     /* record of the free choices made */
@@ -118,7 +118,7 @@ typedef struct geodec__gen {
 
     char *text; /* [GEODEC__STORY_MAX] */
     size_t n;
-    const char *target; /* when set, a text that leaves it is dead: nothing more is emitted or chosen */
+    const char *target; /* if set, generation stops at the first difference from this text */
     size_t n_target;
     bool dead, overflow;
     bool capital, ended, quoted, article; /* state of the emitter */
@@ -130,9 +130,9 @@ typedef struct geodec__gen {
     const char *spot[26];
     int number[26];
     geodec__word word[26];
-    char speaker;              /* the person that H stands for in the tags of a speech */
-    bool night;                /* the story ends in the night */
-    unsigned scenes;           /* kinds of scenes told already, by bit */
+    char speaker;              /* the person that H denotes in the tags of a speech */
+    bool night;                /* the story ends at night */
+    unsigned scenes;           /* kinds of scenes already in the story, by bit */
     unsigned mentioned;        /* persons named in this sentence, by bit */
     char salient_m, salient_f; /* last named person of each gender in this paragraph: the referent of a pronoun */
     const void *used[64];      /* names and nouns already in the story */
@@ -146,7 +146,7 @@ int geodec__template_choose(geodec__gen *g, int n, const double *weight);
 int geodec__template_pick(geodec__gen *g, int n);
 /* True with probability p. */
 bool geodec__template_bernoulli(geodec__gen *g, double p);
-/* Emits one or more sentences; a space is put before unless the text or a line begins. */
+/* Emits one or more sentences, preceded by a space unless they begin the text or a line. */
 void geodec__template_emit(geodec__gen *g, const char *tpl);
 /* One of n templates, with the descending weights; "": nothing. */
 void geodec__template_one_of(geodec__gen *g, size_t n, const char *const tpl[]);
@@ -164,14 +164,14 @@ void geodec__story(geodec__gen *g);
 #define NUM(letter) g->number[(letter) - 'a']
 
 typedef void (*geodec__plot)(geodec__gen *g);
-/* Plots start after the opening, in which A (a child) was named, and end before the closing lines. NULL ends a list. */
+/* Plots begin after the opening, which names A (a child), and end before the closing lines. NULL ends a list. */
 extern const geodec__plot geodec__plots_things[], geodec__plots_people[], geodec__plots_world[], geodec__plots_play[];
 
 /* Scenes shared by plots. */
 void geodec__scene_friend(geodec__gen *g);  /* brings in B, a child, where A is */
 void geodec__scene_weather(geodec__gen *g); /* weather of the day, one sentence */
 void geodec__scene_sight(geodec__gen *g);   /* something seen on the way */
-void geodec__scene_start(geodec__gen *g);   /* how things look at the beginning */
+void geodec__scene_start(geodec__gen *g);   /* description of the scene at the beginning */
 void geodec__scene(geodec__gen *g);         /* sometimes: something seen, heard, said or thought between two steps */
 /* Emits a step of the plot, then sometimes such a scene. */
 void geodec__scene_step(geodec__gen *g, const char *tpl);
@@ -187,9 +187,9 @@ typedef struct geodec__counts {
 } geodec__counts;
 /* Makes room for `more` new keys. */
 geodec_status geodec__control_reserve(geodec__counts *t, int64_t more, geodec_err *err) GEODEC_MUST_USE;
-/* The entry of a key that is not 0, empty when the table does not have it; the table is not full. */
+/* The entry of a nonzero key; it is empty if the table does not have the key. The table must not be full. */
 geodec__count *geodec__control_find(const geodec__counts *t, uint64_t key);
-/* The same, and the key is in the table afterwards. */
+/* The same, and adds the key if it is missing. */
 geodec__count *geodec__control_add(geodec__counts *t, uint64_t key);
 
 #endif

@@ -1,7 +1,7 @@
 #include "corpus/corpus_internal.h"
 
-/* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, D a pet if there
- * is one. */
+/* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, and D is a pet if
+ * the story has one. */
 
 /* Descriptions of A: at most two of these. */
 static const char *const about[] = {
@@ -83,7 +83,7 @@ static void closing(geodec__gen *g)
         "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
         "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}]."};
     enum { N = sizeof ends / sizeof *ends };
-    double w[N + 1] = {3, 3, 3, 0.7, 2, 2, 3, 4}; /* the last: the plot has its own end */
+    double w[N + 1] = {3, 3, 3, 0.7, 2, 2, 3, 4}; /* the last one: the plot has its own ending */
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
     const int c = geodec__template_choose(g, N + 1, w);
     if (c < N) E(g, ends[c]);

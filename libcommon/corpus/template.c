@@ -206,7 +206,7 @@ static void choose_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool 
 {
     double w[GEODEC__ALTS_MAX * 2];
     int map[N_NOUNS], n = 0, k = 0;
-    /* the adjective comes first in the text, so it is chosen first */
+    /* the adjective precedes the noun in the text, so it is chosen first */
     for (int i = 0; i < N_ADJ; i++) w[i] = (geodec__lexicon_adjectives[i].kinds & kinds) == kinds ? weight_of(k++) : 0;
     t->size = t->adjective = "";
     if (with_adjective) {
@@ -344,7 +344,7 @@ static void person_slot(geodec__gen *g, const slot *slot_)
     } else if (is_form(s, "himself")) {
         literal(g, p->gender == 'f' ? "herself" : "himself");
     } else if (is_form(s, "~")) {
-        /* never a name twice in a sentence where a pronoun is clear */
+        /* a sentence does not repeat a name where a pronoun is clear */
         bool clear = is_clear(g, s->letter);
         if (clear && ((g->mentioned >> (s->letter - 'A') & 1u) || geodec__template_bernoulli(g, 0.7)))
             literal(g, p->gender == 'f' ? "she" : "he");
@@ -558,7 +558,7 @@ void geodec__template_one_of(geodec__gen *g, size_t n, const char *const tpl[])
     if (one[0]) geodec__template_emit(g, one);
 }
 
-/* A person as in the slot {form who}. */
+/* Emits a person as in the slot {form who}. */
 static void mention(geodec__gen *g, const char *form, char who)
 {
     person_slot(g, &(slot){.form = form, .n_form = strlen(form), .letter = who});

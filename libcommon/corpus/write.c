@@ -27,7 +27,7 @@ static geodec_status make(void *ctx, int64_t task, geodec_err *err)
     return geodec_corpus_story(b->seed, b->first + (uint64_t)task, &s->text, &s->n, &s->bits, err);
 }
 
-/* set: hashes of the words; the vocabulary of the generator is finite. */
+/* a set of the hashes of the words; the vocabulary of the generator is finite. */
 static geodec_status count_words(const char *text, size_t n, geodec__counts *set, int64_t *words, geodec_err *err)
 {
     const uint64_t basis = 0xcbf29ce484222325u, prime = 0x100000001b3u; /* FNV-1a */

@@ -46,7 +46,7 @@ const char *geodec_export_positions_text(const geodec_export_options *o, char *b
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-/* By hand: no struct holds the whole; rows are appended as windows are read. */
+/* Not by binding: no struct holds all rows; they are appended as windows are read. */
 geodec_status geodec__export_artifact_begin(geodec_artifact *a, const geodec_model_config *c,
                                             const geodec_export_options *o, geodec_err *err)
 {
@@ -84,9 +84,9 @@ geodec_status geodec__export_artifact_rows(geodec_artifact *a, const geodec_expo
     return GEODEC_OK;
 }
 
-/* ---- reading and writing side by side --------------------------------------------------------------------------- */
+/* ---- reading and writing in parallel ---------------------------------------------------------------------------- */
 
-/* Two sets of results: while one is filled, worker 0 writes the other. Worker 0 is the caller's thread, and HDF5 is
+/* Two sets of results: worker 0 writes one while the other is filled. Worker 0 is the caller's thread, and HDF5 is
  * called from one thread only. */
 typedef struct job {
     const geodec_export_options *o;
@@ -149,7 +149,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
             geodec_pool_run_dynamic(pool, plan.n, window_task, &j);
         else
             for (int64_t i = 0; i < plan.n; i++) window_task(&j, i, 0);
-        write_waiting(&j); /* the last results, without a window to read */
+        write_waiting(&j); /* writes the last results; no window is left to read */
         GEODEC_TRY(geodec__export_reader_error(j.reader, workers, err));
         if (j.status != GEODEC_OK && err) *err = j.error;
         GEODEC_TRY(j.status);

@@ -1,11 +1,11 @@
 /* Export: a model reads token sequences, and its residual stream, argmax and best logits go into an activations
  * artifact (HDF5), or into safetensors shards with an index.
  *
- * A document longer than the window is cut: each window is a sequence of the file and begins with the token that starts
- * a text by the vocabulary's rule (BOS, or none), so every row is what the model computes with a context that is wholly
- * in the file. Windows are independent. Each worker has its own session (if these take too much memory, one session
- * uses all workers). Rows are in text order: same bytes with any number of threads. Memory depends on the longest
- * document, which is tokenized as a whole, not on the text. */
+ * A document longer than the window is cut. Each window is a sequence of the file and begins with the token that starts
+ * a text by the vocabulary's rule (BOS, or none). Every row is therefore computed from a context that is entirely in
+ * the file. Windows are independent. Each worker has its own session (if these take too much memory, one session uses
+ * all workers). Rows are in text order, and the bytes do not depend on the number of threads. Memory depends on the
+ * longest document, which is tokenized as a whole, not on the text. */
 #ifndef GEODEC_EXPORT_EXPORT_H
 #define GEODEC_EXPORT_EXPORT_H
 
@@ -42,8 +42,7 @@ typedef struct geodec_export_options {
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     geodec_isa isa;
-    geodec_documents_separator
-        separator; /* rule by which the text became documents, recorded; AUTO: the source is not a text */
+    geodec_documents_separator separator; /* rule that divided the text; AUTO: the source is not a text */
 } geodec_export_options;
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */
@@ -58,8 +57,8 @@ typedef struct geodec_export_source {
 } geodec_export_source;
 
 typedef struct geodec_export_summary {
-    int64_t rows, sequences, documents, tokens; /* kept rows; windows, documents and tokens read */
-    int64_t shards, resumed;                    /* all shards; those found finished */
+    int64_t rows, sequences, documents, tokens; /* rows kept; windows, documents and tokens read */
+    int64_t shards, resumed;                    /* all shards; shards that were already finished */
 } geodec_export_summary;
 
 /* Fills a new artifact of geodec_activations_kind; the caller commits. GEODEC_FORMAT when the source has no token or no
@@ -69,13 +68,13 @@ GEODEC_API geodec_status geodec_export_run(const geodec_model *m, const geodec_e
                                            geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-/* Attributes documents and tokens (read in all) of an artifact made by geodec_export_run or _assemble. */
+/* Attributes documents and tokens (total read) of an artifact made by geodec_export_run or _assemble. */
 GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_summary *summary,
                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- shards ----------------------------------------------------------------------------------------------------- */
 
-/* Shards are safetensors files of whole windows, at most `tokens` tokens read each:
+/* Shards are safetensors files of whole windows, each of at most `tokens` tokens read:
  *     model-00001-of-000NN.safetensors ... and model.safetensors.index.json (weight_map: tensor -> file;
  *     metadata: total_size in bytes, rows, shards and the origin of the states)
  * Tensors of shard k, rows in text order (concatenate over k):
@@ -83,27 +82,27 @@ GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec
  *     argmax .shard.<k> I32 [rows]; top_index I32, top_logit F32 [rows, M]    with top_m > 0
  *     logits .shard.<k> F32 [rows, V]                                         with logits
  *     layer.<l>.shard.<k>     F32 or F16 [rows, d_model], one for each kept layer
- * A shard appears whole or not at all, as model-00001-of-unfinished.safetensors; after the last one all are renamed and
- * the index is written. An interrupted run resumes: finished shards are checked (fingerprint of model, tokenizer,
- * inputs and options; position in the text; tensors) and skipped, and the final bytes are those of an uninterrupted
- * run. GEODEC_CHECKSUM when a shard in the folder belongs to something else. */
+ * A shard is written atomically, as model-00001-of-unfinished.safetensors; after the last one all are renamed and the
+ * index is written. An interrupted run resumes: finished shards are checked (fingerprint of model, tokenizer, inputs
+ * and options; position in the text; tensors) and skipped, and the final bytes are those of an uninterrupted run.
+ * GEODEC_CHECKSUM when a shard in the folder belongs to something else. */
 typedef struct geodec_export_sharding {
     const char *folder;                  /* created if missing */
     int64_t tokens;                      /* >= window */
     const geodec_provenance *provenance; /* fingerprints and inputs are compared and recorded */
     bool replace;                        /* shards of another run are removed */
-    bool unfinished;                     /* leaves the shards without number and index (geodec_export_assemble) */
+    bool unfinished; /* leaves the shards without total count and without index (for geodec_export_assemble) */
 } geodec_export_sharding;
 
 GEODEC_API geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_options *o,
                                               const geodec_export_source *source, const geodec_export_sharding *h,
                                               geodec_export_summary *summary, geodec_pool *pool,
                                               const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Fills a new artifact from `shards` unfinished shards: the bytes geodec_export_run would have written. */
+/* Fills a new artifact from `shards` unfinished shards: the bytes that geodec_export_run would write. */
 GEODEC_API geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_options *o,
                                                 const char *folder, int64_t shards, geodec_artifact *out,
                                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Removes index and shards, finished or not, and the folder when it is then empty. No error when there are none. */
+/* Removes index and shards, finished or not, and then the folder if it is empty. It is no error if there are none. */
 GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- two sources ------------------------------------------------------------------------------------------------ */
@@ -111,11 +110,12 @@ GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_
 /* The documents of a text, tokenized with BOS. Documents and tokenizer must outlive the source. */
 GEODEC_API geodec_status geodec_export_source_text(const geodec_documents *d, const geodec_tokenizer *t,
                                                    geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
-/* Token file: one sequence a line, decimal ids separated by spaces (including BOS, if any). Refused: anything else, ids
- * outside 0 .. n_vocab-1, a file without ids; the message names the line. The text must outlive the source. */
+/* Token file: one sequence a line, decimal ids separated by spaces (including BOS, if any). Anything else, an id
+ * outside 0 .. n_vocab-1 and a file without ids are errors; the message names the line. The text must outlive the
+ * source. */
 GEODEC_API geodec_status geodec_export_source_tokens(const char *name, const char *text, size_t n, int32_t n_vocab,
                                                      geodec_export_source *out, geodec_err *err) GEODEC_MUST_USE;
-/* Of one of these two; {0} is allowed. */
+/* Frees a source of either kind; {0} is allowed. */
 GEODEC_API void geodec_export_source_close(geodec_export_source *s);
 
 /* Rows to keep: all, last, every:K or FROM:TO. GEODEC_INVAL names the option. */

@@ -33,7 +33,7 @@ static int64_t five_digits(const char *text)
     return v;
 }
 
-/* Index of a shard by its name, and the text after "of"; 0 for other files. */
+/* Number of a shard from its name, and the text after "of"; 0 for other files. */
 static int64_t parse_name(const char *name, int64_t *of)
 {
     char again[GEODEC__SHARD_NAME];

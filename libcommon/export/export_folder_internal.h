@@ -1,4 +1,4 @@
-/* The folder of an export's shards: which exist, their names, the index. */
+/* The folder of an export's shards: the existing shards, their names, and the index. */
 #ifndef GEODEC_EXPORT_EXPORT_FOLDER_INTERNAL_H
 #define GEODEC_EXPORT_EXPORT_FOLDER_INTERNAL_H
 
@@ -12,7 +12,7 @@ enum { GEODEC__SHARDS_MAX = 99999, GEODEC__SHARD_NAME = 64 };
 typedef struct geodec__folder {
     char *path;
     int64_t n;   /* largest shard number that exists */
-    int64_t *of; /* [room + 1] by number: -1 missing, 0 unfinished, else the count in its name */
+    int64_t *of; /* [room + 1] by number: -1 missing, 0 unfinished, otherwise the count in its name */
     int64_t room;
 } geodec__folder;
 

@@ -16,7 +16,7 @@ typedef struct geodec__span {
     int64_t token; /* index of its first token in the plan's tokens */
     int64_t start; /* document position of its first own token */
     int32_t n;
-    bool repeated; /* token 0 is a BOS that is not the document's own */
+    bool repeated; /* token 0 is a BOS that the document does not have */
     bool ends;     /* the last token is the document's last */
     int32_t sequence, document;
     int32_t kept; /* rows */
@@ -31,7 +31,7 @@ typedef struct geodec__plan {
     const int32_t *rest;
     int64_t n_rest, at;
     bool ended;
-    /* read so far, in all parts */
+    /* read so far, over all parts */
     int64_t tokens, sequences, documents, rows;
     /* the current part */
     int32_t *token;
@@ -56,7 +56,7 @@ bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__spa
 
 /* ---- rows (export_rows.c) --------------------------------------------------------------------------------------- */
 
-/* A column of the rows besides the states. */
+/* A column of the rows other than the states. */
 typedef struct geodec__column {
     const char *path; /* of its field in the artifact: "/token" */
     geodec_type type;
@@ -64,11 +64,12 @@ typedef struct geodec__column {
     size_t place;  /* offset of its pointer in geodec__rows */
 } geodec__column;
 enum { GEODEC__COLUMNS_MAX = 9 };
-/* Their number. */
+/* Number of the columns. */
 int geodec__export_columns(const geodec_model_config *c, const geodec_export_options *o,
                            geodec__column out[GEODEC__COLUMNS_MAX]);
 
-/* Kept rows on their way to a file. State rows are [n][L][d] (by_layer false) or [L][n][d], with n the rows filled. */
+/* Kept rows that are to be written to a file. State rows are [n][L][d] (by_layer false) or [L][n][d], with n the rows
+ * filled. */
 typedef struct geodec__rows {
     int32_t capacity, n;
     bool by_layer;
@@ -84,7 +85,7 @@ geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_confi
 void geodec__export_rows_clear(geodec__rows *r);
 void *geodec__export_column_data(const geodec__rows *r, const geodec__column *c);
 
-/* Reads windows on a session of its own. */
+/* Reads windows with its own session. */
 typedef struct geodec__reader {
     geodec_session *session;
     float *capture, *head; /* [L][PASS][d], [PASS][n_vocab] or NULL */
@@ -103,7 +104,7 @@ geodec_status geodec__export_reader_error(const geodec__reader *r, int workers, 
 /* Called after each pass with kept rows. rows holds them (by_layer: only these; otherwise all of the window so far). */
 typedef geodec_status (*geodec__export_emit)(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *rows,
                                              geodec_err *err);
-/* rows by_layer: refilled by every pass; otherwise filled with the whole window. emit may be NULL. */
+/* With rows->by_layer every pass overwrites rows; otherwise rows receives the whole window. emit may be NULL. */
 geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *p, const geodec__span *s,
                                          geodec__rows *rows, geodec__export_emit emit, void *ctx,
                                          geodec_err *err) GEODEC_MUST_USE;

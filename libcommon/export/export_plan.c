@@ -1,4 +1,4 @@
-/* Sequences cut into windows. A continued window gives BOS and the tokens that follow. */
+/* Sequences cut into windows. A continued window consists of BOS and the tokens that follow. */
 #include "base/mem.h"
 #include "export/export_internal.h"
 
@@ -92,7 +92,7 @@ geodec_status geodec__export_plan_sum(const geodec__plan *p, geodec_export_summa
     return GEODEC_OK;
 }
 
-/* A number that ends at `end`; -1 when it is none. */
+/* The number that ends at `end`; -1 if there is none. */
 static int64_t number(const char *text, char end, const char **next)
 {
     char *stop = NULL;

@@ -83,7 +83,7 @@ static void fingerprint(const geodec_model *m, const geodec_export_options *o, c
 
 enum { META = 8, META_ROOM = 32 };
 
-/* Metadata of a shard; room holds the numbers. */
+/* Metadata of a shard; room holds the text of its numbers. */
 static void metadata_of(const geodec__plan *p, int64_t number, const char *hex, char room[META][META_ROOM],
                         geodec_safetensors_meta meta[META])
 {
@@ -172,7 +172,7 @@ static geodec_status read_windows(job *j, int workers, geodec_pool *pool, const 
     return GEODEC_OK;
 }
 
-/* Whether the shard exists and belongs to this run. */
+/* Whether the shard exists; an error if it belongs to another run. */
 static geodec_status look(geodec__folder *f, int64_t number, const geodec_safetensors_meta meta[META],
                           const geodec_safetensor *t, int n, bool replace, bool *there, geodec_err *err)
 {
@@ -355,9 +355,9 @@ done:
     return st;
 }
 
-/* ---- back into one artifact ------------------------------------------------------------------------------------- */
+/* ---- joined into one artifact ----------------------------------------------------------------------------------- */
 
-/* Rows first .. first+n-1 of a shard, states row by row. layer: room for n d values. */
+/* Reads rows first .. first+n-1 of a shard, with the states of each row together. layer: room for n d values. */
 static geodec_status read_rows(const geodec_safetensors *s, const geodec_model_config *c,
                                const geodec_export_options *o, int64_t first, int32_t n, void *layer, geodec__rows *r,
                                geodec_err *err)
@@ -388,7 +388,7 @@ static geodec_status append_shard(const geodec_safetensors *s, const geodec_mode
     int32_t *sequence = NULL;
     const int at = 2; /* index of `sequence` */
     if (geodec_safetensors_count(s) != r->n_columns + o->n_layers)
-        GEODEC_THROW(GEODEC_FORMAT, "a shard of another kind");
+        GEODEC_THROW(GEODEC_FORMAT, "a shard has an unexpected number of tensors");
     const int64_t rows = geodec_safetensors_at(s, at)->shape[0];
     GEODEC_NEW(sequence, rows);
     GEODEC_TRY(geodec_safetensors_read(s, at, 0, rows, sequence, err));

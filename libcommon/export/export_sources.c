@@ -18,7 +18,7 @@ typedef struct reader {
     int64_t capacity;
 } reader;
 
-/* Room for `room` tokens, whose old ones are not kept. */
+/* Makes room for `room` tokens; the old ones are not kept. */
 static geodec_status reserve(reader *s, int64_t room, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,4 +1,4 @@
-/* Baking: from the activations of texts to the arrays of the flow map. */
+/* Baking: computes the arrays of the flow map from the activations of texts. */
 #include "base/mem.h"
 #include "base/numbers.h"
 #include "base/tasks.h"
@@ -52,9 +52,9 @@ geodec_status geodec_flowmap_directions(const char *path, const geodec_activatio
     GEODEC_TRY(geodec_artifact_get_i64(states->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_artifact_get_str(states->file, "model_fingerprint", &mine, err));
     GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &its, err));
-    if (strcmp(mine, its) != 0) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the cloud of another model", path);
+    if (strcmp(mine, its) != 0) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the cloud belongs to another model", path);
     if (cloud->layer != n_layer || cloud->d != states->d)
-        GEODEC_THROW(GEODEC_INVAL, "%s: a cloud of layer %lld; the flow map is baked from the last layer, %lld", path,
+        GEODEC_THROW(GEODEC_INVAL, "%s: the cloud has layer %lld; the flow map needs the last layer, %lld", path,
                      (long long)cloud->layer, (long long)n_layer);
     GEODEC_TRY(geodec_provenance_add_artifact(p, a, err));
     o->direction = cloud->basis;
@@ -133,7 +133,7 @@ static geodec_status scaled(int64_t n, int64_t d, const float *h, double *s, int
     return GEODEC_OK;
 }
 
-/* basis [d][m]: given directions first, then the principal ones of what they leave. */
+/* basis [d][m]: the given directions, then the principal directions of the remainder. */
 static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geodec_flowmap_summary *summary,
                                   geodec_err *err)
 {
@@ -218,7 +218,7 @@ done:
 
 /* ---- nodes and features ----------------------------------------------------------------------------------------- */
 
-/* Buckets by token, texts in order within a bucket; the texts themselves. */
+/* Sets the buckets by token, with texts in order within a bucket, and the texts. */
 static geodec_status place_nodes(baking *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -277,7 +277,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
         if (b->position[i] > 0) memcpy(f, f - F, (size_t)F * sizeof *f);
         geodec_flowmap_advance(w, b->z + i * w->m, b->position[i] == 0, f);
     }
-    /* moments over the rows before a node, about the first of them */
+    /* moments of the rows that precede nodes, relative to the first such row */
     for (int64_t i = 0; i + 1 < b->rows; i++) {
         if (b->position[i + 1] == 0) continue;
         const float *f = b->feature + i * F;
@@ -301,7 +301,7 @@ done:
 
 /* ---- successors and agreement ----------------------------------------------------------------------------------- */
 
-/* Of the 16 nearest nodes of other texts, by kernel weight, the share that has the same label. */
+/* Among the 16 nearest nodes of other texts, the share by kernel weight that has the same label. */
 static double agreement(const geodec_flowmap *w, int32_t token, int64_t node, int32_t *scratch)
 {
     geodec_flowmap_hit hit[16];
@@ -356,7 +356,7 @@ done:
     return st;
 }
 
-/* The best next tokens of each node, where they were exported: softmax over the exported logits. */
+/* The best next tokens of each node, if they were exported, with the softmax over the exported logits. */
 static geodec_status keep_choices(baking *b, const geodec_activations *a, geodec_err *err)
 {
     enum { K = GEODEC_FLOW_CHOICES };
@@ -424,7 +424,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(keep_choices(&b, states, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "successors", (map.nodes + SLAB - 1) / SLAB, link_task, &b, err));
-    GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* again: now with successors */
+    GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* laid out again, now with successors */
     GEODEC_TRY(geodec__flowmap_calibrate(&map, o->calibration, b.z, &s, pool, hooks, err));
     GEODEC_TRY(geodec__flowmap_finish(&map, "the baked flow map", err));
     for (int64_t i = 0; i + 1 < b.rows; i++)

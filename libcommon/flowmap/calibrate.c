@@ -1,5 +1,6 @@
-/* Calibration: the map predicts its own texts position by position without their own nodes. The share of right children
- * of a raw score, by depth, is made rising (isotonic regression by pooling adjacent violators). */
+/* Calibration: the map predicts its own texts position by position, without the nodes of the predicted text. The share
+ * of correct children as a function of the raw score, for each depth, is made monotone (isotonic regression by pooling
+ * adjacent violators). */
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "flowmap/flowmap_internal.h"
@@ -9,28 +10,29 @@
 #include <string.h>
 
 enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS, CHILDREN = 8 };
-static const double PRIOR = 4; /* observations at the bin's own score */
+static const double PRIOR = 4; /* observations in the bin */
 
 typedef struct tally {
     int64_t seen[DEPTHS][BINS], right[DEPTHS][BINS];
     int64_t positions, first, accepted;
-    double probability; /* sum over positions: share of the bucket, own text left out, that has the right label */
+    double probability; /* sum over positions: share of the bucket, without the position's own text, that has the
+                           correct label */
 } tally;
 
 typedef struct calibration {
     const geodec_flowmap *map;
     const int32_t *token, *argmax; /* [positions] in text order */
     const float *z;
-    int64_t texts; /* predicted, evenly spaced */
+    int64_t texts; /* predicted positions, evenly spaced */
     tally *of;     /* [texts] */
 } calibration;
 
-/* The children of each node along the model's path from position p. A child at depth i is right when it is the model's
- * argmax at p + i; the next node is queried only where the text follows that path. */
+/* The children of each node along the model's path from position p. A child at depth i is correct if it is the model's
+ * argmax at p + i; the next node is queried only if the text follows that path. */
 static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, const int32_t *argmax, int64_t n,
                     int64_t p, int32_t text)
 {
-    bool chain = true; /* the best child was right so far */
+    bool chain = true; /* the best child was correct at all depths so far */
     y->positions++;
     (void)geodec_flowmap_track_root(t, token[p], text, false);
     for (int32_t i = 0; i < DEPTHS; i++) {
@@ -49,7 +51,7 @@ static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, con
     }
 }
 
-/* Expected rate of right labels if they were permuted within their token's bucket. */
+/* Expected rate of correct labels if labels were permuted within their token's bucket. */
 static double probability(const geodec_flowmap *map, int32_t token, int32_t argmax, int32_t text)
 {
     int64_t all = 0, right = 0;

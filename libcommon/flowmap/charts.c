@@ -1,5 +1,5 @@
-/* Charts of the flow map: the Jacobian of each token's flow by ridge regression, the pull-back metric's principal
- * directions, integer keys. */
+/* Charts of the flow map: the Jacobian of each token's flow by ridge regression, the principal directions of the
+ * pull-back metric, and integer keys. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
@@ -15,7 +15,7 @@
 
 enum { SLAB = 4096, MIN_NODES = 24 };
 static const double POOLED_NODES = 50; /* weight of the pooled covariance, in nodes of a bucket */
-static const double KEY_SHARE = 0.999; /* of a bucket's coordinates fit the key range */
+static const double KEY_SHARE = 0.999; /* share of a bucket's coordinates that fit the key range */
 
 typedef struct chart_job {
     geodec_flowmap *map;
@@ -27,7 +27,7 @@ typedef struct chart_job {
     int32_t *token_of;  /* [charts] token a chart belongs to, -1 = the shared one */
 } chart_job;
 
-/* Rows of one bucket without their means: x [n][F], y [n][m]. */
+/* Rows of one bucket, centred: x [n][F], y [n][m]. */
 static void centred(const chart_job *j, int64_t first, int64_t n, double *x, double *y, double *mean_x)
 {
     const int64_t F = j->map->features, m = j->map->m;
@@ -101,7 +101,7 @@ done:
     return st;
 }
 
-/* Jacobian and covariance of one bucket, shrunk towards the pooled ones where nodes are few. y is overwritten. */
+/* Jacobian and covariance of one bucket, shrunk towards the pooled ones if it has few nodes. y is overwritten. */
 static geodec_status bucket_flow(const chart_job *j, int64_t n, const double *x, double *y, double *jacobian,
                                  double *covariance, geodec_err *err)
 {
@@ -190,7 +190,7 @@ static void round_chart(int64_t F, int64_t r, const double *directions, int8_t *
     }
 }
 
-/* Scale and offset of a chart from the nodes it serves (at most SLAB of them, evenly spaced). */
+/* Scale and offset of a chart, from its nodes (at most SLAB of them, evenly spaced). */
 static geodec_status fit_range(const chart_job *j, int64_t chart, const int64_t *node, int64_t n, const double *step,
                                geodec_err *err)
 {
@@ -210,7 +210,8 @@ static geodec_status fit_range(const chart_job *j, int64_t chart, const int64_t 
         for (int64_t k = 0; k < r; k++) value[u * r + k] = fabs(value[u * r + k] - mean[k]);
     geodec_stats_sort(used * r, value);
     const double reach = used > 0 ? geodec_stats_percentile(used * r, value, KEY_SHARE) : 1;
-    const double unit = reach > 0 ? 63 / reach : 1; /* one unit for all directions: distances keep their shape */
+    const double unit =
+        reach > 0 ? 63 / reach : 1; /* one unit for all directions, so that ratios of distances are kept */
     for (int64_t k = 0; k < r; k++) {
         w->chart_scale[chart * r + k] = (float)(step[k] * unit);
         w->chart_offset[chart * r + k] = (float)(mean[k] * unit);
@@ -264,7 +265,7 @@ static geodec_status key_task(void *ctx, int64_t task, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Tokens that get a chart of their own: the most frequent ones, as far as the bytes go; ties: lower id. */
+/* Chooses the tokens with their own chart: the most frequent ones, within the limit of bytes; lower ids win ties. */
 static geodec_status choose_tokens(chart_job *j, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -272,11 +273,11 @@ static geodec_status choose_tokens(chart_job *j, geodec_err *err)
     const int64_t one = w->features * w->dims + 2 * (int64_t)sizeof(float) * w->dims;
     const int64_t room = j->o->charts == GEODEC_FLOW_LEARNED ? j->o->chart_bytes * w->nodes / one : 0;
     int64_t *count = NULL;
-    GEODEC_NEW(count, w->nodes + 1); /* tokens of each frequency */
+    GEODEC_NEW(count, w->nodes + 1); /* number of tokens with each frequency */
     int64_t least = w->nodes, left = room;
     for (int64_t t = 0; t < w->vocab; t++) count[w->bucket[t + 1] - w->bucket[t]]++;
     while (least >= MIN_NODES && count[least] <= left) left -= count[least--];
-    /* every token above `least` occurrences, and the first `left` of those with just so many */
+    /* every token with more than `least` occurrences, and the first `left` tokens with exactly `least` */
     w->charts = 1;
     j->token_of[0] = -1;
     for (int64_t t = 0; t < w->vocab; t++) {

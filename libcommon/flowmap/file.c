@@ -107,7 +107,7 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
         GEODEC_THROW(GEODEC_FORMAT, "%s: of /node/choice and /node/chance one is missing", geodec_artifact_path(in));
     GEODEC_TRY(geodec__flowmap_fingerprints(in, &map, err));
     geodec_artifact_version(in, &major, &minor);
-    for (int i = 0; minor < 1 && i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++) /* the score itself */
+    for (int i = 0; minor < 1 && i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++) /* the raw score itself */
         map.reliability[i] = ((float)(i % GEODEC_FLOW_BINS) + 0.5f) / GEODEC_FLOW_BINS;
     GEODEC_TRY(geodec__flowmap_finish(&map, geodec_artifact_path(in), err));
     *out = map;

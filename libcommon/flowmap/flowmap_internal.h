@@ -7,25 +7,26 @@
 
 /* Checks sizes and every index, then lays out the keys and the text of each node. `name` for messages. */
 geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geodec_err *err) GEODEC_MUST_USE;
-/* The fingerprints of model and tokenizer from an artifact. GEODEC_FORMAT unless they fit a SHA-256. */
+/* The fingerprints of model and tokenizer from an artifact. GEODEC_FORMAT if one is not a SHA-256. */
 geodec_status geodec__flowmap_fingerprints(const geodec_artifact *a, geodec_flowmap *map,
                                            geodec_err *err) GEODEC_MUST_USE;
 /* Whether all parameters are in range. */
 bool geodec__flowmap_vote_ok(const geodec_flowmap_vote *v);
-/* The layout alone; clears an older one. */
+/* Builds only the layout; frees an older one. */
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err) GEODEC_MUST_USE;
 void geodec__flowmap_unlay(geodec_flowmap *map);
-/* out = standardised f; the key of standardised features. */
+/* Standardises f into out; computes the key of standardised features. */
 void geodec__flowmap_standardise(const geodec_flowmap *map, const float *f, float *out);
 void geodec__flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key);
 
-/* Charts of all tokens and the keys of all nodes, from standardised features and states in bucket order (row i of
- * feature and state belongs to node i: features before it, state at it). Fills chart_of, chart, chart_scale,
+/* Computes the charts of all tokens and the keys of all nodes from standardised features and states in bucket order
+ * (row i of feature and state belongs to node i: features before it, state at it). Fills chart_of, chart, chart_scale,
  * chart_offset, charts and key. */
 geodec_status geodec__flowmap_charts(geodec_flowmap *map, const geodec_flowmap_options *o, const float *feature,
                                      const int64_t *feature_row, const float *state, const int64_t *state_row,
                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Predicts positions of the map's own texts, each text left out, and fills reliability. z [positions][m]. */
+/* Predicts positions of the map's own texts, leaving out the text of each position, and fills reliability. z
+ * [positions][m]. */
 geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, const float *z,
                                         geodec_flowmap_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
                                         geodec_err *err) GEODEC_MUST_USE;

@@ -17,10 +17,10 @@ static const char MARK[8] = {'g', 'e', 'o', 'd', 'e', 'c', 'F', 'G'};
 
 static const int64_t BOUND_MIN = 64 << 10;
 
-/* A record in memory, but for its key. */
+/* A record in memory, without its key. */
 typedef struct ring_place {
     int64_t serial; /* -1 = free */
-    int32_t before; /* place of the token's record before this one, -1 = none */
+    int32_t before; /* place of the token's previous record, -1 = none */
     geodec_flowmap_library_record record;
 } ring_place;
 
@@ -34,7 +34,7 @@ typedef struct library_file {
 struct geodec_flowmap_library {
     const geodec_flowmap *map;
     int64_t bound, room; /* room: records of the ring */
-    int64_t places;      /* of the ring that are in memory */
+    int64_t places;      /* number of places of the ring that are in memory */
     int64_t end, live, added, dropped;
     ring_place *place; /* [places] of serial % room */
     int8_t *key;       /* [places][dims] */
@@ -52,7 +52,7 @@ uint8_t geodec_flowmap_library_mark(int32_t token)
 /* Bytes of a slot. */
 static int64_t slot_bytes(int64_t dims) { return (40 + dims + 8 + 7) / 8 * 8; }
 
-/* Records that a bound allows. */
+/* Number of records that a bound allows. */
 static int64_t room_of(const geodec_flowmap *map, int64_t bound)
 {
     const int64_t memory = (int64_t)sizeof(ring_place) + map->dims, slot = slot_bytes(map->dims);
@@ -81,7 +81,7 @@ const geodec_flowmap_library_record *geodec_flowmap_library_get(const geodec_flo
     return at < g->places && g->place[at].serial == serial ? &g->place[at].record : NULL;
 }
 
-/* NULL, or the fault of a record. */
+/* NULL, or the error of a record. */
 static const char *fault_of(const geodec_flowmap *map, const geodec_flowmap_library_record *r)
 {
     const int64_t V = map->vocab;
@@ -110,7 +110,7 @@ static geodec_status make_places(geodec_flowmap_library *g, int64_t wanted, geod
     return GEODEC_OK;
 }
 
-/* Puts a record at its place, in memory alone. Serials must come in rising order. */
+/* Stores a record at its place, in memory only. Serials must be ascending. */
 static geodec_status put_record(geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r,
                                 geodec_err *err)
 {
@@ -119,7 +119,7 @@ static geodec_status put_record(geodec_flowmap_library *g, int64_t serial, const
     ring_place *p = &g->place[at];
     g->live += p->serial < 0;
     const int32_t last = g->last[r->token];
-    /* the token's newest record may be the one to be removed */
+    /* the token's newest record may be the one that is removed */
     p->before = last >= 0 && last != at ? last : -1;
     p->serial = serial;
     p->record = *r;
@@ -217,7 +217,7 @@ static geodec_status read_all(int fd, const char *path, uint8_t *to, size_t n, i
     return GEODEC_OK;
 }
 
-/* 0, or the errno of what failed. */
+/* 0, or the errno of the failed call. */
 static int write_all(int fd, const uint8_t *from, size_t n, int64_t offset)
 {
     for (size_t done = 0; done < n;) {
@@ -237,7 +237,7 @@ static void give_up(geodec_flowmap_library *g, int e)
     g->file.fd = -1;
 }
 
-/* Writes one record; a failure is a warning and ends the writing. */
+/* Writes one record; after a failure, which is a warning, no more records are written. */
 static void write_record(geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r)
 {
     uint8_t slot[SLOT_MAX];
@@ -248,7 +248,7 @@ static void write_record(geodec_flowmap_library *g, int64_t serial, const geodec
     int e = write_all(g->file.fd, slot, (size_t)bytes, at);
     if (e == 0) return;
     if (fstat(g->file.fd, &sb) == 0 && sb.st_size > at && sb.st_size < at + bytes && ftruncate(g->file.fd, at) != 0)
-        e = errno; /* a part of a slot remains: it will be left out */
+        e = errno; /* a partial slot remains; readers will skip it */
     give_up(g, e);
 }
 
@@ -273,7 +273,7 @@ int32_t geodec_flowmap_library_nearest(const geodec_flowmap_library *g, int32_t 
     if (token < 0 || token >= g->map->vocab || k < 1) return 0;
     for (int32_t at = g->last[token]; at >= 0 && seen < GEODEC_GROWN_SCAN; at = g->place[at].before) {
         const ring_place *p = &g->place[at];
-        if (p->serial >= newest || p->record.token != token) break; /* its place was taken since: the list ends */
+        if (p->serial >= newest || p->record.token != token) break; /* its place has been reused: the list ends */
         newest = p->serial;
         if (p->serial >= before) continue;
         const int8_t *x = g->key + at * r;
@@ -315,7 +315,7 @@ static geodec_status check_head(const uint8_t *head, const char *path, const geo
     return GEODEC_OK;
 }
 
-/* Slots in the order of their serials: the ring may begin anywhere. */
+/* Reads slots in the order of their serials, since the ring may begin anywhere. */
 static geodec_status load(geodec_flowmap_library *g, int64_t size, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -328,7 +328,7 @@ static geodec_status load(geodec_flowmap_library *g, int64_t size, geodec_err *e
         GEODEC_THROW(GEODEC_FORMAT, "%s: longer than its bound", g->file.path);
     GEODEC_NEW(chunk, CHUNK * bytes);
     GEODEC_NEW(serial, slots);
-    for (int pass = 0; pass < 2; pass++) { /* first which are sound, then their contents */
+    for (int pass = 0; pass < 2; pass++) { /* first finds the valid slots, then reads their contents */
         for (int64_t k = 0; k < slots; k++) {
             const int64_t at = (first + k) % slots;
             size_t got;
@@ -337,7 +337,8 @@ static geodec_status load(geodec_flowmap_library *g, int64_t size, geodec_err *e
                 const int64_t from = at - in, n = slots - from < CHUNK ? slots - from : CHUNK;
                 GEODEC_TRY(
                     read_all(g->file.fd, g->file.path, chunk, (size_t)(n * bytes), HEAD + from * bytes, &got, err));
-                if (got < (size_t)(n * bytes)) GEODEC_THROW(GEODEC_IO, "%s: it became shorter", g->file.path);
+                if (got < (size_t)(n * bytes))
+                    GEODEC_THROW(GEODEC_IO, "%s: the file became shorter while it was read", g->file.path);
             }
             if (pass == 1) {
                 int64_t s;

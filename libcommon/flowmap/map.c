@@ -65,7 +65,7 @@ bool geodec__flowmap_vote_ok(const geodec_flowmap_vote *v)
            v->match_weight >= 0 && v->match_weight <= 10 && v->bandwidth > 0 && v->ridge >= 0;
 }
 
-/* The fault of the map, NULL = none. */
+/* The first error in the map, NULL = none. */
 static const char *fault(const geodec_flowmap *w, uint8_t *seen)
 {
     const int64_t N = w->nodes, S = w->sequences, r = w->dims;
@@ -88,7 +88,7 @@ static const char *fault(const geodec_flowmap *w, uint8_t *seen)
             return "a successor in another token's bucket";
     for (int64_t i = 0; i < N * r; i++)
         if (w->key[i] < -64 || w->key[i] > 63) return "a key outside -64..63";
-    if (!within(w->order, N, 0, N)) return "a text position without node";
+    if (!within(w->order, N, 0, N)) return "a text position without a node";
     for (int64_t i = 0; i < N; i++)
         if (seen[w->order[i]]++) return "a node at two text positions";
     if (!finite_all(w->basis, w->d * w->m) || !finite_all(w->offset, w->m) || !finite_all(w->decay, w->decays) ||
@@ -133,7 +133,7 @@ void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *se
     int64_t at = 0;
     for (int64_t q = 0; q < map->sequences; q++)
         for (int64_t i = map->sequence_start[q] - 1; i < map->sequence_start[q + 1]; i++, at++) {
-            const int64_t node = i < map->sequence_start[q] ? -1 : map->order[i]; /* position 0 is no node */
+            const int64_t node = i < map->sequence_start[q] ? -1 : map->order[i]; /* position 0 is not a node */
             token[at] = node < 0 ? map->first_token[q] : map->scan->hop[node].token;
             argmax[at] = node < 0 ? map->first_argmax[q] : map->label[node];
             if (sequence) sequence[at] = (int32_t)q;
@@ -213,9 +213,10 @@ double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, doub
 {
     const int32_t d = depth < GEODEC_FLOW_DEPTHS ? depth : GEODEC_FLOW_DEPTHS - 1;
     const float *row = map->reliability + (int64_t)d * GEODEC_FLOW_BINS;
-    /* linear between the centres of the bins, so that drafts of close scores stay ordered */
+    /* linear between the centres of the bins, so that drafts with close scores stay ordered */
     const double x = score * GEODEC_FLOW_BINS - 0.5;
-    if (!(x > 0)) return (double)row[0] * fmax(0, 1 + 2 * x); /* scaled to zero: rare children stay ordered too */
+    if (!(x > 0))
+        return (double)row[0] * fmax(0, 1 + 2 * x); /* scaled down to zero, so that rare children also stay ordered */
     if (x >= GEODEC_FLOW_BINS - 1) return (double)row[GEODEC_FLOW_BINS - 1];
     const int i = (int)x;
     return (double)row[i] + (x - i) * ((double)row[i + 1] - (double)row[i]);

@@ -1,5 +1,5 @@
-/* The nearest nodes of a bucket. Nodes are halved along the coordinate that varies most, down to leaves of two blocks
- * with the box that holds their keys: a leaf whose box is farther than k nodes is skipped. */
+/* The nearest nodes of a bucket. Nodes are split in halves along the coordinate that varies most, down to leaves of two
+ * blocks. Each leaf has the bounding box of its keys; a leaf whose box is farther than k nodes is skipped. */
 #include "base/mem.h"
 #include "flowmap/flowmap_internal.h"
 
@@ -29,7 +29,7 @@ void geodec__flowmap_unlay(geodec_flowmap *map)
     map->scan = NULL;
 }
 
-/* Memory in huge pages; *bytes is set with it. */
+/* Allocates memory in huge pages and sets *bytes. */
 static geodec_status new_pages(int64_t n, int64_t size, void **out, int64_t *bytes, geodec_err *err)
 {
     const int64_t all = n > 0 ? n * size : size;
@@ -60,7 +60,8 @@ static int64_t widest_coordinate(const geodec_flowmap *map, const int32_t *node,
     return best;
 }
 
-/* Puts the nodes of one leaf behind those of the other; of equal coordinates the lower node first. work: [n]. */
+/* Partitions the nodes into those of the first leaf and those of the second; lower nodes come first on equal
+ * coordinates. work: [n]. */
 static void split(const geodec_flowmap *map, int32_t *node, int64_t n, int32_t *work)
 {
     while (n > LEAF) {
@@ -157,11 +158,11 @@ done:
 
 /* ---- search ----------------------------------------------------------------------------------------------------- */
 
-/* For a bucket: distances and candidates of its nodes, blocks to scan, bounds of its leaves. */
+/* Room for a bucket: distances and candidates of its nodes, blocks to scan, bounds of its leaves. */
 int64_t geodec_flowmap_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) * (map->scan->widest + 1); }
 
-/* A limit with at least k distances below it, and few more: of the minima of interleaved parts, k are below it. The
- * nearest neighbours themselves do not depend on it. */
+/* A limit with at least k distances below it, and few more: k of the minima of interleaved parts are below it. The
+ * nearest neighbours do not depend on it. */
 static int32_t limit_for(const geodec__flowmap_scan_kernels *kernels, const int32_t *low, int64_t k)
 {
     int32_t below = 0, high = GEODEC_FLOW_DIMS_MAX * 127 * 127 + 1;
@@ -176,7 +177,7 @@ static int32_t limit_for(const geodec__flowmap_scan_kernels *kernels, const int3
     return high;
 }
 
-/* Nodes of a text in a bucket, which lies in text order. */
+/* Number of nodes of a text in a bucket, which is in text order. */
 static int64_t nodes_of_text(const geodec_flowmap *map, int64_t first, int64_t n, int32_t text)
 {
     int64_t edge[2];
@@ -199,7 +200,7 @@ typedef struct search {
     const geodec_flowmap_scan *scan;
     const uint8_t *block; /* of the bucket */
     int64_t blocks, leaves;
-    uint8_t query[SIDE]; /* plus 64, zero behind the key as boxes are */
+    uint8_t query[SIDE]; /* plus 64, zero after the key as in boxes */
     int32_t norm;
     int32_t *distance, *candidate, *which, *bound;
     int32_t low[GEODEC__FLOW_LOWS];
@@ -218,7 +219,7 @@ static void measure(search *x, int64_t n)
 }
 
 /* The blocks that may hold one of the k nearest. The leaves of the nearest boxes give an upper bound of their distance.
- * Returns how many. */
+ * Returns the number of blocks. */
 static int64_t choose_blocks(search *x, const uint8_t *box, int64_t k)
 {
     const geodec__flowmap_scan_kernels *kernels = x->scan->kernels;

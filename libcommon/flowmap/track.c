@@ -7,18 +7,18 @@
 #include <string.h>
 
 enum { MATCH_MAX = 8, NEAR = GEODEC_FLOW_NEAR_MAX, R = GEODEC_FLOW_DIMS_MAX };
-/* Neighbours of the second search after a draft. More of them cost time and gained nothing on two models. */
+/* Neighbours in the second search after a draft. More of them cost time without a gain on two models. */
 enum { AGAIN = 8, AGAIN_OWN = 4 };
 /* Records of a grown library among the neighbours, and in the second search. */
 enum { GROWN = 8, AGAIN_GROWN = 4, NEIGHBOURS = NEAR + GROWN };
-/* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that the text repeats. Of
- * 0.1, 0.3 and 0.6 the last was best on fresh and on repeated texts. */
+/* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that the text repeats. Among
+ * 0.1, 0.3 and 0.6, 0.6 was best on new and on repeated texts. */
 static const float LIBRARY_MATCH = 0.6F;
-/* Rows recorded after a miss, its continuation: drafts of several tokens follow records. Without them repeated texts
- * gained half as much. */
+/* Rows recorded after a miss as its continuation, because drafts of several tokens follow records. Without them the
+ * gain on repeated texts was half as large. */
 enum { CONTINUATION = 8 };
-/* Share of a neighbour's weight in sampled texts: its own text's next token is one sample of its distribution, its
- * argmax the most probable one. */
+/* Share of a neighbour's weight in sampled texts: the next token of its own text is one sample of the model's
+ * distribution, and the argmax is its most probable token. */
 static const float SAMPLED_SHARE = 0.5f;
 
 struct geodec_flowmap_track {
@@ -30,17 +30,17 @@ struct geodec_flowmap_track {
     int8_t *key;     /* [n][dims]; position 0 has none */
     int32_t *last;   /* [vocab] last position of a token, -1 = none */
     float *feature;  /* running features of the last row */
-    float *standard; /* the same standardised */
+    float *standard; /* the same features, standardised */
     float *z;
     int32_t *scratch;
     struct branches *branches; /* of the current tree */
-    int32_t keyed;             /* token whose key behind the last row is `query`, -1 = none */
+    int32_t keyed;             /* token whose key after the last row is `query`, -1 = none */
     int8_t query[R];
     geodec_flowmap_library *grown;        /* NULL = none */
-    int64_t visible;                      /* its records before this one vote: those of earlier texts */
-    bool open;                            /* the last row is to be recorded: */
-    geodec_flowmap_library_record record; /* of it, without the token that follows */
-    int32_t run;                          /* rows after the last miss that still belong to it */
+    int64_t visible;                      /* records before this serial vote: those of earlier texts */
+    bool open;                            /* whether the last row is to be recorded: */
+    geodec_flowmap_library_record record; /* its record, without the token that follows */
+    int32_t run;                          /* number of further rows that belong to the last miss */
 };
 
 /* One neighbour: a node of the map, a position of the text, or a record of the grown library (its serial). */
@@ -57,7 +57,7 @@ typedef struct branches {
     float sampled; /* share of a neighbour's weight that its own text's next token gets */
     int32_t parent[GEODEC_FLOW_NODES + 1], token[GEODEC_FLOW_NODES + 1], depth[GEODEC_FLOW_NODES + 1];
     int32_t first[GEODEC_FLOW_NODES + 2];
-    int64_t rows; /* of the text when the root's neighbours were gathered, -1 = none */
+    int64_t rows; /* rows of the text when the root's neighbours were gathered, -1 = none */
     neighbour neighbour[(GEODEC_FLOW_NODES + 1) * NEIGHBOURS];
 } branches;
 
@@ -146,11 +146,11 @@ geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t
     t->argmax[i] = argmax;
     t->before[i] = t->last[token];
     if (i > 0) {
-        if (token == t->keyed) /* root computed it */
+        if (token == t->keyed) /* geodec_flowmap_track_root computed it */
             memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
         else
             geodec__flowmap_state_key(w, t->standard, token, t->key + i * w->dims);
-        t->last[token] = (int32_t)i; /* position 0 has no state before it and is no node */
+        t->last[token] = (int32_t)i; /* position 0 has no state before it and is not a node */
     }
     geodec_flowmap_advance(w, z, i == 0, t->feature);
     geodec__flowmap_standardise(w, t->feature, t->standard);
@@ -173,7 +173,7 @@ static int32_t square_distance(const int8_t *a, const int8_t *b, int64_t r)
     return sum;
 }
 
-/* Own positions with the newest token, nearest first (ties: the later position); at most k. */
+/* Positions of the text with the newest token, nearest first (ties: the later position); at most k. */
 static int32_t own_nearest(const geodec_flowmap_track *t, int32_t newest, const int8_t *key, int32_t k,
                            geodec_flowmap_hit *hit)
 {
@@ -194,8 +194,8 @@ static const int8_t *key_of(const geodec_flowmap_track *t, const neighbour *v)
     return v->from == OWN ? t->key + v->at * t->map->dims : t->map->scan->hop[v->at].key;
 }
 
-/* Local linear correction. A weighted vote is exact for votes that are constant around the query; these weights are
- * exact for votes that are linear in the key (Cleveland 1979), up to the ridge. */
+/* Local linear correction (Cleveland 1979). A weighted vote is exact if the votes are constant around the query; with
+ * these weights it is exact if they are linear in the key, up to the ridge. */
 static void correct(const geodec_flowmap_track *t, const int8_t *query, int32_t n, neighbour *v)
 {
     const geodec_flowmap *w = t->map;
@@ -226,7 +226,7 @@ static void correct(const geodec_flowmap_track *t, const int8_t *query, int32_t 
     }
 }
 
-/* Token `back` places before the newest of node's text: 0 = node's own. -1 before the start. */
+/* The token `back` places before a node in its text: 0 = the node's own token. -1 before the start. */
 static int32_t context(const geodec_flowmap_track *t, int32_t node, int32_t back)
 {
     const branches *b = t->branches;
@@ -267,7 +267,7 @@ static int32_t gather(geodec_flowmap_track *t, int32_t node, const int8_t *query
     const int32_t n_own = own_nearest(t, newest, query, k_own, own);
     const int32_t n_grown =
         t->grown ? geodec_flowmap_library_nearest(t->grown, newest, query, t->visible, k_grown, grown) : 0;
-    /* Merged by distance; of equals, the text's own first, then the library's. */
+    /* Merged by distance; on ties the text's own positions come first, then the library's records. */
     for (int32_t a = 0, b = 0, c = 0; a < n_stored || b < n_own || c < n_grown; n++) {
         int32_t best = INT32_MAX;
         origin from = STORED;
@@ -321,12 +321,12 @@ static void labels_of(const geodec_flowmap_track *t, const neighbour *v, int32_t
     *text = -1;
 }
 
-/* Sums of votes by label, in the order in which labels first occur. */
+/* Sums of votes by label, in order of first occurrence. */
 enum { VOTES = (1 + GEODEC_FLOW_CHOICES) * NEIGHBOURS };
 typedef struct ballot {
     int32_t n, label[VOTES];
-    float sum[VOTES];      /* of all votes; the local linear correction makes some negative */
-    float positive[VOTES]; /* of the positive ones, and their parts: */
+    float sum[VOTES];      /* sum of all votes; the local linear correction makes some negative */
+    float positive[VOTES]; /* sum of the positive votes, and its parts: */
     float agreement[VOTES], own[VOTES], grown[VOTES];
 } ballot;
 
@@ -347,7 +347,7 @@ static void cast(ballot *b, int32_t label, float weight, float agreement, origin
     if (from == OF_LIBRARY) b->grown[k] += weight;
 }
 
-/* A node's vote in a sampled text: its own distribution, as far as it is kept. */
+/* A node's vote in a sampled text: the stored part of its distribution. */
 static void cast_probabilities(const geodec_flowmap *w, int64_t node, float weight, float agreement, ballot *b)
 {
     enum { K = GEODEC_FLOW_CHOICES };
@@ -405,7 +405,7 @@ int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int
     const geodec_flowmap *w = t->map;
     const branches *b = t->branches;
     const int32_t depth = b->depth[node];
-    const bool probabilities = b->sampled > 0 && w->probability; /* the votes are probabilities already */
+    const bool probabilities = b->sampled > 0 && w->probability; /* the votes are already probabilities */
     ballot votes;
     int32_t n = 0;
     float positive = 0;
@@ -414,7 +414,7 @@ int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int
         if (votes.sum[k] > 0) positive += votes.sum[k];
     for (int32_t k = 0; k < votes.n; k++) {
         if (!(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
-        /* at most 1: the sum may hold negative weights, the mean of `agreement` does not */
+        /* at most 1: the sum may include negative weights, the mean of `agreement` does not */
         const double share = (double)(votes.sum[k] / positive);
         const double score = probabilities ? share : share * sqrt((double)(votes.agreement[k] / votes.positive[k]));
         const geodec_flow_draft x = {.token = votes.label[k],
@@ -432,7 +432,7 @@ int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int
     return n;
 }
 
-/* The successor of a record in its own text. The path ends where its place was freed or taken by another token. */
+/* The successor of a record in its own text. The path ends if its place was freed or reused for another token. */
 static bool follow_record(const geodec_flowmap_track *t, const neighbour *v, int32_t token, neighbour *to)
 {
     const geodec_flowmap_library_record *r = geodec_flowmap_library_get(t->grown, v->at), *next;
@@ -451,7 +451,7 @@ static bool follow_record(const geodec_flowmap_track *t, const neighbour *v, int
     return next && next->token == token && r->next < t->visible;
 }
 
-/* The successor of a neighbour by `token`; false when it has none, or has another label. */
+/* The successor of a neighbour by `token`; false if it has none or has another label. */
 static bool follow(const geodec_flowmap_track *t, const neighbour *v, int32_t token, neighbour *to)
 {
     const branches *b = t->branches;
@@ -465,7 +465,7 @@ static bool follow(const geodec_flowmap_track *t, const neighbour *v, int32_t to
     }
     if (v->from == OF_LIBRARY) return follow_record(t, v, token, to);
     const geodec__flowmap_scan_hop *h = &t->map->scan->hop[v->at];
-    if (label == token) { /* where the text follows too, next is its node */
+    if (label == token) { /* if the text also follows it, next is its node */
         if (h->next < 0) return false;
         to->at = h->next;
         to->weight *= text == token ? 1 : 1 - b->sampled;
@@ -477,9 +477,9 @@ static bool follow(const geodec_flowmap_track *t, const neighbour *v, int32_t to
     return b->skip < 0 || t->map->scan->hop[to->at].sequence != b->skip;
 }
 
-/* Fresh neighbours around the weighted mean key of the neighbours. The weights are exact for functions linear in the
- * key, so this is the flow's Jacobian applied to the query, estimated from its neighbours. The fresh ones get the same
- * total weight as those they join. */
+/* Searches new neighbours around the weighted mean key of the neighbours. The weights are exact for functions linear in
+ * the key, so the mean is a local linear prediction of the key from the query. The new neighbours get the same total
+ * weight as those they join. */
 static int32_t search_again(geodec_flowmap_track *t, int32_t node, const float *sum, float total, neighbour *v,
                             int32_t n)
 {
@@ -520,7 +520,7 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
             __builtin_prefetch(&scan->hop[to.at]); /* its votes are counted with the node's children */
         v[n++] = to;
     }
-    const int32_t followers = n; /* some of negative weight, which count for the mean key but do not vote */
+    const int32_t followers = n; /* some have negative weight: they enter the mean key but do not vote */
     int32_t voting = 0;
     for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
     if (voting > 0 && voting < w->vote.chains) {
@@ -537,9 +537,9 @@ void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t
     b->first[node + 1] = b->first[node] + n;
 }
 
-/* ---- the library that grows -------------------------------------------------------------------------------------- */
+/* ---- the growing library ---------------------------------------------------------------------------------------- */
 
-/* The nearest of the root's neighbours outside the text with this label, else the nearest of all. */
+/* The nearest of the root's neighbours outside the text with this label, otherwise the nearest one with any label. */
 static int64_t successor_of_row(const geodec_flowmap_track *t, int32_t label)
 {
     const branches *b = t->branches;
@@ -556,7 +556,7 @@ static int64_t successor_of_row(const geodec_flowmap_track *t, int32_t label)
     return any;
 }
 
-/* Whether this row is recorded: a miss is, and so are the rows after it that the library does not hold yet. */
+/* Whether this row is recorded: a miss, or a row after a miss that the library does not hold yet. */
 static bool is_recorded(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
 {
     geodec_flow_draft first;
@@ -571,11 +571,11 @@ static bool is_recorded(geodec_flowmap_track *t, int32_t token, int32_t argmax, 
     return geodec_flowmap_library_nearest(t->grown, token, key, t->visible, 1, &hit) == 0 || hit.distance > 0;
 }
 
-/* A new row: completes the record of the row before, and begins its own. */
+/* A new row: completes the record of the previous row and begins its own. */
 static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argmax, geodec_err *err)
 {
     geodec_flowmap_library_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
-    const bool known = argmax >= 0; /* rows of a prompt are not learned */
+    const bool known = argmax >= 0; /* rows of a prompt are not recorded */
     geodec__flowmap_state_key(t->map, t->standard, token, r.key);
     const bool open = known && is_recorded(t, token, argmax, r.key);
     if (t->open) {

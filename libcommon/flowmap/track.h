@@ -1,16 +1,16 @@
-/* Follows one text on the flow map: reads the rows a model has computed, proposes the next tokens.
+/* Follows one text on the flow map: reads the rows that a model has computed and proposes the next tokens.
  *
- * The text's own earlier positions are nodes too, with keys in the same charts: they supply its names and phrases.
- * Neighbours, own and stored, vote by weight on the next token; those that voted for a draft move to their successors
- * and vote on the token after it. Where few are left, the bucket of the draft is searched again, at the weighted mean
- * key of its neighbours (a local linear prediction of the text's own key). Raw score of a draft: weight of its votes
- * over all positive weight, times the root of the mean agreement of its neighbours (node `agreement`); confidence: the
- * map's reliability of that score.
+ * The text's own earlier positions are also nodes, with keys in the same charts; they contribute its names and phrases.
+ * Neighbours, from the text and from the map, vote by weight on the next token. Those that voted for a draft move to
+ * their successors and vote on the token after it. If few are left, the bucket of the draft is searched again, at the
+ * weighted mean key of its neighbours (a local linear prediction of the text's own key). The raw score of a draft is
+ * the weight of its votes over all positive weight, times the square root of the mean agreement of its neighbours (node
+ * `agreement`). Its confidence is the map's reliability at that score.
  *
  * sampled: the text is sampled from the model's distribution. A stored neighbour then distributes its weight by the
- * probabilities that the model had after it, and agreement is not used: the share of the weight is the confidence.
- * Where no probabilities are stored, and in the current text, half of a neighbour's weight goes to the token that
- * follows it in its own text, which was sampled too, and the confidence is the score. */
+ * model's probabilities after it, and agreement is not used: the confidence is the share of the weight. Where no
+ * probabilities are stored, and in the current text, half of a neighbour's weight goes to the token that follows it in
+ * its own text, which was also sampled, and the confidence is the score. */
 #ifndef GEODEC_FLOWMAP_TRACK_H
 #define GEODEC_FLOWMAP_TRACK_H
 
@@ -27,21 +27,22 @@ typedef struct geodec_flow_draft {
     bool own;          /* most of its weight comes from the text itself */
     bool grown;        /* most of it comes from the growing library */
     double score;      /* raw, 0..1 */
-    double confidence; /* calibrated P(accepted | those before it were) */
+    double confidence; /* calibrated P(accepted | the drafts before it were accepted) */
 } geodec_flow_draft;
 
 /* The map is borrowed. */
 GEODEC_API geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_flowmap_track_destroy(geodec_flowmap_track *t);
-/* Lets a library grow along the followed texts, and vote: its records join the neighbours as the text's own positions
- * do. A row whose argmax is known, and differs from the first choice of map, library and text together, is a miss. It
- * is recorded with its continuation, the rows after it that the library does not hold yet (up to 8). A record is made
- * when the next row comes, with the token that followed and its successor: the next row's record, else its nearest node
- * or record with the model's argmax, else the nearest. Which rows are recorded depends on the texts alone, not on the
- * drafts. Records of the current text vote from the next text on. The library is borrowed and must outlive t. */
+/* Adds a library that grows with the followed texts and votes: its records are neighbours like the text's own
+ * positions. A miss is a row whose argmax is known and differs from the combined first choice of map, library and text.
+ * It is recorded with its continuation, the rows after it that the library does not hold yet (up to 8). A record is
+ * made when the next row arrives, with the token that followed and its successor: the next row's record, otherwise its
+ * nearest node or record with the model's argmax, otherwise the nearest one. Which rows are recorded depends on the
+ * texts alone, not on the drafts. Records of the current text vote from the next text on. The library is borrowed and
+ * must outlive t. */
 GEODEC_API void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library);
-/* Ends the text: makes the record of the last row, without a successor. begin does so too. */
+/* Ends the text: makes the record of the last row, without a successor. begin also does this. */
 GEODEC_API geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
 /* Starts a new text. */
 GEODEC_API geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
@@ -49,13 +50,13 @@ GEODEC_API geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geo
  * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
 GEODEC_API geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax,
                                                    const float *state, geodec_err *err) GEODEC_MUST_USE;
-/* The same from the reduced state z [m]. */
+/* The same with the reduced state z [m]. */
 GEODEC_API geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax,
                                                            const float *z, geodec_err *err) GEODEC_MUST_USE;
-/* Drafts after `newest`, the token that follows the rows pushed so far, as a tree. root gathers the neighbours of
- * `newest` (node 0); false when there are none, as before the first row. skip: text of the map to leave out, -1 = none.
- * children writes up to `most` drafts after a node, by falling confidence, and returns how many. forbid(ctx, i, token)
- * true: token must not be a draft at depth i; NULL = all allowed. adopt makes the next node (1, 2, .. up to
+/* Drafts after `newest`, the token that follows the rows pushed so far, as a tree. root finds the neighbours of
+ * `newest` (node 0); false if there are none, as before the first row. skip: text of the map to leave out, -1 = none.
+ * children writes up to `most` drafts after a node, by descending confidence, and returns their number. forbid(ctx, i,
+ * token) true: token must not be a draft at depth i; NULL = all allowed. adopt makes the next node (1, 2, .. up to
  * GEODEC_FLOW_NODES) from the parent's neighbours for `token`; the node may have none. */
 enum { GEODEC_FLOW_NODES = 64 };
 GEODEC_API bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled);

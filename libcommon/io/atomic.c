@@ -15,13 +15,13 @@ struct geodec_atomic {
     char *target, *tmp, *folder;
     int noted;       /* index in base/mapped.h's table of partial outputs, or -1 */
     int fd;          /* holds the lock until the file is renamed or removed */
-    FILE *stream;    /* created on first use; owns fd then */
+    FILE *stream;    /* created on first use; it then owns fd */
     int write_error; /* first errno of a failed write, reported by commit */
 };
 
 static geodec_status status_of(int e) { return e == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO; }
 
-/* Follows a link to the file it names; refuses devices and folders, which a rename would replace. */
+/* Follows a link to its target. Devices and folders are errors, because a rename would replace them. */
 static geodec_status resolve(const char *path, char **target, geodec_err *err)
 {
     struct stat sb;
@@ -143,7 +143,7 @@ geodec_status geodec_atomic_commit(geodec_atomic *f, geodec_err *err)
     if (!f->write_error && fsync(f->fd) != 0) f->write_error = errno;
     if (!f->write_error && rename(f->tmp, f->target) != 0) f->write_error = errno;
     if (f->write_error) GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(f->write_error));
-    /* The rename must survive a power failure too. Some file systems cannot sync a folder; that is no error. */
+    /* The rename must also survive a power failure. Some file systems cannot sync a folder; this is no error. */
     const int folder = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         (void)fsync(folder);

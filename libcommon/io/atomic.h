@@ -1,4 +1,4 @@
-/* Output files that appear whole or not at all: a temporary name in the same folder, fsync, rename. */
+/* Output files that are written atomically: a temporary name in the same folder, fsync, rename. */
 #ifndef GEODEC_IO_ATOMIC_H
 #define GEODEC_IO_ATOMIC_H
 
@@ -9,8 +9,8 @@
 
 typedef struct geodec_atomic geodec_atomic;
 
-/* Opens `.name.tmp` in the folder of path (an old one of a killed run is replaced; refused with GEODEC_EXISTS while
- * another process writes it). */
+/* Opens `.name.tmp` in the folder of path, and replaces one left by a killed run. GEODEC_EXISTS while another process
+ * writes it. */
 GEODEC_API geodec_status geodec_atomic_open(const char *path, geodec_atomic **out, geodec_err *err) GEODEC_MUST_USE;
 /* The temporary file's name (for libraries that open by name) and its buffered stream. */
 GEODEC_API const char *geodec_atomic_tmp(const geodec_atomic *f);

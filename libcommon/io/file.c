@@ -12,7 +12,7 @@
 
 enum { READ_BLOCK = 1 << 16, FAULT_AROUND = 1 << 16 };
 
-/* extra: O_NONBLOCK where only a regular file is accepted, so that opening a named pipe fails instead of blocking. */
+/* extra: O_NONBLOCK if only a regular file is accepted, so that opening a named pipe does not block. */
 static geodec_status open_for_read(const char *path, int extra, int *out, struct stat *sb, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -47,7 +47,7 @@ done:
     return st;
 }
 
-/* Advice on the pages of n bytes at data; only pages within the map. */
+/* Advises the kernel on the pages of n bytes at data; only pages within the map. */
 static void advise(const geodec_file_map *m, const uint8_t *data, size_t n, int advice)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)m->data;
@@ -56,7 +56,7 @@ static void advise(const geodec_file_map *m, const uint8_t *data, size_t n, int 
     (void)madvise((void *)(base + begin), (uintptr_t)data - base - begin + n, advice);
 }
 
-/* The system also maps neighbours of a page that is read; they are released too. */
+/* The system also maps the neighbours of a page that is read, so they are released too. */
 void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n)
 {
     if (n == 0 || data < m->data || n > m->size || (size_t)(data - m->data) > m->size - n) return;

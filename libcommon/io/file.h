@@ -13,13 +13,13 @@ typedef struct geodec_file_map {
     size_t size;
 } geodec_file_map;
 
-/* Maps a regular file read-only, and registers it (base/mapped.h), since reading a file that was truncated raises
- * SIGBUS. GEODEC_NOTFOUND, GEODEC_IO (rights, a folder, ...). */
+/* Maps a regular file read-only and registers it (base/mapped.h), because reading a truncated file raises SIGBUS.
+ * GEODEC_NOTFOUND, GEODEC_IO (permissions, a folder, ...). */
 GEODEC_API geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_file_map_close(geodec_file_map *m);
 /* Releases the pages under and around data[0 .. n-1]; they are read again on access. */
 GEODEC_API void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n);
-/* Announces random access to these bytes: a page fault then reads no neighbours. */
+/* Announces random access to these bytes: a page fault then does not read neighbouring pages. */
 GEODEC_API void geodec_file_map_sparse(const geodec_file_map *m, const uint8_t *data, size_t n);
 /* A whole text file, zero-terminated, at most limit bytes (GEODEC_LIMIT). "-" reads standard input. Caller frees. */
 GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n,

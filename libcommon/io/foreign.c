@@ -30,7 +30,7 @@ static geodec_status number_type(hid_t type, const char *path, const char *name,
     return GEODEC_OK;
 }
 
-/* Checks that `name` is an object of the given sort in this very file. what: its name in messages. */
+/* Checks that `name` is an object of the given type in this file itself. what: its name in messages. */
 static geodec_status find_object(hid_t file, const char *path, const char *name, const char *what, H5O_type_t *sort,
                                  geodec_err *err)
 {
@@ -41,14 +41,14 @@ static geodec_status find_object(hid_t file, const char *path, const char *name,
     return GEODEC_OK;
 }
 
-/* Opens a dataset whose numbers lie in this file. geodec__h5_storage_check later checks its shape. */
+/* Opens a dataset that is stored in this file. geodec__h5_storage_check later checks its shape. */
 static geodec_status open_set(hid_t file, const char *path, const char *name, hid_t *set, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     H5O_type_t sort;
     GEODEC_TRY(find_object(file, path, name, "dataset", &sort, err));
     if (sort != H5O_TYPE_DATASET)
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: it is another object", path, name);
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: the object is of another type", path, name);
     GEODEC__H5(*set = H5Dopen2(file, name, H5P_DEFAULT), GEODEC_FORMAT, "%s: %s", path, name);
 done:
     return st;
@@ -77,7 +77,7 @@ done:
     return st;
 }
 
-/* Checks before memory is allocated: *total elements. */
+/* Checks the size before memory is allocated; *total is the number of elements. */
 static geodec_status check_storage(hid_t set, const char *path, const char *name, int64_t file_bytes, int64_t *total,
                                    geodec_err *err)
 {

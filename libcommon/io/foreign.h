@@ -1,12 +1,12 @@
 /* Reads numbers from files that are not artifacts: golden files, random numbers and matrices of other programs, as
  * HDF5, .npy or text.
  *
- * Such a file is hostile until checked. A dataset must be a simple array of integers or floats (any size and byte
- * order; no conversion from text or compounds) of the expected rank and extents. Before memory is allocated, its
+ * Such a file is not trusted until it is checked. A dataset must be a simple array of integers or floats (any size and
+ * byte order; no conversion from text or compounds) of the expected rank and extents. Before memory is allocated, its
  * storage is checked:
- *   - all of it is in this file, by hard links alone (no soft or external links on the way to groups, datasets,
+ *   - it is entirely in this file and reached by hard links alone (no soft or external links to groups, datasets,
  *     committed types or attributes; no external or virtual storage);
- *   - its filters are shuffle, deflate and fletcher32; any other is refused by name;
+ *   - its filters are shuffle, deflate and fletcher32; any other is an error that names it;
  *   - its chunks are all present, at most GEODEC_FOREIGN_CHUNK_MAX bytes each, and inflate to exactly that size;
  *   - as float64 it takes at most GEODEC_FOREIGN_FREE_BYTES or GEODEC_FOREIGN_GROWTH_MAX times its stored bytes.
  * Integers beyond 2^53 lose their last bits. */
@@ -20,17 +20,17 @@
 enum {
     GEODEC_FOREIGN_RANK_MAX = 8,
     GEODEC_FOREIGN_CHUNK_MAX = 256 << 20, /* bytes of a chunk, inflated */
-    GEODEC_FOREIGN_FREE_BYTES = 64 << 20, /* any dataset may take this much memory */
-    GEODEC_FOREIGN_GROWTH_MAX = 64,       /* more only up to this ratio to the stored bytes */
+    GEODEC_FOREIGN_FREE_BYTES = 64 << 20, /* any dataset may take this amount of memory */
+    GEODEC_FOREIGN_GROWTH_MAX = 64,       /* larger datasets must not exceed this ratio to the stored bytes */
 };
 
 /* Dataset `name` of the file into new memory *out (C order; the caller frees with geodec_mem_free). rank: the expected
- * one, or -1 for any (*rank_out receives it; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
+ * rank, or -1 for any (*rank_out receives it; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
  * expected extents, negative = any; on return the extents found. Every value must be finite. GEODEC_NOTFOUND (file or
  * dataset), GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_NUMERIC, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape,
                                              int *rank_out, double **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same for whole numbers: GEODEC_RANGE when one lies outside low..high or has a fraction. */
+/* The same for whole numbers: GEODEC_RANGE if a number is outside low..high or has a fraction. */
 GEODEC_API geodec_status geodec_foreign_read_i64(const char *path, const char *name, int rank, int64_t *shape,
                                                  int64_t low, int64_t high, int64_t **out,
                                                  geodec_err *err) GEODEC_MUST_USE;
@@ -44,9 +44,9 @@ GEODEC_API geodec_status geodec_foreign_attr(const char *path, const char *objec
  * GEODEC_NUMERIC (a value that is not finite), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols, double **out,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* The same from text: a row per line, cells separated by tabs, commas, semicolons or blanks (the first of these, in
- * this order, that the first row has). Empty lines and lines that begin with # are skipped; a first line with a cell
- * that is not a number is a header. "-" reads standard input. GEODEC_FORMAT names the line, GEODEC_LIMIT above 1
+/* The same from text: one row per line, cells separated by tabs, commas, semicolons or blanks (the first separator in
+ * this order that occurs in the first row). Empty lines and lines that begin with # are skipped; a first line with a
+ * cell that is not a number is a header. "-" reads standard input. GEODEC_FORMAT names the line, GEODEC_LIMIT above 1
  * GiB. */
 GEODEC_API geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out,
                                              geodec_err *err) GEODEC_MUST_USE;

@@ -50,7 +50,7 @@ static geodec_status read_type(const char *path, const char *header, npy *a, geo
     return GEODEC_OK;
 }
 
-/* One axis of the shape at *at; false when there is none. */
+/* Reads one axis of the shape at *at; false if there is none. */
 static bool read_axis(const char **at, int64_t *extent)
 {
     int64_t v = 0;
@@ -118,7 +118,7 @@ geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols,
     for (size_t i = 0; i < wide; i++) length |= (size_t)p[MAGIC + 2 + i] << (8 * i);
     if (length > HEADER_MAX || length > map.size - begin)
         GEODEC_THROW(GEODEC_FORMAT, "%s: the header is truncated or too long", path);
-    GEODEC_NEW(header, (int64_t)length + 8); /* the zeros behind the text end every scan */
+    GEODEC_NEW(header, (int64_t)length + 8); /* the zeros after the text stop every scan */
     memcpy(header, p + begin, length);
     GEODEC_TRY(read_header(path, header, &a, err));
     if (a.rows < 1 || a.cols < 1 || geodec_mem_mul(a.rows, a.cols, &count) != 0 ||

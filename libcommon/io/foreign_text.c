@@ -27,7 +27,7 @@ static char find_separator(const char *line)
     return ' ';
 }
 
-/* The next cell of *at as a number; *last when the line ends with it. False when it is none. */
+/* Reads the next cell of *at as a number; *last is set if the cell ends the line. False if the cell is not a number. */
 static bool next_number(const table *t, char **at, double *v, bool *last)
 {
     char *end, *p = *at;
@@ -78,8 +78,8 @@ static geodec_status read_line(table *t, char *line, bool *header, geodec_err *e
     }
     if (t->rows == 0) t->cols = cols;
     if (cols != t->cols)
-        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: not the %lld columns of the rows before", t->path, (long long)t->line,
-                    (long long)t->cols);
+        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: the row does not have %lld columns like the rows before it", t->path,
+                    (long long)t->line, (long long)t->cols);
     t->rows++;
     return GEODEC_OK;
 }

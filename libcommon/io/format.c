@@ -78,7 +78,7 @@ const char *geodec_format_element(geodec_type t, const void *data, int64_t i, ch
     case GEODEC_I64:
         (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%" PRId64, ((const int64_t *)data)[i]);
         return buf;
-    default: /* narrower integers are exact as a double */
+    default: /* narrower integers are exact in a double */
         (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%.0f", geodec_format_element_f64(t, data, i));
         return buf;
     }

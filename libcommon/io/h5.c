@@ -14,7 +14,7 @@ void geodec_io_init(void)
      * that failed on a full disk. The call fails once HDF5 runs, that is on later calls. */
     (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    (void)H5PLset_loading_state(0); /* a file may name a filter; no plug-in is loaded for it */
+    (void)H5PLset_loading_state(0); /* a file may name a filter, but no plug-in is loaded for it */
 }
 
 static geodec_io_guard guard;
@@ -231,7 +231,7 @@ done:
     return st;
 }
 
-/* Opens an attribute and measures it. count: elements, 0 for an empty one. */
+/* Opens an attribute and reads its size. count: elements, 0 for an empty one. */
 static geodec_status open_attr(hid_t object, const char *name, hid_t *attr, hid_t *type, int64_t *count,
                                geodec_err *err)
 {

@@ -1,4 +1,4 @@
-/* HDF5 start-up and shared small helpers. HDF5 is called from one thread only. */
+/* HDF5 start-up and the guard around reads. HDF5 is called from one thread only. */
 #ifndef GEODEC_IO_H5_H
 #define GEODEC_IO_H5_H
 
@@ -9,10 +9,10 @@
 /* Switches HDF5's automatic error printing off. Idempotent; tools and tests call it once at start-up. */
 GEODEC_API void geodec_io_init(void);
 
-/* HDF5 trusts the structure of a file: a damaged one makes it allocate any amount of memory, or crash. The library
- * calls enter and leave around every read of a file, when a program has set them (before it starts threads; the tools
- * do). name: the file. few: the read needs little memory (structure, no numbers), so memory may be limited. Calls are
- * not nested and come from the thread that calls HDF5. */
+/* HDF5 trusts the structure of a file: a damaged file can make it allocate any amount of memory, or crash. If a program
+ * has set enter and leave, the library calls them around every read of a file. A program sets them before it starts
+ * threads, as the tools do. name: the file. few: the read needs little memory (structure, no numbers), so the program
+ * may limit memory. Calls are not nested and come from the thread that calls HDF5. */
 typedef struct geodec_io_guard {
     void (*enter)(const char *path, bool few);
     void (*leave)(void);

@@ -1,4 +1,4 @@
-/* HDF5 calls with our error values; private to this folder and that of artifacts. */
+/* Internal: HDF5 calls with Geodec's error values, for this folder and artifact/. */
 #ifndef GEODEC_IO_H5_INTERNAL_H
 #define GEODEC_IO_H5_INTERNAL_H
 
@@ -13,7 +13,7 @@
 geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
     GEODEC_PRINTF(5, 6);
 
-/* Runs an HDF5 call whose failure is negative; like GEODEC_THROW otherwise. */
+/* Runs an HDF5 call; a negative result is an error, as in GEODEC_THROW. */
 #define GEODEC__H5(call, status_, ...)                                                                                 \
     do {                                                                                                               \
         if ((call) < 0) {                                                                                              \
@@ -22,7 +22,7 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
         }                                                                                                              \
     } while (0)
 
-/* Closes an identifier of any sort; a negative one is ignored. Negative when closing failed. */
+/* Closes an identifier of any type; a negative identifier is ignored. Returns a negative number if closing fails. */
 herr_t geodec__h5_close(hid_t id);
 
 /* The explicit little-endian type in files, and the native type in memory. Library constants; do not close. */
@@ -33,7 +33,7 @@ hid_t geodec__h5_memory_type(geodec_type t);
 void geodec__h5_enter(const char *path, bool few);
 void geodec__h5_leave(void);
 
-/* ---- hostile datasets (h5_storage.c) ----------------------------------------------------------------------------- */
+/* ---- untrusted datasets (h5_storage.c) -------------------------------------------------------------------------- */
 
 enum { GEODEC__H5_RANK_MAX = 8 };
 
@@ -44,33 +44,33 @@ typedef struct geodec__h5_storage {
     int64_t element, bytes, stored; /* bytes of an element, of all elements, of the file */
     bool chunked, deflated, summed; /* has a checksum (fletcher32) */
     bool sum_inside;                /* the checksum comes before the compression */
-    unsigned deflate_bit, sum_bit;  /* its bit in a chunk's mask of skipped filters */
+    unsigned deflate_bit, sum_bit;  /* its bit in the mask of filters that a chunk skipped */
     int64_t chunk[GEODEC__H5_RANK_MAX], across[GEODEC__H5_RANK_MAX]; /* extent of a chunk; chunks along an axis */
     int64_t chunk_bytes, chunks;
 } geodec__h5_storage;
 
-/* Follows a path by hard links to objects of this file alone. *present: the object exists, with sort *sort (the root is
- * a group); if not, *sort is that of the last object found. *elsewhere: the path has a soft, external or user-defined
- * link, which was not followed. */
+/* Follows a path by hard links within this file. *present: the object exists and has type *sort (the root is a group);
+ * if not, *sort is the type of the last object found. *elsewhere: the path has a soft, external or user-defined link,
+ * which was not followed. */
 geodec_status geodec__h5_walk(hid_t file, const char *path, bool *present, bool *elsewhere, H5O_type_t *sort,
                               geodec_err *err) GEODEC_MUST_USE;
 /* Checks, without reading a number, that the dataset is stored completely in this file of file_bytes bytes: no external
  * or virtual storage, no filters but shuffle, deflate and fletcher32 (once each, in a valid order), chunks of at most
- * chunk_limit bytes all present, and no more bytes than deflate can expand the stored ones to. what: the dataset's name
- * in messages. GEODEC_FORMAT, GEODEC_LIMIT. */
+ * chunk_limit bytes all present, and no more bytes than deflate can produce from the stored ones. what: the dataset's
+ * name in messages. GEODEC_FORMAT, GEODEC_LIMIT. */
 geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file_bytes, int64_t chunk_limit,
                                        geodec__h5_storage *s, geodec_err *err) GEODEC_MUST_USE;
-/* Checks that every filtered chunk decodes to exactly the bytes of a chunk, in memory of two chunks: HDF5 allocates
- * whatever a larger chunk needs, and reads past the end of a smaller one. */
+/* Checks that every filtered chunk decodes to exactly the bytes of a chunk, in memory of two chunks: HDF5 allocates as
+ * much as a larger chunk needs, and reads past the end of a smaller one. */
 geodec_status geodec__h5_chunks_check(hid_t set, const char *what, const geodec__h5_storage *s,
                                       geodec_err *err) GEODEC_MUST_USE;
-/* GEODEC_IO when the open file has become shorter than `bytes`: HDF5 reads zeros behind the end of a file. */
+/* GEODEC_IO when the open file has become shorter than `bytes`: HDF5 reads zeros after the end of a file. */
 geodec_status geodec__h5_still_whole(hid_t file, int64_t bytes, geodec_err *err) GEODEC_MUST_USE;
 
 /* Replaces bytes that are not plain UTF-8 text by '?', in place. */
 void geodec__h5_make_plain(char *text);
 
-/* Scalar attributes of an object. The writers copy; text is stored with fixed length. */
+/* Scalar attributes of an object. The writers copy their values; text is stored with fixed length. */
 geodec_status geodec__h5_put_text(hid_t object, const char *name, const char *text, geodec_err *err) GEODEC_MUST_USE;
 /* n texts of equal size, as a 1-D attribute (an empty one when n = 0). */
 geodec_status geodec__h5_put_texts(hid_t object, const char *name, int n, const char *texts, size_t stride,

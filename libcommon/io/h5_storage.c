@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* Bytes that deflate adds at most to incompressible data: 5 a block of at least 16383 bytes, and its header. */
+/* The most bytes that deflate adds to incompressible data: 5 per block of at least 16383 bytes, and its header. */
 #define DEFLATE_ROOM(bytes) ((bytes) + (bytes) / 1000 + 64)
 enum { DEFLATE_RATIO_MAX = 1100 /* deflate compresses by at most 1032 : 1 */, SUM_BYTES = 4, WINDOW = 1 << 16 };
 
@@ -47,8 +47,9 @@ done:
     return st;
 }
 
-/* Filters in the order of writing: [shuffle] [fletcher32] deflate [fletcher32]. Any other filter is refused by name:
- * HDF5 would look for a plug-in, and its own others (szip, nbit, scaleoffset) make many bytes from none. */
+/* Filters in the order of writing: [shuffle] [fletcher32] deflate [fletcher32]. Any other filter is an error that names
+ * it: HDF5 would look for a plug-in, and its other built-in filters (szip, nbit, scaleoffset) can produce many bytes
+ * from none. */
 static geodec_status read_filters(hid_t made, const char *what, geodec__h5_storage *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,7 +1,8 @@
-/* JSON (RFC 8259): a checked reader over jansson, and a writer whose bytes depend on its calls only.
+/* JSON (RFC 8259): a checked reader based on jansson, and a writer whose output depends only on the calls.
  *
- * The reader limits size and depth, refuses duplicate keys and bad UTF-8, and names file and line. The writer keeps the
- * order of the calls, indents by two spaces, prints shortest exact numbers, and null for NaN and infinities. */
+ * The reader limits size and depth, reports duplicate keys and invalid UTF-8 as errors, and names file and line. The
+ * writer keeps the order of the calls, indents by two spaces, prints each number in its shortest exact form, and prints
+ * null for NaN and infinities. */
 #ifndef GEODEC_IO_JSON_H
 #define GEODEC_IO_JSON_H
 
@@ -22,10 +23,10 @@ enum { GEODEC_JSON_DEPTH_MAX = 64 };
  */
 GEODEC_API geodec_status geodec_json_read(const char *path, size_t limit, geodec_json **root,
                                           geodec_err *err) GEODEC_MUST_USE;
-/* Text in memory; `name` stands for the file in messages. */
+/* Parses text in memory; messages use `name` in place of the file name. */
 GEODEC_API geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* The same for a part of a file that begins at line `first_line`: messages use the line numbers of the file. */
+/* The same for a part of a file that begins at line `first_line`; messages use the line numbers of the file. */
 GEODEC_API geodec_status geodec_json_parse_line(const char *text, size_t n, const char *name, int64_t first_line,
                                                 geodec_json **root, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_json_free(geodec_json *root); /* NULL ok */
@@ -50,7 +51,7 @@ GEODEC_API geodec_status geodec_json_get_str(const geodec_json *v, const char *k
 
 typedef struct geodec_json_writer geodec_json_writer;
 
-/* Writes a file that appears at commit; the root value is an open object. */
+/* Writes a file that is put in place at commit; the root value is an open object. */
 GEODEC_API geodec_status geodec_json_create(const char *path, geodec_json_writer **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* Writes to a stream that the caller owns. */

@@ -16,7 +16,7 @@ struct geodec_json_writer {
     struct {
         bool array, used;
     } level[GEODEC_JSON_DEPTH_MAX];
-    const char *misuse; /* first misuse, static text */
+    const char *misuse; /* message of the first misuse, static text */
 };
 
 static void misuse(geodec_json_writer *w, const char *what)
@@ -52,7 +52,7 @@ static void quoted(geodec_json_writer *w, const char *text)
 
 static void new_line(geodec_json_writer *w) { (void)fprintf(w->stream, "\n%*s", 2 * w->depth, ""); }
 
-/* Writes comma, line and key before a value. False when a value is not allowed here. */
+/* Writes the comma, line break and key before a value. False if a value is not allowed here. */
 static bool before(geodec_json_writer *w, const char *key)
 {
     if (w->depth < 1 || w->misuse) {

@@ -1,9 +1,9 @@
-/* safetensors files: named arrays behind a JSON header, the format of the Hugging Face tools.
+/* safetensors files: a JSON header and named arrays, the format of the Hugging Face tools.
  *
  * Layout: the header's length as 8 bytes little-endian; the header, a JSON object
  *     {"__metadata__": {text: text}, "name": {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, ...}
- * padded with blanks so that the data begin at a multiple of 8; the data, arrays in C order, little-endian, without
- * gaps in the order of the header (the caller keeps arrays aligned by listing wider types first). */
+ * padded with blanks so that the data begin at a multiple of 8; the data: arrays in C order, little-endian, in the
+ * order of the header without gaps (the caller keeps arrays aligned by listing wider types first). */
 #ifndef GEODEC_IO_SAFETENSORS_H
 #define GEODEC_IO_SAFETENSORS_H
 
@@ -27,12 +27,12 @@ typedef struct geodec_safetensors_meta {
 
 typedef struct geodec_safetensors_writer geodec_safetensors_writer;
 
-/* Under a temporary name; path appears at commit (io/atomic.h). tensors are copied. */
+/* Writes under a temporary name; commit puts the file at path (io/atomic.h). tensors are copied. */
 GEODEC_API geodec_status geodec_safetensors_create(const char *path, const geodec_safetensor *tensor, int n,
                                                    const geodec_safetensors_meta *meta, int n_meta,
                                                    geodec_safetensors_writer **out, geodec_err *err) GEODEC_MUST_USE;
-/* Elements first .. first+count-1 of tensor i. Each element must be put once. Several threads may put at the same
- * time. */
+/* Writes elements first .. first+count-1 of tensor i. Each element must be put once. Several threads may put at the
+ * same time. */
 GEODEC_API geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_t first, int64_t count,
                                                 const void *data, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_INVAL when elements are missing. Frees w in every case. */
@@ -52,7 +52,7 @@ GEODEC_API geodec_status geodec_safetensors_open(const char *path, geodec_safete
 GEODEC_API void geodec_safetensors_close(geodec_safetensors *s); /* NULL ok */
 GEODEC_API int geodec_safetensors_count(const geodec_safetensors *s);
 GEODEC_API const geodec_safetensor *geodec_safetensors_at(const geodec_safetensors *s, int i); /* in file order */
-/* Number of the tensor of that name, or -1. */
+/* Index of the tensor of that name, or -1. */
 GEODEC_API int geodec_safetensors_find(const geodec_safetensors *s, const char *name);
 /* Text of __metadata__, or NULL. */
 GEODEC_API const char *geodec_safetensors_text(const geodec_safetensors *s, const char *key);

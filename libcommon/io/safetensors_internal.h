@@ -9,7 +9,7 @@ typedef struct geodec__safetensor_place {
     int64_t begin, bytes; /* bytes after the header */
 } geodec__safetensor_place;
 
-/* "F32"; NULL for a type the format lacks. */
+/* "F32"; NULL for a type that the format does not have. */
 const char *geodec__safetensors_dtype(geodec_type t);
 /* Bytes of a tensor: GEODEC_FORMAT for a bad type, rank or shape, GEODEC_LIMIT for an overflow. */
 geodec_status geodec__safetensors_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err) GEODEC_MUST_USE;

@@ -134,7 +134,7 @@ static geodec_status parse_header(geodec_safetensors *s, int64_t file_bytes, geo
             GEODEC_THROW(GEODEC_FORMAT, "tensor %s begins at %lld, not %lld", s->tensor[i].t.name,
                          (long long)s->tensor[i].begin, (long long)next);
         if (s->tensor[i].bytes > file_bytes - s->data - next)
-            GEODEC_THROW(GEODEC_FORMAT, "tensor %s ends behind the file", s->tensor[i].t.name);
+            GEODEC_THROW(GEODEC_FORMAT, "tensor %s ends beyond the end of the file", s->tensor[i].t.name);
         next += s->tensor[i].bytes;
     }
     if (next != file_bytes - s->data)
@@ -162,7 +162,8 @@ geodec_status geodec_safetensors_open(const char *path, geodec_safetensors **out
     GEODEC_TRY(read_at(s->fd, path, 0, size, 8, err));
     for (int i = 7; i >= 0; i--) length = length << 8 | size[i];
     if (length > HEADER_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: a header of %llu bytes", path, (unsigned long long)length);
-    if ((int64_t)length > (int64_t)sb.st_size - 8) GEODEC_THROW(GEODEC_FORMAT, "%s: ends in its header", path);
+    if ((int64_t)length > (int64_t)sb.st_size - 8)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: the file ends within its header", path);
     s->data = 8 + (int64_t)length;
     GEODEC_NEW(text, (int64_t)length + 1);
     GEODEC_TRY(read_at(s->fd, path, 8, text, (int64_t)length, err));

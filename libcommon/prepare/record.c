@@ -23,7 +23,7 @@ geodec_status geodec_record_cached(const char *cache, const geodec_model *m, cha
     return geodec_mem_print(folder, err, "%s/%s", cache, geodec_model_fingerprint(m));
 }
 
-/* Bytes of the weights: models of different sizes are told apart without reading them. */
+/* Bytes of the weights: models of different sizes are distinguished without reading them. */
 static int64_t weight_bytes(const geodec_model *m)
 {
     const geodec_gguf *g = geodec_model_gguf(m);
@@ -148,7 +148,7 @@ static void warn(const geodec_hooks *hooks, const char *folder, const char *why)
     geodec_hooks_log(hooks, GEODEC_LOG_WARN, "%s: %s; not used (geodec prepare --force makes it again)", folder, why);
 }
 
-/* Whether the artifacts of this folder are of this model. A missing folder is no error. */
+/* Whether the artifacts of this folder belong to this model. A missing folder is no error. */
 static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *hooks, geodec_record *out)
 {
     geodec_err problem = {0};
@@ -165,7 +165,7 @@ static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *
     return false;
 }
 
-/* Whether the cache has artifacts of a model of this size. It has few folders. */
+/* Whether the cache has artifacts of a model of this size. The cache has few folders. */
 static bool cache_has(const char *cache, int64_t bytes)
 {
     bool found = false;

@@ -2,7 +2,7 @@
  *
  *   MODEL.gguf.geodec/            next to the model: flowmap.h5, prepared.json
  *   CACHE/<model fingerprint>/    the same in a cache folder
- * The record is written last: artifacts without it are not found. It names the model and the fastest drafter
+ * The record is written last; artifacts without a record are not found. It names the model and the fastest drafter
  * (prepare/trial.h). */
 #ifndef GEODEC_PREPARE_RECORD_H
 #define GEODEC_PREPARE_RECORD_H
@@ -23,7 +23,7 @@ GEODEC_API geodec_status geodec_record_write(const geodec_record_made *made, geo
 typedef struct geodec_record {
     char model_sha256[GEODEC_SHA256_HEX], arithmetic[8], draft[GEODEC_DRAFTER_NAME_MAX];
     int64_t tokens, weight_bytes;
-    double speedup; /* of `draft` compared with plain decoding; NaN without drafting or trial */
+    double speedup; /* of `draft` over plain decoding; NaN without drafting or without a trial */
     char *request;  /* owned */
 } geodec_record;
 GEODEC_API void geodec_record_clear(geodec_record *p);
@@ -35,10 +35,10 @@ GEODEC_API geodec_status geodec_record_beside(const char *model_path, char **fol
 GEODEC_API geodec_status geodec_record_cached(const char *cache, const geodec_model *m, char **folder,
                                               geodec_err *err) GEODEC_MUST_USE;
 
-/* Finds the drafting artifacts of this model: next to the model, then in the cache (NULL = none). *folder NULL: not
- * found. Artifacts of another model and unreadable records are skipped, with one warning line each (hooks). The model's
- * fingerprint, which needs its whole file, is computed only when there are candidates: artifacts next to the model, or
- * in the cache for a model of its size. */
+/* Finds the drafting artifacts of this model: next to the model, then in the cache (NULL = none). *folder is NULL if
+ * there are none. Artifacts of another model and unreadable records are skipped, with one warning line each (hooks).
+ * The model's fingerprint, which needs its whole file, is computed only when there are candidates: artifacts next to
+ * the model, or in the cache for a model of its size. */
 GEODEC_API geodec_status geodec_record_find(const geodec_model *m, const char *cache, const geodec_hooks *hooks,
                                             char **folder, geodec_record *out, geodec_err *err) GEODEC_MUST_USE;
 

@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 enum {
-    PROBE_FIRST = 2000000, /* number of the probe's texts, which the store does not use */
+    PROBE_FIRST = 2000000, /* first number of the probe's texts, which the store does not use */
     PROBE_LENGTH = 8,
     PROBE_LENGTH_MAX = 128,
     TEXTS_MAX = 1 << 20,
     PLAN_BYTES = 1 << 16,
     SAMPLE_BYTES = 64 << 20,
 };
-#define PROBE_SHARE 0.02 /* share of the time for each of two speeds */
+#define PROBE_SHARE 0.02 /* share of the time for measuring each of two speeds */
 #define SAMPLE_SLACK 1.15
 #define SAVE_SECONDS 2
 
@@ -84,7 +84,7 @@ static bool same_request(const geodec_prepare *p, const geodec_json *root)
     return geodec_json_get_f64(root, "seconds", &seconds, NULL) == GEODEC_OK && seconds == p->seconds;
 }
 
-/* Whether plan.json is of this request; then its plan. A file with an error is of another request. */
+/* Whether plan.json belongs to this request; if so, reads its plan. A file with an error counts as another request. */
 static geodec_status resume(const geodec_prepare *p, bool *same, geodec_prepare_plan *plan, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -106,7 +106,7 @@ done:
     return st;
 }
 
-/* Replaces the files of an earlier run by the plan. */
+/* Replaces the files of an earlier run with the plan. */
 static geodec_status save(const geodec_prepare *p, const geodec_prepare_plan *plan, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -194,7 +194,7 @@ done:
 
 /* ---- the text given --------------------------------------------------------------------------------------------- */
 
-/* Documents of the text up to this many tokens, then the sampled texts. A source without `next` is missing. */
+/* Documents of the text up to a number of tokens, then the sampled texts. A source whose `next` is NULL is missing. */
 typedef struct both {
     geodec_export_source text, samples;
     int64_t left; /* tokens of the text */
@@ -338,7 +338,7 @@ static geodec_status measure(const geodec_prepare *p, geodec_prepare_speed *spee
     const int64_t texts = geodec_pool_threads(p->pool);
     double took = 0;
     geodec_prepare_speed v = {0};
-    /* The first round packs weights and touches memory; it counts only when there is no time for another. */
+    /* The first round packs weights and touches memory; it is used only when there is no time for another. */
     for (int32_t length = PROBE_LENGTH < most ? PROBE_LENGTH : most;; length *= 2) {
         if (length > most) length = most;
         s.size = s.texts = s.tokens = 0;
@@ -398,12 +398,12 @@ geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_stor
     geodec_status st = GEODEC_OK;
     samples got = {0};
     const int64_t want = s->plan.sample_tokens, texts = p->texts, threads = geodec_pool_threads(p->pool);
-    /* Small steps for few texts, so that the clock and interrupts are checked; otherwise several texts per thread,
-     * since they end at different lengths. */
+    /* Small steps for few texts, so that the clock and interrupts are checked often; otherwise several texts per
+     * thread, since texts end at different lengths. */
     const int64_t batch = want / s->plan.length < 64 * threads ? threads : 4 * threads;
     const double begun = geodec_clock_seconds();
     double saved = begun;
-    /* The store's time, with the time that reading needs later. */
+    /* The time used so far, plus the time that reading needs later. */
     const double limit =
         s->speed.sample > 0 ? SAMPLE_SLACK * (double)want / s->speed.sample : GEODEC_PREPARE_STORE_SHARE * p->seconds;
     GEODEC_TRY(samples_read(p, &got, err));

@@ -21,9 +21,9 @@ typedef struct geodec_prepare {
     uint64_t seed;
     geodec_arithmetic arithmetic;
     double seconds; /* the given time */
-    /* 0: from the time. With texts or text_tokens above 0 the sizes are fixed and the time is ignored: exactly `texts`
-     * texts of at most `length` (0: min(context, 256)) tokens are sampled, and the given text is read up to text_tokens
-     * (0: GEODEC_PREPARE_TOKENS_MAX). */
+    /* 0: sizes follow from the time. With texts or text_tokens above 0 the sizes are fixed and the time is ignored:
+     * exactly `texts` texts of at most `length` (0: min(context, 256)) tokens are sampled, and the given text is read
+     * up to text_tokens (0: GEODEC_PREPARE_TOKENS_MAX). */
     int64_t texts, text_tokens;
     int32_t length;
     geodec_pool *pool;
@@ -32,18 +32,18 @@ typedef struct geodec_prepare {
 
 typedef struct geodec_prepare_store {
     geodec_prepare_plan plan;
-    geodec_prepare_speed speed; /* 0 when the plan does not depend on it */
+    geodec_prepare_speed speed; /* 0 when the plan does not depend on the time */
     int64_t texts;              /* sampled: 0 .. texts - 1 */
     int64_t sampled;            /* their tokens */
-    int64_t resumed;            /* of these, texts left by an earlier run */
+    int64_t resumed;            /* texts among them that an earlier run left */
     geodec_flowmap_summary map;
 } geodec_prepare_store;
 
 /* Loads the plan of an earlier run of the same request, or measures and makes one. */
 GEODEC_API geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Samples texts up to the planned tokens (p->texts > 0: exactly this many texts), or until the time of sampling is over
- * and there is enough for a map. GEODEC_SCARCE: the texts end too early for a map. */
+/* Samples texts up to the planned tokens (p->texts > 0: exactly this many texts), or until the time for sampling is
+ * over and the texts suffice for a map. GEODEC_SCARCE: the texts end too early for a map. */
 GEODEC_API geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_store *s,
                                                geodec_err *err) GEODEC_MUST_USE;
 /* Reads all texts and bakes FOLDER/flowmap.h5 with `provenance`. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    FIRST = 1000000 /* number of the first prompt's text, which the store does not use */,
+    FIRST = 1000000 /* number of the text of the first prompt, which the store does not use */,
     LEAST = 2,
     BATCH = 65,
     REPEATS = 2

@@ -1,10 +1,11 @@
 /* A short trial of the drafters with these artifacts on this machine.
  *
  * Every prompt is decoded greedily, plainly and with each drafter in turn, with adaptive draft length, up to
- * GEODEC_TRIAL_ROUNDS times. The shortest time of each prompt counts, which has the least disturbance by the machine:
+ * GEODEC_TRIAL_ROUNDS times. The shortest time of each prompt counts, because it is the least disturbed by the machine:
  * speedup = sum of plain times / sum of the drafter's times, without prompt processing. The drafter with the largest
- * speedup is chosen if that is at least GEODEC_TRIAL_GAIN and it was faster on at least half of the prompts; else none.
- * The choice may change from run to run with the times; the text does not. */
+ * speedup is chosen if this speedup is at least GEODEC_TRIAL_GAIN and the drafter was faster on at least half of the
+ * prompts; otherwise none is chosen. The choice may change from run to run with the times; the decoded text does
+ * not. */
 #ifndef GEODEC_PREPARE_TRIAL_H
 #define GEODEC_PREPARE_TRIAL_H
 
@@ -16,7 +17,7 @@ enum {
     GEODEC_TRIAL_DRAFTERS = 3, /* ngram, flowmap, auto */
     GEODEC_TRIAL_PROMPTS = 8,  /* at most */
     GEODEC_TRIAL_PROMPT = 16,  /* tokens of one */
-    GEODEC_TRIAL_ROUNDS = 5,   /* at most, as time allows */
+    GEODEC_TRIAL_ROUNDS = 5,   /* at most, as far as the time allows */
     GEODEC_TRIAL_TOKENS = 64,  /* new tokens for each, fewer at the end of the context */
     GEODEC_TRIAL_GAMMA = 8,    /* longest draft */
 };
@@ -31,9 +32,9 @@ typedef struct geodec_trial_row {
 
 typedef struct geodec_trial {
     geodec_trial_row row[GEODEC_TRIAL_DRAFTERS];
-    int64_t prompts;    /* finished, 0 = nothing to try on */
+    int64_t prompts;    /* prompts finished; 0 = there was nothing to test on */
     int64_t rounds;     /* rounds begun */
-    int64_t tokens;     /* tokens compared in each */
+    int64_t tokens;     /* tokens compared in each round */
     double tok_per_s;   /* seconds of plain decoding */
     const char *choice; /* a drafter of the rows, or "none" */
 } geodec_trial;
@@ -41,7 +42,7 @@ typedef struct geodec_trial {
 /* The rule, applied to the rows. */
 GEODEC_API const char *geodec_trial_choose(const geodec_trial *t);
 
-/* dir: folder of the artifacts; how: the sessions of decoding. Runs for `seconds`, but at least two prompts.
+/* dir: folder of the artifacts; how: the sessions of decoding. Runs for `seconds`, and at least for two prompts.
  * GEODEC_NOTFOUND: the folder lacks the artifact of a drafter; GEODEC_CHECK: a text differs. */
 GEODEC_API geodec_status geodec_trial_run(const geodec_model *m, const char *dir, const geodec_session_options *how,
                                           const geodec_prompts *prompts, double seconds, const geodec_hooks *hooks,

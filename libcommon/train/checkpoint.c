@@ -47,7 +47,7 @@ const geodec_kind geodec_checkpoint_kind = {
     GEODEC_TABLES(checkpoint_fields, checkpoint_attrs, checkpoint_extents),
 };
 
-/* Of every row of the curve; NULL without a penalty. */
+/* The penalty of every row of the curve; NULL without a penalty. */
 static geodec_status penalties(const geodec_trainer *t, double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -106,7 +106,7 @@ geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_er
     if (c.step < 0 || c.step > t->o.steps)
         GEODEC_THROW(GEODEC_FORMAT, "%s: step %lld is outside 0 to %lld", path, (long long)c.step,
                      (long long)t->o.steps);
-    /* Replaces the state; from here on only the curve's memory can fail. */
+    /* Replaces the state; from here on only the allocation for the curve can fail. */
     t->n_rows = 0;
     for (int64_t i = 0; i < c.rows; i++) {
         const double *v = c.curve + COLUMNS * i;
@@ -130,7 +130,7 @@ done:
 
 /* ---- loss curve -------------------------------------------------------------------------------------------------- */
 
-/* The last three as in checkpoint: NULL if absent. */
+/* penalty, penalty_weight and penalty_recipe are NULL without a penalty; floor is NULL if it is unknown. */
 typedef struct curve {
     const geodec_curve_row *row; /* [n] */
     int64_t n, n_params, tokens, bytes;

@@ -1,5 +1,5 @@
 /* The parameters of a llama-family transformer as one flat vector with named views, in the order and with the names of
- * a GGUF file. q, k, v of a layer are neighbours, and so are gate and up of a dense layer: each group is one matrix
+ * a GGUF file. q, k and v of a layer are adjacent, and so are gate and up of a dense layer: each group is one matrix
  * product. */
 #ifndef GEODEC_TRAIN_LAYOUT_H
 #define GEODEC_TRAIN_LAYOUT_H
@@ -12,14 +12,14 @@
 typedef enum geodec_param_role {
     GEODEC_PARAM_EMBED,    /* token_embd, output: matrices */
     GEODEC_PARAM_MATRIX,   /* reads the residual stream */
-    GEODEC_PARAM_RESIDUAL, /* writes into it: attn_output, ffn_down; initialised smaller by 1/sqrt(2 L) */
+    GEODEC_PARAM_RESIDUAL, /* writes into it: attn_output, ffn_down; initial values are scaled by 1/sqrt(2 L) */
     GEODEC_PARAM_NORM,     /* gains: 1 at the start, no decay */
 } geodec_param_role;
 
 typedef struct geodec_param {
     char name[48];  /* "blk.3.attn_q.weight" */
     int n_dims;     /* 1 .. 3 */
-    int64_t dim[3]; /* fastest first, 1 beyond n_dims: [in, out] or [in, out, expert] */
+    int64_t dim[3]; /* fastest dimension first, 1 beyond n_dims: [in, out] or [in, out, expert] */
     int64_t offset; /* first element in the flat vector */
     int64_t size;   /* elements */
     geodec_param_role role;
@@ -32,7 +32,7 @@ typedef struct geodec_layer_offsets {
     int64_t attn_output;
     int64_t ffn_norm;
     int64_t router;   /* [n_expert][d] */
-    int64_t gate, up; /* dense: [d_ff][d] each, up right after gate; experts: [n_expert][d_ff][d] each */
+    int64_t gate, up; /* dense: [d_ff][d] each, up directly after gate; experts: [n_expert][d_ff][d] each */
     int64_t down;     /* [d][d_ff] or [n_expert][d][d_ff] */
 } geodec_layer_offsets;
 

@@ -2,8 +2,8 @@
  * checks). One source (ops.inc, attention.inc) is compiled for each type and instruction set into a table of functions.
  *
  * Arrays are row-major; n counts tokens. A `_grad` function takes the cotangent of the output (dy) and adds to or
- * overwrites the cotangent of the input as stated. Nothing allocates; the caller owns scratch. Sums run in one fixed
- * order, so a result depends on the arguments and the instruction set only.
+ * overwrites the cotangent of the input as stated. Nothing allocates; the caller owns scratch. Sums have a fixed order,
+ * so a result depends only on the arguments and the instruction set.
  *
  *   rmsnorm         y[n][d] = x r g with r[n] = 1/sqrt(mean(x^2) + eps) (Zhang and Sennrich 2019)
  *   rmsnorm_apply   the same from a known r

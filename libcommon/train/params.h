@@ -1,4 +1,4 @@
-/* Parameters: initial values, reading from and writing to GGUF files. */
+/* Parameters: initial values, and reading and writing GGUF files. */
 #ifndef GEODEC_TRAIN_PARAMS_H
 #define GEODEC_TRAIN_PARAMS_H
 

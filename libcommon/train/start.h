@@ -1,4 +1,4 @@
-/* The start of a training run: tokenizer, shape and initial values, either new or of a model file. */
+/* The start of a training run: tokenizer, shape and initial values, either new or from a model file. */
 #ifndef GEODEC_TRAIN_START_H
 #define GEODEC_TRAIN_START_H
 
@@ -16,8 +16,8 @@ typedef struct geodec_start {
     geodec_model *model;             /* of an existing model: owns its tokenizer */
 } geodec_start;
 
-/* A new model with the tokenizer of the GGUF file `vocab`. shape: n_vocab, head_dim, rope_dim and tied as given;
- * n_vocab is set from the tokenizer, head_dim and rope_dim to d_model / n_head when 0. *s must be zero or cleared. */
+/* A new model with the tokenizer of the GGUF file `vocab`. shape: used as given, except that n_vocab is set from the
+ * tokenizer, and head_dim and rope_dim are set to d_model / n_head if they are 0. *s must be zero or cleared. */
 GEODEC_API geodec_status geodec_start_new(const char *vocab, const geodec_model_config *shape, uint64_t seed,
                                           geodec_start *s, geodec_err *err) GEODEC_MUST_USE;
 /* The model of a file, its weights decoded to float32; n_ctx > 0 replaces its context length. */

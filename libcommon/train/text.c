@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- encoding, a fixed number of documents a task ---------------------------------------------------------------- */
+/* ---- encoding, a fixed number of documents per task ------------------------------------------------------------- */
 
 enum { DOCS_A_TASK = 64, TASKS_A_ROUND = 64 };
 
@@ -175,7 +175,7 @@ int64_t geodec_text_next_window(const geodec_text *t, int64_t *cursor, int64_t l
         const int64_t from =
             at - start <= len / 2 ? start : at - len / 2; /* a long document continues with half a window of context */
         int64_t end = from + len + 1 < t->n_tokens ? from + len + 1 : t->n_tokens;
-        const int64_t cut = geodec_text_document(t, end - 1); /* only whole documents, if one fits */
+        const int64_t cut = geodec_text_document(t, end - 1); /* only whole documents, if at least one fits */
         if (t->doc_start[cut + 1] != end && t->doc_start[cut] > at) end = t->doc_start[cut];
         for (int64_t i = from; i + 1 < end && i < from + len; i++) {
             token[i - from] = t->token[i];

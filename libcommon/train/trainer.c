@@ -90,7 +90,7 @@ done:
     return st;
 }
 
-/* Everything that decides the result, as text. */
+/* All values that determine the result, as text. */
 static void write_recipe(geodec_trainer *t)
 {
     const geodec_model_config *c = &t->layout->config;
@@ -166,7 +166,7 @@ const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n
     return t->row;
 }
 
-/* ---- a further term of the loss ---------------------------------------------------------------------------------- */
+/* ---- the penalty ------------------------------------------------------------------------------------------------ */
 
 geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty, geodec_err *err)
 {
@@ -191,7 +191,7 @@ static geodec_status work_of(geodec_trainer *t, int worker, geodec_err *err)
     return geodec_net_f32_work_create(t->net, t->group, t->o.length, &t->work[worker], err);
 }
 
-/* Before a step: the states of the probe for the penalty, when its refresh is due. */
+/* Before a step: computes the probe's states for the penalty if its refresh is due. */
 static geodec_status penalty_prepare(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -217,8 +217,8 @@ done:
     return st;
 }
 
-/* The penalty on the last forward pass of a worker: its derivative in cotangent [n_layer + 1][n len][d_model], its
- * value added to *sum. */
+/* The penalty on the last forward pass of a worker: writes its derivative to cotangent [n_layer + 1][n len][d_model]
+ * and adds its value to *sum. */
 static geodec_status penalty_apply(geodec_trainer *t, int worker, int64_t n, float *cotangent, double *sum,
                                    geodec_err *err)
 {
@@ -273,7 +273,7 @@ done:
     return st;
 }
 
-/* Adds the lanes in order and measures the sum. */
+/* Adds the lanes in order and computes the norm of the sum. */
 static void sum_task(void *ctx, int64_t i, int worker)
 {
     (void)worker;
@@ -405,7 +405,7 @@ static geodec_status measure(geodec_trainer *t, const geodec_hooks *hooks, geode
     return GEODEC_OK;
 }
 
-/* A checkpoint does not hold the result of a penalty's last refresh, so it is written at refreshes only. */
+/* A checkpoint does not hold the result of a penalty's last refresh, so it is written only at refreshes. */
 static bool may_save(const geodec_trainer *t)
 {
     return !(t->penalty.weight > 0) || t->done == t->o.steps || t->done % t->penalty.refresh == 0;
@@ -428,7 +428,7 @@ geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int6
         if (st != GEODEC_OK) {
             if (checkpoint && may_save(t)) GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
             GEODEC_THROW(GEODEC_INTERRUPTED, "stopped at step %lld of %lld%s%s", (long long)t->done,
-                         (long long)t->o.steps, checkpoint ? "; --resume goes on from " : "",
+                         (long long)t->o.steps, checkpoint ? "; --resume continues from " : "",
                          checkpoint ? checkpoint : "");
         }
         GEODEC_TRY(geodec_trainer_step(t, err));

@@ -1,9 +1,10 @@
 /* Training: AdamW on next-token cross-entropy, with a learning-rate schedule, gradient clipping, held-out evaluation,
  * checkpoints and a loss curve.
  *
- * Determinism. A batch is cut into GEODEC_TRAIN_LANES lanes, whatever the number of threads: a lane runs its sequences
- * in order into its own gradient, and gradients are added lane by lane. So the result is a function of the recipe alone
- * (and of the instruction set, in the last bits). A run that is stopped and resumed goes through the same states. */
+ * Determinism. A batch is divided into GEODEC_TRAIN_LANES lanes, for any number of threads. A lane runs its sequences
+ * in order and adds them to its own gradient, and the gradients are added in the order of the lanes. The result
+ * therefore depends on the recipe alone (and in the last bits on the instruction set). A run that is stopped and
+ * resumed passes through the same states. */
 #ifndef GEODEC_TRAIN_TRAINER_H
 #define GEODEC_TRAIN_TRAINER_H
 
@@ -29,29 +30,29 @@ typedef struct geodec_train_options {
     int64_t batch;   /* sequences a step */
     int64_t length;  /* tokens of a sequence, 1 .. n_ctx */
     double lr;       /* highest learning rate */
-    double lr_final; /* at the last step, as a fraction of lr */
+    double lr_final; /* rate at the last step, as a fraction of lr */
     int64_t warmup;  /* steps from 0 to lr, linear */
     geodec_schedule schedule;
     double clip;         /* largest gradient norm; 0 = none */
     double decay;        /* weight decay of matrices (norms have none) */
-    double beta1, beta2; /* Adam's averages */
-    double balance;      /* load-balance term of experts */
+    double beta1, beta2; /* decay rates of Adam's averages */
+    double balance;      /* weight of the load-balance term of experts */
     uint64_t seed;
     int64_t eval_every;  /* steps between rows of the curve */
-    int64_t eval_tokens; /* held-out tokens scored for a row; 0 = all */
+    int64_t eval_tokens; /* held-out tokens scored for each row; 0 = all */
     geodec_isa isa;
 } geodec_train_options;
 
 /* A further term of the loss: weight times the mean over the batch's tokens of a function of a token's residual stream.
  *
- * prepare gets the states of the first `probe` held-out windows, [boundaries][rows][d_model] with boundaries = n_layer
- * + 1, before step 0 and every `refresh` steps; its result holds until the next call. apply adds scale d value / d
- * state to cotangent [boundaries][rows][d_model] for rows = n_seq len states in order of sequence, and returns the sum
- * of the values. Several threads call it at once; it may depend on its arguments only. */
+ * prepare receives the states of the first `probe` held-out windows, [boundaries][rows][d_model] with boundaries =
+ * n_layer + 1, before step 0 and every `refresh` steps; its result holds until the next call. apply adds scale d value
+ * / d state to cotangent [boundaries][rows][d_model] for rows = n_seq len states in order of sequence, and returns the
+ * sum of the values. Several threads call it at the same time; its result may depend only on its arguments. */
 typedef struct geodec_train_penalty {
     double weight;
     int64_t refresh, probe; /* >= 1 */
-    const char *recipe;     /* its identification in the checkpoint's recipe */
+    const char *recipe;     /* identifies the penalty in the checkpoint's recipe */
     void *ctx;
     geodec_status (*prepare)(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d, const float *state,
                              geodec_err *err);
@@ -66,7 +67,7 @@ typedef struct geodec_curve_row {
     double held_out;       /* nats a token */
     double held_out_bytes; /* bits a byte of held-out text */
     double lr, grad_norm;  /* of the last step; norm before clipping */
-    double penalty;        /* mean value of the further term a token since the last row, without its weight */
+    double penalty;        /* mean of the penalty per token since the last row, without its weight */
 } geodec_curve_row;
 
 typedef struct geodec_trainer geodec_trainer;
@@ -82,8 +83,8 @@ GEODEC_API geodec_status geodec_trainer_create(const geodec_layout *layout, cons
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_trainer_destroy(geodec_trainer *t); /* NULL ok */
 
-/* Before the first step or geodec_trainer_load. Copied but for recipe and ctx, which must outlive the trainer. Such a
- * run writes checkpoints only at multiples of refresh, so that a resumed run learns from the same states.
+/* Before the first step or geodec_trainer_load. The penalty is copied, except recipe and ctx, which must outlive the
+ * trainer. Such a run writes checkpoints only at multiples of refresh, so that a resumed run uses the same states.
  * GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty,
                                                     geodec_err *err) GEODEC_MUST_USE;
@@ -99,8 +100,8 @@ GEODEC_API int64_t geodec_trainer_done(const geodec_trainer *t); /* steps done *
 GEODEC_API const float *geodec_trainer_params(const geodec_trainer *t);
 GEODEC_API const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n);
 
-/* Checkpoint artifact: parameters, Adam's averages, steps done, curve, and the recipe, which load compares (shape,
- * options, token digests, first values): another recipe is refused with GEODEC_CHECKSUM. */
+/* Checkpoint artifact: parameters, Adam's averages, steps done, curve, and the recipe (shape, options, token digests,
+ * first values). Load compares the recipe: GEODEC_CHECKSUM if it differs. */
 GEODEC_API extern const geodec_kind geodec_checkpoint_kind;
 GEODEC_API geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, const geodec_provenance *p,
                                              geodec_err *err) GEODEC_MUST_USE;

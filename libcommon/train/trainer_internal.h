@@ -8,7 +8,7 @@
 
 enum { GEODEC__RECIPE = 3072 };
 
-/* A piece of one tensor, the unit of the optimiser's tasks. */
+/* A piece of one tensor: one task of the optimiser. */
 typedef struct geodec__piece {
     int64_t begin, end;
     bool decays;
@@ -43,7 +43,7 @@ struct geodec_trainer {
     double *window_loss;
 
     geodec_train_penalty penalty; /* weight 0 = none */
-    int64_t prepared;             /* step it was prepared at, -1 = not yet */
+    int64_t prepared;             /* step at which it was prepared, -1 = not yet */
     double lane_penalty[GEODEC_TRAIN_LANES];
 
     double grad_norm, last_loss;

@@ -72,7 +72,7 @@ done:
     return st;
 }
 
-/* The values as shown; a row of percentages shows shares as percentages. */
+/* The values as printed; a row of percentages prints shares as percentages. */
 static geodec_status show(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out, geodec_err *err)
 {
     for (int k = 0; k < LETTERS; k++) {
@@ -86,7 +86,7 @@ static geodec_status show(const geodec_claim *c, geodec_values *values, geodec_c
     return GEODEC_OK;
 }
 
-/* Reason of an undecided row: the first missing value that a condition needs. */
+/* The reason for an undecided row: the first missing value that a condition needs. */
 static void reason(const geodec_claim *c, const geodec_values *values, char *out, size_t room)
 {
     bool asked, needed;
@@ -129,7 +129,7 @@ geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, 
     } else if (b == c->rule.n - 1 && c->rule.n > 1 && all_known(c, values)) {
         (void)snprintf(out->word, sizeof out->word, "undecidable");
         (void)snprintf(out->sentence, sizeof out->sentence,
-                       "The values are there, and no rule of this row covers them.");
+                       "All values are known, and no rule of this row covers them.");
     }
     return GEODEC_OK;
 }
@@ -147,7 +147,7 @@ static geodec_status check_needs(const geodec_claim *c, geodec_err *err)
             while (k < LETTERS && strcmp(letters[k], name) != 0) k++;
             if (k == LETTERS) GEODEC_FAIL(GEODEC_FORMAT, "no value '%s'; there are P, R, E, M and C", name);
             if (k > 0 && !c->reference[k - 1])
-                GEODEC_FAIL(GEODEC_FORMAT, "a condition has %s, which the row lacks", name);
+                GEODEC_FAIL(GEODEC_FORMAT, "a condition has %s, which the row does not have", name);
             if (k == 0 && strcmp(c->published, "-") == 0)
                 GEODEC_FAIL(GEODEC_FORMAT, "a condition has P, and nothing was published");
             of_p |= k == 0;
@@ -156,9 +156,10 @@ static geodec_status check_needs(const geodec_claim *c, geodec_err *err)
             GEODEC_FAIL(GEODEC_FORMAT, "'reproduced' by a condition without the published figure P");
     }
     if (!is_neutral(c->rule.branch[c->rule.n - 1].word))
-        GEODEC_FAIL(GEODEC_FORMAT, "the last rule says '%s' without a condition", c->rule.branch[c->rule.n - 1].word);
+        GEODEC_FAIL(GEODEC_FORMAT, "the last rule has the word '%s' without a condition",
+                    c->rule.branch[c->rule.n - 1].word);
     if (geodec_rule_words(&c->rule, neutral) == 1)
-        GEODEC_FAIL(GEODEC_FORMAT, "every rule that decides says the same word");
+        GEODEC_FAIL(GEODEC_FORMAT, "every rule that decides has the same word");
     return GEODEC_OK;
 }
 

@@ -37,7 +37,7 @@ typedef enum op {
 typedef struct node {
     op op;
     int16_t a, b; /* operands; of a name, its index in names[] */
-    double x;     /* of a number; decimals of same */
+    double x;     /* value of a number, or decimals of same */
 } node;
 
 typedef struct named {
@@ -109,7 +109,7 @@ static geodec_status add_name(parser *p, const char *from, size_t n, bool asked,
     return GEODEC_OK;
 }
 
-typedef enum precedence { OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY } precedence; /* loosest first */
+typedef enum precedence { OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY } precedence; /* lowest precedence first */
 
 static geodec_status parse_level(parser *p, precedence level, int *out, geodec_err *err);
 
@@ -135,7 +135,7 @@ static geodec_status question(parser *p, op o, int *out, geodec_err *err)
     blanks(p);
     const size_t n = word_length(p->at);
     if (n == 0 || n >= GEODEC_EXPR_NAME)
-        GEODEC_FAIL(GEODEC_FORMAT, "known() and isnan() ask for a name at '%.40s'", p->at);
+        GEODEC_FAIL(GEODEC_FORMAT, "known() and isnan() need a name at '%.40s'", p->at);
     GEODEC_PASS(add_name(p, p->at, n, true, &a, err));
     p->at += n;
     GEODEC_PASS(add(p, (node){.op = o, .a = (int16_t)a}, out, err));
@@ -153,19 +153,19 @@ static geodec_status call(parser *p, const struct function *f, int *out, geodec_
         int n = 1;
         if (f->op == OP_ABS) GEODEC_PASS(add(p, (node){.op = OP_ABS, .a = (int16_t)sum}, &sum, err));
         for (; take(p, ","); n++) {
-            if (n == f->most) GEODEC_FAIL(GEODEC_FORMAT, "%s() takes fewer values", f->name);
+            if (n == f->most) GEODEC_FAIL(GEODEC_FORMAT, "%s() has too many values", f->name);
             GEODEC_PASS(parse_level(p, OR, &b, err));
             if (f->op == OP_SAME && n == 2) {
                 const node *d = &p->e->nodes[b];
                 if (d->op != OP_NUMBER || d->x != floor(d->x) || d->x > DECIMALS_MAX)
-                    GEODEC_FAIL(GEODEC_FORMAT, "the decimals of same() are a whole number to %d", DECIMALS_MAX);
+                    GEODEC_FAIL(GEODEC_FORMAT, "the decimals of same() must be a whole number up to %d", DECIMALS_MAX);
                 p->e->nodes[sum].x = d->x;
                 p->e->n--;
             } else {
                 GEODEC_PASS(add(p, (node){.op = f->op, .a = (int16_t)sum, .b = (int16_t)b}, &sum, err));
             }
         }
-        if (n < f->least) GEODEC_FAIL(GEODEC_FORMAT, "%s() takes more values than %d", f->name, n);
+        if (n < f->least) GEODEC_FAIL(GEODEC_FORMAT, "%s() needs more values than %d", f->name, n);
         *out = sum;
     }
     if (!take(p, ")")) GEODEC_FAIL(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
@@ -224,14 +224,14 @@ static geodec_status parse_not(parser *p, int *out, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* Operands of a level joined by its operators, from the left. */
+/* The operands of a precedence level, joined by its operators from left to right. */
 static geodec_status parse_level(parser *p, precedence level, int *out, geodec_err *err)
 {
     static const struct {
         const char *sign;
         op op;
         int level;
-    } operations[] = {/* a longer sign comes before its prefix */
+    } operations[] = {/* a longer operator comes before its prefix */
                       {"||", OP_OR, OR},         {"&&", OP_AND, AND},         {"<=", OP_LE, COMPARISON},
                       {">=", OP_GE, COMPARISON}, {"==", OP_EQ, COMPARISON},   {"!=", OP_NE, COMPARISON},
                       {"<", OP_LT, COMPARISON},  {">", OP_GT, COMPARISON},    {"+", OP_ADD, SUM},

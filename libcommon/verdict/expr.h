@@ -5,9 +5,9 @@
  *     not:  '!' not | comparison     unary:    '-' unary | number | name | call | '(' or ')'
  *     comparison: sum (('<' | '<=' | '>' | '>=' | '==' | '!=') sum)?
  *
- * A comparison, '&&', '||' and '!' give 1 or 0; '&&' and '||' evaluate the right side only when the left does not
- * decide. Calls: abs(x), min(a, b, ..), max(a, b, ..), same(a, b, d) (equal when printed with d decimals, d a number),
- * known(name) (1 when the value exists), isnan(name) (1 when it exists and is NaN). */
+ * A comparison, '&&', '||' and '!' give 1 or 0; '&&' and '||' evaluate the right side only if the left side does not
+ * decide the result. Calls: abs(x), min(a, b, ..), max(a, b, ..), same(a, b, d) (equal when printed with d decimals, d
+ * a number), known(name) (1 when the value exists), isnan(name) (1 when it exists and is NaN). */
 #ifndef GEODEC_VERDICT_EXPR_H
 #define GEODEC_VERDICT_EXPR_H
 
@@ -29,7 +29,7 @@ typedef enum geodec_expr_state {
 /* The value of a name; *value is set when it is known. */
 typedef geodec_expr_state (*geodec_expr_lookup)(void *ctx, const char *name, double *value);
 
-/* GEODEC_FORMAT with the place of the error, GEODEC_LIMIT. Free with geodec_expr_free. */
+/* Parses a condition. GEODEC_FORMAT with the position of the error, GEODEC_LIMIT. Free with geodec_expr_free. */
 GEODEC_API geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_expr_free(geodec_expr *e); /* NULL ok */
 
@@ -38,10 +38,10 @@ GEODEC_API void geodec_expr_free(geodec_expr *e); /* NULL ok */
 GEODEC_API geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out,
                                           geodec_err *err) GEODEC_MUST_USE;
 
-/* The names in it, each once, in the order of first use; NULL past the last. *asked: it occurs in known() or isnan();
- * *needed: it occurs elsewhere. Either pointer may be NULL. */
+/* The names in the condition, each once, in the order of first use; NULL past the last. *asked: the name occurs in
+ * known() or isnan(); *needed: it occurs elsewhere. Either pointer may be NULL. */
 GEODEC_API const char *geodec_expr_name(const geodec_expr *e, int i, bool *asked, bool *needed);
-/* The numbers in it (without the decimals of same); false past the last. */
+/* The numbers in the condition (without the decimals of same); false past the last. */
 GEODEC_API bool geodec_expr_number(const geodec_expr *e, int i, double *value);
 
 #endif

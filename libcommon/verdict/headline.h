@@ -1,14 +1,14 @@
-/* The report's headline: quantities compared with their controls, with the verdict of a rule.
+/* The headline of the report: quantities, their controls, and the verdict of a rule on each.
  *
  * Rules are a table with the columns
  *     key       name of the row, unique in all tables
- *     quantity  what is measured (a template, verdict/values.h)
+ *     quantity  the measured quantity (a template, verdict/values.h)
  *     values    NAME=REFERENCE; NAME=REFERENCE; ..  (verdict/reference.h; relative to the results).
  *               `NAME?=`: optional. `NAME:=EXPRESSION` of earlier names (verdict/expr.h). In a reference $NAME is the
  *               text of an earlier value, @DATA the folder of the embedded model
  *     value     template of the figure
  *     control   template of its control
- *     rule      verdict/rule.h; the words are holds, mixed, fails, or only `none` where nothing is claimed
+ *     rule      verdict/rule.h; the words are holds, mixed, fails, or only `none` for a row without a claim
  *     command   FILE.h5 whose command is shown, or =TEXT
  *
  * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. */
@@ -40,12 +40,12 @@ typedef struct geodec_headline_verdict {
 } geodec_headline_verdict;
 
 /* Reads and checks a table of rules: columns, keys, references (not to a table's row by its number), templates, names.
- * A rule that claims something has at least two words, and all its branches are reachable. GEODEC_FORMAT names file and
- * line. */
+ * A rule other than `none` must have at least two words, and all its branches must be reachable. GEODEC_FORMAT names
+ * file and line. */
 GEODEC_API geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_headline_free(geodec_headline *h);
 /* The values of a row, in order; references are read from `refs` (data: replaces @DATA). A value that cannot be read is
- * missing, with the reason. With refs NULL only the syntax is checked. */
+ * missing and has the reason. With refs NULL only the syntax is checked. */
 GEODEC_API geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs,
                                                 const char *data, geodec_values *values,
                                                 geodec_err *err) GEODEC_MUST_USE;

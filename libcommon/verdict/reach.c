@@ -29,7 +29,7 @@ static geodec_expr_state look(void *ctx, const char *name, double *value)
     return s->fixed ? s->fixed(s->fixed_ctx, name, value) : GEODEC_EXPR_MISSING;
 }
 
-/* The free names, and the numbers to try. */
+/* The names without a fixed value, and the numbers to try. */
 static geodec_status collect(const geodec_rule *r, search *s, double *seed, int *n_seeds, geodec_err *err)
 {
     static const double plain[] = {0, 1, -1, 2, 0.5, 10, 1000, 1e-3, 1e-12, 1e-30};
@@ -46,7 +46,8 @@ static geodec_status collect(const geodec_rule *r, search *s, double *seed, int 
             if (known) continue;
             const geodec_expr_state state = s->fixed ? s->fixed(s->fixed_ctx, name, &x) : GEODEC_EXPR_MISSING;
             if (state == GEODEC_EXPR_KNOWN && n < SEEDS_MAX) seed[n++] = x;
-            if (state == GEODEC_EXPR_KNOWN && n < SEEDS_MAX) seed[n++] = x / 100; /* a share of a printed percentage */
+            if (state == GEODEC_EXPR_KNOWN && n < SEEDS_MAX)
+                seed[n++] = x / 100; /* the share for a printed percentage */
             if (state != GEODEC_EXPR_MISSING) continue;
             if (s->n == FREE_MAX) GEODEC_FAIL(GEODEC_LIMIT, "a rule with more than %d values", FREE_MAX);
             geodec_rule_uses(r, name, &s->asked[s->n], &known);
@@ -66,7 +67,7 @@ static void sample(search *s, geodec_rng *rng, const double *seed, int n_seeds)
         if (how == 0 && k > 0) x = s->value[geodec_rng_below(rng, (uint64_t)k)];
         if (how == 1) x += seed[geodec_rng_below(rng, (uint64_t)n_seeds)];
         if (how == 2) x *= seed[geodec_rng_below(rng, (uint64_t)n_seeds)];
-        if (how == 3) { /* the other factor when a quotient or product has a known number */
+        if (how == 3) { /* the other factor of a quotient or product with a known number */
             const double y = seed[geodec_rng_below(rng, (uint64_t)n_seeds)];
             if (y != 0) x /= y;
         }

@@ -97,7 +97,7 @@ static geodec_status file_of(geodec_references *r, const char *file, opened **ou
         GEODEC_TRY(geodec_table_read(r->path, &f.table, err));
     } else {
         st = geodec_artifact_open_any(r->kinds, r->n_kinds, r->path, &f.artifact, err);
-        if (st == GEODEC_NOTFOUND) st = GEODEC_FORMAT; /* it exists, but is not an artifact */
+        if (st == GEODEC_NOTFOUND) st = GEODEC_FORMAT; /* the file exists, but is not an artifact */
         GEODEC_TRY(st);
     }
     if (r->n == OPEN_MAX) {

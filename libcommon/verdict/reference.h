@@ -1,7 +1,7 @@
 /* Single values of artifacts and tables by reference:
  *
  *     FILE.h5#NAME                    an attribute, or a field without axes
- *     FILE.h5#NAME[2][0]              an element of a field, an index for each axis; [-1] is the last
+ *     FILE.h5#NAME[2][0]              an element of a field, with an index for each axis; [-1] is the last
  *     FILE.h5#NAME[eps=0.01]          the index at which the field `eps` of one axis has that value, or of a word in an
  *                                     attribute of words joined by commas; [eps~0.01]: the nearest
  *     FILE.h5#NAME{place=0}|WORD      a summary of the elements (after the indices given, of the rows where the field
@@ -38,10 +38,10 @@ GEODEC_API geodec_status geodec_reference_read(geodec_references *r, const char 
 /* The reason why FILE was not measured: the first line of FILE.not-measured; false when there is none. */
 GEODEC_API bool geodec_reference_reason(const geodec_references *r, const char *file,
                                         char reason[GEODEC_REFERENCE_MAX]);
-/* The artifact of a reference's file, for its provenance. */
+/* The artifact of the file in a reference, for its provenance. */
 GEODEC_API geodec_status geodec_reference_artifact(geodec_references *r, const char *file, const geodec_artifact **out,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* Whether the text has the form of a reference; by_index: to a table's cell by its row's number. */
+/* Whether the text has the form of a reference; by_index: it names a table's cell by the number of its row. */
 GEODEC_API geodec_status geodec_reference_check(const char *text, bool *by_index, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

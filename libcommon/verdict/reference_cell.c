@@ -27,7 +27,7 @@ static void describe(const reference *r, char *text, size_t room)
                                r->select[k].nearest ? '~' : '=', r->select[k].word);
 }
 
-/* The one row with the words of the keys. */
+/* The only row with the words of the keys. */
 static geodec_status select_row(const geodec_table *t, const reference *r, int64_t *row, geodec_err *err)
 {
     int64_t column[REFERENCE_KEYS], found = -1, several = 0;
@@ -48,7 +48,7 @@ static geodec_status select_row(const geodec_table *t, const reference *r, int64
         if (!row_matches(t, r, column, i)) continue;
         if (nearest >= 0) (void)geodec__reference_number(geodec_table_cell(t, i, column[nearest]), &x);
         const double d = nearest >= 0 ? fabs(x - want) : 0;
-        if (d < best || (d == best && x > at_best)) { /* on ties the larger */
+        if (d < best || (d == best && x > at_best)) { /* the larger number on ties */
             best = d, at_best = x, found = i, several = 0;
         } else if (d == best && x == at_best) {
             several++;

@@ -16,14 +16,14 @@ typedef struct reference_key { /* KEY=WORD or KEY~WORD; key NULL: a plain index 
 
 typedef struct reference {
     char text[GEODEC_REFERENCE_MAX]; /* the text, split in place */
-    char *file, *name, *summary;     /* summary: NULL without */
+    char *file, *name, *summary;     /* summary: NULL if there is none */
     reference_key select[REFERENCE_KEYS], axis[GEODEC_RANK_MAX];
     int n_select, n_axis;
 } reference;
 
-/* True for the same word, or the same number (to 1e-9 of itself). */
+/* True for the same word, or for numbers that are equal within a relative 1e-9. */
 bool geodec__reference_same(const char *a, const char *b);
-/* A whole cell as a number. */
+/* A cell as a number, if all of it is one. */
 bool geodec__reference_number(const char *s, double *x);
 
 geodec_status geodec__reference_parse(const char *text, reference *r, geodec_err *err) GEODEC_MUST_USE;

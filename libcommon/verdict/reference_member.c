@@ -49,7 +49,7 @@ static int64_t place_of(const char *list, const char *word)
     }
 }
 
-/* Index at which the one-axis field `key` has that value; extent: of the indexed axis. */
+/* Index at which the field `key` of one axis has that value; extent: that of the indexed axis. */
 static geodec_status index_of(const geodec_artifact *a, const reference_key *k, int64_t extent, int64_t *at,
                               geodec_err *err)
 {
@@ -88,8 +88,8 @@ done:
     return st;
 }
 
-/* Keeps, of rows of `width` numbers, those where every field of the selection has its value; returns how many numbers
- * remain. */
+/* Keeps the rows of `width` numbers in which every field of the selection has its value; returns the number of numbers
+ * left. */
 static geodec_status filter(const geodec_artifact *a, const reference *r, int64_t rows, int64_t width, double *x,
                             int64_t *kept, geodec_err *err)
 {

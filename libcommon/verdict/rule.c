@@ -92,7 +92,7 @@ void geodec_rule_uses(const geodec_rule *r, const char *name, bool *asked, bool 
     }
 }
 
-/* Whether every value exists that a condition needs outside of known() and isnan(). */
+/* Whether all values exist that the conditions need outside known() and isnan(). */
 static geodec_status all_there(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, geodec_err *err)
 {
     for (int b = 0; b < r->n; b++) {

@@ -1,8 +1,8 @@
 /* Rules that derive a verdict from named values:
  *     WORD if CONDITION: sentence;; WORD if CONDITION: sentence;; WORD: sentence
  *
- * The first branch whose condition holds counts; the last has no condition. A value named in any condition must be a
- * finite number, unless it occurs in known() or isnan(); otherwise nothing is decided. */
+ * The first branch whose condition holds applies; the last branch has no condition. A value named in any condition must
+ * be a finite number, unless it occurs in known() or isnan(); otherwise there is no verdict. */
 #ifndef GEODEC_VERDICT_RULE_H
 #define GEODEC_VERDICT_RULE_H
 
@@ -25,16 +25,16 @@ typedef struct geodec_rule {
 GEODEC_API geodec_status geodec_rule_parse(const char *text, const char *const *words, geodec_rule *out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_rule_free(geodec_rule *r);
-/* The branch that counts. GEODEC_NOTFOUND: a value that the conditions need is not a finite number (the message names
+/* The branch that applies. GEODEC_NOTFOUND: a value that the conditions need is not a finite number (the message names
  * it); GEODEC_NUMERIC: a condition cannot be computed. */
 GEODEC_API geodec_status geodec_rule_decide(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, int *branch,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* asked: a condition names the value in known() or isnan(); needed: one names it elsewhere. */
 GEODEC_API void geodec_rule_uses(const geodec_rule *r, const char *name, bool *asked, bool *needed);
-/* Number of different words of the branches that are not among `neutral` (NULL at the end). */
+/* Number of different words in the branches, without those in `neutral` (NULL at the end). */
 GEODEC_API int geodec_rule_words(const geodec_rule *r, const char *const *neutral);
 
-/* Searches values that reach each branch: for every name that `fixed` does not know it tries the numbers of the
+/* Searches for values that reach each branch. For every name without a value in `fixed` it tries the numbers of the
  * conditions and of `fixed`, multiplied, shifted and combined. found[b]: branch b was reached; example, when not NULL,
  * is called once for each reached branch with the values. The last branch is searched only when fixed is NULL.
  * Deterministic. */

@@ -108,7 +108,7 @@ geodec_status geodec_values_expand(geodec_values *v, const char *const *words, c
     return GEODEC_OK;
 }
 
-/* Formats one value; false when there is no such format. */
+/* Formats one value; false if there is no such format. */
 static bool show(const geodec_value *v, const char *format, char *out, size_t room)
 {
     const char kind = format[0];

@@ -1,4 +1,4 @@
-/* Named values of a row: the text as read, its number, and the reason when it is missing. */
+/* Named values of a row: the text as read, its number, and the reason if it is missing. */
 #ifndef GEODEC_VERDICT_VALUES_H
 #define GEODEC_VERDICT_VALUES_H
 
@@ -12,7 +12,7 @@ enum { GEODEC_VALUES_MAX = 32, GEODEC_VALUE_TEXT = 256, GEODEC_SENTENCE_MAX = 40
 typedef struct geodec_value {
     char name[GEODEC_EXPR_NAME];
     char text[GEODEC_VALUE_TEXT];   /* "" when missing */
-    char reason[GEODEC_VALUE_TEXT]; /* why it is not a finite number; "" when it is */
+    char reason[GEODEC_VALUE_TEXT]; /* the reason why it is not a finite number; "" if it is */
     geodec_expr_state state;
     double x;
     bool optional; /* optional: a verdict does not need it */
