@@ -27,7 +27,7 @@ done:
     return st;
 }
 
-geodec_status bench_beside(const char *path, const char *name, char **out, geodec_err *err)
+geodec_status bench_next_to(const char *path, const char *name, char **out, geodec_err *err)
 {
     return geodec_mem_print(out, err, "%.*s%s", (int)(cli_base_name(path) - path), path, name);
 }

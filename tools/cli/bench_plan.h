@@ -24,7 +24,7 @@ geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *pat
                             geodec_err *err) GEODEC_MUST_USE;
 
 /* Path of `name` in the folder of `path`; caller frees. */
-geodec_status bench_beside(const char *path, const char *name, char **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status bench_next_to(const char *path, const char *name, char **out, geodec_err *err) GEODEC_MUST_USE;
 /* A line on stderr; GEODEC_CHECK when a token differs from plain decoding. */
 geodec_status bench_verdict(const cli *c, const geodec_bench_plan *plan, const geodec_bench_counts *counts,
                             geodec_err *err) GEODEC_MUST_USE;

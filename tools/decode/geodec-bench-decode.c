@@ -5,10 +5,10 @@
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
+#include "cli/drafting_files.h"
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/stage.h"
-#include "cli/tables.h"
 #include "drafters/drafting.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
@@ -136,7 +136,7 @@ static geodec_status choose_judged(const geodec_bench_plan *plan, int32_t *out, 
 typedef struct work {
     const cli *c;
     geodec_model *m;
-    tables found;
+    drafting_files found;
     geodec_drafting *drafting;
     geodec_prompts prompts;
     int workers;         /* sessions */
@@ -172,14 +172,14 @@ static geodec_status open_model(work *w, geodec_err *err)
     int n_names = 0;
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
-    GEODEC_PASS(tables_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
+    GEODEC_PASS(drafting_files_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
     if (w->found.found) artifacts = w->found.folder;
     if (!drafters) {
         drafters = w->found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
         GEODEC_PASS(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
     }
     cli_settled(c);
-    if (w->found.found) tables_say(c, &w->found, drafters, words.arithmetic);
+    if (w->found.found) drafting_files_say(c, &w->found, drafters, words.arithmetic);
     if (readiness_path) GEODEC_PASS(choose_judged(&w->plan, &w->about, err));
     GEODEC_PASS(decode_projections(&words, w->m, err));
     w->plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
@@ -255,7 +255,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                  .seed = c->seed,
                                  .resamples = RESAMPLES,
                                  .hooks = &c->hooks};
-    GEODEC_TRY(bench_beside(output, "speed.h5", &beside, err));
+    GEODEC_TRY(bench_next_to(output, "speed.h5", &beside, err));
     if (!speed_path) speed_path = beside;
     GEODEC_TRY(check_options(&w, err));
     GEODEC_TRY(open_model(&w, err));
@@ -268,7 +268,7 @@ done:
     GEODEC_FREE(w.sessions, w.targets);
     geodec_prompts_free(&w.prompts);
     geodec_drafting_close(w.drafting);
-    tables_close(&w.found);
+    drafting_files_close(&w.found);
     geodec_model_close(w.m);
     geodec_mem_free(beside);
     return st;

@@ -3,10 +3,10 @@
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
+#include "cli/drafting_files.h"
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/report.h"
-#include "cli/tables.h"
 #include "decode/dialogue.h"
 #include "decode/loop.h"
 #include "decode/printer.h"
@@ -158,22 +158,22 @@ static void say_library(const cli *c, const geodec_drafting *drafting)
 }
 
 /* Tables, given or found, and the drafter: that of --draft, else what was the fastest when the tables were made. */
-static geodec_status choose_drafter(const cli *c, const geodec_model *m, tables *t, geodec_drafting **out,
+static geodec_status choose_drafter(const cli *c, const geodec_model *m, drafting_files *t, geodec_drafting **out,
                                     geodec_err *err)
 {
     static char chosen[GEODEC_DRAFTER_NAME_MAX] = "none";
     const bool given = draft != NULL;
     const bool look = !compat_counters && (!given || geodec_drafting_takes_artifacts(draft));
-    GEODEC_PASS(tables_open(c, m, artifacts, look, t, err));
+    GEODEC_PASS(drafting_files_open(c, m, artifacts, look, t, err));
     if (!given) {
         if (t->found) (void)snprintf(chosen, sizeof chosen, "%s", t->record.draft);
         draft = chosen;
     }
     if (no_verifier && strcmp(draft, "none") == 0) GEODEC_FAIL(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
-    GEODEC_PASS(tables_drafting(c, m, t, &draft, 1, out, err));
+    GEODEC_PASS(drafting_files_drafting(c, m, t, &draft, 1, out, err));
     if (t->found) artifacts = t->folder;
     if (t->found || !given) cli_settled(c);
-    if (t->found && strcmp(draft, "none") != 0) tables_say(c, t, draft, words.arithmetic);
+    if (t->found && strcmp(draft, "none") != 0) drafting_files_say(c, t, draft, words.arithmetic);
     if (t->found && strcmp(draft, "none") == 0 && c->verbose > 0)
         cli_say(c, "%s: no drafter was faster than plain decoding when it was made", t->folder);
     return GEODEC_OK;
@@ -258,7 +258,7 @@ typedef struct work {
     geodec_model *m;
     geodec_session *s;
     geodec_target target;
-    tables found;
+    drafting_files found;
     geodec_drafting *drafting;
     geodec_drafter *drafter;
     int32_t *prompt, stop[GEODEC_STOP_TOKENS];
@@ -374,7 +374,7 @@ static void close_all(work *w, bool succeeded)
     geodec_drafter_destroy(w->drafter);
     if (succeeded) say_library(w->c, w->drafting);
     geodec_drafting_close(w->drafting);
-    tables_close(&w->found);
+    drafting_files_close(&w->found);
     geodec_session_destroy(w->s);
     geodec_model_close(w->m);
     geodec_mem_free(w->prompt);

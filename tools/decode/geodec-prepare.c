@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
+#include "cli/drafting_files.h"
 #include "cli/evaluation.h"
-#include "cli/tables.h"
 #include "cli/text.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
@@ -68,7 +68,7 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
 {
     geodec_status st = GEODEC_OK;
     char *beside = NULL, *cache = NULL, *cached = NULL;
-    GEODEC_TRY(geodec_record_beside(c->args[0], &beside, err));
+    GEODEC_TRY(geodec_record_folder(c->args[0], &beside, err));
     if (!cache_only) {
         const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
         if (made && access(beside, W_OK | X_OK) == 0) {
@@ -78,10 +78,10 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
         if (errno != EACCES && errno != EROFS && errno != EPERM)
             GEODEC_THROW(GEODEC_IO, "%s: %s", beside, strerror(errno));
     }
-    GEODEC_TRY(tables_cache(&cache, err));
+    GEODEC_TRY(drafting_files_cache(&cache, err));
     if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
     GEODEC_TRY(geodec_record_cached(cache, m, &cached, err));
-    GEODEC_TRY(tables_make_folder(cached, err));
+    GEODEC_TRY(drafting_files_make_folder(cached, err));
     GEODEC_MOVE(*out, cached);
 done:
     GEODEC_FREE(beside, cache, cached);
