@@ -11,7 +11,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-check",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "checks artifacts: header, digest, schema version, every field of the kind's table, and all data",
+    .purpose = "check artifacts: header, digest, schema version, every field and all data",
     .usage = "[OPTIONS] FILE...",
     .description =
         "A good file makes no output. A bad one makes one line that names the file, the member and the tool that\n"

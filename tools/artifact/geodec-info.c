@@ -24,7 +24,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-info",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints the kind, origin, attributes, dimensions and fields of artifacts",
+    .purpose = "print the kind, origin, attributes, dimensions and fields of artifacts",
     .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds\n       geodec-info "
              "--drafters|--tensor-types|--architectures|--integrators",
     .examples =

@@ -11,7 +11,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-merge",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "joins the parts that a tool wrote with --shard 1/m .. m/m",
+    .purpose = "join the parts that a tool wrote with --shard 1/m to m/m",
     .usage = "-o FILE PART...",
     .description =
         "The result has the bytes that the tool writes without --shard. Parts made from other inputs, with other\n"

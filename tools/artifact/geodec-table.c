@@ -31,7 +31,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-table",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints columns of an artifact or a text table, or the result of an SQL query of them",
+    .purpose = "print columns of an artifact or a text table, or the result of an SQL query",
     .usage = "[OPTIONS] FILE 'SELECT ...'|COLUMN...",
     .description =
         "FILE is an artifact, or a text table with a header and tab-separated rows (- is standard input). The output\n"

@@ -17,7 +17,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-value",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints single numbers of artifacts and tables: a row REFERENCE, VALUE for each reference",
+    .purpose = "print single numbers of artifacts and tables, one row for each reference",
     .usage = "[OPTIONS] [REFERENCE...]",
     .description =
         "A reference is FILE#NAME, NAME an attribute or a field, with an index for each of the field's axes:\n"

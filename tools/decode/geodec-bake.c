@@ -35,7 +35,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-bake",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "turn the activations of texts into a flow map that drafts tokens",
+    .purpose = "build a flow map, which drafts tokens, from the activations of texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [CLOUD.h5]",
     .description =
         "Every stored position becomes a node: the state before its token in the chart of that token (8-bit keys),\n"

@@ -79,7 +79,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-bench-decode",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "measure drafters: exactness, acceptance by position, tokens per pass, speed",
+    .purpose = "measure drafters: exactness, acceptance by position, tokens per pass and speed",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =
         "Counts are reproducible and go to the output; timings change from run to run and go to a file of their own.\n"

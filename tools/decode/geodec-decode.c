@@ -91,7 +91,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-decode",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "write text with a model; a drafter makes it faster and leaves it unchanged",
+    .purpose = "write text with a model, accelerated by a drafter that does not change the text",
     .usage = "--model FILE [OPTIONS]",
     .description =
         "The text goes to standard output as it is made. Verification is exact: for every drafter and draft length\n"

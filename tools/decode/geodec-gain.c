@@ -17,7 +17,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-gain",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "measure the gain of one drafter over another, paired by text",
+    .purpose = "measure the gain of one drafter over another on the same texts",
     .usage = "--drafter NAME [--control NAME] BENCHDECODE.h5 [CONTROL.h5]",
     .description =
         "Reads the counts by text of geodec-bench-decode; the second file (default: the first) has the control,\n"

@@ -29,7 +29,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-onedecode",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "count the next tokens of a model in cells of its in-context states; or the published table",
+    .purpose = "count the next tokens of a model in cells of its hidden states, or build the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "States before the newest token and the newest token give an estimate of the state after it; estimates fall\n"

@@ -45,7 +45,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-prepare",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "make what drafting needs for a model, in the time given",
+    .purpose = "make the drafting artifacts of a model in a given time",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
         "The model writes texts, or reads those of --text; their states become a flow map, whose texts are the n-gram\n"

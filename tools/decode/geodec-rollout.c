@@ -26,7 +26,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-rollout",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "draft by rolling states out along geodesics; an ablation measures the effect of the geometry",
+    .purpose = "fit a drafter that extrapolates states along geodesics, and run its ablation",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "From the state before the newest token a velocity that is known before the next one (a regression on state\n"

@@ -31,7 +31,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-sample",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "texts sampled from a model",
+    .purpose = "sample texts from a model",
     .usage = "--model FILE [OPTIONS]",
     .description =
         "One text a line as token ids, BOS first; with --text the texts themselves, separated by lines <|endoftext|>.\n"

@@ -28,7 +28,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-christoffel",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "Christoffel symbols of a metric field",
+    .purpose = "compute the Christoffel symbols of a metric field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
         "Ends with code 4 when the symbols are not those of the metric (compatibility residual). A field whose sigma\n"

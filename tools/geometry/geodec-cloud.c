@@ -28,7 +28,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-cloud",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "hidden states of one layer as points in principal coordinates",
+    .purpose = "convert the hidden states of one layer to points in principal coordinates",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
         "States that repeat an earlier one bit for bit are dropped and counted. All K coordinates that explain the\n"

@@ -44,7 +44,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-coverage",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "coverage of new points by cached ones",
+    .purpose = "measure the share of new points that are near a cached point",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "The metric is fitted on the cached points alone, the g-nearest cached point is exact. Every figure comes\n"

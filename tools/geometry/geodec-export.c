@@ -48,7 +48,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-export",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "hidden states, argmax and best logits of a model on a text",
+    .purpose = "export the hidden states, argmax and best logits of a model on a text",
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =
         "One row a token. How a text becomes documents: --separator, and geodec-plan(1). A document longer than the\n"

@@ -39,7 +39,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-geodesic",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "geodesics of the smooth field from points of the cloud",
+    .purpose = "integrate geodesics of the smooth field from points of the cloud",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
         "Every path has a status (ok, non-finite, speed drift, left hull); nothing is written that is not finite.",

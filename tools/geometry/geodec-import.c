@@ -33,7 +33,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-import",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "points or hidden states of other programs",
+    .purpose = "import points or hidden states from other programs",
     .usage = "[OPTIONS] INPUT",
     .description =
         "INPUT is a folder with the paper's public Phase-1 to 4 exports (or one such JSON file), or a matrix: .npy, a\n"

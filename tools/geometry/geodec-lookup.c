@@ -17,7 +17,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-lookup",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "speed and recall of the nearest-record search",
+    .purpose = "measure the speed and recall of the nearest-record search",
     .usage = "[OPTIONS]",
     .description =
         "Searches random records: queries next to an anchor and anywhere, each with its own metric, and in the\n"

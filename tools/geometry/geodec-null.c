@@ -14,7 +14,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-null",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "a cloud of noise that keeps one property of another",
+    .purpose = "generate a cloud of noise that keeps one property of another cloud",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
         "Same number of points, directions and integer dimension. Only this property of the states is kept: gaussian: "

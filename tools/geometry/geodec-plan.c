@@ -31,7 +31,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-plan",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "how a text becomes documents, and the sizes of a run that model and text allow",
+    .purpose = "choose the sizes of a run for a model and a text",
     .usage = "--model FILE --text FILE [OPTIONS]",
     .description =
         "Prints name, value and reason, one size a line. A size that model and text allow is kept, and is at least 1;\n"

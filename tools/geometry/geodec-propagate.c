@@ -25,7 +25,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-propagate",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "linear propagators Phi = dx(t)/dx(0) along geodesics",
+    .purpose = "integrate the linear propagators Phi = dx(t)/dx(0) along geodesics",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5",
     .description =
         "Integrates the variational equation of the coordinate geodesic equation by an exponential "

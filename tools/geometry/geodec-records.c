@@ -29,7 +29,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-records",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "compressed trajectory records with their validity radii",
+    .purpose = "build compressed trajectory records with their validity radii",
     .usage = "[OPTIONS] PROPAGATORS.h5 METRIC.h5 [ACTIVATIONS.h5]\n       geodec-records --mode ref --draws FILE.h5 "
              "[OPTIONS]",
     .description =

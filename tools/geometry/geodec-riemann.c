@@ -27,7 +27,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-riemann",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "Riemann, Ricci and scalar curvature of the smooth field",
+    .purpose = "compute the Riemann, Ricci and scalar curvature of the smooth field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
         "The derivative of Gamma is analytic; pair symmetries and the first Bianchi identity are tested at every\n"

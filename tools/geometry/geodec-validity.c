@@ -44,7 +44,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-validity",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "validity radius of the linear propagators",
+    .purpose = "measure the validity radius of the linear propagators",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T d.\n"

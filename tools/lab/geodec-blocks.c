@@ -36,7 +36,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-blocks",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "block summaries of held-out texts from those of other texts",
+    .purpose = "predict the block summaries of held-out texts from those of other texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "The blocks are real states some tokens apart. Those of a held-out text are predicted from the nearest "

@@ -21,7 +21,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-consistency",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "measure whether the metric of one half of the texts holds for the states of the other half",
+    .purpose = "measure how well the metric of one half of the texts fits the states of the other half",
     .usage = "[OPTIONS] CLOUD.h5 ACTIVATIONS.h5",
     .description =
         "A metric is fitted to the states of one half of the texts. At each state of the other half it predicts the\n"

@@ -31,7 +31,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-density",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "density of new states against a library of states",
+    .purpose = "measure the density of new states relative to a library of states",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-density --mode ref --telemetry FILE.tsv [OPTIONS]",
     .description =
         "Texts are split into a library and held-out ones. Distances of held-out states to the library are compared\n"

@@ -18,7 +18,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-divergence",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
+    .purpose = "test how well metrics rank the divergences of next-token distributions between neighbouring states",
     .usage = "--model FILE --activations FILE [OPTIONS] METRIC.h5...",
     .description =
         "For pairs of a point and one of its nearest neighbours, the squared length d^T g d / 2 in each metric is\n"

@@ -21,7 +21,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-fisher",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "effective rank of the next token's Fisher metric on the residual stream, compared with its control",
+    .purpose = "measure the effective rank of the next token's Fisher metric on the residual stream",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
         "J is the derivative of a window's last logits with respect to the residual stream of the same token at a\n"

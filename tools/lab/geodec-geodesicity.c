@@ -25,7 +25,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-geodesicity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "predict residual streams by geodesics, compared with lines, regressions and shuffled metrics",
+    .purpose = "compare predictions of residual streams by geodesics, lines, regressions and shuffled metrics",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "From a state and its last step, the next states are predicted by the geodesic of a metric, by the straight\n"

@@ -26,7 +26,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-hjb",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "residuals of the geodesic equation along trajectories",
+    .purpose = "measure the residuals of the geodesic equation along trajectories",
     .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines;\n"

@@ -33,7 +33,8 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-injectivity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "injectivity radius, its bound by curvature, and an estimate of it evaluated on held-out anchors",
+    .purpose =
+        "measure the injectivity radius, its bound by curvature, and the error of an estimate on held-out anchors",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-injectivity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "From every anchor, geodesics are followed to their first conjugate point, to the first point that a shorter\n"

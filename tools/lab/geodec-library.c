@@ -20,7 +20,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-library",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "convergence of a library of states, and the value of its hits",
+    .purpose = "measure the convergence of a library of states and the value of its hits",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
         "The points come in text order. A point within the radius of a stored one is a hit; any other is stored.\n"

@@ -22,7 +22,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-resonance",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "cost of corrections by propagators, in batches and one by one",
+    .purpose = "measure the cost of corrections by propagators, in batches and one by one",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries: a loop of dgemv,\n"

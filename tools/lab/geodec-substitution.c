@@ -34,7 +34,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-substitution",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "next hidden states from records of earlier steps, compared with predictors that need no record",
+    .purpose = "predict next hidden states from records of earlier steps, compared with predictors without records",
     .usage = "--model FILE [OPTIONS] ACTIVATIONS.h5\n       geodec-substitution --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Records are pairs of consecutive states at the last layer, from one half of the texts; for states of the\n"

@@ -28,7 +28,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-varadhan",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "test whether attention points along geodesics, as a heat kernel does, with controls",
+    .purpose = "test whether the gradients of attention point along geodesics, as those of a heat kernel do",
     .usage = "[OPTIONS] --model MODEL.gguf ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "If attention weights were a heat kernel of a metric, the gradient of their logarithm in the attending state\n"

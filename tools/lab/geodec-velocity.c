@@ -24,7 +24,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-velocity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "surrogates of the initial velocity against the true next step of a residual stream, with a leak test",
+    .purpose = "compare surrogates of the initial velocity with the true next step of a residual stream",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "Surrogates of the initial velocity: the mean step, the direction to the mean state, the last step, the step\n"

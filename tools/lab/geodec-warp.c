@@ -37,7 +37,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-warp",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "test whether a local warp of the metric redirects a geodesic, and measure its effect on others",
+    .purpose = "measure the effect of a local warp of the metric on a target geodesic and on other geodesics",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-warp --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or\n"

@@ -16,7 +16,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-depth",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "measure the depth sink: the first layer at which the explained variance reaches its plateau",
+    .purpose = "measure the depth sink, the first layer at which the explained variance reaches its plateau",
     .usage = "--model FILE [OPTIONS]",
     .description =
         "States of texts the model writes itself. The table on standard output has a row a layer: E, the share of the\n"

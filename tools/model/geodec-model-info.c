@@ -12,7 +12,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-model-info",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "opens a GGUF model with every check and prints its configuration, tensor types and fingerprints",
+    .purpose = "print the configuration, tensor types and fingerprints of a GGUF model",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
         "The output is one name, a tab and a value a line. The fingerprint of the model is the SHA-256 of its tensors\n"

@@ -28,7 +28,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-needle",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "retrieval by depth: does the model continue a sentence that it read earlier?",
+    .purpose = "measure the retrieval of an earlier sentence by its depth in the text",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
         "A needle, a piece of the text from elsewhere, is put into a slice of the text, and its first tokens are\n"

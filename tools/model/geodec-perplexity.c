@@ -54,7 +54,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-perplexity",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "perplexity of texts under a model, alone or against a second model or arithmetic",
+    .purpose = "measure the perplexity of texts under a model, alone or compared with a second model or arithmetic",
     .usage = "--model FILE [OPTIONS] TEXT...",
     .description =
         "A text is tokenized once. Without --stride, windows do not overlap: each is BOS and the next N - 1 tokens,\n"

@@ -35,7 +35,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-project-kv",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "bases for a key and value cache of low rank",
+    .purpose = "compute bases for a key and value cache of low rank",
     .usage = "--model FILE [OPTIONS]",
     .description =
         "The stacked key matrices of a group of heads become two, W ~ B A, and the cache keeps A x; keys are rebuilt\n"

@@ -39,7 +39,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-project",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "projects weights of a model on few directions of their input",
+    .purpose = "project weights of a model on a few directions of their input",
     .usage = "--model FILE [OPTIONS]",
     .description =
         "A matrix W [rows][cols] becomes two, [rows][k] and [k][cols]. By default q, k and v share the leading\n"

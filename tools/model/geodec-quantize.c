@@ -21,7 +21,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-quantize",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "writes a GGUF model with its matrices in other types and prints the error of each",
+    .purpose = "write a GGUF model with its matrices in other types, and print the error of each",
     .usage = "--type TYPE -o OUT.gguf [OPTIONS] IN.gguf",
     .description =
         "Keys and vocabulary are copied; norm gains, biases and expert routers keep their type. The mixes q4_k_s,\n"

@@ -27,7 +27,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-residual",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "lengths of the residual stream and of its updates by depth, and the exponent of their growth",
+    .purpose = "measure the lengths of the residual stream and its updates by depth, and the exponent of their growth",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
         "One TSV row a layer on standard output: mean length of the stream after it, of the updates of attention and\n"

@@ -38,7 +38,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-tokenize",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "turns text into the token ids of a model, or ids into text",
+    .purpose = "convert text to the token ids of a model, or ids to text",
     .usage = "--model FILE [OPTIONS] FILE|-",
     .description =
         "Without --ids it prints one token a line: its id, a tab, and its piece with control characters, backslashes\n"

@@ -19,7 +19,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-vocab",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "learn a SentencePiece-style byte-pair vocabulary from text",
+    .purpose = "learn a byte-pair vocabulary in SentencePiece style from text",
     .usage = "[OPTIONS] TEXT",
     .description =
         "Writes a GGUF file that holds only the tokenizer: <unk>, <s>, </s>, 256 byte tokens, merged pieces,\n"
