@@ -17,7 +17,7 @@ geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *pat
     cli_say(c, "%s: %lld documents by the rule '%s' (%s)", path, (long long)file.documents.n,
             geodec_documents_separator_name(file.documents.rule), file.documents.why);
     if (out->n < count)
-        cli_say(c, "%lld prompts in place of %lld: the text has no more%s", (long long)out->n, (long long)count,
+        cli_say(c, "%lld prompts instead of %lld: the text has no more%s", (long long)out->n, (long long)count,
                 out->too_long ? " that leave room for the reply" : "");
     if (!lines && file.documents.rule != GEODEC_SEPARATOR_JSONL && geodec_prompts_longest(out) < length)
         cli_say(c, "prompts of %lld tokens in place of %lld: the text is short", (long long)geodec_prompts_longest(out),

@@ -65,10 +65,11 @@ void drafting_files_say(const cli *c, const drafting_files *t, const char *draft
 {
     char gain[64] = "", made[64] = "";
     if (strcmp(draft, t->record.draft) == 0 && t->record.speedup > 0)
-        (void)snprintf(gain, sizeof gain, ", %.2f times as fast when it was tried", t->record.speedup);
+        (void)snprintf(gain, sizeof gain, ", %.2f times as fast as plain decoding in its trial", t->record.speedup);
     if (strcmp(arithmetic, t->record.arithmetic) != 0)
         (void)snprintf(made, sizeof made, ", made in %s arithmetic", t->record.arithmetic);
-    cli_say(c, "drafter %s%s; drafting artifacts of %s (--artifacts none: without)%s", draft, gain, t->folder, made);
+    cli_say(c, "drafter %s%s; drafting artifacts from %s (--artifacts none: do not use them)%s", draft, gain, t->folder,
+            made);
 }
 
 geodec_status drafting_files_drafting(const cli *c, const geodec_model *m, drafting_files *t, const char *const *names,
@@ -79,7 +80,7 @@ geodec_status drafting_files_drafting(const cli *c, const geodec_model *m, draft
     if (st == GEODEC_OK || !t->found) return st;
     for (int i = 0; i < n; i++)
         if (geodec_drafting_needs_artifacts(names[i])) return st;
-    cli_say(c, "warning: the drafting artifacts found are not used: %s",
+    cli_say(c, "warning: the drafting artifacts that were found are not used: %s",
             err ? geodec_err_line(err, text, sizeof text) : "");
     geodec_err_clear(err);
     drafting_files_close(t);
