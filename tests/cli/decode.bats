@@ -26,7 +26,7 @@ refused() {
 
 @test "-v prints counts of drafts; a draft model that no drafter uses is a usage error" {
     run --separate-stderr "$bin/geodec-decode" -v --model "$model" --prompt "One day" --max-tokens 12 --min-tokens 12
-    [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 a pass (plain: 1); 0 of 0 drafts accepted"* ]]
+    [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 per pass (plain: 1); 0 of 0 drafts accepted"* ]]
     refused 2 "need --draft model" decode --draft ngram --draft-model "$model"
     refused 1 "drafter onedecode, from geodec-onedecode: $tmp/onedecode.h5" decode --draft onedecode --artifacts "$tmp"
 }

@@ -50,7 +50,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     for drafter in ngram flowmap auto; do
         choose $drafter "$dir/m.gguf.geodec"
         decode --check-plain --report "$tmp/$drafter.json" > "$tmp/text" 2> "$tmp/said"
-        grep -q "drafter $drafter.*drafting artifacts of $dir/m.gguf.geodec (--artifacts none: do not use them)" "$tmp/said"
+        grep -q "drafter $drafter.*drafting artifacts from $dir/m.gguf.geodec (--artifacts none: do not use them)" "$tmp/said"
         grep -q -- "--artifacts=m.gguf.geodec .*--draft=$drafter " "$tmp/$drafter.json"
         grep -q '"n_different": 0' "$tmp/$drafter.json"
     done
@@ -80,7 +80,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     decode --artifacts none --max-tokens 300 --min-tokens 300 -q > "$tmp/text.txt"
     "$bin/geodec-bench-decode" --model "$dir/m.gguf" --prompts "$tmp/text.txt" --n-prompts 2 --max-tokens 8 --gammas 2 --modes greedy \
         --timed 0 -o "$tmp/b.h5" > "$tmp/b.tsv" 2> "$tmp/said"
-    grep -q 'drafting artifacts of .*m.gguf.geodec' "$tmp/said"
+    grep -q 'drafting artifacts from .*m.gguf.geodec' "$tmp/said"
     cut -f 1 "$tmp/b.tsv" | grep -qx flowmap
     run "$bin/geodec-info" "$tmp/b.h5"
     [[ "$output" == *"flowmap.h5"* ]]
