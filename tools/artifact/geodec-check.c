@@ -14,9 +14,9 @@ static const cli_tool tool = {
     .purpose = "check artifacts: header, digest, schema version, every field and all data",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "A good file gives no output. A bad file gives one line with the file, the member and the tool that makes it,\n"
-        "and status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite number). All files\n"
-        "are checked; the status is that of the first bad one.",
+        "A good file gives no output. A bad file gives one line with the file, the member and the tool that makes\n"
+        "it, and status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite number). All\n"
+        "files are checked; the status is that of the first bad one.",
     .examples = "  geodec-check results/*.h5\n  geodec-check --kind cloud cloud.h5",
     CLI_TAKES(options, 1, -1),
 };

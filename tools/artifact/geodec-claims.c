@@ -27,8 +27,8 @@ static const cli_tool tool = {
     .description =
         "A fragment has the columns id, section, claim, published, reproduced, exports, model, control, verdict\n"
         "(pipelines/claims/README). References have the syntax of geodec-value. A broken reference is an error only\n"
-        "of its row; it is printed in the table and on standard error. Lists of rules with only one possible verdict,\n"
-        "`reproduced` without the published figure, and references to table rows by number are refused.",
+        "of its row; it is printed in the table and on standard error. Lists of rules with only one possible\n"
+        "verdict, `reproduced` without the published figure, and references to table rows by number are refused.",
     .examples = "  geodec-claims --results my-model pipelines/lab/*/claims.tsv > claims.tsv\n"
                 "  geodec-claims --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv",
     CLI_TAKES(options, 1, -1),

@@ -23,8 +23,8 @@ static const cli_tool tool = {
     .purpose = "compare two artifacts of one kind, field by field",
     .usage = "[OPTIONS] A B",
     .description =
-        "Values are equal if |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the artifacts are equal. Status 4:\n"
-        "they differ, and standard output has a table of the members that differ: largest absolute and relative\n"
+        "Values are equal if |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the artifacts are equal. Status\n"
+        "4: they differ, and standard output has a table of the members that differ: largest absolute and relative\n"
         "difference, number of values beyond the tolerance, and the index (C order, from 0) and values of the first\n"
         "of them.",
     .examples = "  geodec-diff one/cloud.h5 two/cloud.h5\n  geodec-diff --rtol 1e-12 --atol 1e-15 a.h5 b.h5",

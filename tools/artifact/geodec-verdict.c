@@ -24,11 +24,11 @@ static const cli_tool tool = {
     .purpose = "judge the quantities of the report's headline by rules from a table",
     .usage = "[OPTIONS] RULES.tsv...",
     .description =
-        "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered conditions.\n"
-        "A row is \"not measured\", with the reason, if a value is missing, empty, not a number or infinite.\n"
-        "Otherwise the verdict of the rule is holds, mixed or fails, or empty if nothing is claimed. The output table\n"
-        "has the columns key, quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md\n"
-        "describes the rules.",
+        "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered\n"
+        "conditions. A row is \"not measured\", with the reason, if a value is missing, empty, not a number or\n"
+        "infinite. Otherwise the verdict of the rule is holds, mixed or fails, or empty if nothing is claimed. The\n"
+        "output table has the columns key, quantity, value, control, verdict (word: sentence), command.\n"
+        "docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
     CLI_TAKES(options, 1, -1),

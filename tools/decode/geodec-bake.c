@@ -39,12 +39,11 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] ACTIVATIONS.h5 [CLOUD.h5]",
     .description =
         "Each stored position becomes a node. A node holds the state before its token, in the chart of that token\n"
-        "(8-bit keys), the next token of the model, and the node that the flow reaches with this token. A chart is "
-        "the\n"
-        "pull-back metric of the flow of its token; a regression estimates it. With CLOUD.h5, its principal "
-        "directions\n"
-        "are the first coordinates of the state. Confidences are calibrated on texts of the store, without the nodes\n"
-        "of the predicted text. The acceptance that is printed is from this test, not from decoding.",
+        "(8-bit keys), the next token of the model, and the node that the flow reaches with this token. A chart is\n"
+        "the pull-back metric of the flow of its token; a regression estimates it. With CLOUD.h5, its principal\n"
+        "directions are the first coordinates of the state. Confidences are calibrated on texts of the store,\n"
+        "without the nodes of the predicted text. The acceptance that is printed is from this test, not from\n"
+        "decoding.",
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens --layers last -o store.h5\n"
                 "geodec-bake -o flowmap.h5 store.h5",

@@ -84,20 +84,18 @@ static const cli_tool tool = {
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =
         "Counts are reproducible and go to the output; timings vary from run to run and go to a separate file. Both\n"
-        "are printed as one table. Times are CPU time of the single thread that decodes. The status is 4 if an output\n"
-        "differs from plain decoding.\n"
+        "are printed as one table. Times are CPU time of the single thread that decodes. The status is 4 if an\n"
+        "output differs from plain decoding.\n"
         "\n"
         "Columns: setting: loop (drafts during decoding) or every-position (one draft at each position of the plain\n"
         "text, not timed), with the prefix tree- for trees; gamma: draft length, or the number of drafts of a tree;\n"
         "compared, mismatches: output tokens compared with plain decoding, and those that differ; first_acceptance:\n"
-        "share of first drafts accepted; mean_accepted: drafts accepted per round; tokens_per_pass: plain decoding "
-        "has\n"
-        "1; tokens_closed_form, tokens_by_position: prediction from one acceptance rate, or from one rate per\n"
+        "share of first drafts accepted; mean_accepted: drafts accepted per round; tokens_per_pass: plain decoding\n"
+        "has 1; tokens_closed_form, tokens_by_position: prediction from one acceptance rate, or from one rate per\n"
         "position; speedup: over plain decoding of the same prompts, interleaved; predicted: forecast from the costs\n"
         "and pass lengths of other prompts (two folds); forecast_error: its error; predicted_textbook: forecast\n"
-        "without the costs of drafts and rows; _low, _high: 95 % bootstrap interval over prompts; nan: not measured "
-        "in\n"
-        "this row.",
+        "without the costs of drafts and rows; _low, _high: 95 % bootstrap interval over prompts; nan: not measured\n"
+        "in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     CLI_TAKES(options, 0, 0),
     .preset = &preset,

@@ -20,10 +20,10 @@ static const cli_tool tool = {
     .purpose = "measure the gain of one drafter over another on the same texts",
     .usage = "--drafter NAME [--control NAME] BENCHDECODE.h5 [CONTROL.h5]",
     .description =
-        "Reads the counts per text of geodec-bench-decode. The second file (default: the first) contains the control,\n"
-        "measured on the same prompts. The output has a row for each setting that both files contain: the tokens per\n"
-        "pass (at every position: 1 + accepted drafts) of both drafters and their difference, with 95 % bootstrap\n"
-        "intervals over texts. All three use the same resamples.",
+        "Reads the counts per text of geodec-bench-decode. The second file (default: the first) contains the\n"
+        "control, measured on the same prompts. The output has a row for each setting that both files contain: the\n"
+        "tokens per pass (at every position: 1 + accepted drafts) of both drafters and their difference, with 95 %\n"
+        "bootstrap intervals over texts. All three use the same resamples.",
     .examples = "geodec-gain --drafter ngram+flowmap --control ngram benchdecode.h5",
     CLI_TAKES(options, 1, 2),
 };

@@ -33,15 +33,12 @@ static const cli_tool tool = {
     .purpose = "count the next tokens of a model in cells of its hidden states, or build the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "The states before the newest token and the newest token give an estimate of the state after it. Estimates "
-        "are\n"
-        "divided into cells (k-means); each cell holds the counts of the model's next tokens. One tenth of the texts\n"
-        "calibrates the confidences and another tenth gives the figures; the controls are a bigram and a unigram "
-        "model\n"
-        "of the remaining texts. --mode ref with --model builds the published table: a radial step from each "
-        "embedding\n"
-        "under one global tensor, with the rates of its next tokens and a control without the tensor. Its drafter\n"
-        "expects the file name onedecode-ref.h5.",
+        "The states before the newest token and the newest token give an estimate of the state after it. Estimates\n"
+        "are divided into cells (k-means); each cell holds the counts of the model's next tokens. One tenth of the\n"
+        "texts calibrates the confidences and another tenth gives the figures; the controls are a bigram and a\n"
+        "unigram model of the remaining texts. --mode ref with --model builds the published table: a radial step\n"
+        "from each embedding under one global tensor, with the rates of its next tokens and a control without the\n"
+        "tensor. Its drafter expects the file name onedecode-ref.h5.",
     .examples = "geodec-onedecode -o results/onedecode.h5 store.h5\n"
                 "geodec-onedecode --mode ref --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft onedecode --prompt \"Once\"",

@@ -49,13 +49,12 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
         "The model writes texts, or reads those of --text. Their states become a flow map, whose texts also give the\n"
-        "n-gram counts. Then the drafters are tried on texts that are not in the map, and the fastest is recorded, or\n"
-        "none if none is faster than plain decoding. geodec-decode and geodec-bench-decode find the result by\n"
-        "themselves. Up to 70 % of the time is for texts (at most 196608 tokens), the rest for the map and the trial.\n"
-        "The result is in MODEL.gguf.geodec next to the model. If that folder cannot be written, or with --cache, it\n"
-        "is in $XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the texts sampled "
-        "so\n"
-        "far, and the same command continues after them.",
+        "n-gram counts. Then the drafters are tried on texts that are not in the map, and the fastest is recorded,\n"
+        "or none if none is faster than plain decoding. geodec-decode and geodec-bench-decode find the result by\n"
+        "themselves. Up to 70 % of the time is for texts (at most 196608 tokens), the rest for the map and the\n"
+        "trial. The result is in MODEL.gguf.geodec next to the model. If that folder cannot be written, or with\n"
+        "--cache, it is in $XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the\n"
+        "texts sampled so far, and the same command continues after them.",
     .examples = "geodec-prepare model.gguf\n"
                 "geodec-prepare --minutes 10 --text notes.txt model.gguf\n"
                 "geodec-decode --model model.gguf --prompt 'Once upon a time' -v",

@@ -29,16 +29,15 @@ static const cli_tool tool = {
     .purpose = "fit a drafter that extrapolates states along geodesics, and run its ablation",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "Starts at the state before the newest token with a velocity that is known before the next token: a "
-        "regression\n"
-        "on the state and the newest token, on the state alone, or the last step. Moves for one unit of time straight\n"
-        "on (flat), along the geodesic of the fitted metric, or under a random connection of the same norm, and then\n"
-        "applies the model's readout. The comparisons are a unigram, a bigram, counts in nearest cells and an n-gram,\n"
-        "all from the same texts and at the same positions of other texts. Prints one row per variant with shares of\n"
-        "positions: correct first token (top1), correct among eight (top8), mean calibrated confidence (claimed), the\n"
-        "gain over the variant in the column base (gain1, gain8), with 95 % intervals over texts, and steps whose\n"
-        "geodesic diverged and was replaced by a straight line (broken). The drafters rollout, rollout-flat and\n"
-        "rollout-random read the file.",
+        "Starts at the state before the newest token with a velocity that is known before the next token: a\n"
+        "regression on the state and the newest token, on the state alone, or the last step. Moves for one unit of\n"
+        "time straight on (flat), along the geodesic of the fitted metric, or under a random connection of the same\n"
+        "norm, and then applies the model's readout. The comparisons are a unigram, a bigram, counts in nearest\n"
+        "cells and an n-gram, all from the same texts and at the same positions of other texts. Prints one row per\n"
+        "variant with shares of positions: correct first token (top1), correct among eight (top8), mean calibrated\n"
+        "confidence (claimed), the gain over the variant in the column base (gain1, gain8), with 95 % intervals over\n"
+        "texts, and steps whose geodesic diverged and was replaced by a straight line (broken). The drafters\n"
+        "rollout, rollout-flat and rollout-random read the file.",
     .examples = "geodec-rollout --model model.gguf -o results/rollout.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft rollout --prompt \"Once\"",
     CLI_TAKES(options, 1, 1),

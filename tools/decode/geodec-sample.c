@@ -34,9 +34,9 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_DECODING,
     .purpose = "sample texts from a model",
     .usage = "--model FILE [OPTIONS]",
-    .description = "Writes one text per line as token ids, with BOS first. With --text, writes the texts themselves, "
-                   "separated by\n"
-                   "lines <|endoftext|>. Text i depends only on the model, the seed and i.",
+    .description =
+        "Writes one text per line as token ids, with BOS first. With --text, writes the texts themselves, separated\n"
+        "by lines <|endoftext|>. Text i depends only on the model, the seed and i.",
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens -o store.h5",
     CLI_TAKES(options, 0, 0),

@@ -31,10 +31,9 @@ static const cli_tool tool = {
     .purpose = "compute the Christoffel symbols of a metric field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
-        "Ends with code 4 if the symbols are not those of the metric (compatibility residual). A field whose sigma is\n"
-        "far below the distance between neighbours is flat at its samples and steep between them; --at midpoints "
-        "shows\n"
-        "the difference.",
+        "Ends with code 4 if the symbols are not those of the metric (compatibility residual). A field whose sigma\n"
+        "is far below the distance between neighbours is flat at its samples and steep between them; --at midpoints\n"
+        "shows the difference.",
     .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
                 "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
     CLI_TAKES(options, 1, 1),

@@ -32,8 +32,8 @@ static const cli_tool tool = {
     .description =
         "States that are bitwise equal to an earlier one are dropped and counted. The output contains all K\n"
         "coordinates that explain the share of the variance. It also contains K and the TwoNN dimension (maximum\n"
-        "likelihood, and a line fit without the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The\n"
-        "control is a Gaussian cloud with the same spectrum.",
+        "likelihood, and a line fit without the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points.\n"
+        "The control is a Gaussian cloud with the same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),

@@ -48,11 +48,10 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "The metric is fitted only to the cached points, and the search for the cached point nearest in g is exact.\n"
-        "Every figure comes with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that reproduces it, and "
-        "two\n"
-        "nulls with z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (or with shuffled\n"
-        "coordinates if the points have no order). --mode ref counts as the published harness does, on its points and\n"
-        "splits.",
+        "Every figure comes with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that reproduces it, and\n"
+        "two nulls with z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (or with\n"
+        "shuffled coordinates if the points have no order). --mode ref counts as the published harness does, on its\n"
+        "points and splits.",
     .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5\n"
                 "  geodec-coverage --mode ref --draws smollm2-135m_n8.h5 -o coverage-ref.h5",
     CLI_TAKES(options, 0, 1),

@@ -53,12 +53,10 @@ static const cli_tool tool = {
     .description =
         "Writes one row per token. --separator and geodec-plan(1) describe the division of a text into documents. A\n"
         "document longer than the window is cut into windows, each of which begins with the model's BOS token. Rows\n"
-        "are streamed: memory grows with the longest document, not with the text. When the same command is given "
-        "again\n"
-        "after an interruption, it continues, and the result has the same bytes. For this purpose every "
-        "--shard-tokens\n"
-        "tokens are a separate file, in the folder of --format safetensors, or in OUTPUT.parts until the artifact is\n"
-        "complete. Texts with fewer bytes than that are exported in one step.",
+        "are streamed: memory grows with the longest document, not with the text. When the same command is given\n"
+        "again after an interruption, it continues, and the result has the same bytes. For this purpose every\n"
+        "--shard-tokens tokens are a separate file, in the folder of --format safetensors, or in OUTPUT.parts until\n"
+        "the artifact is complete. Texts with fewer bytes than that are exported in one step.",
     .examples =
         "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
         "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",

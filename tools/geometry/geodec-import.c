@@ -39,9 +39,10 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] INPUT",
     .description =
         "INPUT is a folder with the papers' public exports of phases 1 to 4 (or one such JSON file), or a matrix:\n"
-        ".npy, a text table (separated by tabs, commas, semicolons or blanks, with or without a header), or a dataset\n"
-        "of an HDF5 file. All content is validated. Points have no tokens. The exports contain three coordinates per\n"
-        "point; further ones, from --lift, are noise. measured_dims in the file is the number of measured coordinates.",
+        ".npy, a text table (separated by tabs, commas, semicolons or blanks, with or without a header), or a\n"
+        "dataset of an HDF5 file. All content is validated. Points have no tokens. The exports contain three\n"
+        "coordinates per point; further ones, from --lift, are noise. measured_dims in the file is the number of\n"
+        "measured coordinates.",
     .examples = "geodec-import -o cloud.h5 exports/smollm2-135m\n"
                 "geodec-import --dim 8 --lift noise -o lifted.h5 exports/smollm2-135m\n"
                 "geodec-import --coordinates --dataset cloud/points -o cloud.h5 other.h5\n"

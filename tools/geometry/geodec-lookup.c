@@ -21,9 +21,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS]",
     .description =
         "Searches random records. Queries are next to an anchor or anywhere; each has its own metric, or uses the\n"
-        "records' metrics. The search is compared with exhaustive search, whose result is bitwise equal, and with the\n"
-        "8 nearest records in Euclidean distance, whose result differs. The times, and therefore the file, vary from\n"
-        "run to run.",
+        "records' metrics. The search is compared with exhaustive search, whose result is bitwise equal, and with\n"
+        "the 8 nearest records in Euclidean distance, whose result differs. The times, and therefore the file, vary\n"
+        "from run to run.",
     .examples = "geodec-lookup --records 10000 -o speed-lookup.h5",
     CLI_TAKES(options, 0, 0),
 };

@@ -71,9 +71,8 @@ static const cli_tool tool = {
     .description =
         "The metric at a point is the inverse covariance of its nearest neighbours. Between points, logarithms are\n"
         "averaged with Gaussian weights of width sigma. The metric does not depend on density: neighbours are at a\n"
-        "g-distance of about the square root of the dimension for any number of points. With --kind fisher, the "
-        "metric\n"
-        "at each point is the Fisher information of the distribution p of the next token, pulled back to the\n"
+        "g-distance of about the square root of the dimension for any number of points. With --kind fisher, the\n"
+        "metric at each point is the Fisher information of the distribution p of the next token, pulled back to the\n"
         "coordinates, so that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. In directions that do not\n"
         "change the output, only the ridge remains.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"

@@ -18,10 +18,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
         "The result has the same number of points, directions and integer dimension, and one property of the states.\n"
-        "gaussian: the variances. phase: covariance, power spectra and linear correlations along the text; the "
-        "Fourier\n"
-        "phases along the text are random and the same for all coordinates. shuffle: the values of each coordinate,\n"
-        "which is permuted separately. Results of later stages on this cloud are those of noise.",
+        "gaussian: the variances. phase: covariance, power spectra and linear correlations along the text; the\n"
+        "Fourier phases along the text are random and the same for all coordinates. shuffle: the values of each\n"
+        "coordinate, which is permuted separately. Results of later stages on this cloud are those of noise.",
     .examples = "geodec-null -o null.h5 cloud.h5 && geodec-metric -o null-metric.h5 null.h5",
     CLI_TAKES(options, 1, 1),
 };

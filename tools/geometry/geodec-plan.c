@@ -34,20 +34,18 @@ static const cli_tool tool = {
     .purpose = "choose the sizes of a run for a model and a text",
     .usage = "--model FILE --text FILE [OPTIONS]",
     .description =
-        "Prints one size per line: name, value and reason. A size that the model and the text allow is kept; it is at\n"
-        "least 1. Otherwise\n"
+        "Prints one size per line: name, value and reason. A size that the model and the text allow is kept; it is\n"
+        "at least 1. Otherwise\n"
         "  tokens         at most the tokens of the text, with BOS at the head of each document\n"
         "  points         at most tokens\n"
         "  store_texts    as given: the model writes these texts itself\n"
         "  store_length   at most the model's context\n"
         "  new_tokens     at most half of the context\n"
-        "  prompt_length  at most context - new_tokens; shorter, but at least 8, if the text would otherwise give "
-        "fewer\n"
-        "                 prompts\n"
+        "  prompt_length  at most context - new_tokens; shorter, but at least 8, if the text would otherwise give\n"
+        "                 fewer prompts\n"
         "  prompts        at most the number of pieces of that length in the text\n"
-        "  split          unit of held-out splits: document if at least 4 documents that are not windows are read, "
-        "else\n"
-        "                 block\n"
+        "  split          unit of held-out splits: document if at least 4 documents that are not windows are read,\n"
+        "                 else block\n"
         "The status is 3 for a text that is empty or not UTF-8.",
     .examples = "geodec-plan --model model.gguf --text book.txt -o plan.tsv",
     CLI_TAKES(options, 0, 0),

@@ -37,8 +37,8 @@ static const cli_tool tool = {
         "Keeps the paths with status ok. A record contains few waypoints (float16, cubic Hermite), Phi - I with the\n"
         "smallest rank that meets the tolerance (or in full if that is smaller), its measured radius rho and, with\n"
         "ACTIVATIONS.h5, the best logits at the target state of the path. Then looks up points of the cloud and\n"
-        "reports the recall. --mode ref makes the published store (Phi truncated to rank 5 at every node) and reports\n"
-        "the errors that its figures omit.",
+        "reports the recall. --mode ref makes the published store (Phi truncated to rank 5 at every node) and\n"
+        "reports the errors that its figures omit.",
     .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5\n"
                 "  geodec-records --mode ref --draws smollm2-135m_n8.h5 -o records-ref.h5",
     CLI_TAKES(options, 0, 3),

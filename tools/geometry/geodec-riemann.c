@@ -31,10 +31,9 @@ static const cli_tool tool = {
     .purpose = "compute the Riemann, Ricci and scalar curvature of the smooth field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
-        "The derivative of Gamma is analytic. Pair symmetries and the first Bianchi identity are tested at every "
-        "point\n"
-        "and stored. A field whose sigma is far below the distance between neighbours is flat at its samples and\n"
-        "curved between them; the midpoints show the difference.",
+        "The derivative of Gamma is analytic. Pair symmetries and the first Bianchi identity are tested at every\n"
+        "point and stored. A field whose sigma is far below the distance between neighbours is flat at its samples\n"
+        "and curved between them; the midpoints show the difference.",
     .examples = "geodec-riemann --geodesics geodesics.h5 -o riemann.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
 };

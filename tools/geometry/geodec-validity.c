@@ -48,14 +48,13 @@ static const cli_tool tool = {
     .purpose = "measure the validity radius of the linear propagators",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T d.\n"
-        "The error of a correct linear map is of second order, with a log-log slope of 2; a slope near 1 shows a "
-        "wrong\n"
-        "map. The controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where "
-        "the\n"
-        "errors are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and\n"
-        "flagged as censored if they are outside the range. --mode ref measures as the published harness does, with\n"
-        "its draws; for the sampled sphere it adds the same rule with exact geometry, and the correct map.",
+        "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T\n"
+        "d. The error of a correct linear map is of second order, with a log-log slope of 2; a slope near 1 shows a\n"
+        "wrong map. The controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus\n"
+        "(where the errors are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by\n"
+        "bisection and flagged as censored if they are outside the range. --mode ref measures as the published\n"
+        "harness does, with its draws; for the sampled sphere it adds the same rule with exact geometry, and the\n"
+        "correct map.",
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
     CLI_TAKES(options, 0, 1),

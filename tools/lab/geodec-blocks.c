@@ -40,10 +40,10 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "The blocks are real states at a distance of some tokens. Those of a held-out text are predicted from the\n"
-        "nearest anchor, with and without the propagator of its geodesic, and from blends of the nearest anchors with\n"
-        "softmax weights or least-squares weights on the simplex. Controls: persistence, the mean anchor and a\n"
-        "shuffled anchor. Weights fitted to the true answer give the limit of all blends. --mode ref is the published\n"
-        "prototype, at /cloud/points of --draws.",
+        "nearest anchor, with and without the propagator of its geodesic, and from blends of the nearest anchors\n"
+        "with softmax weights or least-squares weights on the simplex. Controls: persistence, the mean anchor and a\n"
+        "shuffled anchor. Weights fitted to the true answer give the limit of all blends. --mode ref is the\n"
+        "published prototype, at /cloud/points of --draws.",
     .examples = "  geodec-blocks -o blocks.h5 activations.h5",
     CLI_TAKES(options, 0, 1),
 };

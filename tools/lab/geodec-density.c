@@ -34,10 +34,10 @@ static const cli_tool tool = {
     .purpose = "measure the density of new states relative to a library of states",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-density --mode ref --telemetry FILE.tsv [OPTIONS]",
     .description =
-        "Texts are split into a library and held-out ones. Distances from held-out states to the library are compared\n"
-        "with the distances between library states of different texts, in the same metric. The number of states\n"
-        "needed grows as ratio^n with the intrinsic dimension n. Within a text, states near in time are left out in\n"
-        "steps. Surrogates are the control. --mode ref computes the published figures for one generated text.",
+        "Texts are split into a library and held-out ones. Distances from held-out states to the library are\n"
+        "compared with the distances between library states of different texts, in the same metric. The number of\n"
+        "states needed grows as ratio^n with the intrinsic dimension n. Within a text, states near in time are left\n"
+        "out in steps. Surrogates are the control. --mode ref computes the published figures for one generated text.",
     .examples = "  geodec-density -o density.h5 cloud.h5\n"
                 "  geodec-density --mode ref --telemetry live.tsv --radius 3 -o density-ref.h5",
     CLI_TAKES(options, 0, 1),

@@ -31,8 +31,8 @@ static const cli_tool tool = {
     .description =
         "From a state and its last step, the next states are predicted by the geodesic of a metric, by the straight\n"
         "line, by linear maps fitted to other texts, by persistence, and by geodesics of the same metric with its\n"
-        "matrices shuffled among the points or rotated at random. Chart, metric and regressions come from one half of\n"
-        "the texts, all figures from the other half; intervals are a bootstrap over texts. Metrics: inverse local\n"
+        "matrices shuffled among the points or rotated at random. Chart, metric and regressions come from one half\n"
+        "of the texts, all figures from the other half; intervals are a bootstrap over texts. Metrics: inverse local\n"
         "covariances (mahalanobis), and with --model the pulled-back Fisher information of the next token (fisher)\n"
         "and a log-Euclidean blend of the two. The geodesic of the Euclidean metric is the line. Each METRIC.h5, of\n"
         "any kind, is a further metric, token by token in its own chart and layer, without its points from held-out\n"

@@ -26,9 +26,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries with a loop of\n"
-        "dgemv, one dgemm, and the library's kernel, compared with the limit set by the peak speed of the core in the\n"
-        "same run. Then compares the predictions with true geodesics from moved starts. The times, and therefore the\n"
-        "file, vary from run to run.",
+        "dgemv, one dgemm, and the library's kernel, compared with the limit set by the peak speed of the core in\n"
+        "the same run. Then compares the predictions with true geodesics from moved starts. The times, and therefore\n"
+        "the file, vary from run to run.",
     .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 0, 2),
 };

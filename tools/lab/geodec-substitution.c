@@ -40,10 +40,11 @@ static const cli_tool tool = {
     .usage = "--model FILE [OPTIONS] ACTIVATIONS.h5\n       geodec-substitution --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Records are pairs of consecutive states at the last layer, from one half of the texts. For states of the\n"
-        "other half, the next state is predicted by the successor of the nearest record, by this successor shifted or\n"
-        "moved by the propagator of the record, by a linear map without records, by persistence, and by a random\n"
-        "record. Errors are in units of the length of a step; the agreement is the share of predictions with the same\n"
-        "argmax token as the true next state. --mode ref repeats the published counts, which predict no next state.",
+        "other half, the next state is predicted by the successor of the nearest record, by this successor shifted\n"
+        "or moved by the propagator of the record, by a linear map without records, by persistence, and by a random\n"
+        "record. Errors are in units of the length of a step; the agreement is the share of predictions with the\n"
+        "same argmax token as the true next state. --mode ref repeats the published counts, which predict no next\n"
+        "state.",
     .examples = "geodec-substitution -m model.gguf --time -o substitution.h5 activations.h5\n"
                 "geodec-substitution --mode ref --draws smollm2-135m_n8.h5 -o substitution-ref.h5",
     CLI_TAKES(options, 0, 1),

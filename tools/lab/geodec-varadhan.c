@@ -36,9 +36,9 @@ static const cli_tool tool = {
         "keys of held-out texts and measures, for every head, the cosine of the gradient with a direction. The\n"
         "gradients are those of the logarithm of the weight, of the score, and of the difference between two keys.\n"
         "The directions are the logarithm map towards the key, the straight chord, the direction of another key, and\n"
-        "the logarithm maps of the metric with its matrices shuffled among the points or rotated at random. Chart and\n"
-        "metrics come from one half of the texts, the queries from the other half; intervals are a bootstrap over\n"
-        "texts. Each METRIC.h5, of any kind, is a further metric in its own chart and layer.",
+        "the logarithm maps of the metric with its matrices shuffled among the points or rotated at random. Chart\n"
+        "and metrics come from one half of the texts, the queries from the other half; intervals are a bootstrap\n"
+        "over texts. Each METRIC.h5, of any kind, is a further metric in its own chart and layer.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-varadhan --model model.gguf --layers all -o varadhan.h5 layers.h5",
     CLI_TAKES(options, 1, 64),

@@ -42,8 +42,8 @@ static const cli_tool tool = {
         "(dgamma[c][i][j][k] = d_c Gamma^k_ij), riemann [P][n][n][n][n] (riemann[a][b][c][d] = R^a_bcd, which is K\n"
         "(delta^a_c g_bd - delta^a_d g_bc) for constant curvature), ricci [P][n][n], scalar_curvature [P]. A field\n"
         "that fails is tested in the conventions of other packages, and the convention that fits is named. Control:\n"
-        "spaces known in closed form and fields with a known fault are checked in the same run. The exit code is 4 if\n"
-        "a check fails.",
+        "spaces known in closed form and fields with a known fault are checked in the same run. The exit code is 4\n"
+        "if a check fails.",
     .examples = "  geodec-verify-geometry metric.h5\n"
                 "  geodec-verify-geometry --group sphere_n4 --curvature 1 analytic.h5",
     CLI_TAKES(options, 1, 1),

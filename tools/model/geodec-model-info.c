@@ -15,11 +15,10 @@ static const cli_tool tool = {
     .purpose = "print the configuration, tensor types and fingerprints of a GGUF model",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
-        "The file is opened with all checks. Each line of the output is a name, a tab and a value. The fingerprint of\n"
-        "the model is the SHA-256 of its tensors (name, type, dimensions and bytes, sorted by name). The fingerprint\n"
-        "of the tokenizer covers types, scores, pieces and special tokens. Artifacts contain both and are refused "
-        "with\n"
-        "another model.",
+        "The file is opened with all checks. Each line of the output is a name, a tab and a value. The fingerprint\n"
+        "of the model is the SHA-256 of its tensors (name, type, dimensions and bytes, sorted by name). The\n"
+        "fingerprint of the tokenizer covers types, scores, pieces and special tokens. Artifacts contain both and\n"
+        "are refused with another model.",
     .examples = "  geodec-model-info model.gguf\n  geodec-model-info --tensors model.gguf",
     CLI_TAKES(options, 1, 1),
 };

@@ -30,12 +30,11 @@ static const cli_tool tool = {
     .purpose = "measure the retrieval of an earlier sentence by its depth in the text",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "A needle, which is a piece from elsewhere in the text, is inserted into a slice of the text. Its first "
-        "tokens\n"
-        "are repeated at the end. A hit is a token of the rest of the needle that is the model's argmax. The output\n"
-        "has one TSV row per depth (0: the beginning of the window, 1: just before the end) and one over all depths,\n"
-        "with 95 % bootstrap intervals over trials and, as the control, the hits without the needle. The same --seed\n"
-        "gives the same trials with any cache.",
+        "A needle, which is a piece from elsewhere in the text, is inserted into a slice of the text. Its first\n"
+        "tokens are repeated at the end. A hit is a token of the rest of the needle that is the model's argmax. The\n"
+        "output has one TSV row per depth (0: the beginning of the window, 1: just before the end) and one over all\n"
+        "depths, with 95 % bootstrap intervals over trials and, as the control, the hits without the needle. The\n"
+        "same --seed gives the same trials with any cache.",
     .examples = "  geodec-needle --model model.gguf --kv q8_0 book.txt",
     CLI_TAKES(options, 1, 1),
 };

@@ -59,14 +59,14 @@ static const cli_tool tool = {
     .usage = "--model FILE [OPTIONS] TEXT...",
     .description =
         "Each text is tokenized once. Without --stride, windows do not overlap: each contains BOS and the next N - 1\n"
-        "tokens, and every token after BOS is scored. With --stride S, windows begin S tokens apart; the first scores\n"
-        "all its tokens after BOS, each later one its last S tokens. Standard output has one TSV row per text:\n"
-        "negative log-likelihood (nats per token), perplexity, bits per byte of text, and two controls: the "
-        "perplexity\n"
-        "of a uniform guess, and of the token frequencies of the scored tokens. Standard errors (_se) treat blocks as\n"
-        "independent. A block is a window, or with --stride as many windows as cover one window length. With P the\n"
-        "model and Q the second one: difference = nll of Q - nll of P (paired), kl = mean KL(P || Q), agreement =\n"
-        "share of tokens with the same argmax, max_delta = largest |log p - log q| of a scored token.",
+        "tokens, and every token after BOS is scored. With --stride S, windows begin S tokens apart; the first\n"
+        "scores all its tokens after BOS, each later one its last S tokens. Standard output has one TSV row per\n"
+        "text: negative log-likelihood (nats per token), perplexity, bits per byte of text, and two controls: the\n"
+        "perplexity of a uniform guess, and of the token frequencies of the scored tokens. Standard errors (_se)\n"
+        "treat blocks as independent. A block is a window, or with --stride as many windows as cover one window\n"
+        "length. With P the model and Q the second one: difference = nll of Q - nll of P (paired), kl = mean KL(P ||\n"
+        "Q), agreement = share of tokens with the same argmax, max_delta = largest |log p - log q| of a scored\n"
+        "token.",
     .examples = "geodec-perplexity --model model.gguf --window 256 --windows 40 book.txt\n"
                 "geodec-perplexity --model model-f16.gguf --against model-q8_0.gguf --stride 128 --window 512 book.txt",
     CLI_TAKES(options, 1, -1),

@@ -42,9 +42,8 @@ static const cli_tool tool = {
     .description =
         "The stacked key matrix W of a group of heads is replaced by two factors, W ~ B A, and the cache stores A x.\n"
         "Keys are rebuilt and rotated when they are read. Values are mixed as coefficients, with B merged into the\n"
-        "output matrix. geodec-perplexity, geodec-decode and geodec-bench-decode take the result with "
-        "--kv-projection,\n"
-        "also together with --kv.",
+        "output matrix. geodec-perplexity, geodec-decode and geodec-bench-decode take the result with\n"
+        "--kv-projection, also together with --kv.",
     .examples = "  geodec-project-kv --model model.gguf --text book.txt --keys 0.5 --values 0.75 -o kvprojection.h5",
     CLI_TAKES(options, 0, 0),
 };

@@ -45,14 +45,12 @@ static const cli_tool tool = {
     .purpose = "project weights of a model on a few directions of their input",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "A matrix W [rows][cols] is replaced by two factors, [rows][k] and [k][cols]. By default q, k and v share the\n"
-        "leading eigenvectors of the sum of their W^T W, at half the width. --own uses the truncated SVD of each.\n"
-        "--basis whitened minimises the error of the outputs over the activations of --text. random and coordinates\n"
-        "are controls of the same rank. Bytes are those that the pass of one token reads, in the actual storage of "
-        "the\n"
-        "weights: rho = 1 - projected / full. geodec-perplexity, geodec-decode and geodec-bench-decode take the "
-        "result\n"
-        "with --projection.",
+        "A matrix W [rows][cols] is replaced by two factors, [rows][k] and [k][cols]. By default q, k and v share\n"
+        "the leading eigenvectors of the sum of their W^T W, at half the width. --own uses the truncated SVD of\n"
+        "each. --basis whitened minimises the error of the outputs over the activations of --text. random and\n"
+        "coordinates are controls of the same rank. Bytes are those that the pass of one token reads, in the actual\n"
+        "storage of the weights: rho = 1 - projected / full. geodec-perplexity, geodec-decode and\n"
+        "geodec-bench-decode take the result with --projection.",
     .examples = "  geodec-project --model model.gguf --share 0.65 -o projection.h5\n"
                 "  geodec-project --model model.gguf --slots all --basis whitened --text book.txt -o projection.h5",
     CLI_TAKES(options, 0, 0),

@@ -27,12 +27,11 @@ static const cli_tool tool = {
         "Keys and vocabulary are copied; norm gains, biases and expert routers keep their type. The mixes q4_k_s,\n"
         "q4_k_m (= q4_k), q5_k_s and q5_k_m (= q5_k) choose types as llama.cpp does. Unless --pure is given, every\n"
         "quantised type stores the output matrix in Q6_K. If the row length is not a multiple of a type's block, the\n"
-        "tensor gets the replacement type of docs/manual/tensor-types.md, or F16 if that does not fit either. "
-        "Standard\n"
-        "output has one TSV row per tensor: types, values, bytes, root mean square of the weights (size) and of the\n"
-        "error (rms), rms / size (relative), the largest error, the cosine of weights before and after, and two\n"
-        "controls: the rms of plain rounding to the same type, and of Q8_0. Errors are relative to the decoded input.\n"
-        "For a quantised input they do not include the error of the input.",
+        "tensor gets the replacement type of docs/manual/tensor-types.md, or F16 if that does not fit either.\n"
+        "Standard output has one TSV row per tensor: types, values, bytes, root mean square of the weights (size)\n"
+        "and of the error (rms), rms / size (relative), the largest error, the cosine of weights before and after,\n"
+        "and two controls: the rms of plain rounding to the same type, and of Q8_0. Errors are relative to the\n"
+        "decoded input. For a quantised input they do not include the error of the input.",
     .examples =
         "  geodec-quantize --type q4_k_m -o model-q4_k_m.gguf model-f16.gguf\n"
         "  geodec-quantize --type q4_k --tensor '*.attn_v.*=q8_0,token_embd.*=f16' -o mixed.gguf model-f32.gguf",

@@ -33,8 +33,8 @@ static const cli_tool tool = {
         "Standard output has one TSV row per layer: mean length of the stream after the layer, of the updates by\n"
         "attention and feed-forward, standard errors over windows, the root mean square length of the stream and, as\n"
         "the control, its value for orthogonal updates. --fit writes the slope of log length on log layer, its 95 %\n"
-        "bootstrap interval over windows, and the standard error of the scatter about the line. Orthogonal updates of\n"
-        "equal length give slope 1/2.",
+        "bootstrap interval over windows, and the standard error of the scatter about the line. Orthogonal updates\n"
+        "of equal length give slope 1/2.",
     .examples = "  geodec-residual --model model.gguf --windows 40 book.txt",
     CLI_TAKES(options, 1, 1),
 };

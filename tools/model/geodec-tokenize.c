@@ -42,11 +42,9 @@ static const cli_tool tool = {
     .usage = "--model FILE [OPTIONS] FILE|-",
     .description =
         "Without --ids, it prints one token per line: its id, a tab, and its piece, in which control characters,\n"
-        "backslashes and bytes that are not UTF-8 are escaped. Decoding the output of --ids restores the text byte "
-        "for\n"
-        "byte, unless the text for a SentencePiece vocabulary contains U+2581. With --chat, the model's control "
-        "tokens\n"
-        "come only from the template; control tokens in the messages remain text.",
+        "backslashes and bytes that are not UTF-8 are escaped. Decoding the output of --ids restores the text byte\n"
+        "for byte, unless the text for a SentencePiece vocabulary contains U+2581. With --chat, the model's control\n"
+        "tokens come only from the template; control tokens in the messages remain text.",
     .examples = "  echo 'Once upon a time' | geodec-tokenize --model model.gguf -\n"
                 "  geodec-tokenize --model model.gguf --ids --bos --lines stories.txt > stories.ids\n"
                 "  geodec-tokenize --model model.gguf --decode --lines stories.ids\n"

@@ -94,9 +94,9 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_MODELS,
     .purpose = "train a small llama-family model on text",
     .usage = "--text FILE --held-out FILE --vocab VOCAB.gguf [OPTIONS]",
-    .description = "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not "
-                   "on threads\n"
-                   "or interruptions. An interrupted run leaves a checkpoint; --resume continues from it.",
+    .description =
+        "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not on\n"
+        "threads or interruptions. An interrupted run leaves a checkpoint; --resume continues from it.",
     .examples = "  geodec-train --text train.txt --held-out test.txt --vocab vocab.gguf --resume \\\n"
                 "      --out-q8 model-q8_0.gguf --curve curve.h5 -o model-f32.gguf",
     CLI_TAKES(options, 0, 0),

@@ -21,9 +21,8 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_MODELS,
     .purpose = "learn a byte-pair vocabulary in SentencePiece style from text",
     .usage = "[OPTIONS] TEXT",
-    .description =
-        "Writes a GGUF file with only the tokenizer: <unk>, <s>, </s>, 256 byte tokens, merged pieces and characters.\n"
-        "The same text gives the same file.",
+    .description = "Writes a GGUF file with only the tokenizer: <unk>, <s>, </s>, 256 byte tokens, merged pieces and\n"
+                   "characters. The same text gives the same file.",
     .examples = "geodec-corpus --bytes 4000000 -o corpus.txt && geodec-vocab --size 1024 -o vocab.gguf corpus.txt",
     CLI_TAKES(options, 1, 1),
 };
