@@ -226,7 +226,7 @@ bake() {
         --max-tokens 8 --timed 0 -o "$tmp/x.h5"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"1 prompts instead of 100"* ]]
-    [[ "$stderr" == *"in place of 16: the text is short"* ]]
+    [[ "$stderr" == *"instead of 16: the text is short"* ]]
 }
 
 @test "the bench refuses invalid lists and texts" {

@@ -20,7 +20,7 @@ geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *pat
         cli_say(c, "%lld prompts instead of %lld: the text has no more%s", (long long)out->n, (long long)count,
                 out->too_long ? " that leave room for the reply" : "");
     if (!lines && file.documents.rule != GEODEC_SEPARATOR_JSONL && geodec_prompts_longest(out) < length)
-        cli_say(c, "prompts of %lld tokens in place of %lld: the text is short", (long long)geodec_prompts_longest(out),
+        cli_say(c, "prompts of %lld tokens instead of %lld: the text is short", (long long)geodec_prompts_longest(out),
                 (long long)length);
 done:
     text_close(&file);

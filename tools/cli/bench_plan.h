@@ -12,7 +12,7 @@
              "text that prompts are cut from; with JSON Lines each record is a prompt", .flags = CLI_REQUIRED)
 #define CLI_PROMPT_CUT_OPTIONS(tokens_, count_)                                                                        \
     OPT_I64("prompt-tokens", 0, &(tokens_), 1, 65536, "N", "tokens of a prompt, including BOS"),                       \
-        OPT_I64("n-prompts", 0, &(count_), 1, 100000, "N", "prompts")
+        OPT_I64("n-prompts", 0, &(count_), 1, 100000, "N", "number of prompts")
 #define CLI_GAMMAS_OPTION(list_) OPT_STR("gammas", 0, &(list_), "LIST", "draft lengths, ascending, 1 to 16")
 
 /* Makes `count` prompts of `length` tokens from the file at path, or fewer and shorter ones if the text is short.

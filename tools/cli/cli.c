@@ -86,7 +86,7 @@ static void shortest(double v, char *buf, size_t n)
 {
     for (int digits = 6; digits <= 17; digits++) {
         (void)snprintf(buf, n, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v) return; /* reads back as the same number */
+        if (strtod(buf, NULL) == v) return; /* the text reads back as the same number */
     }
 }
 

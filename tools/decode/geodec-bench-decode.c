@@ -61,7 +61,7 @@ static const cli_option options[] = {
     OPT_F64("temperature", 0, &temperature, 1e-3, 100, "T", "temperature of sampled mode"),
     OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "top-k of sampled mode, 0 = all"),
     OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "top-p of sampled mode"),
-    OPT_I64("timed", 0, &timed, 0, 100000, "N", "prompts that are timed, 0 = no timing", .flags = CLI_VOLATILE),
+    OPT_I64("timed", 0, &timed, 0, 100000, "N", "number of prompts to time, 0 = no timing", .flags = CLI_VOLATILE),
     OPT_STR("fault", 0, &fault, "NAME",
             "CONTROL: verify drafts with a planted fault, one of " GEODEC_FAULT_NAMES
             "; the texts must differ from plain decoding (status 4). Nothing is timed"),
@@ -153,7 +153,7 @@ typedef struct work {
     geodec_bench_timing speed;
 } work;
 
-/* Checks that need the options alone: outputs, fault, and the given lists. */
+/* Checks the options before the model is opened: outputs, fault and the given lists. */
 static geodec_status check_options(work *w, geodec_err *err)
 {
     GEODEC_PASS(cli_may_write(w->c, output, err));

@@ -38,7 +38,7 @@ static const cli_option options[] = {
              "of its text and the tokens that differ from greedy decoding"),
     OPT_STR("template", 0, &template_name, "NAME",
             "chat format in which first tokens are also examined (default: the model's own, else chatml)"),
-    OPT_I64("timed", 0, &timed, 1, 100000, "N", "prompts that are timed", .flags = CLI_VOLATILE),
+    OPT_I64("timed", 0, &timed, 1, 100000, "N", "number of prompts to time", .flags = CLI_VOLATILE),
     OPT_I64("repeats", 0, &repeats, 1, 1000, "N", "measurements of each prompt", .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(words.isa),
     CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),

@@ -1,4 +1,4 @@
-/* geodec-gain: the gain of one drafter over another, paired by text. */
+/* geodec-gain: gain of one drafter over another on the same texts. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "measure/gain.h"

@@ -72,8 +72,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref) { /* uses the table of the file; control: the exact derivative of the field without the harness's anchors
-                */
+    if (ref) { /* control: the exact derivative of the field without the harness's anchors */
         if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols only at samples");
         if (opt.step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &opt.step, err));
         geodec_harness_fitted_init(&fitted, in.published, opt.step);

@@ -25,10 +25,9 @@ static const cli_tool tool = {
         "compared with the true Kullback-Leibler divergence of the next token. The state is moved along d within the\n"
         "chart, or replaced by the neighbour. The result is Spearman's rank correlation, with a bootstrap over\n"
         "texts. The metrics of the files, all from one chart, are compared with the Fisher metric computed from the\n"
-        "model (fisher), its scale without directions (trace), Euclidean lengths (euclidean), the Fisher metric with "
-        "shuffled rows of\n"
-        "the head (shuffled_head) or with its matrices permuted among the points (permuted), and the metric of the\n"
-        "whole stream (whole), which is the limit for a metric at the point.",
+        "model (fisher), its scale without directions (trace), Euclidean lengths (euclidean), the Fisher metric with\n"
+        "shuffled rows of the head (shuffled_head) or with its matrices permuted among the points (permuted), and\n"
+        "the metric of the whole stream (whole), which is the limit for a metric at the point.",
     .examples = "geodec-divergence -m model.gguf -a activations.h5 -o divergence.h5 metric.h5 metric-blend.h5",
     CLI_TAKES(options, 1, GEODEC_DIVERGENCE_METRICS),
 };

@@ -48,7 +48,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k, &n, err));
-    if (points > 0 && points < cloud.points) cloud.points = points; /* the first ones */
+    if (points > 0 && points < cloud.points) cloud.points = points;
     if (activations) {
         GEODEC_TRY(stage_hold(&stage, &geodec_activations_kind, activations, &states, err));
         GEODEC_TRY(geodec_activations_view(states, &view, err));

@@ -1,5 +1,4 @@
-/* geodec-substitution: prediction of next hidden states from records of earlier steps, instead of a pass of the model.
- */
+/* geodec-substitution: next hidden states from records of earlier steps, instead of a pass of the model. */
 #include "base/mem.h"
 #include "chain/coverage.h"
 #include "cli/charts.h"
