@@ -140,8 +140,8 @@ kept() {
     cp "$model" m.gguf
     ln m.gguf twin.gguf
     ln -s store.h5 link.h5
-    kept store.h5 "store.h5 is read" "$bin/geodec-bake" --force -o store.h5 store.h5
-    kept store.h5 "link.h5 is read" "$bin/geodec-bake" --force -o link.h5 store.h5
+    kept store.h5 "store.h5 is an input" "$bin/geodec-bake" --force -o store.h5 store.h5
+    kept store.h5 "link.h5 is an input" "$bin/geodec-bake" --force -o link.h5 store.h5
     kept m.gguf "(--model)" "$bin/geodec-project" --force --model m.gguf -o m.gguf
     kept m.gguf "(--model)" "$bin/geodec-decode" --force --model m.gguf --report twin.gguf
     kept m.gguf "(--model)" "$bin/geodec-depth" --force --model m.gguf -o ./m.gguf

@@ -1,5 +1,4 @@
-/* Drafting artifacts: the folder that geodec-prepare writes, and the search of the decoding tools without --artifacts.
- */
+/* Drafting artifacts: the folder that geodec-prepare writes, and the search for it without --artifacts. */
 #ifndef GEODEC_TOOLS_CLI_DRAFTING_FILES_H
 #define GEODEC_TOOLS_CLI_DRAFTING_FILES_H
 

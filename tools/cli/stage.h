@@ -1,5 +1,4 @@
-/* Frame of a stage: checks the output, opens the inputs, records the provenance, writes the result and closes the
- * files.
+/* Frame of a stage: checks the output, opens inputs, records the provenance, writes the result and closes files.
  *
  *     cli_stage stage = {0};
  *     GEODEC_TRY(stage_begin(&stage, c, output, err));
