@@ -36,8 +36,8 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] FILE 'SELECT ...'|COLUMN...",
     .description =
         "FILE is an artifact, or a text table with a header and tab-separated rows (- is standard input). The output\n"
-        "is such a table. Numbers are printed with enough digits to read back the same value; geodec-info lists fields "
-        "and dimensions.\n"
+        "is such a table. Numbers are printed with enough digits to read back the same value; geodec-info lists\n"
+        "fields and dimensions.\n"
         "\n"
         "The query is SQL as in SQLite; FILE is its table t. A list of columns means SELECT COLUMN, ... FROM t.\n"
         "The columns of t are the fields of the artifact (\"group/field\" in quotation marks), or the columns of the\n"
