@@ -1,6 +1,6 @@
 #!/bin/sh
-# geodec STAGE [ARGUMENTS]: runs geodec-STAGE from the folder this file is in, else from PATH. The list of stages is put in
-# when it is built, from the tools' own tables (--options).
+# geodec STAGE [ARGUMENTS]: runs geodec-STAGE from the folder of this file, or else from PATH. The build inserts the list
+# of stages, from the tables that the tools print (--options).
 set -eu
 here=$(dirname -- "$(readlink -f -- "$0")")
 usage() {

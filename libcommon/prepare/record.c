@@ -13,7 +13,7 @@
 enum { RECORD_BYTES = 1 << 20 };
 static const char name[] = "prepared.json";
 
-geodec_status geodec_record_beside(const char *model_path, char **folder, geodec_err *err)
+geodec_status geodec_record_folder(const char *model_path, char **folder, geodec_err *err)
 {
     return geodec_mem_print(folder, err, "%s.geodec", model_path);
 }
@@ -191,7 +191,7 @@ geodec_status geodec_record_find(const geodec_model *m, const char *cache, const
     geodec_status st = GEODEC_OK;
     char *at = NULL;
     *folder = NULL;
-    GEODEC_TRY(geodec_record_beside(geodec_gguf_path(geodec_model_gguf(m)), &at, err));
+    GEODEC_TRY(geodec_record_folder(geodec_gguf_path(geodec_model_gguf(m)), &at, err));
     if (!fits(m, at, hooks, out)) {
         geodec_mem_free(at);
         at = NULL;

@@ -31,7 +31,7 @@ GEODEC_API void geodec_record_clear(geodec_record *p);
 GEODEC_API geodec_status geodec_record_read(const char *folder, geodec_record *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* "MODEL.gguf.geodec" and "CACHE/<fingerprint>"; the caller frees. */
-GEODEC_API geodec_status geodec_record_beside(const char *model_path, char **folder, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_record_folder(const char *model_path, char **folder, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_record_cached(const char *cache, const geodec_model *m, char **folder,
                                               geodec_err *err) GEODEC_MUST_USE;
 

@@ -140,14 +140,14 @@ kept() {
     cp "$model" m.gguf
     ln m.gguf twin.gguf
     ln -s store.h5 link.h5
-    kept store.h5 "store.h5 is read" "$bin/geodec-bake" --force -o store.h5 store.h5
-    kept store.h5 "link.h5 is read" "$bin/geodec-bake" --force -o link.h5 store.h5
+    kept store.h5 "store.h5 is an input" "$bin/geodec-bake" --force -o store.h5 store.h5
+    kept store.h5 "link.h5 is an input" "$bin/geodec-bake" --force -o link.h5 store.h5
     kept m.gguf "(--model)" "$bin/geodec-project" --force --model m.gguf -o m.gguf
     kept m.gguf "(--model)" "$bin/geodec-decode" --force --model m.gguf --report twin.gguf
     kept m.gguf "(--model)" "$bin/geodec-depth" --force --model m.gguf -o ./m.gguf
-    kept m.gguf "m.gguf is read" "$bin/geodec-quantize" --force --type f16 -o m.gguf m.gguf
+    kept m.gguf "m.gguf is an input" "$bin/geodec-quantize" --force --type f16 -o m.gguf m.gguf
     kept text.txt "(--prompts)" "$bin/geodec-bench-decode" --force --model m.gguf --prompts text.txt --speed text.txt -o b.h5
-    kept text.txt "text.txt is read" "$bin/geodec-perplexity" --force --model m.gguf --json text.txt text.txt
+    kept text.txt "text.txt is an input" "$bin/geodec-perplexity" --force --model m.gguf --json text.txt text.txt
     kept text.txt "written twice" "$bin/geodec-bench-decode" --force --model m.gguf --prompts text.txt --speed b.h5 -o b.h5
     [ ! -e b.h5 ]
 }

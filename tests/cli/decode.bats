@@ -26,8 +26,8 @@ refused() {
 
 @test "-v prints counts of drafts; a draft model that no drafter uses is a usage error" {
     run --separate-stderr "$bin/geodec-decode" -v --model "$model" --prompt "One day" --max-tokens 12 --min-tokens 12
-    [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 a pass (plain: 1); 0 of 0 drafts accepted"* ]]
-    refused 2 "belong to --draft model" decode --draft ngram --draft-model "$model"
+    [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 per pass (plain: 1); 0 of 0 drafts accepted"* ]]
+    refused 2 "need --draft model" decode --draft ngram --draft-model "$model"
     refused 1 "drafter onedecode, from geodec-onedecode: $tmp/onedecode.h5" decode --draft onedecode --artifacts "$tmp"
 }
 
@@ -225,8 +225,8 @@ bake() {
     run --separate-stderr "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram --gammas 2 --modes greedy \
         --max-tokens 8 --timed 0 -o "$tmp/x.h5"
     [ "$status" -eq 0 ]
-    [[ "$stderr" == *"1 prompts in place of 100"* ]]
-    [[ "$stderr" == *"in place of 16: the text is short"* ]]
+    [[ "$stderr" == *"1 prompts instead of 100"* ]]
+    [[ "$stderr" == *"instead of 16: the text is short"* ]]
 }
 
 @test "the bench refuses invalid lists and texts" {

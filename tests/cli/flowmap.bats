@@ -35,7 +35,7 @@ refused() {
 @test "the same bytes with 1 and 3 threads; the summary gives the size of a node" {
     run --separate-stderr "$bin/geodec-bake" --threads 1 -o "$tmp/one.h5" "$store"
     [ "$status" -eq 0 ] && [ -z "$output" ]
-    [[ "$stderr" == *" bytes a node"* ]]
+    [[ "$stderr" == *" bytes per node"* ]]
     "$bin/geodec-bake" -q --threads 3 -o "$tmp/three.h5" "$store"
     cmp "$tmp/one.h5" "$tmp/three.h5"
     "$bin/geodec-check" "$tmp/one.h5"

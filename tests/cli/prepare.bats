@@ -27,8 +27,8 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
 @test "artifacts, a record, and nothing else are in the folder next to the model; the summary has map, control and trial" {
     [ "$(ls -A "$dir/m.gguf.geodec")" = "$(printf 'flowmap.h5\nprepared.json')" ]
     "$bin/geodec-check" -q "$dir/m.gguf.geodec/flowmap.h5"
-    grep -q 'labels shuffled:' "$dir/said"
-    grep -Eq 'speed over plain decoding .* ngram [0-9.]+, flowmap [0-9.]+, auto [0-9.]+; drafter by default: (ngram|flowmap|auto|none)$' "$dir/said"
+    grep -q 'with shuffled labels:' "$dir/said"
+    grep -Eq 'speed relative to plain decoding .* ngram [0-9.]+, flowmap [0-9.]+, auto [0-9.]+; default drafter: (ngram|flowmap|auto|none)$' "$dir/said"
     [ "$(of sampled_texts "$dir/m.gguf.geodec/prepared.json")" = 24 ]
     [ "$(of prompts <(sed 's/^    /  /' "$dir/m.gguf.geodec/prepared.json") | head -n 1)" -ge 2 ]
 }
@@ -50,7 +50,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     for drafter in ngram flowmap auto; do
         choose $drafter "$dir/m.gguf.geodec"
         decode --check-plain --report "$tmp/$drafter.json" > "$tmp/text" 2> "$tmp/said"
-        grep -q "drafter $drafter.*drafting artifacts of $dir/m.gguf.geodec (--artifacts none: without)" "$tmp/said"
+        grep -q "drafter $drafter.*drafting artifacts from $dir/m.gguf.geodec (--artifacts none: do not use them)" "$tmp/said"
         grep -q -- "--artifacts=m.gguf.geodec .*--draft=$drafter " "$tmp/$drafter.json"
         grep -q '"n_different": 0' "$tmp/$drafter.json"
     done
@@ -80,7 +80,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     decode --artifacts none --max-tokens 300 --min-tokens 300 -q > "$tmp/text.txt"
     "$bin/geodec-bench-decode" --model "$dir/m.gguf" --prompts "$tmp/text.txt" --n-prompts 2 --max-tokens 8 --gammas 2 --modes greedy \
         --timed 0 -o "$tmp/b.h5" > "$tmp/b.tsv" 2> "$tmp/said"
-    grep -q 'drafting artifacts of .*m.gguf.geodec' "$tmp/said"
+    grep -q 'drafting artifacts from .*m.gguf.geodec' "$tmp/said"
     cut -f 1 "$tmp/b.tsv" | grep -qx flowmap
     run "$bin/geodec-info" "$tmp/b.h5"
     [[ "$output" == *"flowmap.h5"* ]]
@@ -125,7 +125,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     choose ngram "$tmp/m.gguf.geodec"
     head -c 3000 "$dir/m.gguf.geodec/flowmap.h5" > "$tmp/m.gguf.geodec/flowmap.h5"
     "$bin/geodec-decode" --model "$tmp/m.gguf" -n 8 2> "$tmp/said" > "$tmp/text"
-    grep -q 'drafting artifacts found are not used: .*flowmap.h5' "$tmp/said"
+    grep -q 'drafting artifacts that were found are not used: .*flowmap.h5' "$tmp/said"
     [ -s "$tmp/text" ]
     run --separate-stderr "$bin/geodec-decode" --model "$tmp/m.gguf" -n 8 --draft flowmap
     [ "$status" -eq 3 ] && [[ "$stderr" == *flowmap.h5* ]]

@@ -13,7 +13,7 @@ setup_file() {
 }
 
 @test "recurrent: values with their controls" {
-    [[ "$(cat "$dir/recurrent.log")" == *"held-out places:"*"(bigram "*"unigram "* ]]
+    [[ "$(cat "$dir/recurrent.log")" == *"held-out positions:"*"(bigram "*"unigram "* ]]
 }
 
 @test "recurrent: the same bytes with one thread" {

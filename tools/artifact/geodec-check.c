@@ -1,22 +1,22 @@
-/* geodec-check: whether artifacts are complete and valid: no output, or one line a file. */
+/* geodec-check: check that artifacts are complete and valid; one line per bad file. */
 #include "artifact/compare.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
 
 static const char *kind_name;
 static const cli_option options[] = {
-    OPT_STR("kind", 0, &kind_name, "KIND", "refuse files of another kind"),
+    OPT_STR("kind", 0, &kind_name, "KIND", "refuse artifacts of another kind"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-check",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "checks artifacts: header, digest, schema version, every field of the kind's table, and all data",
+    .purpose = "check artifacts: header, digest, schema version, every field and all data",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "A good file makes no output. A bad one makes one line that names the file, the member and the tool that\n"
-        "makes it again, with status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite\n"
-        "number). All files are checked; the status is that of the first bad one.",
+        "A good file gives no output. A bad file gives one line with the file, the member and the tool that makes\n"
+        "it, and status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite number). All\n"
+        "files are checked; the status is that of the first bad one.",
     .examples = "  geodec-check results/*.h5\n  geodec-check --kind cloud cloud.h5",
     CLI_TAKES(options, 1, -1),
 };

@@ -1,4 +1,4 @@
-/* geodec-claims: published claims with their reproductions, correct values, controls and verdicts. */
+/* geodec-claims: table of published claims with reproductions, correct values, controls and verdicts. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
@@ -12,11 +12,11 @@ static const char *output, *root = "results", *model = ".", *file = "";
 static bool check, strict;
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
-    OPT_STR("root", 0, &root, "DIR", "folder that references are relative to"),
-    OPT_STR("results", 0, &model, "NAME", "the model's folder below it, @MODEL in a reference"),
-    OPT_STR("file", 0, &file, "NAME", "the model file's name without .gguf, @FILE in a reference"),
-    OPT_FLAG("check", 0, &check, "check the fragments alone; nothing is read or written"),
-    OPT_FLAG("strict", 0, &strict, "end with status 4 when a reference is broken"),
+    OPT_STR("root", 0, &root, "DIR", "root folder of references"),
+    OPT_STR("results", 0, &model, "NAME", "folder of the model below the root, @MODEL in a reference"),
+    OPT_STR("file", 0, &file, "NAME", "name of the model file without .gguf, @FILE in a reference"),
+    OPT_FLAG("check", 0, &check, "check only the fragments; read no results and write nothing"),
+    OPT_FLAG("strict", 0, &strict, "end with status 4 if a reference is broken"),
 };
 
 static const cli_tool tool = {
@@ -26,9 +26,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] FRAGMENT.tsv...",
     .description =
         "A fragment has the columns id, section, claim, published, reproduced, exports, model, control, verdict\n"
-        "(pipelines/claims/README). References are those of geodec-value. A broken reference is an error of its row\n"
-        "alone: it is printed in the table and on standard error. Refused are rule lists with one deciding word only,\n"
-        "`reproduced` without the published figure, and rows of a table by number.",
+        "(pipelines/claims/README). References have the syntax of geodec-value. A broken reference is an error only\n"
+        "of its row; it is printed in the table and on standard error. Lists of rules with only one possible\n"
+        "verdict, `reproduced` without the published figure, and references to table rows by number are refused.",
     .examples = "  geodec-claims --results my-model pipelines/lab/*/claims.tsv > claims.tsv\n"
                 "  geodec-claims --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv",
     CLI_TAKES(options, 1, -1),
@@ -53,7 +53,7 @@ static geodec_status print_row(geodec_tsv *t, const geodec_claim *row, geodec_re
     return GEODEC_OK;
 }
 
-/* An id stands once in all fragments. */
+/* Refuses an id that occurs in two fragments. */
 static geodec_status check_ids(const cli *c, const geodec_claims *f, geodec_err *err)
 {
     for (int a = 0; a < c->n_args; a++)
@@ -61,7 +61,7 @@ static geodec_status check_ids(const cli *c, const geodec_claims *f, geodec_err 
             for (int64_t i = 0; i < f[a].n; i++)
                 for (int64_t j = 0; j < f[b].n; j++)
                     if (strcmp(f[a].row[i].id, f[b].row[j].id) == 0)
-                        GEODEC_FAIL(GEODEC_FORMAT, "%s: the id %.60s is in %s too", c->args[a], f[a].row[i].id,
+                        GEODEC_FAIL(GEODEC_FORMAT, "%s: the id %.60s is also in %s", c->args[a], f[a].row[i].id,
                                     c->args[b]);
     return GEODEC_OK;
 }

@@ -1,4 +1,4 @@
-/* geodec-diff: two artifacts of one kind, field by field, with tolerances. */
+/* geodec-diff: comparison of two artifacts of one kind, field by field, with tolerances. */
 #include "artifact/compare.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
@@ -13,19 +13,20 @@ static bool all, provenance;
 static const cli_option options[] = {
     OPT_F64("rtol", 'r', &rtol, 0, 1e300, "X", "relative tolerance"),
     OPT_F64("atol", 'a', &atol_, 0, 1e300, "X", "absolute tolerance"),
-    OPT_FLAG("all", 0, &all, "list the members that are the same too"),
-    OPT_FLAG("provenance", 'p', &provenance, "compare tool, command line, seed, fingerprints and inputs too"),
+    OPT_FLAG("all", 0, &all, "also list the members that are equal"),
+    OPT_FLAG("provenance", 'p', &provenance, "also compare tool, command line, seed, fingerprints and inputs"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-diff",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "compares two artifacts of one kind, field by field",
+    .purpose = "compare two artifacts of one kind, field by field",
     .usage = "[OPTIONS] A B",
     .description =
-        "Values are the same when |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the same. Status 4: a table\n"
-        "of the members that differ on standard output: largest absolute and relative difference, number of values\n"
-        "beyond the tolerance, and place (C order, from 0) and values of the first of them.",
+        "Values are equal if |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the artifacts are equal. Status\n"
+        "4: they differ, and standard output has a table of the members that differ: largest absolute and relative\n"
+        "difference, number of values beyond the tolerance, and the index (C order, from 0) and values of the first\n"
+        "of them.",
     .examples = "  geodec-diff one/cloud.h5 two/cloud.h5\n  geodec-diff --rtol 1e-12 --atol 1e-15 a.h5 b.h5",
     CLI_TAKES(options, 2, 2),
 };
@@ -34,7 +35,7 @@ static int members, differing;
 
 static void print_header(void) { printf("member\tdifference\tmax_abs\tmax_rel\tbeyond\tof\tfirst\ta\tb\n"); }
 
-/* Counts a member; the header comes with the first row. */
+/* Counts a member and prints the header before the first row. */
 static void count(bool same)
 {
     members++;
@@ -58,7 +59,7 @@ static void print_row(const char *name, const geodec_diff *d)
         printf("%" PRId64 "\t%s\t%s\n", d->first, geodec_format_f64(d->a, a), geodec_format_f64(d->b, b));
 }
 
-/* A cell: control characters as blanks. */
+/* Prints a cell, with control characters as blanks. */
 static void print_cell(const char *text)
 {
     (void)putchar('\t');

@@ -1,4 +1,4 @@
-/* geodec-info: description of artifacts, schema page of each kind, tables of the library. */
+/* geodec-info: descriptions of artifacts, schema pages of kinds, tables of the library. */
 #include "artifact/schema.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
@@ -13,7 +13,7 @@
 static bool as_json, schema, kinds, drafters, types, architectures, integrators;
 static const cli_option options[] = {
     OPT_FLAG("json", 0, &as_json, "print JSON"),
-    OPT_FLAG("schema", 0, &schema, "print the schema pages (Markdown) of the KINDs, or of all"),
+    OPT_FLAG("schema", 0, &schema, "print the schema pages (Markdown) of each KIND, or of all kinds"),
     OPT_FLAG("kinds", 0, &kinds, "print the names of all kinds"),
     OPT_FLAG("drafters", 0, &drafters, "print the table of drafters (Markdown)"),
     OPT_FLAG("tensor-types", 0, &types, "print the table of tensor types (Markdown)"),
@@ -24,7 +24,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-info",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints the kind, origin, attributes, dimensions and fields of artifacts",
+    .purpose = "print the kind, origin, attributes, dimensions and fields of artifacts",
     .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds\n       geodec-info "
              "--drafters|--tensor-types|--architectures|--integrators",
     .examples =
@@ -56,14 +56,14 @@ static geodec_status print_schemas(const cli *c, geodec_err *err)
 {
     for (int i = 0; i < c->n_args; i++)
         if (!cli_kind_find(c->args[i]))
-            GEODEC_FAIL(GEODEC_INVAL, "there is no kind '%s'; --kinds names them", c->args[i]);
+            GEODEC_FAIL(GEODEC_INVAL, "there is no kind '%s'; --kinds lists the kinds", c->args[i]);
     for (int i = 0; i < cli_n_kinds; i++) GEODEC_PASS(geodec_kind_check(cli_kinds[i], err));
     for (int i = 0; i < c->n_args; i++) geodec_schema_print(stdout, cli_kind_find(c->args[i]));
     for (int i = 0; !c->n_args && i < cli_n_kinds; i++) geodec_schema_print(stdout, cli_kinds[i]);
     return GEODEC_OK;
 }
 
-/* Through memory: nothing is printed when no file could be opened. */
+/* Writes to memory first, so that nothing is printed if no file could be opened. */
 static geodec_status print_json(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

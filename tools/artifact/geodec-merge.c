@@ -11,11 +11,11 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-merge",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "joins the parts that a tool wrote with --shard 1/m .. m/m",
+    .purpose = "join the parts that a tool wrote with --shard 1/m to m/m",
     .usage = "-o FILE PART...",
     .description =
-        "The result has the bytes that the tool writes without --shard. Parts made from other inputs, with other\n"
-        "options or by another version, a missing part and a part given twice are refused.",
+        "The result has the same bytes as a run without --shard. Parts from different inputs, options or versions,\n"
+        "missing parts and repeated parts are refused.",
     .examples = "  geodec-riemann --shard 1/2 -o a.h5 metric.h5\n  geodec-riemann --shard 2/2 -o b.h5 metric.h5\n"
                 "  geodec-merge -o riemann.h5 a.h5 b.h5",
     CLI_TAKES(options, 1, -1),

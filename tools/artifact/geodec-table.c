@@ -1,4 +1,4 @@
-/* geodec-table: artifacts and text tables as columns of text, and SQL over them. */
+/* geodec-table: columns of artifacts and text tables, and SQL queries. */
 #include "artifact/select.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
@@ -8,47 +8,50 @@
 static geodec_select o = {.kinds = cli_kinds};
 
 static const cli_option options[] = {
-    OPT_FLAG("attrs", 0, &o.attrs, "print the attributes, one a row, instead of columns"),
+    OPT_FLAG("attrs", 0, &o.attrs, "print the attributes, one per row, instead of columns"),
     OPT_STR("attr", 0, &o.attr, "NAME", "print the value of one attribute, without a header"),
     OPT_STR("rows", 0, &o.rows, "A:B",
-            "rows A to B-1 of table t only (indices of the first dimension); either may be left out"),
+            "use only rows A to B-1 of table t (indices of the first dimension); A or B may be omitted"),
     OPT_STR("over", 0, &o.over, "DIM,..",
-            "a row for each index of these dimensions, the last one fastest; 'none': one row"),
-    OPT_FILE("also", 0, &o.also, "NAME=FILE", "a further artifact or text table, as table NAME"),
-    OPT_I64("digits", 0, &o.digits, 0, 17, "N", "significant digits of computed numbers; 0: no bit is lost"),
-    OPT_FLAG("no-header", 0, &o.bare, "leave out the line of names"),
-    OPT_STR(
-        "gap", 0, &o.gap, "COLUMN",
-        "do not print this column of the result; an empty line, where gnuplot ends a line, follows the rows of each "
-        "of its values"),
+            "make a row for each index of these dimensions, with the last one fastest; 'none': one row"),
+    OPT_FILE("also", 0, &o.also, "NAME=FILE", "further artifact or text table, as table NAME"),
+    OPT_I64("digits", 0, &o.digits, 0, 17, "N",
+            "significant digits of computed numbers; 0: as many as are needed to read back the same number"),
+    OPT_FLAG("no-header", 0, &o.bare, "do not print the line of names"),
+    OPT_STR("gap", 0, &o.gap, "COLUMN",
+            "do not print this column of the result; print an empty line after the rows of each of its values (gnuplot "
+            "ends a line there)"),
     OPT_STR("blocks", 0, &o.blocks, "COLUMN[=LIST]",
-            "do not print this column of the result; a block of rows, for gnuplot's index, for each of its values (for "
-            "each word of the attribute LIST, in this order)"),
+            "do not print this column of the result; print a block of rows for each of its values, or for each word of "
+            "the attribute LIST in this order (for gnuplot's index)"),
     OPT_FLAG("markdown", 0, &o.markdown, "print a Markdown table"),
-    OPT_I64("at-least", 0, &o.at_least, 0, 1e15, "N", "end with status 5, not measured, when there are fewer rows"),
+    OPT_I64("at-least", 0, &o.at_least, 0, 1e15, "N",
+            "end with status 5, not measured, if there are fewer than N rows"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-table",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints columns of an artifact or a text table, or the result of an SQL query of them",
+    .purpose = "print columns of an artifact or a text table, or the result of an SQL query",
     .usage = "[OPTIONS] FILE 'SELECT ...'|COLUMN...",
     .description =
         "FILE is an artifact, or a text table with a header and tab-separated rows (- is standard input). The output\n"
-        "is such a table. Numbers are printed so that no bit is lost; geodec-info names the fields and dimensions.\n"
+        "is such a table. Numbers are printed with enough digits to read back the same value; geodec-info lists\n"
+        "fields and dimensions.\n"
         "\n"
-        "The query is SQL as in SQLite; FILE is its table t. Columns alone are short for SELECT COLUMN, ... FROM t.\n"
+        "The query is SQL as in SQLite; FILE is its table t. A list of columns means SELECT COLUMN, ... FROM t.\n"
         "The columns of t are the fields of the artifact (\"group/field\" in quotation marks), or the columns of the\n"
-        "text table. The first axis of the fields is the rows, and their lengths must agree; with --over the rows run\n"
-        "over the dimensions given, each of which is a column of its index, from 0. rowid is the number of the row,\n"
-        "from 0. A field with further axes is an array, which is printed as columns field_0, field_1, ...\n"
+        "text table. Rows are along the first axis of the fields, whose lengths must agree. With --over, rows are "
+        "along\n"
+        "the given dimensions, each of which is also a column with its index, from 0. rowid is the index of the row,\n"
+        "from 0. A field with further axes is an array; it is printed as columns field_0, field_1, ...\n"
         "\n"
         "  @NAME                attribute of t; @TABLE_NAME: of the table of --also\n"
         "  :DIM                 extent of a dimension of t\n"
         "  at(array, i, ...)    element; a negative index counts from the end; with fewer indices an array\n"
         "  word(list, i)        item of a list \"a,b\" or \"a;b\"; word(text, i, ':') of a text \"a:b\"\n"
-        "  fixed(x, decimals)   text with so many decimals\n"
-        "  exact(x) exact32(x)  shortest text that reads back as the same double or float, whatever --digits says\n"
+        "  fixed(x, decimals)   text with this number of decimals\n"
+        "  exact(x) exact32(x)  shortest text that reads back as the same double or float, regardless of --digits\n"
         "  number(x) known(x)   x as a number, an error for other texts; 1 when x is a finite number\n"
         "\n"
         "Aggregates in addition to those of SQLite: mean(x) sem(x) median(x) quantile(x, share) first(x) only(x).\n"

@@ -1,4 +1,4 @@
-/* geodec-value: single numbers of artifacts and tables by reference, for tables that quote many files. */
+/* geodec-value: single numbers of artifacts and tables by reference, for tables with values from many files. */
 #include "cli/cli.h"
 #include "cli/kinds.h"
 #include "io/tsv.h"
@@ -10,23 +10,24 @@
 static const char *missing, *root = ".";
 static const cli_option options[] = {
     OPT_STR("missing", 0, &missing, "TEXT",
-            "print TEXT for a file, an optional member or a row that is not there, in place of an error"),
-    OPT_STR("root", 0, &root, "DIR", "folder that FILE is relative to"),
+            "print TEXT for a missing file, optional member or row, instead of an error"),
+    OPT_STR("root", 0, &root, "DIR", "root folder of FILE"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-value",
     .topic = CLI_TOPIC_ARTIFACTS,
-    .purpose = "prints single numbers of artifacts and tables: a row REFERENCE, VALUE for each reference",
+    .purpose = "print single numbers of artifacts and tables, one row for each reference",
     .usage = "[OPTIONS] [REFERENCE...]",
     .description =
-        "A reference is FILE#NAME, NAME an attribute or a field, with an index for each of the field's axes:\n"
-        "FILE#NAME[2][0]; [-1] is the last, [eps=0.01] the place where the field eps has that value. FILE#NAME|WORD\n"
-        "sums a field up: max, max_finite, min, sum, count, nonfinite, nonzero, abs_median, abs_median_low,\n"
-        "abs_median_high; {place=0} before it takes some rows only. In a table (FILE.tsv, a header and rows) NAME is\n"
-        "a column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the one row with these words, gamma~4 the\n"
-        "nearest there is, FILE.tsv#NAME[3] the fourth row's cell. Where FILE.not-measured stands there is no value.\n"
-        "Without references on the command line they are read from standard input, one a line.",
+        "A reference is FILE#NAME. NAME is an attribute or a field, with an index for each axis of the field:\n"
+        "FILE#NAME[2][0]. [-1] is the last element; [eps=0.01] is the position at which the field eps has this\n"
+        "value. FILE#NAME|WORD summarises a field: max, max_finite, min, sum, count, nonfinite, nonzero, abs_median,\n"
+        "abs_median_low, abs_median_high; {place=0} before it selects rows. In a table (FILE.tsv, a header and rows)\n"
+        "NAME is a column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the only row with these words,\n"
+        "gamma~4 selects the nearest value, and FILE.tsv#NAME[3] is the cell of the fourth row. If FILE.not-measured\n"
+        "exists, there is no value. Without references on the command line, they are read from standard input, one\n"
+        "per line.",
     .examples = "  geodec-value riemann.h5#median_abs_scalar_samples 'coverage.h5#hit[0][1][4]'\n"
                 "  geodec-value 'benchdecode.tsv#speedup{drafter=flowmap,gamma=4,mode=greedy,setting=loop}'",
     CLI_TAKES(options, 0, -1),

@@ -1,4 +1,4 @@
-/* geodec-verdict: the report's headline, each quantity with its control and the verdict of its rule. */
+/* geodec-verdict: headline of the report; each quantity has a control and the verdict of a rule. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
@@ -13,9 +13,9 @@ static const char *output, *root = ".", *data = "data/model";
 static bool check;
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
-    OPT_STR("root", 0, &root, "DIR", "folder that references are relative to"),
+    OPT_STR("root", 0, &root, "DIR", "root folder of references"),
     OPT_STR("data", 0, &data, "DIR", "folder of the embedded model, @DATA in a reference"),
-    OPT_FLAG("check", 0, &check, "check the rules alone; nothing is read or written"),
+    OPT_FLAG("check", 0, &check, "check only the rules; read no results and write nothing"),
 };
 
 static const cli_tool tool = {
@@ -24,16 +24,17 @@ static const cli_tool tool = {
     .purpose = "judge the quantities of the report's headline by rules from a table",
     .usage = "[OPTIONS] RULES.tsv...",
     .description =
-        "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered conditions.\n"
-        "A row is \"not measured\", with the reason, while a value is missing, empty, no number or infinite; then its\n"
-        "rule says holds, mixed or fails, or nothing where nothing is claimed. The table written has the columns key,\n"
-        "quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md describes the rules.",
+        "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered\n"
+        "conditions. A row is \"not measured\", with the reason, if a value is missing, empty, not a number or\n"
+        "infinite. Otherwise the verdict of the rule is holds, mixed or fails, or empty if nothing is claimed. The\n"
+        "output table has the columns key, quantity, value, control, verdict (word: sentence), command.\n"
+        "docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
     CLI_TAKES(options, 1, -1),
 };
 
-/* The command that made FILE.h5, the text behind '=', or a dash. */
+/* The command that made FILE.h5, the text after '=', or a dash. */
 static const char *command_of(geodec_references *refs, const char *command)
 {
     const geodec_artifact *a = NULL;

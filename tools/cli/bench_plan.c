@@ -17,17 +17,17 @@ geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *pat
     cli_say(c, "%s: %lld documents by the rule '%s' (%s)", path, (long long)file.documents.n,
             geodec_documents_separator_name(file.documents.rule), file.documents.why);
     if (out->n < count)
-        cli_say(c, "%lld prompts in place of %lld: the text has no more%s", (long long)out->n, (long long)count,
+        cli_say(c, "%lld prompts instead of %lld: the text has no more%s", (long long)out->n, (long long)count,
                 out->too_long ? " that leave room for the reply" : "");
     if (!lines && file.documents.rule != GEODEC_SEPARATOR_JSONL && geodec_prompts_longest(out) < length)
-        cli_say(c, "prompts of %lld tokens in place of %lld: the text is short", (long long)geodec_prompts_longest(out),
+        cli_say(c, "prompts of %lld tokens instead of %lld: the text is short", (long long)geodec_prompts_longest(out),
                 (long long)length);
 done:
     text_close(&file);
     return st;
 }
 
-geodec_status bench_beside(const char *path, const char *name, char **out, geodec_err *err)
+geodec_status bench_next_to(const char *path, const char *name, char **out, geodec_err *err)
 {
     return geodec_mem_print(out, err, "%.*s%s", (int)(cli_base_name(path) - path), path, name);
 }

@@ -86,7 +86,7 @@ static void shortest(double v, char *buf, size_t n)
 {
     for (int digits = 6; digits <= 17; digits++) {
         (void)snprintf(buf, n, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v) return; /* reads back as the same number */
+        if (strtod(buf, NULL) == v) return; /* the text reads back as the same number */
     }
 }
 
@@ -142,7 +142,7 @@ static void canonical_command(const cli *c, char *line)
 
 enum { HELP_AT = 29, HELP_END = 118 }; /* columns of the texts of options */
 
-/* Words of `text` from column `at` on; line breaks in it count as blanks. Returns the column reached. */
+/* Prints the words of `text` from column `at`, with line breaks as blanks. Returns the column after the last word. */
 static int print_words(const char *text, int at)
 {
     while (*text) {
@@ -245,7 +245,7 @@ static int64_t default_threads(void)
 
 enum { DONE = -1 };
 
-/* Every option of the preset that was not given gets its value, as if it had been. */
+/* Sets each option of the preset that was not given to the value of the preset. */
 static geodec_status expand_preset(const cli *c, const cli_option *const *all, bool *given, int n, geodec_err *err)
 {
     const cli_tool *t = c->tool;
@@ -253,7 +253,7 @@ static geodec_status expand_preset(const cli *c, const cli_option *const *all, b
     if (!t->preset || !*t->preset) return GEODEC_OK;
     for (int i = 0; i < t->n_presets; i++)
         if (strcmp(t->presets[i].name, *t->preset) == 0) p = &t->presets[i];
-    if (!p) GEODEC_FAIL(GEODEC_INVAL, "--preset: '%s' is none of those --help names", *t->preset);
+    if (!p) GEODEC_FAIL(GEODEC_INVAL, "--preset: unknown preset '%s'; see --help", *t->preset);
     for (int k = 0; k < CLI_PRESET_MAX; k++) {
         int which = -1;
         if (!p->set[k].option || !p->set[k].value) continue;
@@ -261,7 +261,7 @@ static geodec_status expand_preset(const cli *c, const cli_option *const *all, b
             if (strcmp(all[i]->name, p->set[k].option) == 0) which = i;
         if (which < 0) GEODEC_FAIL(GEODEC_INTERNAL, "preset %s: no option --%s", p->name, p->set[k].option);
         if (given[which]) {
-            cli_say(c, "preset %s: --%s is given, not %s", p->name, p->set[k].option, p->set[k].value);
+            cli_say(c, "preset %s: --%s was given and replaces %s", p->name, p->set[k].option, p->set[k].value);
             continue;
         }
         GEODEC_PASS(parse_value(all[which], p->set[k].value, err));
@@ -271,7 +271,7 @@ static geodec_status expand_preset(const cli *c, const cli_option *const *all, b
     return GEODEC_OK;
 }
 
-/* 0 to go on, DONE after --help or --version, else GEODEC_* status. */
+/* Returns GEODEC_OK, DONE after --help or --version, or another status. */
 static int parse(cli *c, int argc, char **argv, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -279,12 +279,13 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
     bool help = false, version = false, verbose = false, listing = false;
     const cli_option common[] = {
         OPT_I64("threads", 't', &c->threads, 1, 1024, "N",
-                "worker threads; results do not depend on it (default: the processors it may use)"),
-        OPT_FLAG("pin", 0, &c->pin, "keep each worker on one processor, cores before hyperthreads, nodes in turn"),
-        OPT_U64("seed", 0, &c->seed, "N", "seed of every random draw"),
+                "worker threads; results do not depend on N (default: the usable processors)"),
+        OPT_FLAG("pin", 0, &c->pin,
+                 "bind each worker to one processor: cores before hyperthreads, alternating between nodes"),
+        OPT_U64("seed", 0, &c->seed, "N", "seed of all random numbers"),
         OPT_FLAG("force", 0, &c->force, "replace existing outputs"),
-        OPT_FLAG("quiet", 'q', &c->quiet, "no summary and no progress"),
-        OPT_FLAG("verbose", 'v', &verbose, "more detail; twice: error chains"),
+        OPT_FLAG("quiet", 'q', &c->quiet, "print no summary and no progress"),
+        OPT_FLAG("verbose", 'v', &verbose, "print more detail; given twice, also the chain of an error"),
         OPT_FLAG("help", 'h', &help, "print this help and exit"),
         OPT_FLAG("version", 0, &version, "print the version and exit"),
         OPT_FLAG(listing_option, 0, &listing, ""),
@@ -345,7 +346,7 @@ done:
     return (int)st;
 }
 
-static bool reported; /* cli_each said it already */
+static bool reported; /* cli_each has printed the error */
 static char command[COMMAND_LINE];
 
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
@@ -412,32 +413,33 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
     return first;
 }
 
-/* Whether a path, by any name, is this file. */
+/* True if the path is this file, also under another name. */
 static bool is_file(const char *path, const struct stat *file)
 {
     struct stat s;
     return path && stat(path, &s) == 0 && s.st_dev == file->st_dev && s.st_ino == file->st_ino;
 }
 
-/* An output that this command reads as well, or writes twice, would be lost. */
+/* Refuses an output that this command also reads or writes twice: its content would be lost. */
 static geodec_status check_others(const cli *c, const char *path, const struct stat *file, geodec_err *err)
 {
     for (int i = 0; file && !c->tool->args_are_text && i < c->n_args; i++)
-        if (is_file(c->args[i], file)) GEODEC_FAIL(GEODEC_INVAL, "%s is read by this command, no output", path);
+        if (is_file(c->args[i], file))
+            GEODEC_FAIL(GEODEC_INVAL, "%s is an input of this command and cannot be an output", path);
     for (int i = 0; i < c->tool->n_options; i++) {
         const cli_option *o = &c->tool->options[i];
         if (o->type != CLI_FILE) continue;
         const char *other = *(const char *const *)o->target;
         if (!other || other == path) continue;
         if (!(o->flags & CLI_VOLATILE) && file && is_file(other, file))
-            GEODEC_FAIL(GEODEC_INVAL, "%s is read by this command (--%s), no output", path, o->name);
+            GEODEC_FAIL(GEODEC_INVAL, "%s is an input of this command (--%s) and cannot be an output", path, o->name);
         if ((o->flags & CLI_VOLATILE) && strcmp(other, path) == 0)
             GEODEC_FAIL(GEODEC_INVAL, "%s would be written twice (--%s)", path, o->name);
     }
     return GEODEC_OK;
 }
 
-/* Its folder, before hours of work. */
+/* Checks that the folder can be written, before the work begins. */
 static geodec_status check_folder(const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,4 +1,4 @@
-/* Shared by the main function of every tool: one option table drives parsing, --help, the canonical command line and
+/* Common part of all tools. One table of options is the source of parsing, --help, the canonical command line and shell
  * completion.
  *
  *     static const char *output; static int64_t k = 16;
@@ -11,9 +11,10 @@
  *     int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
  *
  * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 5 not
- * measured (too little data), 130 interrupt. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
- * --verbose, --help, --version; and, not in --help, --options: the tool and its options as a table, from which the
- * build makes the stages of `geodec --help`, the NAME lines of the man pages and the completion of shells. */
+ * measured (too little data), 130 interrupted. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
+ * --verbose, --help, --version. The option --options, which --help does not list, prints the tool and its options as a
+ * table. The build makes the stages of `geodec --help`, the NAME lines of the manual pages and the shell completion
+ * from this table. */
 #ifndef GEODEC_TOOLS_CLI_CLI_H
 #define GEODEC_TOOLS_CLI_CLI_H
 
@@ -36,7 +37,7 @@ typedef enum cli_type {
 } cli_type;
 
 enum {
-    CLI_VOLATILE = 1, /* does not change results: left out of the canonical command line (paths of outputs, reports) */
+    CLI_VOLATILE = 1, /* does not change results; not in the canonical command line (paths of outputs, reports) */
     CLI_REQUIRED = 2, /* must be given */
 };
 
@@ -49,11 +50,11 @@ typedef struct cli_option {
     double min, max; /* I64, F64; both 0 = no limits */
     const char *choices;
     const char *metavar;
-    const char *help; /* one sentence without final stop; the default is added by the help printer */
+    const char *help; /* one sentence without a final stop; --help adds the default */
 } cli_option;
 
-/* One row of an option table. letter: 0 = none. The type of the target is checked. After the help come further
- * members: `.flags = CLI_REQUIRED`. */
+/* One row of an option table. letter: 0 = none. The compiler checks the type of the target. Further members follow the
+ * help: `.flags = CLI_REQUIRED`. */
 #define CLI_ROW(type_, ctype_, name_, letter_, target_, ...)                                                           \
     {                                                                                                                  \
         .name = (name_), .letter = (letter_), .type = (type_), .target = 1 ? (target_) : (ctype_ *)0, __VA_ARGS__      \
@@ -75,7 +76,7 @@ typedef struct cli_option {
     CLI_ROW(CLI_CHOICE, const char *, name_, letter_, target_, .choices = choices_, .metavar = metavar_,               \
             .help = __VA_ARGS__)
 
-/* A name that stands for values of options, each as text. NULL values are skipped. */
+/* A named set of option values, as text. NULL values are skipped. */
 enum { CLI_PRESET_MAX = 6 };
 typedef struct cli_preset {
     const char *name;
@@ -86,17 +87,17 @@ typedef struct cli_preset {
 
 /* The headings of `geodec --help`, in their order. */
 #define CLI_TOPICS(X)                                                                                                  \
-    X(DECODING, "Text from a model, faster by drafting")                                                               \
+    X(DECODING, "Text generation with drafters")                                                                       \
     X(TABLES, "Drafting artifacts")                                                                                    \
     X(MODELS, "Models and vocabularies")                                                                               \
-    X(MEASURES, "Measures of a model")                                                                                 \
+    X(MEASURES, "Measurements of a model")                                                                             \
     X(STATES, "Hidden states")                                                                                         \
     X(GEOMETRY, "Geometry of states")                                                                                  \
     X(RECORDS, "Records of trajectories")                                                                              \
     X(EXPERIMENTS, "Experiments, each with its control")                                                               \
     X(ARTIFACTS, "Artifacts")
 typedef enum cli_topic {
-    CLI_TOPIC_NONE, /* forgotten: --options fails, and the build with it */
+    CLI_TOPIC_NONE, /* not set: --options and the build fail */
 #define X(name, heading) CLI_TOPIC_##name,
     CLI_TOPICS(X)
 #undef X
@@ -105,7 +106,7 @@ typedef enum cli_topic {
 typedef struct cli_tool {
     const char *name; /* geodec-metric */
     cli_topic topic;
-    const char *purpose;     /* one line, small letters, no final stop */
+    const char *purpose;     /* one noun or verb phrase, no capital, no final stop */
     const char *usage;       /* after the tool's name */
     const char *description; /* paragraphs, or NULL */
     const char *examples;    /* lines, or NULL */
@@ -118,13 +119,13 @@ typedef struct cli_tool {
     int n_presets;
 } cli_tool;
 
-/* The state handed to run(): read-only there. */
+/* State of a tool; run() only reads it. */
 typedef struct cli {
     const cli_tool *tool;
     int n_args;
     char **args;       /* positional arguments */
     int64_t threads;   /* --threads, default: GEODEC_THREADS, else OMP_NUM_THREADS, else the usable processors */
-    bool pin;          /* --pin: workers stay on one processor each */
+    bool pin;          /* --pin: each worker stays on one processor */
     uint64_t seed;     /* --seed, default 1 */
     bool force, quiet; /* --force: outputs may be replaced */
     int64_t verbose;
@@ -137,23 +138,22 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 
 #define CLI_OUTPUT_OPTION(var, default_name)                                                                           \
     OPT_FILE("output", 'o', &(var), "FILE", "write to FILE (default " default_name ")", .flags = CLI_VOLATILE)
-/* Options several tools share, in one wording. */
+/* Options that several tools share. */
 #define CLI_MODEL_OPTION(var) OPT_FILE("model", 'm', &(var), "FILE", "model as GGUF", .flags = CLI_REQUIRED)
 #define CLI_ARTIFACTS_OPTION(var)                                                                                      \
     OPT_FILE("artifacts", 0, &(var), "DIR",                                                                            \
              "folder of this model's drafting artifacts: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: "   \
-             "without "                                                                                                \
-             "(default: those that geodec-prepare made, if there are any)")
+             "use no artifacts (default: the artifacts made by geodec-prepare, if found)")
 #define CLI_ISA_OPTION(var)                                                                                            \
-    OPT_CHOICE("isa", 0, &(var), "auto|scalar|avx2|avx512", "SET", "instruction set of the model's passes")
+    OPT_CHOICE("isa", 0, &(var), "auto|scalar|avx2|avx512", "SET", "instruction set for the passes of the model")
 #define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-/* In a cli_tool: its table of options, and how many positional arguments it takes. */
+/* Members of a cli_tool: its table of options, and the numbers of positional arguments. */
 #define CLI_TAKES(table, min_, max_)                                                                                   \
     .options = (table), .n_options = CLI_COUNT(table), .min_args = (min_), .max_args = (max_)
 
 /* Parses, runs, reports, closes stdout; returns the exit code. */
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
-/* A main that first sets the options to the library's defaults, which no initialiser can call. */
+/* A main function that first sets the options to the library's defaults, which need a function call. */
 #define CLI_MAIN(defaults_)                                                                                            \
     int main(int argc, char **argv)                                                                                    \
     {                                                                                                                  \
@@ -161,21 +161,22 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
         return cli_main(argc, argv, &tool, run);                                                                       \
     }
 
-/* The last component of a path: inside it. */
+/* The last component of a path, as a pointer into it. */
 const char *cli_base_name(const char *path);
-/* In run(), after a choice left to the tool was put in the place of an option's word (auto): the canonical command line
- * names it from now on. */
+/* For run(), after it has replaced the value "auto" of an option by its choice: updates the canonical command line. */
 void cli_settled(const cli *c);
-/* In run(): one summary line on stderr unless --quiet. */
+/* For run(): prints one summary line on stderr, unless --quiet. */
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 /* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */
 geodec_provenance cli_provenance(const cli *c);
-/* Runs fn on every positional argument. A failure is reported at once, on a line of its own, and does not stop the
- * others (an interruption does). Returns the first failure's status; cli_main does not report it again. */
+/* Runs fn on every positional argument. A failure is reported at once, on its own line. The remaining arguments are
+ * processed, unless the run was interrupted. Returns the status of the first failure; cli_main does not report it
+ * again.
+ */
 geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err),
                        geodec_err *err);
-/* Before the work: refuses an output that exists, unless --force (GEODEC_EXISTS); that this command reads as well or
- * writes twice (GEODEC_INVAL); that is a folder or lies in none that can be written (GEODEC_IO). */
+/* Checks an output before the work. GEODEC_EXISTS: it exists, and --force is not given. GEODEC_INVAL: this command also
+ * reads it, or writes it twice. GEODEC_IO: it is a folder, or its folder cannot be written. */
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

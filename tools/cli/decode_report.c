@@ -60,8 +60,8 @@ geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_er
     const char *number = rule ? text + sizeof papers - 1 : text;
     const long value = adaptive ? DECODE_GAMMA_AUTO : strtol(number, &end, 10);
     if (!adaptive && (*number == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
-        GEODEC_FAIL(GEODEC_INVAL, "draft length '%s' is neither auto nor a whole number from 0 to %d, nor papers:N",
-                    text, GEODEC_DRAFT_MAX);
+        GEODEC_FAIL(GEODEC_INVAL, "draft length '%s': not auto, a whole number from 0 to %d, or papers:N", text,
+                    GEODEC_DRAFT_MAX);
     o->adaptive = adaptive;
     o->papers_rule = rule;
     o->gamma = (int32_t)value;

@@ -10,7 +10,7 @@
 
 enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */ };
 
-/* The words of the options that say how the models run. NULL = not given; isa, arithmetic and kv have defaults. */
+/* Values of the options that control how the models run. NULL = not given; isa, arithmetic and kv have defaults. */
 typedef struct decode_words {
     const char *isa, *arithmetic, *kv, *attnres;
     const char *projection, *kv_projection; /* files */
@@ -20,30 +20,33 @@ typedef struct decode_words {
 /* --draft-model and --draft-projection (geodec_drafting_sessions, geodec_drafting_project). */
 #define CLI_DRAFT_MODEL_OPTIONS(words_)                                                                                \
     OPT_FILE("draft-model", 0, &(words_).draft_model, "FILE",                                                          \
-             "a second model of the same tokenizer, for drafter model"),                                               \
+             "second model with the same tokenizer, for the drafter named model"),                                     \
         OPT_CHOICE(                                                                                                    \
             "draft-arithmetic", 0, &(words_).draft_arithmetic, "auto|exact|fast", "MODE",                              \
-            "arithmetic of drafter model (default auto: by its own file, as --arithmetic auto is by the model's)"),    \
+            "arithmetic of the drafter named model (default auto: chosen from the file of the second model, as "       \
+            "for --arithmetic)"),                                                                                      \
         OPT_FILE("draft-projection", 0, &(words_).draft_projection, "FILE",                                            \
-                 "projection.h5 that drafter model runs from: of --draft-model, else of the model itself")
+                 "projection.h5 for the drafter named model: of --draft-model if given, else of the model itself")
 
-/* --projection and --kv-projection, where they are given. */
+/* Loads --projection and --kv-projection, if given. */
 geodec_status decode_projections(const decode_words *w, geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
-/* A session of the model. GEODEC_UNSUPPORTED when the CPU lacks the instruction set. n_ctx 0 = the model's. */
+/* Creates a session of the model. n_ctx 0 = the context of the model. GEODEC_UNSUPPORTED if the CPU lacks the
+ * instruction set. */
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const decode_words *w, geodec_pool *pool,
                              geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
 
-/* The sessions of the drafters that run models, as that of the target, from --draft-model and --draft-projection. The
- * second model's arithmetic is --draft-arithmetic, else what suits its file; the canonical command line names it. */
+/* Creates the sessions of drafters that run a model, from --draft-model and --draft-projection, with the options of the
+ * target's session. The arithmetic of the second model is --draft-arithmetic, or is chosen from its file; the canonical
+ * command line names it. */
 geodec_status decode_second(const cli *c, const geodec_session *target, decode_words *w, geodec_pool *pool,
                             geodec_drafting *d, geodec_err *err) GEODEC_MUST_USE;
 
 /* "auto", a whole number N or "papers:N": sets gamma, adaptive and papers_rule. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;
 
-/* The consistency of the metric and the intrinsic dimension from consistency.h5 (geodec-consistency) among the
- * artifacts, where it is there; folder NULL = no artifacts. GEODEC_CHECKSUM: it is of another model. */
+/* Reads the consistency of the metric and the intrinsic dimension from FOLDER/consistency.h5 (geodec-consistency), if
+ * the file exists; folder NULL = no artifacts. GEODEC_CHECKSUM: the file was measured on another model. */
 geodec_status decode_consistency(const char *folder, const geodec_model *m, geodec_readiness *r,
                                  geodec_err *err) GEODEC_MUST_USE;
 

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* "[1000, 32]", or "" for a scalar. bytes: in memory. */
+/* The shape as "[1000, 32]", or "" for a scalar. *bytes: size in memory. */
 static geodec_status shape_text(const geodec_artifact *a, const geodec_field *f, char *text, size_t room,
                                 int64_t *bytes, geodec_err *err)
 {
@@ -21,7 +21,7 @@ static geodec_status shape_text(const geodec_artifact *a, const geodec_field *f,
     return GEODEC_OK;
 }
 
-/* One line: newlines and tabulators of the text as \n and \t. */
+/* Prints one line, with newlines and tabs of the text as \n and \t. */
 static void print_line(FILE *out, const char *label, const char *text)
 {
     (void)fprintf(out, "  %-12s ", label);

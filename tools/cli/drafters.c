@@ -28,12 +28,14 @@ void drafters_help(char to[DRAFTERS_HELP], const char *before, const char *after
 void drafters_page(FILE *out)
 {
     const geodec_drafter_info *d;
-    (void)fprintf(out,
-                  "# Drafters\n\n"
-                  "Names of `--draft` and `--drafters`, from the table in `libcommon/drafters/registry.c` (`geodec "
-                  "info --drafters`).\n"
-                  "Several joined by `+` are a mixture: `ngram+flowmap`. `name:N` gives it N blocks of the model.\n\n"
-                  "| name | takes its drafts from | needs | |\n|---|---|---|---|\n");
+    (void)fprintf(out, "# Drafters\n"
+                       "\n"
+                       "Names of `--draft` and `--drafters`, from the table in `libcommon/drafters/registry.c` "
+                       "(`geodec info --drafters`).\n"
+                       "Names joined by `+` are a mixture: `ngram+flowmap`. `name:N` uses N blocks of the model.\n"
+                       "\n"
+                       "| name | takes its drafts from | needs | |\n"
+                       "|---|---|---|---|\n");
     for (int i = 0; (d = geodec_registry_at(i)); i++)
         (void)fprintf(out, "| `%s` | %s | %s | %s |\n", d->name, d->source, d->needs,
                       d->flags & GEODEC_DRAFTER_CONTROL ? "control"

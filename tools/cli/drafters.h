@@ -6,9 +6,9 @@
 
 enum { DRAFTERS_HELP = 1536 };
 
-/* Help of an option that takes a drafter or a list of them: `before`, the names with what they need, `after`. */
+/* Help text of an option that takes drafters: `before`, the names with their requirements, `after`. */
 void drafters_help(char to[DRAFTERS_HELP], const char *before, const char *after);
-/* The table, as a page in Markdown. */
+/* Prints the table as a Markdown page. */
 void drafters_page(FILE *out);
 
 #endif

@@ -17,7 +17,7 @@ bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word)
 void arithmetic_say(const cli *c, const geodec_model *m, const char *word)
 {
     if (c->verbose > 0 || strcmp(word, "fast") == 0)
-        cli_say(c, "arithmetic %s: %.0f %% of the weights' bytes are quantised in blocks", word,
+        cli_say(c, "arithmetic %s: %.0f %% of the bytes of the weights are quantised in blocks", word,
                 100 * geodec_model_block_share(m));
 }
 

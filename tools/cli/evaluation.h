@@ -1,4 +1,4 @@
-/* Options of tools that evaluate a model in a chosen arithmetic. */
+/* Options of the tools that evaluate a model in a selected arithmetic. */
 #ifndef GEODEC_TOOLS_CLI_EVALUATION_H
 #define GEODEC_TOOLS_CLI_EVALUATION_H
 
@@ -18,19 +18,19 @@
              "kvprojection.h5 of the model (geodec-project-kv): the cache keeps coefficients of low rank")
 #define CLI_KV_MERGE_OPTION(var)                                                                                       \
     OPT_F64("kv-merge", 0, &(var), 0, 1e6, "T",                                                                        \
-            "control: tokens nearer than T to an earlier one become its copies in the cache, as the "                  \
-            "papers' runtime does (0: none)")
+            "control: in the cache, a token nearer than T to an earlier token becomes a copy of it, as in the "        \
+            "papers' runtime (0: none)")
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
     OPT_STR("attnres", 0, &(var), "WHAT",                                                                              \
             "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "                \
             "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)")
 
-/* The word of an option: auto becomes the arithmetic that suits the model's file (model/arithmetic.h), and the
- * canonical command line names it. Returns whether it was auto. To be called before any other option is changed. */
+/* Replaces the value auto by the arithmetic that suits the model's file (model/arithmetic.h) and updates the canonical
+ * command line. Returns true if the value was auto. Must be called before any other option is changed. */
 bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word);
-/* The summary's line on the arithmetic: where it is fast, or with --verbose. */
+/* Prints a summary line on the arithmetic if it is fast, or with --verbose. */
 void arithmetic_say(const cli *c, const geodec_model *m, const char *word);
-/* Words checked by the option table. */
+/* The value of an option; the option table has checked the word. */
 geodec_arithmetic arithmetic_of(const char *word);
 geodec_kv_type kv_of(const char *word);
 geodec_isa isa_of(const char *word);

@@ -49,7 +49,7 @@
 
 #include <string.h>
 
-/* In the order of the pipeline: schema pages and lists follow it. One a line, so that additions merge. */
+/* In the order of the pipeline, which schema pages and lists keep. One kind per line, so that additions merge. */
 /* clang-format off */
 const geodec_kind *const cli_kinds[] = {
     &geodec_checkpoint_kind,

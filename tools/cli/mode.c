@@ -6,7 +6,7 @@ geodec_status cli_check_mode(const cli *c, const cli_modes *m, const char *mode,
                              bool *ref, geodec_err *err)
 {
     *ref = strcmp(mode, "ref") == 0;
-    if (*ref && divided) GEODEC_FAIL(GEODEC_INVAL, "--mode ref is not divided");
+    if (*ref && divided) GEODEC_FAIL(GEODEC_INVAL, "--mode ref takes neither --shard nor --joined");
     if (*ref != (draws != NULL))
         GEODEC_FAIL(GEODEC_INVAL, "--mode ref and --%s go together", m->option ? m->option : "draws");
     if (*ref && c->n_args > 0) GEODEC_FAIL(GEODEC_INVAL, "--mode ref takes no %s", m->inputs);

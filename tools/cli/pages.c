@@ -18,13 +18,15 @@ static const char *fast_product(const geodec_ggml_traits *t)
 void tensor_types_page(FILE *out)
 {
     const geodec_ggml_traits *t;
-    (void)fprintf(
-        out, "# Tensor types\n\n"
-             "Types of tensors in a GGUF file, from the table in `libcommon/gguf/tensor_types.h` (`geodec info "
-             "--tensor-types`).\n"
-             "Every one of them is read; a file with a tensor of another type is refused by name.\n\n"
-             "| type | number | values of a block | bytes | bits a value | `geodec-quantize` writes it | other rows | "
-             "products, exact | fast |\n|---|---|---|---|---|---|---|---|---|\n");
+    (void)fprintf(out, "# Tensor types\n"
+                       "\n"
+                       "Types of tensors in a GGUF file, from the table in `libcommon/gguf/tensor_types.h` (`geodec "
+                       "info --tensor-types`).\n"
+                       "All of them can be read; a file with a tensor of any other type is refused.\n"
+                       "\n"
+                       "| type | number | values of a block | bytes | bits a value | `geodec-quantize` writes it | "
+                       "other rows | products, exact | fast |\n"
+                       "|---|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; (t = geodec_ggml_traits_at(i)); i++)
         (void)fprintf(out, "| `%s` | %d | %d | %d | %.4g | %s | %s | %s | %s |\n", t->name, t->type, t->block,
                       t->block_bytes, 8.0 * t->block_bytes / t->block,
@@ -33,21 +35,23 @@ void tensor_types_page(FILE *out)
                                                 : "by a search for scales",
                       t->block > 1 && t->encode ? geodec_ggml_type_name(t->instead) : "", exact_product(t),
                       fast_product(t));
-    (void)fprintf(
-        out,
-        "\nOther rows: the type that a matrix gets whose rows are no multiple of the block; F16 where that does "
-        "not fit either.\n"
-        "Products: in exact and in fast arithmetic, weights of a type are multiplied as floats by kernels of its "
-        "own, as\n"
-        "integers, or as floats after a few rows were decoded.\n\n"
-        "Recipes of `geodec-quantize --type`: `%s`.\n",
-        geodec_quantize_recipes());
+    (void)fprintf(out,
+                  "\n"
+                  "Other rows: the type of a matrix whose row length is not a multiple of the block; F16 if that does "
+                  "not fit either.\n"
+                  "Products, in exact and in fast arithmetic: floats (by float kernels of the type), integers, or "
+                  "decoded (as floats,\n"
+                  "after a few rows are decoded).\n"
+                  "\n"
+                  "Recipes of `geodec-quantize --type`: `%s`.\n",
+                  geodec_quantize_recipes());
 }
 
 void architectures_table(FILE *out)
 {
     geodec_architecture a;
-    (void)fprintf(out, "| name | models | what differs |\n|---|---|---|\n");
+    (void)fprintf(out, "| name | models | differences |\n"
+                       "|---|---|---|\n");
     for (int i = 0; geodec_arch_at(i, &a); i++) (void)fprintf(out, "| `%s` | %s | %s |\n", a.name, a.models, a.differs);
 }
 

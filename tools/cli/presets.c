@@ -9,7 +9,7 @@ const cli_preset presets_decode[PRESETS_N] = {
 #undef X
 };
 
-/* A bench has no gate; it measures one draft length. */
+/* A benchmark has no gate and measures one draft length. */
 const cli_preset presets_bench[PRESETS_N] = {
 #define X(name_, what, drafter, gamma, gate, attnres, temperature, modes)                                              \
     {.name = name_, .set = {{"drafters", drafter}, {"gammas", gamma}, {"attnres", attnres}, {"modes", modes}}},

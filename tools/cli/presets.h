@@ -1,14 +1,13 @@
-/* The option sets of the papers' runtime, by its names (shared/spec decoding-runtime, 9): one table, from which each
- * tool that has --preset takes its own options. A preset is short for options of the
- * tool. The canonical command line and the report hold these options. An option on the command line has priority over
- * the preset, with a note. */
+/* The option sets of the papers' runtime, under its names (shared/spec decoding-runtime, 9). Each tool with --preset
+ * takes its own options from this table. The canonical command line and the report contain these options. An option on
+ * the command line replaces the value of the preset; a note reports this. */
 #ifndef GEODEC_TOOLS_CLI_PRESETS_H
 #define GEODEC_TOOLS_CLI_PRESETS_H
 
 #include "cli/cli.h"
 
-/* name, what the papers call it, drafter, draft length, gate, attnres, temperature, modes of a bench; NULL = the tool's
- * default. "Geometry" is the rollout drafter, the draft length is their batch. */
+/* name, description in the papers, drafter, draft length, gate, attnres, temperature, modes of a benchmark; NULL = the
+ * tool's default. In the papers, "geometry" is the rollout drafter and "batch" is the draft length. */
 #define PRESETS(X)                                                                                                     \
     X("ott-full", "geometry, OneDecode, AttnRes .35", "onedecode+rollout", NULL, NULL, "damp:0.35", NULL, NULL)        \
     X("ott-speculative", "geometry, batch 2, AttnRes .25", "rollout", "2", NULL, "damp:0.25", NULL, NULL)              \
@@ -28,8 +27,8 @@ enum {
 
 #define CLI_PRESET_OPTION(var)                                                                                         \
     OPT_STR("preset", 0, &(var), "NAME",                                                                               \
-            "options of the papers' runtime by its name: " PRESET_NAMES                                                \
-            "; it stands for options of this tool, which the report lists, and options given win",                     \
+            "named set of options of the papers' runtime: " PRESET_NAMES                                               \
+            "; the report lists the options; an option given on the command line replaces that of the set",            \
             .flags = CLI_VOLATILE)
 
 #endif

@@ -33,7 +33,7 @@ void report_signals(void)
     sigaction(SIGTERM, &a, NULL);
     sigaction(SIGHUP, &a, NULL);
     signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, not the end */
+    signal(SIGXFSZ, SIG_IGN); /* the write returns the error */
 }
 
 static void on_turn_stop(int sig)
@@ -44,7 +44,7 @@ static void on_turn_stop(int sig)
 
 void report_turns(void)
 {
-    struct sigaction a = {0}; /* no SA_RESTART: a read that waits for a line comes back */
+    struct sigaction a = {0}; /* no SA_RESTART: a read that waits for a line returns */
     a.sa_handler = on_turn_stop;
     sigaction(SIGINT, &a, NULL);
 }
@@ -128,12 +128,12 @@ int report_close(const char *tool, int code)
     return code;
 }
 
-/* ---- files that end the program ---------------------------------------------------------------------------------- */
+/* ---- files that cause a fault ---------------------------------------------------------------------------------- */
 
 enum { ALTERNATE_STACK = 1 << 16, REFUSED = 3 };
-#define STRUCTURE_BYTES ((rlim_t)1 << 30) /* of memory, for the structure of an HDF5 file and its largest chunk */
+#define STRUCTURE_BYTES ((rlim_t)1 << 30) /* of memory for the structure of an HDF5 file and its largest chunk */
 
-/* The file that HDF5 reads now, and the thread in which it does. */
+/* The file that HDF5 is reading, and the thread that reads it. */
 static char reading[GEODEC_MAPPED_NAME];
 static atomic_bool is_reading;
 static pthread_t reader;
@@ -142,7 +142,7 @@ static bool bounded;
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
-/* Adds text to a line, control characters as '?'. */
+/* Appends text to a line, with control characters as '?'. */
 static size_t add_line(char *line, size_t n, size_t room, const char *text)
 {
     for (; *text && n + 1 < room; text++)
@@ -188,7 +188,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 /* ---- while HDF5 reads -------------------------------------------------------------------------------------------- */
 
-/* Private writable memory of the process, in bytes; 0 when the system does not say. */
+/* Private writable memory of the process, in bytes; 0 if unknown. */
 static rlim_t data_bytes(void)
 {
     unsigned long long pages = 0;
@@ -221,7 +221,7 @@ static void leave(void)
 
 void report_guard(const char *tool)
 {
-    static char stack[ALTERNATE_STACK]; /* of the first thread: HDF5's own may be used up */
+    static char stack[ALTERNATE_STACK]; /* for the first thread; its own stack may be exhausted by HDF5 */
     static const geodec_io_guard guard = {enter, leave};
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGABRT, SIGILL};
     const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};

@@ -1,5 +1,5 @@
-/* --shard i/m, in one wording for every sweep. It enters the canonical command line, so a part names its slice;
- * geodec-merge takes it out again (artifact/merge.h).
+/* --shard i/m of every sweep. It is part of the canonical command line, so that a part names its slice; geodec-merge
+ * removes it (artifact/merge.h).
  *
  *     static const char *shard;                             options: CLI_SHARD_OPTION(shard, "paths"),
  *     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err)); run:     o.shard goes to the stage, which takes its range
@@ -11,7 +11,6 @@
 #include "cli/cli.h"
 
 #define CLI_SHARD_OPTION(var, items)                                                                                   \
-    OPT_STR("shard", 0, &(var), "I/M",                                                                                 \
-            "only slice I of M of the " items "; geodec-merge joins the parts to the result of one run")
+    OPT_STR("shard", 0, &(var), "I/M", "compute only slice I of M of the " items "; geodec-merge joins the parts")
 
 #endif

@@ -1,4 +1,4 @@
-/* METRIC.h5 of a stage. */
+/* Input METRIC.h5 of a stage. */
 #ifndef GEODEC_TOOLS_CLI_SPACE_H
 #define GEODEC_TOOLS_CLI_SPACE_H
 
@@ -11,6 +11,6 @@ geodec_status stage_space(cli_stage *stage, const char *path, geodec_harness_spa
 /* For geodec_harness_space_mode. */
 #define SPACE_MODE_OPTION(var)                                                                                         \
     OPT_CHOICE("mode", 0, &(var), "correct|ref", "MODE",                                                               \
-               "ref: as the published harness, on a metric of geodec-metric --mode ref")
+               "ref: compute as the published harness does, from a metric of geodec-metric --mode ref")
 
 #endif

@@ -1,5 +1,4 @@
-/* Begin and end of every stage: it names its output, opens its inputs, records the origin of the result, writes it and
- * closes everything.
+/* Frame of a stage: checks the output, opens inputs, records the provenance, writes the result and closes files.
  *
  *     cli_stage stage = {0};
  *     GEODEC_TRY(stage_begin(&stage, c, output, err));
@@ -27,26 +26,28 @@ typedef struct cli_stage {
     geodec_sweep *sweep;
 } cli_stage;
 
-/* For a stage that asks cli_may_write itself. */
+/* For a stage that calls cli_may_write itself. */
 cli_stage stage_of(const cli *c, const char *output);
-/* The output may be written (cli_may_write). stage is all zero before. */
+/* Begins a stage and checks that the output may be written (cli_may_write). stage must be all zero. */
 geodec_status stage_begin(cli_stage *stage, const cli *c, const char *output, geodec_err *err) GEODEC_MUST_USE;
 /* Opens an artifact and adds it to the provenance; stage_end closes it. */
 geodec_status stage_open(cli_stage *stage, const geodec_kind *kind, const char *path, geodec_artifact **in,
                          geodec_err *err) GEODEC_MUST_USE;
-/* The same in two steps, for an input whose content is checked before it is added: stage_add alone adds it. */
+/* The same in two steps, for an input whose content is checked first: stage_hold opens it, stage_add adds it to the
+ * provenance. */
 geodec_status stage_hold(cli_stage *stage, const geodec_kind *kind, const char *path, geodec_artifact **in,
                          geodec_err *err) GEODEC_MUST_USE;
 geodec_status stage_add(cli_stage *stage, const geodec_artifact *in, geodec_err *err) GEODEC_MUST_USE;
-/* A file that is no artifact. */
+/* Adds a file that is not an artifact to the provenance. */
 geodec_status stage_file(cli_stage *stage, const char *path, geodec_err *err) GEODEC_MUST_USE;
-/* The file of an open model: the result is about this model. */
+/* Adds the file of an open model, and its fingerprints, to the provenance. */
 geodec_status stage_model(cli_stage *stage, const char *path, const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
-/* Creates the output under its temporary name; with stage_commit it becomes the output. */
+/* Creates the output under a temporary name; stage_commit renames it. */
 geodec_status stage_create(cli_stage *stage, const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
 geodec_status stage_commit(cli_stage *stage, geodec_err *err) GEODEC_MUST_USE;
-/* Creates the output, writes it by the call, which takes stage.out, and commits; goes to done as GEODEC_TRY does. */
+/* Creates the output, writes it with the call, which uses stage.out, and commits. Jumps to done on an error, as
+ * GEODEC_TRY does. */
 #define STAGE_WRITE(stage_, kind_, call_)                                                                              \
     do {                                                                                                               \
         GEODEC_TRY(stage_create((stage_), (kind_), err));                                                              \
@@ -54,7 +55,7 @@ geodec_status stage_commit(cli_stage *stage, geodec_err *err) GEODEC_MUST_USE;
         GEODEC_TRY(stage_commit((stage_), err));                                                                       \
     } while (0)
 
-/* Closes the inputs and an output that was not committed; all zero is allowed. */
+/* Closes the inputs, and the output if it was not committed; stage may be all zero. */
 void stage_end(cli_stage *stage);
 
 #endif

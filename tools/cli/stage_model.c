@@ -1,4 +1,4 @@
-/* Apart from stage.c: tools without a model do not link one. */
+/* Separate from stage.c, so that tools without a model do not link the model code. */
 #include "cli/stage.h"
 
 geodec_status stage_model(cli_stage *stage, const char *path, const geodec_model *m, geodec_err *err)

@@ -3,7 +3,9 @@
 geodec_status stage_sweep(cli_stage *stage, const char *shard, const char *joined, geodec_sweep **out, geodec_err *err)
 {
     geodec_shard slice;
-    if (shard && joined) GEODEC_FAIL(GEODEC_INVAL, "--shard makes a part, --joined takes the joined parts: not both");
+    if (shard && joined)
+        GEODEC_FAIL(GEODEC_INVAL,
+                    "give --shard, which makes a part, or --joined, which reads the joined parts, not both");
     GEODEC_PASS(geodec_shard_parse(shard, &slice, err));
     if (shard) GEODEC_PASS(geodec_sweep_slice(slice, &stage->sweep, err));
     if (joined) GEODEC_PASS(geodec_sweep_open(joined, &stage->p, &stage->sweep, err));
@@ -17,8 +19,8 @@ geodec_status stage_part(cli_stage *stage, bool *written, geodec_err *err)
     *written = geodec_sweep_partial(stage->sweep);
     if (!*written) goto done;
     STAGE_WRITE(stage, &geodec_sweep_kind, geodec_sweep_write(stage->sweep, stage->out, err));
-    cli_say(stage->c, "a part: join all of them with geodec-merge, and run this command once more with --joined in "
-                      "place of --shard");
+    cli_say(stage->c, "this is a part: join all parts with geodec-merge, then run this command again with --joined "
+                      "instead of --shard");
 done:
     return st;
 }

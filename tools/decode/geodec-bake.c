@@ -1,4 +1,4 @@
-/* geodec-bake: activations of texts to a flow map. */
+/* geodec-bake: a flow map from the activations of texts. */
 #include "base/mem.h"
 #include "chain/cloud.h"
 #include "cli/stage.h"
@@ -13,36 +13,37 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "flowmap.h5"),
     OPT_I64("dims", 'r', &dims, 4, GEODEC_FLOW_DIMS_MAX, "R", "coordinates of a key, a multiple of 4"),
     OPT_I64("state-dims", 0, &opt.state_dims, 1, GEODEC_FLOW_STATE_MAX, "M",
-            "principal coordinates of a state that the charts see"),
+            "principal coordinates of a state that the charts use"),
     OPT_STR("decays", 0, &decays, "LIST",
-            "decays of the exponential means of the state over the text, 1 to 4 numbers from 0 to below 1"),
+            "decays of the exponential means of the state along the text: 1 to 4 numbers, at least 0 and below 1"),
     OPT_F64("ridge", 0, &opt.ridge, 1e-6, 1e9, "X",
-            "ridge of a token's Jacobian towards the one of all tokens, in observations"),
+            "ridge that shrinks a token's Jacobian towards the Jacobian of all tokens, in observations"),
     OPT_STR("charts", 0, &charts, "KIND",
             "learned, or a control of the same rank: euclidean (states), features, random (projection of features)"),
     OPT_F64("correction", 0, &correction, 0, 1e9, "X",
             "ridge of the local linear correction of votes; 1e9 switches it off"),
     OPT_I64("chart-bytes", 0, &opt.chart_bytes, 0, 1e6, "B",
-            "charts take at most B bytes a node; rarer tokens share one"),
+            "limit of the size of the charts, in bytes per node; rare tokens share a chart"),
     OPT_I64("neighbours", 'k', &neighbours, 1, GEODEC_FLOW_NEAR_MAX, "K", "nearest nodes that vote when drafting"),
-    OPT_I64("own", 0, &own, 0, GEODEC_FLOW_NEAR_MAX, "K", "nearest earlier positions of the text at hand that vote"),
+    OPT_I64("own", 0, &own, 0, GEODEC_FLOW_NEAR_MAX, "K", "nearest earlier positions of the current text that vote"),
     OPT_I64("chains", 0, &chains, 1, GEODEC_FLOW_NEAR_MAX, "K",
-            "a draft with fewer neighbours left has its bucket asked again"),
+            "search the bucket again when fewer than K neighbours of a draft remain"),
     OPT_I64("calibration", 0, &opt.calibration, 0, 1e9, "N",
-            "positions predicted for the calibration, each with its own text left out"),
+            "positions predicted for the calibration, each without the nodes of its own text"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-bake",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "turn the activations of texts into a flow map that drafts tokens",
+    .purpose = "build a flow map, which drafts tokens, from the activations of texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [CLOUD.h5]",
     .description =
-        "Every stored position becomes a node: the state before its token in the chart of that token (8-bit keys),\n"
-        "the next token of the model, and the node that the flow reaches by it. A chart is the pull-back metric of\n"
-        "the token's own flow, found by regression. With CLOUD.h5 its principal directions come first in the state's\n"
-        "coordinates. Confidences are calibrated on texts of the store whose own nodes are left out; the acceptance\n"
-        "printed is the one of that test on these texts, not of decoding.",
+        "Each stored position becomes a node. A node holds the state before its token, in the chart of that token\n"
+        "(8-bit keys), the next token of the model, and the node that the flow reaches with this token. A chart is\n"
+        "the pull-back metric of the flow of its token; a regression estimates it. With CLOUD.h5, its principal\n"
+        "directions are the first coordinates of the state. Confidences are calibrated on texts of the store,\n"
+        "without the nodes of the predicted text. The acceptance that is printed is from this test, not from\n"
+        "decoding.",
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens --layers last -o store.h5\n"
                 "geodec-bake -o flowmap.h5 store.h5",
@@ -72,13 +73,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_flowmap_bake(&states, &opt, &map, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_flowmap_write(&map, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
-    cli_say(c,
-            "%lld nodes of %lld texts, %.1f bytes a node; %lld charts of %lld coordinates; %.1f %% follow their label",
-            (long long)s.nodes, (long long)s.sequences, s.bytes_per_node, (long long)s.charts, (long long)dims,
-            100 * (double)s.followed / (double)s.nodes);
+    cli_say(
+        c, "%lld nodes of %lld texts, %.1f bytes per node; %lld charts of %lld coordinates; %.1f %% follow their label",
+        (long long)s.nodes, (long long)s.sequences, s.bytes_per_node, (long long)s.charts, (long long)dims,
+        100 * (double)s.followed / (double)s.nodes);
     cli_say(c,
             "nearest nodes of other texts agree with %.1f %%; %lld positions predicted without their own text: first "
-            "draft right %.1f %%, %.2f of 4",
+            "draft correct %.1f %%, %.2f of 4 drafts",
             100 * s.agreement, (long long)s.calibrated, 100 * s.first, s.mean_of_4);
 done:
     geodec_flowmap_clear(&map);

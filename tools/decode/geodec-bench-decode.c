@@ -1,14 +1,14 @@
-/* geodec-bench-decode: drafters compared with plain decoding: exactness, acceptance, tokens per pass, and speed with
- * its closed form. */
+/* geodec-bench-decode: comparison of drafters with plain decoding: exactness, acceptance, tokens per pass, and measured
+ * and predicted speed. */
 #include "base/mem.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
+#include "cli/drafting_files.h"
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/stage.h"
-#include "cli/tables.h"
 #include "drafters/drafting.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
@@ -38,36 +38,37 @@ static const cli_option options[] = {
              .flags = CLI_VOLATILE),
     CLI_MODEL_OPTION(model_path),
     OPT_FILE("projection", 0, &words.projection, "FILE",
-             "projection.h5 of the model (geodec-project), put in the place of its weights"),
+             "projection.h5 of the model (geodec-project), which replaces weights"),
     CLI_ARTIFACTS_OPTION(artifacts),
     CLI_PROMPTS_OPTION(prompts_path),
     CLI_SEPARATOR_OPTION(separator),
-    OPT_FLAG("lines", 0, &lines, "every line of the text is a prompt"),
+    OPT_FLAG("lines", 0, &lines, "each line of the text is a prompt"),
     CLI_PROMPT_CUT_OPTIONS(prompt_tokens, n_prompts),
-    OPT_I64("max-tokens", 'n', &max_tokens, 1, 65536, "N", "tokens to write for each prompt"),
-    OPT_FLAG("no-stop", 0, &no_stop, "continue after the end of a text"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 1, 65536, "N", "tokens to generate for each prompt"),
+    OPT_FLAG("no-stop", 0, &no_stop, "continue after an end-of-text token"),
     OPT_STR("drafters", 0, &drafters, "LIST", drafters_text),
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
     CLI_GAMMAS_OPTION(gammas),
-    OPT_STR("trees", 0, &trees, "LIST", "trees of so many drafts, rising, 1 to 64 (default: none)"),
-    OPT_STR("modes", 0, &modes, "LIST", "of greedy, sampled"),
-    OPT_FLAG("loop-only", 0, &loop_only, "no rows of every position: enough for a test of exactness"),
+    OPT_STR("trees", 0, &trees, "LIST", "sizes of draft trees in tokens, ascending, 1 to 64 (default: none)"),
+    OPT_STR("modes", 0, &modes, "LIST", "modes to measure: greedy, sampled or both"),
+    OPT_FLAG("loop-only", 0, &loop_only,
+             "leave out the rows of every position, which a test of exactness does not need"),
     OPT_FLAG("together", 0, &together,
-             "all threads work on one pass together, one prompt after the other (default: a prompt each)",
+             "use all threads for each pass, and decode the prompts one by one (default: one prompt per thread)",
              .flags = CLI_VOLATILE),
     OPT_I64("seeds", 0, &seeds, 1, 1000, "N", "seeds of each prompt in sampled mode"),
-    OPT_F64("temperature", 0, &temperature, 1e-3, 100, "T", "of sampled mode"),
-    OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "of sampled mode, 0 = all"),
-    OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "of sampled mode"),
-    OPT_I64("timed", 0, &timed, 0, 100000, "N", "prompts that are timed, 0 = no timing", .flags = CLI_VOLATILE),
+    OPT_F64("temperature", 0, &temperature, 1e-3, 100, "T", "temperature of sampled mode"),
+    OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "top-k of sampled mode, 0 = all"),
+    OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "top-p of sampled mode"),
+    OPT_I64("timed", 0, &timed, 0, 100000, "N", "number of prompts to time, 0 = no timing", .flags = CLI_VOLATILE),
     OPT_STR("fault", 0, &fault, "NAME",
-            "CONTROL: drafts are verified with a planted fault, of " GEODEC_FAULT_NAMES
-            ": their texts must differ from plain decoding's (status 4). Nothing is timed"),
+            "CONTROL: verify drafts with a planted fault, one of " GEODEC_FAULT_NAMES
+            "; the texts must differ from plain decoding (status 4). Nothing is timed"),
     OPT_FILE("readiness", 0, &readiness_path, "FILE", "write the readiness report of a drafter to FILE (JSON)",
              .flags = CLI_VOLATILE),
     OPT_STR("judge", 0, &judged, "NAME",
-            "the drafter it is about (default: the last one that is not oracle); bigram is its control",
+            "drafter of the readiness report (default: the last one except oracle); bigram is its control",
             .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(words.isa),
     CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
@@ -79,21 +80,22 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-bench-decode",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "measure drafters: exactness, acceptance by position, tokens per pass, speed",
+    .purpose = "measure drafters: exactness, acceptance by position, tokens per pass and speed",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =
-        "Counts are reproducible and go to the output; timings change from run to run and go to a file of their own.\n"
-        "Both are printed as one table. Times are CPU time of the one thread that decodes. Status 4 when an output\n"
-        "differs from plain decoding.\n"
+        "Counts are reproducible and go to the output; timings vary from run to run and go to a separate file. Both\n"
+        "are printed as one table. Times are CPU time of the single thread that decodes. The status is 4 if an\n"
+        "output differs from plain decoding.\n"
         "\n"
-        "Columns: setting loop (drafts as decoding meets them) or every-position (one draft at each position of the\n"
-        "plain text, not timed), tree- for trees, gamma then the number of drafts; compared, mismatches: output\n"
-        "tokens compared with plain decoding; first_acceptance: share of first drafts accepted; mean_accepted: drafts\n"
-        "accepted a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: predicted\n"
-        "from acceptance alone, from one rate or one a position; speedup: over plain decoding of the same prompts,\n"
-        "interleaved; predicted: a forecast from costs and pass lengths of other prompts (two folds), forecast_error:\n"
-        "its error; predicted_textbook: if drafts and rows were free; _low, _high: 95 % bootstrap over prompts; nan:\n"
-        "not measured in this row.",
+        "Columns: setting: loop (drafts during decoding) or every-position (one draft at each position of the plain\n"
+        "text, not timed), with the prefix tree- for trees; gamma: draft length, or the number of drafts of a tree;\n"
+        "compared, mismatches: output tokens compared with plain decoding, and those that differ; first_acceptance:\n"
+        "share of first drafts accepted; mean_accepted: drafts accepted per round; tokens_per_pass: plain decoding\n"
+        "has 1; tokens_closed_form, tokens_by_position: prediction from one acceptance rate, or from one rate per\n"
+        "position; speedup: over plain decoding of the same prompts, interleaved; predicted: forecast from the costs\n"
+        "and pass lengths of other prompts (two folds); forecast_error: its error; predicted_textbook: forecast\n"
+        "without the costs of drafts and rows; _low, _high: 95 % bootstrap interval over prompts; nan: not measured\n"
+        "in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     CLI_TAKES(options, 0, 0),
     .preset = &preset,
@@ -105,7 +107,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
                                    geodec_session **s, geodec_target *target, geodec_err *err)
 {
     const int64_t longest = geodec_prompts_longest(p);
-    for (int i = 0; i < n; i++) { /* room for the longest, whatever context the file names */
+    for (int i = 0; i < n; i++) { /* room for the longest prompt, also beyond the context of the file */
         GEODEC_PASS(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
@@ -120,13 +122,13 @@ static bool look_for_tables(const geodec_bench_plan *plan)
     return look;
 }
 
-/* The drafter the readiness report is about. */
+/* Chooses the drafter of the readiness report. */
 static geodec_status choose_judged(const geodec_bench_plan *plan, int32_t *out, geodec_err *err)
 {
     int32_t d = -1;
     for (int32_t i = 0; i < plan->n_drafters; i++)
         if (judged ? strcmp(plan->drafter[i].name, judged) == 0 : plan->drafter[i].create != NULL) d = i;
-    if (d < 0) GEODEC_FAIL(GEODEC_INVAL, "no drafter '%s' among those measured", judged ? judged : "");
+    if (d < 0) GEODEC_FAIL(GEODEC_INVAL, "drafter '%s' is not measured", judged ? judged : "");
     if (!plan->greedy) GEODEC_FAIL(GEODEC_INVAL, "a readiness report needs greedy rows (--modes)");
     *out = d;
     return GEODEC_OK;
@@ -136,11 +138,11 @@ static geodec_status choose_judged(const geodec_bench_plan *plan, int32_t *out, 
 typedef struct work {
     const cli *c;
     geodec_model *m;
-    tables found;
+    drafting_files found;
     geodec_drafting *drafting;
     geodec_prompts prompts;
     int workers;         /* sessions */
-    geodec_pool *inside; /* of a pass */
+    geodec_pool *inside; /* used inside a pass */
     geodec_session **sessions;
     geodec_target *targets;
     geodec_bench_plan plan;
@@ -151,20 +153,20 @@ typedef struct work {
     geodec_bench_timing speed;
 } work;
 
-/* Checks that need the options alone: outputs, fault, and the given lists. */
+/* Checks the options before the model is opened: outputs, fault and the given lists. */
 static geodec_status check_options(work *w, geodec_err *err)
 {
     GEODEC_PASS(cli_may_write(w->c, output, err));
     if (timed > 0) GEODEC_PASS(cli_may_write(w->c, speed_path, err));
     if (readiness_path) GEODEC_PASS(cli_may_write(w->c, readiness_path, err));
     w->plan.fault = geodec_faults_named(fault);
-    if (w->plan.fault == GEODEC_FAULTS) GEODEC_FAIL(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
+    if (w->plan.fault == GEODEC_FAULTS) GEODEC_FAIL(GEODEC_INVAL, "--fault %s: not one of " GEODEC_FAULT_NAMES, fault);
     if (w->plan.fault != GEODEC_FAULT_NONE) timed = 0;
     if (drafters) GEODEC_PASS(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
     return GEODEC_OK;
 }
 
-/* The model and the artifacts of its drafters. */
+/* Opens the model and the artifacts of its drafters. */
 static geodec_status open_model(work *w, geodec_err *err)
 {
     const cli *c = w->c;
@@ -172,14 +174,14 @@ static geodec_status open_model(work *w, geodec_err *err)
     int n_names = 0;
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
-    GEODEC_PASS(tables_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
+    GEODEC_PASS(drafting_files_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
     if (w->found.found) artifacts = w->found.folder;
     if (!drafters) {
         drafters = w->found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
         GEODEC_PASS(geodec_bench_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
     }
     cli_settled(c);
-    if (w->found.found) tables_say(c, &w->found, drafters, words.arithmetic);
+    if (w->found.found) drafting_files_say(c, &w->found, drafters, words.arithmetic);
     if (readiness_path) GEODEC_PASS(choose_judged(&w->plan, &w->about, err));
     GEODEC_PASS(decode_projections(&words, w->m, err));
     w->plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
@@ -255,7 +257,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                  .seed = c->seed,
                                  .resamples = RESAMPLES,
                                  .hooks = &c->hooks};
-    GEODEC_TRY(bench_beside(output, "speed.h5", &beside, err));
+    GEODEC_TRY(bench_next_to(output, "speed.h5", &beside, err));
     if (!speed_path) speed_path = beside;
     GEODEC_TRY(check_options(&w, err));
     GEODEC_TRY(open_model(&w, err));
@@ -268,7 +270,7 @@ done:
     GEODEC_FREE(w.sessions, w.targets);
     geodec_prompts_free(&w.prompts);
     geodec_drafting_close(w.drafting);
-    tables_close(&w.found);
+    drafting_files_close(&w.found);
     geodec_model_close(w.m);
     geodec_mem_free(beside);
     return st;
@@ -276,7 +278,8 @@ done:
 
 int main(int argc, char **argv)
 {
-    drafters_help(drafters_text, "(default bigram,ngram and, with artifacts, flowmap) of ",
-                  "; oracle (replay of the plain text: the ceiling; oracle:A: each draft right with probability A)");
+    drafters_help(
+        drafters_text, "drafters to measure (default bigram,ngram and, with artifacts, flowmap): ",
+        "; oracle (drafts from the plain text, the upper limit; oracle:A: each draft is correct with probability A)");
     return cli_main(argc, argv, &tool, run);
 }

@@ -1,12 +1,12 @@
-/* geodec-decode: text from a model, sped up by a drafter, equal to the model's own. */
+/* geodec-decode: text from a model, accelerated by a drafter and equal to plain decoding. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
+#include "cli/drafting_files.h"
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/report.h"
-#include "cli/tables.h"
 #include "decode/dialogue.h"
 #include "decode/loop.h"
 #include "decode/printer.h"
@@ -39,31 +39,30 @@ static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     OPT_FILE("projection", 0, &words.projection, "FILE",
-             "projection.h5 of the model (geodec-project), put in the place of its weights"),
+             "projection.h5 of the model (geodec-project), which replaces weights"),
     CLI_ARTIFACTS_OPTION(artifacts),
-    OPT_STR("prompt", 'p', &prompt_text, "TEXT", "text to go on from (default: none, a new text)"),
-    OPT_FILE("prompt-file", 0, &prompt_file, "FILE", "the same from a file, - for standard input"),
-    OPT_I64("max-tokens", 'n', &max_tokens, 0, 1e9, "N", "tokens to write at most"),
-    OPT_I64("min-tokens", 0, &min_tokens, 0, 1e9, "N", "no end of text before this many tokens"),
-    OPT_F64("temperature", 0, &temperature, 0, 100, "T", "0 = always the most probable token"),
+    OPT_STR("prompt", 'p', &prompt_text, "TEXT", "text to continue (default: none; begin a new text)"),
+    OPT_FILE("prompt-file", 0, &prompt_file, "FILE", "file with the text to continue, - for standard input"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 0, 1e9, "N", "largest number of tokens to generate"),
+    OPT_I64("min-tokens", 0, &min_tokens, 0, 1e9, "N", "smallest number of tokens before the text may end"),
+    OPT_F64("temperature", 0, &temperature, 0, 100, "T", "sampling temperature; 0 = always the most probable token"),
     OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "sample from the K most probable tokens, 0 = all"),
     OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "sample from the most probable tokens of total mass P"),
     OPT_STR("draft", 'd', &draft, "NAME", draft_help),
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
-    OPT_FILE(
-        "library", 0, &library, "FILE",
-        "library of the flowmap drafter that grows: tokens that the map did not predict are added to it (made when "
-        "absent), and drafts; only with the same model and map; changes the speed, never the text"),
+    OPT_FILE("library", 0, &library, "FILE",
+             "growing library of the flowmap drafter, made if absent; it stores tokens that the map did not predict, "
+             "and drafts from them; valid for one model and map; changes the speed, never the text"),
     OPT_I64("library-bytes", 0, &library_bytes, 0, 1LL << 32, "N",
-            "bound of a new library's file and memory (0 = 4 MiB); the oldest records make room for new ones"),
+            "largest size of a new library in the file and in memory (0 = 4 MiB); new records replace the oldest"),
     OPT_STR("gamma", 'g', &gamma_text, "N|auto|papers:N",
-            "draft length, 0 to 64; auto adapts it to what is accepted and what it costs; papers:N, for comparison, by "
-            "the papers' rule: from N down and up by the share accepted in four rounds"),
+            "draft length, 0 to 64; auto: adapt it to acceptance and cost; papers:N: for comparison, the papers' rule, "
+            "which starts at N and follows the share accepted in four rounds"),
     OPT_I64("tree", 0, &tree, 0, GEODEC_DRAFT_MAX, "B",
-            "draft trees of B tokens, at most as long as --gamma; 0 = chains"),
-    OPT_F64("gate", 0, &gate, 0, 1, "P", "end a draft at the first token of a lower confidence"),
-    OPT_STR("stop", 0, &stop_text, "TEXT", "end before this text"),
+            "draft trees of B tokens, with a depth of at most --gamma; 0 = chains"),
+    OPT_F64("gate", 0, &gate, 0, 1, "P", "end a draft at the first token with a confidence below P"),
+    OPT_STR("stop", 0, &stop_text, "TEXT", "stop before this text"),
     OPT_I64("ctx", 0, &context, 0, 1 << 20, "N", "context length in tokens, 0 = the model's"),
     CLI_ISA_OPTION(words.isa),
     CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
@@ -71,31 +70,31 @@ static const cli_option options[] = {
     CLI_KV_PROJECTION_OPTION(words.kv_projection),
     CLI_ATTNRES_OPTION(words.attnres),
     OPT_FLAG("interactive", 'i', &interactive,
-             "talk: a line of standard input is a turn; /reset begins anew, /quit ends. On a terminal Ctrl-C ends a "
-             "reply. When the context is full a line is not taken, with a note"),
+             "hold a dialogue: each line of standard input is a turn; /reset starts over, /quit ends. On a terminal, "
+             "Ctrl-C ends a reply. When the context is full, a line is rejected with a note"),
     OPT_STR("template", 0, &template_name, "NAME", "chat format of --interactive (default: the model's own)"),
     OPT_FLAG("no-template", 0, &no_template,
-             "with --interactive: lines go on with one text, each on a line of its own"),
+             "with --interactive: use no chat format; each line of input continues the same text"),
     OPT_STR("system", 0, &system_text, "TEXT", "system message of --interactive"),
     OPT_FLAG("echo", 0, &echo, "write the prompt before the text"),
-    OPT_FLAG("check-plain", 0, &check_plain, "decode plainly as well and compare; status 4 on a difference"),
+    OPT_FLAG("check-plain", 0, &check_plain, "also decode without a drafter and compare; status 4 if the texts differ"),
     OPT_FILE("report", 0, &report, "FILE", "write readiness, counters and times as JSON", .flags = CLI_VOLATILE),
     OPT_FLAG("no-verifier", 0, &no_verifier,
-             "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model after the "
-             "prompt; not the model's text"),
+             "for comparison: write the drafter's own text, up to 64 tokens, without a pass of the model after the "
+             "prompt; this is not the model's text"),
     OPT_FLAG("compat-counters", 0, &compat_counters,
-             "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from the number of "
-             "tokens alone, and print it; decodes nothing else"),
+             "for tests: replay and print the counters of the papers' runtime, whose acceptance rate depends only on "
+             "the number of tokens; nothing else is decoded"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-decode",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "write text with a model; a drafter makes it faster and leaves it unchanged",
+    .purpose = "write text with a model, accelerated by a drafter that does not change the text",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "The text goes to standard output as it is made. Verification is exact: for every drafter and draft length\n"
-        "the tokens are those of plain decoding, greedy or sampled with the same --seed.",
+        "The text goes to standard output as it is generated. Verification is exact: for every drafter and draft\n"
+        "length, the tokens are those of plain decoding, greedy or sampled with the same --seed.",
     .examples =
         "geodec-decode --model model.gguf --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time' -v\n"
@@ -106,7 +105,7 @@ static const cli_tool tool = {
     .n_presets = PRESETS_N,
 };
 
-/* The prompt as ids, BOS first; a model without BOS needs at least one token of text. */
+/* Reads the prompt as ids, with BOS first. A model without BOS needs at least one token of text. */
 static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -137,7 +136,7 @@ done:
     return st;
 }
 
-/* The papers' counts, 30/64 and 5/13, which any model gives. */
+/* Prints the counters of the papers, 30/64 and 5/13, which are the same for any model. */
 static geodec_status print_compat(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_err *err)
 {
     geodec_compat_counters k;
@@ -147,7 +146,7 @@ static geodec_status print_compat(const geodec_target *target, const int32_t *pr
     return GEODEC_OK;
 }
 
-/* Reports the growth of the library. The drafter was destroyed before, so all its records are made. */
+/* Reports the growth of the library. The drafter is already destroyed, so all its records are written. */
 static void say_library(const cli *c, const geodec_drafting *drafting)
 {
     const geodec_flowmap_library *grown = geodec_drafting_grown(drafting);
@@ -157,25 +156,26 @@ static void say_library(const cli *c, const geodec_drafting *drafting)
             (long long)s.room);
 }
 
-/* Tables, given or found, and the drafter: that of --draft, else what was the fastest when the tables were made. */
-static geodec_status choose_drafter(const cli *c, const geodec_model *m, tables *t, geodec_drafting **out,
+/* Opens the drafting artifacts, given or found, and the drafter: --draft, else the fastest one in the trial of
+ * geodec-prepare. */
+static geodec_status choose_drafter(const cli *c, const geodec_model *m, drafting_files *t, geodec_drafting **out,
                                     geodec_err *err)
 {
     static char chosen[GEODEC_DRAFTER_NAME_MAX] = "none";
     const bool given = draft != NULL;
     const bool look = !compat_counters && (!given || geodec_drafting_takes_artifacts(draft));
-    GEODEC_PASS(tables_open(c, m, artifacts, look, t, err));
+    GEODEC_PASS(drafting_files_open(c, m, artifacts, look, t, err));
     if (!given) {
         if (t->found) (void)snprintf(chosen, sizeof chosen, "%s", t->record.draft);
         draft = chosen;
     }
     if (no_verifier && strcmp(draft, "none") == 0) GEODEC_FAIL(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
-    GEODEC_PASS(tables_drafting(c, m, t, &draft, 1, out, err));
+    GEODEC_PASS(drafting_files_drafting(c, m, t, &draft, 1, out, err));
     if (t->found) artifacts = t->folder;
     if (t->found || !given) cli_settled(c);
-    if (t->found && strcmp(draft, "none") != 0) tables_say(c, t, draft, words.arithmetic);
+    if (t->found && strcmp(draft, "none") != 0) drafting_files_say(c, t, draft, words.arithmetic);
     if (t->found && strcmp(draft, "none") == 0 && c->verbose > 0)
-        cli_say(c, "%s: no drafter was faster than plain decoding when it was made", t->folder);
+        cli_say(c, "%s: no drafter was faster than plain decoding in the trial of geodec-prepare", t->folder);
     return GEODEC_OK;
 }
 
@@ -183,12 +183,12 @@ static geodec_status choose_drafter(const cli *c, const geodec_model *m, tables 
 static geodec_status check_dialogue(geodec_err *err)
 {
     if (!interactive && (template_name || no_template || system_text))
-        GEODEC_FAIL(GEODEC_INVAL, "--template, --no-template and --system belong to --interactive");
+        GEODEC_FAIL(GEODEC_INVAL, "--template, --no-template and --system need --interactive");
     if (template_name && no_template) GEODEC_FAIL(GEODEC_INVAL, "give --template or --no-template, not both");
-    if (no_template && system_text) GEODEC_FAIL(GEODEC_INVAL, "a system message needs a chat format");
+    if (no_template && system_text) GEODEC_FAIL(GEODEC_INVAL, "--system needs a chat format");
     if (interactive && (prompt_text || prompt_file || report || echo || no_verifier || compat_counters))
-        GEODEC_FAIL(GEODEC_INVAL, "--interactive has no --prompt, --prompt-file, --report, --echo, --no-verifier and "
-                                  "--compat-counters");
+        GEODEC_FAIL(GEODEC_INVAL, "--interactive takes none of --prompt, --prompt-file, --report, --echo, "
+                                  "--no-verifier and --compat-counters");
     return GEODEC_OK;
 }
 
@@ -240,13 +240,13 @@ static geodec_status compare(const cli *c, const geodec_decoded *got, const geod
     return GEODEC_OK;
 }
 
-/* --verbose: passes and accepted drafts. */
+/* With --verbose: reports passes and accepted drafts. */
 static void say_drafts(const cli *c, const geodec_decoded *got)
 {
     const geodec_decode_counters *k = &got->counters;
     if (c->verbose > 0) cli_say(c, "arithmetic %s", words.arithmetic);
     if (c->verbose > 0 && !no_verifier)
-        cli_say(c, "%lld tokens in %lld passes of the model, %.2f a pass (plain: 1); %lld of %lld drafts accepted",
+        cli_say(c, "%lld tokens in %lld passes of the model, %.2f per pass (plain: 1); %lld of %lld drafts accepted",
                 (long long)got->n, (long long)k->target_passes, geodec_decode_tokens_per_pass(k),
                 (long long)k->total.accepted, (long long)k->total.proposed);
 }
@@ -258,7 +258,7 @@ typedef struct work {
     geodec_model *m;
     geodec_session *s;
     geodec_target target;
-    tables found;
+    drafting_files found;
     geodec_drafting *drafting;
     geodec_drafter *drafter;
     int32_t *prompt, stop[GEODEC_STOP_TOKENS];
@@ -273,15 +273,16 @@ static geodec_status check_options(work *w, geodec_err *err)
     GEODEC_PASS(decode_gamma(gamma_text, &w->o, err));
     GEODEC_PASS(check_dialogue(err));
     if ((words.draft_model || words.draft_projection) && !(draft && strstr(draft, "model")))
-        GEODEC_FAIL(GEODEC_INVAL, "--draft-model and --draft-projection belong to --draft model");
-    if (library_bytes && !library) GEODEC_FAIL(GEODEC_INVAL, "--library-bytes is the bound of a --library");
-    if (no_verifier && temperature > 0) GEODEC_FAIL(GEODEC_INVAL, "a drafter alone does not sample");
+        GEODEC_FAIL(GEODEC_INVAL, "--draft-model and --draft-projection need --draft model");
+    if (library_bytes && !library) GEODEC_FAIL(GEODEC_INVAL, "--library-bytes needs --library");
+    if (no_verifier && temperature > 0)
+        GEODEC_FAIL(GEODEC_INVAL, "--no-verifier does not sample: it needs --temperature 0");
     w->o.budget = (int32_t)tree;
     if (report) GEODEC_PASS(cli_may_write(w->c, report, err));
     return GEODEC_OK;
 }
 
-/* The model with its session, the prompt, the artifacts and the drafter. */
+/* Opens the model with its session, the prompt, the artifacts and the drafter. */
 static geodec_status open_all(work *w, geodec_err *err)
 {
     const cli *c = w->c;
@@ -295,7 +296,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     if (library) GEODEC_PASS(geodec_drafting_library(w->drafting, library, library_bytes, &w->warnings, err));
     GEODEC_PASS(geodec_drafting_create(w->drafting, draft, &w->drafter, err));
     if (check_plain && w->drafter && w->drafter->ops->distribution && temperature > 0)
-        GEODEC_FAIL(GEODEC_INVAL, "drafter %s keeps the distribution of sampled text, not its tokens: no --check-plain",
+        GEODEC_FAIL(GEODEC_INVAL, "--check-plain: drafter %s keeps the distribution of sampled text, not its tokens",
                     draft);
     w->target = geodec_target_session(w->s, DECODE_BATCH);
     return GEODEC_OK;
@@ -333,7 +334,7 @@ static geodec_status write_text(work *w, geodec_err *err)
     geodec_printer_end(w->printer);
     say_drafts(w->c, &w->got);
     if (check_plain) {
-        /* A stop text ends the output where it ended: the plain run goes exactly as far. */
+        /* After a stop text, the plain run generates the same number of tokens. */
         geodec_decode_options q = w->o;
         q.emit = NULL;
         q.round_end = NULL;
@@ -374,7 +375,7 @@ static void close_all(work *w, bool succeeded)
     geodec_drafter_destroy(w->drafter);
     if (succeeded) say_library(w->c, w->drafting);
     geodec_drafting_close(w->drafting);
-    tables_close(&w->found);
+    drafting_files_close(&w->found);
     geodec_session_destroy(w->s);
     geodec_model_close(w->m);
     geodec_mem_free(w->prompt);
@@ -384,7 +385,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     work w = {.c = c, .o = geodec_decode_options_default()};
-    w.hooks = report_hooks(tool.name, true, 0); /* progress would cross the text: these only pass on signals */
+    w.hooks = report_hooks(tool.name, true, 0); /* no progress lines inside the text; these hooks only report signals */
     w.warnings = report_hooks(tool.name, c->quiet, c->verbose);
     w.warnings.progress = NULL;
     GEODEC_TRY(check_options(&w, err));
@@ -408,10 +409,9 @@ done:
 
 int main(int argc, char **argv)
 {
-    drafters_help(
-        draft_help,
-        "drafter (default: the one geodec-prepare found fastest, where its artifacts are found, else none): ",
-        ". It changes the speed, never the text; those with -sampled keep the distribution of sampled text, not "
-        "the text of a seed");
+    drafters_help(draft_help,
+                  "drafter (default: with artifacts of geodec-prepare, the fastest one in its trial, else none): ",
+                  ". A drafter changes the speed, never the text, except that drafters with -sampled keep only the "
+                  "distribution of sampled text, not the text of a seed");
     return cli_main(argc, argv, &tool, run);
 }

@@ -1,4 +1,4 @@
-/* geodec-drafts: parts of drafting: rejected drafts, confidence gates, verifier and drafter alone. */
+/* geodec-drafts: analysis of drafting: rejected drafts, confidence gates, verifier and drafter alone. */
 #include "base/mem.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
@@ -21,24 +21,25 @@ static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "drafts.h5"),
-    OPT_FILE("times", 0, &times, "FILE", "time verifier alone, drafter alone and both as well, to FILE",
+    OPT_FILE("times", 0, &times, "FILE",
+             "also time the verifier alone, the drafter alone and both, and write the times to FILE",
              .flags = CLI_VOLATILE),
     CLI_MODEL_OPTION(model_path),
     CLI_ARTIFACTS_OPTION(artifacts),
     CLI_PROMPTS_OPTION(prompts_path),
     CLI_SEPARATOR_OPTION(separator),
     CLI_PROMPT_CUT_OPTIONS(prompt_tokens, n_prompts),
-    OPT_I64("max-tokens", 'n', &max_tokens, 1, GEODEC_DRAFT_MAX, "N", "tokens to write for each prompt"),
-    OPT_STR("drafters", 0, &drafters, "LIST", "as of geodec-bench-decode"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 1, GEODEC_DRAFT_MAX, "N", "tokens to generate for each prompt"),
+    OPT_STR("drafters", 0, &drafters, "LIST", "drafters, as in geodec-bench-decode"),
     CLI_DRAFT_MODEL_OPTIONS(words),
     CLI_GAMMAS_OPTION(gammas),
     OPT_FLAG("margin-rule-experiment", 0, &margin_rule,
-             "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of its text, "
-             "tokens that differ from greedy decoding"),
+             "EXPERIMENT: apply the papers' lossy acceptance rule at margins from 0 to 2.8 nat; report the perplexity "
+             "of its text and the tokens that differ from greedy decoding"),
     OPT_STR("template", 0, &template_name, "NAME",
-            "chat format in which first tokens are examined as well (default: the model's own, else chatml)"),
-    OPT_I64("timed", 0, &timed, 1, 100000, "N", "prompts that are timed", .flags = CLI_VOLATILE),
-    OPT_I64("repeats", 0, &repeats, 1, 1000, "N", "times each", .flags = CLI_VOLATILE),
+            "chat format in which first tokens are also examined (default: the model's own, else chatml)"),
+    OPT_I64("timed", 0, &timed, 1, 100000, "N", "number of prompts to time", .flags = CLI_VOLATILE),
+    OPT_I64("repeats", 0, &repeats, 1, 1000, "N", "measurements of each prompt", .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(words.isa),
     CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(words.kv),
@@ -48,14 +49,14 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-drafts",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "take drafting apart: rejected drafts by kind, confidence gates, verifier and drafter alone",
+    .purpose = "analyse drafting: rejected drafts by kind, confidence gates, and the verifier and drafter alone",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
-    .description = "Greedy. Counts are reproducible and go to the output, timings to a file of their own.",
+    .description = "Decoding is greedy. Counts are reproducible and go to the output; timings go to a separate file.",
     .examples = "geodec-drafts --model model.gguf --artifacts results/model --prompts text.txt",
     CLI_TAKES(options, 0, 0),
 };
 
-/* The format, and whether it is the model's own. */
+/* Finds the chat format. *own: it is the model's own. */
 static geodec_status find_format(const geodec_model *m, const geodec_chat_template **chat, bool *own, geodec_err *err)
 {
     const geodec_chat_template *its = NULL;
@@ -148,19 +149,21 @@ static void summarise(const work *w)
     const cli *c = w->c;
     const geodec_drafts *d = w->d;
     for (int32_t i = 0; i < w->plan.n_drafters; i++)
-        cli_say(c, "%s: %lld of %lld drafts rejected; alone it wrote %lld tokens with %lld passes, %lld as the model's",
+        cli_say(c,
+                "%s: %lld of %lld drafts rejected; the drafter alone wrote %lld tokens with %lld passes, %lld equal to "
+                "the model's",
                 w->plan.drafter[i].name, (long long)d->rejections[i].rejected, (long long)d->rejections[i].reached,
                 (long long)d->alone[i].tokens, (long long)d->alone[i].passes, (long long)d->alone[i].agree);
     for (int32_t i = 0; margin_rule && i < w->plan.n_drafters; i++) {
         const geodec_margin_row *row = &w->margins[i * GEODEC_MARGINS], *last = row + GEODEC_MARGINS - 1;
         cli_say(c,
-                "experiment, %s: perplexity %.3f greedily, %.3f [%.3f, %.3f] with the papers' margin of %g; %.1f %% of "
-                "the tokens differ",
+                "experiment, %s: perplexity %.3f in greedy decoding, %.3f [%.3f, %.3f] with the papers' margin of %g; "
+                "%.1f %% of the tokens differ",
                 w->plan.drafter[i].name, row->perplexity.value, last->perplexity.value, last->perplexity.low,
                 last->perplexity.high, geodec_margin_all[GEODEC_MARGINS - 1],
                 100.0 * (double)last->different / (double)(last->written > 0 ? last->written : 1));
     }
-    cli_say(c, "first plain token a stop token: %lld of %lld prompts; as messages in the format %s%s: %lld",
+    cli_say(c, "first plain token is a stop token: %lld of %lld prompts; as messages in the format %s%s: %lld",
             (long long)d->first_stop, (long long)w->prompts.n, d->chat, w->chat_own ? "" : ", which is not the model's",
             (long long)d->first_stop_chat);
 }

@@ -1,4 +1,4 @@
-/* geodec-gain: the gain of one drafter over another, paired by text. */
+/* geodec-gain: gain of one drafter over another on the same texts. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "measure/gain.h"
@@ -10,20 +10,20 @@ enum { RESAMPLES = 2000 };
 static const char *drafter, *control;
 
 static const cli_option options[] = {
-    OPT_STR("drafter", 'd', &drafter, "NAME", "drafter that is judged"),
-    OPT_STR("control", 'c', &control, "NAME", "drafter it is compared with (default: the same, in the second file)"),
+    OPT_STR("drafter", 'd', &drafter, "NAME", "drafter to evaluate"),
+    OPT_STR("control", 'c', &control, "NAME", "drafter to compare with (default: the same one, in the second file)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-gain",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "measure the gain of one drafter over another, paired by text",
+    .purpose = "measure the gain of one drafter over another on the same texts",
     .usage = "--drafter NAME [--control NAME] BENCHDECODE.h5 [CONTROL.h5]",
     .description =
-        "Reads the counts by text of geodec-bench-decode; the second file (default: the first) has the control,\n"
-        "measured on the same prompts. A row for every setting both have: tokens a pass (at every position: 1 +\n"
-        "accepted drafts) of both and their difference, with 95 % intervals of a bootstrap over texts, the same\n"
-        "resamples for all three.",
+        "Reads the counts per text of geodec-bench-decode. The second file (default: the first) contains the\n"
+        "control, measured on the same prompts. The output has a row for each setting that both files contain: the\n"
+        "tokens per pass (at every position: 1 + accepted drafts) of both drafters and their difference, with 95 %\n"
+        "bootstrap intervals over texts. All three use the same resamples.",
     .examples = "geodec-gain --drafter ngram+flowmap --control ngram benchdecode.h5",
     CLI_TAKES(options, 1, 2),
 };

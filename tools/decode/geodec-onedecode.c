@@ -1,4 +1,4 @@
-/* geodec-onedecode: OneDecode as counts in cells of states, and as published. */
+/* geodec-onedecode: OneDecode with counts in cells of states, and the published table. */
 #include "base/mem.h"
 #include "cli/stage.h"
 #include "drafters/onedecode.h"
@@ -15,29 +15,30 @@ static geodec_onedecode_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "onedecode.h5"),
-    OPT_CHOICE("mode", 0, &mode, "correct|ref", "MODE", "ref: the published table, from the embeddings of --model"),
+    OPT_CHOICE("mode", 0, &mode, "correct|ref", "MODE",
+               "ref: build the published table from the embeddings of --model"),
     OPT_FILE("model", 'm', &model_path, "FILE", "model as GGUF, for --mode ref"),
-    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of states"),
-    OPT_I64("rounds", 0, &opt.rounds, 0, 1000, "N", "of k-means"),
-    OPT_I64("n-min", 0, &opt.n_min, 1, 1e9, "N", "a cell of fewer places is a miss"),
+    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "number of cells of states"),
+    OPT_I64("rounds", 0, &opt.rounds, 0, 1000, "N", "rounds of k-means"),
+    OPT_I64("n-min", 0, &opt.n_min, 1, 1e9, "N", "positions that a cell needs; a cell with fewer is a miss"),
     OPT_I64("dims", 'k', &dims, 1, GEODEC_STEP_DIMS_MAX, "K", "principal coordinates of a state"),
-    OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the map from a state to the next, in observations"),
+    OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "ridge of the map from a state to the next one, in observations"),
     OPT_CHOICE("labels", 0, &labels, "argmax|text", "KIND",
-               "label that is counted: argmax (of the model), text (the next token of the text)"),
+               "label to count: the argmax of the model, or the next token of the text"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-onedecode",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "count the next tokens of a model in cells of its in-context states; or the published table",
+    .purpose = "count the next tokens of a model in cells of its hidden states, or build the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "States before the newest token and the newest token give an estimate of the state after it; estimates fall\n"
-        "into cells (k-means), and a cell keeps the counts of the model's next tokens there. A tenth of the texts\n"
-        "calibrates the confidences, a tenth gives the figures, with a bigram and a unigram of the others as\n"
-        "controls. --mode ref with --model: the published table instead, a radial step from each embedding under one\n"
-        "global tensor (onedecode-ref.h5 is the name its drafter looks for), with the rates of its next tokens and a\n"
-        "control without the tensor.",
+        "The states before the newest token and the newest token give an estimate of the state after it. Estimates\n"
+        "are divided into cells (k-means); each cell holds the counts of the model's next tokens. One tenth of the\n"
+        "texts calibrates the confidences and another tenth gives the figures; the controls are a bigram and a\n"
+        "unigram model of the remaining texts. --mode ref with --model builds the published table: a radial step\n"
+        "from each embedding under one global tensor, with the rates of its next tokens and a control without the\n"
+        "tensor. Its drafter expects the file name onedecode-ref.h5.",
     .examples = "geodec-onedecode -o results/onedecode.h5 store.h5\n"
                 "geodec-onedecode --mode ref --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft onedecode --prompt \"Once\"",
@@ -60,13 +61,13 @@ static geodec_status bake(cli_stage *stage, const geodec_activations *a, geodec_
     GEODEC_TRY(geodec_onedecode_write(&t, &s, stage->out, err));
     GEODEC_TRY(stage_commit(stage, err));
     cli_say(c,
-            "%lld places in %lld cells; %lld held-out places: first token right %.1f %%, among eight %.1f %% (bigram "
-            "%.1f %%, %.1f %%; unigram %.1f %%, %.1f %%)",
+            "%lld positions in %lld cells; %lld held-out positions: first token correct %.1f %%, among eight %.1f %% "
+            "(bigram %.1f %%, %.1f %%; unigram %.1f %%, %.1f %%)",
             (long long)s.fitted, (long long)s.cells, (long long)s.places, 100 * s.cells_figures.top1,
             100 * s.cells_figures.top8, 100 * s.bigram.top1, 100 * s.bigram.top8, 100 * s.unigram.top1,
             100 * s.unigram.top8);
-    cli_say(c, "%.1f %% of lookups hit; they claim %.1f %% and are right %.1f %%", 100 * s.covered, 100 * s.claimed,
-            100 * s.right);
+    cli_say(c, "%.1f %% of lookups hit; their mean confidence is %.1f %%, and %.1f %% are correct", 100 * s.covered,
+            100 * s.claimed, 100 * s.right);
 done:
     geodec_onedecode_clear(&t);
     return st;
@@ -84,7 +85,7 @@ static geodec_status bake_ref(cli_stage *stage, const geodec_activations *a, geo
     geodec_step_rows rows = {0};
     float *embedding = NULL;
     so.seed = c->seed;
-    if (!model_path) GEODEC_THROW(GEODEC_INVAL, "--mode ref steps from embeddings: name the --model");
+    if (!model_path) GEODEC_THROW(GEODEC_INVAL, "--mode ref needs --model, whose embeddings it uses");
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     GEODEC_TRY(stage_file(stage, model_path, err));
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(a->file)->model_fingerprint) != 0)
@@ -102,12 +103,11 @@ static geodec_status bake_ref(cli_stage *stage, const geodec_activations *a, geo
     for (int i = 0; i < 2; i++)
         cli_say(c,
                 "%s: %.1f %% of %lld entries predict themselves, %.1f %% the most frequent token, %.1f %% one of ten; "
-                "entropy "
-                "%.2f of %.2f bits; right on texts: entries %.2f %%, lookups %.2f %%",
+                "entropy %.2f of %.2f bits; correct on texts: entries %.2f %%, lookups %.2f %%",
                 i ? "Gamma = 0" : "as published", 100 * both[i]->self_loop, (long long)t.n, 100 * both[i]->hub,
                 100 * both[i]->hub10, both[i]->entropy, log2((double)t.n), 100 * both[i]->entry_top1,
                 100 * both[i]->lookup_top1);
-    cli_say(c, "controls: bigram %.2f %%, unigram %.2f %% of %lld places", 100 * r.bigram_top1, 100 * r.unigram_top1,
+    cli_say(c, "controls: bigram %.2f %%, unigram %.2f %% of %lld positions", 100 * r.bigram_top1, 100 * r.unigram_top1,
             (long long)r.places);
 done:
     geodec_onedecode_ref_clear(&t);

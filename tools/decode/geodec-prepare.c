@@ -1,10 +1,10 @@
-/* geodec-prepare: everything drafting needs for a model: texts, states, a flow map, and the choice of a drafter. */
+/* geodec-prepare: drafting artifacts of a model: texts, states, a flow map, and the choice of a drafter. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
+#include "cli/drafting_files.h"
 #include "cli/evaluation.h"
-#include "cli/tables.h"
 #include "cli/text.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
@@ -24,20 +24,20 @@ static int64_t texts, length, text_tokens;
 static bool cache_only;
 
 static const cli_option options[] = {
-    OPT_F64("minutes", 0, &minutes, 0.01, 10000, "T",
-            "time it may take, about; the speed of the model decides how much text goes into it",
+    OPT_F64("minutes", 0, &minutes, 0.01, 10000, "T", "approximate time to use; a faster model processes more text",
             .flags = CLI_VOLATILE),
     OPT_FILE("text", 0, &text_path, "FILE",
-             "UTF-8 text or JSON Lines to read first; the model's own texts fill up the time that is left"),
+             "UTF-8 text or JSON Lines to read first; the model writes texts in the remaining time"),
     OPT_FLAG("cache", 0, &cache_only,
-             "write into the user's cache folder (default: MODEL.gguf.geodec in the folder of the model, where that "
-             "can be written)",
+             "write to the user's cache folder (default: MODEL.gguf.geodec next to the model, if that folder can be "
+             "written)",
              .flags = CLI_VOLATILE),
-    OPT_I64("texts", 0, &texts, 0, 1 << 20, "N", "sample N texts, whatever the time (0: by the time)"),
+    OPT_I64("texts", 0, &texts, 0, 1 << 20, "N",
+            "sample N texts, regardless of the time (0: as many as the time allows)"),
     OPT_I64("length", 0, &length, 0, 1 << 20, "N",
-            "tokens of a text at most, with --texts or --text-tokens (0: 256, or the model's context)"),
+            "largest number of tokens of a text, with --texts or --text-tokens (0: 256, or the model's context)"),
     OPT_I64("text-tokens", 0, &text_tokens, 0, GEODEC_PREPARE_TOKENS_MAX, "N",
-            "read N tokens of --text, whatever the time (0: by the time)"),
+            "read N tokens of --text, regardless of the time (0: as many as the time allows)"),
     CLI_SEPARATOR_OPTION(separator),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
 };
@@ -45,16 +45,16 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-prepare",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "make what drafting needs for a model, in the time given",
+    .purpose = "make the drafting artifacts of a model in a given time",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
-        "The model writes texts, or reads those of --text; their states become a flow map, whose texts are the n-gram\n"
-        "counts as well; then the drafters are tried on texts the map has not seen, and the fastest is noted, or none\n"
-        "where none pays. geodec-decode and geodec-bench-decode find the result without being told. The time is\n"
-        "divided so: 70 % for texts (at most 196608 tokens), the rest for the map and the trial. It lies in\n"
-        "MODEL.gguf.geodec in the folder of the model or, where that folder cannot be written or with --cache, in\n"
-        "$XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the texts sampled so far:\n"
-        "the same command continues after them.",
+        "The model writes texts, or reads those of --text. Their states become a flow map, whose texts also give the\n"
+        "n-gram counts. Then the drafters are tried on texts that are not in the map, and the fastest is recorded,\n"
+        "or none if none is faster than plain decoding. geodec-decode and geodec-bench-decode find the result by\n"
+        "themselves. Up to 70 % of the time is for texts (at most 196608 tokens), the rest for the map and the\n"
+        "trial. The result is in MODEL.gguf.geodec next to the model. If that folder cannot be written, or with\n"
+        "--cache, it is in $XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the\n"
+        "texts sampled so far, and the same command continues after them.",
     .examples = "geodec-prepare model.gguf\n"
                 "geodec-prepare --minutes 10 --text notes.txt model.gguf\n"
                 "geodec-decode --model model.gguf --prompt 'Once upon a time' -v",
@@ -63,12 +63,12 @@ static const cli_tool tool = {
 
 /* ---- where ------------------------------------------------------------------------------------------------------ */
 
-/* A folder that can be written: next to the model, or in the cache. */
+/* Chooses a folder that can be written: next to the model, or in the cache. */
 static geodec_status choose_folder(const cli *c, const geodec_model *m, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *beside = NULL, *cache = NULL, *cached = NULL;
-    GEODEC_TRY(geodec_record_beside(c->args[0], &beside, err));
+    GEODEC_TRY(geodec_record_folder(c->args[0], &beside, err));
     if (!cache_only) {
         const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
         if (made && access(beside, W_OK | X_OK) == 0) {
@@ -78,17 +78,17 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
         if (errno != EACCES && errno != EROFS && errno != EPERM)
             GEODEC_THROW(GEODEC_IO, "%s: %s", beside, strerror(errno));
     }
-    GEODEC_TRY(tables_cache(&cache, err));
+    GEODEC_TRY(drafting_files_cache(&cache, err));
     if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
     GEODEC_TRY(geodec_record_cached(cache, m, &cached, err));
-    GEODEC_TRY(tables_make_folder(cached, err));
+    GEODEC_TRY(drafting_files_make_folder(cached, err));
     GEODEC_MOVE(*out, cached);
 done:
     GEODEC_FREE(beside, cache, cached);
     return st;
 }
 
-/* Compares a folder that exists with the request. *done_: it is the same. */
+/* Compares an existing folder with the request. *done_: it was made by the same request. */
 static geodec_status check_there(const cli *c, const geodec_prepare *p, const char *request, bool *done_,
                                  geodec_err *err)
 {
@@ -98,12 +98,12 @@ static geodec_status check_there(const cli *c, const geodec_prepare *p, const ch
     *done_ = false;
     if (c->force || geodec_record_read(p->folder, &there, &ignored) != GEODEC_OK) goto done;
     if (strcmp(there.model_sha256, geodec_model_fingerprint(p->model)) != 0) {
-        cli_say(c, "%s is of another model: made again", p->folder);
+        cli_say(c, "%s is of another model and will be replaced", p->folder);
         goto done;
     }
     if (strcmp(there.request, request) != 0)
         GEODEC_THROW(GEODEC_EXISTS, "%s exists, made with other settings; --force replaces it", p->folder);
-    cli_say(c, "%s is there: %lld tokens, drafter %s; --force makes it again", p->folder, (long long)there.tokens,
+    cli_say(c, "%s already exists: %lld tokens, drafter %s; --force makes it again", p->folder, (long long)there.tokens,
             there.draft);
     *done_ = true;
 done:
@@ -117,20 +117,22 @@ static void say(const cli *c, const geodec_prepare *p, const geodec_prepare_stor
                 double seconds)
 {
     char rows[160] = "";
-    cli_say(c, "%lld tokens of %lld texts of the model and %lld tokens of text given, in %.1f s, arithmetic %s",
+    cli_say(c, "%lld tokens of %lld texts of the model and %lld tokens of the given text, in %.1f s, arithmetic %s",
             (long long)s->sampled, (long long)s->texts, (long long)s->plan.text_tokens, seconds,
             geodec_arithmetic_name(p->arithmetic));
-    cli_say(c, "flow map of %lld nodes: first draft right %.1f %% without its own text; labels shuffled: %.1f %%",
+    cli_say(c,
+            "flow map of %lld nodes: first draft correct %.1f %% without its own text; with shuffled labels: %.1f %%",
             (long long)s->map.nodes, 100 * s->map.first, 100 * s->map.shuffled);
     for (int i = 0; i < GEODEC_TRIAL_DRAFTERS; i++) {
         const size_t at = strlen(rows);
         (void)snprintf(rows + at, sizeof rows - at, "%s%s %.2f", i ? ", " : "", t->row[i].drafter, t->row[i].speedup);
     }
     if (t->prompts > 0)
-        cli_say(c, "speed over plain decoding (%.0f tokens a second) on %lld new texts: %s; drafter by default: %s",
+        cli_say(c,
+                "speed relative to plain decoding (%.0f tokens per second) on %lld new texts: %s; default drafter: %s",
                 t->tok_per_s, (long long)t->prompts, rows, t->choice);
     else
-        cli_say(c, "drafters were not tried: the model has no token to begin a text with; drafter by default: none");
+        cli_say(c, "drafters were not tried: the model has no token that begins a text; default drafter: none");
     cli_say(c, "-> %s", p->folder);
 }
 
@@ -152,7 +154,7 @@ done:
     return st;
 }
 
-/* The canonical command line names the sizes that the time gave, so that it makes the same bytes anywhere. */
+/* The canonical command line contains the sizes that resulted from the time, so that it reproduces the same bytes. */
 static geodec_status provenance(const cli *c, const geodec_prepare *p, const geodec_prepare_store *s,
                                 geodec_provenance *out, geodec_err *err)
 {
@@ -168,7 +170,7 @@ static geodec_status provenance(const cli *c, const geodec_prepare *p, const geo
     return GEODEC_OK;
 }
 
-/* A run that was stopped, or had no room, goes on later; others have nothing to go on with. */
+/* True if a later run can continue: after an interruption, a full disk or too little memory. */
 static bool worth_keeping(geodec_status st)
 {
     return st == GEODEC_OK || st == GEODEC_INTERRUPTED || st == GEODEC_IO || st == GEODEC_NOMEM;
@@ -193,8 +195,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_trial trial;
     bool there = false, begun_here = false;
     const double begun = geodec_clock_seconds();
-    if (text_tokens && !text_path) GEODEC_THROW(GEODEC_INVAL, "--text-tokens is of --text");
-    if (length && !texts && !text_tokens) GEODEC_THROW(GEODEC_INVAL, "--length goes with --texts or --text-tokens");
+    if (text_tokens && !text_path) GEODEC_THROW(GEODEC_INVAL, "--text-tokens needs --text");
+    if (length && !texts && !text_tokens) GEODEC_THROW(GEODEC_INVAL, "--length needs --texts or --text-tokens");
     GEODEC_TRY(geodec_model_open(c->args[0], &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
     if (text_path) {
@@ -229,7 +231,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     say(c, &p, &store, &trial, geodec_clock_seconds() - begun);
 done:
     if (begun_here && !worth_keeping(st)) forget(c, folder);
-    if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless it is empty */
+    if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless the folder is empty */
     geodec_mem_free(folder);
     text_close(&text);
     geodec_model_close(m);

@@ -1,4 +1,4 @@
-/* geodec-recurrent: the recurrent net of a model's states, a drafter for sampled texts. */
+/* geodec-recurrent: a recurrent net on the states of a model, as a drafter for sampled texts. */
 #include "cli/stage.h"
 #include "drafters/recurrent.h"
 
@@ -8,13 +8,13 @@ static geodec_recurrent_options opt;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "recurrent.h5"),
-    OPT_I64("width", 0, &opt.width, 16, GEODEC_RECURRENT_WIDTH_MAX, "N", "of the net, a multiple of 16"),
+    OPT_I64("width", 0, &opt.width, 16, GEODEC_RECURRENT_WIDTH_MAX, "N", "width of the net, a multiple of 16"),
     OPT_I64("classes", 0, &opt.classes, 1, GEODEC_RECURRENT_CLASSES_MAX, "N",
-            "tokens it knows at most, the most frequent ones"),
-    OPT_F64("epochs", 0, &opt.epochs, 0.01, 1000, "X", "of the fit"),
-    OPT_F64("rate", 0, &opt.rate, 1e-9, 1, "X", "of Adam, at its highest"),
+            "largest number of tokens that the net predicts, the most frequent ones"),
+    OPT_F64("epochs", 0, &opt.epochs, 0.01, 1000, "X", "epochs of the fit"),
+    OPT_F64("rate", 0, &opt.rate, 1e-9, 1, "X", "highest learning rate of Adam"),
     OPT_F64("drawn", 0, &drawn, 0, 1, "X",
-            "share of the target for the sampled token; the rest is the model's best logits"),
+            "share of the target on the sampled token; the rest follows the model's best logits"),
 };
 
 static const cli_tool tool = {
@@ -23,10 +23,10 @@ static const cli_tool tool = {
     .purpose = "fit a small recurrent net that predicts the next tokens of a model from its last state",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "A drafter: probabilities of the next tokens from the state before the newest token, its running means and\n"
-        "the last three tokens, advanced along drafts. Fitted to the probabilities of the model in stored texts\n"
-        "(export them with their best logits); a tenth of the texts gives the figures, with a bigram and a unigram of\n"
-        "the others as controls.",
+        "The net predicts probabilities of the next tokens from the state before the newest token, the running means\n"
+        "of the state and the last three tokens. It advances along drafts. It is fitted to the probabilities of the\n"
+        "model in stored texts, which must contain the best logits (geodec-export). One tenth of the texts gives the\n"
+        "figures; the controls are a bigram and a unigram model of the other texts.",
     .examples = "geodec-recurrent -o results/recurrent.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft recurrent --tree 16 --temperature 1 "
                 "--prompt \"Once\"",
@@ -51,8 +51,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_recurrent_write(&net, &s, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     cli_say(c,
-            "%lld places, %lld classes, %lld weights; %lld held-out places: %.3f nat, %.3f, %.3f, %.3f after 1, 2, 3 "
-            "drafts (bigram %.3f, unigram %.3f); first token right %.1f %%",
+            "%lld positions, %lld classes, %lld weights; %lld held-out positions: %.3f nat, %.3f, %.3f, %.3f after 1, "
+            "2, 3 drafts (bigram %.3f, unigram %.3f); first token correct %.1f %%",
             (long long)s.fitted, (long long)net.classes, (long long)net.weights, (long long)s.places, s.loss[0],
             s.loss[1], s.loss[2], s.loss[3], s.bigram, s.unigram, 100 * s.first);
 done:

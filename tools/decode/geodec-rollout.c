@@ -1,4 +1,4 @@
-/* geodec-rollout: the geometric rollout as a drafter, and its ablation. */
+/* geodec-rollout: the geometric rollout drafter and its ablation. */
 #include "cli/stage.h"
 #include "drafters/rollout_ablation.h"
 
@@ -14,29 +14,30 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "rollout.h5"),
     CLI_MODEL_OPTION(model_path),
     OPT_I64("dims", 'k', &dims, 1, GEODEC_STEP_DIMS_MAX, "K", "principal coordinates of a state"),
-    OPT_I64("field-dims", 0, &opt.dims, 1, GEODEC_RBF_MAX_N, "M", "leading coordinates that the metric is fitted in"),
-    OPT_I64("sites", 0, &opt.sites, 2, 1e6, "N", "of the metric"),
+    OPT_I64("field-dims", 0, &opt.dims, 1, GEODEC_RBF_MAX_N, "M", "leading coordinates in which the metric is fitted"),
+    OPT_I64("sites", 0, &opt.sites, 2, 1e6, "N", "sites of the metric"),
     OPT_I64("words", 0, &opt.words, 1, GEODEC_ROLLOUT_WORDS_MAX, "N", "tokens of the readout's shortlist"),
-    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of the variant of nearest cells"),
-    OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the regressions, in observations"),
-    OPT_I64("places", 'n', &places, 1, 1e9, "N", "held-out places of the ablation"),
+    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "cells of the nearest-cell variant"),
+    OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "ridge of the regressions, in observations"),
+    OPT_I64("places", 'n', &places, 1, 1e9, "N", "held-out positions of the ablation"),
     OPT_I64("resamples", 0, &resamples, 1, 1e6, "N", "bootstrap resamples of the intervals"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-rollout",
     .topic = CLI_TOPIC_TABLES,
-    .purpose = "draft by rolling states out along geodesics; an ablation measures the effect of the geometry",
+    .purpose = "fit a drafter that extrapolates states along geodesics, and run its ablation",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "From the state before the newest token a velocity that is known before the next one (a regression on state\n"
-        "and newest token, on the state alone, or the last step), one unit of time straight on (flat), along the\n"
-        "geodesic of the fitted metric, or under a random connection of the same norm, then the model's own readout.\n"
-        "Compared with a unigram, a bigram, counts in nearest cells and an n-gram, all from the same texts, at the\n"
-        "same places of others. Prints a row for each variant, all shares of places: right with the first (top1),\n"
-        "among eight (top8), mean calibrated confidence (claimed), and their gain over the variant named base (gain1,\n"
-        "gain8), with 95 % intervals over texts; broken: steps whose geodesic diverged and went straight. The\n"
-        "drafters rollout, rollout-flat and rollout-random read the file.",
+        "Starts at the state before the newest token with a velocity that is known before the next token: a\n"
+        "regression on the state and the newest token, on the state alone, or the last step. Moves for one unit of\n"
+        "time straight on (flat), along the geodesic of the fitted metric, or under a random connection of the same\n"
+        "norm, and then applies the model's readout. The comparisons are a unigram, a bigram, counts in nearest\n"
+        "cells and an n-gram, all from the same texts and at the same positions of other texts. Prints one row per\n"
+        "variant with shares of positions: correct first token (top1), correct among eight (top8), mean calibrated\n"
+        "confidence (claimed), the gain over the variant in the column base (gain1, gain8), with 95 % intervals over\n"
+        "texts, and steps whose geodesic diverged and was replaced by a straight line (broken). The drafters\n"
+        "rollout, rollout-flat and rollout-random read the file.",
     .examples = "geodec-rollout --model model.gguf -o results/rollout.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft rollout --prompt \"Once\"",
     CLI_TAKES(options, 1, 1),
@@ -73,7 +74,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_rollout_ablation_write(&r, l.variant, f, broken, l.n, stage.out, err));
     GEODEC_TRY(stage_commit(&stage, err));
     geodec_rollout_ablation_print(stdout, &l, f, broken);
-    cli_say(c, "%lld places of held-out texts; the shortlist has %.2f %% of the model's next tokens",
+    cli_say(c, "%lld positions of held-out texts; the shortlist contains %.2f %% of the model's next tokens",
             (long long)f[0].places, 100 * r.covered);
 done:
     geodec_rollout_ablation_clear(&l);

@@ -19,23 +19,24 @@ static const cli_option options[] = {
     OPT_I64("texts", 'n', &texts, 1, 1e9, "N", "texts to sample"),
     OPT_I64("first", 0, &first, 0, 1e12, "I", "number of the first text"),
     OPT_I64("length", 'l', &length, 2, 1 << 20, "N",
-            "tokens of a text at most; it ends earlier where the model ends it"),
-    OPT_F64("temperature", 0, &temperature, 0, 100, "T", "1 = the model's own distribution, 0 = greedy"),
-    OPT_I64("top-k", 0, &top_k, 0, 1e9, "K", "from the K most probable tokens, 0 = all"),
-    OPT_F64("top-p", 0, &top_p, 1e-6, 1, "P", "from the most probable tokens of total mass P"),
+            "largest number of tokens of a text; the model may end it earlier"),
+    OPT_F64("temperature", 0, &temperature, 0, 100, "T",
+            "sampling temperature: 1 = the model's own distribution, 0 = greedy"),
+    OPT_I64("top-k", 0, &top_k, 0, 1e9, "K", "sample from the K most probable tokens, 0 = all"),
+    OPT_F64("top-p", 0, &top_p, 1e-6, 1, "P", "sample from the most probable tokens of total mass P"),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
-    OPT_FLAG("text", 0, &as_text, "write text, one story after another, in place of token ids"),
+    OPT_FLAG("text", 0, &as_text, "write text instead of token ids"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-sample",
     .topic = CLI_TOPIC_DECODING,
-    .purpose = "texts sampled from a model",
+    .purpose = "sample texts from a model",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "One text a line as token ids, BOS first; with --text the texts themselves, separated by lines <|endoftext|>.\n"
-        "Text i depends on the model, the seed and i only.",
+        "Writes one text per line as token ids, with BOS first. With --text, writes the texts themselves, separated\n"
+        "by lines <|endoftext|>. Text i depends only on the model, the seed and i.",
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens -o store.h5",
     CLI_TAKES(options, 0, 0),

@@ -15,31 +15,31 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "christoffel.h5"),
     SPACE_MODE_OPTION(mode),
     OPT_CHOICE("deriv", 0, &deriv, "analytic|fd", "HOW",
-               "derivative of the metric: analytic or fd (central differences)"),
+               "derivative of the metric: analytic, or fd (central differences)"),
     OPT_F64("h", 0, &opt.step, 0, 1e300, "X", "step of the differences (0: a thousandth of sigma)"),
     OPT_CHOICE("at", 0, &at, "samples|midpoints", "WHERE",
                "points of the metric, or the midpoints between each point and its nearest neighbour"),
-    OPT_I64("points", 'n', &points, 0, 1e9, "N", "only the first N of them (0: all)"),
+    OPT_I64("points", 'n', &points, 0, 1e9, "N", "use only the first N of these points (0: all)"),
     OPT_I64("control", 0, &opt.control, 1, 1e9, "N",
-            "points at which the other derivative is computed too, as a control"),
+            "number of points at which the other derivative is also computed, as a control"),
     CLI_SHARD_OPTION(shard, "points"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-christoffel",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "Christoffel symbols of a metric field",
+    .purpose = "compute the Christoffel symbols of a metric field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
-        "Ends with code 4 when the symbols are not those of the metric (compatibility residual). A field whose sigma\n"
-        "is far below the distance of neighbours is flat at its samples and steep between them: compare --at\n"
-        "midpoints.",
+        "Ends with code 4 if the symbols are not those of the metric (compatibility residual). A field whose sigma\n"
+        "is far below the distance between neighbours is flat at its samples and steep between them; --at midpoints\n"
+        "shows the difference.",
     .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
                 "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
 };
 
-/* The first `count` points of --at: [count][n], in new memory. */
+/* The first `count` points of --at, [count][n]; the caller frees. */
 static geodec_status choose_points(const geodec_metric *m, int64_t count, double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -72,8 +72,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref) { /* the table of the file; control: the exact derivative of the field without the harness's anchors */
-        if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols at samples alone");
+    if (ref) { /* control: the exact derivative of the field without the harness's anchors */
+        if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols only at samples");
         if (opt.step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &opt.step, err));
         geodec_harness_fitted_init(&fitted, in.published, opt.step);
         GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));

@@ -12,36 +12,34 @@ static geodec_cloud_options opt;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5"),
     OPT_STR("layer", 'l', &layer, "L",
-            "layer to take: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"),
-    OPT_F64("variance", 0, &opt.variance, 1e-6, 1, "SHARE", "share of variance the components explain"),
-    OPT_I64("max-points", 'n', &opt.max_points, 0, 1e9, "N", "keep a random choice of N different states (0: all)"),
+            "layer to use: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"),
+    OPT_F64("variance", 0, &opt.variance, 1e-6, 1, "SHARE", "share of the variance that the components explain"),
+    OPT_I64("max-points", 'n', &opt.max_points, 0, 1e9, "N", "keep a random sample of N distinct states (0: all)"),
     OPT_CHOICE("pca", 0, &pca, "auto|exact|randomized", "HOW",
-               "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of "
-               "many dimensions)"),
+               "method for principal components: exact, randomized (two passes, no d x d matrix), or auto (randomized "
+               "if few of many dimensions are needed)"),
     OPT_I64("twonn-points", 0, &opt.twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
-            "at most N points in the TwoNN estimates, whose cost is quadratic"),
-    OPT_STR("k-int", 'k', &k_int, "N",
-            "integer intrinsic dimension for the later stages, or auto: the TwoNN fit, rounded"),
+            "largest number of points in the TwoNN estimates, whose cost is quadratic"),
+    OPT_STR("k-int", 'k', &k_int, "N", "integer intrinsic dimension for later stages, or auto: the rounded TwoNN fit"),
     CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-cloud",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "hidden states of one layer as points in principal coordinates",
+    .purpose = "convert the hidden states of one layer to points in principal coordinates",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
-        "States that repeat an earlier one bit for bit are dropped and counted. All K coordinates that explain the\n"
-        "share of variance are written, with K and the TwoNN dimension (maximum likelihood, and a line fit without\n"
-        "the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control is a Gaussian cloud with "
-        "the\n"
-        "same spectrum.",
+        "States that are bitwise equal to an earlier one are dropped and counted. The output contains all K\n"
+        "coordinates that explain the share of the variance. It also contains K and the TwoNN dimension (maximum\n"
+        "likelihood, and a line fit without the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points.\n"
+        "The control is a Gaussian cloud with the same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),
 };
 
-/* A whole number from 0, or GEODEC_INVAL naming the option. */
+/* Parses a whole number from 0; the message of GEODEC_INVAL names the option. */
 static geodec_status number(const char *option, const char *text, int64_t *value, geodec_err *err)
 {
     char *end = NULL;

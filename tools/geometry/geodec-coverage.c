@@ -1,4 +1,4 @@
-/* geodec-coverage: the share of new points that have a cached point nearby. */
+/* geodec-coverage: share of new points that are near a cached point. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/numbers.h"
@@ -22,36 +22,36 @@ static const cli_option options[] = {
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
     CLI_CLOUD_DIM_OPTION(dim),
-    OPT_I64("points", 'p', &points, 0, 1e9, "N", "points of the experiment, a random choice (0: all)"),
+    OPT_I64("points", 'p', &points, 0, 1e9, "N", "random sample of points for the experiment (0: all)"),
     OPT_FLAG("sweep", 0, &sweep,
-             "repeat with a quarter and with half of the points (more where that is too few for the metric)"),
-    OPT_CHOICE(
-        "threshold", 0, &threshold, "distance|task", "WHAT",
-        "task: also count by the predictions of the cache: next state, next token and (where the states have all "
-        "logits) distribution"),
-    OPT_FILE("activations", 'a', &activations, "FILE.h5", "states the cloud was made from (with --threshold task)"),
+             "repeat with a quarter and with half of the points (more if these are too few for the metric)"),
+    OPT_CHOICE("threshold", 0, &threshold, "distance|task", "WHAT",
+               "distance: count by distance; task: also count by the predictions of the cache: next state, next token "
+               "and, if the states have all logits, distribution"),
+    OPT_FILE("activations", 'a', &activations, "FILE.h5",
+             "states from which the cloud was made (with --threshold task)"),
     OPT_STR("shares", 0, &shares, "LIST",
             "cached shares of the points, ascending, joined by commas (default 0.1,0.25,0.5,0.75)"),
     OPT_I64("k", 'k', &k, 0, 1e6, "N",
-            "neighbours of the metric (0: twice the dimension, at least 16, fewer where the cache is small)"),
+            "neighbours of the metric (0: twice the dimension, at least 16, or fewer if the cache is small)"),
     OPT_I64("repeats", 0, &opt.repeats, 1, 64, "N", "random splits into cached and held-out points"),
     OPT_I64("queries", 0, &opt.queries, 1, 1e9, "N", "largest number of held-out points of a split"),
     OPT_I64("nulls", 0, &nulls, 0, 60, "N",
-            "clouds of each null: Gaussian, and phase-randomised along the text or shuffled by coordinate"),
+            "clouds of each null model: Gaussian, and phase-randomised along the text or shuffled by coordinate"),
     CLI_SWEEP_OPTIONS(shard, joined, "splits"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-coverage",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "coverage of new points by cached ones",
+    .purpose = "measure the share of new points that are near a cached point",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "The metric is fitted on the cached points alone, the g-nearest cached point is exact. Every figure comes\n"
-        "with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that repeats it, and two nulls with\n"
-        "z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (where the points have an\n"
-        "order; else each coordinate is shuffled). --mode ref counts as the published harness does, on its own points\n"
-        "and splits.",
+        "The metric is fitted only to the cached points, and the search for the cached point nearest in g is exact.\n"
+        "Every figure comes with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that reproduces it, and\n"
+        "two nulls with z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (or with\n"
+        "shuffled coordinates if the points have no order). --mode ref counts as the published harness does, on its\n"
+        "points and splits.",
     .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5\n"
                 "  geodec-coverage --mode ref --draws smollm2-135m_n8.h5 -o coverage-ref.h5",
     CLI_TAKES(options, 0, 1),

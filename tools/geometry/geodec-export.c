@@ -23,23 +23,23 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     OPT_FILE("text", 0, &text_path, "FILE", "UTF-8 text or JSON Lines"),
     CLI_SEPARATOR_OPTION(separator),
-    OPT_FILE("tokens", 0, &tokens_path, "FILE", "token ids in place of text: one sequence a line"),
+    OPT_FILE("tokens", 0, &tokens_path, "FILE", "token ids instead of text, one sequence per line"),
     OPT_STR("layers", 'l', &layers, "LIST",
             "layers to keep: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"),
     OPT_STR("positions", 'p', &positions, "WHICH",
-            "rows to keep of each document: all, last, every:K, or FROM:TO (TO left out)"),
+            "rows to keep of each document: all, last, every:K, or FROM:TO (without TO)"),
     OPT_I64("window", 'w', &window, 0, 1 << 20, "N",
-            "longest sequence; longer documents are cut (0: the model's context)"),
-    OPT_I64("max-tokens", 'n', &max_tokens, 0, 1e12, "N", "stop after N tokens were read (0: all)"),
+            "length of the longest sequence; longer documents are cut (0: the model's context)"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 0, 1e12, "N", "stop after N tokens (0: read all)"),
     OPT_I64("top-m", 0, &top_m, -1, GEODEC_EXPORT_TOP_MAX, "M",
-            "best logits kept for each row, and the argmax; 0: neither, which saves the model's head (-1: 8 for h5, 0 "
-            "for safetensors)"),
+            "number of best logits to keep for each row, with the argmax; 0: keep neither, and do not compute the "
+            "model's head (-1: 8 for h5, 0 for safetensors)"),
     OPT_FLAG("logits", 0, &logits, "keep all logits of each row"),
     OPT_FLAG("f16", 0, &half, "keep states as float16"),
     OPT_CHOICE("format", 0, &format, "h5|safetensors", "FORMAT",
-               "one artifact, or a folder of safetensors shards with an index"),
-    OPT_I64("shard-tokens", 0, &shard_tokens, 2, 1e12, "N", "tokens of a shard: the most that a stopped run loses",
-            .flags = CLI_VOLATILE),
+               "output format: one artifact, or a folder of safetensors shards with an index"),
+    OPT_I64("shard-tokens", 0, &shard_tokens, 2, 1e12, "N",
+            "tokens of a shard; an interrupted run loses at most one shard", .flags = CLI_VOLATILE),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
@@ -48,15 +48,15 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-export",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "hidden states, argmax and best logits of a model on a text",
+    .purpose = "export the hidden states, argmax and best logits of a model on a text",
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =
-        "One row a token. How a text becomes documents: --separator, and geodec-plan(1). A document longer than the\n"
-        "window is cut into windows, each of which begins with the model's BOS token. Rows are streamed: memory does\n"
-        "not grow with the text, but with its longest document. A run that was stopped goes on where it was when the\n"
-        "same command is given again, and the result is the same bytes: every --shard-tokens tokens are a file of\n"
-        "their own, in the folder of --format safetensors, or in OUTPUT.parts until the artifact is whole (texts of\n"
-        "fewer bytes than that are done in one go).",
+        "Writes one row per token. --separator and geodec-plan(1) describe the division of a text into documents. A\n"
+        "document longer than the window is cut into windows, each of which begins with the model's BOS token. Rows\n"
+        "are streamed: memory grows with the longest document, not with the text. When the same command is given\n"
+        "again after an interruption, it continues, and the result has the same bytes. For this purpose every\n"
+        "--shard-tokens tokens are a separate file, in the folder of --format safetensors, or in OUTPUT.parts until\n"
+        "the artifact is complete. Texts with fewer bytes than that are exported in one step.",
     .examples =
         "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
         "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",
@@ -138,7 +138,8 @@ static geodec_status to_shards(const cli *c, const geodec_model *m, const geodec
                                const geodec_provenance *p, const char *index, geodec_export_summary *s, geodec_err *err)
 {
     const geodec_export_sharding g = {.folder = output, .tokens = shard_tokens, .provenance = p, .replace = c->force};
-    if (access(index, F_OK) == 0) GEODEC_PASS(geodec_export_shards_remove(output, err)); /* a whole one, with --force */
+    if (access(index, F_OK) == 0)
+        GEODEC_PASS(geodec_export_shards_remove(output, err)); /* a complete export, replaced with --force */
     GEODEC_PASS_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
     return GEODEC_OK;
 }
@@ -153,10 +154,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_export_summary s = {0};
     int32_t list[GEODEC_LAYERS_MAX];
     const bool shards = strcmp(format, "safetensors") == 0;
-    if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give one of --text and --tokens");
+    if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give either --text or --tokens");
     if (!output) output = shards ? "activations" : "activations.h5";
     GEODEC_TRY(join(output, "/model.safetensors.index.json", &index, err));
-    if (!shards || access(output, F_OK) == 0) /* it makes the folder of shards itself */
+    if (!shards || access(output, F_OK) == 0) /* the export makes a missing folder of shards */
         GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
     stage = stage_of(c, output);
     GEODEC_TRY(geodec_model_open(model_path, &m, err));

@@ -15,40 +15,38 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "geodesics.h5"),
     SPACE_MODE_OPTION(mode),
     OPT_FILE("draws", 0, &draws, "FILE",
-             "starts and velocities from /geodesic/x0 and /geodesic/v0 of an HDF5 file; ref takes the velocities as "
-             "they are, correct makes them g-unit"),
-    OPT_I64("paths", 'p', &opt.paths, 0, 1e7, "N", "paths, from a random choice of starts (0: all)"),
+             "HDF5 file with starts and velocities, /geodesic/x0 and /geodesic/v0; the mode ref uses the velocities "
+             "unchanged, correct normalises them in g"),
+    OPT_I64("paths", 'p', &opt.paths, 0, 1e7, "N", "number of paths, from a random sample of starts (0: all)"),
     OPT_CHOICE("v0", 0, &velocity, "sequence|random", "HOW",
-               "initial velocity, g-unit: towards the next state of the text, or a random direction"),
+               "direction of the initial velocity of g-length 1: towards the next state of the text, or random"),
     OPT_I64("steps", 'T', &opt.path.steps, 1, 1e5, "N", "steps of a path"),
     OPT_F64("dl", 0, &opt.path.dl, 1e-12, 1e12, "X", "arc length of a step"),
     OPT_CHOICE("method", 0, &method, GEODEC_GEODESIC_CHOICES, "HOW", GEODEC_GEODESIC_ITEMS),
     OPT_F64("rtol", 0, &opt.path.rtol, 1e-14, 0.1, "X",
             "tolerance of the adaptive method, relative to the length of the path"),
     OPT_F64("drift-max", 0, &opt.path.drift_max, 1e-15, 1e6, "X",
-            "largest relative change of g(v,v) that counts as ok"),
+            "largest relative change of g(v,v) of a path with status ok"),
     OPT_F64("hull", 0, &opt.hull_radius, 0, 1e300, "R",
-            "a path that is farther than R from every point has left the hull (0: the 95th percentile of the distance "
-            "to the "
-            "k-th neighbour)"),
-    OPT_FLAG("no-hull", 0, &no_hull, "let paths go anywhere"),
-    OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "paths integrated again at rtol 1e-9, as a control"),
+            "distance from every point beyond which a path has left the hull (0: the 95th percentile of the distance "
+            "to the k-th neighbour)"),
+    OPT_FLAG("no-hull", 0, &no_hull, "do not test whether paths leave the hull"),
+    OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "number of paths to integrate again at rtol 1e-9, as a control"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-geodesic",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "geodesics of the smooth field from points of the cloud",
+    .purpose = "integrate geodesics of the smooth field from points of the cloud",
     .usage = "[OPTIONS] METRIC.h5",
-    .description =
-        "Every path has a status (ok, non-finite, speed drift, left hull); nothing is written that is not finite.",
+    .description = "Each path has a status (ok, non-finite, speed drift, left hull). Only finite values are written.",
     .examples = "geodec-geodesic -o geodesics.h5 metric.h5\n"
                 "geodec-geodesic --v0 random --method adaptive --paths 0 -o all.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
 };
 
-/* Starts [count][n] and velocities from FILE, unit in g but in --mode ref. */
+/* Reads starts [count][n] and velocities from FILE. The velocities are normalised in g, except in --mode ref. */
 static geodec_status read_draws(const geodec_harness_space *in, bool ref, double **x0, double **v0, geodec_err *err)
 {
     const int64_t n = in->metric.n;
@@ -79,7 +77,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
-    if (ref || no_hull) opt.hull_radius = -1; /* the harness lets paths go anywhere */
+    if (ref || no_hull) opt.hull_radius = -1; /* the published harness has no hull */
     if (draws) {
         GEODEC_TRY(read_draws(&in, ref, &x0, &v0, err));
         GEODEC_TRY(stage_file(&stage, draws, err));

@@ -15,31 +15,34 @@ static bool coordinates, states, consecutive;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5, activations.h5 with --states"),
     OPT_CHOICE("format", 0, &format, "auto|export|npy|text|hdf5", "FORMAT",
-               "of the input; auto looks at its first bytes"),
-    OPT_STR("dataset", 0, &dataset, "NAME", "dataset of an HDF5 file: a matrix of numbers, a point or state a row"),
-    OPT_FLAG("coordinates", 0, &coordinates, "rows are coordinates: make a cloud of them"),
-    OPT_FLAG("states", 0, &states, "rows are hidden states: make activations of them, for geodec-cloud"),
-    OPT_FLAG("consecutive", 0, &consecutive, "rows are consecutive states of one text: geodesics may begin along them"),
+               "format of the input; auto: detect it from the first bytes"),
+    OPT_STR("dataset", 0, &dataset, "NAME",
+            "dataset of an HDF5 file: a matrix of numbers with one point or state per row"),
+    OPT_FLAG("coordinates", 0, &coordinates, "rows are coordinates; make a cloud"),
+    OPT_FLAG("states", 0, &states, "rows are hidden states; make activations, for geodec-cloud"),
+    OPT_FLAG("consecutive", 0, &consecutive,
+             "rows are consecutive states of one text, whose steps geodesics may use as initial directions"),
     OPT_I64("dim", 'n', &dim, 0, 4096, "N",
-            "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are, with "
-            "--lift one an eigenvalue)"),
+            "use the first N coordinates; an export has 3 measured ones, and more need --lift (0: all, or with --lift "
+            "one per eigenvalue)"),
     OPT_CHOICE("lift", 0, &lift, "none|noise", "HOW",
-               "coordinates that an export does not have: noise, as in the paper's harness"),
+               "source of coordinates that an export does not contain: noise, as in the papers' harness"),
     OPT_I64("k-int", 0, &k_int, 0, 1e6, "N",
-            "integer intrinsic dimension of later stages (0: the export's, or all coordinates)"),
-    OPT_F64("variance", 0, &variance, 1e-6, 1, "X", "share of variance of the counts of components"),
+            "integer intrinsic dimension for later stages (0: that of the export, or all coordinates)"),
+    OPT_F64("variance", 0, &variance, 1e-6, 1, "X", "share of the variance for the numbers of components"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-import",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "points or hidden states of other programs",
+    .purpose = "import points or hidden states from other programs",
     .usage = "[OPTIONS] INPUT",
     .description =
-        "INPUT is a folder with the paper's public Phase-1 to 4 exports (or one such JSON file), or a matrix: .npy, a\n"
-        "table of text (tabulators, commas, semicolons or blanks; with or without a header), or a dataset of an HDF5\n"
-        "file. Nothing in it is trusted. Points have no tokens. The exports hold three coordinates a point; further\n"
-        "ones, by --lift, are noise: measured_dims in the file is the number of measured coordinates.",
+        "INPUT is a folder with the papers' public exports of phases 1 to 4 (or one such JSON file), or a matrix:\n"
+        ".npy, a text table (separated by tabs, commas, semicolons or blanks, with or without a header), or a\n"
+        "dataset of an HDF5 file. All content is validated. Points have no tokens. The exports contain three\n"
+        "coordinates per point; further ones, from --lift, are noise. measured_dims in the file is the number of\n"
+        "measured coordinates.",
     .examples = "geodec-import -o cloud.h5 exports/smollm2-135m\n"
                 "geodec-import --dim 8 --lift noise -o lifted.h5 exports/smollm2-135m\n"
                 "geodec-import --coordinates --dataset cloud/points -o cloud.h5 other.h5\n"
@@ -135,7 +138,7 @@ static geodec_status import_matrix(cli_stage *stage, const char *sort, geodec_er
     const cli *c = stage->c;
     double *x = NULL;
     int64_t rows = 0, cols = 0;
-    if (coordinates == states) GEODEC_THROW(GEODEC_INVAL, "say what a row is: --coordinates or --states");
+    if (coordinates == states) GEODEC_THROW(GEODEC_INVAL, "give either --coordinates or --states");
     if (strcmp(lift, "none") != 0) GEODEC_THROW(GEODEC_INVAL, "--lift is for exports");
     GEODEC_TRY(geodec_import_matrix(c->args[0], sort, dataset, &rows, &cols, &x, err));
     if (dim > cols)

@@ -10,19 +10,20 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-lookup.h5"),
     OPT_I64("dim", 'n', &dim, 2, 16, "N", "dimension"),
     OPT_I64("records", 'r', &most, 24, 1e7, "N",
-            "largest number of records; sizes are 24, 100, 1000, 10000, .. up to it"),
+            "largest number of records; the sizes are 24, 100, 1000, 10000, .. up to N"),
     OPT_F64("condition", 0, &condition, 1, 1e9, "X", "condition number of the metrics"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-lookup",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "speed and recall of the nearest-record search",
+    .purpose = "measure the speed and recall of the nearest-record search",
     .usage = "[OPTIONS]",
     .description =
-        "Searches random records: queries next to an anchor and anywhere, each with its own metric, and in the\n"
-        "records' own metrics. Compared with exhaustive search, whose result is the same bit for bit, and with the\n"
-        "8 nearest in Euclidean distance, whose result differs. The times, and so the file, differ from run to run.",
+        "Searches random records. Queries are next to an anchor or anywhere; each has its own metric, or uses the\n"
+        "records' metrics. The search is compared with exhaustive search, whose result is bitwise equal, and with\n"
+        "the 8 nearest records in Euclidean distance, whose result differs. The times, and therefore the file, vary\n"
+        "from run to run.",
     .examples = "geodec-lookup --records 10000 -o speed-lookup.h5",
     CLI_TAKES(options, 0, 0),
 };

@@ -28,37 +28,39 @@ static const cli_option options[] = {
     CLI_CLOUD_DIM_OPTION(dim),
     OPT_I64("k", 'k', &opt.k, 0, 100000, "N", "neighbours of each point (0: twice the dimension, at least 16)"),
     OPT_FLAG("force-k", 0, &opt.force_k, "allow fewer neighbours than the dimension needs"),
-    OPT_I64("points", 0, &points, 0, 1e9, "N", "a random choice of N points of the cloud (0: all)"),
+    OPT_I64("points", 0, &points, 0, 1e9, "N", "use a random sample of N points of the cloud (0: all)"),
     OPT_CHOICE("kind", 0, &kind, "mahalanobis|fisher|blend|euclidean|sphere|hyperbolic|flat|polar|gaussian-fisher",
                "KIND",
                "mahalanobis: inverse covariance of the neighbours; fisher: pulled-back Fisher information of the "
-               "model's next token; blend: of the two; euclidean: one matrix everywhere; the rest are test spaces of "
-               "--dim and --points, and take no cloud"),
+               "model's next token; blend: mixture of these two; euclidean: one matrix everywhere; the other kinds are "
+               "test spaces of --dim and --points, without a cloud"),
     OPT_FILE("model", 'm', &model_path, "FILE", "kinds fisher and blend: model as GGUF"),
-    OPT_FILE("activations", 0, &activations_path, "FILE", "kinds fisher and blend: the activations the cloud is from"),
+    OPT_FILE("activations", 0, &activations_path, "FILE",
+             "kinds fisher and blend: activations from which the cloud was made"),
     OPT_F64("blend", 0, &blend, 0, 1, "A", "kind blend: exp((1 - A) log(mahalanobis) + A log(fisher))"),
     OPT_F64("fisher-ridge", 0, &fisher_ridge, 0, 1e6, "X", "add X times its mean eigenvalue to each Fisher matrix"),
-    OPT_CHOICE("mode", 0, &mode, "correct|ref", "MODE",
-               "ref: the published harness's sampled manifold (k 8, ridge 1e-3, clip 1e-3 to 1e3, sigma 0.6)"),
+    OPT_CHOICE(
+        "mode", 0, &mode, "correct|ref", "MODE",
+        "ref: make the sampled manifold of the published harness (k 8, ridge 1e-3, clip 1e-3 to 1e3, sigma 0.6)"),
     OPT_CHOICE("scale", 0, &scale, "identity|covariance", "HOW",
                "matrix of --kind euclidean: the identity, or the inverse covariance of all points"),
     OPT_CHOICE("precision", 0, &precision, "f64|f32", "TYPE",
-               "of the stored logarithms; f32 halves the file, and the file holds the rounding error"),
-    OPT_F64("curvature", 0, &curvature, -1e6, 1e6, "K", "of --kind sphere or hyperbolic (0: 1 or -1)"),
+               "type of the stored logarithms; f32 halves the file, which then records the rounding error"),
+    OPT_F64("curvature", 0, &curvature, -1e6, 1e6, "K", "curvature of --kind sphere or hyperbolic (0: 1 or -1)"),
     OPT_F64("h", 0, &step, 0, 1e6, "X", "step of the differences of --mode ref (0: 1e-2)"),
     OPT_CHOICE("centre", 0, &centre, "mean|point", "WHERE",
-               "take the scatter about the neighbours' mean or about the point"),
-    OPT_STR(
-        "shrink", 0, &shrink, "A",
-        "weight of the multiple of the identity in the covariance, 0 to 1, or lw: Ledoit and Wolf's for each point"),
+               "centre of the covariance: the mean of the neighbours, or the point"),
+    OPT_STR("shrink", 0, &shrink, "A",
+            "weight of the multiple of the identity in the covariance, 0 to 1, or lw: the weight of Ledoit and Wolf at "
+            "each point"),
     OPT_F64("ridge", 0, &opt.ridge, 0, 1e300, "X", "add X to the diagonal of the covariance"),
     OPT_F64("ridge-relative", 0, &opt.ridge_relative, 0, 1e6, "X",
             "add X times the mean eigenvalue to the diagonal of the covariance"),
-    OPT_F64("clip-min", 0, &opt.clip_min, 0, 1e300, "X", "lift eigenvalues of the metric to X"),
-    OPT_F64("clip-max", 0, &clip_max, 0, 1e300, "X", "cut eigenvalues of the metric at X (0: no limit)"),
+    OPT_F64("clip-min", 0, &opt.clip_min, 0, 1e300, "X", "raise smaller eigenvalues of the metric to X"),
+    OPT_F64("clip-max", 0, &clip_max, 0, 1e300, "X", "reduce larger eigenvalues of the metric to X (0: no limit)"),
     OPT_F64("sigma", 0, &opt.sigma, 0, 1e300, "X", "width of the field in the unit of the points (0: see --sigma-nn)"),
     OPT_F64("sigma-nn", 0, &opt.sigma_nn, 1e-6, 1e6, "X",
-            "width of the field in median distances to the nearest neighbour"),
+            "width of the field, in units of the median distance to the nearest neighbour"),
 };
 
 static const cli_tool tool = {
@@ -67,12 +69,12 @@ static const cli_tool tool = {
     .purpose = "fit a Riemannian metric to a cloud: inverse local covariances, smoothed in the logarithm",
     .usage = "[OPTIONS] [CLOUD.h5]",
     .description =
-        "The metric at a point is the inverse covariance of its nearest neighbours; between points logarithms are\n"
-        "averaged with Gaussian weights of width sigma. It does not depend on density: neighbours lie at a\n"
-        "g-distance of about the root of the dimension, whatever the number of points. --kind fisher: at each point\n"
-        "the Fisher information of the next token's distribution p, pulled back to the coordinates, so\n"
-        "that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. In directions that do not change the\n"
-        "output it is the ridge alone.",
+        "The metric at a point is the inverse covariance of its nearest neighbours. Between points, logarithms are\n"
+        "averaged with Gaussian weights of width sigma. The metric does not depend on density: neighbours are at a\n"
+        "g-distance of about the square root of the dimension for any number of points. With --kind fisher, the\n"
+        "metric at each point is the Fisher information of the distribution p of the next token, pulled back to the\n"
+        "coordinates, so that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. In directions that do not\n"
+        "change the output, only the ridge remains.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
                 "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"
@@ -82,7 +84,7 @@ static const cli_tool tool = {
     CLI_TAKES(options, 0, 1),
 };
 
-/* The rest of opt from the words of the options. */
+/* Sets the members of opt that depend on option words. */
 static geodec_status read_options(geodec_err *err)
 {
     char *end = NULL;
@@ -96,7 +98,7 @@ static geodec_status read_options(geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The published harness's values where none is given. */
+/* The options, with the values of the published harness as defaults. */
 static geodec_harness_options published_options(void)
 {
     geodec_harness_options o = geodec_harness_defaults();
@@ -109,7 +111,8 @@ static geodec_harness_options published_options(void)
     return o;
 }
 
-/* Fisher matrices of the cloud's points, [points][n][n] in new memory; with --kind blend mixed with those of m. */
+/* Fisher matrices at the points of the cloud, [points][n][n]; with --kind blend, mixed with those of m. The caller
+ * frees. */
 static geodec_status fisher_matrices(cli_stage *stage, const geodec_cloud *cloud, int64_t n, const geodec_metric *m,
                                      double **g, geodec_fisher_medians *f, geodec_err *err)
 {
@@ -129,8 +132,8 @@ done:
     return st;
 }
 
-/* Fits the metric of the options to x [points][n]; manifold is filled in --mode ref only. Local covariances are
- * inverted slab by slab, into the file. */
+/* Fits the metric of the options to x [points][n]; manifold is set only in --mode ref. Local covariances are
+ * inverted in slabs and written to the file. */
 static geodec_status fit(cli_stage *stage, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
                          geodec_harness_manifold *manifold, geodec_metric_medians *control,
                          geodec_fisher_medians *fisher, geodec_metric_writer *w, geodec_err *err)
@@ -188,7 +191,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     GEODEC_TRY(cloud_dim(c, &cloud, dim, geodec_cloud_dimension(&cloud), &n, err));
     geodec_cloud_thin(&cloud, points, c->seed);
     GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
-    geodec_mem_free(cloud.coordinate); /* x has those that count */
+    geodec_mem_free(cloud.coordinate); /* x contains the coordinates in use */
     cloud.coordinate = NULL;
     out.n = n;
     GEODEC_TRY(fit(&stage, &cloud, n, x, &m, &manifold, &control, &fisher, &out, err));

@@ -1,4 +1,4 @@
-/* geodec-null: a cloud of noise that keeps one property of another cloud, as a control of the later stages. */
+/* geodec-null: a cloud of noise that keeps one property of another cloud, as a control for later stages. */
 #include "chain/null.h"
 #include "cli/stage.h"
 
@@ -6,22 +6,21 @@ static const char *output = "null.h5", *kind = "gaussian";
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "null.h5"),
-    OPT_CHOICE(
-        "kind", 'k', &kind, "gaussian|phase|shuffle", "NAME",
-        "what is kept: the spectrum; the spectrum and the correlations along the text; each coordinate's values"),
+    OPT_CHOICE("kind", 'k', &kind, "gaussian|phase|shuffle", "NAME",
+               "property to keep: the spectrum; the spectrum and the correlations along the text; the values of each "
+               "coordinate"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-null",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "a cloud of noise that keeps one property of another",
+    .purpose = "generate a cloud of noise that keeps one property of another cloud",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
-        "Same number of points, directions and integer dimension. Only this property of the states is kept: gaussian: "
-        "the\n"
-        "variances. phase: Fourier phases along the text are random, the same for all coordinates, so covariance,\n"
-        "power spectra and linear correlations along the text stay. shuffle: each coordinate is permuted on its own,\n"
-        "so its values stay. Results of later stages on it are those of noise.",
+        "The result has the same number of points, directions and integer dimension, and one property of the states.\n"
+        "gaussian: the variances. phase: covariance, power spectra and linear correlations along the text; the\n"
+        "Fourier phases along the text are random and the same for all coordinates. shuffle: the values of each\n"
+        "coordinate, which is permuted separately. Results of later stages on this cloud are those of noise.",
     .examples = "geodec-null -o null.h5 cloud.h5 && geodec-metric -o null-metric.h5 null.h5",
     CLI_TAKES(options, 1, 1),
 };

@@ -1,4 +1,4 @@
-/* geodec-plan: the sizes of a run, adapted to a model and a text. */
+/* geodec-plan: sizes of a run, adapted to a model and a text. */
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/text.h"
@@ -21,32 +21,32 @@ static const cli_option options[] = {
     CLI_SEPARATOR_OPTION(separator),
     SIZE("tokens", tokens, "tokens of the text to read"),
     SIZE("points", points, "points of the cloud"),
-    SIZE("store-texts", store_texts, "texts the model writes for the flow map's store"),
-    SIZE("store-length", store_length, "tokens of such a text"),
+    SIZE("store-texts", store_texts, "texts that the model writes for the store of the flow map"),
+    SIZE("store-length", store_length, "tokens of a text of the store"),
     SIZE("prompts", prompts, "prompts of the decoding measurements"),
-    SIZE("prompt-length", prompt_length, "tokens of a prompt, BOS included"),
-    SIZE("new-tokens", new_tokens, "tokens to write for each prompt"),
+    SIZE("prompt-length", prompt_length, "tokens of a prompt, including BOS"),
+    SIZE("new-tokens", new_tokens, "tokens to generate for each prompt"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-plan",
     .topic = CLI_TOPIC_STATES,
-    .purpose = "how a text becomes documents, and the sizes of a run that model and text allow",
+    .purpose = "choose the sizes of a run for a model and a text",
     .usage = "--model FILE --text FILE [OPTIONS]",
     .description =
-        "Prints name, value and reason, one size a line. A size that model and text allow is kept, and is at least 1;\n"
-        "else\n"
-        "  tokens         at most what the text has, with BOS at the head of each document\n"
+        "Prints one size per line: name, value and reason. A size that the model and the text allow is kept; it is\n"
+        "at least 1. Otherwise\n"
+        "  tokens         at most the tokens of the text, with BOS at the head of each document\n"
         "  points         at most tokens\n"
-        "  store_texts    as asked for: the model writes them itself\n"
+        "  store_texts    as given: the model writes these texts itself\n"
         "  store_length   at most the model's context\n"
         "  new_tokens     at most half of the context\n"
-        "  prompt_length  at most context - new_tokens; shorter, but not below 8, where the text would otherwise give\n"
+        "  prompt_length  at most context - new_tokens; shorter, but at least 8, if the text would otherwise give\n"
         "                 fewer prompts\n"
-        "  prompts        at most as many as the text has pieces of that length\n"
-        "  split          document where 4 documents or more are read that are no windows, else block: what held-out\n"
-        "                 splits divide\n"
-        "Status 3 for a text that is empty or not UTF-8.",
+        "  prompts        at most the number of pieces of that length in the text\n"
+        "  split          unit of held-out splits: document if at least 4 documents that are not windows are read,\n"
+        "                 else block\n"
+        "The status is 3 for a text that is empty or not UTF-8.",
     .examples = "geodec-plan --model model.gguf --text book.txt -o plan.tsv",
     CLI_TAKES(options, 0, 0),
 };

@@ -14,24 +14,26 @@ static const cli_option options[] = {
     SPACE_MODE_OPTION(mode),
     OPT_CHOICE("scheme", 's', &scheme, GEODEC_MAGNUS_CHOICES, "NAME", "exponential integrator"),
     OPT_CHOICE("dense", 0, &dense, "auto|hermite|integrate", "HOW",
-               "inner nodes of a step: cubic Hermite, or the geodesic integrated again (auto: for magnus6)"),
+               "inner nodes of a step: cubic Hermite interpolation, or the geodesic integrated again (auto: integrate "
+               "for magnus6)"),
     OPT_F64("rtol", 0, &opt.propagate.rtol, 1e-14, 0.1, "X", "tolerance of --dense integrate"),
-    OPT_FLAG("flow", 0, &opt.flow, "keep the whole flow d(x,v)/d(x,v), four times the size"),
-    OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "paths compared with central differences of the flow"),
-    OPT_F64("check", 0, &opt.check, 0, 1e9, "X", "largest gap to the differences; a larger one ends with code 4"),
+    OPT_FLAG("flow", 0, &opt.flow, "keep the whole flow d(x,v)/d(x,v), which has four times the size"),
+    OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "number of paths to compare with central differences of the flow"),
+    OPT_F64("check", 0, &opt.check, 0, 1e9, "X",
+            "largest deviation from the differences; a larger one ends with code 4"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-propagate",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "linear propagators Phi = dx(t)/dx(0) along geodesics",
+    .purpose = "integrate the linear propagators Phi = dx(t)/dx(0) along geodesics",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5",
     .description =
         "Integrates the variational equation of the coordinate geodesic equation by an exponential "
         "scheme:\n" GEODEC_MAGNUS_LINES
-        "Every path is compared with invariants of the exact flow (symplectic form, volume), some with differences\n"
-        "of the flow.",
+        "Each path is compared with invariants of the exact flow (symplectic form, volume), and some paths with\n"
+        "differences of the flow.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 2, 2),
@@ -70,13 +72,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     for (int64_t i = 0; i < r.paths.paths; i++)
         symplectic = r.report[i].symplectic > symplectic ? r.report[i].symplectic : symplectic;
-    /* Differences that their own step changes by as much as the gap cannot judge a scheme. */
+    /* Differences that depend on their step as strongly as the gap cannot test a scheme. */
     if (gap > check && step > check && 10 * step > gap && !ref)
         GEODEC_THROW(GEODEC_SCARCE,
                      "half the step changes the flow by %.1e, above %.1e: the field of %lld points is too rough for "
                      "the paths; more points are needed",
                      step, check, (long long)in.metric.points);
-    if (gap > check && !ref) /* the published rule is not the derivative of the flow: its gap is reported only */
+    if (gap > check && !ref) /* the published rule is not the derivative of the flow; its gap is only reported */
         GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
                      scheme);
     STAGE_WRITE(&stage, &geodec_propagators_kind, geodec_propagators_write(&r, stage.out, err));

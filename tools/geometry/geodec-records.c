@@ -17,27 +17,28 @@ static const cli_option options[] = {
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
     OPT_F64("tolerance", 'e', &opt.phi_tolerance, 0, 1, "X",
-            "relative error of a propagator allowed in the choice of its rank"),
+            "largest relative error of a propagator, which determines its rank"),
     OPT_F64("x-tolerance", 0, &opt.x_tolerance, 0, 1e9, "X",
-            "g-length by which interpolated waypoints may miss a path"),
+            "largest distance of interpolated waypoints from a path, as g-length"),
     OPT_F64("tau", 0, &opt.tau, 1e-9, 1e3, "X", "mean relative error that defines a record's radius rho"),
     OPT_I64("directions", 0, &opt.directions, 1, 4096, "N", "directions in which rho is measured"),
-    OPT_I64("logits", 'm', &opt.logits, 0, 1e6, "N", "best logits kept with a record, when ACTIVATIONS.h5 is given"),
-    OPT_I64("queries", 0, &queries, 1, 1e7, "N", "points of the cloud looked up in a trial of the store"),
+    OPT_I64("logits", 'm', &opt.logits, 0, 1e6, "N",
+            "number of best logits to keep with a record, if ACTIVATIONS.h5 is given"),
+    OPT_I64("queries", 0, &queries, 1, 1e7, "N", "points of the cloud to look up in a trial of the store"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-records",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "compressed trajectory records with their validity radii",
+    .purpose = "build compressed trajectory records with their validity radii",
     .usage = "[OPTIONS] PROPAGATORS.h5 METRIC.h5 [ACTIVATIONS.h5]\n       geodec-records --mode ref --draws FILE.h5 "
              "[OPTIONS]",
     .description =
-        "Keeps the paths with status ok: few waypoints (float16, cubic Hermite), Phi - I by the smallest rank that\n"
-        "meets the tolerance or in full where that is smaller, the radius rho measured for each record, and with\n"
-        "ACTIVATIONS.h5 the best logits at the state the path aims at. Then looks up points of the cloud and reports\n"
-        "recall. --mode ref makes the published store (Phi cut to rank 5 at every node) and reports the errors\n"
-        "that its figures leave out.",
+        "Keeps the paths with status ok. A record contains few waypoints (float16, cubic Hermite), Phi - I with the\n"
+        "smallest rank that meets the tolerance (or in full if that is smaller), its measured radius rho and, with\n"
+        "ACTIVATIONS.h5, the best logits at the target state of the path. Then looks up points of the cloud and\n"
+        "reports the recall. --mode ref makes the published store (Phi truncated to rank 5 at every node) and\n"
+        "reports the errors that its figures omit.",
     .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5\n"
                 "  geodec-records --mode ref --draws smollm2-135m_n8.h5 -o records-ref.h5",
     CLI_TAKES(options, 0, 3),

@@ -13,26 +13,27 @@ static double check = 1e-6;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "riemann.h5"),
     SPACE_MODE_OPTION(mode),
-    OPT_FILE("draws", 0, &draws, "FILE", "at /riemann/points of an HDF5 file in place of samples and midpoints"),
-    OPT_I64("samples", 's', &opt.samples, 0, 1e7, "N", "points of the cloud, a random choice (0: all)"),
+    OPT_FILE("draws", 0, &draws, "FILE",
+             "HDF5 file with points to use, /riemann/points, instead of samples and midpoints"),
+    OPT_I64("samples", 's', &opt.samples, 0, 1e7, "N", "random sample of points of the cloud (0: all)"),
     OPT_I64("midpoints", 0, &opt.midpoints, 0, 1e7, "N",
-            "points half-way to the nearest neighbour, for N of the samples (0: all)"),
-    OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also at the middle and the end of every path of FILE"),
-    OPT_FLAG("tensors", 0, &opt.tensors, "keep the whole tensor of every point (n^4 numbers each)"),
+            "midpoints between a sample and its nearest neighbour, for N of the samples (0: all)"),
+    OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also use the middle and the end of each path of FILE"),
+    OPT_FLAG("tensors", 0, &opt.tensors, "keep the whole tensor at each point (n^4 numbers)"),
     OPT_F64("check", 0, &check, 0, 1e9, "X",
-            "largest relative residual of the tensor's symmetries; a larger one ends with code 4"),
+            "largest relative residual of the symmetries of the tensor; a larger one ends with code 4"),
     CLI_SHARD_OPTION(shard, "points"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-riemann",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "Riemann, Ricci and scalar curvature of the smooth field",
+    .purpose = "compute the Riemann, Ricci and scalar curvature of the smooth field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =
-        "The derivative of Gamma is analytic; pair symmetries and the first Bianchi identity are tested at every\n"
-        "point and stored. A field whose sigma is far below the distance of neighbours is flat at its samples and\n"
-        "curved between them: compare samples with midpoints.",
+        "The derivative of Gamma is analytic. Pair symmetries and the first Bianchi identity are tested at every\n"
+        "point and stored. A field whose sigma is far below the distance between neighbours is flat at its samples\n"
+        "and curved between them; the midpoints show the difference.",
     .examples = "geodec-riemann --geodesics geodesics.h5 -o riemann.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
 };

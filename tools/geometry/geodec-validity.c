@@ -1,4 +1,4 @@
-/* geodec-validity: how far a start may be moved before the linear propagator fails. */
+/* geodec-validity: largest displacement of a start for which the linear propagator is accurate. */
 #include "base/mem.h"
 #include "base/numbers.h"
 #include "chain/validity.h"
@@ -21,38 +21,40 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "validity.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("starts", 's', &starts, 1, 1e6, "N", "starts, a random choice of points"),
-    OPT_I64("perturbations", 'u', &opt.perturbations, 1, 1e6, "N", "directions in which each start is moved"),
+    OPT_I64("starts", 's', &starts, 1, 1e6, "N", "random sample of points as starts"),
+    OPT_I64("perturbations", 'u', &opt.perturbations, 1, 1e6, "N", "number of directions in which each start is moved"),
     OPT_I64("steps", 'T', &opt.path.steps, 1, 1e5, "N", "steps of a path"),
     OPT_F64("dl", 0, &opt.path.dl, 1e-12, 1e12, "X", "arc length of a step"),
     OPT_F64("settle", 0, &tolerance, 0, 1, "X",
-            "halve the step until no propagator changes by more than X of itself, six times at most; 0 = keep it"),
+            "halve the step, at most six times, until no propagator has a relative change above X; 0 = keep the step"),
     OPT_CHOICE("scheme", 0, &scheme, GEODEC_MAGNUS_CHOICES, "NAME", "exponential integrator of the propagator"),
     OPT_F64("eps-min", 0, &eps_min, 1e-9, 1e9, "X", "smallest perturbation, as g-length"),
     OPT_F64("eps-max", 0, &eps_max, 1e-9, 1e9, "X",
-            "largest perturbation; eleven lengths, evenly spaced in the logarithm"),
-    OPT_STR("eps", 0, &eps_list, "LIST", "perturbations joined by commas, ascending, in place of those (at most 64)"),
+            "largest perturbation; eleven lengths are evenly spaced in the logarithm"),
+    OPT_STR("eps", 0, &eps_list, "LIST",
+            "perturbations separated by commas, ascending, instead of these lengths (at most 64)"),
     OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over starts for the 95 % intervals"),
     OPT_I64("sphere-starts", 0, &sphere_starts, 1, 1e6, "N",
             "starts of each control: unit sphere, hyperbolic space, flat torus, normal distributions"),
     OPT_F64("slope-min", 0, &opt.slope_min, -10, 10, "X",
-            "a smaller slope of the error over the smallest three perturbations ends with code 4"),
-    OPT_FLAG("no-check", 0, &no_check, "write the result whatever the slope is"),
+            "smallest slope of the error over the smallest three perturbations; a smaller one ends with code 4"),
+    OPT_FLAG("no-check", 0, &no_check, "write the result for any slope"),
     CLI_SWEEP_OPTIONS(shard, joined, "starts"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-validity",
     .topic = CLI_TOPIC_GEOMETRY,
-    .purpose = "validity radius of the linear propagators",
+    .purpose = "measure the validity radius of the linear propagators",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T d.\n"
-        "The error of a right linear map is of second order: its log-log slope is 2; near 1 the map is wrong. The\n"
-        "controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus (where the errors\n"
-        "are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by bisection and flagged\n"
-        "as censored when they lie outside the range. --mode ref measures as the published harness does, on its own\n"
-        "draws; for the sampled sphere it adds the same rule with exact geometry and the right map.",
+        "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T\n"
+        "d. The error of a correct linear map is of second order, with a log-log slope of 2; a slope near 1 shows a\n"
+        "wrong map. The controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus\n"
+        "(where the errors are rounding) and on normal distributions. Radii eps* for 5, 10 and 20 % are found by\n"
+        "bisection and flagged as censored if they are outside the range. --mode ref measures as the published\n"
+        "harness does, with its draws; for the sampled sphere it adds the same rule with exact geometry, and the\n"
+        "correct map.",
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -91,13 +93,13 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_validity_case(w, s->n, &opt, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    /* a sphere of one dimension is flat: its errors are rounding, and have no slope */
+    /* a sphere of dimension one is flat: its errors are rounding, without a slope */
     if (!sphere.slope_known && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has no slope");
     if (sphere.slope_known && !sphere.slope_ok && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has slope %.2f, below %.2f",
                      sphere.slope.value, opt.slope_min);
-    /* An unknown slope says nothing about the map. A step that did not settle measures nothing, with --no-check too. */
+    /* An unknown slope does not test the map. A step that did not settle gives no result, also with --no-check. */
     if (v.slope_known && !v.slope_ok && settled > tolerance)
         GEODEC_THROW(GEODEC_SCARCE,
                      "after %d halvings of the step propagators still change by %.1e: the field of %lld points is too "
@@ -148,9 +150,9 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     for (int64_t e = 0; e < v.n_eps; e++)
         cli_say(c, "eps %-5g mean %.3g  median %.3g  p95 %.3g; plain shift %.3g", v.eps[e], v.mean[e], v.median[e],
                 v.p95[e], v.shift[e]);
-    cli_say(c, "slope %.2f (a right linear map: 2)", v.slope);
+    cli_say(c, "slope %.2f (a correct linear map: 2)", v.slope);
     if (d.sphere)
-        cli_say(c, "the same rule with exact geometry: slope %.2f; the right map: slope %.2f", rule.slope,
+        cli_say(c, "the same rule with exact geometry: slope %.2f; the correct map: slope %.2f", rule.slope,
                 correct.slope.value);
 done:
     stage_end(&stage);

@@ -1,4 +1,4 @@
-/* geodec-blocks: block summaries of one text from those of others. */
+/* geodec-blocks: prediction of block summaries of a text from those of other texts. */
 #include "base/mem.h"
 #include "chain/metric.h"
 #include "cli/charts.h"
@@ -22,29 +22,28 @@ static const cli_option options[] = {
     CLI_DRAWS_OPTION(draws),
     OPT_I64("dim", 'n', &dim, 1, GEODEC_RBF_MAX_N, "N",
             "dimension of the chart: principal directions of the last kept layer"),
-    OPT_I64("metric-points", 0, &points, 32, 1e6, "N", "states of training texts the metric is fitted at"),
+    OPT_I64("metric-points", 0, &points, 32, 1e6, "N", "states of training texts at which the metric is fitted"),
     OPT_I64("stride", 0, &opt.stride, 1, 1e6, "T", "tokens of a block"),
     OPT_I64("anchors", 'a', &opt.anchors, 2, 1e6, "N", "windows of training texts"),
     OPT_I64("queries", 0, &opt.queries, 2, 1e6, "N", "windows of held-out texts"),
     OPT_I64("top", 0, &opt.top, 1, 64, "K", "anchors in a blend"),
     OPT_FILE("velocities", 0, &anchor_file, "FILE",
-             "--mode ref: the anchors' numbers and velocities, a row each (default: 16 from the seed)"),
+             "--mode ref: numbers and velocities of the anchors, one row each (default: 16 from the seed)"),
     OPT_STR("points", 0, &query_list, "LIST",
-            "--mode ref: the queries, separated by commas (default: 24 of the rest from the seed)"),
+            "--mode ref: queries, separated by commas (default: 24 of the other points, from the seed)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-blocks",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "block summaries of held-out texts from those of other texts",
+    .purpose = "predict the block summaries of held-out texts from those of other texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "The blocks are real states some tokens apart. Those of a held-out text are predicted from the nearest "
-        "anchor,\n"
-        "with and without the propagator of its geodesic, and from blends of the nearest anchors with softmax weights\n"
-        "or least-squares weights on the simplex. Controls: persistence, the mean anchor and a shuffled anchor.\n"
-        "Weights fitted to the answer itself are the limit of all blends. --mode ref is the published prototype, at\n"
-        "/cloud/points of --draws.",
+        "The blocks are real states at a distance of some tokens. Those of a held-out text are predicted from the\n"
+        "nearest anchor, with and without the propagator of its geodesic, and from blends of the nearest anchors\n"
+        "with softmax weights or least-squares weights on the simplex. Controls: persistence, the mean anchor and a\n"
+        "shuffled anchor. Weights fitted to the true answer give the limit of all blends. --mode ref is the\n"
+        "published prototype, at /cloud/points of --draws.",
     .examples = "  geodec-blocks -o blocks.h5 activations.h5",
     CLI_TAKES(options, 0, 1),
 };
@@ -77,12 +76,11 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     STAGE_WRITE(&stage, &geodec_blocks_published_kind,
                 geodec_blocks_published_write(&r, &today, anchor_file && query_list, stage.out, err));
     const geodec_published_block *last = &r.block[GEODEC_PUBLISHED_BLOCKS];
-    cli_say(
-        c,
-        "published: block 8 error %.2f %% by the propagator, %.1f %% by the blend, over the length from the origin; "
-        "over the displacement %.0f and %.0f %%, without any propagator %.0f %%",
-        100 * last->mean[0], 100 * last->mean[1], 100 * last->displacement[0], 100 * last->displacement[1],
-        100 * last->shift);
+    cli_say(c,
+            "published: error of block 8 relative to the distance from the origin: %.2f %% with the propagator, %.1f "
+            "%% with the blend; relative to the displacement: %.0f and %.0f %%, without a propagator %.0f %%",
+            100 * last->mean[0], 100 * last->mean[1], 100 * last->displacement[0], 100 * last->displacement[1],
+            100 * last->shift);
 done:
     stage_end(&stage);
     GEODEC_FREE(point, velocity, anchor, query, taken);
@@ -123,7 +121,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         (void)snprintf(line + used, sizeof line - used, "%s%s %.2f / %.2f", k ? ", " : "",
                        geodec_blocks_predictor_names[k], r.error[k][0].value, r.error[k][opt.blocks - 1].value);
     }
-    cli_say(c, "%lld anchors, %lld queries of %lld texts; error over displacement, first / last block: %s",
+    cli_say(c, "%lld anchors, %lld queries of %lld texts; error relative to the displacement, first / last block: %s",
             (long long)r.anchors, (long long)r.queries, (long long)r.texts, line);
 done:
     stage_end(&stage);

@@ -1,4 +1,4 @@
-/* geodec-consistency: measures whether the metric of one half of the texts holds for the states of the other half. */
+/* geodec-consistency: fit of the metric of one half of the texts to the states of the other half. */
 #include "base/mem.h"
 #include "cli/charts.h"
 #include "cli/cloud.h"
@@ -14,21 +14,22 @@ static const cli_option options[] = {
     OPT_I64("dim", 'n', &dim, 0, GEODEC_RBF_MAX_N, "N",
             "use the first N principal coordinates (0: the cloud's integer dimension)"),
     OPT_F64("tau", 0, &opt.tau, 0.001, 0.999, "X",
-            "tolerance: share of pairs of neighbours in another order, and relative error of a step's length"),
+            "tolerance for the share of pairs of neighbours in a different order, and for the relative error of the "
+            "length of a step"),
     OPT_I64("bootstrap", 0, &opt.replicates, 0, 1e6, "N", "replicates over texts for the 95 % intervals"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-consistency",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "measure whether the metric of one half of the texts holds for the states of the other half",
+    .purpose = "measure how well the metric of one half of the texts fits the states of the other half",
     .usage = "[OPTIONS] CLOUD.h5 ACTIVATIONS.h5",
     .description =
-        "A metric is fitted to the states of one half of the texts. At each state of the other half it predicts the\n"
-        "order of the nearest neighbours by length, and the length of the step to the text's next state; both are\n"
-        "compared with the local metric of that state's own neighbours, within tau. The consistency is the share of\n"
-        "states for which both hold. Controls: the matrices permuted among the states, rotated at random, and one\n"
-        "matrix for all places. ACTIVATIONS.h5 is the file the cloud was made from; it holds the texts.",
+        "A metric is fitted to the states of one half of the texts. At each state of the other half, it predicts the\n"
+        "order of the nearest neighbours by length, and the length of the step to the next state of the text. Both\n"
+        "are compared with the local metric of the state's own neighbours, within tau. The consistency is the share\n"
+        "of states for which both agree. Controls: the matrices permuted among the states, rotated at random, and\n"
+        "one matrix for all states. ACTIVATIONS.h5 is the file from which the cloud was made; it contains the texts.",
     .examples = "  geodec-consistency -o consistency.h5 cloud.h5 activations.h5",
     CLI_TAKES(options, 2, 2),
 };
@@ -58,7 +59,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_NEW(unit, cloud.points);
     for (int64_t i = 0; i < cloud.points; i++) {
         if (cloud.row[i] < 0 || cloud.row[i] >= v.rows)
-            GEODEC_THROW(GEODEC_FORMAT, "%s is not of %s: there is no row %d", c->args[0], c->args[1], cloud.row[i]);
+            GEODEC_THROW(GEODEC_FORMAT, "%s was not made from %s: there is no row %d", c->args[0], c->args[1],
+                         cloud.row[i]);
         unit[i] = unit_of_row[cloud.row[i]];
     }
     GEODEC_TRY(geodec_consistency_run(cloud.points, n, x, cloud.sequence, unit, &opt, c->pool, &c->hooks, &r, err));

@@ -1,4 +1,4 @@
-/* geodec-density: distances of new states to a library of states. */
+/* geodec-density: distances from new states to a library of states. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/cloud.h"
@@ -18,26 +18,26 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "density.h5"),
     CLI_MODE_OPTION(mode),
     OPT_FILE("telemetry", 0, &telemetry, "FILE.tsv",
-             "states of a generation: step, source, token, numbers (with --mode ref)"),
+             "states of a generated text, with the columns step, source, token, numbers (with --mode ref)"),
     OPT_CHOICE("metric", 0, &metric, "cosine|l2", "NAME", "distance of --mode ref"),
     OPT_F64("radius", 0, &radius, 0, 1e300, "X",
-            "radius that --mode ref compares its distances with, whatever its metric is (0: none)"),
+            "radius to compare with the distances of --mode ref, for either metric (0: none)"),
     OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
-    OPT_F64("held-out", 0, &opt.held_out, 0.01, 0.99, "X", "share of the texts held out of the library"),
-    OPT_I64("nulls", 0, &opt.nulls, 0, 1000, "N", "surrogate clouds, the control"),
+    OPT_F64("held-out", 0, &opt.held_out, 0.01, 0.99, "X", "share of the texts to leave out of the library"),
+    OPT_I64("nulls", 0, &opt.nulls, 0, 1000, "N", "number of surrogate clouds, the control"),
     CLI_SWEEP_OPTIONS(shard, joined, "states"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-density",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "density of new states against a library of states",
+    .purpose = "measure the density of new states relative to a library of states",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-density --mode ref --telemetry FILE.tsv [OPTIONS]",
     .description =
-        "Texts are split into a library and held-out ones. Distances of held-out states to the library are compared\n"
-        "with those of library states to each other from text to text, in one metric; the number of states needed\n"
-        "grows with the intrinsic dimension, ratio^n. Within a text, states near in time are left out in steps.\n"
-        "Surrogates are the control. --mode ref computes the published figures of one generation.",
+        "Texts are split into a library and held-out ones. Distances from held-out states to the library are\n"
+        "compared with the distances between library states of different texts, in the same metric. The number of\n"
+        "states needed grows as ratio^n with the intrinsic dimension n. Within a text, states near in time are left\n"
+        "out in steps. Surrogates are the control. --mode ref computes the published figures for one generated text.",
     .examples = "  geodec-density -o density.h5 cloud.h5\n"
                 "  geodec-density --mode ref --telemetry live.tsv --radius 3 -o density-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -78,7 +78,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             d.enrichment.high, d.published_rule);
     for (int64_t w = 0; w < d.n_windows; w++)
         if (d.within_count[w] > 0)
-            cli_say(c, "own text, at least %2lld tokens away: %.3g (surrogates %.3g)", (long long)d.window[w],
+            cli_say(c, "same text, at least %2lld tokens away: %.3g (surrogates %.3g)", (long long)d.window[w],
                     d.within[w], d.within_null[w]);
 done:
     stage_end(&stage);

@@ -1,4 +1,4 @@
-/* geodec-divergence: metrics on hidden states as measures of the model's output. */
+/* geodec-divergence: agreement of metrics on hidden states with the divergence of the model's output. */
 #include "cli/stage.h"
 #include "lab/divergence/measure.h"
 
@@ -10,25 +10,24 @@ static int64_t pairs = 600;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "divergence.h5"),
     CLI_MODEL_OPTION(model_path),
-    OPT_FILE("activations", 'a', &activations_path, "FILE", "activations that the cloud of the metrics was made from",
+    OPT_FILE("activations", 'a', &activations_path, "FILE", "activations from which the cloud of the metrics was made",
              .flags = CLI_REQUIRED),
-    OPT_I64("pairs", 'p', &pairs, 8, 1e7, "N", "pairs of a point and one of its neighbours"),
+    OPT_I64("pairs", 'p', &pairs, 8, 1e7, "N", "number of pairs of a point and one of its neighbours"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-divergence",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
+    .purpose = "test how well metrics rank the divergences of next-token distributions between neighbouring states",
     .usage = "--model FILE --activations FILE [OPTIONS] METRIC.h5...",
     .description =
         "For pairs of a point and one of its nearest neighbours, the squared length d^T g d / 2 in each metric is\n"
-        "compared with the true Kullback-Leibler divergence of the next token when the state moves along d within the\n"
-        "chart, and when it is replaced by the neighbour's. Spearman's rank correlation, with a bootstrap over texts.\n"
-        "The metrics of the files, all of one chart, are compared with the Fisher metric computed from the model\n"
-        "(fisher), its scale without directions (trace), plain lengths (euclidean), the Fisher metric with the rows "
-        "of\n"
-        "the head shuffled (shuffled_head) or with its matrices permuted among the points (permuted), and that of the\n"
-        "whole stream (whole), which is the limit for a metric at the point.",
+        "compared with the true Kullback-Leibler divergence of the next token. The state is moved along d within the\n"
+        "chart, or replaced by the neighbour. The result is Spearman's rank correlation, with a bootstrap over\n"
+        "texts. The metrics of the files, all from one chart, are compared with the Fisher metric computed from the\n"
+        "model (fisher), its scale without directions (trace), Euclidean lengths (euclidean), the Fisher metric with\n"
+        "shuffled rows of the head (shuffled_head) or with its matrices permuted among the points (permuted), and\n"
+        "the metric of the whole stream (whole), which is the limit for a metric at the point.",
     .examples = "geodec-divergence -m model.gguf -a activations.h5 -o divergence.h5 metric.h5 metric-blend.h5",
     CLI_TAKES(options, 1, GEODEC_DIVERGENCE_METRICS),
 };

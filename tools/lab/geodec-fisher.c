@@ -1,4 +1,4 @@
-/* geodec-fisher: the number of directions of the residual stream that change the next-token distribution, by layer. */
+/* geodec-fisher: number of directions of the residual stream that change the next-token distribution, by layer. */
 #include "lab/fisher/windows.h"
 
 #include "base/mem.h"
@@ -14,24 +14,23 @@ static const cli_option options[] = {
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_STR("layers", 0, &layers, "LIST",
             "boundaries: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"),
-    OPT_I64("window", 'w', &o.window, 1, 1 << 16, "N", "tokens of a window, BOS included; its last one is measured"),
-    OPT_I64("windows", 'n', &o.windows, 1, 1e9, "N", "windows, evenly spread over the text"),
+    OPT_I64("window", 'w', &o.window, 1, 1 << 16, "N", "tokens of a window, including BOS; the last one is measured"),
+    OPT_I64("windows", 'n', &o.windows, 1, 1e9, "N", "number of windows, evenly spread over the text"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-fisher",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "effective rank of the next token's Fisher metric on the residual stream, compared with its control",
+    .purpose = "measure the effective rank of the next token's Fisher metric on the residual stream",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "J is the derivative of a window's last logits with respect to the residual stream of the same token at a\n"
-        "layer's boundary, p the next-token distribution, G = J^T (diag p - p p^T) J the Fisher metric of p. One TSV\n"
-        "row a window and layer: entropy of p (nats), trace of G, its largest eigenvalue as a share of the trace, and\n"
-        "its effective rank (tr G)^2 / tr G^2. A concentrated p makes the rank small by itself; control_rank is the\n"
-        "rank for the same p and a random J (mean of 4 samples). check is the relative difference between u^T G u and "
-        "the\n"
-        "second difference of the Kullback-Leibler divergence along a random u. All in float64; the time grows with\n"
-        "the square of the width.",
+        "J is the derivative of the last logits of a window with respect to the residual stream of the same token at\n"
+        "a layer boundary. p is the next-token distribution, and G = J^T (diag p - p p^T) J is the Fisher metric of\n"
+        "p. The output has one TSV row per window and layer: entropy of p (nats), trace of G, its largest eigenvalue\n"
+        "as a share of the trace, and its effective rank (tr G)^2 / tr G^2. A concentrated p alone makes the rank\n"
+        "small; control_rank is the rank for the same p and a random J (mean of 4 samples). check is the relative\n"
+        "difference between u^T G u and the second difference of the Kullback-Leibler divergence along a random u.\n"
+        "All computations are in float64; the time grows with the square of the width.",
     .examples = "geodec-fisher --model model.gguf --windows 20 book.txt\n"
                 "geodec-fisher --model model.gguf --layers 0,sink,last --window 64 book.txt",
     CLI_TAKES(options, 1, 1),

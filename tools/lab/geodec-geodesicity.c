@@ -1,4 +1,4 @@
-/* geodec-geodesicity: predictions of residual streams by geodesics. */
+/* geodec-geodesicity: prediction of residual streams by geodesics. */
 #include "base/mem.h"
 #include "cli/charts.h"
 #include "cli/stage.h"
@@ -13,29 +13,30 @@ static geodec_harness_charts_options chart = {"", .dim = 6, .points = 300, .blen
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "geodesicity.h5"),
     CHARTS_OPTIONS(chart),
-    OPT_CHOICE(
-        "along", 0, &along, "both|tokens|layers|none", "WAY",
-        "token by token at a layer, layer by layer at a token (all kept layers), or both; none: each METRIC.h5 alone"),
+    OPT_CHOICE("along", 0, &along, "both|tokens|layers|none", "WAY",
+               "trajectories: tokens: token by token at a layer; layers: layer by layer at a token (all kept layers); "
+               "both; none: only the METRIC.h5 files"),
     OPT_STR("layers", 'l', &layers, "LIST",
             "layers of the trajectories along tokens: all, last, sink or numbers joined by commas"),
-    OPT_I64("starts", 0, &starts, 2, 1e9, "N", "predictions are made from N states of held-out texts, of each layer"),
-    OPT_I64("ahead", 0, &ahead, 1, GEODEC_GEODESICITY_AHEAD, "M", "predict 1 to M steps"),
+    OPT_I64("starts", 0, &starts, 2, 1e9, "N",
+            "number of states of held-out texts from which predictions are made, for each layer"),
+    OPT_I64("ahead", 0, &ahead, 1, GEODEC_GEODESICITY_AHEAD, "M", "largest number of steps to predict"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-geodesicity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "predict residual streams by geodesics, compared with lines, regressions and shuffled metrics",
+    .purpose = "compare predictions of residual streams by geodesics, lines, regressions and shuffled metrics",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "From a state and its last step, the next states are predicted by the geodesic of a metric, by the straight\n"
-        "line, by linear maps fitted to other texts, by staying, and by geodesics of the same metric with its\n"
-        "matrices shuffled among the points or rotated at random. Chart, metric and regressions are from one half of\n"
-        "the texts, all figures from the other; intervals are a bootstrap over texts. Metrics: inverse local\n"
+        "line, by linear maps fitted to other texts, by persistence, and by geodesics of the same metric with its\n"
+        "matrices shuffled among the points or rotated at random. Chart, metric and regressions come from one half\n"
+        "of the texts, all figures from the other half; intervals are a bootstrap over texts. Metrics: inverse local\n"
         "covariances (mahalanobis), and with --model the pulled-back Fisher information of the next token (fisher)\n"
-        "and a log-Euclidean blend of the two. The Euclidean metric's geodesic is the line. Each METRIC.h5, of any\n"
-        "kind, is one more metric, token by token in its own chart and layer, without its points of held-out texts.\n"
-        "Control: the same on planted geodesics of the same metric.",
+        "and a log-Euclidean blend of the two. The geodesic of the Euclidean metric is the line. Each METRIC.h5, of\n"
+        "any kind, is a further metric, token by token in its own chart and layer, without its points from held-out\n"
+        "texts. Control: the same on planted geodesics of the same metric.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-geodesicity --model model.gguf --layers 2,4,last -o geodesicity.h5 layers.h5 metric.h5",
     CLI_TAKES(options, 1, 64),

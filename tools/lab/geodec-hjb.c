@@ -1,4 +1,4 @@
-/* geodec-hjb: residuals of the geodesic equation along trajectories; and the published ones. */
+/* geodec-hjb: residuals of the geodesic equation along trajectories, and the published residuals. */
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "cli/mode.h"
@@ -16,7 +16,7 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "hjb.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("paths", 0, &paths, 1, 1e6, "N", "trajectories of a class"),
+    OPT_I64("paths", 0, &paths, 1, 1e6, "N", "trajectories of each class"),
     OPT_I64("nodes", 0, &opt.nodes, 3, 1e5, "N", "nodes of a trajectory"),
     OPT_F64("dl", 0, &opt.dl, 1e-9, 1e9, "X", "arc length of a geodesic's step"),
     OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over trajectories for the 95 % intervals"),
@@ -26,12 +26,13 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-hjb",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "residuals of the geodesic equation along trajectories",
+    .purpose = "measure the residuals of the geodesic equation along trajectories",
     .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines;\n"
-        "with the activations the metric was made from, also along the text and, as the control, along the same\n"
-        "states in random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
+        "Computes D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight\n"
+        "lines. With the activations from which the metric was made, also along the text and, as the control, along\n"
+        "the same states in random order. --mode ref is the published residual, whose curvature term is zero by\n"
+        "symmetry.",
     .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
                 "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
     CLI_TAKES(options, 0, 2),
@@ -74,12 +75,12 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         const geodec_hjb_row *r = &h.row[k];
         if (r->paths == 0) continue;
         cli_say(c,
-                "%-8s %lld paths: residual over step %.3g [%.3g, %.3g], second difference %.3g; explained %.1f %% "
-                "[%.1f, %.1f]",
+                "%-8s %lld paths: residual relative to the step %.3g [%.3g, %.3g], second difference %.3g; explained "
+                "%.1f %% [%.1f, %.1f]",
                 geodec_hjb_names[k], (long long)r->paths, r->turn.value, r->turn.low, r->turn.high,
                 r->kinetic_turn.value, 100 * r->explained.value, 100 * r->explained.low, 100 * r->explained.high);
     }
-    cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);
+    cli_say(c, "order of the residual of geodesics in the step: %.2f (expected: 4)", h.order);
 done:
     stage_end(&stage);
     geodec_harness_space_close(&in);

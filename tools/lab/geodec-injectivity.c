@@ -1,4 +1,4 @@
-/* geodec-injectivity: the injectivity radius, and the accuracy of an estimate of it. */
+/* geodec-injectivity: injectivity radius, and the accuracy of an estimate of it. */
 #include "base/mem.h"
 #include "cli/mode.h"
 #include "cli/space.h"
@@ -15,32 +15,33 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "injectivity.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("anchors", 'a', &opt.anchors, 1, 1e6, "N", "points, evenly spread"),
-    OPT_I64("directions", 0, &opt.directions, 1, 1e4, "N", "geodesics from each"),
-    OPT_I64("steps", 0, &opt.steps, 8, 1e5, "T", "of each"),
+    OPT_I64("anchors", 'a', &opt.anchors, 1, 1e6, "N", "number of anchors, evenly spread over the points"),
+    OPT_I64("directions", 0, &opt.directions, 1, 1e4, "N", "geodesics from each anchor"),
+    OPT_I64("steps", 0, &opt.steps, 8, 1e5, "T", "steps of each geodesic"),
     OPT_F64("reach", 0, &opt.reach, 0, 1e9, "L",
-            "length of each in g (0: 4 times the median distance of an anchor to its nearest point)"),
-    OPT_F64("tau", 0, &opt.tau, 1e-9, 1, "X", "tolerated error of the propagator, for the validity radius"),
+            "g-length of each geodesic (0: 4 times the median distance of an anchor to its nearest point)"),
+    OPT_F64("tau", 0, &opt.tau, 1e-9, 1, "X", "largest error of the propagator that defines the validity radius"),
     OPT_STR("points", 0, &anchor_list, "LIST",
             "--mode ref: anchors of the published run, separated by commas (default: 10, evenly spread)"),
     OPT_STR("measured", 0, &measured_list, "LIST",
-            "--mode ref: the radii it measured there (default: measured again with other draws)"),
+            "--mode ref: radii of the published run at these anchors (default: measured again with other draws)"),
     OPT_STR("queries", 0, &query_list, "LIST",
-            "--mode ref: its points for the initial velocity (default: 20, evenly spread)"),
+            "--mode ref: points of the published run for the initial velocity (default: 20, evenly spread)"),
     CLI_SWEEP_OPTIONS(shard, joined, "anchors"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-injectivity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "injectivity radius, its bound by curvature, and an estimate of it evaluated on held-out anchors",
+    .purpose =
+        "measure the injectivity radius, its bound by curvature, and the error of an estimate on held-out anchors",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-injectivity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "From every anchor, geodesics are followed to their first conjugate point, to the first point that a shorter\n"
+        "From each anchor, geodesics are followed to their first conjugate point, to the first point that a shorter\n"
         "geodesic reaches, and back to the anchor. The radius is compared with the bound pi / sqrt(K_max). The\n"
-        "estimate from a heat kernel is calibrated on all anchors but the one it predicts. Controls: sphere,\n"
-        "hyperbolic space and flat torus, permuted anchors, a constant prediction. --mode ref repeats the published\n"
-        "computation at /cloud/points of --draws.",
+        "estimate from a heat kernel is calibrated on all anchors except the predicted one. Controls: sphere,\n"
+        "hyperbolic space and flat torus, permuted anchors, and a constant prediction. --mode ref repeats the\n"
+        "published computation at /cloud/points of --draws.",
     .examples = "  geodec-injectivity -o injectivity.h5 metric.h5",
     CLI_TAKES(options, 0, 1),
 };
@@ -78,11 +79,12 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     STAGE_WRITE(&stage, &geodec_injectivity_published_kind,
                 geodec_injectivity_published_write(
                     &r, nn, (const double[]){held.r_out, held.mape_out, held.mape_constant}, stage.out, err));
-    cli_say(c,
-            "published: C %.4f from %lld of %lld anchors, r %.2f (fitted) %.2f (all), error %.0f %%; every point as an "
-            "anchor: r %.2f, held-out error %.0f %%, a constant %.0f %%; velocity cosine %.2f, endpoint error %.2f",
-            r.fit.C, (long long)r.fit.fitted, (long long)r.fit.total, r.fit.r_fit, r.fit.r_all, 100 * r.fit.mape,
-            held.r_out, 100 * held.mape_out, 100 * held.mape_constant, r.cosine, r.error);
+    cli_say(
+        c,
+        "published: C %.4f from %lld of %lld anchors, r %.2f (fitted) %.2f (all), error %.0f %%; with every point as "
+        "an anchor: r %.2f, held-out error %.0f %%, of a constant %.0f %%; velocity cosine %.2f, endpoint error %.2f",
+        r.fit.C, (long long)r.fit.fitted, (long long)r.fit.total, r.fit.r_fit, r.fit.r_all, 100 * r.fit.mape,
+        held.r_out, 100 * held.mape_out, 100 * held.mape_constant, r.cosine, r.error);
 done:
     stage_end(&stage);
     geodec_injectivity_published_clear(&r);
@@ -115,14 +117,13 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     STAGE_WRITE(&stage, &geodec_injectivity_kind, geodec_injectivity_write(&r, nn, stage.out, err));
-    cli_say(
-        c,
-        "radius %.3g (median; %lld of %lld found below the reach %.3g), bound pi/sqrt(K) %.3g; estimate against the "
-        "validity radius: r %.2f in sample, %.2f held out, permutations p %.3f, error %.0f %% held out, constant "
-        "%.0f %%; controls: sphere %.0e, torus %.0e",
-        r.median_radius, (long long)r.found, (long long)r.anchors, r.reach, r.median_bound, r.on_validity.r_in,
-        r.on_validity.r_out, r.on_validity.p, 100 * r.on_validity.mape_out, 100 * r.on_validity.mape_constant, r.sphere,
-        r.torus);
+    cli_say(c,
+            "radius %.3g (median; %lld of %lld found below the reach %.3g), bound pi/sqrt(K) %.3g; estimate compared "
+            "with the validity radius: r %.2f in sample, %.2f held out, permutations p %.3f, error %.0f %% held out, "
+            "constant %.0f %%; controls: sphere %.0e, torus %.0e",
+            r.median_radius, (long long)r.found, (long long)r.anchors, r.reach, r.median_bound, r.on_validity.r_in,
+            r.on_validity.r_out, r.on_validity.p, 100 * r.on_validity.mape_out, 100 * r.on_validity.mape_constant,
+            r.sphere, r.torus);
 done:
     stage_end(&stage);
     geodec_harness_space_close(&s);

@@ -11,23 +11,23 @@ static double target = 0.922;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "library.h5"),
     OPT_FILE("activations", 'a', &activations, "FILE.h5",
-             "states the cloud was made from: evaluates hits by the next state they predict"),
+             "states from which the cloud was made; evaluates hits by the next state that they predict"),
     OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
-    OPT_I64("points", 'p', &points, 0, 1e9, "N", "at most the first N points of the stream (0: all)"),
-    OPT_F64("target", 0, &target, 1e-6, 0.999999, "X", "find the radius that gives this share of hits"),
+    OPT_I64("points", 'p', &points, 0, 1e9, "N", "use the first N points of the stream (0: all)"),
+    OPT_F64("target", 0, &target, 1e-6, 0.999999, "X", "share of hits; the radius that gives it is computed"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-library",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "convergence of a library of states, and the value of its hits",
+    .purpose = "measure the convergence of a library of states and the value of its hits",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
-        "The points come in text order. A point within the radius of a stored one is a hit; any other is stored.\n"
-        "Hits and stored points add up to all points, so the two shares are one number, and some radius gives any\n"
-        "share. Controls: the same points in random order, Gaussian noise and a surrogate. With --activations the\n"
-        "next state that a hit predicts is compared with the true one; controls are the state itself and a random\n"
-        "record.",
+        "The points are processed in text order. A point within the radius of a stored one is a hit; any other point\n"
+        "is stored. Each point is a hit or is stored, so that the two shares are one number, and some radius gives\n"
+        "any share. Controls: the same points in random order, Gaussian noise and a surrogate. With --activations,\n"
+        "the next state that a hit predicts is compared with the true one; the controls are the state itself and a\n"
+        "random record.",
     .examples = "geodec-library --activations activations.h5 -o library.h5 cloud.h5",
     CLI_TAKES(options, 1, 1),
 };
@@ -48,7 +48,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k, &n, err));
-    if (points > 0 && points < cloud.points) cloud.points = points; /* the first ones */
+    if (points > 0 && points < cloud.points) cloud.points = points;
     if (activations) {
         GEODEC_TRY(stage_hold(&stage, &geodec_activations_kind, activations, &states, err));
         GEODEC_TRY(geodec_activations_view(states, &view, err));

@@ -14,21 +14,21 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-resonance.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("path", 0, &path, 0, 1e9, "N", "number of the path among the sound ones of GEODESICS.h5, from 0"),
-    OPT_I64("directions", 0, &opt.directions, 1, 1e6, "N", "true trajectories for each length of the move"),
+    OPT_I64("path", 0, &path, 0, 1e9, "N", "index of the path among those of GEODESICS.h5 with status ok, from 0"),
+    OPT_I64("directions", 0, &opt.directions, 1, 1e6, "N", "true trajectories for each length of the displacement"),
     OPT_I64("repeats", 0, &opt.repeats, 7, 1e6, "N", "repeats of each measurement; the fastest counts"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-resonance",
     .topic = CLI_TOPIC_RECORDS,
-    .purpose = "cost of corrections by propagators, in batches and one by one",
+    .purpose = "measure the cost of corrections by propagators, in batches and one by one",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries: a loop of dgemv,\n"
-        "one dgemm, and the library's kernel, compared with the floor set by the core's peak in the same run. Then\n"
-        "compares the predictions with true geodesics from moved starts. The times, and so the file, differ from run\n"
-        "to run.",
+        "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries with a loop of\n"
+        "dgemv, one dgemm, and the library's kernel, compared with the limit set by the peak speed of the core in\n"
+        "the same run. Then compares the predictions with true geodesics from moved starts. The times, and therefore\n"
+        "the file, vary from run to run.",
     .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 0, 2),
 };
@@ -68,7 +68,7 @@ static geodec_status run_correct(cli_stage *stage, geodec_resonance_options *o, 
         if (g.status[at] == GEODEC_PATH_OK && left-- == 0) break;
     if (at == g.paths && path == 0)
         GEODEC_THROW(GEODEC_SCARCE, "%s: none of %lld paths is sound", c->args[1], (long long)g.paths);
-    if (at == g.paths) GEODEC_THROW(GEODEC_RANGE, "--path: %s has not so many sound paths", c->args[1]);
+    if (at == g.paths) GEODEC_THROW(GEODEC_RANGE, "--path: %s has fewer sound paths", c->args[1]);
     o->path.steps = g.nodes - 1;
     o->path.dl = g.dl;
     GEODEC_TRY(geodec_resonance_compute(s.space, g.x + at * g.nodes * g.n, g.v + at * g.nodes * g.n, o, r, err));

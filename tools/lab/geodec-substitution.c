@@ -1,4 +1,4 @@
-/* geodec-substitution: next hidden states from records of earlier steps, in place of a pass of the model. */
+/* geodec-substitution: next hidden states from records of earlier steps, instead of a pass of the model. */
 #include "base/mem.h"
 #include "chain/coverage.h"
 #include "cli/charts.h"
@@ -22,27 +22,28 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "substitution.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_FILE("model", 'm', &model_path, "FILE", "model as GGUF (needed in the correct mode)"),
+    OPT_FILE("model", 'm', &model_path, "FILE", "model as GGUF (required by --mode correct)"),
     OPT_CHOICE("kind", 0, &kind, "mahalanobis|fisher", "KIND", "metric of the lookup and the propagators"),
-    OPT_I64("dim", 'n', &dim, 1, GEODEC_RBF_MAX_N, "N", "dimension of the chart: principal directions"),
-    OPT_I64("records", 'r', &records, 64, 1e6, "N", "pairs of consecutive states of training texts"),
-    OPT_I64("queries", 0, &queries, 2, 1e7, "N", "states of held-out texts"),
+    OPT_I64("dim", 'n', &dim, 1, GEODEC_RBF_MAX_N, "N", "dimension of the chart (number of principal directions)"),
+    OPT_I64("records", 'r', &records, 64, 1e6, "N", "number of records: pairs of consecutive states of training texts"),
+    OPT_I64("queries", 0, &queries, 2, 1e7, "N", "number of states of held-out texts"),
     OPT_FLAG("time", 0, &timed,
-             "measure a step of the model, its head and a lookup on one thread (without: no speed-ups)"),
+             "time a step of the model, its head and a lookup on one thread (without this option, no speed-ups are "
+             "reported)"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-substitution",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "next hidden states from records of earlier steps, compared with predictors that need no record",
+    .purpose = "predict next hidden states from records of earlier steps, compared with predictors without records",
     .usage = "--model FILE [OPTIONS] ACTIVATIONS.h5\n       geodec-substitution --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
-        "Records are pairs of consecutive states at the last layer, from one half of the texts; for states of the\n"
-        "other half the next state is predicted by the nearest record's successor, shifted, or moved by the record's\n"
-        "propagator, by a linear map without records, by staying, and by a random record. Errors are in lengths of a\n"
-        "step; the agreement is the share of predictions whose argmax token is that of the true next state. --mode "
-        "ref\n"
-        "repeats the published counts, in which no next state is predicted.",
+        "Records are pairs of consecutive states at the last layer, from one half of the texts. For states of the\n"
+        "other half, the next state is predicted by the successor of the nearest record, by this successor shifted\n"
+        "or moved by the propagator of the record, by a linear map without records, by persistence, and by a random\n"
+        "record. Errors are in units of the length of a step; the agreement is the share of predictions with the\n"
+        "same argmax token as the true next state. --mode ref repeats the published counts, which predict no next\n"
+        "state.",
     .examples = "geodec-substitution -m model.gguf --time -o substitution.h5 activations.h5\n"
                 "geodec-substitution --mode ref --draws smollm2-135m_n8.h5 -o substitution-ref.h5",
     CLI_TAKES(options, 0, 1),
@@ -67,7 +68,7 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_harness_manifold_fit(points, n, point, &o, c->pool, &c->hooks, &m, err));
     for (int i = 0; i < REF_SHARES; i++) {
         geodec_substitution_published *s = &row[i];
-        const int64_t cached = (int64_t)fmax(1, rint(share[i] * (double)points)); /* the harness's first draw */
+        const int64_t cached = (int64_t)fmax(1, rint(share[i] * (double)points)); /* the first draw of the harness */
         GEODEC_TRY(geodec_substitution_published_run(&m, cached, permutation, 3, 0.4, s, err));
         s->share = share[i];
         s->closed_form = geodec_coverage_closed_form(points, o.k, cached);

@@ -1,4 +1,4 @@
-/* geodec-varadhan: tests whether attention points along geodesics, as a heat kernel does. */
+/* geodec-varadhan: test whether the gradients of attention point along geodesics, as those of a heat kernel do. */
 #include "cli/charts.h"
 #include "cli/stage.h"
 #include "lab/varadhan/cases.h"
@@ -15,29 +15,30 @@ static const cli_option options[] = {
     CHARTS_OPTIONS(chart),
     OPT_STR("layers", 'l', &layers, "LIST",
             "layers whose states are the input of the examined attention: all, sink or numbers joined by commas; none: "
-            "each "
-            "METRIC.h5 alone"),
+            "only the METRIC.h5 files"),
     OPT_I64("queries", 0, &n_queries, 2, 1e9, "N",
-            "states of held-out texts whose attention is examined, of each layer"),
+            "number of states of held-out texts whose attention is examined, for each layer"),
     OPT_CHOICE("keys", 0, &keys, "both|any|near", "WHICH",
-               "any: earlier states at random; near: the two nearest in the chart"),
-    OPT_I64("planted", 0, &planted, 0, 1e9, "N",
-            "of these, N with a planted gradient: the control that the experiment detects a heat kernel"),
+               "any: random earlier states; near: the two nearest earlier states in the chart"),
+    OPT_I64(
+        "planted", 0, &planted, 0, 1e9, "N",
+        "number of these states that get a planted gradient; the control that the experiment detects a heat kernel"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-varadhan",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "test whether attention points along geodesics, as a heat kernel does, with controls",
+    .purpose = "test whether the gradients of attention point along geodesics, as those of a heat kernel do",
     .usage = "[OPTIONS] --model MODEL.gguf ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
-        "If attention weights were a heat kernel of a metric, the gradient of their logarithm in the attending state\n"
-        "would point along the geodesic to the key (Varadhan). Measured for real states and keys of held-out texts,\n"
-        "for every head: the cosine of the gradient - of the logarithm of the weight, of the score, and of the\n"
-        "difference of two keys - with the logarithm map towards the key, with the straight chord, with the direction\n"
-        "of another key, and with those of the metric shuffled among its points or rotated at random. Chart and\n"
-        "metrics are from one half of the texts, the queries from the other; intervals are a bootstrap over texts.\n"
-        "Each METRIC.h5, of any kind, is one more metric in its own chart and layer.",
+        "If attention weights were a heat kernel of a metric, the gradient of their logarithm with respect to the\n"
+        "attending state would point along the geodesic to the key (Varadhan). The experiment uses real states and\n"
+        "keys of held-out texts and measures, for every head, the cosine of the gradient with a direction. The\n"
+        "gradients are those of the logarithm of the weight, of the score, and of the difference between two keys.\n"
+        "The directions are the logarithm map towards the key, the straight chord, the direction of another key, and\n"
+        "the logarithm maps of the metric with its matrices shuffled among the points or rotated at random. Chart\n"
+        "and metrics come from one half of the texts, the queries from the other half; intervals are a bootstrap\n"
+        "over texts. Each METRIC.h5, of any kind, is a further metric in its own chart and layer.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-varadhan --model model.gguf --layers all -o varadhan.h5 layers.h5",
     CLI_TAKES(options, 1, 64),

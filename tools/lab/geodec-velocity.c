@@ -1,4 +1,4 @@
-/* geodec-velocity: predictions of the next step of a residual stream. */
+/* geodec-velocity: prediction of the next step of a residual stream. */
 #include "base/mem.h"
 #include "cli/charts.h"
 #include "cli/stage.h"
@@ -15,26 +15,26 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "velocity.h5"),
     CHARTS_OPTIONS(chart),
     OPT_STR("layers", 'l', &layers, "LIST",
-            "layers to predict steps at, token by token: all, last, sink or numbers joined by commas; none: each "
-            "METRIC.h5 alone"),
-    OPT_I64("starts", 0, &starts, 2, 1e9, "N", "predictions are made at N states of held-out texts, of each layer"),
+            "layers at which to predict steps, token by token: all, last, sink or numbers joined by commas; none: only "
+            "the METRIC.h5 files"),
+    OPT_I64("starts", 0, &starts, 2, 1e9, "N",
+            "number of states of held-out texts at which predictions are made, for each layer"),
     OPT_FLAG("fisher", 0, &fisher, "also use the model's Fisher metric and its blend with the metric of the states"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-velocity",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "surrogates of the initial velocity against the true next step of a residual stream, with a leak test",
+    .purpose = "compare surrogates of the initial velocity with the true next step of a residual stream",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =
         "Surrogates of the initial velocity: the mean step, the direction to the mean state, the last step, the step\n"
-        "of the nearest training state, linear maps, the change by the last layer and by the depth sink; with --model\n"
-        "also directions towards its most probable next tokens. Measured on held-out texts: the cosine with the true\n"
-        "step, in the chart and between logarithm maps in the metric. Controls: a random direction, a linear map\n"
-        "fitted to shuffled steps, the steps of other states, and the leak test: with the future of another start in\n"
-        "place of its own, no surrogate may change but the two that use the answer. Surrogates from layer 0, the "
-        "layer\n"
-        "before and the depth sink need these layers in the file.",
+        "of the nearest training state, linear maps, the changes by the last layer and by the depth sink, and with\n"
+        "--model the directions towards the most probable next tokens. The experiment measures, on held-out texts,\n"
+        "the cosine with the true step, in the chart and between logarithm maps in the metric. Controls: a random\n"
+        "direction, a linear map fitted to shuffled steps, the steps of other states, and the leak test. The leak\n"
+        "test replaces the future of a start by that of another start; only the two surrogates that use the answer\n"
+        "may change. Surrogates from layer 0, the previous layer and the depth sink need these layers in the file.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-velocity --model model.gguf -o velocity.h5 layers.h5",
     CLI_TAKES(options, 1, 64),
@@ -49,7 +49,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     s.split.sites = chart.points;
     s.split.seed = s.o.seed = c->seed;
     s.o.starts = starts;
-    if (fisher && !*chart.model) GEODEC_THROW(GEODEC_INVAL, "--fisher needs a --model");
+    if (fisher && !*chart.model) GEODEC_THROW(GEODEC_INVAL, "--fisher needs --model");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_charts(&stage, c->args[0], &s.charts, err));
     const bool none = strcmp(layers, "none") == 0;

@@ -1,4 +1,4 @@
-/* geodec-verify-geometry: checks a Riemannian geometry, and names the convention that a failing one fits. */
+/* geodec-verify-geometry: check of a Riemannian geometry; names the convention that a failing field follows. */
 #include "base/mem.h"
 #include "cli/space.h"
 #include "lab/verification/input.h"
@@ -15,19 +15,19 @@ static geodec_verification_options o;
 
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "also write the verification to FILE", .flags = CLI_VOLATILE),
-    OPT_STR("group", 'g', &group, "NAME", "group of the HDF5 file the field lies in"),
+    OPT_STR("group", 'g', &group, "NAME", "group of the HDF5 file that contains the field"),
     OPT_I64("samples", 's', &samples, 1, 1e7, "N",
-            "points of a metric artifact, evenly spread among its own, and as many half-way to their neighbours"),
-    OPT_STR("curvature", 0, &known, "K", "the tensor must be that of constant curvature K"),
+            "number of points of a metric artifact to test, evenly spread, and of midpoints to their neighbours"),
+    OPT_STR("curvature", 0, &known, "K", "require the tensor of constant curvature K"),
     OPT_F64("tolerance", 0, &o.tolerance, 0, 1, "X",
-            "deviations up to X pass, for fields made by differences or in single precision"),
+            "largest deviation that passes, for fields from differences or in single precision"),
     OPT_F64("step", 0, &o.step, 0, 1e9, "H",
             "step of the differences of a metric artifact (0: 1e-3 of its natural length)"),
     OPT_I64("second-bianchi", 0, &o.bianchi, 0, 1e7, "N",
             "test the second Bianchi identity at N of the points of a metric artifact"),
-    OPT_FILE("json", 0, &json, "FILE", "also write the report as JSON (- for standard output in place of the text)",
+    OPT_FILE("json", 0, &json, "FILE", "also write the report as JSON (- for standard output instead of the text)",
              .flags = CLI_VOLATILE),
-    OPT_FILE("tsv", 0, &tsv, "FILE", "also write the report as a table (- for standard output in place of the text)",
+    OPT_FILE("tsv", 0, &tsv, "FILE", "also write the report as a table (- for standard output instead of the text)",
              .flags = CLI_VOLATILE),
 };
 
@@ -37,12 +37,13 @@ static const cli_tool tool = {
     .purpose = "check the identities of metrics, Christoffel symbols and curvature",
     .usage = "[OPTIONS] FILE.h5",
     .description =
-        "FILE is a metric artifact of any kind, or any HDF5 file with datasets points [P][n], g [P][n][n] and,\n"
+        "FILE is a metric artifact of any kind, or an HDF5 file with datasets points [P][n], g [P][n][n] and,\n"
         "optionally, dg [P][n][n][n] (dg[a][i][j] = d_a g_ij), gamma (gamma[i][j][k] = Gamma^k_ij), dgamma\n"
-        "(dgamma[c][i][j][k] = d_c Gamma^k_ij), riemann [P][n][n][n][n] (riemann[a][b][c][d] = R^a_bcd, K (delta^a_c\n"
-        "g_bd - delta^a_d g_bc) on constant curvature), ricci [P][n][n], scalar_curvature [P]. A field that fails is\n"
-        "read in the conventions of other packages, and the one that fits is named. Control: spaces known in closed\n"
-        "form and fields with a known fault are checked in the same run. The exit code is 4 when a check fails.",
+        "(dgamma[c][i][j][k] = d_c Gamma^k_ij), riemann [P][n][n][n][n] (riemann[a][b][c][d] = R^a_bcd, which is K\n"
+        "(delta^a_c g_bd - delta^a_d g_bc) for constant curvature), ricci [P][n][n], scalar_curvature [P]. A field\n"
+        "that fails is tested in the conventions of other packages, and the convention that fits is named. Control:\n"
+        "spaces known in closed form and fields with a known fault are checked in the same run. The exit code is 4\n"
+        "if a check fails.",
     .examples = "  geodec-verify-geometry metric.h5\n"
                 "  geodec-verify-geometry --group sphere_n4 --curvature 1 analytic.h5",
     CLI_TAKES(options, 1, 1),
@@ -63,7 +64,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (known) {
         char *end = NULL;
         k = strtod(known, &end);
-        if (end == known || *end || !isfinite(k)) GEODEC_THROW(GEODEC_INVAL, "--curvature: '%s' is no number", known);
+        if (end == known || *end || !isfinite(k))
+            GEODEC_THROW(GEODEC_INVAL, "--curvature: '%s' is not a number", known);
         o.curvature = &k;
     }
     if (output) GEODEC_TRY(stage_begin(&stage, c, output, err));
@@ -91,7 +93,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!to_stdout && !c->quiet) geodec_verification_report_text(&v, &control, subject, stdout);
     if (json) GEODEC_TRY(geodec_verification_report_json(&v, &control, subject, json, stdout, err));
     if (tsv) GEODEC_TRY(geodec_verification_report_tsv(&v, tsv, stdout, err));
-    if (!control.pass) GEODEC_THROW(GEODEC_CHECK, "the control failed: this build or machine computes wrongly");
+    if (!control.pass) GEODEC_THROW(GEODEC_CHECK, "the control failed: this build or machine computes wrong results");
     if (!v.pass)
         GEODEC_THROW(GEODEC_CHECK, "%s: %d of the checks failed%s%s", path, geodec_verification_report_failures(&v),
                      v.notes ? "; " : "", v.notes ? v.note[0] : "");

@@ -1,5 +1,4 @@
-/* geodec-warp: the effect of a local change of the metric on geodesics, there and elsewhere; the published protocols.
- */
+/* geodec-warp: effect of a local change of the metric on geodesics there and elsewhere, and the published protocols. */
 #include "base/mem.h"
 #include "cli/mode.h"
 #include "cli/space.h"
@@ -20,14 +19,14 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "warp.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    OPT_I64("facts", 0, &opt.facts, 1, 1e6, "N", "paths to redirect"),
-    OPT_I64("holdouts", 0, &opt.holdouts, 0, 1e6, "N", "other paths for each fact, which should not change"),
-    OPT_I64("steps", 'T', &steps, 0, 1e5, "N", "steps of a path; 0: 8, or 16 with --mode ref"),
-    OPT_F64("length", 0, &opt.length, 1e-9, 1e9, "X", "g-length of a path, and of the geodesic to its target"),
-    OPT_F64("angle", 0, &angle, 0.1, 179, "DEGREES", "between a path and the geodesic to its target"),
+    OPT_I64("facts", 0, &opt.facts, 1, 1e6, "N", "number of paths to redirect"),
+    OPT_I64("holdouts", 0, &opt.holdouts, 0, 1e6, "N", "number of other paths for each fact, which should not change"),
+    OPT_I64("steps", 'T', &steps, 0, 1e5, "N", "steps of a path (0: 8, or 16 with --mode ref)"),
+    OPT_F64("length", 0, &opt.length, 1e-9, 1e9, "X", "g-length of a path and of the geodesic to its target"),
+    OPT_F64("angle", 0, &angle, 0.1, 179, "DEGREES", "angle between a path and the geodesic to its target"),
     OPT_I64("bootstrap", 0, &opt.bootstrap, 0, 1e6, "N", "replicates over facts for the 95 % intervals"),
     OPT_CHOICE("variant", 0, &variant, "sweep|v1|v2", "NAME",
-               "with --mode ref: all published sweeps, or one configuration of a protocol"),
+               "with --mode ref: all published sweeps, or one configuration of the protocol v1 or v2"),
     OPT_F64("alpha", 0, &alpha, -100, 100, "X", "with --variant v1 or v2: strength"),
     OPT_F64("extent", 0, &extent, 1e-9, 1e9, "X", "with --variant v1 or v2: sigma or radius"),
     OPT_F64("dl", 0, &dl, 1e-9, 1e9, "X", "with --variant v1 or v2: step"),
@@ -37,15 +36,14 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-warp",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "test whether a local warp of the metric redirects a geodesic, and measure its effect on others",
+    .purpose = "measure the effect of a local warp of the metric on a target geodesic and on other geodesics",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-warp --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or\n"
-        "at the target, and shoots again. Strengths are 0, 0.7, 1.4, -1.4 and -2.1, widths 1/4, 1/2 and 1 of the "
-        "path.\n"
-        "Strength 0 must change nothing (exit code 4 otherwise). Control: the same on the unit sphere and in flat\n"
-        "space. --mode ref is the published experiment with its defects: the cross-model sweep, its zero-strength\n"
-        "control, both grids of 32.",
+        "at the target, and shoots again. Strengths are 0, 0.7, 1.4, -1.4 and -2.1; widths are 1/4, 1/2 and 1 of the\n"
+        "path. A strength of 0 must change nothing (exit code 4 otherwise). Control: the same on the unit sphere and\n"
+        "in flat space. --mode ref is the published experiment with its defects: the cross-model sweep, its\n"
+        "zero-strength control, and both grids of 32.",
     .examples = "  geodec-warp -o warp.h5 metric.h5\n"
                 "  geodec-warp --mode ref --draws smollm2-135m_n8.h5 -o warp-ref.h5",
     CLI_TAKES(options, 0, 1),

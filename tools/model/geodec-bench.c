@@ -12,18 +12,18 @@ static bool no_limit = false;
 #define TOKENS_OPTION(name_, var, text) OPT_I64(name_, 0, &(var), 0, 1 << 20, "N", text)
 
 static const cli_option options[] = {
-    TOKENS_OPTION("prompt", prompt, "tokens of the prompt (pp), 0 for none"),
-    TOKENS_OPTION("generate", generate, "single passes (tg), 0 for none"),
-    OPT_STR("widths", 0, &widths, "LIST", "rows b of v(b), 1 to 64, separated by commas; 'none' for none"),
-    TOKENS_OPTION("depth", depth, "tokens of context below tg and v"),
-    TOKENS_OPTION("first", first, "prompt of first_token, 0 to leave it out"),
-    OPT_I64("batch", 0, &batch, 1, 4096, "N", "rows of one pass of the prompt"),
-    OPT_I64("repeats", 'r', &repeats, 1, 1001, "N", "repeats, interleaved"),
+    TOKENS_OPTION("prompt", prompt, "tokens of the prompt (pp), 0: none"),
+    TOKENS_OPTION("generate", generate, "single-token passes (tg), 0: none"),
+    OPT_STR("widths", 0, &widths, "LIST", "rows b of v(b), 1 to 64, separated by commas, or 'none'"),
+    TOKENS_OPTION("depth", depth, "tokens of context before tg and v"),
+    TOKENS_OPTION("first", first, "tokens of the prompt of first_token, 0: do not measure it"),
+    OPT_I64("batch", 0, &batch, 1, 4096, "N", "rows of a pass over the prompt"),
+    OPT_I64("repeats", 'r', &repeats, 1, 1001, "N", "repeats of each measurement, interleaved"),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
-    OPT_FLAG("no-read-limit", 0, &no_limit, "leave the memory read limit out"),
-    OPT_CHOICE("format", 0, &format, "tsv|json", "FORMAT", "of the output"),
+    OPT_FLAG("no-read-limit", 0, &no_limit, "do not measure the memory read limit"),
+    OPT_CHOICE("format", 0, &format, "tsv|json", "FORMAT", "format of the output"),
 };
 
 static const cli_tool tool = {
@@ -32,11 +32,12 @@ static const cli_tool tool = {
     .purpose = "measure the speed and memory of a model's passes",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
-        "Standard output is a table: measure, n, unit, median, min, max over the repeats, and the control of each\n"
-        "number. pp: prompt of n tokens; tg: n single passes; bandwidth: weights read a second in tg, control: the\n"
-        "memory's read limit of the same run; settle: time of the first n single passes, in which the weights are\n"
-        "packed for speed, control: n later ones (all rates are those of later passes); v: time of n rows over that\n"
-        "of one; first_token: time from opening the file; peak_memory: control: file size and cache.",
+        "Standard output is a table: measure, n, unit, median, minimum and maximum over the repeats, and the control\n"
+        "of each number. pp: prompt of n tokens. tg: n single-token passes. bandwidth: bytes of weights read per\n"
+        "second in tg; control: the memory read limit of the same run. settle: time of the first n single-token\n"
+        "passes, in which the weights are packed for speed; control: n later passes. All rates are those of later\n"
+        "passes. v: time of n rows relative to the time of one row. first_token: time from opening the file to the\n"
+        "first token. peak_memory: largest memory; control: size of the file and the cache.",
     .examples = "geodec-bench --threads 2 model.gguf\n  geodec-bench --arithmetic fast --widths 1,4,8 --format json "
                 "model.gguf",
     CLI_TAKES(options, 1, 1),
@@ -64,8 +65,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_PASS(geodec_speed_json(stdout, name, &o, &r, err));
     else
         GEODEC_PASS(geodec_speed_table(stdout, &r, err));
-    cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token", name, arithmetic,
-            geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats, (double)r.file_bytes * 1e-6,
+    cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, of which %.1f MB are read per token", name,
+            arithmetic, geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats, (double)r.file_bytes * 1e-6,
             (double)r.token_bytes * 1e-6);
     return GEODEC_OK;
 }

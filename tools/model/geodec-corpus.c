@@ -1,4 +1,4 @@
-/* geodec-corpus: stories with their exact entropy. */
+/* geodec-corpus: generated stories with their exact entropy. */
 #include "cli/cli.h"
 #include "corpus/control.h"
 #include "corpus/corpus.h"
@@ -13,12 +13,12 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "corpus.txt"),
     OPT_I64("stories", 'n', &stories, 0, 1e12, "N", "number of stories"),
     OPT_I64("bytes", 'b', &bytes, 0, 1e15, "N",
-            "stop after the story that reaches N bytes of text (instead of --stories)"),
-    OPT_U64("first", 0, &first, "I", "index of the first story in the stream of the seed"),
+            "stop after the story in which the text reaches N bytes (instead of --stories)"),
+    OPT_U64("first", 0, &first, "I", "index of the first story of the seed"),
     OPT_FILE("report", 'r', &report, "FILE", "write sizes, entropy and the n-gram control to FILE (JSON)",
              .flags = CLI_VOLATILE),
     OPT_I64("control-stories", 0, &control_stories, 0, 1e6, "N",
-            "stories the n-gram control of the report learns from (0: no control)"),
+            "training stories of the n-gram control of the report (0: no control)"),
     OPT_I64("order", 0, &order, 1, GEODEC_CONTROL_ORDER_MAX, "N", "bytes of context of the n-gram control"),
 };
 
@@ -28,11 +28,11 @@ static const cli_tool tool = {
     .purpose = "generate stories from a world with state, with the exact entropy of the text",
     .usage = "[OPTIONS] --stories N | --bytes N",
     .description =
-        "Story I of a seed never changes, so any range may be made by itself (--first). Stories are separated by a "
-        "line\n"
-        "\"" GEODEC_STORY_END
-        "\" between empty lines. The report holds -log2 of the probability of the text per byte, the end of\n"
-        "each story included: the floor of any model's loss.",
+        "Story I of a seed never changes, so that any range can be made separately (--first). Stories are separated by "
+        "a\n"
+        "line \"" GEODEC_STORY_END
+        "\" between empty lines. The report contains -log2 of the probability of the text per byte, including\n"
+        "the ends of stories. This is the lowest possible loss of a model.",
     .examples = "geodec-corpus --stories 50000 --seed 1 -o train.txt --report train.json\n"
                 "geodec-corpus --stories 500 --first 1000000 --seed 1 -o heldout.txt",
     CLI_TAKES(options, 0, 0),

@@ -1,4 +1,4 @@
-/* geodec-depth: where the residual stream has its final dimension, and a probe of a model there. */
+/* geodec-depth: the depth at which the residual stream reaches its final dimension, and a probe of a model there. */
 #include "cli/stage.h"
 #include "drafters/depth_sink.h"
 
@@ -10,18 +10,19 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "depth.h5"),
     CLI_MODEL_OPTION(model_path),
     OPT_FILE("probe", 0, &probe, "FILE.h5",
-             "write nothing: is the model the one that FILE was measured on? Its texts go through the first l* blocks "
-             "and the spectrum is compared to 1e-6; then the fingerprints are. Status 4, or 3, when not"),
+             "check that the model is the one of FILE, and write nothing: run the texts of FILE through the first l* "
+             "blocks, compare the spectrum within 1e-6 (status 4 if it differs), then the fingerprints (status 3)"),
 };
 static const cli_tool tool = {
     .name = "geodec-depth",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "measure the depth sink: the first layer at which the explained variance reaches its plateau",
+    .purpose = "measure the depth sink, the first layer at which the explained variance reaches its plateau",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "States of texts the model writes itself. The table on standard output has a row a layer: E, the share of the\n"
-        "variance in as many leading components as explain 95 % after the last block, and whether it is within 1e-3\n"
-        "of the largest. The first such layer is l*; the papers place it at about 2/3.",
+        "The states are those of texts that the model writes itself. The table on standard output has one row per\n"
+        "layer. E is the share of the variance in the leading components, as many as explain 95 % after the last\n"
+        "block. The table also gives the distance of E from its largest value. The first layer within 1e-3 of it is\n"
+        "l*; the papers place it at about 2/3 of the depth.",
     .examples = "geodec-depth --model model.gguf\n  geodec-depth --model model.gguf --probe depth.h5",
     CLI_TAKES(options, 0, 0),
 };
@@ -44,7 +45,7 @@ static geodec_status run_probe(const cli *c, const geodec_model *m, geodec_err *
                      probe, fingerprint, geodec_model_fingerprint(m), difference);
     if (!(difference <= GEODEC_DEPTH_PROBE))
         GEODEC_THROW(GEODEC_CHECK, "%s: the spectrum after %d blocks differs by %.3g", probe, d.sink.layer, difference);
-    cli_say(c, "the same model: spectra after %d blocks differ by %.3g", d.sink.layer, difference);
+    cli_say(c, "this is the same model: spectra after %d blocks differ by %.3g", d.sink.layer, difference);
 done:
     geodec_depth_clear(&d);
     geodec_artifact_close(a);

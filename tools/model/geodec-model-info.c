@@ -12,12 +12,13 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-model-info",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "opens a GGUF model with every check and prints its configuration, tensor types and fingerprints",
+    .purpose = "print the configuration, tensor types and fingerprints of a GGUF model",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
-        "The output is one name, a tab and a value a line. The fingerprint of the model is the SHA-256 of its tensors\n"
-        "(name, type, dimensions and bytes, in order of name), the one of the tokenizer covers types, scores, pieces\n"
-        "and special tokens; artifacts carry both and are refused with any other model.",
+        "The file is opened with all checks. Each line of the output is a name, a tab and a value. The fingerprint\n"
+        "of the model is the SHA-256 of its tensors (name, type, dimensions and bytes, sorted by name). The\n"
+        "fingerprint of the tokenizer covers types, scores, pieces and special tokens. Artifacts contain both and\n"
+        "are refused with another model.",
     .examples = "  geodec-model-info model.gguf\n  geodec-model-info --tensors model.gguf",
     CLI_TAKES(options, 1, 1),
 };

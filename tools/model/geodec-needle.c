@@ -1,4 +1,4 @@
-/* geodec-needle: retrieval of a sentence, by its depth in the text. */
+/* geodec-needle: retrieval of an earlier sentence, by its depth in the text. */
 #include "evaluate/needle.h"
 
 #include "cli/cli.h"
@@ -15,9 +15,8 @@ static const cli_option options[] = {
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_I64("window", 'w', &window, 0, 1 << 20, "N", "tokens of a trial (0: the model's context, at most 256)"),
     OPT_I64("needle", 0, &needle, 2, 1 << 16, "N", "tokens of a needle, at most a quarter of the window"),
-    OPT_I64("cue", 0, &cue, 1, 1 << 16, "N",
-            "tokens of the needle that are repeated at the end; the model predicts the rest"),
-    OPT_I64("depths", 0, &depths, 1, 1000, "N", "depths of the needle"),
+    OPT_I64("cue", 0, &cue, 1, 1 << 16, "N", "tokens of the needle to repeat at the end; the model predicts the rest"),
+    OPT_I64("depths", 0, &depths, 1, 1000, "N", "number of depths of the needle"),
     OPT_I64("trials", 'n', &trials, 1, 10000, "N", "trials of each depth"),
     CLI_KV_OPTION(kv),
     CLI_KV_PROJECTION_OPTION(kv_projection),
@@ -28,13 +27,14 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-needle",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "retrieval by depth: does the model continue a sentence that it read earlier?",
+    .purpose = "measure the retrieval of an earlier sentence by its depth in the text",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "A needle, a piece of the text from elsewhere, is put into a slice of the text, and its first tokens are\n"
-        "repeated at the end; hits are tokens of its rest that are the model's argmax. One TSV row a depth (0: the\n"
-        "beginning of the window, 1: just before the end) and one over all, with 95 % bootstrap intervals over trials\n"
-        "and, as the control, the hits without the needle. The same --seed gives the same trials with any cache.",
+        "A needle, which is a piece from elsewhere in the text, is inserted into a slice of the text. Its first\n"
+        "tokens are repeated at the end. A hit is a token of the rest of the needle that is the model's argmax. The\n"
+        "output has one TSV row per depth (0: the beginning of the window, 1: just before the end) and one over all\n"
+        "depths, with 95 % bootstrap intervals over trials and, as the control, the hits without the needle. The\n"
+        "same --seed gives the same trials with any cache.",
     .examples = "  geodec-needle --model model.gguf --kv q8_0 book.txt",
     CLI_TAKES(options, 1, 1),
 };

@@ -1,4 +1,4 @@
-/* geodec-perplexity: perplexity of texts under a model, and its distance to a second model or arithmetic. */
+/* geodec-perplexity: perplexity of texts under a model, compared with a second model or arithmetic. */
 #include "evaluate/perplexity.h"
 
 #include "cli/cli.h"
@@ -22,49 +22,51 @@ static const cli_option options[] = {
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_I64("window", 'w', &window, 0, 1 << 20, "N",
             "tokens of a window, BOS included (0: the model's context, at most 512)"),
-    OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows read of each text (0: all)"),
+    OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows to read from each text (0: all)"),
     OPT_I64("stride", 0, &stride, 0, 1 << 20, "S",
-            "windows overlap and begin S tokens apart; each scores the tokens that no earlier one did (0: no overlap)"),
+            "distance between the beginnings of overlapping windows; each window scores the tokens that no earlier one "
+            "has scored (0: no overlap)"),
     OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|float64", "MODE",
                "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
                "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"),
     CLI_KV_OPTION(kv),
-    OPT_FILE("against", 0, &against_path, "FILE", "second model of the same vocabulary"),
+    OPT_FILE("against", 0, &against_path, "FILE", "second model with the same vocabulary"),
     OPT_CHOICE("against-arithmetic", 0, &against_arithmetic, "auto|exact|fast|float64", "MODE",
-               "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic; "
-               "auto is chosen by the second model's own file)"),
+               "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic; auto: "
+               "chosen from the file of the second model)"),
     OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",
                "cache of the second evaluation (default: --kv)"),
     OPT_FILE("projection", 0, &projection, "FILE",
-             "projection.h5 of the model (geodec-project), used in place of its weights"),
+             "projection.h5 of the model (geodec-project), which replaces weights"),
     OPT_FILE("against-projection", 0, &against_projection, "FILE",
-             "the same for the second evaluation: of --against, or of the model itself"),
+             "projection.h5 for the second evaluation: of --against, or of the model itself"),
     CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_KV_MERGE_OPTION(kv_merge),
-    OPT_F64("against-kv-merge", 0, &against_kv_merge, 0, 1e6, "T", "the same for the second evaluation"),
-    OPT_FILE("against-kv-projection", 0, &against_kv_projection, "FILE", "the same for the second evaluation"),
+    OPT_F64("against-kv-merge", 0, &against_kv_merge, 0, 1e6, "T", "--kv-merge of the second evaluation"),
+    OPT_FILE("against-kv-projection", 0, &against_kv_projection, "FILE", "--kv-projection of the second evaluation"),
     CLI_ATTNRES_OPTION(attnres),
     OPT_STR("against-attnres", 0, &against_attnres, "WHAT",
-            "the same of the second evaluation (off: of --against or the model as it is; default: --attnres)"),
+            "--attnres of the second evaluation; off: none (default: --attnres)"),
     CLI_ISA_OPTION(isa),
-    OPT_FILE("json", 0, &json_path, "FILE", "write the figures, and those of each window, to FILE",
+    OPT_FILE("json", 0, &json_path, "FILE", "write the figures of the texts and of each window to FILE as JSON",
              .flags = CLI_VOLATILE),
 };
 
 static const cli_tool tool = {
     .name = "geodec-perplexity",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "perplexity of texts under a model, alone or against a second model or arithmetic",
+    .purpose = "measure the perplexity of texts under a model, alone or compared with a second model or arithmetic",
     .usage = "--model FILE [OPTIONS] TEXT...",
     .description =
-        "A text is tokenized once. Without --stride, windows do not overlap: each is BOS and the next N - 1 tokens,\n"
-        "and every token after BOS is scored. With --stride S, the text's one sequence is read in windows whose\n"
-        "beginnings are S tokens apart; the first scores all its tokens after BOS, each later one its last S. One TSV\n"
-        "row a text on standard output: negative log-likelihood (nats a token), perplexity, bits a byte of text, and\n"
-        "two controls: the perplexity of a uniform guess, and of the token frequencies of these very tokens. Standard\n"
-        "errors (_se) take blocks as independent: a window, or with --stride as many as make up one. With P the model\n"
-        "and Q the second one: difference = nll of Q - nll of P (paired), kl = mean KL(P || Q), agreement = share of\n"
-        "tokens with the same best token, max_delta = largest |log p - log q| of a scored token.",
+        "Each text is tokenized once. Without --stride, windows do not overlap: each contains BOS and the next N - 1\n"
+        "tokens, and every token after BOS is scored. With --stride S, windows begin S tokens apart; the first\n"
+        "scores all its tokens after BOS, each later one its last S tokens. Standard output has one TSV row per\n"
+        "text: negative log-likelihood (nats per token), perplexity, bits per byte of text, and two controls: the\n"
+        "perplexity of a uniform guess, and of the token frequencies of the scored tokens. Standard errors (_se)\n"
+        "treat blocks as independent. A block is a window, or with --stride as many windows as cover one window\n"
+        "length. With P the model and Q the second one: difference = nll of Q - nll of P (paired), kl = mean KL(P ||\n"
+        "Q), agreement = share of tokens with the same argmax, max_delta = largest |log p - log q| of a scored\n"
+        "token.",
     .examples = "geodec-perplexity --model model.gguf --window 256 --windows 40 book.txt\n"
                 "geodec-perplexity --model model-f16.gguf --against model-q8_0.gguf --stride 128 --window 512 book.txt",
     CLI_TAKES(options, 1, -1),
@@ -92,7 +94,7 @@ done:
     return st;
 }
 
-/* auto becomes the arithmetic that suits each file. */
+/* Replaces auto by the arithmetic that suits each file. */
 static void settle(const cli *c, const geodec_model *m, const geodec_model *second, bool compared)
 {
     if (compared && !against_arithmetic && strcmp(arithmetic, "auto") == 0) against_arithmetic = "auto";

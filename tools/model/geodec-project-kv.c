@@ -16,31 +16,34 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_OUTPUT_OPTION(output, "kvprojection.h5"),
     OPT_F64("keys", 0, &keys, 0, 1, "X",
-            "coefficients of a group's keys as a share of their dimensions (0: keys stay whole)"),
-    OPT_F64("values", 0, &values, 0, 1, "X", "the same of values"),
+            "coefficients of a group's keys, as a share of their dimensions (0: keys are not projected)"),
+    OPT_F64("values", 0, &values, 0, 1, "X",
+            "coefficients of a group's values, as a share of their dimensions (0: values are not projected)"),
     OPT_I64("group", 'g', &group, 0, 1 << 16, "N",
-            "key heads that share coefficients, a divisor of their number (0: up to 4)"),
+            "number of key heads that share coefficients, a divisor of the number of key heads (0: up to 4)"),
     OPT_CHOICE("basis", 'b', &basis, "weights|whitened|random", "NAME",
-               "singular vectors of the group's weights, the same weighted by activations, or the control"),
+               "weights: singular vectors of the group's weights; whitened: the same, weighted by activations; random: "
+               "the control"),
     OPT_CHOICE("storage", 0, &storage, "auto|f32|f16", "TYPE",
-               "of the matrices at run time (auto: f32 where the model's keys are, else f16)"),
+               "type of the matrices at run time (auto: f32 if the key weights are f32, else f16)"),
     OPT_FILE("text", 0, &text, "FILE",
-             "run the model over this text for the activations of whitening and of output errors"),
+             "text to run the model on, for the activations of whitening and of output errors"),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens of it, from the beginning"),
+    OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens to read from the beginning of the text"),
     OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),
-    OPT_F64("ridge", 0, &ridge, 0, 1, "X", "share of the mean variance added to all directions before whitening"),
+    OPT_F64("ridge", 0, &ridge, 0, 1, "X", "share of the mean variance to add to all directions before whitening"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-project-kv",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "bases for a key and value cache of low rank",
+    .purpose = "compute bases for a key and value cache of low rank",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "The stacked key matrices of a group of heads become two, W ~ B A, and the cache keeps A x; keys are rebuilt\n"
-        "and rotated when they are read, values are mixed as coefficients, with B folded into the output matrix.\n"
-        "geodec-perplexity, -decode and -bench-decode take the result with --kv-projection; it combines with --kv.",
+        "The stacked key matrix W of a group of heads is replaced by two factors, W ~ B A, and the cache stores A x.\n"
+        "Keys are rebuilt and rotated when they are read. Values are mixed as coefficients, with B merged into the\n"
+        "output matrix. geodec-perplexity, geodec-decode and geodec-bench-decode take the result with\n"
+        "--kv-projection, also together with --kv.",
     .examples = "  geodec-project-kv --model model.gguf --text book.txt --keys 0.5 --values 0.75 -o kvprojection.h5",
     CLI_TAKES(options, 0, 0),
 };
@@ -103,7 +106,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             mean(p.n_layer, p.k.error), mean(p.n_layer, p.k.output_error));
     cli_say(c, "values: rank %lld of groups of %d, error %.4f, of outputs %.4f", (long long)p.v.rank, p.v.group,
             mean(p.n_layer, p.v.error), mean(p.n_layer, p.v.output_error));
-    cli_say(c, "numbers cached a token: %lld in place of %lld", (long long)p.numbers_kept, (long long)p.numbers_full);
+    cli_say(c, "numbers cached per token: %lld instead of %lld", (long long)p.numbers_kept, (long long)p.numbers_full);
 done:
     stage_end(&stage);
     geodec_kv_projection_clear(&p);

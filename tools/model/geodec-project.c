@@ -1,4 +1,4 @@
-/* geodec-project: weights of a model in two factors of low rank. */
+/* geodec-project: weights of a model as products of two low-rank factors. */
 #include "base/mem.h"
 #include "cli/stage.h"
 #include "cli/text.h"
@@ -17,37 +17,40 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "projection.h5"),
     OPT_STR("slots", 0, &slots, "LIST", "matrices to project: any of q,k,v,o,gate,up,down, joined by commas, or all"),
     OPT_CHOICE("basis", 'b', &basis, "weights|whitened|random|coordinates", "NAME",
-               "eigenvectors of the weights' Gram matrix, the same weighted by activations, or a control"),
-    OPT_FLAG("own", 0, &own, "a basis for each slot (its truncated SVD), not one for those that read the same input"),
+               "weights: eigenvectors of the weights' Gram matrix; whitened: the same, weighted by activations; "
+               "random, coordinates: controls"),
+    OPT_FLAG("own", 0, &own,
+             "use a separate basis for each slot (its truncated SVD) instead of one for all slots with the same input"),
     OPT_F64("share", 's', &opt.share, 0, 1, "X",
-            "rank as a share of the input's width; with --rule energy the share of the trace to keep"),
-    OPT_I64("rank", 'k', &rank, 0, 1 << 20, "K", "this rank in place of --share (0: none)"),
+            "rank as a share of the input's width; with --rule energy, the share of the trace to keep"),
+    OPT_I64("rank", 'k', &rank, 0, 1 << 20, "K", "rank, which replaces --share (0: use --share)"),
     OPT_CHOICE("rule", 0, &rule, "share|energy|layers", "NAME",
-               "rank by layer: the same for all, by energy, or in proportion to the layer's effective rank"),
+               "rank of each layer: share: the same for all; energy: by the share of the trace; layers: in proportion "
+               "to the effective rank of the layer"),
     OPT_F64("floor", 0, &opt.floor, 0, 1, "X",
-            "least rank of --rule layers, as a share of the width (the papers: 0.55)"),
+            "smallest rank of --rule layers, as a share of the width (the papers: 0.55)"),
     OPT_CHOICE("storage", 0, &storage, "auto|f32|f16", "TYPE",
-               "of the factors at run time (auto: f32 where all weights of the slots are, else f16)"),
+               "type of the factors at run time (auto: f32 if all weights of the slots are f32, else f16)"),
     OPT_FILE("text", 0, &text, "FILE",
-             "run the model over this text for the activations of whitening and of output errors"),
+             "text to run the model on, for the activations of whitening and of output errors"),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens of it, from the beginning"),
+    OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens to read from the beginning of the text"),
     OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),
-    OPT_F64("ridge", 0, &opt.ridge, 0, 1, "X", "share of the mean variance added to all directions before whitening"),
+    OPT_F64("ridge", 0, &opt.ridge, 0, 1, "X", "share of the mean variance to add to all directions before whitening"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-project",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "projects weights of a model on few directions of their input",
+    .purpose = "project weights of a model on a few directions of their input",
     .usage = "--model FILE [OPTIONS]",
     .description =
-        "A matrix W [rows][cols] becomes two, [rows][k] and [k][cols]. By default q, k and v share the leading\n"
-        "eigenvectors of the sum of their W^T W, at half the width; --own gives each its truncated SVD, --basis\n"
-        "whitened minimises the error of the outputs over the activations of --text. random and coordinates are\n"
-        "controls of the same rank. Bytes are those that a pass of one token reads of the weights, from their actual\n"
-        "storage: rho = 1 - projected / full. geodec-perplexity, -decode and -bench-decode take the result with\n"
-        "--projection.",
+        "A matrix W [rows][cols] is replaced by two factors, [rows][k] and [k][cols]. By default q, k and v share\n"
+        "the leading eigenvectors of the sum of their W^T W, at half the width. --own uses the truncated SVD of\n"
+        "each. --basis whitened minimises the error of the outputs over the activations of --text. random and\n"
+        "coordinates are controls of the same rank. Bytes are those that the pass of one token reads, in the actual\n"
+        "storage of the weights: rho = 1 - projected / full. geodec-perplexity, geodec-decode and\n"
+        "geodec-bench-decode take the result with --projection.",
     .examples = "  geodec-project --model model.gguf --share 0.65 -o projection.h5\n"
                 "  geodec-project --model model.gguf --slots all --basis whitened --text book.txt -o projection.h5",
     CLI_TAKES(options, 0, 0),
@@ -101,7 +104,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (text) GEODEC_TRY(stage_file(&stage, text, err));
     STAGE_WRITE(&stage, &geodec_projection_kind, geodec_projection_write(&p, stage.out, err));
     geodec_projection_say(&c->hooks, &p);
-    cli_say(c, "bytes a token: %lld in place of %lld, rho %.4f; the slots alone %lld of %lld, break-even at k/d = %.3f",
+    cli_say(c,
+            "bytes per token: %lld instead of %lld, rho %.4f; the slots alone: %lld of %lld, break-even at k/d = %.3f",
             (long long)p.bytes_projected, (long long)p.bytes_full, p.rho, (long long)p.slots_projected,
             (long long)p.slots_full, p.break_even);
 done:

@@ -1,4 +1,4 @@
-/* geodec-quantize: a model in other tensor types, with the error of each tensor. */
+/* geodec-quantize: conversion of a model to other tensor types, with the error of each tensor. */
 #include "gguf/quantize_report.h"
 
 #include "base/mem.h"
@@ -11,28 +11,27 @@ static const cli_option options[] = {
     OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types",
                .flags = CLI_REQUIRED),
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE", .flags = CLI_VOLATILE | CLI_REQUIRED),
-    OPT_FLAG("pure", 0, &o.pure, "every matrix in TYPE, without a mix"),
+    OPT_FLAG("pure", 0, &o.pure, "write every matrix in TYPE, without a mix"),
     OPT_STR("tensor", 0, &o.overrides, "PATTERN=TYPE,...",
-            "tensors whose names match a shell pattern get another type; the first match decides"),
-    OPT_FLAG("nearest", 0, &o.nearest, "only round to the nearest level, without the search for better scales"),
-    OPT_FILE("json", 0, &json_path, "FILE", "write the table to FILE as JSON too", .flags = CLI_VOLATILE),
+            "use TYPE for tensors whose names match the shell pattern; the first match decides"),
+    OPT_FLAG("nearest", 0, &o.nearest, "round to the nearest level, without a search for better scales"),
+    OPT_FILE("json", 0, &json_path, "FILE", "also write the table to FILE as JSON", .flags = CLI_VOLATILE),
 };
 
 static const cli_tool tool = {
     .name = "geodec-quantize",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "writes a GGUF model with its matrices in other types and prints the error of each",
+    .purpose = "write a GGUF model with its matrices in other types, and print the error of each",
     .usage = "--type TYPE -o OUT.gguf [OPTIONS] IN.gguf",
     .description =
         "Keys and vocabulary are copied; norm gains, biases and expert routers keep their type. The mixes q4_k_s,\n"
-        "q4_k_m (= q4_k), q5_k_s and q5_k_m (= q5_k) choose types as llama.cpp does, and every quantised type has the\n"
-        "output matrix in Q6_K, unless --pure. Rows that are no multiple of a type's block get the type that\n"
-        "docs/manual/tensor-types.md names instead, and F16 where that does not fit either. One TSV row a tensor on "
-        "standard\n"
-        "output: types, values, bytes, root mean square of the weights (size) and of the error (rms), rms / size\n"
-        "(relative), the largest error, the cosine of weights before and after, and two controls: the rms of plain\n"
-        "rounding to the same type, and of Q8_0. Errors are against the input as decoded: of a quantised input, not\n"
-        "against the weights it was made from.",
+        "q4_k_m (= q4_k), q5_k_s and q5_k_m (= q5_k) choose types as llama.cpp does. Unless --pure is given, every\n"
+        "quantised type stores the output matrix in Q6_K. If the row length is not a multiple of a type's block, the\n"
+        "tensor gets the replacement type of docs/manual/tensor-types.md, or F16 if that does not fit either.\n"
+        "Standard output has one TSV row per tensor: types, values, bytes, root mean square of the weights (size)\n"
+        "and of the error (rms), rms / size (relative), the largest error, the cosine of weights before and after,\n"
+        "and two controls: the rms of plain rounding to the same type, and of Q8_0. Errors are relative to the\n"
+        "decoded input. For a quantised input they do not include the error of the input.",
     .examples =
         "  geodec-quantize --type q4_k_m -o model-q4_k_m.gguf model-f16.gguf\n"
         "  geodec-quantize --type q4_k --tensor '*.attn_v.*=q8_0,token_embd.*=f16' -o mixed.gguf model-f32.gguf",

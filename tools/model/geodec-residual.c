@@ -1,4 +1,4 @@
-/* geodec-residual: the residual stream's length by depth. */
+/* geodec-residual: length of the residual stream by depth. */
 #include "evaluate/residual.h"
 
 #include "cli/cli.h"
@@ -15,11 +15,11 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_RUN_SEPARATOR_OPTION(separator),
     OPT_FILE("projection", 0, &projection, "FILE",
-             "projection.h5 of the model (geodec-project), used in place of its weights"),
+             "projection.h5 of the model (geodec-project), which replaces weights"),
     OPT_I64("window", 'w', &window, 0, 1 << 20, "N",
             "tokens of a window, BOS included (0: the model's context, at most 256)"),
-    OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows read (0: all)"),
-    OPT_FILE("fit", 0, &fit_path, "FILE", "write the exponents of growth to FILE as well (TSV)", .flags = CLI_VOLATILE),
+    OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows to read (0: all)"),
+    OPT_FILE("fit", 0, &fit_path, "FILE", "also write the exponents of growth to FILE (TSV)", .flags = CLI_VOLATILE),
     CLI_ATTNRES_OPTION(attnres),
     CLI_ISA_OPTION(isa),
 };
@@ -27,13 +27,14 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-residual",
     .topic = CLI_TOPIC_MEASURES,
-    .purpose = "lengths of the residual stream and of its updates by depth, and the exponent of their growth",
+    .purpose = "measure the lengths of the residual stream and its updates by depth, and the exponent of their growth",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "One TSV row a layer on standard output: mean length of the stream after it, of the updates of attention and\n"
-        "feed-forward, standard errors over windows, the stream's root mean square length and, as the control, its\n"
-        "value for orthogonal updates. --fit: slope of log length on log layer, its 95 % bootstrap interval\n"
-        "over windows, the standard error of the scatter about the line. Equal orthogonal updates have slope 1/2.",
+        "Standard output has one TSV row per layer: mean length of the stream after the layer, of the updates by\n"
+        "attention and feed-forward, standard errors over windows, the root mean square length of the stream and, as\n"
+        "the control, its value for orthogonal updates. --fit writes the slope of log length on log layer, its 95 %\n"
+        "bootstrap interval over windows, and the standard error of the scatter about the line. Orthogonal updates\n"
+        "of equal length give slope 1/2.",
     .examples = "  geodec-residual --model model.gguf --windows 40 book.txt",
     CLI_TAKES(options, 1, 1),
 };

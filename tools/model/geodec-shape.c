@@ -11,7 +11,7 @@ static int64_t layers = 0;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "SHAPE-random-TYPE.gguf"),
     OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types"),
-    OPT_I64("layers", 0, &layers, 0, 1024, "N", "layers, 0 for those of the shape"),
+    OPT_I64("layers", 0, &layers, 0, 1024, "N", "number of layers (0: that of the shape)"),
 };
 
 static const cli_tool tool = {
@@ -20,8 +20,8 @@ static const cli_tool tool = {
     .purpose = "write a model of a public shape with random weights",
     .usage = "[OPTIONS] " GEODEC_SHAPE_CHOICES,
     .description =
-        "The file has the sizes of the named model, random weights and a made-up vocabulary. It serves measurements\n"
-        "of speed and memory, and nothing else; its name and its metadata say so. The same seed gives the same file.",
+        "The file has the sizes of the named model, random weights and an artificial vocabulary. It is only for\n"
+        "measurements of speed and memory; its name and metadata say so. The same seed gives the same file.",
     .examples = "geodec-shape --type q8_0 smollm2-135m && geodec-bench smollm2-135m-random-q8_0.gguf",
     CLI_TAKES(options, 1, 1),
     .args_are_text = true,

@@ -1,4 +1,4 @@
-/* geodec-train: text and vocabulary -> model files and a loss curve. */
+/* geodec-train: training of a small model; writes model files and a loss curve. */
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "lab/shf/correct.h"
@@ -39,19 +39,19 @@ static geodec_train_options o = {.steps = 1000,
 
 static const cli_option options[] = {
     OPT_FILE("text", 0, &text_path, "FILE", "training text", .flags = CLI_REQUIRED),
-    OPT_FILE("held-out", 0, &held_out_path, "FILE", "text the loss is measured on", .flags = CLI_REQUIRED),
-    OPT_FILE("vocab", 0, &vocab_path, "FILE", "GGUF whose tokenizer is taken; needed without --init"),
-    OPT_FILE("init", 0, &init_path, "FILE", "GGUF to start from: its shape, weights and tokenizer are taken"),
+    OPT_FILE("held-out", 0, &held_out_path, "FILE", "text on which the loss is measured", .flags = CLI_REQUIRED),
+    OPT_FILE("vocab", 0, &vocab_path, "FILE", "GGUF file with the tokenizer; required without --init"),
+    OPT_FILE("init", 0, &init_path, "FILE", "GGUF file to start from, with its shape, weights and tokenizer"),
     CLI_OUTPUT_OPTION(output, "model.gguf"),
     OPT_CHOICE("type", 0, &type_name, "f32|f16|bf16|q8_0", NULL, "type of the output's matrices",
                .flags = CLI_VOLATILE),
-    OPT_FILE("out-f16", 0, &out_f16, "FILE", "write the model as F16 too", .flags = CLI_VOLATILE),
-    OPT_FILE("out-q8", 0, &out_q8, "FILE", "write the model as Q8_0 too", .flags = CLI_VOLATILE),
-    OPT_FILE("curve", 0, &curve_path, "FILE", "write the loss curve artifact", .flags = CLI_VOLATILE),
+    OPT_FILE("out-f16", 0, &out_f16, "FILE", "also write the model as F16", .flags = CLI_VOLATILE),
+    OPT_FILE("out-q8", 0, &out_q8, "FILE", "also write the model as Q8_0", .flags = CLI_VOLATILE),
+    OPT_FILE("curve", 0, &curve_path, "FILE", "write the loss curve to FILE, an artifact", .flags = CLI_VOLATILE),
     OPT_FILE("floor", 0, &floor_path, "FILE",
-             "report of geodec-corpus on the held-out text: its entropy goes into the curve"),
-    OPT_FILE("checkpoint", 0, &checkpoint_path, "FILE", "state of the run (default: output with .ckpt.h5)",
-             .flags = CLI_VOLATILE),
+             "report of geodec-corpus on the held-out text, whose entropy is added to the curve"),
+    OPT_FILE("checkpoint", 0, &checkpoint_path, "FILE",
+             "file of the state of the run (default: the output with the suffix .ckpt.h5)", .flags = CLI_VOLATILE),
     OPT_I64("checkpoint-every", 0, &checkpoint_every, 1, 1e9, "N", "steps between checkpoints", .flags = CLI_VOLATILE),
     OPT_FLAG("resume", 0, &resume, "continue from the checkpoint if there is one", .flags = CLI_VOLATILE),
     OPT_STR("name", 0, &model_name, "TEXT", "general.name of the model"),
@@ -60,33 +60,33 @@ static const cli_option options[] = {
     OPT_I64("layers", 0, &layers, 1, 1024, "N", "blocks"),
     OPT_I64("heads", 0, &heads, 1, 1024, "N", "query heads"),
     OPT_I64("kv-heads", 0, &kv_heads, 1, 1024, "N", "key and value heads"),
-    OPT_I64("ff", 0, &ff, 1, 1048576, "N", "width of the feed-forward part, or of one expert"),
-    OPT_I64("ctx", 0, &ctx, 0, 65536, "N", "context length, 0 for 512 or that of --init"),
-    OPT_I64("experts", 0, &experts, 0, 256, "N", "experts a layer, 0 for a dense model"),
-    OPT_I64("experts-used", 0, &experts_used, 1, 256, "N", "experts a token uses"),
-    OPT_FLAG("untied", 0, &untied, "an output matrix of its own"),
+    OPT_I64("ff", 0, &ff, 1, 1048576, "N", "width of the feed-forward layer, or of one expert"),
+    OPT_I64("ctx", 0, &ctx, 0, 65536, "N", "context length (0: that of --init, else 512)"),
+    OPT_I64("experts", 0, &experts, 0, 256, "N", "experts per layer (0: a dense model)"),
+    OPT_I64("experts-used", 0, &experts_used, 1, 256, "N", "experts used per token"),
+    OPT_FLAG("untied", 0, &untied, "use a separate output matrix"),
     OPT_I64("steps", 0, &o.steps, 1, 1e9, "N", "optimiser steps"),
-    OPT_I64("batch", 0, &o.batch, 1, 65536, "N", "sequences a step"),
-    OPT_I64("length", 0, &length, 0, 65536, "N", "tokens of a sequence, 0 for the context length"),
+    OPT_I64("batch", 0, &o.batch, 1, 65536, "N", "sequences per step"),
+    OPT_I64("length", 0, &length, 0, 65536, "N", "tokens of a sequence (0: the context length)"),
     OPT_F64("lr", 0, &o.lr, 1e-12, 100, "X", "highest learning rate"),
-    OPT_CHOICE("lr-schedule", 0, &schedule_name, SCHEDULES, NULL, "its course after the warm-up"),
-    OPT_F64("lr-final", 0, &o.lr_final, 0, 1, "X", "learning rate at the end, as a fraction"),
+    OPT_CHOICE("lr-schedule", 0, &schedule_name, SCHEDULES, NULL, "schedule of the learning rate after the warm-up"),
+    OPT_F64("lr-final", 0, &o.lr_final, 0, 1, "X", "learning rate at the end, as a fraction of --lr"),
     OPT_I64("warmup", 0, &o.warmup, 0, 1e9, "N", "steps of linear warm-up"),
-    OPT_F64("clip", 0, &o.clip, 0, 1e9, "X", "largest norm of the gradient, 0 for none"),
+    OPT_F64("clip", 0, &o.clip, 0, 1e9, "X", "largest norm of the gradient (0: no limit)"),
     OPT_F64("decay", 0, &o.decay, 0, 100, "X", "weight decay of matrices"),
-    OPT_F64("beta1", 0, &o.beta1, 0, 0.999999, "X", "Adam's average of the gradient"),
-    OPT_F64("beta2", 0, &o.beta2, 0, 0.999999, "X", "Adam's average of its square"),
+    OPT_F64("beta1", 0, &o.beta1, 0, 0.999999, "X", "decay rate of Adam's mean of the gradient"),
+    OPT_F64("beta2", 0, &o.beta2, 0, 0.999999, "X", "decay rate of Adam's mean of the squared gradient"),
     OPT_F64("balance", 0, &o.balance, 0, 100, "X", "weight of the experts' load-balance term"),
     OPT_F64("shf", 0, &shf_weight, 0, 1e6, "X",
-            "weight of the penalty on departures of residual streams from geodesics, 0 for none"),
+            "weight of the penalty on deviations of residual streams from geodesics (0: no penalty)"),
     OPT_CHOICE("shf-metric", 0, &shf_metric, "fitted|flat", NULL,
-               "of the geodesics: fitted to the states at every refresh, or flat (the control)"),
+               "metric of the geodesics: fitted to the states at each refresh, or flat (the control)"),
     OPT_I64("shf-dim", 0, &shf_dim, 1, 16, "N", "principal directions of the penalty's chart"),
-    OPT_I64("shf-refresh", 0, &shf_refresh, 1, 1e9, "N", "steps between two fits of chart and metric"),
-    OPT_I64("shf-stride", 0, &shf_stride, 1, 65536, "N", "one token in so many is penalised"),
-    OPT_I64("shf-probe", 0, &shf_probe, 1, 65536, "N", "held-out windows the fits see"),
+    OPT_I64("shf-refresh", 0, &shf_refresh, 1, 1e9, "N", "steps between two fits of the chart and the metric"),
+    OPT_I64("shf-stride", 0, &shf_stride, 1, 65536, "N", "apply the penalty to one token in N"),
+    OPT_I64("shf-probe", 0, &shf_probe, 1, 65536, "N", "held-out windows used by the fits"),
     OPT_I64("eval-every", 0, &o.eval_every, 1, 1e9, "N", "steps between rows of the loss curve"),
-    OPT_I64("eval-tokens", 0, &o.eval_tokens, 0, 1e12, "N", "held-out tokens scored for a row, 0 for all"),
+    OPT_I64("eval-tokens", 0, &o.eval_tokens, 0, 1e12, "N", "held-out tokens scored for a row (0: all)"),
 };
 
 static const cli_tool tool = {
@@ -96,13 +96,13 @@ static const cli_tool tool = {
     .usage = "--text FILE --held-out FILE --vocab VOCAB.gguf [OPTIONS]",
     .description =
         "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not on\n"
-        "threads or interruptions. A run that is stopped leaves a checkpoint; --resume continues from it.",
+        "threads or interruptions. An interrupted run leaves a checkpoint; --resume continues from it.",
     .examples = "  geodec-train --text train.txt --held-out test.txt --vocab vocab.gguf --resume \\\n"
                 "      --out-q8 model-q8_0.gguf --curve curve.h5 -o model-f32.gguf",
     CLI_TAKES(options, 0, 0),
 };
 
-/* Place of a value among choices separated by '|'. */
+/* Index of a value among choices separated by '|'. */
 static int place(const char *choices, const char *value)
 {
     int n = 0;
@@ -138,7 +138,7 @@ static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err
 {
     if (init_path && vocab_path)
         return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__,
-                              "--init has its own tokenizer; --vocab does not go with it");
+                              "--init has its own tokenizer and excludes --vocab");
     if (init_path) return geodec_start_from(init_path, (int32_t)ctx, s, err);
     if (!vocab_path) return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__, "--vocab or --init is required");
     geodec_model_config shape = {.n_layer = (int32_t)layers, .d_model = (int32_t)d_model, .n_head = (int32_t)heads};
@@ -190,9 +190,9 @@ static void say_result(const cli *c, const geodec_train_summary *s)
 {
     char floor[96] = "";
     if (isfinite(s->floor_bytes) && s->floor_bytes > 0)
-        (void)snprintf(floor, sizeof floor, ", %.1f %% above the floor of %.4f",
+        (void)snprintf(floor, sizeof floor, ", %.1f %% above the entropy of %.4f",
                        100 * (s->held_out_bytes / s->floor_bytes - 1), s->floor_bytes);
-    cli_say(c, "%s: held-out %.4f nats a token, %.4f bits a byte%s", output, s->held_out, s->held_out_bytes, floor);
+    cli_say(c, "%s: held-out %.4f nats per token, %.4f bits per byte%s", output, s->held_out, s->held_out_bytes, floor);
 }
 
 static geodec_status add_penalty(const cli *c, run_state *s, geodec_err *err)
@@ -240,16 +240,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "%lld training documents by the rule '%s', %lld held-out ones by '%s'", (long long)s.train->n_docs,
             geodec_documents_separator_name(s.train->rule), (long long)s.held_out->n_docs,
             geodec_documents_separator_name(s.held_out->rule));
-    cli_say(c, "%lld parameters, %lld training tokens, %.2f bytes a token", (long long)s.start.layout->total,
+    cli_say(c, "%lld parameters, %lld training tokens, %.2f bytes per token", (long long)s.start.layout->total,
             (long long)s.train->n_tokens, (double)s.train->n_bytes / (double)s.train->n_tokens);
     if (going_on) {
         GEODEC_TRY(geodec_trainer_load(s.trainer, s.checkpoint, err));
-        cli_say(c, "going on from step %lld", (long long)geodec_trainer_done(s.trainer));
+        cli_say(c, "continuing from step %lld", (long long)geodec_trainer_done(s.trainer));
     }
     GEODEC_TRY(geodec_trainer_run(s.trainer, s.checkpoint, checkpoint_every, &s.provenance, &c->hooks, err));
     GEODEC_TRY(geodec_trainer_evaluate(s.trainer, 0, &s.summary.held_out, &s.summary.held_out_bytes, err));
     GEODEC_TRY(write_all(&s, err));
-    (void)unlink(s.checkpoint); /* its work is done */
+    (void)unlink(s.checkpoint); /* no longer needed */
     say_result(c, &s.summary);
 done:
     geodec_trainer_destroy(s.trainer);

@@ -11,7 +11,7 @@ static int64_t size = 1024, limit = 64 << 20;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "vocab.gguf"),
     OPT_I64("size", 'n', &size, GEODEC_VOCAB_FIRST_PIECE + 1, GEODEC_VOCAB_MAX, "N",
-            "tokens, the 259 special and byte tokens included"),
+            "number of tokens, including the 259 special and byte tokens"),
     CLI_SEPARATOR_OPTION(separator),
     OPT_I64("limit", 0, &limit, 1, 1e12, "BYTES", "refuse texts larger than this"),
 };
@@ -19,11 +19,10 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-vocab",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "learn a SentencePiece-style byte-pair vocabulary from text",
+    .purpose = "learn a byte-pair vocabulary in SentencePiece style from text",
     .usage = "[OPTIONS] TEXT",
-    .description =
-        "Writes a GGUF file that holds only the tokenizer: <unk>, <s>, </s>, 256 byte tokens, merged pieces,\n"
-        "characters. The same text gives the same file.",
+    .description = "Writes a GGUF file with only the tokenizer: <unk>, <s>, </s>, 256 byte tokens, merged pieces and\n"
+                   "characters. The same text gives the same file.",
     .examples = "geodec-corpus --bytes 4000000 -o corpus.txt && geodec-vocab --size 1024 -o vocab.gguf corpus.txt",
     CLI_TAKES(options, 1, 1),
 };

@@ -34,7 +34,7 @@ Test(record, a_folder_beside_the_model)
 {
     geodec_err err = {0};
     char *folder = NULL;
-    test_ok(geodec_record_beside("a b/model.gguf", &folder, &err), &err);
+    test_ok(geodec_record_folder("a b/model.gguf", &folder, &err), &err);
     cr_assert_str_eq(folder, "a b/model.gguf.geodec");
     geodec_mem_free(folder);
 }

@@ -1,4 +1,4 @@
-#include "cli/tables.h"
+#include "cli/drafting_files.h"
 
 #include "base/mem.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-geodec_status tables_cache(char **out, geodec_err *err)
+geodec_status drafting_files_cache(char **out, geodec_err *err)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     const bool own = xdg && xdg[0] == '/';
@@ -17,7 +17,7 @@ geodec_status tables_cache(char **out, geodec_err *err)
     return root ? geodec_mem_print(out, err, "%s%s", root, rest) : GEODEC_OK;
 }
 
-geodec_status tables_make_folder(const char *path, geodec_err *err)
+geodec_status drafting_files_make_folder(const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *at = NULL;
@@ -33,55 +33,56 @@ done:
     return st;
 }
 
-geodec_status tables_open(const cli *c, const geodec_model *m, const char *artifacts, bool look, tables *out,
-                          geodec_err *err)
+geodec_status drafting_files_open(const cli *c, const geodec_model *m, const char *artifacts, bool look,
+                                  drafting_files *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    tables t = {0};
+    drafting_files t = {0};
     char *cache = NULL;
     const bool none = artifacts && strcmp(artifacts, "none") == 0;
     if (artifacts && !none) {
         GEODEC_STRDUP(t.folder, artifacts);
     } else if (!none && look) {
-        GEODEC_TRY(tables_cache(&cache, err));
+        GEODEC_TRY(drafting_files_cache(&cache, err));
         GEODEC_TRY(geodec_record_find(m, cache, &c->hooks, &t.folder, &t.record, err));
         t.found = t.folder != NULL;
     }
     GEODEC_MOVE(*out, t);
 done:
     geodec_mem_free(cache);
-    tables_close(&t);
+    drafting_files_close(&t);
     return st;
 }
 
-void tables_close(tables *t)
+void drafting_files_close(drafting_files *t)
 {
     geodec_mem_free(t->folder);
     geodec_record_clear(&t->record);
-    *t = (tables){0};
+    *t = (drafting_files){0};
 }
 
-void tables_say(const cli *c, const tables *t, const char *draft, const char *arithmetic)
+void drafting_files_say(const cli *c, const drafting_files *t, const char *draft, const char *arithmetic)
 {
     char gain[64] = "", made[64] = "";
     if (strcmp(draft, t->record.draft) == 0 && t->record.speedup > 0)
-        (void)snprintf(gain, sizeof gain, ", %.2f times as fast when it was tried", t->record.speedup);
+        (void)snprintf(gain, sizeof gain, ", %.2f times as fast as plain decoding in its trial", t->record.speedup);
     if (strcmp(arithmetic, t->record.arithmetic) != 0)
         (void)snprintf(made, sizeof made, ", made in %s arithmetic", t->record.arithmetic);
-    cli_say(c, "drafter %s%s; drafting artifacts of %s (--artifacts none: without)%s", draft, gain, t->folder, made);
+    cli_say(c, "drafter %s%s; drafting artifacts from %s (--artifacts none: do not use them)%s", draft, gain, t->folder,
+            made);
 }
 
-geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, const char *const *names, int n,
-                              geodec_drafting **out, geodec_err *err)
+geodec_status drafting_files_drafting(const cli *c, const geodec_model *m, drafting_files *t, const char *const *names,
+                                      int n, geodec_drafting **out, geodec_err *err)
 {
     geodec_status st = geodec_drafting_open(m, t->folder, names, n, out, err);
     char text[GEODEC_ERR_TEXT];
     if (st == GEODEC_OK || !t->found) return st;
     for (int i = 0; i < n; i++)
         if (geodec_drafting_needs_artifacts(names[i])) return st;
-    cli_say(c, "warning: the drafting artifacts found are not used: %s",
+    cli_say(c, "warning: the drafting artifacts that were found are not used: %s",
             err ? geodec_err_line(err, text, sizeof text) : "");
     geodec_err_clear(err);
-    tables_close(t);
+    drafting_files_close(t);
     return geodec_drafting_open(m, NULL, names, n, out, err);
 }
