@@ -66,10 +66,9 @@ typedef struct geodec_substitution {
     double radius[GEODEC_SUBSTITUTION_SHARES];                             /* largest g-distance of the share */
     geodec_estimate error[GEODEC_SUBSTITUTES][GEODEC_SUBSTITUTION_SHARES]; /* sum |error| / sum |step| */
     geodec_estimate agree[GEODEC_SUBSTITUTES][GEODEC_SUBSTITUTION_SHARES]; /* share of queries with the true token */
-    /* CPU times of one query on one thread, microseconds; 0 = not measured. speedup: of a decoder that substitutes the
-     * share: full / (lookup + head where it does, lookup + full where not); compared with the published assumption,
-     * half of full for a hit. A substituted token is wrong with probability 1 - agree, and every later state with it.
-     */
+    /* CPU times of one query on one thread, microseconds; 0 = not measured. A decoder that substitutes a share p is
+     * faster by full / (lookup + p head + (1 - p) full). The publication assumes half of full for a hit. A substituted
+     * token is wrong with probability 1 - agree; all later states then belong to the wrong text. */
     double full_us, head_us, lookup_us;
 } geodec_substitution;
 /* token [GEODEC_SUBSTITUTES][queries] of the predictions, wanted [queries] of the true states; text [queries], queries

@@ -54,9 +54,8 @@ Test(predict, expectation_equals_simulation)
     cr_assert_float_eq(tokens / n, geodec_predict_tokens_by_position(beta, 4), 0.01);
 }
 
-/* Choices of the adaptive length: the best of an exhaustive search, 0 if drafting cannot save time. */
-/* Chains of `n` drafts that claim `claim` and are right with probability `truth`, for so many rounds of a loop whose
- * times are those of the cost model. Returns the time, in one-row passes; *tokens came in it. */
+/* Plays `rounds` rounds of a loop with chains of `n` drafts of confidence `claim` that are right with probability
+ * `truth`. Times are those of the cost model. Returns the time in one-row passes; *tokens: the tokens of all rounds. */
 static double play(geodec_adapt *g, const geodec_cost *cost, int32_t n, double claim, double truth, double asking,
                    int rounds, uint64_t seed, int64_t *tokens, int *asked)
 {
