@@ -42,12 +42,12 @@ geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place
                                      int64_t restart, geodec_err *err)
 {
     const int64_t first = r->n - r->kept;
-    const bool anew = at->shown < first || r->n - at->shown > most;
-    if (anew || at->stale) {
+    const bool restarts = at->shown < first || r->n - at->shown > most;
+    if (restarts || at->stale) {
         at->stale = false;
         GEODEC_PASS(geodec_drafter_begin(d, err));
     }
-    if (anew) at->shown = first > r->n - restart ? first : r->n - restart;
+    if (restarts) at->shown = first > r->n - restart ? first : r->n - restart;
     while (at->shown < r->n) { /* in runs that do not wrap around the ring */
         const int64_t row = at->shown % ROWS, left = r->n - at->shown, run = left < ROWS - row ? left : ROWS - row;
         const geodec_draft_rows rows = {.n = run,

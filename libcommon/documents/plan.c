@@ -125,7 +125,7 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
                    (long long)s->prompts, (long long)piece);
     size_row(&t, "prompts", asked->prompts, s->prompts, "%s", bound);
     if (fits != asked->prompt_length && piece == text)
-        (void)snprintf(bound, sizeof bound, "the context of %lld leaves %lld beside %lld new tokens",
+        (void)snprintf(bound, sizeof bound, "the context of %lld has room for %lld and %lld new tokens",
                        (long long)m->context, (long long)room, (long long)s->new_tokens);
     size_row(&t, "prompt_length", asked->prompt_length, s->prompt_length, "%s", bound);
     size_row(&t, "new_tokens", asked->new_tokens, s->new_tokens, "half of the context of %lld", (long long)m->context);

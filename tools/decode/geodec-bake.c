@@ -34,7 +34,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-bake",
-    .topic = CLI_TOPIC_TABLES,
+    .topic = CLI_TOPIC_DRAFTING,
     .purpose = "build a flow map, which drafts tokens, from the activations of texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [CLOUD.h5]",
     .description =

@@ -115,7 +115,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
 }
 
 /* True if a drafter of the list, or of the default list, reads drafting artifacts. */
-static bool look_for_tables(const geodec_bench_plan *plan)
+static bool look_for_artifacts(const geodec_bench_plan *plan)
 {
     bool look = drafters == NULL;
     for (int32_t i = 0; i < plan->n_drafters; i++) look |= geodec_drafting_takes_artifacts(plan->drafter[i].name);
@@ -174,7 +174,7 @@ static geodec_status open_model(work *w, geodec_err *err)
     int n_names = 0;
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
-    GEODEC_PASS(drafting_files_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
+    GEODEC_PASS(drafting_files_open(c, w->m, artifacts, look_for_artifacts(&w->plan), &w->found, err));
     if (w->found.found) artifacts = w->found.folder;
     if (!drafters) {
         drafters = w->found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
@@ -246,7 +246,7 @@ static geodec_status write_results(const work *w, geodec_err *err)
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *beside = NULL;
+    char *default_path = NULL;
     work w = {.c = c, .about = -1, .workers = together ? 1 : (int)c->threads, .inside = together ? c->pool : NULL};
     w.plan = (geodec_bench_plan){.prompts = &w.prompts,
                                  .max_tokens = max_tokens,
@@ -257,8 +257,8 @@ static geodec_status run(const cli *c, geodec_err *err)
                                  .seed = c->seed,
                                  .resamples = RESAMPLES,
                                  .hooks = &c->hooks};
-    GEODEC_TRY(bench_next_to(output, "speed.h5", &beside, err));
-    if (!speed_path) speed_path = beside;
+    GEODEC_TRY(bench_next_to(output, "speed.h5", &default_path, err));
+    if (!speed_path) speed_path = default_path;
     GEODEC_TRY(check_options(&w, err));
     GEODEC_TRY(open_model(&w, err));
     GEODEC_TRY(measure(&w, err));
@@ -272,7 +272,7 @@ done:
     geodec_drafting_close(w.drafting);
     drafting_files_close(&w.found);
     geodec_model_close(w.m);
-    geodec_mem_free(beside);
+    geodec_mem_free(default_path);
     return st;
 }
 

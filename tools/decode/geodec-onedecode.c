@@ -29,7 +29,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-onedecode",
-    .topic = CLI_TOPIC_TABLES,
+    .topic = CLI_TOPIC_DRAFTING,
     .purpose = "count the next tokens of a model in cells of its hidden states, or build the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =

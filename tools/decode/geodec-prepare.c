@@ -67,16 +67,16 @@ static const cli_tool tool = {
 static geodec_status choose_folder(const cli *c, const geodec_model *m, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *beside = NULL, *cache = NULL, *cached = NULL;
-    GEODEC_TRY(geodec_record_folder(c->args[0], &beside, err));
+    char *own_folder = NULL, *cache = NULL, *cached = NULL;
+    GEODEC_TRY(geodec_record_folder(c->args[0], &own_folder, err));
     if (!cache_only) {
-        const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
-        if (made && access(beside, W_OK | X_OK) == 0) {
-            GEODEC_MOVE(*out, beside);
+        const bool made = mkdir(own_folder, 0777) == 0 || errno == EEXIST;
+        if (made && access(own_folder, W_OK | X_OK) == 0) {
+            GEODEC_MOVE(*out, own_folder);
             goto done;
         }
         if (errno != EACCES && errno != EROFS && errno != EPERM)
-            GEODEC_THROW(GEODEC_IO, "%s: %s", beside, strerror(errno));
+            GEODEC_THROW(GEODEC_IO, "%s: %s", own_folder, strerror(errno));
     }
     GEODEC_TRY(drafting_files_cache(&cache, err));
     if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
@@ -84,7 +84,7 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
     GEODEC_TRY(drafting_files_make_folder(cached, err));
     GEODEC_MOVE(*out, cached);
 done:
-    GEODEC_FREE(beside, cache, cached);
+    GEODEC_FREE(own_folder, cache, cached);
     return st;
 }
 

@@ -3,7 +3,7 @@
 #include "drafters/recurrent.h"
 
 static const char *output = "recurrent.h5";
-static double drawn = 0.2;
+static double sampled = 0.2;
 static geodec_recurrent_options opt;
 
 static const cli_option options[] = {
@@ -13,13 +13,13 @@ static const cli_option options[] = {
             "largest number of tokens that the net predicts, the most frequent ones"),
     OPT_F64("epochs", 0, &opt.epochs, 0.01, 1000, "X", "epochs of the fit"),
     OPT_F64("rate", 0, &opt.rate, 1e-9, 1, "X", "highest learning rate of Adam"),
-    OPT_F64("drawn", 0, &drawn, 0, 1, "X",
+    OPT_F64("sampled", 0, &sampled, 0, 1, "X",
             "share of the target on the sampled token; the rest follows the model's best logits"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-recurrent",
-    .topic = CLI_TOPIC_TABLES,
+    .topic = CLI_TOPIC_DRAFTING,
     .purpose = "fit a small recurrent net that predicts the next tokens of a model from its last state",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
@@ -41,7 +41,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_recurrent net = {0};
     geodec_recurrent_summary s;
     cli_stage stage = {0};
-    opt.sampled = drawn;
+    opt.sampled = sampled;
     opt.seed = c->seed;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));

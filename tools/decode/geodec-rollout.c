@@ -25,7 +25,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-rollout",
-    .topic = CLI_TOPIC_TABLES,
+    .topic = CLI_TOPIC_DRAFTING,
     .purpose = "fit a drafter that extrapolates states along geodesics, and run its ablation",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =
