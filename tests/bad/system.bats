@@ -59,7 +59,7 @@ refused() {
 @test "invalid options are usage errors" {
     refused 2 "layer" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" --layers 99 -o "$out/a.h5"
     refused 2 "layer" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" --layers x -o "$out/a.h5"
-    refused 2 "one of" "$bin/geodec-export" -q --model "$model" -o "$out/a.h5"
+    refused 2 "either" "$bin/geodec-export" -q --model "$model" -o "$out/a.h5"
 }
 
 @test "a full disk leaves no output and gives an error" {

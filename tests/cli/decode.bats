@@ -256,7 +256,7 @@ bake() {
     grep -q '"speedup": null' "$tmp/ready.json"
     grep -q '"fingerprints_equal": false' "$tmp/ready.json" # drafts from the text alone need no artifact
     grep -Eq '"status": "(hybrid_ready|degraded_geodesic)"' "$tmp/ready.json"
-    refused 2 "no drafter 'flowmap'" "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --drafters ngram \
+    refused 2 "'flowmap' is not measured" "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --drafters ngram \
         --judge flowmap --readiness "$tmp/other.json" -o "$tmp/c.h5"
 }
 
@@ -290,7 +290,7 @@ bake() {
     "$bin/geodec-decode" --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --preset ott-fast --gamma 4 --report "$tmp/c.json" \
         > /dev/null 2> "$tmp/said"
     grep -q -- '--gamma=4 ' "$tmp/c.json"
-    grep -q 'preset ott-fast: --gamma is given, not 16' "$tmp/said"
+    grep -q 'preset ott-fast: --gamma was given and replaces 16' "$tmp/said"
     run ! cmp -s <(grep config_sha256 "$tmp/a.json") <(grep config_sha256 "$tmp/c.json")
     # Every name is valid; a preset changes the residual stream only if it sets --attnres.
     for p in ott-speculative:0.25 ott-perfect:0 ott-theorem:0.45; do

@@ -93,7 +93,7 @@ static void refused(const char *header, size_t data, geodec_status status, const
 Test(safetensors, damaged_headers_are_refused)
 {
     refused("{\"a\":" TENSOR("F32", "[2]", "0", "8") "}", 9, GEODEC_FORMAT, "9 bytes");
-    refused("{\"a\":" TENSOR("F32", "[2]", "0", "8") "}", 7, GEODEC_FORMAT, "behind the file");
+    refused("{\"a\":" TENSOR("F32", "[2]", "0", "8") "}", 7, GEODEC_FORMAT, "beyond the end");
     refused("{\"a\":" TENSOR("F32", "[3]", "0", "8") "}", 8, GEODEC_FORMAT, "do not hold");
     refused("{\"a\":" TENSOR("F32", "[1]", "4", "8") "}", 8, GEODEC_FORMAT, "begins at 4");
     refused("{\"a\":" TENSOR("F32", "[1]", "0", "4") ",\"b\":" TENSOR("I32", "[1]", "0", "4") "}", 4, GEODEC_FORMAT,
