@@ -302,7 +302,7 @@ bake() {
         for k in model_sha256 tokenizer_sha256 model_sha256; do sed -n "s/^ *\"$k\": \"\(.*\)\",*\$/\1/p" "$tmp/a.json" | head -n 1; done; } | sha256sum | cut -d' ' -f1)
     grep -q "\"config_sha256\": \"$want\"" "$tmp/a.json"
     run --separate-stderr "$bin/geodec-decode" --model "$model" --preset ott-wish
-    [ "$status" -eq 2 ] && [[ "$stderr" == *"--preset: 'ott-wish'"* ]]
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"unknown preset 'ott-wish'"* ]]
     "$bin/geodec-bench-decode" --model "$model" --artifacts "$tmp/art" --preset ott-perfect --gammas 2 --prompts README.md --n-prompts 1 --max-tokens 8 \
         --timed 0 -o "$tmp/bench.h5" > "$tmp/bench.tsv" 2> "$tmp/said"
     [ "$(tail -n +2 "$tmp/bench.tsv" | cut -f 1-3 | sort -u)" = "$(printf 'rollout\t2\tgreedy')" ]

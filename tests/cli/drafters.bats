@@ -60,7 +60,7 @@ refused() {
 }
 
 @test "invalid model drafters are refused with one line" {
-    refused 2 "second model" decode --draft model
+    refused 2 "draft model" decode --draft model
     refused 2 "exit:99" decode --draft exit:99
     refused 2 "exit:x" decode --draft exit:x
     refused 1 "absent.gguf" decode --draft model --draft-model "$tmp/absent.gguf"

@@ -139,7 +139,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
 
 @test "a second run: the same request is already done, another one is refused without --force" {
     "$bin/geodec-prepare" --texts 24 --length 64 "$dir/m.gguf" 2> "$tmp/said"
-    grep -q 'm.gguf.geodec is there' "$tmp/said"
+    grep -q 'm.gguf.geodec already exists' "$tmp/said"
     run --separate-stderr "$bin/geodec-prepare" --texts 20 --length 64 "$dir/m.gguf"
     [ "$status" -eq 1 ] && [[ "$stderr" == *"other settings; --force"* ]]
     cp -r "$dir/m.gguf.geodec" "$tmp/m.gguf.geodec" && cp "$model" "$tmp/m.gguf"
