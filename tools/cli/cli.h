@@ -88,7 +88,7 @@ typedef struct cli_preset {
 /* The headings of `geodec --help`, in their order. */
 #define CLI_TOPICS(X)                                                                                                  \
     X(DECODING, "Text generation with drafters")                                                                       \
-    X(DRAFTING, "Drafting artifacts")                                                                                    \
+    X(DRAFTING, "Drafting artifacts")                                                                                  \
     X(MODELS, "Models and vocabularies")                                                                               \
     X(MEASURES, "Measurements of a model")                                                                             \
     X(STATES, "Hidden states")                                                                                         \
