@@ -80,8 +80,8 @@ static void closing(geodec__gen *g)
         "{@adj} {@animal}|came to {@theview}]|was [a little|much] [braver|wiser|kinder|happier|calmer]|knew that "
         "[{@moral}]|[often|never] [asked for help|shared {his A} {@foods}|ran so fast|forgot {his A} friends]].",
         "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].",
-        "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
-        "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}]."};
+        ("\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
+         "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}].")};
     enum { N = sizeof ends / sizeof *ends };
     double w[N + 1] = {3, 3, 3, 0.7, 2, 2, 3, 4}; /* the last one: the plot has its own ending */
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;

@@ -16,7 +16,7 @@ enum { GEODEC_ARITHMETICS = 2 };
 typedef enum geodec_kv_type { GEODEC_KV_TYPES(GEODEC__KV_MEMBER) } geodec_kv_type;
 /* Their names separated by '|'. */
 #define GEODEC__KV_CHOICE(NAME, name) "|" #name
-#define GEODEC_KV_CHOICES (GEODEC_KV_TYPES(GEODEC__KV_CHOICE) + 1)
+#define GEODEC_KV_CHOICES (&(GEODEC_KV_TYPES(GEODEC__KV_CHOICE))[1])
 
 /* Instruction sets; AUTO: the best of the CPU. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
