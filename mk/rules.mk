@@ -22,9 +22,9 @@ ifeq ($(PROFILE),asan)
 $(B)/obj/libcommon/model/kernels/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
 endif
 
-# The list of objects, written if it changes, so that an archive is made again when a source is removed.
+# The list of objects and public headers, written if it changes: archives and geodec.h are made again when a file is removed.
 $(B)/objects.txt: FORCE
-	$(shell mkdir -p $(@D))$(file >$@.tmp,$(ALL_OBJS))
+	$(shell mkdir -p $(@D))$(file >$@.tmp,$(ALL_OBJS) $(CLI_OBJS) $(PUBLIC_HEADERS))
 	$(Q)if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
 .PHONY: FORCE
 FORCE:
@@ -51,9 +51,9 @@ $(LIB_SO): $(ALL_OBJS) $(B)/objects.txt mk/geodec.map
 CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tools/cli/*.c))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
 CLI_A := $(B)/lib/libgeodeccli.a
-$(CLI_A): $(CLI_OBJS)
+$(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
-	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(CLI_OBJS)
 
 TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
 TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)

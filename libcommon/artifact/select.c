@@ -255,10 +255,9 @@ static int interrupted(void *query)
 /* The error of SQLite, or of the reader called by SQLite. */
 static geodec_status failed(geodec__select *s, int rc, geodec_err *err)
 {
-    if (s->st != GEODEC_OK)
-        return geodec_err_set(err, s->st, __func__, __LINE__, "%s", s->err.depth ? s->err.frame[0].text : "");
+    if (s->st != GEODEC_OK) GEODEC_FAIL(s->st, "%s", s->err.depth ? s->err.frame[0].text : "");
     const geodec_status st = rc == SQLITE_NOMEM ? GEODEC_NOMEM : rc == SQLITE_TOOBIG ? GEODEC_LIMIT : GEODEC_INVAL;
-    return geodec_err_set(err, st, __func__, __LINE__, "%.200s", sqlite3_errmsg(s->db));
+    GEODEC_FAIL(st, "%.200s", sqlite3_errmsg(s->db));
 }
 
 static geodec_status open_database(geodec__select *s, geodec_err *err)

@@ -136,11 +136,9 @@ done:
 
 static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err)
 {
-    if (init_path && vocab_path)
-        return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__,
-                              "--init has its own tokenizer and excludes --vocab");
+    if (init_path && vocab_path) GEODEC_FAIL(GEODEC_INVAL, "--init has its own tokenizer and excludes --vocab");
     if (init_path) return geodec_start_from(init_path, (int32_t)ctx, s, err);
-    if (!vocab_path) return geodec_err_set(err, GEODEC_INVAL, __func__, __LINE__, "--vocab or --init is required");
+    if (!vocab_path) GEODEC_FAIL(GEODEC_INVAL, "--vocab or --init is required");
     geodec_model_config shape = {.n_layer = (int32_t)layers, .d_model = (int32_t)d_model, .n_head = (int32_t)heads};
     shape.n_kv_head = (int32_t)kv_heads;
     shape.d_ff = (int32_t)ff;
