@@ -32,10 +32,10 @@ OPT_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DGEODEC_DEBUG
 LD_asan     := -fsanitize=address,undefined
 LD_tsan     := -fsanitize=thread
 
-PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3
-PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial zlib openblas jansson libpcre2-8 nettle sqlite3 2>/dev/null | sed 's/-I/-isystem /g')
+PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3 liburing
+PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial zlib openblas jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null | sed 's/-I/-isystem /g')
 # Debian's OpenBLAS is built without LAPACKE. It is also used in place of gslcblas.
-PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle sqlite3 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
+PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
 
 CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS)

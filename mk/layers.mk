@@ -2,11 +2,11 @@
 # scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
-FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model reference evaluate lowrank train \
+FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels model reference evaluate lowrank train \
   geometry chain records flowmap export decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := artifact linalg io base
-MODEL_BELOW := model/kernels tokenizer gguf $(FILES_BELOW)
+MODEL_BELOW := model/kernels streaming tokenizer gguf $(FILES_BELOW)
 
 DEPS_base          :=
 DEPS_linalg        := base
@@ -17,6 +17,7 @@ DEPS_gguf          := io base
 DEPS_tokenizer     := gguf io base
 DEPS_documents     := tokenizer gguf io base
 DEPS_corpus        := io base
+DEPS_streaming     := io base
 DEPS_model/kernels := gguf base
 DEPS_model         := $(MODEL_BELOW)
 DEPS_reference     := model $(MODEL_BELOW)

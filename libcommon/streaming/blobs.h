@@ -1,0 +1,45 @@
+/* Where the experts of a model are in a file. The bytes of one expert of one layer are a blob: one piece of the file (a
+ * store, store.h), or two or three (the slices of a GGUF). This folder knows no more of a model than that. */
+#ifndef GEODEC_STREAMING_BLOBS_H
+#define GEODEC_STREAMING_BLOBS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum {
+    GEODEC_BLOB_PAGE = 4096, /* direct I/O: offsets, sizes and addresses are multiples of it */
+    GEODEC_BLOB_PIECES = 3
+};
+
+/* bytes = 0: no such piece. */
+typedef struct geodec_blob_piece {
+    int64_t offset, bytes; /* exact; a reader rounds them out to pages */
+} geodec_blob_piece;
+
+/* A read brings the pieces of a blob into a slot one after the other, each rounded out to pages: a piece that begins
+ * at `at` in the slot has its first byte at `at + offset % GEODEC_BLOB_PAGE`. */
+typedef struct geodec_blobs {
+    char *path; /* of the file; owned */
+    int64_t file_bytes;
+    int32_t n_layer, n_expert; /* a layer without experts has blobs of no pieces */
+    int64_t slot_bytes;        /* room of the largest blob, a multiple of the page */
+    geodec_blob_piece *piece;  /* [n_layer][n_expert][GEODEC_BLOB_PIECES], owned */
+    uint32_t *crc;             /* [n_layer][n_expert] CRC-32C of the pieces in order, owned; NULL: not known */
+} geodec_blobs;
+
+/* Pieces of a blob, [GEODEC_BLOB_PIECES]. */
+static inline const geodec_blob_piece *geodec_blobs_at(const geodec_blobs *b, int32_t layer, int32_t expert)
+{
+    return b->piece + ((int64_t)layer * b->n_expert + expert) * GEODEC_BLOB_PIECES;
+}
+/* Bytes that a piece takes in a slot, and that direct I/O reads for it. */
+static inline int64_t geodec_blobs_room(const geodec_blob_piece *p)
+{
+    const int64_t page = GEODEC_BLOB_PAGE;
+    return p->bytes > 0 ? (p->offset % page + p->bytes + page - 1) / page * page : 0;
+}
+/* Frees the members; b may be all zero. */
+GEODEC_API void geodec_blobs_clear(geodec_blobs *b);
+
+#endif

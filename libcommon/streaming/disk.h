@@ -1,0 +1,77 @@
+/* Asynchronous reads of blobs into slots, by one thread of its own that keeps the disk busy: io_uring with O_DIRECT,
+ * else reads by several threads, else buffered reads. Reads of a demand begin before all prefetches that have not
+ * begun; while a demand waits, at most one prefetch is in flight.
+ *
+ * The caller (one thread at a time) and the reader exchange requests and results through two bounded rings of one
+ * producer and one consumer (ring.h). A request goes through the states queued, reading, done; the caller can take it
+ * back while it is queued. */
+#ifndef GEODEC_STREAMING_DISK_H
+#define GEODEC_STREAMING_DISK_H
+
+#include "base/err.h"
+#include "streaming/blobs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum geodec_disk_io { GEODEC_DISK_DIRECT, GEODEC_DISK_BUFFERED } geodec_disk_io;
+typedef enum geodec_disk_engine { GEODEC_DISK_AUTO, GEODEC_DISK_URING, GEODEC_DISK_THREADS } geodec_disk_engine;
+
+/* Faults of tests: called before a part of a read is passed on; returns an errno to report in its place (0: none), may
+ * shorten *bytes (a short read), and may change the bytes after the read (`after` true). */
+typedef struct geodec_disk_faults {
+    int (*at)(void *ctx, int64_t offset, int64_t *bytes, uint8_t *to, bool after);
+    void *ctx;
+} geodec_disk_faults;
+
+typedef struct geodec_disk_options {
+    geodec_disk_io io;         /* DIRECT falls back to buffered where the file system has no direct I/O */
+    geodec_disk_engine engine; /* AUTO: io_uring if the kernel has it, else threads */
+    int32_t n_slots;           /* names of reads: 0 .. n_slots - 1 */
+    int64_t throttle;          /* bytes a second, as of a serial disk of that speed; 0: none */
+    const geodec_disk_faults *faults;
+} geodec_disk_options;
+
+typedef struct geodec_disk geodec_disk;
+GEODEC_API geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, geodec_disk **out,
+                                          geodec_err *err) GEODEC_MUST_USE;
+/* Waits for reads in flight. NULL ok. */
+GEODEC_API void geodec_disk_close(geodec_disk *d);
+/* What is in use after fallbacks. */
+GEODEC_API geodec_disk_io geodec_disk_io_of(const geodec_disk *d);
+GEODEC_API const char *geodec_disk_engine_name(const geodec_disk *d); /* "io_uring", "threads" */
+
+typedef struct geodec_disk_read {
+    int32_t slot; /* at most one read of a slot at a time */
+    bool demand;
+    bool check; /* compare the CRC-32C of the pieces with crc; a mismatch is read once more, then an error */
+    uint32_t crc;
+    geodec_blob_piece piece[GEODEC_BLOB_PIECES];
+    uint8_t *to; /* the slot, aligned to a page */
+} geodec_disk_read;
+
+/* Queues a read. False: the ring is full; take results first. */
+GEODEC_API bool geodec_disk_submit(geodec_disk *d, const geodec_disk_read *r) GEODEC_MUST_USE;
+/* Takes back a read that has not begun; false: it has, and its result will come. */
+GEODEC_API bool geodec_disk_cancel(geodec_disk *d, int32_t slot) GEODEC_MUST_USE;
+
+typedef struct geodec_disk_done {
+    int32_t slot;
+    geodec_status status; /* GEODEC_IO: cause and file in error; GEODEC_FORMAT: the CRC */
+    int32_t errnum;       /* errno; 0 for a short read or a wrong CRC */
+} geodec_disk_done;
+/* Finished reads, in the order in which they finished; waits for one if `wait` and any is queued or in flight. */
+GEODEC_API int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int32_t most, bool wait);
+/* Message for a failed read of this layer and expert: sets err and returns the status. */
+GEODEC_API geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *done, int32_t layer,
+                                            int32_t expert, geodec_err *err);
+
+typedef struct geodec_disk_counters {
+    int64_t reads, bytes;            /* finished; bytes as read, rounded out */
+    int64_t demands, prefetches;     /* of reads */
+    double busy;                     /* seconds with a read in flight (with a throttle: of the serial disk) */
+    double latency_sum, latency_max; /* seconds from queueing to the end */
+} geodec_disk_counters;
+GEODEC_API geodec_disk_counters geodec_disk_counted(const geodec_disk *d);
+
+#endif

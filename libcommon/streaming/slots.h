@@ -1,0 +1,85 @@
+/* Which experts are in memory: a state machine without threads, clocks or I/O. Its decisions depend on the order of the
+ * calls alone, so a recorded run replays exactly (simulate.h). stream.h drives it in a decoder.
+ *
+ * Key = (layer, expert). A slot is empty, reading, or ready; a ready slot that is being computed is pinned. The layers
+ * are visited in order, 0 .. n_layer - 1, once a pass; a visit is one call of need. */
+#ifndef GEODEC_STREAMING_SLOTS_H
+#define GEODEC_STREAMING_SLOTS_H
+
+#include "base/err.h"
+#include "streaming/eviction.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct geodec_slots_options {
+    int32_t n_layer, n_expert, n_slots; /* n_slots >= 2 */
+    const uint8_t *routed;              /* [n_layer] whether the layer has experts; NULL: all */
+    geodec_eviction eviction;
+    bool shared;           /* no quotas: a layer may take slots of any other. Otherwise each layer owns an equal
+                            * number of slots, and the remainder is shared */
+    const float *usage;    /* [n_layer][n_expert] share of tokens that used the expert, at the start; NULL: uniform.
+                            * Static sets and frequency scores begin with it */
+    float prefetch_least;  /* prefetch only what is foretold with at least this probability */
+    int32_t prefetch_most; /* slots that may hold prefetched blobs not used yet; 0: no prefetch */
+    geodec_eviction_next *next_use; /* for GEODEC_EVICTION_BELADY: see eviction.h */
+    void *next_use_ctx;
+} geodec_slots_options;
+
+typedef struct geodec_slots geodec_slots;
+GEODEC_API geodec_status geodec_slots_create(const geodec_slots_options *o, geodec_slots **out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_slots_destroy(geodec_slots *s); /* NULL ok */
+
+/* Begins a pass over the layers. What was foretold for layers that the last pass has visited is forgotten at the visit,
+ * not here: foretell may be called before the pass. */
+GEODEC_API void geodec_slots_pass(geodec_slots *s);
+/* What the next visit of a layer will need, most probable first; replaces what was foretold for it. Prefetches of it
+ * that have not been read and are no longer foretold become stale. */
+GEODEC_API void geodec_slots_foretell(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert,
+                                      const float *probability);
+/* The visit of a layer: these experts (distinct) are needed now. Counts each as resident, in time (prefetched, first
+ * use), late (being read) or missed. Ends the layer's foretelling. All of the previous visit must have been taken and
+ * released. */
+GEODEC_API void geodec_slots_need(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert);
+/* Needed experts that are ready and were not taken yet: pins them. Returns their number; 0: wait for a read, or all
+ * were taken. */
+GEODEC_API int32_t geodec_slots_take(geodec_slots *s, int32_t *slot, int32_t most);
+GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expert was not taken yet */
+GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
+
+/* The next read to begin: needed ones in ascending expert, then foretold ones by layer from here on and by probability.
+ * The slot, maybe of an evicted blob, becomes reading. False: none, or no slot can be evicted now. */
+typedef struct geodec_slots_read {
+    int32_t slot, layer, expert;
+    bool demand;
+} geodec_slots_read;
+GEODEC_API bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);
+/* The read of a slot ended; !ok: the slot is empty again, and a needed expert will be read again. */
+GEODEC_API void geodec_slots_finished(geodec_slots *s, int32_t slot, bool ok);
+/* A slot whose prefetch is being read and is stale, or needed now (late); -1: none. The caller tries to take the read
+ * back, and reports: cancelled (the slot is empty; a needed expert is then read on demand) or kept (it is not asked
+ * again). */
+GEODEC_API int32_t geodec_slots_recall(geodec_slots *s);
+GEODEC_API void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled);
+/* Fills a slot before the first pass (warm start); false: no empty slot of that layer. */
+GEODEC_API bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out);
+
+/* What a slot holds or will hold; false when it is empty. */
+GEODEC_API bool geodec_slots_content(const geodec_slots *s, int32_t slot, int32_t *layer, int32_t *expert);
+GEODEC_API bool geodec_slots_resident(const geodec_slots *s, int32_t layer, int32_t expert); /* ready */
+/* Use statistics for persisting: [n_layer][n_expert] exponential frequency F of spec 5.6, and number of uses. */
+GEODEC_API const float *geodec_slots_frequency(const geodec_slots *s);
+GEODEC_API const int64_t *geodec_slots_uses(const geodec_slots *s);
+
+typedef struct geodec_slots_counters {
+    int64_t passes, visits, needed; /* needed = resident + in_time + late + missed */
+    int64_t resident, in_time, late, missed;
+    int64_t demand_reads, prefetch_reads; /* begun and not taken back */
+    int64_t wasted;                       /* prefetched, and evicted or left at the end without a use */
+    int64_t cancelled, evictions, failed;
+} geodec_slots_counters;
+GEODEC_API geodec_slots_counters geodec_slots_counted(const geodec_slots *s);
+GEODEC_API geodec_slots_counters geodec_slots_counted_layer(const geodec_slots *s, int32_t layer);
+
+#endif

@@ -1,0 +1,50 @@
+/* Experts on demand: slots of memory, filled from a disk. Combines slots.h, disk.h and the memory of the slots; counts
+ * and times. Used by the forward pass (model/streamed.c), which knows what a blob contains.
+ *
+ * One pass at a time: the caller holds the stream from begin to end of a pass. */
+#ifndef GEODEC_STREAMING_STREAM_H
+#define GEODEC_STREAMING_STREAM_H
+
+#include "streaming/disk.h"
+#include "streaming/slots.h"
+
+typedef struct geodec_stream_options {
+    geodec_slots_options slots; /* n_layer, n_expert, routed come from the blobs */
+    geodec_disk_options disk;
+    const char *trace; /* records the run for the simulator; NULL: not */
+} geodec_stream_options;
+
+typedef struct geodec_stream geodec_stream;
+/* Takes over *blobs (which becomes all zero). Reserves and touches the memory of all slots. */
+GEODEC_API geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_stream_close(geodec_stream *s); /* NULL ok */
+
+/* A pass: lock, then for each layer foretell (optional), need, and take until it returns 0; then unlock. On an error
+ * the visit is abandoned; end is called as ever. */
+GEODEC_API void geodec_stream_begin(geodec_stream *s, int32_t rows);
+GEODEC_API void geodec_stream_end(geodec_stream *s);
+GEODEC_API void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert,
+                                       const float *probability);
+GEODEC_API void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert);
+/* A needed expert in memory, pinned until it is released. */
+typedef struct geodec_stream_blob {
+    int32_t slot, expert;
+    uint8_t *data; /* the slot: see blobs.h */
+    bool fresh;    /* read since it was last taken: the caller may rearrange it in place, once */
+} geodec_stream_blob;
+/* Waits for at least one; *n = 0: all needed experts were taken. */
+GEODEC_API geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int32_t most, int32_t *n,
+                                            geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_stream_release(geodec_stream *s, int32_t slot);
+
+typedef struct geodec_stream_counters {
+    geodec_slots_counters slots;
+    geodec_disk_counters disk;
+    int64_t rows;  /* of all passes */
+    double stall;  /* seconds in which the caller waited for a read */
+    double passes; /* seconds from begin to end */
+} geodec_stream_counters;
+GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
+
+#endif
