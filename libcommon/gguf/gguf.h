@@ -70,6 +70,9 @@ GEODEC_API geodec_status geodec_gguf_open_memory(const void *data, size_t size, 
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
 GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
+GEODEC_API int64_t geodec_gguf_bytes(const geodec_gguf *g); /* of the file */
+/* Offset in the file of a byte inside the map. */
+GEODEC_API int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data);
 
 GEODEC_API int64_t geodec_gguf_n_tensors(const geodec_gguf *g);
 GEODEC_API const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i);

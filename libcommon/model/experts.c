@@ -1,6 +1,6 @@
 /* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1
  * unless the architecture keeps them, and scaled if it has a scale. */
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 
 #include <string.h>
 
@@ -95,6 +95,11 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     for (int64_t r = 0; r < n; r++) choose(s, s->router_row[r], id + r * per_row, weight + r * per_row);
 
     group(s, id, per_row, n);
+    if (s->model->streamed) {
+        if (n == 1) geodec__streamed_learn(s, index, id);
+        geodec__streamed_run(s, index, n);
+        return;
+    }
     run_experts(s, &layer->gate, &layer->up, s->gate_row);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
     run_experts(s, &layer->down, NULL, s->down_row);

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 
 #include <string.h>
 
@@ -51,6 +51,7 @@ void geodec_model_close(geodec_model *m)
     geodec_gguf_close(m->gguf);
     GEODEC_FREE(m->layer, m->norms, m->expert, m->factors);
     geodec__lowkv_free(m->low);
+    geodec__streamed_free(m->streamed);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     GEODEC_FREE(m->lazy, m);
 }

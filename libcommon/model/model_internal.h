@@ -49,6 +49,7 @@ typedef struct geodec__side {
     geodec__panels panels;
     geodec__columns columns;
     const uint8_t *made;
+    bool placed; /* the caller set w.data and panels: the weights are in a slot (streamed.h) */
 } geodec__side;
 
 /* One matrix product of a dispatch; with up.w.data set, the fused half of a feed-forward: main.y = act(main) * up, act
@@ -133,7 +134,10 @@ struct geodec_session {
     float *expert_weight; /* the same shape */
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
-    geodec__job *job;     /* [max(3, n_expert)] */
+    int32_t *needed;      /* [n_expert] of a layer, while experts stream */
+    geodec_status status; /* of the pass, while experts stream */
+    geodec_err failure;
+    geodec__job *job; /* [max(3, n_expert)] */
     geodec__prepare *copies;
     geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
@@ -149,6 +153,8 @@ struct geodec_session {
     int32_t first;             /* its first row in the batch */
 };
 
+/* Bytes of the cache and the work space. */
+int64_t geodec__session_bytes(const geodec_session *s);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */

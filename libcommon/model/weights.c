@@ -289,7 +289,7 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);
         for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
-            if (!many[k]->data) continue;
+            if (!many[k]->data || (m->streamed && l->router.data)) continue;
             for (int64_t e = 0; e < (l->router.data ? experts : 1); e++) {
                 const geodec__matrix w = geodec__expert(many[k], e);
                 fn(ctx, &w);

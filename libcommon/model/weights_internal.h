@@ -52,6 +52,7 @@ struct geodec_model {
     uint8_t *factors;                    /* memory of factored slots (factors.h), NULL without */
     int64_t factor_rank;                 /* largest k */
     struct geodec__low *low;             /* a cache of low rank (lowkv.h), NULL without */
+    struct geodec__streamed *streamed;   /* experts on disk (streamed.h), NULL: resident */
 };
 
 /* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */

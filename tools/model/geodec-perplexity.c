@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
@@ -50,6 +51,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     OPT_FILE("json", 0, &json_path, "FILE", "write the figures of the texts and of each window to FILE as JSON",
              .flags = CLI_VOLATILE),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -116,6 +118,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (against_path || against_projection || against_kv_projection)
         GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
     settle(c, m, other ? other : m, compared);
+    GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), compared && !other ? 2 : 1, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     if (against_projection) GEODEC_TRY(geodec_projection_load(against_projection, other, err));
@@ -135,6 +138,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_perplexity_report_end(&s, err));
 done:
     geodec_perplexity_report_abandon(&s);
+    if (m) streaming_say(c, m);
     geodec_model_close(m);
     geodec_model_close(other);
     return st;

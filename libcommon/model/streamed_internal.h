@@ -1,0 +1,61 @@
+/* Internal: the experts of a model on a stream (streamed.h), as the forward pass sees them. */
+#ifndef GEODEC_MODEL_STREAMED_INTERNAL_H
+#define GEODEC_MODEL_STREAMED_INTERNAL_H
+
+#include "model/model_internal.h"
+#include "model/streamed.h"
+
+/* A matrix of an expert in a slot. */
+typedef struct geodec__streamed_matrix {
+    geodec__matrix w; /* data NULL */
+    int64_t at;       /* of its first byte in the slot, from the first byte of its piece */
+    int32_t piece;
+    const geodec__panel_format *format; /* the layout of products, NULL: rows */
+    bool packed;                        /* in the file already */
+    int64_t packed_at;                  /* in the slot, once it is packed after a read */
+} geodec__streamed_matrix;
+
+enum { GEODEC__GATE, GEODEC__UP, GEODEC__DOWN, GEODEC__EXPERT_MATRICES };
+
+/* Foretelling by routers (streamed_ahead.c). Index [2]: 0 and 1 blocks between the residual stream and the router. */
+typedef struct geodec__ahead {
+    int32_t n_expert;
+    int32_t *order;  /* [n_expert] */
+    float *sorted;   /* [n_expert] their probabilities */
+    float *likely;   /* [n_expert] probability that some row uses the expert */
+    int32_t *ranked; /* [n_layer][2][n_expert] what was foretold of one row, not yet counted */
+    bool *asked;     /* [n_layer][2] */
+    int64_t *hit;    /* [2][n_expert] by rank */
+    int64_t seen[2];
+} geodec__ahead;
+geodec_status geodec__ahead_create(const geodec_model *m, geodec__ahead **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec__ahead_free(geodec__ahead *a);
+
+typedef struct geodec__streamed {
+    geodec_streaming options;
+    int32_t n_layer;
+    geodec_stream *stream;           /* NULL before the first session */
+    geodec__streamed_matrix *matrix; /* [n_layer][GEODEC__EXPERT_MATRICES] */
+    geodec_blobs blobs;              /* until the stream takes them over */
+    geodec__ahead *ahead;
+    bool rearranges; /* some matrix is packed after a read */
+    uint8_t *room;   /* [slot_bytes] for that */
+    int64_t slot_bytes;
+} geodec__streamed;
+
+/* With the first session: reserves the slots. */
+geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_free(geodec__streamed *t);
+/* Bytes of the largest panel of an expert; 0: none has panels. */
+int64_t geodec__streamed_widest(const geodec__streamed *t);
+/* Around a pass of n rows; only while the model streams. */
+void geodec__streamed_begin(geodec_session *s, int64_t n);
+void geodec__streamed_end(geodec_session *s);
+/* Before the attention of a layer: foretells experts. */
+void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n);
+/* Counts what became of it: id [n_expert_used] are the experts of a pass of one row. */
+void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id);
+/* The products of the experts of a layer, whose rows are grouped (experts.c). An error goes to s->failed. */
+void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n);
+
+#endif
