@@ -33,6 +33,7 @@ void geodec__ahead_free(geodec__ahead *a);
 
 typedef struct geodec__streamed {
     geodec_streaming options;
+    geodec_streamed_plan plan; /* with the stream */
     int32_t n_layer;
     geodec_stream *stream;           /* NULL before the first session */
     geodec__streamed_matrix *matrix; /* [n_layer][GEODEC__EXPERT_MATRICES] */

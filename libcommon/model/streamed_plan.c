@@ -152,6 +152,7 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
             "%lld need %lld",
             (long long)t->options.ram, (long long)p.resident, (long long)p.session, p.least, (long long)p.slot,
             (long long)p.smallest);
+    t->plan = p;
     geodec_stream_options o = {.disk = t->options.disk, .trace = t->options.trace};
     o.slots = (geodec_slots_options){.n_slots = p.slots,
                                      .eviction = t->options.eviction,

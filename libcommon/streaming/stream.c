@@ -215,3 +215,8 @@ geodec_stream_counters geodec_stream_counted(const geodec_stream *s)
     c.disk = geodec_disk_counted(s->disk);
     return c;
 }
+
+geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer)
+{
+    return geodec_slots_counted_layer(s->slots, layer);
+}

@@ -49,5 +49,6 @@ typedef struct geodec_stream_counters {
     double passes; /* seconds from begin to end */
 } geodec_stream_counters;
 GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
+GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
 
 #endif

@@ -2,13 +2,14 @@
 
 #include "base/mapped.h"
 #include "base/memory_limit.h"
+#include "model/streamed_report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 streaming_words streaming = {.io = "direct"};
+static const char *report; /* a setting of --experts */
 
 /* What auto leaves of the limit: the program, its libraries and the vocabulary. */
 static const int64_t MARGIN = 96 << 20;
@@ -71,6 +72,8 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         o->prefetch_most = (int32_t)number;
     } else if (strcmp(name, "slots") == 0 && is_number && number >= 1) {
         o->slots = (int32_t)number;
+    } else if (strcmp(name, "report") == 0 && *v) {
+        report = v;
     } else if (strcmp(name, "trace") == 0 && *v) {
         o->trace = v;
     } else {
@@ -139,19 +142,28 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
     return GEODEC_OK;
 }
 
-void streaming_say(const cli *c, const geodec_model *m)
+static void say(const cli *c, const geodec_stream_counters *k)
 {
-    geodec_stream_counters k;
-    if (c->verbose < 1 || !geodec_streamed_counted(m, &k) || k.slots.needed == 0) return;
-    const geodec_slots_counters *s = &k.slots;
+    const geodec_slots_counters *s = &k->slots;
     const double all = (double)s->needed;
     cli_say(c,
             "experts: %.1f %% of %lld uses in memory, %.1f %% prefetched in time, %.1f %% late, %.1f %% missed; "
             "%.2f MB read a row, %.1f %% of prefetches wasted; %.0f MB/s while reading; %.1f %% of the time waited",
             100 * (double)s->resident / all, (long long)s->needed, 100 * (double)s->in_time / all,
             100 * (double)s->late / all, 100 * (double)s->missed / all,
-            (double)k.disk.bytes * 1e-6 / (double)(k.rows ? k.rows : 1),
+            (double)k->disk.bytes * 1e-6 / (double)(k->rows ? k->rows : 1),
             s->prefetch_reads ? 100 * (double)s->wasted / (double)s->prefetch_reads : 0.0,
-            k.disk.busy > 0 ? (double)k.disk.bytes * 1e-6 / k.disk.busy : 0.0,
-            k.passes > 0 ? 100 * k.stall / k.passes : 0.0);
+            k->disk.busy > 0 ? (double)k->disk.bytes * 1e-6 / k->disk.busy : 0.0,
+            k->passes > 0 ? 100 * k->stall / k->passes : 0.0);
+}
+
+void streaming_end(const cli *c, const geodec_model *m)
+{
+    geodec_stream_counters k;
+    geodec_err err = {0};
+    char line[512];
+    if (!m || !geodec_streamed_counted(m, &k) || k.slots.needed == 0) return;
+    if (c->verbose > 0) say(c, &k);
+    if (report && geodec_streamed_report_write(report, m, c->command_line, &err) != GEODEC_OK)
+        cli_say(c, "no report: %s", geodec_err_line(&err, line, sizeof line));
 }

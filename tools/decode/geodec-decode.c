@@ -380,7 +380,7 @@ static void close_all(work *w, bool succeeded)
     geodec_drafting_close(w->drafting);
     drafting_files_close(&w->found);
     geodec_session_destroy(w->s);
-    if (w->m) streaming_say(w->c, w->m);
+    streaming_end(w->c, w->m);
     geodec_model_close(w->m);
     geodec_mem_free(w->prompt);
 }

@@ -194,7 +194,7 @@ done:
     geodec_prompts_free(&w.in_chat);
     geodec_drafting_close(w.drafting);
     geodec_session_destroy(w.s);
-    if (w.m) streaming_say(c, w.m);
+    streaming_end(c, w.m);
     geodec_model_close(w.m);
     return st;
 }

@@ -118,7 +118,7 @@ done:
     geodec_step_clear(&step);
     geodec_step_rows_clear(&rows);
     geodec_mem_free(embedding);
-    if (m) streaming_say(c, m);
+    streaming_end(c, m);
     geodec_model_close(m);
     return st;
 }

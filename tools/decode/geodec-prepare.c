@@ -237,7 +237,7 @@ done:
     if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless the folder is empty */
     geodec_mem_free(folder);
     text_close(&text);
-    if (m) streaming_say(c, m);
+    streaming_end(c, m);
     geodec_model_close(m);
     return st;
 }

@@ -84,7 +84,7 @@ done:
     geodec_rollout_clear(&r);
     geodec_step_rows_clear(&rows);
     stage_end(&stage);
-    if (m) streaming_say(c, m);
+    streaming_end(c, m);
     geodec_model_close(m);
     return st;
 }

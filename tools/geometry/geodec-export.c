@@ -196,7 +196,7 @@ done:
     stage_end(&stage);
     close_input(&in);
     geodec_mem_free(index);
-    if (m) streaming_say(c, m);
+    streaming_end(c, m);
     geodec_model_close(m);
     return st;
 }

@@ -81,7 +81,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_depth_clear(&d);
-    if (m) streaming_say(c, m);
+    streaming_end(c, m);
     geodec_model_close(m);
     return st;
 }

@@ -66,7 +66,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_needle_free(&r);
     text_close(&file);
-    if (m) streaming_say(c, m);
+    streaming_end(c, m);
     geodec_model_close(m);
     return st;
 }
