@@ -21,7 +21,10 @@ static int more_used(const void *a, const void *b)
     return (x->expert > y->expert) - (x->expert < y->expert);
 }
 
-/* The most used experts, as many as there are slots: of each layer, or of all. */
+/* A quarter of the slots, and one, are left to the experts that are not in the static set. */
+static int32_t fixed_of(int32_t slots) { return slots - slots / 4 > 1 ? slots - slots / 4 - 1 : 0; }
+
+/* The static set: the most used experts of each layer, or of all. */
 static geodec_status fix_most_used(geodec_slots *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -35,11 +38,11 @@ static geodec_status fix_most_used(geodec_slots *s, geodec_err *err)
             list[n++] = (share){.usage = geodec__slots_at(s, l, e)->start, .layer = l, .expert = e};
         if (s->o.shared) continue;
         qsort(list, (size_t)n, sizeof *list, more_used);
-        for (int32_t i = 0; i < s->layer[l].quota && i < E; i++) geodec__slots_at(s, l, list[i].expert)->fixed = true;
+        for (int32_t i = 0; i < fixed_of(s->layer[l].quota); i++) geodec__slots_at(s, l, list[i].expert)->fixed = true;
         n = 0;
     }
     qsort(list, (size_t)n, sizeof *list, more_used);
-    for (int64_t i = 0; i < n && i < s->o.n_slots; i++)
+    for (int64_t i = 0; i < n && i < fixed_of(s->o.n_slots); i++)
         geodec__slots_at(s, list[i].layer, list[i].expert)->fixed = true;
 done:
     geodec_mem_free(list);
