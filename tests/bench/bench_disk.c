@@ -5,7 +5,8 @@
  * The peer is a plain loop of pread with O_DIRECT over the same blobs, in the same run. GB/s: median of the rounds,
  * which alternate between the ways. cpu: seconds of processor time a GB, of all threads but the caller. throttle: time
  * compared with that of the emulated disk. wake: microseconds from the submission of a read of no bytes to its result:
- * the reader wakes, and then the caller. FILE should be larger than 256 MB. */
+ * the reader wakes, and then the caller; median and 99th percentile. late: microseconds after its time at which a read
+ * of the emulated disk arrives, median and 90th percentile. FILE should be larger than 256 MB. */
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -162,6 +163,26 @@ static void wakes(const job *j, geodec_disk_engine engine)
     geodec_disk_close(d);
 }
 
+/* How long after its time a read of the throttled disk is taken. */
+static void lateness(const job *j, int64_t speed)
+{
+    enum { N = 1000 };
+    static double us[N];
+    geodec_disk *d = NULL;
+    geodec_disk_done done;
+    const geodec_disk_options o = {.n_slots = 1, .throttle = speed};
+    if (geodec_disk_open(j->path, &o, &d, NULL) != GEODEC_OK) exit(1);
+    for (int i = 0; i < N; i++) {
+        const double t0 = geodec_clock_seconds();
+        const geodec_disk_read r = {.demand = true, .piece = {{place(j, 0, i), j->blob}}, .to = j->slots};
+        if (!geodec_disk_submit(d, &r) || geodec_disk_take(d, &done, 1, true) != 1) exit(1);
+        us[i] = 1e6 * (geodec_clock_seconds() - t0 - (double)j->blob / (double)speed);
+    }
+    const double half = median(us, N);
+    printf("late\tthrottle\t%lld\t%.1f\tNaN\t%.1f\n", (long long)j->blob, half, us[N * 9 / 10]);
+    geodec_disk_close(d);
+}
+
 static void crcs(const job *j)
 {
     double gbs[9];
@@ -210,6 +231,7 @@ int main(int argc, char **argv)
     throttled(&j, 300000000, SLOTS);
     throttled(&j, 300000000, 2);
     throttled(&j, 300000000, 1);
+    lateness(&j, 300000000);
     geodec_mem_unmap(j.slots, bytes);
     return 0;
 }
