@@ -29,10 +29,11 @@ const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *na
 }
 
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
-int64_t geodec_gguf_bytes(const geodec_gguf *g) { return (int64_t)g->map.size; }
+int64_t geodec_gguf_file_bytes(const geodec_gguf *g) { return (int64_t)g->map.size; }
 int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data)
 {
-    return (const uint8_t *)data - (const uint8_t *)g->map.data;
+    const uintptr_t base = (uintptr_t)g->map.data, at = (uintptr_t)data;
+    return g->borrowed || at < base || at - base >= g->map.size ? -1 : g->offset + (int64_t)(at - base);
 }
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n)
 {

@@ -105,6 +105,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     const geodec_model_config *c = &m->config;
     const geodec_session_options defaults = {0};
     if (!o) o = &defaults;
+    if (!m->streamed) GEODEC_TRY(geodec__model_resident(m, err));
     if (o->n_ctx < 0 || o->n_ctx > MAX_SESSION_CONTEXT)
         GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is outside 1 to %d", o->n_ctx, MAX_SESSION_CONTEXT);
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)

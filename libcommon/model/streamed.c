@@ -21,86 +21,42 @@ geodec_lookahead geodec_lookahead_named(const char *name)
     return (geodec_lookahead)a;
 }
 
-/* ---- a blob in its slot ------------------------------------------------------------------------------------------ */
+/* ---- a matrix of an expert --------------------------------------------------------------------------------------- */
 
-static geodec__panels panels_of(const geodec__streamed_matrix *m, const uint8_t *data)
+/* In the file's map. Weights that are not in panels, but need them, are packed one panel at a time in every pass. */
+static geodec__matrix mapped_matrix(const geodec_model *m, int32_t index, int32_t expert, int which,
+                                    geodec__panels *panels)
 {
-    return (geodec__panels){
-        .format = m->format, .data = data, .rows = m->w.rows, .records = m->w.cols / (32 * m->format->blocks)};
-}
-
-/* First byte of the matrix as it was read. */
-static uint8_t *as_read(const geodec__streamed *t, const geodec_blob_piece *piece, const geodec__streamed_matrix *m,
-                        uint8_t *slot)
-{
-    (void)t;
-    int64_t at = 0;
-    for (int32_t i = 0; i < m->piece; i++) at += geodec_blobs_room(&piece[i]);
-    return slot + at + piece[m->piece].offset % GEODEC_BLOB_PAGE + m->at;
-}
-
-typedef struct packing {
-    geodec__streamed_matrix m;
-    uint8_t *to;
-} packing;
-
-static void pack_task(void *ctx, int64_t panel, int worker)
-{
-    (void)worker;
-    const packing *p = ctx;
-    const geodec__panels panels = panels_of(&p->m, p->to);
-    uint8_t *to = p->to + panel * geodec__panel_bytes(&panels);
-    if ((panel + 1) * GEODEC__PANEL > p->m.w.rows) memset(to, 0, (size_t)geodec__panel_bytes(&panels));
-    geodec__panel_pack(p->m.format, &p->m.w, panel, to);
-}
-
-/* Packs the matrices of a blob that was just read: into the room, and back. */
-static void rearrange(geodec_session *s, int32_t index, const geodec_stream_blob *b)
-{
-    geodec__streamed *t = s->model->streamed;
-    const geodec__streamed_matrix *of = t->matrix + (int64_t)index * GEODEC__EXPERT_MATRICES;
-    const geodec_blob_piece *piece = geodec_stream_pieces(t->stream, index, b->expert);
-    int64_t end = 0;
-    for (int i = 0; i < GEODEC__EXPERT_MATRICES; i++) {
-        packing p = {.m = of[i], .to = t->room + of[i].packed_at};
-        int64_t bytes = of[i].w.rows * of[i].w.row_bytes;
-        p.m.w.data = as_read(t, piece, &of[i], b->data);
-        if (of[i].format) {
-            const geodec__panels panels = panels_of(&of[i], NULL);
-            bytes = geodec__panels_count(of[i].w.rows) * geodec__panel_bytes(&panels);
-            geodec_pool_run_dynamic(s->pool, geodec__panels_count(of[i].w.rows), pack_task, &p);
-        } else {
-            memcpy(p.to, p.m.w.data, (size_t)bytes);
-        }
-        if (of[i].packed_at + bytes > end) end = of[i].packed_at + bytes;
-    }
-    memcpy(b->data, t->room, (size_t)end);
-}
-
-/* A matrix of an expert in the file's map. Weights that need panels are packed one panel at a time, in every pass. */
-static geodec__side mapped_side(const geodec_session *s, int32_t index, int32_t expert, int which,
-                                const float *const *x, float *const *y)
-{
-    const geodec__layer *l = &s->model->layer[index];
+    const geodec__streamed *t = m->streamed;
+    const geodec__expert_source *src = &t->source;
+    const geodec__layer *l = &m->layer[index];
     const geodec__matrix *const all[] = {&l->gate, &l->up, &l->down};
-    const geodec__streamed_matrix *m = s->model->streamed->matrix + (int64_t)index * GEODEC__EXPERT_MATRICES + which;
-    geodec__side side = {.w = geodec__expert(all[which], expert), .x = x, .y = y, .placed = true};
-    if (m->format) side.panels = panels_of(m, NULL);
-    return side;
+    const int64_t blob = (int64_t)index * src->n_expert + expert;
+    if (!m->store) {
+        const geodec__expert_matrix *x = &src->matrix[(int64_t)index * GEODEC__EXPERT_MATRICES + which];
+        *panels = (geodec__panels){.format = x->format, .rows = x->w.rows};
+        if (x->format) panels->records = x->w.cols / (32 * x->format->blocks);
+        return geodec__expert(all[which], expert);
+    }
+    const uint8_t *slot = t->map.data + src->blobs.piece[blob * GEODEC_BLOB_PIECES].offset;
+    geodec__matrix w = geodec__expert_source_find(src, index, expert, which, slot, panels);
+    if (src->pack[index]) {
+        w.data = slot + src->read_at[blob * GEODEC__EXPERT_MATRICES + which];
+        const bool packed = src->matrix[(int64_t)index * GEODEC__EXPERT_MATRICES + which].packed;
+        panels->data = packed ? w.data : NULL;
+    }
+    return w;
 }
 
-/* A matrix of a blob as a side of a job. */
 static geodec__side side_of(const geodec_session *s, int32_t index, const geodec_stream_blob *b, int which,
                             const float *const *x, float *const *y)
 {
     const geodec__streamed *t = s->model->streamed;
-    if (t->options.mapped) return mapped_side(s, index, b->expert, which, x, y);
-    const geodec__streamed_matrix *m = t->matrix + (int64_t)index * GEODEC__EXPERT_MATRICES + which;
-    const geodec_blob_piece *piece = geodec_stream_pieces(t->stream, index, b->expert);
-    geodec__side side = {.w = m->w, .x = x, .y = y, .placed = true};
-    const uint8_t *data = t->rearranges ? b->data + m->packed_at : as_read(t, piece, m, b->data);
-    side.w.data = data;
-    if (m->format) side.panels = panels_of(m, data);
+    geodec__side side = {.x = x, .y = y, .placed = true};
+    if (t->options.mapped)
+        side.w = mapped_matrix(s->model, index, b->expert, which, &side.panels);
+    else
+        side.w = geodec__expert_source_find(&t->source, index, b->expert, which, b->data, &side.panels);
     return side;
 }
 
@@ -113,18 +69,18 @@ static void compute(geodec_session *s, int32_t index, const geodec_stream_blob *
 {
     for (int32_t i = 0; i < n; i++) {
         const int32_t e = blob[i].expert, first = first_row(s, e);
-        s->job[i] =
-            (geodec__job){.main = side_of(s, index, &blob[i], GEODEC__GATE, s->input + first, s->gate_row + first),
-                          .up = side_of(s, index, &blob[i], GEODEC__UP, s->input + first, s->up_row + first),
-                          .n = s->expert_end[e] - first};
+        s->job[i] = (geodec__job){
+            .main = side_of(s, index, &blob[i], GEODEC__EXPERT_GATE, s->input + first, s->gate_row + first),
+            .up = side_of(s, index, &blob[i], GEODEC__EXPERT_UP, s->input + first, s->up_row + first),
+            .n = s->expert_end[e] - first};
     }
     geodec__jobs_run(s, n);
     for (int32_t i = 0; i < n; i++) {
         const int32_t e = blob[i].expert, first = first_row(s, e);
         for (int32_t r = first; r < s->expert_end[e]; r++) s->input[r] = s->gate_row[r];
-        s->job[i] =
-            (geodec__job){.main = side_of(s, index, &blob[i], GEODEC__DOWN, s->input + first, s->down_row + first),
-                          .n = s->expert_end[e] - first};
+        s->job[i] = (geodec__job){
+            .main = side_of(s, index, &blob[i], GEODEC__EXPERT_DOWN, s->input + first, s->down_row + first),
+            .n = s->expert_end[e] - first};
     }
     geodec__jobs_run(s, n);
 }
@@ -156,8 +112,9 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     for (;;) {
         s->status = geodec_stream_take(t->stream, blob, most, &got, &s->failure);
         if (s->status != GEODEC_OK || got == 0) return;
-        for (int32_t i = 0; t->rearranges && i < got; i++)
-            if (blob[i].fresh) rearrange(s, index, &blob[i]);
+        for (int32_t i = 0; i < got; i++)
+            if (blob[i].fresh)
+                geodec__expert_source_pack(&t->source, index, blob[i].expert, blob[i].data, t->room, s->pool);
         compute(s, index, blob, got);
         for (int32_t i = 0; i < got; i++) geodec_stream_release(t->stream, blob[i].slot);
     }
@@ -179,9 +136,9 @@ int64_t geodec__streamed_widest(const geodec__streamed *t)
 {
     int64_t widest = 0;
     for (int32_t i = 0; i < t->n_layer * GEODEC__EXPERT_MATRICES; i++) {
-        if (!t->matrix[i].format) continue;
-        const geodec__panels panels = panels_of(&t->matrix[i], NULL);
-        if (geodec__panel_bytes(&panels) > widest) widest = geodec__panel_bytes(&panels);
+        const geodec__expert_matrix *x = &t->source.matrix[i];
+        const int64_t panel = x->format ? x->bytes / geodec__panels_count(x->w.rows) : 0;
+        if (panel > widest) widest = panel;
     }
     return widest;
 }
@@ -190,9 +147,10 @@ void geodec__streamed_free(geodec__streamed *t)
 {
     if (!t) return;
     geodec_stream_close(t->stream);
-    geodec_blobs_clear(&t->blobs);
+    geodec__expert_source_clear(&t->source);
+    geodec_file_map_close(&t->map);
     geodec__ahead_free(t->ahead);
-    GEODEC_FREE(t->matrix, t->room, t);
+    GEODEC_FREE(t->room, t);
 }
 
 bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out)

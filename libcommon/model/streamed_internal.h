@@ -2,20 +2,11 @@
 #ifndef GEODEC_MODEL_STREAMED_INTERNAL_H
 #define GEODEC_MODEL_STREAMED_INTERNAL_H
 
+#include "model/expert_source_internal.h"
 #include "model/model_internal.h"
 #include "model/streamed.h"
 
-/* A matrix of an expert in a slot. */
-typedef struct geodec__streamed_matrix {
-    geodec__matrix w; /* data NULL */
-    int64_t at;       /* of its first byte in the slot, from the first byte of its piece */
-    int32_t piece;
-    const geodec__panel_format *format; /* the layout of products, NULL: rows */
-    bool packed;                        /* in the file already */
-    int64_t packed_at;                  /* in the slot, once it is packed after a read */
-} geodec__streamed_matrix;
-
-enum { GEODEC__GATE, GEODEC__UP, GEODEC__DOWN, GEODEC__EXPERT_MATRICES };
+#include "io/file.h"
 
 /* Foretelling by routers (streamed_ahead.c). Index [2]: 0 and 1 blocks between the residual stream and the router. */
 typedef struct geodec__ahead {
@@ -35,12 +26,11 @@ typedef struct geodec__streamed {
     geodec_streaming options;
     geodec_streamed_plan plan; /* with the stream */
     int32_t n_layer;
-    geodec_stream *stream;           /* NULL before the first session */
-    geodec__streamed_matrix *matrix; /* [n_layer][GEODEC__EXPERT_MATRICES] */
-    geodec_blobs blobs;              /* until the stream takes them over */
+    geodec_stream *stream;        /* NULL before the first session */
+    geodec__expert_source source; /* its blobs go to the stream */
+    geodec_file_map map;          /* of a store that is read through a map */
     geodec__ahead *ahead;
-    bool rearranges; /* some matrix is packed after a read */
-    uint8_t *room;   /* [slot_bytes] for that */
+    uint8_t *room; /* [source.pack_bytes] */
     int64_t slot_bytes;
 } geodec__streamed;
 

@@ -4,65 +4,6 @@
 
 #include <string.h>
 
-static int64_t lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-static int64_t pages(int64_t bytes) { return (bytes + GEODEC_BLOB_PAGE - 1) / GEODEC_BLOB_PAGE * GEODEC_BLOB_PAGE; }
-
-/* ---- where the experts are --------------------------------------------------------------------------------------- */
-
-static int64_t laid_bytes(const geodec__streamed_matrix *m)
-{
-    if (!m->format) return m->w.rows * m->w.row_bytes;
-    const geodec__panels panels = {
-        .format = m->format, .rows = m->w.rows, .records = m->w.cols / (32 * m->format->blocks)};
-    return geodec__panels_count(m->w.rows) * geodec__panel_bytes(&panels);
-}
-
-/* The slices of a GGUF. */
-static void describe_layer(const geodec_model *m, geodec__streamed *t, int32_t layer)
-{
-    const geodec__layer *l = &m->layer[layer];
-    const geodec__matrix *const all[] = {&l->gate, &l->up, &l->down};
-    int64_t packed = 0, read = 0;
-    for (int i = 0; i < GEODEC__EXPERT_MATRICES; i++) {
-        geodec__streamed_matrix *s = &t->matrix[layer * GEODEC__EXPERT_MATRICES + i];
-        *s = (geodec__streamed_matrix){
-            .w = *all[i], .piece = i, .format = geodec__panel_format_in(t->options.arithmetic, all[i]->type)};
-        s->w.data = NULL;
-        s->w.expert = NULL;
-        s->packed_at = packed;
-        packed += lines(laid_bytes(s));
-        if (s->format) t->rearranges = true;
-    }
-    for (int32_t e = 0; e < t->blobs.n_expert; e++) {
-        geodec_blob_piece *p = t->blobs.piece + ((int64_t)layer * t->blobs.n_expert + e) * GEODEC_BLOB_PIECES;
-        read = 0;
-        for (int i = 0; i < GEODEC__EXPERT_MATRICES; i++) {
-            const geodec__matrix w = geodec__expert(all[i], e);
-            p[i] = (geodec_blob_piece){geodec_gguf_offset(m->gguf, w.data), w.rows * w.row_bytes};
-            read += geodec_blobs_room(&p[i]);
-        }
-        if (read > t->blobs.slot_bytes) t->blobs.slot_bytes = read;
-    }
-    if (pages(packed) > t->blobs.slot_bytes) t->blobs.slot_bytes = pages(packed);
-}
-
-static geodec_status describe(const geodec_model *m, geodec__streamed *t, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_model_config *c = &m->config;
-    t->n_layer = t->blobs.n_layer = c->n_layer;
-    t->blobs.n_expert = c->n_expert;
-    t->blobs.file_bytes = geodec_gguf_bytes(m->gguf);
-    GEODEC_STRDUP(t->blobs.path, geodec_gguf_path(m->gguf));
-    GEODEC_NEW(t->matrix, (int64_t)c->n_layer * GEODEC__EXPERT_MATRICES);
-    GEODEC_NEW(t->blobs.piece, (int64_t)c->n_layer * c->n_expert * GEODEC_BLOB_PIECES);
-    for (int32_t i = 0; i < c->n_layer; i++)
-        if (m->layer[i].router.data) describe_layer(m, t, i);
-    t->slot_bytes = t->blobs.slot_bytes;
-done:
-    return st;
-}
-
 geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -73,9 +14,12 @@ geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, 
         GEODEC_THROW(GEODEC_INVAL, "%s: streaming begins before the first session, once", geodec_gguf_path(m->gguf));
     GEODEC_NEW(t, 1);
     t->options = *o;
-    GEODEC_TRY(describe(m, t, err));
+    t->n_layer = m->config.n_layer;
+    GEODEC_TRY(geodec__expert_source_open(m, o->arithmetic, &t->source, err));
+    t->slot_bytes = t->source.blobs.slot_bytes;
     GEODEC_TRY(geodec__ahead_create(m, &t->ahead, err));
-    if (t->rearranges) GEODEC_NEW(t->room, t->slot_bytes);
+    if (t->source.pack_bytes > 0) GEODEC_NEW(t->room, t->source.pack_bytes);
+    if (o->mapped && m->store) GEODEC_TRY(geodec_file_map_open(t->source.blobs.path, &t->map, err));
     m->streamed = t;
     t = NULL;
 done:
@@ -93,8 +37,8 @@ typedef struct sum {
 static void add(void *ctx, const geodec__matrix *w)
 {
     sum *s = ctx;
-    const geodec__streamed_matrix m = {.w = *w, .format = geodec__panel_format_in(s->arithmetic, w->type)};
-    s->bytes += lines(laid_bytes(&m));
+    const geodec__panel_format *f = geodec__panel_format_in(s->arithmetic, w->type);
+    s->bytes += ((f ? geodec__expert_panels_bytes(f, w->rows, w->cols) : w->rows * w->row_bytes) + 63) / 64 * 64;
 }
 
 static int64_t resident(const geodec_model *m, geodec_arithmetic a)
@@ -113,14 +57,14 @@ static geodec_streamed_plan plan(const geodec_session *s)
     const geodec__streamed *t = m->streamed;
     geodec_streamed_plan p = {.slot = t->slot_bytes, .n_expert = c->n_expert, .n_expert_used = c->n_expert_used};
     double read = 0;
-    p.resident = resident(m, s->arithmetic) + (t->rearranges ? t->slot_bytes : 0);
+    p.resident = resident(m, s->arithmetic) + t->source.pack_bytes;
     p.session = geodec__session_bytes(s) * (t->options.sessions > 1 ? t->options.sessions : 1);
     for (int32_t i = 0; i < c->n_layer; i++) {
         if (!m->layer[i].router.data) continue;
         p.layers++;
         p.experts += c->n_expert;
         for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) {
-            const geodec__matrix *w = &t->matrix[i * GEODEC__EXPERT_MATRICES + k].w;
+            const geodec__matrix *w = &t->source.matrix[i * GEODEC__EXPERT_MATRICES + k].w;
             read += (double)(w->rows * w->row_bytes) * c->n_expert_used;
         }
     }
@@ -159,6 +103,6 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
                                      .shared = t->options.shared,
                                      .prefetch_least = t->options.prefetch_least,
                                      .prefetch_most = t->options.prefetch_most};
-    GEODEC_PASS(geodec_stream_open(&t->blobs, &o, &t->stream, err));
+    GEODEC_PASS(geodec_stream_open(&t->source.blobs, &o, &t->stream, err));
     return GEODEC_OK;
 }

@@ -203,11 +203,6 @@ void geodec_stream_release(geodec_stream *s, int32_t slot)
     pump(s);
 }
 
-const geodec_blob_piece *geodec_stream_pieces(const geodec_stream *s, int32_t layer, int32_t expert)
-{
-    return geodec_blobs_at(&s->blobs, layer, expert);
-}
-
 geodec_stream_counters geodec_stream_counted(const geodec_stream *s)
 {
     geodec_stream_counters c = s->counters;

@@ -38,9 +38,6 @@ GEODEC_API geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_stream_release(geodec_stream *s, int32_t slot);
 
-/* Pieces of a blob, to find its parts in a slot. */
-GEODEC_API const geodec_blob_piece *geodec_stream_pieces(const geodec_stream *s, int32_t layer, int32_t expert);
-
 typedef struct geodec_stream_counters {
     geodec_slots_counters slots;
     geodec_disk_counters disk;
