@@ -209,6 +209,19 @@ geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32
 
 /* ---- fingerprint ------------------------------------------------------------------------------------------------ */
 
+enum { DIGEST_STEP = 4 << 20 };
+
+/* In steps, whose pages are released: a file may be larger than the memory that its reader may use. */
+static void digest_bytes(const geodec_gguf *g, const geodec_gguf_tensor *t, geodec_sha256 *h)
+{
+    const uint8_t *data = t->data;
+    for (size_t at = 0; at < t->bytes; at += DIGEST_STEP) {
+        const size_t n = t->bytes - at < DIGEST_STEP ? t->bytes - at : DIGEST_STEP;
+        geodec_sha256_update(h, data + at, n);
+        if (n == DIGEST_STEP) geodec_gguf_release(g, data + at, n);
+    }
+}
+
 void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
 {
     geodec_sha256 h;
@@ -219,7 +232,7 @@ void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]
         geodec_sha256_update(&h, t->name, strlen(t->name) + 1);
         geodec_sha256_update(&h, head, sizeof head);
         geodec_sha256_update(&h, t->dim, sizeof t->dim);
-        geodec_sha256_update(&h, t->data, t->bytes);
+        digest_bytes(g, t, &h);
     }
     geodec_sha256_hex(&h, hex);
 }
