@@ -24,11 +24,9 @@ geodec_status experts_build(const cli *c, const char *model, const char *out, co
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
     geodec_store s = {0};
-    char *path = NULL;
-    if (out[0])
-        GEODEC_STRDUP(path, out);
-    else
-        GEODEC_TRY(default_name(model, &path, err));
+    char *made = NULL;
+    if (!out[0]) GEODEC_TRY(default_name(model, &made, err));
+    const char *path = made ? made : out;
     GEODEC_TRY(cli_may_write(c, path, err));
     GEODEC_TRY(geodec_model_open(model, &m, err));
     const geodec_arithmetic a = strcmp(arithmetic, "exact") == 0  ? GEODEC_EXACT
@@ -42,7 +40,7 @@ geodec_status experts_build(const cli *c, const char *model, const char *out, co
 done:
     geodec_store_clear(&s);
     geodec_model_close(m);
-    geodec_mem_free(path);
+    geodec_mem_free(made);
     return st;
 }
 
