@@ -285,7 +285,8 @@ static geodec_status read_file(geodec_gguf *g, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The caller's bytes, or with data NULL the file of that name, mapped: all of it, or from offset > 0 on `size` bytes. */
+/* The caller's bytes, or with data NULL the file of that name, mapped: all of it, or from offset > 0 on `size` bytes.
+ */
 static geodec_status open_any(const void *data, int64_t offset, size_t size, const char *name, geodec_gguf **out,
                               geodec_err *err)
 {

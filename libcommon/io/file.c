@@ -36,8 +36,8 @@ static geodec_status map_open(const char *path, int64_t offset, int64_t size, ge
     GEODEC_TRY(open_for_read(path, O_NONBLOCK, &fd, &sb, err));
     if (!S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
     if (size >= 0 && (offset < 0 || offset > sb.st_size || size > sb.st_size - offset))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: the file of %lld bytes has no %lld bytes at %lld", path,
-                     (long long)sb.st_size, (long long)size, (long long)offset);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: the file of %lld bytes has no %lld bytes at %lld", path, (long long)sb.st_size,
+                     (long long)size, (long long)offset);
     geodec_file_map map = {NULL, (size_t)(size < 0 ? sb.st_size : size)};
     if (map.size) {
         void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);

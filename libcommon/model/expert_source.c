@@ -27,9 +27,10 @@ static geodec_status describe(const geodec_model *m, geodec_arithmetic a, int32_
         x[k].format = geodec__panel_format_in(a, x[k].w.type);
         x[k].packed = m->store && m->store->matrix[(int64_t)layer * GEODEC_STORE_MATRICES + k].packing;
         if (x[k].packed && !x[k].format)
-            GEODEC_FAIL(GEODEC_UNSUPPORTED,
-                        "%s: the store's %s matrices are packed for fast arithmetic; use that, or build a store for exact",
-                        geodec_gguf_path(m->gguf), geodec_ggml_type_name(x[k].w.type));
+            GEODEC_FAIL(
+                GEODEC_UNSUPPORTED,
+                "%s: the store's %s matrices are packed for fast arithmetic; use that, or build a store for exact",
+                geodec_gguf_path(m->gguf), geodec_ggml_type_name(x[k].w.type));
         x[k].bytes = x[k].format ? geodec__expert_panels_bytes(x[k].format, x[k].w.rows, x[k].w.cols)
                                  : x[k].w.rows * x[k].w.row_bytes;
         x[k].at = at = up64(at);
@@ -137,7 +138,7 @@ void geodec__expert_source_clear(geodec__expert_source *s)
 
 typedef struct packing {
     const geodec__expert_matrix *x;
-    geodec__matrix w[GEODEC__EXPERT_MATRICES]; /* in the slot, as read */
+    geodec__matrix w[GEODEC__EXPERT_MATRICES];  /* in the slot, as read */
     int64_t first[GEODEC__EXPERT_MATRICES + 1]; /* task of each matrix: its panels, or one copy */
     uint8_t *to;
 } packing;
@@ -180,8 +181,7 @@ geodec__matrix geodec__expert_source_find(const geodec__expert_source *s, int32_
 {
     const geodec__expert_matrix *x = s->matrix + (int64_t)layer * GEODEC__EXPERT_MATRICES + which;
     const int64_t at =
-        s->pack[layer] ? x->at
-                       : s->read_at[((int64_t)layer * s->n_expert + expert) * GEODEC__EXPERT_MATRICES + which];
+        s->pack[layer] ? x->at : s->read_at[((int64_t)layer * s->n_expert + expert) * GEODEC__EXPERT_MATRICES + which];
     geodec__matrix w = x->w;
     w.data = slot + at;
     *panels = (geodec__panels){0};

@@ -7,8 +7,7 @@ static int64_t stored_weights(const geodec_model *m)
     int64_t sum = 0;
     for (int32_t i = 0; m->store && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        if (l->router.data)
-            sum += l->gate.rows * l->gate.cols + l->up.rows * l->up.cols + l->down.rows * l->down.cols;
+        if (l->router.data) sum += l->gate.rows * l->gate.cols + l->up.rows * l->up.cols + l->down.rows * l->down.cols;
     }
     return sum * m->config.n_expert;
 }

@@ -101,13 +101,13 @@ static geodec_status make_plan(const geodec_model *m, geodec_arithmetic a, geode
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (int k = 0; l->router.data && k < GEODEC_STORE_MATRICES; k++) {
             const geodec__panel_format *f = geodec__panel_format_in(a, many[k]->type);
-            plan->matrix[(int64_t)i * GEODEC_STORE_MATRICES + k] = (geodec_store_matrix){
-                .type = many[k]->type,
-                .packing = f != NULL,
-                .rows = many[k]->rows,
-                .cols = many[k]->cols,
-                .bytes = f ? geodec__expert_panels_bytes(f, many[k]->rows, many[k]->cols)
-                           : many[k]->rows * many[k]->row_bytes};
+            plan->matrix[(int64_t)i * GEODEC_STORE_MATRICES + k] =
+                (geodec_store_matrix){.type = many[k]->type,
+                                      .packing = f != NULL,
+                                      .rows = many[k]->rows,
+                                      .cols = many[k]->cols,
+                                      .bytes = f ? geodec__expert_panels_bytes(f, many[k]->rows, many[k]->cols)
+                                                 : many[k]->rows * many[k]->row_bytes};
         }
     }
 done:
@@ -165,7 +165,8 @@ static geodec_status write_experts(const geodec_model *m, geodec_store_writer *w
     for (int32_t i = 0; i < layers; i++) {
         const geodec_store_matrix *x = &all[(int64_t)i * GEODEC_STORE_MATRICES], *last = x + GEODEC_STORE_MATRICES - 1;
         for (int32_t e = 0; x->rows > 0 && e < experts; e++) {
-            GEODEC_TRY(geodec_hooks_progress(hooks, "experts", (int64_t)i * experts + e, (int64_t)layers * experts, err));
+            GEODEC_TRY(
+                geodec_hooks_progress(hooks, "experts", (int64_t)i * experts + e, (int64_t)layers * experts, err));
             fill_blob(m, x, i, e, blob, pool);
             GEODEC_TRY(geodec_store_writer_blob(w, blob, last->at + last->bytes, err));
         }

@@ -146,9 +146,10 @@ static geodec_status bind_described(const binder *b, int32_t layer, int which, i
     const geodec_store_matrix *d = &b->store->matrix[(int64_t)layer * GEODEC_STORE_MATRICES + which];
     const geodec_ggml_traits *t = geodec_ggml_traits_of(d->type);
     if (d->rows != rows || d->cols != cols || !t || cols % t->block)
-        GEODEC_FAIL(GEODEC_FORMAT, "matrix '%s' of the experts of layer %d is [%lld, %lld] of type %s, not [%lld, %lld]",
-                    name[which], layer, (long long)d->cols, (long long)d->rows, geodec_ggml_type_name(d->type),
-                    (long long)cols, (long long)rows);
+        GEODEC_FAIL(GEODEC_FORMAT,
+                    "matrix '%s' of the experts of layer %d is [%lld, %lld] of type %s, not [%lld, %lld]", name[which],
+                    layer, (long long)d->cols, (long long)d->rows, geodec_ggml_type_name(d->type), (long long)cols,
+                    (long long)rows);
     const geodec__panel_format *f = geodec__panel_format_in((geodec_arithmetic)b->store->layout, d->type);
     const int64_t row_bytes = (int64_t)geodec_ggml_bytes(t, cols),
                   bytes = d->packing && f ? geodec__expert_panels_bytes(f, rows, cols) : rows * row_bytes;
@@ -198,8 +199,7 @@ static geodec_status bind_gate_up(binder *b, int32_t layer, int64_t cols, int64_
     for (int k = 0; k < 2; k++) {
         *half[k] = slice(&both, k * rows, rows);
         half[k]->expert = b->expert_at;
-        for (int32_t e = 0; e < b->c->n_expert; e++)
-            *b->expert_at++ = half[k]->data + e * 2 * rows * both.row_bytes;
+        for (int32_t e = 0; e < b->c->n_expert; e++) *b->expert_at++ = half[k]->data + e * 2 * rows * both.row_bytes;
     }
     return GEODEC_OK;
 }

@@ -102,7 +102,8 @@ bool geodec_store_is(const char *path)
 {
     source f = {.fd = -1};
     char magic[8];
-    const bool is = open_source(path, &f, NULL) == GEODEC_OK && read_at(&f, 0, magic, sizeof magic, NULL) == GEODEC_OK &&
+    const bool is = open_source(path, &f, NULL) == GEODEC_OK &&
+                    read_at(&f, 0, magic, sizeof magic, NULL) == GEODEC_OK &&
                     memcmp(magic, GEODEC__STORE_MAGIC, sizeof magic) == 0;
     close_source(&f);
     return is;
@@ -140,8 +141,8 @@ static geodec_status read_header(const source *f, geodec_store *s, header *at, g
                    experts = geodec__store_u32(h + GEODEC__STORE_AT_EXPERTS),
                    layout = geodec__store_u32(h + GEODEC__STORE_AT_LAYOUT);
     if (layers < 1 || layers > GEODEC_STORE_LAYERS || experts < 1 || experts > GEODEC_STORE_EXPERTS)
-        GEODEC_FAIL(GEODEC_LIMIT, "%s: %u layers of %u experts are outside 1 to %d and 1 to %d", f->path, layers, experts,
-                    GEODEC_STORE_LAYERS, GEODEC_STORE_EXPERTS);
+        GEODEC_FAIL(GEODEC_LIMIT, "%s: %u layers of %u experts are outside 1 to %d and 1 to %d", f->path, layers,
+                    experts, GEODEC_STORE_LAYERS, GEODEC_STORE_EXPERTS);
     if (layout > 1) GEODEC_FAIL(GEODEC_FORMAT, "%s: unknown layout %u", f->path, layout);
     at->file_bytes = geodec__store_i64(h + GEODEC__STORE_AT_FILE_BYTES);
     if (at->file_bytes != f->size)
@@ -195,8 +196,9 @@ static geodec_status read_matrices(const source *f, const uint8_t *p, int32_t la
     *bytes = geodec__store_place(placed);
     for (int k = 0; k < GEODEC_STORE_MATRICES; k++)
         if (*bytes < 0 || placed[k].at != m[k].at)
-            GEODEC_FAIL(GEODEC_FORMAT, "%s: index: matrix '%s' of layer %d (%lld bytes at %lld) is misplaced in its blob",
-                        f->path, name[k], layer, (long long)m[k].bytes, (long long)m[k].at);
+            GEODEC_FAIL(GEODEC_FORMAT,
+                        "%s: index: matrix '%s' of layer %d (%lld bytes at %lld) is misplaced in its blob", f->path,
+                        name[k], layer, (long long)m[k].bytes, (long long)m[k].at);
     return GEODEC_OK;
 }
 
@@ -211,10 +213,12 @@ static geodec_status read_blobs(const source *f, const uint8_t *p, const int64_t
         b->crc[i] = geodec__store_u32(p + 16);
         if (piece.bytes != want || piece.offset != (want ? next : 0) || geodec__store_u32(p + 20) != 0 ||
             (!want && b->crc[i]))
-            GEODEC_FAIL(GEODEC_FORMAT, "%s: index: expert %d of layer %d (%lld bytes at %lld) is not where its place is",
-                        f->path, expert, layer, (long long)piece.bytes, (long long)piece.offset);
+            GEODEC_FAIL(GEODEC_FORMAT,
+                        "%s: index: expert %d of layer %d (%lld bytes at %lld) is not where its place is", f->path,
+                        expert, layer, (long long)piece.bytes, (long long)piece.offset);
         if (want > f->size - next)
-            GEODEC_FAIL(GEODEC_FORMAT, "%s: index: expert %d of layer %d lies outside the file", f->path, expert, layer);
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: index: expert %d of layer %d lies outside the file", f->path, expert,
+                        layer);
         b->piece[i * GEODEC_BLOB_PIECES] = piece;
         next += geodec__store_pages(want);
         if (next > f->size)
@@ -242,8 +246,8 @@ static geodec_status read_index(const source *f, geodec_store *s, const header *
     GEODEC_NEW(b->piece, n * GEODEC_BLOB_PIECES);
     GEODEC_NEW(b->crc, n);
     for (int32_t i = 0; i < b->n_layer; i++)
-        GEODEC_TRY(read_matrices(f, index + i * matrices, i, s->matrix + (int64_t)i * GEODEC_STORE_MATRICES, &bytes[i],
-                                 err));
+        GEODEC_TRY(
+            read_matrices(f, index + i * matrices, i, s->matrix + (int64_t)i * GEODEC_STORE_MATRICES, &bytes[i], err));
     GEODEC_TRY(read_blobs(f, index + b->n_layer * matrices, bytes, h->blobs_offset, b, err));
 done:
     GEODEC_FREE(index, bytes);
@@ -341,8 +345,7 @@ geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks, g
     GEODEC_TRY(digest(&f, GEODEC__STORE_HEADER, index, buffer, &crc, &padded, err));
     if (!padded) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the bytes after the index are not zero", path);
     GEODEC_TRY(digest(&f, s.resident_offset, s.resident_bytes, buffer, &crc, &padded, err));
-    if (crc != s.resident_crc)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s: the resident part does not match its CRC-32C", path);
+    if (crc != s.resident_crc) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the resident part does not match its CRC-32C", path);
     if (!padded) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the bytes after the resident part are not zero", path);
     GEODEC_TRY(verify_blobs(&f, &s.blobs, buffer, hooks, err));
 done:
