@@ -12,9 +12,9 @@ static const char *const names[] = {
 #undef X
 };
 
-const char *geodec_lookahead_name(geodec_lookahead a) { return a < GEODEC_LOOKAHEAD_KINDS ? names[a] : "?"; }
+const char *geodec_streamed_lookahead_name(geodec_lookahead a) { return a < GEODEC_LOOKAHEAD_KINDS ? names[a] : "?"; }
 
-geodec_lookahead geodec_lookahead_named(const char *name)
+geodec_lookahead geodec_streamed_lookahead_named(const char *name)
 {
     int a = 0;
     while (a < GEODEC_LOOKAHEAD_KINDS && strcmp(names[a], name) != 0) a++;
@@ -149,7 +149,7 @@ void geodec__streamed_free(geodec__streamed *t)
     geodec_stream_close(t->stream);
     geodec__expert_source_clear(&t->source);
     geodec_file_map_close(&t->map);
-    geodec__ahead_free(t->ahead);
+    geodec__streamed_ahead_free(t->ahead);
     GEODEC_FREE(t->room, t);
 }
 

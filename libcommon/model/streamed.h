@@ -18,9 +18,9 @@ typedef enum geodec_lookahead {
 #undef X
         GEODEC_LOOKAHEAD_KINDS
 } geodec_lookahead;
-GEODEC_API const char *geodec_lookahead_name(geodec_lookahead a);
+GEODEC_API const char *geodec_streamed_lookahead_name(geodec_lookahead a);
 /* GEODEC_LOOKAHEAD_KINDS for an unknown name. */
-GEODEC_API geodec_lookahead geodec_lookahead_named(const char *name);
+GEODEC_API geodec_lookahead geodec_streamed_lookahead_named(const char *name);
 
 /* Sizes, before any weight is read. */
 typedef struct geodec_streamed_plan {

@@ -106,7 +106,7 @@ void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id)
     }
 }
 
-geodec_status geodec__ahead_create(const geodec_model *m, geodec__ahead **out, geodec_err *err)
+geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &m->config;
@@ -120,11 +120,11 @@ geodec_status geodec__ahead_create(const geodec_model *m, geodec__ahead **out, g
     *out = a;
     a = NULL;
 done:
-    geodec__ahead_free(a);
+    geodec__streamed_ahead_free(a);
     return st;
 }
 
-void geodec__ahead_free(geodec__ahead *a)
+void geodec__streamed_ahead_free(geodec__ahead *a)
 {
     if (!a) return;
     GEODEC_FREE(a->order, a->sorted, a->likely, a->hit, a->asked, a->ranked, a);

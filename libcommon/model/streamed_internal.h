@@ -19,8 +19,9 @@ typedef struct geodec__ahead {
     int64_t *hit;    /* [2][n_expert] by rank */
     int64_t seen[2];
 } geodec__ahead;
-geodec_status geodec__ahead_create(const geodec_model *m, geodec__ahead **out, geodec_err *err) GEODEC_MUST_USE;
-void geodec__ahead_free(geodec__ahead *a);
+geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_ahead_free(geodec__ahead *a);
 
 typedef struct geodec__streamed {
     geodec_streaming options;

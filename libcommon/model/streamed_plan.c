@@ -17,7 +17,7 @@ geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, 
     t->n_layer = m->config.n_layer;
     GEODEC_TRY(geodec__expert_source_open(m, o->arithmetic, &t->source, err));
     t->slot_bytes = t->source.blobs.slot_bytes;
-    GEODEC_TRY(geodec__ahead_create(m, &t->ahead, err));
+    GEODEC_TRY(geodec__streamed_ahead_create(m, &t->ahead, err));
     if (t->source.pack_bytes > 0) GEODEC_NEW(t->room, t->source.pack_bytes);
     if (o->mapped && m->store) GEODEC_TRY(geodec_file_map_open(t->source.blobs.path, &t->map, err));
     m->streamed = t;

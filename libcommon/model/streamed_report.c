@@ -29,7 +29,7 @@ static void put_plan(geodec_json_writer *w, const geodec_streamed_plan *p, const
     geodec_json_put_i64(w, "slots", p->slots);
     geodec_json_put_i64(w, "blobs", p->experts);
     geodec_json_put_str(w, "evict", geodec_eviction_name(o->eviction));
-    geodec_json_put_str(w, "ahead", geodec_lookahead_name(o->lookahead));
+    geodec_json_put_str(w, "ahead", geodec_streamed_lookahead_name(o->lookahead));
     geodec_json_put_f64(w, "prefetch_least", (double)o->prefetch_least);
     geodec_json_put_i64(w, "throttle", o->disk.throttle);
 }

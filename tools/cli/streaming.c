@@ -60,7 +60,7 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         if (o->eviction == GEODEC_EVICTION_KINDS || o->eviction == GEODEC_EVICTION_BELADY)
             GEODEC_FAIL(GEODEC_INVAL, "--experts: no policy '%.40s' for a run", v);
     } else if (strcmp(name, "ahead") == 0) {
-        o->lookahead = geodec_lookahead_named(v);
+        o->lookahead = geodec_streamed_lookahead_named(v);
         if (o->lookahead == GEODEC_LOOKAHEAD_KINDS) GEODEC_FAIL(GEODEC_INVAL, "--experts: no predictor '%.40s'", v);
     } else if (strcmp(name, "quota") == 0 && (strcmp(v, "yes") == 0 || strcmp(v, "no") == 0)) {
         o->shared = strcmp(v, "no") == 0;

@@ -53,7 +53,7 @@ static void compare(const char *path, geodec_arithmetic a, geodec_pool *pool, co
     const int64_t bytes = (int64_t)(PROMPT + STEPS + TREE) * geodec_model_configuration(m)->n_vocab * 4;
     cr_assert(memcmp(got, resident, (size_t)bytes) == 0, "%s: %s arithmetic, %d slots, %s, %s: other logits", path,
               a == GEODEC_FAST ? "fast" : "exact", o.slots, geodec_eviction_name(o.eviction),
-              geodec_lookahead_name(o.lookahead));
+              geodec_streamed_lookahead_name(o.lookahead));
     if (!o.mapped) {
         cr_assert(geodec_streamed_counted(m, &k));
         const geodec_slots_counters *c = &k.slots;
