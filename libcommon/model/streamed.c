@@ -159,3 +159,9 @@ bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out)
     *out = geodec_stream_counted(m->streamed->stream);
     return true;
 }
+
+geodec_status geodec_streamed_finish(const geodec_model *m, geodec_err *err)
+{
+    if (m->streamed && m->streamed->stream) GEODEC_PASS(geodec_stream_finish(m->streamed->stream, err));
+    return GEODEC_OK;
+}

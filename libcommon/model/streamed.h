@@ -47,7 +47,9 @@ typedef struct geodec_streaming {
     /* Called with the first session, before slots are reserved and weights are read; NULL: not. */
     void (*planned)(void *ctx, const geodec_streamed_plan *plan);
     void *planned_ctx;
-    const char *trace; /* NULL: none */
+    const char *usage;         /* stream.h; NULL: none */
+    const geodec_hooks *hooks; /* NULL ok */
+    const char *trace;         /* NULL: none */
 } geodec_streaming;
 
 /* Before the first session: the experts of all sessions of m come from the model's file. The slots are reserved with
@@ -55,6 +57,8 @@ typedef struct geodec_streaming {
  * smallest. GEODEC_UNSUPPORTED: the model has no experts. */
 GEODEC_API geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o,
                                                geodec_err *err) GEODEC_MUST_USE;
+/* After the last pass: writes the trace and the table of uses, if there are any. */
+GEODEC_API geodec_status geodec_streamed_finish(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 /* False: the model does not stream, or has no session yet. */
 GEODEC_API bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out);
 

@@ -97,7 +97,11 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
             (long long)t->options.ram, (long long)p.resident, (long long)p.session, p.least, (long long)p.slot,
             (long long)p.smallest);
     t->plan = p;
-    geodec_stream_options o = {.disk = t->options.disk, .trace = t->options.trace};
+    geodec_stream_options o = {.disk = t->options.disk,
+                               .trace = t->options.trace,
+                               .usage = t->options.usage,
+                               .fingerprint = t->options.usage ? geodec_model_fingerprint(s->model) : NULL,
+                               .hooks = t->options.hooks};
     o.slots = (geodec_slots_options){.n_slots = p.slots,
                                      .eviction = t->options.eviction,
                                      .shared = t->options.shared,

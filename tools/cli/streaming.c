@@ -74,6 +74,8 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         o->slots = (int32_t)number;
     } else if (strcmp(name, "report") == 0 && *v) {
         report = v;
+    } else if (strcmp(name, "usage") == 0 && *v) {
+        o->usage = v;
     } else if (strcmp(name, "trace") == 0 && *v) {
         o->trace = v;
     } else {
@@ -123,6 +125,7 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
                            .prefetch_least = 0.5F,
                            .prefetch_most = 2,
                            .sessions = sessions,
+                           .hooks = &c->hooks,
                            .arithmetic = arithmetic};
     GEODEC_PASS(read_settings(&o, err));
     if (!streaming.ram && o.slots == 0) {
@@ -157,13 +160,13 @@ static void say(const cli *c, const geodec_stream_counters *k)
             k->passes > 0 ? 100 * k->stall / k->passes : 0.0);
 }
 
-void streaming_end(const cli *c, const geodec_model *m)
+geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err)
 {
     geodec_stream_counters k;
-    geodec_err err = {0};
-    char line[512];
-    if (!m || !geodec_streamed_counted(m, &k) || k.slots.needed == 0) return;
+    if (!m || !geodec_streamed_counted(m, &k) || k.slots.needed == 0) return st;
     if (c->verbose > 0) say(c, &k);
-    if (report && geodec_streamed_report_write(report, m, c->command_line, &err) != GEODEC_OK)
-        cli_say(c, "no report: %s", geodec_err_line(&err, line, sizeof line));
+    if (st != GEODEC_OK) return st;
+    GEODEC_PASS(geodec_streamed_finish(m, err));
+    if (report) GEODEC_PASS(geodec_streamed_report_write(report, m, c->command_line, err));
+    return GEODEC_OK;
 }

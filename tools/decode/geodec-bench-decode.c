@@ -274,7 +274,7 @@ done:
     geodec_prompts_free(&w.prompts);
     geodec_drafting_close(w.drafting);
     drafting_files_close(&w.found);
-    streaming_end(c, w.m);
+    st = streaming_end(c, w.m, st, err);
     geodec_model_close(w.m);
     geodec_mem_free(default_path);
     return st;

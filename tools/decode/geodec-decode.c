@@ -380,7 +380,6 @@ static void close_all(work *w, bool succeeded)
     geodec_drafting_close(w->drafting);
     drafting_files_close(&w->found);
     geodec_session_destroy(w->s);
-    streaming_end(w->c, w->m);
     geodec_model_close(w->m);
     geodec_mem_free(w->prompt);
 }
@@ -407,6 +406,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (report) GEODEC_TRY(write_report(&w, err));
     if (check_plain) GEODEC_TRY(compare(c, &w.got, &w.plain, err));
 done:
+    st = streaming_end(c, w.m, st, err);
     close_all(&w, st == GEODEC_OK);
     return st;
 }

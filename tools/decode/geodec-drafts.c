@@ -194,7 +194,7 @@ done:
     geodec_prompts_free(&w.in_chat);
     geodec_drafting_close(w.drafting);
     geodec_session_destroy(w.s);
-    streaming_end(c, w.m);
+    st = streaming_end(c, w.m, st, err);
     geodec_model_close(w.m);
     return st;
 }

@@ -118,7 +118,7 @@ done:
     geodec_step_clear(&step);
     geodec_step_rows_clear(&rows);
     geodec_mem_free(embedding);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

@@ -237,7 +237,7 @@ done:
     if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless the folder is empty */
     geodec_mem_free(folder);
     text_close(&text);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

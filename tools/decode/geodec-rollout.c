@@ -84,7 +84,7 @@ done:
     geodec_rollout_clear(&r);
     geodec_step_rows_clear(&rows);
     stage_end(&stage);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

@@ -100,7 +100,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "%lld texts, %lld tokens -> %s", (long long)texts, (long long)w.tokens, output);
 done:
     geodec_atomic_abandon(w.file);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

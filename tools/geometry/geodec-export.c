@@ -196,7 +196,7 @@ done:
     stage_end(&stage);
     close_input(&in);
     geodec_mem_free(index);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

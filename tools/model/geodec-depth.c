@@ -81,7 +81,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_depth_clear(&d);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

@@ -66,7 +66,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_needle_free(&r);
     text_close(&file);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

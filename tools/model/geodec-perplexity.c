@@ -138,7 +138,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_perplexity_report_end(&s, err));
 done:
     geodec_perplexity_report_abandon(&s);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     geodec_model_close(other);
     return st;

@@ -114,7 +114,7 @@ done:
     stage_end(&stage);
     geodec_kv_projection_clear(&p);
     geodec_input_moments_clear(&moments);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

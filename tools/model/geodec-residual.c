@@ -70,7 +70,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_residual_free(&p);
     text_close(&file);
-    streaming_end(c, m);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }
