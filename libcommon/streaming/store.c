@@ -1,48 +1,16 @@
 /* Reading and checking a store. */
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "streaming/store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 20, MOST_ROWS = 1 << 28 };
 static const int64_t MOST_BYTES = (int64_t)1 << 56;
-
-/* ---- CRC-32C ----------------------------------------------------------------------------------------------------- */
-
-static uint32_t crc_table[8][256];
-static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
-
-static void crc_init(void)
-{
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t c = i;
-        for (int k = 0; k < 8; k++) c = c >> 1 ^ (c & 1u ? 0x82f63b78u : 0);
-        crc_table[0][i] = c;
-    }
-    for (uint32_t i = 0; i < 256; i++)
-        for (int k = 1; k < 8; k++)
-            crc_table[k][i] = crc_table[k - 1][i] >> 8 ^ crc_table[0][crc_table[k - 1][i] & 255u];
-}
-
-uint32_t geodec__store_crc(uint32_t crc, const void *data, size_t n)
-{
-    const uint8_t *p = data;
-    (void)pthread_once(&crc_once, crc_init);
-    crc = ~crc;
-    for (; n >= 8; n -= 8, p += 8) {
-        const uint32_t a = geodec__store_u32(p) ^ crc, b = geodec__store_u32(p + 4);
-        crc = crc_table[7][a & 255u] ^ crc_table[6][a >> 8 & 255u] ^ crc_table[5][a >> 16 & 255u] ^
-              crc_table[4][a >> 24] ^ crc_table[3][b & 255u] ^ crc_table[2][b >> 8 & 255u] ^
-              crc_table[1][b >> 16 & 255u] ^ crc_table[0][b >> 24];
-    }
-    for (; n > 0; n--) crc = crc >> 8 ^ crc_table[0][(crc ^ *p++) & 255u];
-    return ~crc;
-}
 
 /* ---- header and index -------------------------------------------------------------------------------------------- */
 
@@ -135,7 +103,7 @@ static geodec_status read_header(const source *f, geodec_store *s, header *at, g
     if (version != GEODEC_STORE_VERSION)
         GEODEC_FAIL(GEODEC_VERSION, "%s: version %u of a store is not supported (%d is)", f->path, version,
                     GEODEC_STORE_VERSION);
-    if (geodec__store_crc(0, h, GEODEC__STORE_AT_CRC) != geodec__store_u32(h + GEODEC__STORE_AT_CRC))
+    if (geodec_crc32c(0, h, GEODEC__STORE_AT_CRC) != geodec__store_u32(h + GEODEC__STORE_AT_CRC))
         GEODEC_FAIL(GEODEC_CHECKSUM, "%s: the header does not match its CRC-32C", f->path);
     const uint32_t layers = geodec__store_u32(h + GEODEC__STORE_AT_LAYERS),
                    experts = geodec__store_u32(h + GEODEC__STORE_AT_EXPERTS),
@@ -239,7 +207,7 @@ static geodec_status read_index(const source *f, geodec_store *s, const header *
     const int64_t n = (int64_t)b->n_layer * b->n_expert, matrices = GEODEC_STORE_MATRICES * GEODEC__STORE_MATRIX_BYTES;
     GEODEC_NEW(index, h->index_bytes);
     GEODEC_TRY(read_at(f, GEODEC__STORE_HEADER, index, h->index_bytes, err));
-    if (geodec__store_crc(0, index, (size_t)h->index_bytes) != h->index_crc)
+    if (geodec_crc32c(0, index, h->index_bytes) != h->index_crc)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: the index does not match its CRC-32C", f->path);
     GEODEC_NEW(s->matrix, (int64_t)b->n_layer * GEODEC_STORE_MATRICES);
     GEODEC_NEW(bytes, b->n_layer);
@@ -299,7 +267,7 @@ static geodec_status digest(const source *f, int64_t offset, int64_t n, uint8_t 
     while (offset < end) {
         const int64_t take = end - offset < BUFFER ? end - offset : BUFFER, counted = n < take ? n : take;
         GEODEC_PASS(read_at(f, offset, buffer, take, err));
-        *crc = geodec__store_crc(*crc, buffer, (size_t)counted);
+        *crc = geodec_crc32c(*crc, buffer, counted);
         for (int64_t i = counted; i < take; i++) *padded = *padded && buffer[i] == 0;
         offset += take;
         n -= counted;

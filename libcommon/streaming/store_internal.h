@@ -27,9 +27,6 @@ enum {
     GEODEC__STORE_AT_CRC = GEODEC_BLOB_PAGE - 4
 };
 
-/* CRC-32C (Castagnoli) of n more bytes; crc = 0 at the beginning. */
-uint32_t geodec__store_crc(uint32_t crc, const void *data, size_t n);
-
 static inline int64_t geodec__store_pages(int64_t n)
 {
     return (n + GEODEC_BLOB_PAGE - 1) / GEODEC_BLOB_PAGE * GEODEC_BLOB_PAGE;

@@ -1,5 +1,6 @@
 /* Writing a store: header and index are written last, into the room left for them, so an unfinished file is never taken
  * for a store. */
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "streaming/store_internal.h"
 
@@ -93,7 +94,7 @@ static geodec_status end_resident(geodec_store_writer *w, geodec_err *err)
         const ssize_t got = pread(fileno(f), buffer, (size_t)(end - at < BUFFER ? end - at : BUFFER), (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) GEODEC_TRY(failed(w, err));
-        w->s.resident_crc = geodec__store_crc(w->s.resident_crc, buffer, (size_t)got);
+        w->s.resident_crc = geodec_crc32c(w->s.resident_crc, buffer, got);
         at += got;
     }
     GEODEC_TRY(zeros(w, geodec__store_pages(end) - end, err));
@@ -120,7 +121,7 @@ geodec_status geodec_store_writer_blob(geodec_store_writer *w, const void *data,
     GEODEC_PASS(geodec_atomic_write(w->file, data, (size_t)bytes, err));
     GEODEC_PASS(zeros(w, geodec__store_pages(bytes) - bytes, err));
     b->piece[w->next * GEODEC_BLOB_PIECES] = (geodec_blob_piece){w->at, bytes};
-    b->crc[w->next++] = geodec__store_crc(0, data, (size_t)bytes);
+    b->crc[w->next++] = geodec_crc32c(0, data, bytes);
     w->at += geodec__store_pages(bytes);
     return GEODEC_OK;
 }
@@ -163,7 +164,7 @@ static void fill_header(const geodec_store_writer *w, int64_t index_bytes, uint3
     const int64_t blobs = geodec__store_pages(s->resident_offset + s->resident_bytes);
     geodec__store_put(h + GEODEC__STORE_AT_BLOBS, &blobs, 8);
     geodec__store_put(h + GEODEC__STORE_AT_FINGERPRINT, s->fingerprint, GEODEC_SHA256_HEX - 1);
-    const uint32_t crc = geodec__store_crc(0, h, GEODEC__STORE_AT_CRC);
+    const uint32_t crc = geodec_crc32c(0, h, GEODEC__STORE_AT_CRC);
     geodec__store_put(h + GEODEC__STORE_AT_CRC, &crc, 4);
 }
 
@@ -180,7 +181,7 @@ geodec_status geodec_store_writer_commit(geodec_store_writer *w, geodec_err *err
                      (long long)b->n_layer * b->n_expert);
     GEODEC_NEW(front, GEODEC__STORE_HEADER + index);
     fill_index(w, front + GEODEC__STORE_HEADER);
-    fill_header(w, index, geodec__store_crc(0, front + GEODEC__STORE_HEADER, (size_t)index), front);
+    fill_header(w, index, geodec_crc32c(0, front + GEODEC__STORE_HEADER, index), front);
     if (fseeko(geodec_atomic_stream(w->file), 0, SEEK_SET) != 0) GEODEC_TRY(failed(w, err));
     GEODEC_TRY(geodec_atomic_write(w->file, front, (size_t)(GEODEC__STORE_HEADER + index), err));
     geodec_atomic *file = w->file;

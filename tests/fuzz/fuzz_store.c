@@ -1,5 +1,6 @@
 /* Stores of experts: header and index with valid checksums (recomputed after each mutation), the embedded GGUF, the
  * model that is bound to them, and where its experts lie. */
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "model/expert_source_internal.h"
@@ -16,11 +17,11 @@ static void repair(uint8_t *p, size_t size)
     const int64_t n = (int64_t)size, index = geodec__store_i64(p + GEODEC__STORE_AT_INDEX_BYTES);
     memcpy(p, GEODEC__STORE_MAGIC, 8);
     if (index > 0 && index <= n - GEODEC__STORE_HEADER) {
-        const uint32_t crc = geodec__store_crc(0, p + GEODEC__STORE_HEADER, (size_t)index);
+        const uint32_t crc = geodec_crc32c(0, p + GEODEC__STORE_HEADER, index);
         geodec__store_put(p + GEODEC__STORE_AT_INDEX_CRC, &crc, 4);
     }
     geodec__store_put(p + GEODEC__STORE_AT_FILE_BYTES, &n, 8);
-    const uint32_t crc = geodec__store_crc(0, p, GEODEC__STORE_AT_CRC);
+    const uint32_t crc = geodec_crc32c(0, p, GEODEC__STORE_AT_CRC);
     geodec__store_put(p + GEODEC__STORE_AT_CRC, &crc, 4);
 }
 

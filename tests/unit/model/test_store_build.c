@@ -1,5 +1,6 @@
 /* Stores of small models: the same weights in every form of file bind alike, blobs are the panels that the kernels use,
  * and what the source of experts describes is what a read brings into a slot. */
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "model/arch_internal.h"
@@ -260,8 +261,7 @@ static void check_source(const geodec_model *original, const geodec_model *m, ge
             cr_assert_eq(n_pieces, pieces);
             memset(slot, 0xa5, (size_t)s.blobs.slot_bytes);
             read_slot(fd, piece, s.blobs.file_bytes, slot);
-            if (m->store)
-                cr_assert_eq(geodec__store_crc(0, slot, (size_t)piece->bytes), s.blobs.crc[l * s.n_expert + e]);
+            if (m->store) cr_assert_eq(geodec_crc32c(0, slot, piece->bytes), s.blobs.crc[l * s.n_expert + e]);
             geodec__expert_source_pack(&s, l, e, slot, scratch, NULL);
             for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) {
                 int64_t n;
@@ -471,9 +471,9 @@ Test(model_store_build, an_index_that_does_not_fit_the_keys_is_refused)
         memcpy(&was, p + change[k].at, sizeof was);
         memcpy(p + change[k].at, &change[k].v, change[k].width);
         const int64_t index = geodec__store_i64(p + GEODEC__STORE_AT_INDEX_BYTES);
-        uint32_t crc = geodec__store_crc(0, p + GEODEC__STORE_HEADER, (size_t)index);
+        uint32_t crc = geodec_crc32c(0, p + GEODEC__STORE_HEADER, index);
         geodec__store_put(p + GEODEC__STORE_AT_INDEX_CRC, &crc, 4);
-        crc = geodec__store_crc(0, p, GEODEC__STORE_AT_CRC);
+        crc = geodec_crc32c(0, p, GEODEC__STORE_AT_CRC);
         geodec__store_put(p + GEODEC__STORE_AT_CRC, &crc, 4);
         FILE *f = fopen(store, "wb");
         cr_assert(f && fwrite(p, 1, (size_t)n, f) == (size_t)n && fclose(f) == 0);
