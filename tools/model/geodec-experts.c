@@ -1,6 +1,7 @@
 /* geodec-experts: experts that are read on demand. One function for each command. */
 #include "base/numbers.h"
 #include "cli/cli.h"
+#include "cli/experts_store.h"
 #include "streaming/closed_form.h"
 #include "streaming/simulate.h"
 #include "streaming/usage.h"
@@ -10,13 +11,17 @@
 
 enum { LIST_MAX = 64 };
 
-static const char *output = "", *policy = "all", *slots = "", *hits = "0,0.25,0.5,0.75,0.9", *usage;
+static const char *output = "", *arithmetic = "auto", *policy = "all", *slots = "", *hits = "0,0.25,0.5,0.75,0.9",
+                  *usage;
 static bool shared;
 static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944;
 static double least = -1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0;
 
 static const cli_option options[] = {
-    CLI_OUTPUT_OPTION(output, "experts.trace"),
+    OPT_FILE("output", 'o', &output, "FILE", "build, traffic: write to FILE (default: MODEL.experts; experts.trace)",
+             .flags = CLI_VOLATILE),
+    OPT_CHOICE("arithmetic", 0, &arithmetic, EXPERTS_ARITHMETIC_CHOICES, "MODE",
+               "build: lay out matrices for exact or fast arithmetic; auto: that which suits the model"),
     OPT_STR("policy", 0, &policy, "LIST", "simulate: policies of eviction, separated by commas, or all"),
     OPT_FILE("usage", 0, &usage, "FILE",
              "simulate: usage table with which the simulated runs begin, for static sets and scores (default: as "
@@ -46,9 +51,12 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-experts",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "simulate and plan models whose experts are read on demand",
-    .usage = "[OPTIONS] simulate TRACE | plan | traffic -o TRACE",
+    .purpose = "stores, simulations and plans of models whose experts are read on demand",
+    .usage = "[OPTIONS] build MODEL.gguf | check STORE | info STORE | simulate TRACE | plan | traffic",
     .description =
+        "build writes a store: a model file with one aligned block for each expert, in the layout that is multiplied.\n"
+        "Tools take it in place of the GGUF, with --ram. check reads every byte of it, info prints its sizes.\n"
+        "\n"
         "simulate TRACE replays a recorded run and compares every counter with the recorded one (status 4 if one\n"
         "differs). Then it runs the same experts through other policies, numbers of slots and disks, with a virtual "
         "clock\n"
@@ -63,7 +71,9 @@ static const cli_tool tool = {
         "(wall), for each share of experts in memory.\n"
         "\n"
         "traffic writes a trace of random experts.",
-    .examples = "geodec-experts simulate run.trace --slots 64,128,256 --bandwidth 2500\n"
+    .examples = "geodec-experts build model.gguf -o model.experts\n"
+                "geodec-decode --model model.experts --ram 2G --prompt 'Once upon a time'\n"
+                "geodec-experts simulate run.trace --slots 64,128,256 --bandwidth 2500\n"
                 "geodec-experts plan --bandwidth 7000\n"
                 "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace",
     CLI_TAKES(options, 1, 2),
@@ -242,22 +252,46 @@ static geodec_status traffic(const cli *c, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* ---- stores ----------------------------------------------------------------------------------------------------- */
+
+static geodec_status one_file(const cli *c, geodec_err *err)
+{
+    if (c->n_args != 2) GEODEC_FAIL(GEODEC_INVAL, "%s needs a file", c->args[0]);
+    return GEODEC_OK;
+}
+
+static geodec_status build(const cli *c, geodec_err *err)
+{
+    GEODEC_PASS(one_file(c, err));
+    return experts_build(c, c->args[1], output, arithmetic, err);
+}
+
+static geodec_status check(const cli *c, geodec_err *err)
+{
+    GEODEC_PASS(one_file(c, err));
+    return experts_check(c, c->args[1], err);
+}
+
+static geodec_status info(const cli *c, geodec_err *err)
+{
+    GEODEC_PASS(one_file(c, err));
+    return experts_info(c, c->args[1], err);
+}
+
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     geodec_status (*run)(const cli *c, geodec_err *err);
 } commands[] = {
-    {"simulate", simulate},
-    {"plan", plan},
-    {"traffic", traffic},
+    {"build", build}, {"check", check}, {"info", info}, {"simulate", simulate}, {"plan", plan}, {"traffic", traffic},
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     for (int i = 0; i < CLI_COUNT(commands); i++)
         if (strcmp(c->args[0], commands[i].name) == 0) return commands[i].run(c, err);
-    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (simulate, plan, traffic)", c->args[0]);
+    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (build, check, info, simulate, plan, traffic)", c->args[0]);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
