@@ -199,13 +199,16 @@ static void crcs(const job *j)
     printf("crc32c\t%08x\t%lld\t%.2f\tNaN\tNaN\n", (unsigned)crc, (long long)j->blob, median(gbs, 9));
 }
 
-/* Blocks of different bytes; the caller removes it. NULL: it cannot be written. */
-static char *make_file(void)
+static char made[] = "build/bench-disk-XXXXXX";
+static void remove_made(void) { (void)unlink(made); }
+
+/* Blocks of different bytes, removed at exit. NULL: it cannot be written. */
+static const char *make_file(void)
 {
     enum { BLOCK = 1 << 20 };
-    static char path[] = "build/bench-disk-XXXXXX";
     uint64_t *block = geodec_mem_new(BLOCK, 1);
-    const int fd = mkstemp(path);
+    const int fd = mkstemp(made);
+    if (fd >= 0 && atexit(remove_made) != 0) remove_made();
     bool ok = block && fd >= 0;
     for (int k = 0; k < 512 && ok; k++) {
         for (uint64_t i = 0; i < BLOCK / 8; i++) block[i] = (i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)k;
@@ -213,9 +216,8 @@ static char *make_file(void)
     }
     ok = ok && fsync(fd) == 0;
     if (fd >= 0) (void)close(fd);
-    if (fd >= 0 && !ok) (void)unlink(path);
     geodec_mem_free(block);
-    return ok ? path : NULL;
+    return ok ? made : NULL;
 }
 
 int main(int argc, char **argv)
@@ -234,8 +236,7 @@ int main(int argc, char **argv)
             j.path = argv[i];
     }
     struct stat s;
-    char *made = NULL;
-    if (!j.path) j.path = made = make_file();
+    if (!j.path) j.path = make_file();
     if (!j.path || stat(j.path, &s) != 0 || j.blob < PAGE || s.st_size < j.blob || rounds < 1 || rounds > MOST_ROUNDS) {
         (void)fprintf(stderr, "usage: bench-disk [FILE] [--blob BYTES] [--rounds N] [--quick]\n");
         return 2;
@@ -258,6 +259,5 @@ int main(int argc, char **argv)
     throttled(&j, 300000000, 1);
     lateness(&j, 300000000);
     geodec_mem_unmap(j.slots, bytes);
-    if (made) (void)unlink(made);
     return 0;
 }
