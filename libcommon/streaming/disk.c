@@ -190,8 +190,8 @@ geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *d
     const char *cause = done->errnum                    ? strerror(done->errnum)
                         : done->status == GEODEC_FORMAT ? "wrong CRC-32C, read twice"
                                                         : "the file ends too early";
-    return geodec_err_set(err, done->status, __func__, __LINE__, "%s: layer %d, expert %d: %s", d->path, (int)layer,
-                          (int)expert, cause);
+    if (layer < 0) GEODEC_FAIL(done->status, "%s: %s", d->path, cause);
+    GEODEC_FAIL(done->status, "%s: layer %d, expert %d: %s", d->path, (int)layer, (int)expert, cause);
 }
 
 geodec_disk_counters geodec_disk_counted(const geodec_disk *d) { return d->counters; }

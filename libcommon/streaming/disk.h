@@ -63,7 +63,7 @@ typedef struct geodec_disk_done {
 } geodec_disk_done;
 /* Finished reads, in the order in which they finished; waits for one if `wait` and any is queued or in flight. */
 GEODEC_API int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int32_t most, bool wait);
-/* Message for a failed read of this layer and expert: sets err and returns the status. */
+/* Message for a failed read of this layer and expert (layer < 0: of no blob): sets err and returns the status. */
 GEODEC_API geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *done, int32_t layer,
                                             int32_t expert, geodec_err *err);
 

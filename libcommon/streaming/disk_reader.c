@@ -16,7 +16,7 @@ enum {
     PREFETCH_BYTES = 4 << 20, /* with fewer bytes of prefetches to come, another one begins */
     TRIES = 16                /* of a part that the kernel asks to repeat */
 };
-static const double SPIN = 25e-6; /* seconds; the end of a wait for an exact time */
+static const double SPIN = 20e-6; /* seconds; the end of a wait for an exact time */
 
 /* ---- lists ------------------------------------------------------------------------------------------------------ */
 

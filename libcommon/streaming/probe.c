@@ -35,7 +35,7 @@ static geodec_status take(probe *p, double end, geodec_err *err)
     const int32_t n = geodec_disk_take(p->disk, done, MOST_IN_FLIGHT, true);
     const double now = geodec_clock_seconds();
     for (int32_t k = 0; k < n; k++) {
-        if (done[k].status != GEODEC_OK) GEODEC_PASS(geodec_disk_failed(p->disk, &done[k], 0, 0, err));
+        if (done[k].status != GEODEC_OK) GEODEC_PASS(geodec_disk_failed(p->disk, &done[k], -1, -1, err));
         p->latency[p->taken++] = now - p->began[done[k].slot];
         if (now < end && p->submitted < p->most) submit(p, done[k].slot);
     }

@@ -1,12 +1,13 @@
 /* Speed of the reader of blobs, as TSV on stdout.
  *
- *     bench-disk FILE [--blob BYTES] [--rounds N] [--quick]
+ *     bench-disk [FILE] [--blob BYTES] [--rounds N] [--quick]
  *
  * The peer is a plain loop of pread with O_DIRECT over the same blobs, in the same run. GB/s: median of the rounds,
  * which alternate between the ways. cpu: seconds of processor time a GB, of all threads but the caller. throttle: time
  * compared with that of the emulated disk. wake: microseconds from the submission of a read of no bytes to its result:
  * the reader wakes, and then the caller; median and 99th percentile. late: microseconds after its time at which a read
- * of the emulated disk arrives, median and 90th percentile. FILE should be larger than 256 MB. */
+ * of the emulated disk arrives, median and 90th percentile. FILE should be larger than 256 MB;
+ * without it, a file of 512 MB is made below build/ and removed. */
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -21,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_ROUNDS = 64, SLOTS = 8, PAGE = GEODEC_BLOB_PAGE };
+enum { MOST_ROUNDS = 64, SLOTS = 16, AT_A_TIME = 8, PAGE = GEODEC_BLOB_PAGE };
 
 typedef struct job {
     const char *path;
@@ -81,20 +82,22 @@ static double read_all(const job *j, const way *w, int round, double *cpu)
     geodec_disk_done done[SLOTS];
     if (geodec_disk_open(j->path, &w->o, &d, NULL) != GEODEC_OK) exit(1);
     const double cpu0 = other_threads(), t0 = geodec_clock_seconds();
+    bool busy[SLOTS] = {false};
     int submitted = 0, taken = 0;
-    while (taken < j->reads) {
-        int n = 0;
-        if (submitted == 0)
-            for (; n < w->in_flight; n++) done[n].slot = n;
-        else
-            taken += n = geodec_disk_take(d, done, SLOTS, true);
-        for (int k = 0; k < n && submitted < j->reads; k++, submitted++) {
-            const geodec_disk_read r = {.slot = done[k].slot,
+    for (int slot = 0; taken < j->reads;) {
+        for (; submitted < j->reads && submitted - taken < w->in_flight; submitted++) {
+            while (busy[slot % SLOTS]) slot++; /* all slots in turn, as in a cache that is full */
+            const int32_t to = slot++ % SLOTS;
+            const geodec_disk_read r = {.slot = to,
                                         .demand = w->demand,
                                         .piece = {{place(j, round, submitted), j->blob}},
-                                        .to = j->slots + done[k].slot * j->blob};
+                                        .to = j->slots + to * j->blob};
             if (!geodec_disk_submit(d, &r)) exit(1);
+            busy[to] = true;
         }
+        const int n = geodec_disk_take(d, done, SLOTS, true);
+        for (int k = 0; k < n; k++) busy[done[k].slot] = false;
+        taken += n;
     }
     const double t = geodec_clock_seconds() - t0;
     *cpu = other_threads() - cpu0;
@@ -105,21 +108,22 @@ static double read_all(const job *j, const way *w, int round, double *cpu)
 static void speeds(const job *j, int rounds)
 {
     static const way ways[] = {
-        {"io_uring", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, true, SLOTS},
-        {"io_uring-prefetch", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, false, SLOTS},
+        {"io_uring", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, true, AT_A_TIME},
+        {"io_uring-4", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, true, 4},
+        {"io_uring-2", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, true, 2},
+        {"io_uring-prefetch", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, false, AT_A_TIME},
         {"io_uring-alone", {.engine = GEODEC_DISK_URING, .n_slots = SLOTS}, true, 1},
-        {"threads", {.engine = GEODEC_DISK_THREADS, .n_slots = SLOTS}, true, SLOTS},
+        {"threads", {.engine = GEODEC_DISK_THREADS, .n_slots = SLOTS}, true, AT_A_TIME},
     };
     enum { WAYS = sizeof ways / sizeof *ways };
     double gbs[WAYS + 1][MOST_ROUNDS], cpu[WAYS][MOST_ROUNDS];
     const double gb = 1e-9 * (double)j->blob * j->reads;
-    for (int r = 0; r < rounds; r++) {
-        gbs[WAYS][r] = gb / loop_of_preads(j, r);
-        for (int w = 0; w < WAYS; w++) {
-            gbs[w][r] = gb / read_all(j, &ways[w], r, &cpu[w][r]);
-            cpu[w][r] /= gb;
+    for (int r = 0; r < rounds; r++)
+        for (int k = 0; k <= WAYS; k++) { /* each way begins a round once, and reads at its own places */
+            const int w = (r + k) % (WAYS + 1), places_of = r * (WAYS + 1) + w;
+            gbs[w][r] = gb / (w == WAYS ? loop_of_preads(j, places_of) : read_all(j, &ways[w], places_of, &cpu[w][r]));
+            if (w < WAYS) cpu[w][r] /= gb;
         }
-    }
     const double peer = median(gbs[WAYS], rounds);
     printf("read\tpread\t%lld\t%.3f\tNaN\t1.00\n", (long long)j->blob, peer);
     for (int w = 0; w < WAYS; w++) {
@@ -195,6 +199,27 @@ static void crcs(const job *j)
     printf("crc32c\t%08x\t%lld\t%.2f\tNaN\tNaN\n", (unsigned)crc, (long long)j->blob, median(gbs, 9));
 }
 
+static char made[] = "build/bench-disk-XXXXXX";
+static void remove_made(void) { (void)unlink(made); }
+
+/* Blocks of different bytes, removed at exit. NULL: it cannot be written. */
+static const char *make_file(void)
+{
+    enum { BLOCK = 1 << 20 };
+    uint64_t *block = geodec_mem_new(BLOCK, 1);
+    const int fd = mkstemp(made);
+    if (fd >= 0 && atexit(remove_made) != 0) remove_made();
+    bool ok = block && fd >= 0;
+    for (int k = 0; k < 512 && ok; k++) {
+        for (uint64_t i = 0; i < BLOCK / 8; i++) block[i] = (i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)k;
+        ok = write(fd, block, BLOCK) == BLOCK;
+    }
+    ok = ok && fsync(fd) == 0;
+    if (fd >= 0) (void)close(fd);
+    geodec_mem_free(block);
+    return ok ? made : NULL;
+}
+
 int main(int argc, char **argv)
 {
     job j = {.blob = 3538944};
@@ -211,8 +236,9 @@ int main(int argc, char **argv)
             j.path = argv[i];
     }
     struct stat s;
+    if (!j.path) j.path = make_file();
     if (!j.path || stat(j.path, &s) != 0 || j.blob < PAGE || s.st_size < j.blob || rounds < 1 || rounds > MOST_ROUNDS) {
-        (void)fprintf(stderr, "usage: bench-disk FILE [--blob BYTES] [--rounds N] [--quick]\n");
+        (void)fprintf(stderr, "usage: bench-disk [FILE] [--blob BYTES] [--rounds N] [--quick]\n");
         return 2;
     }
     j.places = (s.st_size - j.blob) / PAGE + 1;
@@ -228,7 +254,7 @@ int main(int argc, char **argv)
     wakes(&j, GEODEC_DISK_THREADS);
     j.blob = 54 * PAGE;
     j.reads = quick ? 300 : 2000;
-    throttled(&j, 300000000, SLOTS);
+    throttled(&j, 300000000, AT_A_TIME);
     throttled(&j, 300000000, 2);
     throttled(&j, 300000000, 1);
     lateness(&j, 300000000);

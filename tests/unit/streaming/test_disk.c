@@ -215,6 +215,9 @@ Test(disk, a_file_truncated_while_it_is_open_is_an_error)
         cr_assert_eq(geodec_disk_failed(d, &done, 3, 17, &err), GEODEC_IO);
         geodec_err_line(&err, line, sizeof line);
         cr_assert(strstr(line, path) && strstr(line, "layer 3, expert 17: the file ends too early"), "%s", line);
+        cr_assert_eq(geodec_disk_failed(d, &done, -1, -1, &err), GEODEC_IO);
+        geodec_err_line(&err, line, sizeof line);
+        cr_assert(strstr(line, path) && !strstr(line, "expert"), "%s", line);
         geodec_disk_close(d);
         (void)make_file("blobs");
     }
