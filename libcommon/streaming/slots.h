@@ -79,6 +79,7 @@ GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expe
 GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
 
 /* The next read to begin: needed ones in ascending expert, then foretold ones by layer from here on and by probability.
+ * A prefetch evicts nothing that is foretold with its own probability or a higher one.
  * The slot, maybe of an evicted blob, becomes reading. False: none, or no slot can be evicted now. */
 typedef struct geodec_slots_read {
     int32_t slot, layer, expert;

@@ -124,17 +124,30 @@ void geodec__slots_withdraw(geodec_slots *s, int32_t slot)
 
 /* ---- the choice between layers ---------------------------------------------------------------------------------- */
 
-static bool may_leave(const geodec__slots_slot *x, float probability)
+/* A prefetch takes nothing of the static set, and nothing that is foretold with its own probability or a higher one. */
+static bool may_leave(const geodec_slots *s, const geodec__slots_slot *x, float probability)
 {
-    if (probability < 0 || x->rank == GEODEC__SLOTS_FREE) return true;
-    return x->rank == GEODEC__SLOTS_FORETOLD && x->key < (double)probability;
+    if (probability < 0) return true;
+    return x->rank != GEODEC__SLOTS_FIXED && geodec__slots_at(s, x->layer, x->expert)->probability < probability;
+}
+
+/* The first to leave of those at or below a place of a heap; best or -1: none before it. Descends only below what must
+ * stay. */
+static int32_t first_below(const geodec_slots *s, const geodec__slots_layer *l, int32_t place, float probability,
+                           int32_t best)
+{
+    if (place >= l->n_heap) return best;
+    const int32_t slot = l->heap[place];
+    if (best >= 0 && !goes_first(&s->slot[slot], &s->slot[best])) return best;
+    if (may_leave(s, &s->slot[slot], probability)) return slot;
+    best = first_below(s, l, 2 * place + 1, probability, best);
+    return first_below(s, l, 2 * place + 2, probability, best);
 }
 
 /* The first to leave of a layer; -1: none. */
 static int32_t first_of(const geodec_slots *s, int32_t layer, float probability)
 {
-    const geodec__slots_layer *const l = &s->layer[layer];
-    return l->n_heap > 0 && may_leave(&s->slot[l->heap[0]], probability) ? l->heap[0] : -1;
+    return first_below(s, &s->layer[layer], 0, probability, -1);
 }
 
 static double shifted(const geodec_slots *s, const geodec__slots_slot *x)
@@ -173,7 +186,7 @@ int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probabili
     if (!demand && s->n_idle - (s->n_empty > 0 ? s->n_stale : 0) >= s->o.prefetch_most) {
         /* at the limit: only in place of a blob that was prefetched in vain */
         for (int32_t i = s->n_empty > 0 ? -1 : s->stale.first; i >= 0; i = s->slot[i].after)
-            if (may_leave(&s->slot[i], probability)) return i;
+            if (may_leave(s, &s->slot[i], probability)) return i;
         return -1;
     }
     if (s->n_empty > 0) return geodec__slots_lowest(s->empty, 0, s->o.n_slots);

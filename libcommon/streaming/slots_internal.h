@@ -12,8 +12,8 @@ typedef enum geodec__slots_state {
     GEODEC__SLOTS_PINNED
 } geodec__slots_state;
 
-/* What may be evicted: free blobs by the policy; blobs that are foretold only for a demand, or for a prefetch of higher
- * probability, lowest probability first; blobs of the static set only when a demand finds nothing else. */
+/* The order of eviction: free blobs by the policy; blobs that are foretold (policy MAP), or prefetched and foretold,
+ * the lowest probability first; blobs of the static set. */
 typedef enum geodec__slots_rank { GEODEC__SLOTS_FREE, GEODEC__SLOTS_FORETOLD, GEODEC__SLOTS_FIXED } geodec__slots_rank;
 
 typedef struct geodec__slots_slot {

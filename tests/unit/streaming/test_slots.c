@@ -212,6 +212,22 @@ Test(slots, a_prefetch_evicts_nothing_that_is_needed_now_or_foretold_with_higher
     geodec_slots_destroy(s);
 }
 
+Test(slots, a_prefetch_of_any_policy_spares_what_is_foretold_with_higher_probability)
+{
+    for (geodec_eviction e = 0; e < GEODEC_EVICTION_BELADY; e++) {
+        geodec_slots *s =
+            make((geodec_slots_options){.n_layer = 1, .n_expert = 16, .n_slots = 6, .prefetch_most = 3, .eviction = e});
+        geodec_slots_pass(s);
+        VISIT(s, 0, 0, 1, 2, 3, 4, 5);
+        /* 0 to 3 would leave first by every policy */
+        geodec_slots_foretell(s, 0, 6, (int32_t[]){0, 1, 2, 3, 6, 7}, (float[]){.9F, .9F, .8F, .8F, .7F, .6F});
+        cr_assert_eq(read_all(s), 2);
+        for (int32_t k = 0; k < 8; k++)
+            cr_assert_eq(geodec_slots_resident(s, 0, k), k != 4 && k != 5, "%s, expert %d", geodec_eviction_name(e), k);
+        geodec_slots_destroy(s);
+    }
+}
+
 Test(slots, a_layer_keeps_its_quota)
 {
     geodec_slots *s = make((geodec_slots_options){.n_layer = 4, .n_expert = 64, .n_slots = 70});
