@@ -33,6 +33,7 @@ geodec_flowmap_options geodec_flowmap_defaults(void)
 void geodec_flowmap_clear(geodec_flowmap *map)
 {
     geodec_artifact_clear(&geodec_flowmap_kind, map);
+    geodec__flowmap_route_clear(map);
     geodec__flowmap_unlay(map);
     memset(map, 0, sizeof *map);
 }
@@ -108,6 +109,7 @@ geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geod
     const char *what = fault(map, seen);
     if (what) GEODEC_THROW(GEODEC_FORMAT, "%s: %s", name, what);
     GEODEC_TRY(geodec__flowmap_layout(map, err));
+    GEODEC_TRY(geodec__flowmap_route_finish(map, name, err));
 done:
     geodec_mem_free(seen);
     return st;
