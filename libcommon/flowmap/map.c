@@ -211,6 +211,13 @@ void geodec__flowmap_standardise(const geodec_flowmap *map, const float *f, floa
     for (int64_t i = 0; i < map->features; i++) out[i] = (f[i] - map->feature_mean[i]) * map->feature_factor[i];
 }
 
+void geodec_flowmap_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key)
+{
+    float standard[GEODEC_FLOW_STATE_MAX * (1 + GEODEC_FLOW_DECAYS_MAX)];
+    geodec__flowmap_standardise(map, f, standard);
+    geodec__flowmap_state_key(map, standard, token, key);
+}
+
 double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, double score)
 {
     const int32_t d = depth < GEODEC_FLOW_DEPTHS ? depth : GEODEC_FLOW_DEPTHS - 1;

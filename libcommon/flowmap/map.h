@@ -191,6 +191,9 @@ GEODEC_API void geodec_flowmap_state(const geodec_flowmap *map, const float *h, 
 /* Updates the running features f [features] with z; first = start of a text. */
 GEODEC_API void geodec_flowmap_advance(const geodec_flowmap *map, const float *z, bool first, float *f);
 
+/* The key [dims] of a token after features f. */
+GEODEC_API void geodec_flowmap_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key);
+
 typedef struct geodec_flowmap_hit {
     int32_t distance; /* squared, in key units */
     int32_t node;
