@@ -303,7 +303,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     pass p = {s, b, logits, capture, packed, chain, &team, (int)geodec__team_members(s, n), false};
     /* a task for every worker, so that none takes a second one before worker 0 has taken its own */
     if (p.wanted > 1) geodec_pool_run_dynamic(s->pool, geodec_pool_threads(s->pool), member_task, &p);
-    if (m->streamed) geodec__streamed_begin(s, n);
+    if (m->streamed) geodec__streamed_begin(s, b);
     if (!p.done) run_part(&p, s, 0, n);
     if (m->streamed) {
         geodec__streamed_end(s);
@@ -313,6 +313,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         }
     }
     if (logits && packed) run_head(s, b, logits, true);
+    if (s->foreseen) geodec__streamed_appended(s, n);
     s->length += n;
     return GEODEC_OK;
 }

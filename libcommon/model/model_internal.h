@@ -129,13 +129,14 @@ struct geodec_session {
     bool *want;               /* [max_batch] all false between calls */
     int32_t *parent, *depth;  /* [max_batch] of the current batch; in a chain the parent of row i is i - 1 */
     /* experts */
-    float **router_row;   /* [max_batch][pad(n_expert)] */
-    int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
-    float *expert_weight; /* the same shape */
-    int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
-    int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
-    int32_t *needed;      /* [n_expert] of a layer, while experts stream */
-    geodec_status status; /* of the pass, while experts stream */
+    float **router_row;                /* [max_batch][pad(n_expert)] */
+    int32_t *expert_id;                /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight;              /* the same shape */
+    int32_t *expert_end;               /* [n_expert] where each expert's gathered rows end */
+    int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
+    struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
+    int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
+    geodec_status status;              /* of the pass, while experts stream */
     geodec_err failure;
     geodec__job *job; /* [max(3, n_expert)] */
     geodec__prepare *copies;

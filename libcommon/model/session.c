@@ -157,6 +157,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
+    geodec__streamed_unforeseen(s);
     GEODEC_FREE(s->worker, s);
 }
 

@@ -120,11 +120,13 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     }
 }
 
-void geodec__streamed_begin(geodec_session *s, int64_t n)
+void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
 {
     s->status = GEODEC_OK;
     geodec_err_clear(&s->failure);
-    if (s->model->streamed->stream) geodec_stream_begin(s->model->streamed->stream, (int32_t)n);
+    if (!s->model->streamed->stream) return;
+    geodec_stream_begin(s->model->streamed->stream, b->n);
+    if (s->foreseen) geodec__streamed_foresee(s, b);
 }
 
 void geodec__streamed_end(geodec_session *s)

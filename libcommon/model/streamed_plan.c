@@ -86,6 +86,7 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
     geodec__streamed *t = s->model->streamed;
     if (s->arithmetic != t->options.arithmetic)
         GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
+    if (!t->options.mapped) GEODEC_PASS(geodec__streamed_follow(s, err));
     if (t->stream || t->options.mapped) return GEODEC_OK;
     const geodec_streamed_plan p = plan(s);
     if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
