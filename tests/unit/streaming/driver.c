@@ -59,6 +59,7 @@ typedef struct bag {
     geodec_slots *s;
     geodec_rng r;
     int32_t slot[MOST], n;
+    bool given[MOST];
 } bag;
 
 static void begin_all(bag *b)
@@ -74,6 +75,7 @@ static void begin_all(bag *b)
     while (geodec_slots_next(b->s, &read)) {
         int32_t layer, expert;
         cr_assert(!has(b->slot, b->n, read.slot), "a slot is read twice at a time");
+        cr_assert(!b->given[read.slot], "a read into a slot that was given up");
         cr_assert(geodec_slots_content(b->s, read.slot, &layer, &expert) && layer == read.layer &&
                   expert == read.expert);
         cr_assert(!geodec_slots_resident(b->s, layer, expert));
@@ -146,6 +148,17 @@ static void visit(bag *b, int32_t pass, int32_t layer)
     cr_assert_eq(taken, n);
 }
 
+/* A slot that is given up is empty, and never read into again. */
+static void give(bag *b)
+{
+    int32_t layer, expert;
+    const int32_t before = geodec_slots_left(b->s), slot = geodec_slots_give(b->s);
+    cr_assert_eq(geodec_slots_left(b->s), before - (slot >= 0));
+    if (slot < 0) return;
+    cr_assert(!b->given[slot] && !has(b->slot, b->n, slot) && !geodec_slots_content(b->s, slot, &layer, &expert));
+    b->given[slot] = true;
+}
+
 void driver_run(const driver *d, geodec_slots *s)
 {
     bag *b = geodec_mem_new(1, sizeof *b);
@@ -154,6 +167,7 @@ void driver_run(const driver *d, geodec_slots *s)
     b->r = geodec_rng_stream(d->seed, geodec_rng_id("events", 0));
     for (int32_t pass = 0; pass < d->passes; pass++) {
         geodec_slots_pass(s);
+        while (geodec_rng_uniform(&b->r) < d->gives && geodec_slots_left(s) > d->n_used + 2) give(b);
         for (int32_t layer = 0; layer < d->n_layer; layer++) {
             for (int32_t k = 1; k <= d->ahead; k++) {
                 const int32_t to = layer + k;

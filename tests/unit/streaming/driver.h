@@ -15,6 +15,7 @@ typedef struct driver {
     double fails;   /* share of reads that fail */
     double cancels; /* share of recalls in which the read has not begun */
     double wide;    /* share of passes with up to all experts needed */
+    double gives;   /* share of passes before which slots are given up, while more than n_used + 2 are left */
     bool lazy;      /* takes and releases one expert at a time, with reads between them */
     bool full;      /* all reads of a visit begin, and end, before anything is taken */
 } driver;

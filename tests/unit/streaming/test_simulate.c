@@ -43,6 +43,7 @@ static driver random_run(uint64_t i)
                     .fails = i % 5 == 4 ? 0.05 : 0,
                     .cancels = 0.5,
                     .wide = i % 4 == 3 ? 0.2 : 0,
+                    .gives = i % 4 == 2 ? 0.2 : 0,
                     .lazy = i % 3 == 1};
 }
 

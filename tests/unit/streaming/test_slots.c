@@ -423,3 +423,78 @@ Test(slots, many_slots, .timeout = 60)
         geodec_slots_destroy(s);
     }
 }
+
+/* ---- slots that are given up ------------------------------------------------------------------------------------ */
+
+Test(slots, empty_ones_are_given_up_first_then_what_leaves_first)
+{
+    int32_t layer, expert;
+    geodec_slots *s = make((geodec_slots_options){.n_layer = 1, .n_expert = 8, .n_slots = 6});
+    geodec_slots_pass(s);
+    VISIT(s, 0, 1, 2, 3);
+    VISIT(s, 0, 4, 1);
+    for (int32_t left = 5; left >= 4; left--) {
+        const int32_t slot = geodec_slots_give(s);
+        cr_assert(slot >= 0 && !geodec_slots_content(s, slot, &layer, &expert));
+        cr_assert_eq(geodec_slots_left(s), left);
+    }
+    cr_assert_eq(geodec_slots_counted(s).evictions, 0);
+    cr_assert_geq(geodec_slots_give(s), 0); /* the least recently used: 2 and 3 were, and 2 is the lower */
+    cr_assert(!geodec_slots_resident(s, 0, 2) && geodec_slots_resident(s, 0, 3) && geodec_slots_resident(s, 0, 1));
+    cr_assert_geq(geodec_slots_give(s), 0);
+    cr_assert(!geodec_slots_resident(s, 0, 3));
+    cr_assert_eq(geodec_slots_give(s), -1); /* two are left */
+    cr_assert_eq(geodec_slots_counted(s).evictions, 2);
+    geodec_slots_pass(s);
+    VISIT(s, 0, 0, 1, 2, 3, 4, 5, 6, 7); /* and they are enough */
+    cr_assert_eq(geodec_slots_left(s), 2);
+    geodec_slots_destroy(s);
+}
+
+Test(slots, what_is_read_or_computed_is_not_given_up)
+{
+    geodec_slots_read r;
+    int32_t slot[2];
+    geodec_slots *s = make((geodec_slots_options){.n_layer = 1, .n_expert = 4, .n_slots = 3});
+    geodec_slots_pass(s);
+    const int32_t need[3] = {0, 1, 2};
+    geodec_slots_need(s, 0, 3, need);
+    while (geodec_slots_next(s, &r))
+        if (r.expert < 2) geodec_slots_finished(s, r.slot, true);
+    cr_assert_eq(geodec_slots_take(s, slot, 2), 2);
+    cr_assert_eq(geodec_slots_give(s), -1);
+    geodec_slots_release(s, slot[1]);
+    cr_assert_eq(geodec_slots_give(s), slot[1]);
+    geodec_slots_destroy(s);
+}
+
+Test(slots, runs_go_on_with_fewer_slots)
+{
+    for (uint64_t i = 0; i < 40; i++) {
+        const driver d = {.n_layer = 1 + (int32_t)(i % 5),
+                          .n_expert = 12,
+                          .n_used = 3,
+                          .passes = 60,
+                          .seed = 70 + i,
+                          .zipf = i % 2 ? 1 : 0,
+                          .ahead = (int32_t)(i % 3),
+                          .right = 0.7,
+                          .cancels = 0.5,
+                          .fails = i % 3 ? 0 : 0.03,
+                          .wide = i % 4 ? 0 : 0.2,
+                          .gives = 0.1 + 0.1 * (double)(i % 3),
+                          .lazy = i % 7 == 0};
+        geodec_slots *s = make((geodec_slots_options){.n_layer = d.n_layer,
+                                                      .n_expert = 12,
+                                                      .n_slots = 8 + 6 * (int32_t)(i % 6),
+                                                      .eviction = (geodec_eviction)(i % GEODEC_EVICTION_BELADY),
+                                                      .shared = i % 5 == 1,
+                                                      .prefetch_least = 0.4F,
+                                                      .prefetch_most = (int32_t)(i % 6)});
+        driver_run(&d, s);
+        const geodec_slots_counters c = geodec_slots_counted(s);
+        cr_assert(geodec_slots_left(s) >= 5 && geodec_slots_left(s) < 8 + 6 * (int32_t)(i % 6));
+        cr_assert_eq(c.needed, c.resident + c.in_time + c.late + c.missed);
+        geodec_slots_destroy(s);
+    }
+}
