@@ -95,3 +95,187 @@ streams() {
     streams depth file
     streams residual - --windows 2 "$d/text.txt"
 }
+
+# ---- traces ------------------------------------------------------------------------------------------------------------
+
+@test "the simulator repeats real runs in every counter: 24 traces" {
+    local runs=0 evict=(lru lfu stale score static map) ahead=(none router1 router2) least file
+    # traced TOOL OPTIONS...: a run with the next policy, look-ahead, budget and reads, then its replay.
+    traced() {
+        local tool=$1 n=$runs how=()
+        shift
+        [ $((n % 2)) -eq 0 ] || how+=(--io buffered)
+        [ $((n % 5)) -ne 2 ] || how+=(--io-throttle 60)
+        file=$tmp/$n.trace
+        "$bin/geodec-$tool" --quiet "$@" "${how[@]}" -t $((1 + n % 3)) --ram "$((least + n % 4 * 350000))" --experts \
+            "evict=${evict[n % 6]},ahead=${ahead[n % 3]},least=0.3,most=$((n % 4)),quota=$([ $((n % 7)) -eq 3 ] && echo no || echo yes),engine=$(
+            [ $((n % 4)) -eq 3 ] && echo threads || echo io_uring),usage=$tmp/usage,trace=$file" > /dev/null
+        run "$bin/geodec-experts" simulate "$file" --policy lru
+        [ "$status" -eq 0 ] && [[ "$output" == *"the replay equals the run in every counter"* ]] || { echo "$n: $tool $* ${how[*]}: $output"; return 1; }
+        runs=$((runs + 1))
+    }
+    for source in "$model" "$d/fast.experts" "$shared/models/moe22m-f16.gguf"; do
+        rm -f "$tmp/usage"
+        least=$(smallest decode --model "$source" --ctx 256)
+        decode=(decode --model "$source" --ctx 256 --prompt "One day a" --min-tokens 24 --max-tokens 24)
+        for sampling in "--temperature 0" "--temperature 1 --seed 3"; do
+            # shellcheck disable=SC2086
+            traced "${decode[@]}" $sampling
+            # shellcheck disable=SC2086
+            traced "${decode[@]}" $sampling --draft ngram --gamma 4
+            # shellcheck disable=SC2086
+            traced "${decode[@]}" $sampling --draft bigram --tree 6 --gamma 3
+        done
+        least=$((least + 3000000))
+        traced perplexity --model "$source" --window 64 --windows 2 "$d/text.txt"
+        traced perplexity --model "$source" --window 24 --windows 3 "$d/text.txt"
+    done
+    [ "$runs" -eq 24 ]
+}
+
+# ---- faults ------------------------------------------------------------------------------------------------------------
+
+@test "a damaged store: the run ends with the expert's name, check names it too" {
+    cp "$d/fast.experts" "$tmp/bad.experts"
+    size=$(stat -c %s "$tmp/bad.experts")
+    printf '\x55' | dd of="$tmp/bad.experts" bs=1 seek=$((size - 9000)) conv=notrunc status=none
+    cmp -s "$d/fast.experts" "$tmp/bad.experts" && false
+    run --separate-stderr "$bin/geodec-perplexity" -q --model "$tmp/bad.experts" --ram 3M "$d/text.txt"
+    [ "$status" -eq 3 ] && [ -z "$output" ]
+    [[ "$stderr" =~ bad.experts:\ layer\ 4,\ expert\ 7:\ wrong\ CRC-32C ]] || { echo "$stderr"; false; }
+    run --separate-stderr "$bin/geodec-experts" check "$tmp/bad.experts"
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"layer 4, expert 7"* ]] || { echo "$stderr"; false; }
+    # cut off before it is opened
+    head -c $((size - 5000)) "$d/fast.experts" > "$tmp/short.experts"
+    run --separate-stderr "$bin/geodec-decode" --model "$tmp/short.experts" --ram 3M
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"short.experts"* ]] || { echo "$status $stderr"; false; }
+}
+
+@test "a store that is cut off in mid-run: one line, which names the expert" {
+    cp "$d/fast.experts" "$tmp/cut.experts"
+    "$bin/geodec-decode" -q --model "$tmp/cut.experts" --ram 1900K --experts evict=lru,ahead=none --io-throttle 3 --prompt "One day" --min-tokens 400 \
+        --max-tokens 400 > "$tmp/text" 2> "$tmp/err" &
+    pid=$!
+    for _ in $(seq 500); do
+        [ -s "$tmp/text" ] && break
+        sleep 0.01
+    done
+    truncate -s 400000 "$tmp/cut.experts"
+    status=0
+    wait $pid || status=$?
+    cat "$tmp/err"
+    [ "$status" -eq 1 ] && [ "$(wc -l < "$tmp/err")" -eq 1 ]
+    grep -q 'cut.experts: layer [0-4], expert [0-7]: the file ends too early' "$tmp/err"
+}
+
+@test "a full disk while a store is built, or a trace and a table of uses are written, leaves no file" {
+    mkdir "$tmp/out"
+    (
+        ulimit -f 700
+        trap '' XFSZ
+        run --separate-stderr "$bin/geodec-experts" build "$model" -o "$tmp/out/a.experts"
+        [ "$status" -eq 1 ] && [[ "$stderr" == *"a.experts"*"File too large"* ]] || { echo "$status $stderr"; exit 1; }
+    )
+    [ -z "$(ls -A "$tmp/out")" ]
+    for what in usage trace; do
+        run --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ; '$bin/geodec-decode' -q --model '$d/fast.experts' --ram 3M --prompt 'One day' --min-tokens 90 \
+            --max-tokens 90 --experts $what='$tmp/out/a'"
+        [ "$what" = usage ] || { [ "$status" -eq 1 ] && [[ "$stderr" == *"File too large"* ]]; } || { echo "$status $stderr"; false; }
+        rm -f "$tmp/out/a"
+        [ -z "$(ls -A "$tmp/out")" ] || { ls -A "$tmp/out"; false; }
+    done
+}
+
+@test "kill -9 at any time: a store is whole or not there, and a table of uses is the old or the new one" {
+    "$bin/geodec-experts" -q build "$model" -o "$tmp/whole"
+    for i in $(seq 1 30); do
+        rm -f "$tmp/a.experts"
+        timeout -s KILL "0.00$((i % 10))$((i * 7 % 10))" "$bin/geodec-experts" -q build "$model" -o "$tmp/a.experts" 2> /dev/null || true
+        [ ! -e "$tmp/a.experts" ] || cmp "$tmp/whole" "$tmp/a.experts"
+    done
+    "$bin/geodec-experts" -q build "$model" --force -o "$tmp/a.experts"
+    cmp "$tmp/whole" "$tmp/a.experts"
+    decode=("$bin/geodec-decode" --model "$d/fast.experts" --ram 3M --prompt "One day" --max-tokens 12)
+    "${decode[@]}" -q --experts "usage=$tmp/usage" > /dev/null
+    for i in $(seq 1 30); do
+        timeout -s KILL "0.0$((1 + i % 3))$((i * 7 % 10))" "${decode[@]}" -q --experts "usage=$tmp/usage,trace=$tmp/a.trace" > /dev/null 2>&1 || true
+        [ ! -e "$tmp/a.trace" ] || "$bin/geodec-experts" -q simulate "$tmp/a.trace" --policy lru > /dev/null
+        rm -f "$tmp/a.trace"
+        run --separate-stderr "${decode[@]}" --experts "usage=$tmp/usage"
+        [ "$status" -eq 0 ] && [[ "$stderr" != *"begins anew"* ]] || { echo "$stderr"; false; }
+    done
+}
+
+# ---- budgets -----------------------------------------------------------------------------------------------------------
+
+# A model of about 500 MB, nearly all of it experts.
+large() { "$bin/geodec-shape" -q olmoe-1b-7b --layers 2 --type q4_0 -o "$tmp/large-random.gguf"; }
+
+# peak FILE: the largest resident size that a report names.
+peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
+
+@test "the resident size stays below the budget and 64 MB; a smaller budget is refused with the smallest one" {
+    large
+    for how in "--arithmetic exact" "--arithmetic fast"; do
+        # shellcheck disable=SC2206
+        decode=("$bin/geodec-decode" -q --model "$tmp/large-random.gguf" --ctx 64 --min-tokens 12 --max-tokens 12 $how)
+        run --separate-stderr "${decode[@]}" --ram 1M
+        [ "$status" -eq 3 ] && [ -z "$output" ]
+        least=${stderr##* need }
+        run --separate-stderr "${decode[@]}" --ram $((least - 1))
+        [ "$status" -eq 3 ]
+        "${decode[@]}" --ram "$least" --experts "report=$tmp/r.json" > "$tmp/text"
+        echo "$least $(peak "$tmp/r.json")"
+        [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
+    done
+}
+
+@test "in a control group of the budget and 64 MB; auto; a limit that falls in mid-run" {
+    group=/sys/fs/cgroup/memory/geodec-test-$$
+    mkdir "$group" 2> /dev/null || skip "no right to make a memory control group of version 1"
+    # within LIMIT COMMAND...: in the group
+    within() {
+        echo "$1" > "$group/memory.limit_in_bytes"
+        # shellcheck disable=SC2016
+        bash -c 'echo $$ > "$0/tasks" && exec "$@"' "$group" "${@:2}"
+    }
+    large
+    decode=("$bin/geodec-decode" --model "$tmp/large-random.gguf" --arithmetic exact --ctx 64)
+    least=$(smallest decode --model "$tmp/large-random.gguf" --ctx 64)
+    "${decode[@]}" -q --min-tokens 12 --max-tokens 12 --ram "$least" > "$tmp/text"
+    within $((least + 64000000)) "${decode[@]}" -q --min-tokens 12 --max-tokens 12 --ram "$least" > "$tmp/limited"
+    cmp "$tmp/text" "$tmp/limited"
+    within $((least + 130000000)) "${decode[@]}" --min-tokens 12 --max-tokens 12 --ram auto > "$tmp/auto" 2> "$tmp/err"
+    cmp "$tmp/text" "$tmp/auto"
+    grep -q "limit of the control group" "$tmp/err"
+    # more than the group allows
+    within $((least + 130000000)) "${decode[@]}" --min-tokens 12 --max-tokens 12 --ram 2G > "$tmp/much" 2> "$tmp/err"
+    cmp "$tmp/text" "$tmp/much"
+    grep -q "the limit of the control group leaves" "$tmp/err"
+    # announced, then lowered
+    "${decode[@]}" -q --min-tokens 40 --max-tokens 40 --ram "$((least + 120000000))" > "$tmp/text"
+    within $((least + 200000000)) "${decode[@]}" --min-tokens 40 --max-tokens 40 --ram "$((least + 120000000))" --io-throttle 150 > "$tmp/falls" \
+        2> "$tmp/err" &
+    pid=$!
+    for _ in $(seq 1000); do
+        [ -s "$tmp/falls" ] && break
+        sleep 0.01
+    done
+    echo $((least + 40000000)) > "$group/memory.soft_limit_in_bytes"
+    for _ in $(seq 1000); do
+        grep -q "slots are left" "$tmp/err" && break
+        sleep 0.01
+    done
+    echo $((least + 64000000)) > "$group/memory.limit_in_bytes"
+    wait $pid
+    cat "$tmp/err"
+    grep -q "slots are left" "$tmp/err"
+    cmp "$tmp/text" "$tmp/falls"
+    rmdir "$group"
+}
+
+teardown() {
+    for group in /sys/fs/cgroup/memory/geodec-test-$$; do
+        [ ! -d "$group" ] || rmdir "$group"
+    done
+}
