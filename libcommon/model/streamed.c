@@ -126,6 +126,7 @@ void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
     geodec_err_clear(&s->failure);
     if (!s->model->streamed->stream) return;
     geodec_stream_begin(s->model->streamed->stream, b->n);
+    geodec__streamed_pace(s);
     if (s->foreseen) geodec__streamed_foresee(s, b);
 }
 

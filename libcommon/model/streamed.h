@@ -58,8 +58,8 @@ typedef struct geodec_streaming {
     /* Makes the foreseer of a session; NULL: none */
     geodec_status (*foreseer)(void *ctx, geodec_foreseer *out, geodec_err *err);
     void *foreseer_ctx;
-    float prefetch_least;
-    int32_t prefetch_most;
+    float prefetch_least;     /* < 0: adapts to the times of reading and computing */
+    int32_t prefetch_most;    /* < 0: by the number of slots */
     geodec_disk_options disk; /* n_slots is set here */
     bool mapped;              /* no slots and no budget: experts are read through the map of the file, as a control */
     int32_t sessions;         /* that are open at the same time; 0: 1 */

@@ -18,6 +18,9 @@ typedef struct geodec__ahead {
     bool *asked;     /* [n_layer][2] */
     int64_t *hit;    /* [2][n_expert] by rank */
     int64_t seen[2];
+    float least;              /* probability from which an expert is read now */
+    int64_t passes;           /* and when that was decided: */
+    double needed, computing; /* experts not in memory, seconds, of all passes until then */
 } geodec__ahead;
 geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,
                                             geodec_err *err) GEODEC_MUST_USE;
@@ -62,6 +65,8 @@ void geodec__streamed_begin(geodec_session *s, const geodec_batch *b);
 void geodec__streamed_end(geodec_session *s);
 /* Before the first layer, with the rows of the last pass still in place: foretells all layers. */
 void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b);
+/* Decides from which probability on experts are read. */
+void geodec__streamed_pace(geodec_session *s);
 /* Before the attention of a layer: foretells experts. */
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n);
 /* Counts what became of it: id [n_expert_used] are the experts of a pass of one row. */
