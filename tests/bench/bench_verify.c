@@ -1,22 +1,21 @@
 /* Time of a verification pass of b rows and its lower bounds, as TSV on stdout.
  *
  *     bench-verify MODEL.gguf [--threads N] [--arithmetic exact|fast] [--isa scalar|avx2|avx512] [--kv f32|f16|q8_0]
- *                  [--depth TOKENS] [--rounds N] [--trees] [--rows B] [--text FILE]
+ *                  [--depth TOKENS] [--rounds N] [--trees] [--rows B,B,..] [--text FILE]
  *
  * Passes of b rows after a context of `depth` tokens (100), every width in turn in each round, median and least of the
- * rounds. --trees: b rows as a tree whose row i follows row (i - 1) / 2, instead of a chain. --rows: this width alone
- * (for a profiler). Without --text the tokens are random and a width repeats one pass. --text: the rows are 64
- * consecutive tokens of this text, in passes of b that follow each other, so that every width computes the same rows;
- * at several places of the text; median and least of each pass, averaged over passes and places.
- *   experts   with a mixture of experts: distinct ones of a pass, mean over layers
- *   v         T(b) / T(1), medians (least_v: of the least times); the speed-up of a speculative decoder is tokens per
- * pass / (overhead + v(b)) marginal  (T(b) - T(1)) / (b - 1) in microseconds mflop     operations of the pass: 2 for
- * each weight and row, 4 head_dim for each query head, row and key seen arith_us  these at the peak of the threads: a
- * loop of independent fused multiply-adds on registers (in fast arithmetic the weights' part at that of the integer
- * products), without exponentials, norms and copies read_us   time to read the bytes of the weights and the cache once
- * by the same threads, repeatedly, from the level of the caches that holds them bound     the larger of the two divided
- * by T(b); at 1 the pass is at its bound A pass cannot be faster than either. If v(b) is near the ratio of arith_us(b)
- * to T(1), a row costs its arithmetic.
+ * rounds. --trees: b rows as a tree whose row i follows row (i - 1) / 2, instead of a chain. --rows: these widths
+ * alone, ascending (one: for a profiler). Without --text the tokens are random and a width repeats one pass. --text:
+ * the rows are 64 consecutive tokens of this text, in passes of b that follow each other, so that every width computes
+ * the same rows; at several places of the text; median and least of each pass, averaged over passes and places. experts
+ * with a mixture of experts: distinct ones of a pass, mean over layers v         T(b) / T(1), medians (least_v: of the
+ * least times); the speed-up of a speculative decoder is tokens per pass / (overhead + v(b)) marginal  (T(b) - T(1)) /
+ * (b - 1) in microseconds mflop     operations of the pass: 2 for each weight and row, 4 head_dim for each query head,
+ * row and key seen arith_us  these at the peak of the threads: a loop of independent fused multiply-adds on registers
+ * (in fast arithmetic the weights' part at that of the integer products), without exponentials, norms and copies
+ * read_us   time to read the bytes of the weights and the cache once by the same threads, repeatedly, from the level of
+ * the caches that holds them bound     the larger of the two divided by T(b); at 1 the pass is at its bound A pass
+ * cannot be faster than either. If v(b) is near the ratio of arith_us(b) to T(1), a row costs its arithmetic.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -36,6 +35,7 @@
 enum { MAX_ROWS = 33, MAX_ROUNDS = 1001, LOOPS = 200000, WALK = 64, PLACES = 8, MOST_TEXT = 16 << 20 };
 static const double SHORTEST = 0.002; /* seconds of one sample */
 static const int all_rows[] = {1, 2, 4, 5, 8, 9, 16, 17, 32, 33};
+enum { WIDTHS = sizeof all_rows / sizeof *all_rows };
 
 static void die(const geodec_err *err)
 {
@@ -210,7 +210,7 @@ static double read_seconds(geodec_pool *pool, int64_t bytes)
 
 typedef struct options {
     const char *path, *text;
-    int threads, depth, rounds, rows;
+    int threads, depth, rounds, rows[WIDTHS], n_rows;
     bool trees;
     geodec_arithmetic arithmetic;
     geodec_isa isa;
@@ -226,7 +226,6 @@ typedef struct bench {
     int64_t n_tokens; /* of the text */
 } bench;
 
-enum { WIDTHS = sizeof all_rows / sizeof *all_rows };
 /* Of one width. */
 typedef struct figures {
     double median, least, experts;
@@ -283,7 +282,7 @@ static void walk(bench *b, const options *o, const int32_t *token, int rows, dou
 }
 
 /* Every pass of a walk has a median and a least time of its own, since a disturbance rarely spares a whole walk. */
-static void measure_text(bench *b, const options *o, const int *list, int first, int n, figures *f)
+static void measure_text(bench *b, const options *o, const int *list, int n, figures *f)
 {
     static double sample[WIDTHS][WALK * MAX_ROUNDS];
     geodec_err err = {0};
@@ -293,10 +292,10 @@ static void measure_text(bench *b, const options *o, const int *list, int first,
         geodec_session_truncate(b->session, 0);
         if (geodec_forward_prefill(b->session, token, o->depth, NULL, &err) != GEODEC_OK) die(&err);
         for (int k = -1; k < o->rounds; k++) /* round -1 warms up */
-            for (int i = first; i < n; i++)
+            for (int i = 0; i < n; i++)
                 walk(b, o, token + o->depth, list[i], sample[i] + (k < 0 ? 0 : k), o->rounds,
                      k < 0 && mixture ? &f[i].experts : NULL);
-        for (int i = first; i < n; i++) {
+        for (int i = 0; i < n; i++) {
             const int passes = WALK / list[i];
             for (int k = 0; k < passes; k++) {
                 double *s = sample[i] + k * o->rounds;
@@ -306,21 +305,21 @@ static void measure_text(bench *b, const options *o, const int *list, int first,
             }
         }
     }
-    for (int i = first; i < n; i++) f[i].experts /= PLACES;
+    for (int i = 0; i < n; i++) f[i].experts /= PLACES;
 }
 
-static void measure(bench *b, const options *o, const int *list, int first, int n, figures *f)
+static void measure(bench *b, const options *o, const int *list, int n, figures *f)
 {
     static double sample[WIDTHS][MAX_ROUNDS];
     geodec_err err = {0};
     if (geodec_forward_prefill(b->session, b->token, o->depth, NULL, &err) != GEODEC_OK) die(&err);
-    for (int i = first; i < n; i++) f[i].least = 1e9;
+    for (int i = 0; i < n; i++) f[i].least = 1e9;
     for (int k = -1; k < o->rounds; k++) /* round -1 warms up */
-        for (int i = first; i < n; i++) {
+        for (int i = 0; i < n; i++) {
             sample[i][k < 0 ? 0 : k] = pass_seconds(b, o, list[i], &f[i].least);
             if (geodec_model_configuration(b->model)->n_expert > 0) f[i].experts = distinct_experts(b, list[i]);
         }
-    for (int i = first; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         qsort(sample[i], (size_t)o->rounds, sizeof **sample, by_value);
         f[i].median = sample[i][o->rounds / 2];
     }
@@ -358,20 +357,19 @@ static double attention_ops(const geodec_model_config *c, const options *o, int 
 
 static void run(bench *b, const options *o)
 {
-    const int only[] = {1, o->rows}, *list = o->rows ? only : all_rows;
-    const int n = o->rows ? 2 : WIDTHS, first = o->rows ? 1 : 0;
+    const int *list = o->n_rows > 0 ? o->rows : all_rows, n = o->n_rows > 0 ? o->n_rows : WIDTHS;
     const geodec_model_config *c = geodec_model_configuration(b->model);
     const geodec_isa isa = geodec_session_isa(b->session);
     figures figure[WIDTHS] = {{0}};
-    (o->text ? measure_text : measure)(b, o, list, first, n, figure);
+    (o->text ? measure_text : measure)(b, o, list, n, figure);
     const double weights = weights_of(b->model), floats = float_peak(b->pool, isa),
                  integers = o->arithmetic == GEODEC_FAST ? integer_peak(b->pool, isa) : floats;
     const double value = o->kv == GEODEC_KV_F32 ? 4 : o->kv == GEODEC_KV_F16 ? 2 : 34.0 / 32;
     (void)printf("arithmetic\tisa\tthreads\tshape\tb\tus\tleast_us\tv\tleast_v\tmarginal_us\tmflop\tarith_us\tread_"
                  "us\tbound\texperts"
                  "\n");
-    const double one = first ? 0 : figure[0].median, least_one = first ? 0 : figure[0].least;
-    for (int i = first; i < n; i++) {
+    const double one = list[0] == 1 ? figure[0].median : 0, least_one = figure[0].least;
+    for (int i = 0; i < n; i++) {
         const double t = figure[i].median;
         const int rows = list[i];
         const double products = 2 * weights * rows, attention = attention_ops(c, o, rows);
@@ -387,6 +385,13 @@ static void run(bench *b, const options *o)
     }
     (void)fprintf(stderr, "# %s: %.0f weights a row, peak %.1f Gflop/s in floats, %.1f Gop/s as used\n",
                   geodec_model_name(b->model), weights, 1e-9 * floats, 1e-9 * integers);
+}
+
+static bool rows_fit(const options *o)
+{
+    for (int i = 0; i < o->n_rows; i++)
+        if (o->rows[i] < 1 || o->rows[i] > MAX_ROWS) return false;
+    return true;
 }
 
 static bool read_options(int argc, char **argv, options *o)
@@ -406,7 +411,11 @@ static bool read_options(int argc, char **argv, options *o)
         if (strcmp(argv[i], "--depth") == 0) o->depth = atoi(value);
         if (strcmp(argv[i], "--rounds") == 0) o->rounds = atoi(value);
         if (strcmp(argv[i], "--text") == 0) o->text = value;
-        if (strcmp(argv[i], "--rows") == 0) o->rows = atoi(value);
+        for (const char *at = value; strcmp(argv[i], "--rows") == 0 && at && o->n_rows < WIDTHS;) {
+            o->rows[o->n_rows++] = atoi(at);
+            at = strchr(at, ',');
+            at = at ? at + 1 : NULL;
+        }
         if (strcmp(argv[i], "--arithmetic") == 0)
             o->arithmetic = strcmp(value, "fast") == 0 ? GEODEC_FAST : GEODEC_EXACT;
         if (strcmp(argv[i], "--kv") == 0)
@@ -418,7 +427,7 @@ static bool read_options(int argc, char **argv, options *o)
         i++;
     }
     return o->path && o->threads >= 1 && o->depth >= 1 && o->depth < 1 << 20 && o->rounds >= 1 &&
-           o->rounds <= MAX_ROUNDS && o->rows >= 0 && o->rows <= MAX_ROWS;
+           o->rounds <= MAX_ROUNDS && rows_fit(o);
 }
 
 static geodec_status make_tokens(bench *b, const options *o, geodec_err *err)
@@ -456,7 +465,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &o)) {
         (void)fprintf(stderr,
                       "usage: bench-verify MODEL.gguf [--threads N] [--arithmetic exact|fast] [--isa NAME] [--kv "
-                      "TYPE] [--depth N] [--rounds N] [--trees] [--rows B] [--text FILE]\n");
+                      "TYPE] [--depth N] [--rounds N] [--trees] [--rows B,B,..] [--text FILE]\n");
         return 2;
     }
     if (o.threads > 1 && geodec_pool_create(o.threads, &b.pool, &err) != GEODEC_OK) die(&err);
