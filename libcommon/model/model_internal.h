@@ -134,6 +134,7 @@ struct geodec_session {
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
+    const uint8_t *then;  /* weights that are read after the jobs; NULL: unknown (geodec__jobs_then) */
     geodec__prepare *copies;
     geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
@@ -149,6 +150,8 @@ struct geodec_session {
     int32_t first;             /* its first row in the batch */
 };
 
+/* Announces the matrix that is read after the next geodec__jobs_run, whose end prefetches it. Optional. */
+void geodec__jobs_then(geodec_session *s, geodec__matrix w);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */
