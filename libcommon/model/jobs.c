@@ -133,10 +133,11 @@ static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, 
                      const uint8_t *next)
 {
     geodec__matrix w = a->w;
-    w.next = next;
+    geodec__panels panels = a->panels;
+    w.next = panels.next = next;
     float *const scratch = s->worker[worker].weights;
     if (a->panels.data)
-        s->product->multiply(&a->panels, begin / GEODEC__PANEL, geodec__panels_count(end), a->made, n, a->y);
+        s->product->multiply(&panels, begin / GEODEC__PANEL, geodec__panels_count(end), a->made, n, a->y);
     else if (a->panels.format)
         multiply_unpacked(s, &a->w, a->panels, a->made, n, a->y, begin, end, s->worker[worker].panel);
     else if (a->made)
