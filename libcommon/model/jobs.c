@@ -9,8 +9,11 @@ enum {
                  * computed */
     SMALL_WORK = 1 << 16,  /* multiply-adds below which dispatch to the pool costs more than it saves */
     SMALL_INPUT = 1 << 13, /* the same for numbers to round or pack */
-    /* rows of x from which packing pays: for weights in floats, for decoded weights */
+    /* rows of x from which packing pays: for weights in floats, for bytes with 16 and with 32 registers, for decoded
+     * weights */
     MANY_FLOATS = 16,
+    MANY_BYTES = 8,
+    MANY_BYTES_AVX512 = 16,
     MANY_DECODED = 6,
     LEAST = 16 /* number of weight rows below which packing does not pay */
 };
@@ -73,8 +76,12 @@ static const uint8_t *make_input(geodec_session *s, const making *wanted, making
 /* Whether x is packed for products in floats. Small models have columns: there each row of x is used directly. */
 static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec__columns *columns, int64_t n)
 {
-    const bool floats = geodec_ggml_traits_of(w->type)->product == GEODEC_GGML_FLOATS;
-    return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= (floats ? MANY_FLOATS : MANY_DECODED);
+    const geodec_ggml_product product = geodec_ggml_traits_of(w->type)->product;
+    const int64_t bytes = s->kernels->isa == GEODEC_ISA_AVX512 ? MANY_BYTES_AVX512 : MANY_BYTES;
+    const int64_t many = product == GEODEC_GGML_FLOATS  ? MANY_FLOATS
+                         : product == GEODEC_GGML_BYTES ? bytes
+                                                        : MANY_DECODED;
+    return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= many;
 }
 
 /* Prepares x for the weights of a side; it stays unchanged where they need nothing. False: no slot left. */
