@@ -69,6 +69,14 @@ static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t
     }
 }
 
+/* The first expert that has rows. */
+static int32_t first_expert(const geodec_session *s)
+{
+    int32_t e = 0;
+    while (s->expert_end[e] == 0) e++;
+    return e;
+}
+
 /* The products of every expert that has rows; with up, fused with the gate. */
 static void run_experts(geodec_session *s, const geodec__matrix *all, const geodec__matrix *up, float *const *y)
 {
@@ -100,7 +108,9 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
         geodec__streamed_run(s, index, n);
         return;
     }
+    geodec__jobs_then(s, geodec__expert(&layer->down, first_expert(s)));
     run_experts(s, &layer->gate, &layer->up, s->gate_row);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
+    geodec__jobs_then(s, index + 1 < s->n_blocks ? layer[1].q : s->model->head);
     run_experts(s, &layer->down, NULL, s->down_row);
 }

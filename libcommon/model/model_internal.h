@@ -138,7 +138,8 @@ struct geodec_session {
     int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
     geodec_status status;              /* of the pass, while experts stream */
     geodec_err failure;
-    geodec__job *job; /* [max(3, n_expert)] */
+    geodec__job *job;    /* [max(3, n_expert)] */
+    const uint8_t *then; /* weights that are read after the jobs; NULL: unknown (geodec__jobs_then) */
     geodec__prepare *copies;
     geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
@@ -156,6 +157,8 @@ struct geodec_session {
 
 /* Bytes of the cache and the work space. */
 int64_t geodec__session_bytes(const geodec_session *s);
+/* Announces the matrix that is read after the next geodec__jobs_run, whose end prefetches it. Optional. */
+void geodec__jobs_then(geodec_session *s, geodec__matrix w);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */
