@@ -8,6 +8,13 @@
 
 typedef enum geodec__presence { GEODEC__NEVER, GEODEC__MAYBE, GEODEC__ALWAYS } geodec__presence;
 typedef enum geodec__qk_norm { GEODEC__QK_PLAIN, GEODEC__QK_HEAD, GEODEC__QK_WHOLE } geodec__qk_norm;
+/* Width of the network that every row uses beside its experts. */
+typedef enum geodec__shared {
+    GEODEC__SHARED_NONE,
+    GEODEC__SHARED_COUNT,   /* expert_shared_feed_forward_length, else expert_shared_count times an expert's; 0: none */
+    GEODEC__SHARED_DENSE,   /* expert_shared_feed_forward_length, else feed_forward_length */
+    GEODEC__SHARED_PRODUCT, /* expert_shared_count times expert_shared_feed_forward_length, else an expert's */
+} geodec__shared;
 typedef enum geodec__divisors {
     GEODEC__DIVISORS_NONE,
     GEODEC__DIVISORS_ONE, /* rope_freqs.weight */
@@ -30,7 +37,17 @@ typedef struct geodec__arch {
     bool fused;                        /* attn_qkv for q, k, v; gate is the first half of ffn_up */
     bool post_norms;                   /* the blocks' outputs are normalised before they are added */
     bool expert_width;                 /* expert_feed_forward_length is required */
-    bool keep_weights;                 /* the chosen experts' weights are not renormalised */
+    bool keep_weights;                 /* the chosen experts' weights are not renormalised, unless a key says so */
+    geodec__shared shared;
+    bool shared_factor;                /* ffn_gate_inp_shexp: factor of the shared network */
+    bool sigmoid;                      /* gating by sigmoids, unless a key says softmax */
+    geodec__presence expert_bias;      /* exp_probs_b.bias, added for the choice */
+    bool dense_layers;                 /* leading_dense_block_count, interleave_moe_layer_step */
+    bool next_tokens;                  /* nextn_predict_layers: so many last blocks are not read */
+    bool scales;                       /* logit_scale (required), residual_scale, embedding_scale */
+    bool qk_norm_optional;             /* by the tensors */
+    const char *ffn_norm;              /* name of the norm before the feed-forward; NULL: "ffn_norm.weight" */
+    bool fused_qkv;                    /* attn_qkv for q, k, v, as fused, but gate and up apart */
     bool scaled_embedding;             /* by sqrt(d_model) */
     int32_t default_window;            /* when the key is absent */
     int32_t window_period;             /* layer i is global when i % period = period - 1; 0: no layer is */

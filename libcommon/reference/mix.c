@@ -68,6 +68,7 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     GEODEC_PASS(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
     GEODEC_PASS(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
+    geodec__reference_scale(t, n * d, t->attn_out);
     if (l->attn_post_norm) { /* z is free: the feed-forward half writes its own */
         geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
         geodec__reference_add(n * d, t->z, x);
@@ -108,6 +109,7 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, k * n, d_o, dz, err));
+    geodec__reference_scale(t, k * n * d, dz);
     if (l->attn_post_norm)
         geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
     geodec__reference_add(k * n * d, dz, dx);
@@ -142,13 +144,12 @@ geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec_
     double *buffer[6] = {NULL};
     GEODEC_TRY(geodec__reference_scratch(6, size, buffer, err));
     double *gz = buffer[0], *part = buffer[1], *go = buffer[2], *gq = buffer[3], *gk = buffer[4], *gv = buffer[5];
-    const double *gy = gx;
-    if (l->attn_post_norm) {
+    memcpy(part, gx, (size_t)(k * n * d) * sizeof *part);
+    if (l->attn_post_norm)
         geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx,
                                    part);
-        gy = part;
-    }
-    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
+    geodec__reference_scale(t, k * n * d, part);
+    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, part, go, err));
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));

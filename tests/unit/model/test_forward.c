@@ -214,6 +214,8 @@ static synthetic quantised(const synthetic *from, int type)
     s.type = type;
     s.d_model = 64;
     s.d_ff = 32;
+    s.d_ff_dense = from->d_ff_dense ? 96 : 0;
+    s.d_ff_shared = from->d_ff_shared ? 64 : 0;
     s.head_dim = 32;
     s.rope_dim = 0;
     return s;
