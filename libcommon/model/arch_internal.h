@@ -26,18 +26,18 @@ typedef struct geodec__arch {
     const char *models;  /* known by that name */
     const char *differs; /* the differences, for docs/manual/architectures.md (Markdown) */
     geodec_activation activation;
-    geodec__qk_norm qk_norm;           /* RMS norm of query and key before the rotation */
-    geodec__divisors divisors;         /* of the rotation's frequencies */
-    geodec__presence qkv_bias;         /* on query, key and value */
-    geodec__presence o_bias;           /* on the output of attention */
-    geodec__presence experts;          /* NEVER: dense only */
-    geodec__presence head;             /* output.weight; without it the embedding is the head */
-    geodec__presence windows;          /* sliding attention: NEVER refuses the key, ALWAYS has default_window */
-    bool adjacent_pairs;               /* the rotation takes adjacent pairs, not halves */
-    bool fused;                        /* attn_qkv for q, k, v; gate is the first half of ffn_up */
-    bool post_norms;                   /* the blocks' outputs are normalised before they are added */
-    bool expert_width;                 /* expert_feed_forward_length is required */
-    bool keep_weights;                 /* the chosen experts' weights are not renormalised, unless a key says so */
+    geodec__qk_norm qk_norm;   /* RMS norm of query and key before the rotation */
+    geodec__divisors divisors; /* of the rotation's frequencies */
+    geodec__presence qkv_bias; /* on query, key and value */
+    geodec__presence o_bias;   /* on the output of attention */
+    geodec__presence experts;  /* NEVER: dense only */
+    geodec__presence head;     /* output.weight; without it the embedding is the head */
+    geodec__presence windows;  /* sliding attention: NEVER refuses the key, ALWAYS has default_window */
+    bool adjacent_pairs;       /* the rotation takes adjacent pairs, not halves */
+    bool fused;                /* attn_qkv for q, k, v; gate is the first half of ffn_up */
+    bool post_norms;           /* the blocks' outputs are normalised before they are added */
+    bool expert_width;         /* expert_feed_forward_length is required */
+    bool keep_weights;         /* the chosen experts' weights are not renormalised, unless a key says so */
     geodec__shared shared;
     bool shared_factor;                /* ffn_gate_inp_shexp: factor of the shared network */
     bool sigmoid;                      /* gating by sigmoids, unless a key says softmax */

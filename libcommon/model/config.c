@@ -223,8 +223,8 @@ static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
     const geodec__arch *a = k->arch;
     int32_t count = 0, length = 0;
     if (a->shared != GEODEC__SHARED_NONE) {
-        GEODEC_PASS(read_int(k, "expert_shared_count", 0, MAX_EXPERTS, a->shared == GEODEC__SHARED_PRODUCT ? 1 : 0,
-                             &count));
+        GEODEC_PASS(
+            read_int(k, "expert_shared_count", 0, MAX_EXPERTS, a->shared == GEODEC__SHARED_PRODUCT ? 1 : 0, &count));
         GEODEC_PASS(read_int(k, "expert_shared_feed_forward_length", 0, MAX_FF, 0, &length));
         int64_t width = length > 0 ? length : (int64_t)count * c->d_ff;
         if (a->shared == GEODEC__SHARED_PRODUCT) width = (int64_t)count * (length > 0 ? length : c->d_ff);
@@ -358,8 +358,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.activation = k.arch->activation;
     c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
     GEODEC_PASS(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
-    if (k.arch->next_tokens)
-        GEODEC_PASS(read_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
+    if (k.arch->next_tokens) GEODEC_PASS(read_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
     c.n_layer -= c.n_layer_next;
     GEODEC_PASS(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
     GEODEC_PASS(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));

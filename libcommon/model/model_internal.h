@@ -115,8 +115,8 @@ struct geodec_session {
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
-    /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result of
-     * the shared network [max_batch][d_model]; NULL without them */
+    /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
+     * of the shared network [max_batch][d_model]; NULL without them */
     float **dense_gate_row, **dense_up_row, **shared_row;
     float **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
     geodec_watch watch;

@@ -154,9 +154,9 @@ void geodec_session_destroy(geodec_session *s)
     if (!s) return;
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
-                s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row, s->update_row, s->wide_row, s->output, s->cosine, s->sine,
-                s->expert_weight, s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id,
-                s->assigned, s->expert_end);
+                s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
+                s->update_row, s->wide_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input,
+                s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);

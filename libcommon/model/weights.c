@@ -184,8 +184,7 @@ static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
     GEODEC_PASS(bind_matrix(b, i, "ffn_gate_shexp.weight", d, shared, 1, &l->shared_gate));
     GEODEC_PASS(bind_matrix(b, i, "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
     GEODEC_PASS(bind_matrix(b, i, "ffn_down_shexp.weight", shared, d, 1, &l->shared_down));
-    if (b->arch->shared_factor)
-        GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
+    if (b->arch->shared_factor) GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
     return GEODEC_OK;
 }
 
@@ -316,9 +315,8 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        const geodec__matrix *const single[] = {&l->q,           &l->k,         &l->v,           &l->o,
-                                                &l->router,      &l->shared_gate, &l->shared_up, &l->shared_down,
-                                                &l->shared_factor};
+        const geodec__matrix *const single[] = {
+            &l->q, &l->k, &l->v, &l->o, &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);

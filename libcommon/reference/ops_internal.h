@@ -73,7 +73,7 @@ double geodec__reference_sigmoid(double x);
 /* ---- router: softmax, choice, weights ---------------------------------------------------------------------------- */
 typedef struct geodec__ref_router {
     int64_t n_expert, n_used;
-    bool keep;    /* the chosen weights are not divided by their sum */
+    bool keep;            /* the chosen weights are not divided by their sum */
     bool sigmoid;         /* prob = sigmoid(logits), not their softmax */
     int64_t groups, open; /* groups of experts and how many of them are open to a row; 0: no groups */
     double scale;         /* of the weights */

@@ -15,9 +15,10 @@
  * or, with experts, x += sum over the chosen e of w_e FFN_e(z): p = softmax(Wr z) over all experts, the n_expert_used
  * largest chosen (ties to the lowest id), w_e = p_e / sum of the chosen p (or p_e, expert_keep_weights) times
  * expert_scale. With expert_sigmoid p = sigmoid(Wr z); the choice is by p [+ a bias of each expert], and among the
- * experts of the best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z).] What each half adds is
- * multiplied by [residual_scale]. Logits: W N(x) [/ logit_scale], [cap tanh(./cap)]. Angles: position base^(-2i/rope_dim) scale / divisor_i for table 0;
- * table 1 (gemma3's sliding layers) has rope_base_local, no scale and no divisor.
+ * experts of the best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z).] What each half adds
+ * is multiplied by [residual_scale]. Logits: W N(x) [/ logit_scale], [cap tanh(./cap)]. Angles: position
+ * base^(-2i/rope_dim) scale / divisor_i for table 0; table 1 (gemma3's sliding layers) has rope_base_local, no scale
+ * and no divisor.
  *
  * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
  * derivative through the weights of the chosen ones is included.

@@ -30,8 +30,8 @@ typedef struct geodec__ref_tape {
     double *attn_out;  /* [n][d_model] before the post-norm */
     /* feed-forward */
     double *middle;    /* [n][d_model] stream between the halves */
-    double *gate, *up; /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and then
-                        * by row */
+    double *gate, *up; /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and
+                        * then by row */
     double *hidden;    /* [n][d_ff] act(gate) up, for the widest network */
     double *ffn_out;   /* [n][d_model] before the post-norm */
     /* experts */
@@ -99,7 +99,8 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
 geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
                                             const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
-/* The shared network is added: to ffn_out, to dy and to gz, [..][d_model] as above. A layer without one changes nothing.
+/* The shared network is added: to ffn_out, to dy and to gz, [..][d_model] as above. A layer without one changes
+ * nothing.
  */
 geodec_status geodec__reference_shared(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__reference_shared_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,

@@ -32,13 +32,13 @@ typedef struct synthetic {
     int32_t window, window_pattern; /* attention.sliding_window, _pattern */
     float attn_scale, attn_softcap, final_softcap;
     float expert_scale;
-    int32_t gating;         /* expert_gating_func */
-    int32_t norm_experts;   /* expert_weights_norm: 1 true, -1 false */
-    int32_t d_ff_dense;     /* feed_forward_length of a mixture with dense layers; d_ff is then an expert's */
-    int32_t n_shared;       /* expert_shared_count */
-    int32_t d_ff_shared;    /* expert_shared_feed_forward_length */
-    int32_t n_dense;        /* leading_dense_block_count */
-    int32_t expert_step;    /* interleave_moe_layer_step */
+    int32_t gating;       /* expert_gating_func */
+    int32_t norm_experts; /* expert_weights_norm: 1 true, -1 false */
+    int32_t d_ff_dense;   /* feed_forward_length of a mixture with dense layers; d_ff is then an expert's */
+    int32_t n_shared;     /* expert_shared_count */
+    int32_t d_ff_shared;  /* expert_shared_feed_forward_length */
+    int32_t n_dense;      /* leading_dense_block_count */
+    int32_t expert_step;  /* interleave_moe_layer_step */
     int32_t n_group, n_group_used;
     int32_t n_next; /* further blocks, nextn_predict_layers */
     bool expert_bias, qk_norm;
@@ -287,8 +287,7 @@ static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
     const bool post = synthetic_is(s, "gemma2") || synthetic_is(s, "gemma3"), fused = synthetic_is(s, "phi3");
     GEODEC_TRY(synthetic_attention(o, layer));
     if (post) GEODEC_TRY(synthetic_part(o, layer, "post_attention_norm.weight", GEODEC_GGML_F32, d, 1, 1));
-    GEODEC_TRY(synthetic_part(o, layer,
-                              synthetic_is(s, "glm4moe") ? "post_attention_norm.weight" : "ffn_norm.weight",
+    GEODEC_TRY(synthetic_part(o, layer, synthetic_is(s, "glm4moe") ? "post_attention_norm.weight" : "ffn_norm.weight",
                               GEODEC_GGML_F32, d, 1, 1));
     if (synthetic_routed(s, layer)) {
         GEODEC_TRY(synthetic_mixture(o, layer));
@@ -332,7 +331,9 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"expert_used_count", s->n_expert_used},
         {"attention.key_length", s->head_dim},
         {"attention.value_length", s->head_dim},
-        {"expert_feed_forward_length", synthetic_in(s, " llama olmoe granitemoe ") ? 0 : s->n_expert ? s->d_ff : 0},
+        {"expert_feed_forward_length", synthetic_in(s, " llama olmoe granitemoe ") ? 0
+                                       : s->n_expert                               ? s->d_ff
+                                                                                   : 0},
         {"expert_shared_count", s->n_shared},
         {"expert_shared_feed_forward_length", s->d_ff_shared},
         {"leading_dense_block_count", s->n_dense},
