@@ -6,7 +6,7 @@
 static const geodec__arch table[] = {
     {.name = "llama",
      .models = "Llama 1-3, Mistral, SmolLM2, Mixtral",
-     .differs = "rotates adjacent pairs (all others: halves); `rope_freqs.weight` divides the frequencies "
+     .differs = "rotates adjacent pairs (rows that do not say so: halves); `rope_freqs.weight` divides the frequencies "
                 "(Llama 3); optional biases; optional experts, in one tensor or one each "
                 "(`blk.N.ffn_gate.E.weight`); optional window in every layer",
      .adjacent_pairs = true,
@@ -33,6 +33,14 @@ static const geodec__arch table[] = {
      .experts = GEODEC__ALWAYS,
      .head = GEODEC__MAYBE,
      .expert_width = true},
+    {.name = "qwen3vlmoe",
+     .models = "Qwen 3 VL with experts (text only)",
+     .differs = "as qwen3moe; `rope.dimension_sections` (positions of images) has no effect on text",
+     .qk_norm = GEODEC__QK_HEAD,
+     .experts = GEODEC__ALWAYS,
+     .head = GEODEC__MAYBE,
+     .expert_width = true,
+     .sections = true},
     {.name = "olmoe",
      .models = "OLMoE",
      .differs = "query and key normed over the whole width; experts, weights kept as the softmax gave them",
@@ -102,12 +110,13 @@ static const geodec__arch table[] = {
      .next_tokens = true,
      .fused_qkv = true},
     {.name = "glm4moe",
-     .models = "GLM 4.5, 4.6, 4.7, their Air forms",
+     .models = "GLM 4.5, 4.6, 4.7, their Air and V forms (text only)",
      .differs = "optional biases on query, key and value; optional norms of each head; a part of each head rotates; "
                 "the norm before the feed-forward is `post_attention_norm`; experts as dots1; a shared network; the "
                 "first layers are dense; blocks that predict further tokens are not read",
      .qk_norm = GEODEC__QK_HEAD,
      .qk_norm_optional = true,
+     .sections = true,
      .qkv_bias = GEODEC__MAYBE,
      .experts = GEODEC__ALWAYS,
      .head = GEODEC__MAYBE,
@@ -133,6 +142,15 @@ static const geodec__arch table[] = {
      .shared = GEODEC__SHARED_COUNT,
      .expert_bias = GEODEC__MAYBE,
      .dense_layers = true},
+    {.name = "hunyuan-moe",
+     .models = "Hunyuan A13B",
+     .differs = "norms of each head after the rotation; experts, weights renormalised; a shared network",
+     .qk_norm = GEODEC__QK_HEAD,
+     .qk_norm_rotated = true,
+     .experts = GEODEC__ALWAYS,
+     .head = GEODEC__MAYBE,
+     .expert_width = true,
+     .shared = GEODEC__SHARED_DENSE},
     {.name = "granitemoe",
      .models = "Granite 3 with experts",
      .differs = "rotates adjacent pairs; `embedding_scale`, `residual_scale` times what each half of a layer adds, "

@@ -39,19 +39,21 @@ typedef struct geodec__arch {
     bool expert_width;         /* expert_feed_forward_length is required */
     bool keep_weights;         /* the chosen experts' weights are not renormalised, unless a key says so */
     geodec__shared shared;
-    bool shared_factor;                /* ffn_gate_inp_shexp: factor of the shared network */
-    bool sigmoid;                      /* gating by sigmoids, unless a key says softmax */
-    geodec__presence expert_bias;      /* exp_probs_b.bias, added for the choice */
-    bool dense_layers;                 /* leading_dense_block_count, interleave_moe_layer_step */
-    bool next_tokens;                  /* nextn_predict_layers: so many last blocks are not read */
-    bool scales;                       /* logit_scale (required), residual_scale, embedding_scale */
-    bool qk_norm_optional;             /* by the tensors */
-    const char *ffn_norm;              /* name of the norm before the feed-forward; NULL: "ffn_norm.weight" */
-    bool fused_qkv;                    /* attn_qkv for q, k, v, as fused, but gate and up apart */
-    bool scaled_embedding;             /* by sqrt(d_model) */
-    int32_t default_window;            /* when the key is absent */
-    int32_t window_period;             /* layer i is global when i % period = period - 1; 0: no layer is */
-    double rope_base_local;            /* base of the sliding layers, unscaled; 0 = that of the others */
+    bool shared_factor;           /* ffn_gate_inp_shexp: factor of the shared network */
+    bool sigmoid;                 /* gating by sigmoids, unless a key says softmax */
+    geodec__presence expert_bias; /* exp_probs_b.bias, added for the choice */
+    bool dense_layers;            /* leading_dense_block_count, interleave_moe_layer_step */
+    bool next_tokens;             /* nextn_predict_layers: so many last blocks are not read */
+    bool scales;                  /* logit_scale (required), residual_scale, embedding_scale */
+    bool qk_norm_rotated;         /* norms of query and key after the rotation */
+    bool sections;                /* rope.dimension_sections: positions of images; those of text are the same in all */
+    bool qk_norm_optional;        /* by the tensors */
+    const char *ffn_norm;         /* name of the norm before the feed-forward; NULL: "ffn_norm.weight" */
+    bool fused_qkv;               /* attn_qkv for q, k, v, as fused, but gate and up apart */
+    bool scaled_embedding;        /* by sqrt(d_model) */
+    int32_t default_window;       /* when the key is absent */
+    int32_t window_period;        /* layer i is global when i % period = period - 1; 0: no layer is */
+    double rope_base_local;       /* base of the sliding layers, unscaled; 0 = that of the others */
     float attn_softcap, final_softcap; /* when the keys are absent */
     bool capped_attention;             /* attn_logit_softcapping means something */
     int32_t layers_of_wide_scale;      /* the variant with this many layers scales queries by 1/sqrt(d_model/n_head) */

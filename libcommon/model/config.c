@@ -112,14 +112,14 @@ static geodec_status read_heads(keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
-/* Positions of several axes are for images. */
+/* Positions of several axes are for images; those of a text are equal. */
 static geodec_status refuse_sections(keys *k)
 {
     enum { MOST = 4 };
     geodec_err *err = k->err;
     int32_t part[MOST] = {0};
     int64_t n;
-    if (!has(k, "rope.dimension_sections")) return GEODEC_OK;
+    if (k->arch->sections || !has(k, "rope.dimension_sections")) return GEODEC_OK;
     GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
     if (n > MOST) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld sections", k->path, k->name, (long long)n);
     GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, part, n, err));
@@ -357,6 +357,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;
     c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
+    c.qk_norm_rotated = k.arch->qk_norm_rotated;
     GEODEC_PASS(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
     if (k.arch->next_tokens) GEODEC_PASS(read_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
     c.n_layer -= c.n_layer_next;

@@ -88,13 +88,15 @@ static void finish_row(const row_work *w, int64_t r)
     if (w->next_norm) norm_row(w, r);
 }
 
-/* Bias and RMS norm (of each head, or of the whole width) of a row of queries, keys or values; NULL: none. */
+/* Bias and RMS norm (of each head, or of the whole width; if before the rotation) of a row of queries, keys or values;
+ * NULL: none. */
 static void adjust(const geodec_session *s, float *y, const float *bias, const float *norm, int64_t width)
 {
     const geodec_model_config *c = &s->model->config;
     const int64_t part = c->qk_norm_whole ? width : c->head_dim;
     for (int64_t i = 0; bias && i < width; i++) y[i] += bias[i];
-    for (int64_t i = 0; norm && i < width; i += part) s->kernels->rms_norm(y + i, norm, part, c->rms_eps, y + i);
+    for (int64_t i = 0; norm && !c->qk_norm_rotated && i < width; i += part)
+        s->kernels->rms_norm(y + i, norm, part, c->rms_eps, y + i);
 }
 
 static void adjust_row(const row_work *w, int64_t r)

@@ -50,6 +50,7 @@ typedef struct geodec_model_config {
     float final_softcap;          /* the same for the logits */
     float embed_scale;            /* factor of the embedding */
     bool qk_norm_whole;           /* QK-norm over the whole width (olmoe), not per head (qwen3, gemma3) */
+    bool qk_norm_rotated;         /* QK-norm (per head) comes after the rotation (hunyuan-moe) */
     bool expert_keep_weights;     /* the chosen experts' softmax weights are not divided by their sum (olmoe) */
     float expert_scale;           /* factor of the expert weights */
     bool expert_sigmoid;          /* experts are gated by sigmoids, not by one softmax */

@@ -38,7 +38,17 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
                                    .v = t->v};
 }
 
-/* y = R [N] (W z + bias); before [n][width] receives the argument of the norm. */
+/* The norm, if there is one; before [n][width] receives its argument. */
+static void norm_heads(const geodec__ref_tape *t, const geodec__matrix *w, const float *gain, int64_t heads,
+                       double *before, double *y)
+{
+    const geodec_model_config *c = &t->r->model->config;
+    if (!gain) return;
+    memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
+    geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
+}
+
+/* y = R [N] (W z + bias), or [N] R (W z + bias). */
 static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
                              const float *bias, const float *gain, int64_t heads, double *before, double *y,
                              geodec_err *err)
@@ -46,11 +56,9 @@ static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, 
     const geodec_model_config *c = &t->r->model->config;
     GEODEC_PASS(geodec__reference_product(t->r->pool, w, t->n, t->z, y, err));
     add_bias(t->n, w->rows, bias, y);
-    if (gain) {
-        memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
-        geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
-    }
+    if (!c->qk_norm_rotated) norm_heads(t, w, gain, heads, before, y);
     geodec__reference_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
+    if (c->qk_norm_rotated) norm_heads(t, w, gain, heads, before, y);
     return GEODEC_OK;
 }
 
@@ -85,10 +93,11 @@ static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer 
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
     GEODEC_PASS(geodec__reference_product(t->r->pool, w, k * n, dz, dy, err));
+    if (c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
     if (gain)
         geodec__reference_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
                                    before + t->first * w->rows, k, dy, dy);
-    geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
+    if (!c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
     return GEODEC_OK;
 }
 
@@ -124,10 +133,11 @@ geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geo
 {
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
-    geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
+    if (!c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     if (gain)
         geodec__reference_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
                                    before + t->first * w->rows, k, gy, gy);
+    if (c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     GEODEC_PASS(geodec__reference_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
     geodec__reference_add(k * n * c->d_model, scratch, gz);
     return GEODEC_OK;

@@ -227,6 +227,7 @@ unreadable() {
     refused no-open-groups "'bailingmoe2.expert_group_used_count'"
     refused too-few-open-groups "'bailingmoe2.expert_group_used_count': 1 groups have fewer than 4 experts"
     refused only-predicted-layers "'glm4moe.nextn_predict_layers': 3"
+    refused sections-of-others "'qwen3moe.rope.dimension_sections': rotations by sections"
     refused no-logit-scale "'granitemoe.logit_scale'"
     refused dense-layers-of-others "'olmoe.leading_dense_block_count': 1"
     refused interleaved-layers-of-others "'olmoe.interleave_moe_layer_step': 2"

@@ -158,6 +158,7 @@ static void wrong_families(void)
     FAMILY("too-few-open-groups", "bailingmoe2", s.n_group_used = 1);
     FAMILY("only-predicted-layers", "glm4moe", s.n_next = 0, s.number_key = "glm4moe.nextn_predict_layers",
            s.number_value = 3);
+    FAMILY("sections-of-others", "qwen3moe", s.sections[0] = 3, s.sections[1] = 3, s.sections[2] = 3);
     FAMILY("no-logit-scale", "granitemoe", s.logit_scale = 0);
     FAMILY("dense-layers-of-others", "olmoe", s.n_dense = 1);
     FAMILY("interleaved-layers-of-others", "olmoe", s.number_key = "olmoe.interleave_moe_layer_step",

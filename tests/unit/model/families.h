@@ -110,6 +110,18 @@ static const family families[] = {
      {.arch = "ernie4_5-moe", .n_layer = 4, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 20, .n_vocab = 300,
       .n_ctx = 256, .type = GEODEC_GGML_F32, .qkv_bias = true, .o_bias = true, .n_expert = 8, .n_expert_used = 3,
       .d_ff_dense = 60, .expert_step = 2, .seed = 125}},
+    {"glm4moe-sections", true, /* positions of images */
+     {.arch = "glm4moe", .n_layer = 2, .d_model = 40, .n_head = 2, .n_kv_head = 1, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_dim = 10, .n_expert = 6, .n_expert_used = 2, .n_shared = 1,
+      .expert_bias = true, .gating = 2, .norm_experts = 1, .sections = {1, 2, 2}, .seed = 128}},
+    {"qwen3vlmoe", true, /* the same, interleaved */
+     {.arch = "qwen3vlmoe", .n_layer = 2, .d_model = 32, .n_head = 3, .n_kv_head = 1, .d_ff = 16, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 18, .n_expert = 12, .n_expert_used = 3, .rope_base = 1000000,
+      .sections = {3, 3, 3}, .seed = 129}},
+    {"hunyuan-moe", true, /* norms after the rotation */
+     {.arch = "hunyuan-moe", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 28, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 18, .n_expert = 8, .n_expert_used = 3, .n_shared = 1,
+      .d_ff_shared = 44, .tied = true, .seed = 130}},
     {"granitemoe", true, /* scales */
      {.arch = "granitemoe", .n_layer = 2, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 24, .n_vocab = 300,
       .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 10, .n_expert_used = 4, .d_ff_shared = 40, .attn_scale = 0.05f,
@@ -117,7 +129,7 @@ static const family families[] = {
     {"minimax-m2", true,
      {.arch = "minimax-m2", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 24, .n_vocab = 300,
       .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 20, .rope_dim = 10, .n_expert = 16, .n_expert_used = 4,
-      .expert_bias = true, .gating = 2, .rope_base = 5000000, .seed = 127}},
+      .expert_bias = true, .gating = 2, .rope_base = 5000000, .seed = 132}},
 };
 /* clang-format on */
 enum { N_FAMILIES = sizeof families / sizeof *families };

@@ -300,8 +300,10 @@ static void project(const geodec_model *m, int layer, char what, const double *x
     (void)snprintf(name, sizeof name, "attn_%c_norm", what);
     double *norm = load(m, layer, name);
     const int part = in(m, " olmoe minimax-m2 ") ? n : c->head_dim;
+    const bool late = is(m, "hunyuan-moe");
+    if (late && what != 'v') rotate(m, layer, y, heads, position);
     for (int i = 0; norm && i < n; i += part) normalise(y + i, norm, part, (double)c->rms_eps, y + i);
-    if (what != 'v') rotate(m, layer, y, heads, position);
+    if (!late && what != 'v') rotate(m, layer, y, heads, position);
     free(w);
     free(bias);
     free(norm);

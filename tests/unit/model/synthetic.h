@@ -42,6 +42,7 @@ typedef struct synthetic {
     int32_t n_group, n_group_used;
     int32_t n_next; /* further blocks, nextn_predict_layers */
     bool expert_bias, qk_norm;
+    int32_t sections[4]; /* rope.dimension_sections */
     float embed_scale, residual_scale, logit_scale;
     const char *number_key; /* a further key with number_value, written as uint32 */
     int32_t number_value;
@@ -188,7 +189,8 @@ static inline geodec_status synthetic_attention(synthetic_writer *o, int32_t lay
     const synthetic *s = o->s;
     enum { F32 = GEODEC_GGML_F32 };
     const int64_t d = s->d_model, dim = synthetic_head_dim(s), q = s->n_head * dim, kv = s->n_kv_head * dim;
-    const bool per_head = s->qk_norm || synthetic_in(s, " qwen3 qwen3moe gemma3 dots1 bailingmoe2 "),
+    const bool per_head =
+                   s->qk_norm || synthetic_in(s, " qwen3 qwen3moe qwen3vlmoe gemma3 dots1 bailingmoe2 hunyuan-moe "),
                whole = synthetic_in(s, " olmoe minimax-m2 ");
     GEODEC_TRY(synthetic_part(o, layer, "attn_norm.weight", F32, d, 1, 1));
     if (synthetic_in(s, " phi3 bailingmoe2 ") && !s->split_qkv) {
@@ -372,6 +374,8 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         (void)snprintf(key, sizeof key, "%s.%s", arch, floats[i].suffix);
         if (floats[i].v != 0) GEODEC_TRY(synthetic_f32(o, key, floats[i].v));
     }
+    (void)snprintf(key, sizeof key, "%s.rope.dimension_sections", arch);
+    if (s->sections[0]) GEODEC_TRY(geodec_gguf_put_i32_array(o->w, key, s->sections, 4, err));
     (void)snprintf(key, sizeof key, "%s.rope.scaling.type", arch);
     if (s->rope_type) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->rope_type, err));
     (void)snprintf(key, sizeof key, "%s.expert_weights_norm", arch);
