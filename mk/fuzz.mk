@@ -6,7 +6,7 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files from outside. A target that calls another folder does not link until the folder is listed here.
-FUZZ_FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model geometry chain
+FUZZ_FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels model geometry chain
 FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
@@ -31,6 +31,7 @@ build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
 # Largest kept input in bytes. The smallest HDF5 artifact needs more.
 KEEP_BYTES := 4096
 KEEP_BYTES_artifact := 32768
+KEEP_BYTES_store := 65536
 # A first input for targets whose format mutation does not find.
 build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o build/fuzz/obj/libgeodec.a
 	$(call say,LD,$@)

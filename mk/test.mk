@@ -56,16 +56,18 @@ check-asan:
 	+@CRITERION_JOBS=1 $(MAKE) --no-print-directory PROFILE=asan check-unit-run
 	+@$(MAKE) --no-print-directory PROFILE=asan $(TINY) R=build/asan/chain geometry decoding
 check-tsan:
-	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 $(MAKE) --no-print-directory PROFILE=tsan check-tsan-pool
+	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 $(MAKE) --no-print-directory PROFILE=tsan check-tsan-pool check-tsan-disk
 	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 GEODEC_THREADS=3 $(MAKE) --no-print-directory PROFILE=tsan $(TINY) R=build/tsan/chain \
 	  geometry decoding
 TSAN_TOOLS := $(patsubst tests/tsan/%.c,$(B)/tests/tsan/%,$(wildcard tests/tsan/*.c))
-$(TSAN_TOOLS): $(B)/tests/tsan/%: $(B)/obj/tests/tsan/%.o $(B)/lib/layer-base.a
+$(TSAN_TOOLS): $(B)/tests/tsan/%: $(B)/obj/tests/tsan/%.o $(B)/lib/layer-streaming.a $(B)/lib/layer-base.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lpthread -lm
-.PHONY: check-tsan-pool
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(shell pkg-config --libs liburing 2>/dev/null) -lpthread -lm
+.PHONY: check-tsan-pool check-tsan-disk
 check-tsan-pool: $(B)/tests/tsan/pool
+	$<
+check-tsan-disk: $(B)/tests/tsan/disk
 	$<
 .PHONY: check-unit-run
 check-unit-run: $(UNIT_TESTS)

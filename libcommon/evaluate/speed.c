@@ -54,6 +54,7 @@ int64_t geodec_speed_token_bytes(const geodec_model *m)
         if (c->n_expert > 0 && t->dim[2] == c->n_expert) bytes = bytes / c->n_expert * c->n_expert_used;
         sum += bytes;
     }
+    if (c->n_expert > 0) sum += geodec_model_store_bytes(m) / c->n_expert * c->n_expert_used;
     return sum;
 }
 

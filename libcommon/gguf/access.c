@@ -29,6 +29,12 @@ const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *na
 }
 
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
+int64_t geodec_gguf_file_bytes(const geodec_gguf *g) { return (int64_t)g->map.size; }
+int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data)
+{
+    const uintptr_t base = (uintptr_t)g->map.data, at = (uintptr_t)data;
+    return g->borrowed || at < base || at - base >= g->map.size ? -1 : g->offset + (int64_t)(at - base);
+}
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n)
 {
     if (!g->borrowed) geodec_file_map_release(&g->map, data, n); /* written bytes would be lost, not read again */
@@ -203,6 +209,19 @@ geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32
 
 /* ---- fingerprint ------------------------------------------------------------------------------------------------ */
 
+enum { DIGEST_STEP = 4 << 20 };
+
+/* In steps, whose pages are released: a file may be larger than the memory that its reader may use. */
+static void digest_bytes(const geodec_gguf *g, const geodec_gguf_tensor *t, geodec_sha256 *h)
+{
+    const uint8_t *data = t->data;
+    for (size_t at = 0; at < t->bytes; at += DIGEST_STEP) {
+        const size_t n = t->bytes - at < DIGEST_STEP ? t->bytes - at : DIGEST_STEP;
+        geodec_sha256_update(h, data + at, n);
+        if (n == DIGEST_STEP) geodec_gguf_release(g, data + at, n);
+    }
+}
+
 void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
 {
     geodec_sha256 h;
@@ -213,7 +232,7 @@ void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]
         geodec_sha256_update(&h, t->name, strlen(t->name) + 1);
         geodec_sha256_update(&h, head, sizeof head);
         geodec_sha256_update(&h, t->dim, sizeof t->dim);
-        geodec_sha256_update(&h, t->data, t->bytes);
+        digest_bytes(g, t, &h);
     }
     geodec_sha256_hex(&h, hex);
 }

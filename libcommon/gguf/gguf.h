@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "gguf/tensor_types.h"
+#include "io/atomic.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +64,9 @@ typedef struct geodec_gguf geodec_gguf;
 
 /* A file with tensors of unsupported types can be opened (for its vocabulary, say); check before reading values. */
 GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
+/* The same for a GGUF inside a file: `size` bytes at `offset`, a multiple of 4,096. */
+GEODEC_API geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out,
+                                               geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED, naming the tensor and its type, unless every tensor can be decoded. */
 GEODEC_API geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
 /* The same for bytes in memory. The caller owns them and keeps them while the object lives; `data` is aligned to 32. */
@@ -70,6 +74,10 @@ GEODEC_API geodec_status geodec_gguf_open_memory(const void *data, size_t size, 
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
 GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
+/* Bytes of the whole file, or of the part that was opened. */
+GEODEC_API int64_t geodec_gguf_file_bytes(const geodec_gguf *g);
+/* Offset in that file of an address inside the map; -1 for one outside, and for bytes in memory. */
+GEODEC_API int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data);
 
 GEODEC_API int64_t geodec_gguf_n_tensors(const geodec_gguf *g);
 GEODEC_API const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i);
@@ -110,6 +118,10 @@ GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_
 typedef struct geodec_gguf_writer geodec_gguf_writer;
 GEODEC_API geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out,
                                                    geodec_err *err) GEODEC_MUST_USE;
+/* The same as a part of a larger file: written from the file's current place, a multiple of 32. The file stays the
+ * caller's; commit only ends the part. */
+GEODEC_API geodec_status geodec_gguf_writer_embed(geodec_atomic *file, const char *name, geodec_gguf_writer **out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v,
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v,

@@ -45,7 +45,8 @@ typedef struct geodec__gguf_key {
 struct geodec_gguf {
     char *path;
     geodec_file_map map;
-    bool borrowed; /* the caller owns the bytes */
+    int64_t offset; /* of the map in the file */
+    bool borrowed;  /* the caller owns the bytes */
     uint32_t version;
     int64_t alignment;
     int64_t n_keys;

@@ -269,6 +269,8 @@ static geodec_status read_file(geodec_gguf *g, geodec_err *err)
     cursor c = {g->map.data, g->map.size, 0};
     char magic[4];
     uint64_t n_tensors, n_keys;
+    if (c.size >= 8 && memcmp(c.data, "GEXPERTS", 8) == 0)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "is a store of experts; this needs the GGUF file from which it was built");
     if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_FAIL(GEODEC_FORMAT, "not a GGUF file");
     if (!take(&c, &g->version, sizeof g->version)) GEODEC_FAIL(GEODEC_FORMAT, "the file ends inside its header");
     if (g->version != 0 && (g->version & 0xffffu) == 0)
@@ -283,8 +285,10 @@ static geodec_status read_file(geodec_gguf *g, geodec_err *err)
     return GEODEC_OK;
 }
 
-/* The caller's bytes, or with data NULL the file of that name, mapped. */
-static geodec_status open_any(const void *data, size_t size, const char *name, geodec_gguf **out, geodec_err *err)
+/* The caller's bytes, or with data NULL the file of that name, mapped: all of it, or from offset > 0 on `size` bytes.
+ */
+static geodec_status open_any(const void *data, int64_t offset, size_t size, const char *name, geodec_gguf **out,
+                              geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_gguf *g = NULL;
@@ -293,7 +297,11 @@ static geodec_status open_any(const void *data, size_t size, const char *name, g
     g->borrowed = data != NULL;
     g->map.data = data;
     g->map.size = size;
-    if (!data) GEODEC_TRY(geodec_file_map_open(name, &g->map, err));
+    g->offset = offset;
+    if (!data && offset > 0)
+        GEODEC_TRY(geodec_file_map_part(name, offset, (int64_t)size, &g->map, err));
+    else if (!data)
+        GEODEC_TRY(geodec_file_map_open(name, &g->map, err));
     GEODEC_TRY_MSG(read_file(g, err), "%s", name);
     *out = g;
     g = NULL;
@@ -305,12 +313,19 @@ done:
 geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
                                       geodec_err *err)
 {
-    return open_any(data ? data : "", size, name, out, err);
+    return open_any(data ? data : "", 0, size, name, out, err);
 }
 
 geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
 {
-    return open_any(NULL, 0, path, out, err);
+    return open_any(NULL, 0, 0, path, out, err);
+}
+
+geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out, geodec_err *err)
+{
+    if (offset <= 0 || offset % 4096 || size < 0)
+        GEODEC_FAIL(GEODEC_INVAL, "%s: no part of %lld bytes at %lld", path, (long long)size, (long long)offset);
+    return open_any(NULL, offset, (size_t)size, path, out, err);
 }
 
 geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err)

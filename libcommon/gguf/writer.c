@@ -25,6 +25,7 @@ struct geodec_gguf_writer {
     int64_t *size;
     int64_t n_planned, room, planned, current, missing;
     bool streaming; /* the header is written */
+    bool embedded;  /* the file is the caller's */
 };
 
 static geodec_status put(bytes *b, const void *p, size_t n, geodec_err *err)
@@ -88,10 +89,25 @@ done:
     return st;
 }
 
+geodec_status geodec_gguf_writer_embed(geodec_atomic *file, const char *name, geodec_gguf_writer **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf_writer *w = NULL;
+    GEODEC_NEW(w, 1);
+    w->embedded = true;
+    GEODEC_STRDUP(w->path, name);
+    w->file = file;
+    *out = w;
+    w = NULL;
+done:
+    geodec_gguf_writer_abandon(w);
+    return st;
+}
+
 void geodec_gguf_writer_abandon(geodec_gguf_writer *w)
 {
     if (!w) return;
-    geodec_atomic_abandon(w->file);
+    if (!w->embedded) geodec_atomic_abandon(w->file);
     GEODEC_FREE(w->keys.data, w->entries.data, w->data.data);
     free_names(&w->key_names);
     free_names(&w->tensor_names);
@@ -338,6 +354,7 @@ geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)
                      (long long)w->n_planned);
     if (!w->streaming) GEODEC_TRY(write_head(w, err));
     GEODEC_TRY(geodec_atomic_write(w->file, w->data.data, (size_t)w->data.n, err));
+    if (w->embedded) goto done; /* the caller commits */
     geodec_atomic *file = w->file;
     w->file = NULL;
     GEODEC_TRY(geodec_atomic_commit(file, err));

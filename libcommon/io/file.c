@@ -27,16 +27,20 @@ done:
     return st;
 }
 
-geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err)
+/* size < 0: the whole file. */
+static geodec_status map_open(const char *path, int64_t offset, int64_t size, geodec_file_map *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int fd = -1;
     struct stat sb;
     GEODEC_TRY(open_for_read(path, O_NONBLOCK, &fd, &sb, err));
     if (!S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
-    geodec_file_map map = {NULL, (size_t)sb.st_size};
+    if (size >= 0 && (offset < 0 || offset > sb.st_size || size > sb.st_size - offset))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: the file of %lld bytes has no %lld bytes at %lld", path, (long long)sb.st_size,
+                     (long long)size, (long long)offset);
+    geodec_file_map map = {NULL, (size_t)(size < 0 ? sb.st_size : size)};
     if (map.size) {
-        void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);
         if (p == MAP_FAILED) GEODEC_THROW(GEODEC_IO, "%s: cannot map: %s", path, strerror(errno));
         map.data = p;
         geodec_mapped_add(map.data, map.size, path);
@@ -45,6 +49,17 @@ geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geode
 done:
     if (fd >= 0) (void)close(fd);
     return st;
+}
+
+geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err)
+{
+    return map_open(path, 0, -1, out, err);
+}
+
+geodec_status geodec_file_map_part(const char *path, int64_t offset, int64_t size, geodec_file_map *out,
+                                   geodec_err *err)
+{
+    return map_open(path, offset, size < 0 ? 0 : size, out, err);
 }
 
 /* Advises the kernel on the pages of n bytes at data; only pages within the map. */

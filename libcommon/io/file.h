@@ -16,6 +16,9 @@ typedef struct geodec_file_map {
 /* Maps a regular file read-only and registers it (base/mapped.h), because reading a truncated file raises SIGBUS.
  * GEODEC_NOTFOUND, GEODEC_IO (permissions, a folder, ...). */
 GEODEC_API geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err) GEODEC_MUST_USE;
+/* The same for `size` bytes from `offset`, a multiple of 4,096. GEODEC_FORMAT when the file ends before them. */
+GEODEC_API geodec_status geodec_file_map_part(const char *path, int64_t offset, int64_t size, geodec_file_map *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_file_map_close(geodec_file_map *m);
 /* Releases the pages under and around data[0 .. n-1]; they are read again on access. */
 GEODEC_API void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n);

@@ -5,6 +5,7 @@
 #include "linalg/lapack.h"
 #include "measure/bench_internal.h"
 #include "model/arithmetic.h"
+#include "model/streamed_report.h"
 
 static double per_second(int64_t n, double seconds) { return seconds > 0 ? (double)n / seconds : 0; }
 
@@ -117,6 +118,7 @@ geodec_status geodec_decode_report_write(const char *path, const geodec_decode_r
     geodec_json_put_i64(w, "prompt_passes", c->prompt_passes);
     geodec_json_put_i64(w, "decided", c->decided);
     put_drafts(w, r);
+    geodec_streamed_report_put(w, geodec_session_model(r->session));
     if (o->adaptive && o->cost.seconds > 0) {
         geodec_json_begin_array(w, "pass_cost"); /* v(b), b = 1, 2, .. */
         for (int32_t b = 1; b <= o->cost.n; b++) geodec_json_put_f64(w, NULL, o->cost.v[b]);

@@ -1,6 +1,7 @@
 #include "model/arithmetic.h"
 
 #include "model/kernels/panels_internal.h"
+#include "model/weights_internal.h"
 
 #include <string.h>
 
@@ -14,6 +15,14 @@ double geodec_model_block_share(const geodec_model *m)
         if (t->n_dims < 2 || (!tied && strcmp(t->name, "token_embd.weight") == 0)) continue;
         all += (double)t->bytes;
         if (geodec__panel_format_of(t->type)) blocks += (double)t->bytes;
+    }
+    for (int32_t i = 0; m->store && i < m->config.n_layer; i++) {
+        const geodec__matrix *const many[] = {&m->layer[i].gate, &m->layer[i].up, &m->layer[i].down};
+        for (int k = 0; m->layer[i].router.data && k < 3; k++) {
+            const double bytes = (double)(many[k]->rows * many[k]->row_bytes) * m->config.n_expert;
+            all += bytes;
+            if (geodec__panel_format_of(many[k]->type)) blocks += bytes;
+        }
     }
     return all > 0 ? blocks / all : 0;
 }

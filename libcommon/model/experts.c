@@ -1,7 +1,7 @@
 /* Mixture of experts: softmax over all experts or a sigmoid of each, the best k (ties to the lowest id), their weights
  * renormalised to 1 unless the architecture keeps them, and scaled if it has a scale. Beside the experts a network of
  * every row, if it has one. */
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,6 +160,11 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
         geodec__experts_choose(s, layer, s->router_row[r], id + r * per_row, weight + r * per_row);
 
     group(s, id, per_row, n);
+    if (s->model->streamed) {
+        if (n == 1) geodec__streamed_learn(s, index, id);
+        geodec__streamed_run(s, index, n);
+        return;
+    }
     run_experts(s, &layer->gate, &layer->up, s->gate_row);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
     run_experts(s, &layer->down, NULL, s->down_row);

@@ -1,4 +1,4 @@
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 #include "model/team_internal.h"
 
 #include <string.h>
@@ -169,6 +169,7 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     const int64_t d = s->model->config.d_model;
     row_work w = {.s = s, .fn = norm_row, .n = n, .layer = l, .index = index, .next_norm = l->attn_norm};
     const float *const *x[3];
+    if (s->model->streamed) geodec__streamed_ahead(s, index, n);
     run_rows(&w, d);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     project(s, l, GEODEC_SLOT_Q, 3, n, x);
@@ -269,7 +270,7 @@ static void run_part(const pass *p, geodec_session *s, int64_t first, int64_t n)
     embed_rows(s, &part);
     for (int64_t r = 0; s->attnres && r < n; r++) geodec__attnres_begin(s, r);
     capture_layer(s, p->capture, 0, n, p->b->n);
-    for (int32_t layer = 0; layer < s->n_blocks; layer++) {
+    for (int32_t layer = 0; layer < s->n_blocks && s->status == GEODEC_OK; layer++) {
         run_layer(s, layer, n, p->chain);
         capture_layer(s, p->capture, layer + 1, n, p->b->n);
     }
@@ -311,8 +312,17 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     pass p = {s, b, logits, capture, packed, chain, &team, (int)geodec__team_members(s, n), false};
     /* a task for every worker, so that none takes a second one before worker 0 has taken its own */
     if (p.wanted > 1) geodec_pool_run_dynamic(s->pool, geodec_pool_threads(s->pool), member_task, &p);
+    if (m->streamed) geodec__streamed_begin(s, b);
     if (!p.done) run_part(&p, s, 0, n);
+    if (m->streamed) {
+        geodec__streamed_end(s);
+        if (s->status != GEODEC_OK) {
+            if (err) *err = s->failure;
+            return s->status;
+        }
+    }
     if (logits && packed) run_head(s, b, logits, true);
+    if (s->foreseen) geodec__streamed_appended(s, n);
     s->length += n;
     return GEODEC_OK;
 }

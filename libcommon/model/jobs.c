@@ -208,6 +208,7 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
 /* Finds the weights in their layouts; all are identified by their offset in the file. */
 static void find_weights(const geodec_session *s, geodec__side *a)
 {
+    if (a->placed) return;
     a->columns = geodec__prepare_columns(s->columns, &a->w);
     a->panels = geodec__prepare_find(s->prepared, &a->w);
     a->w.data = geodec__prepare_data(s->copies, &a->w);

@@ -1,9 +1,10 @@
 #include "base/mem.h"
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 
 #include <string.h>
 
-geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
+/* Takes over g, and the content of *store (NULL: a plain GGUF), on failure too. */
+static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *path = geodec_gguf_path(g);
@@ -15,6 +16,11 @@ geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_
     m->gguf = g;
     GEODEC_NEW(m->lazy, 1);
     pthread_mutex_init(m->lazy, NULL);
+    if (store) {
+        GEODEC_NEW(m->store, 1);
+        GEODEC_MOVE(*m->store, *store);
+        memcpy(m->fingerprint, m->store->fingerprint, sizeof m->fingerprint);
+    }
     GEODEC_TRY(geodec_gguf_check_types(g, err));
     GEODEC_TRY(geodec__config_read(g, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(g, &m->tokenizer, err));
@@ -30,12 +36,32 @@ geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_
     *out = m;
     m = NULL;
 done:
+    if (store) geodec_store_clear(store);
     geodec_model_close(m);
+    return st;
+}
+
+geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
+{
+    return from_parts(g, NULL, out, err);
+}
+
+static geodec_status open_store(const char *path, geodec_model **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_store s = {0};
+    geodec_gguf *g = NULL;
+    GEODEC_TRY(geodec_store_read(path, &s, err));
+    GEODEC_TRY(geodec_gguf_open_part(path, s.resident_offset, s.resident_bytes, &g, err));
+    GEODEC_TRY(from_parts(g, &s, out, err));
+done:
+    geodec_store_clear(&s);
     return st;
 }
 
 geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
 {
+    if (geodec_store_is(path)) return open_store(path, out, err);
     geodec_gguf *g = NULL;
     GEODEC_PASS(geodec_gguf_open(path, &g, err));
     GEODEC_PASS(geodec_model_from_gguf(g, out, err));
@@ -49,8 +75,10 @@ void geodec_model_close(geodec_model *m)
         for (int a = 0; a < GEODEC_ARITHMETICS; a++) geodec__prepare_free(m->prepared[kind][a]);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
-    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors);
+    if (m->store) geodec_store_clear(m->store);
+    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors, m->store);
     geodec__lowkv_free(m->low);
+    geodec__streamed_free(m->streamed);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     GEODEC_FREE(m->lazy, m);
 }
@@ -67,6 +95,25 @@ const char *geodec_model_fingerprint(const geodec_model *m)
 
 const char *geodec_model_name(const geodec_model *m) { return m->name; }
 const geodec_gguf *geodec_model_gguf(const geodec_model *m) { return m->gguf; }
+
+int64_t geodec_model_store_bytes(const geodec_model *m)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; m->store && i < m->config.n_layer; i++) {
+        const geodec__layer *l = &m->layer[i];
+        if (!l->router.data) continue;
+        sum += l->gate.rows * l->gate.row_bytes + l->up.rows * l->up.row_bytes + l->down.rows * l->down.row_bytes;
+    }
+    return sum * m->config.n_expert;
+}
+
+geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err)
+{
+    if (m->store)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: is a store of experts; this needs the GGUF file from which it was built",
+                    geodec_gguf_path(m->gguf));
+    return GEODEC_OK;
+}
 
 int32_t geodec_argmax(const float *x, int64_t n)
 {

@@ -66,16 +66,20 @@ typedef struct geodec_model_config {
 
 typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
 
+/* A GGUF file, or a store of experts (streaming/store.h). */
 GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same from an open file, which the model then owns (and closes on failure). */
 GEODEC_API geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_model_close(geodec_model *m);
 GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_model *m);
 GEODEC_API const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m);
-/* geodec_gguf_tensor_digest, computed on first use: it reads the whole file. */
+/* geodec_gguf_tensor_digest, computed on first use: it reads the whole file. Of a store: that of its GGUF. */
 GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
 GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
+/* Of a store: the resident part. */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
+/* Bytes of the experts that a store keeps outside of that, as they were in the GGUF; 0 for any other model. */
+GEODEC_API int64_t geodec_model_store_bytes(const geodec_model *m);
 
 /* Name of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
 GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t);

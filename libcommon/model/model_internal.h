@@ -49,6 +49,7 @@ typedef struct geodec__side {
     geodec__panels panels;
     geodec__columns columns;
     const uint8_t *made;
+    bool placed; /* the caller set w.data and panels: the weights are in a slot (streamed.h) */
 } geodec__side;
 
 /* One matrix product of a dispatch; with up.w.data set, the fused half of a feed-forward: main.y = act(main) * up, act
@@ -131,12 +132,16 @@ struct geodec_session {
     bool *want;               /* [max_batch] all false between calls */
     int32_t *parent, *depth;  /* [max_batch] of the current batch; in a chain the parent of row i is i - 1 */
     /* experts */
-    float **router_row;   /* [max_batch][2 pad(n_expert)] logits, scores */
-    int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
-    float *expert_weight; /* the same shape */
-    int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
-    int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
-    geodec__job *job;     /* [max(3, n_expert)] */
+    float **router_row;                /* [max_batch][2 pad(n_expert)] logits, scores */
+    int32_t *expert_id;                /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight;              /* the same shape */
+    int32_t *expert_end;               /* [n_expert] where each expert's gathered rows end */
+    int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
+    struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
+    int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
+    geodec_status status;              /* of the pass, while experts stream */
+    geodec_err failure;
+    geodec__job *job; /* [max(3, n_expert)] */
     geodec__prepare *copies;
     geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
@@ -160,6 +165,8 @@ static inline void geodec__rows_end(float *const *row, int64_t n, int64_t width)
         for (int64_t i = width; i < geodec__pad(width); i++) row[r][i] = 0;
 }
 
+/* Bytes of the cache and the work space. */
+int64_t geodec__session_bytes(const geodec_session *s);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */

@@ -1,8 +1,29 @@
-#include "model/model.h"
+#include "model/arithmetic.h"
+#include "model/weights_internal.h"
 
-static void print_types(FILE *out, const geodec_gguf *g)
+/* What a store keeps outside of its GGUF. */
+static int64_t stored_weights(const geodec_model *m)
 {
-    int64_t elements = 0, bytes = 0;
+    int64_t sum = 0;
+    for (int32_t i = 0; m->store && i < m->config.n_layer; i++) {
+        const geodec__layer *l = &m->layer[i];
+        if (l->router.data) sum += l->gate.rows * l->gate.cols + l->up.rows * l->up.cols + l->down.rows * l->down.cols;
+    }
+    return sum * m->config.n_expert;
+}
+
+static void print_store(FILE *out, const geodec_model *m)
+{
+    if (!m->store) return;
+    (void)fprintf(out, "store_layout\t%s\n", geodec_arithmetic_name((geodec_arithmetic)m->store->layout));
+    (void)fprintf(out, "store_expert_bytes\t%lld\n", (long long)geodec_model_store_bytes(m));
+    (void)fprintf(out, "store_resident_bytes\t%lld\n", (long long)m->store->resident_bytes);
+}
+
+static void print_types(FILE *out, const geodec_model *m)
+{
+    const geodec_gguf *g = geodec_model_gguf(m);
+    int64_t elements = stored_weights(m), bytes = geodec_model_store_bytes(m);
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         elements += t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
@@ -89,7 +110,8 @@ void geodec_model_print(FILE *out, const geodec_model *m, bool tensors)
                   k->tied ? "tied" : "separate");
     print_additions(out, k);
     (void)fprintf(out, "bos\t%d\neos\t%d\n", geodec_tokenizer_bos(t), geodec_tokenizer_eos(t));
-    print_types(out, geodec_model_gguf(m));
+    print_types(out, m);
+    print_store(out, m);
     (void)fprintf(out, "fingerprint\t%s\ntokenizer_fingerprint\t%s\n", geodec_model_fingerprint(m),
                   geodec_tokenizer_fingerprint(t));
     if (tensors) print_tensors(out, geodec_model_gguf(m));

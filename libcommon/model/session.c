@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 #include "model/team_internal.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
         for (int64_t i = 0; i < places * c->n_layer; i++) s->expert_id[i] = -1; /* stays so in dense layers */
         GEODEC_NEW(s->assigned, places);
-        GEODEC_NEW(s->expert_end, c->n_expert);
+        GEODEC_NEW_EACH(c->n_expert, s->expert_end, s->needed);
     }
 done:
     return st;
@@ -89,12 +89,14 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
     GEODEC_TRY(geodec__prepare_of(s->model, s->arithmetic, GEODEC__PREPARE_PANELS, &s->prepared, err));
-    if (geodec__prepare_empty(s->prepared)) {
+    const int64_t slots = s->model->streamed ? geodec__streamed_widest(s->model->streamed) : 0;
+    const int64_t widest = larger(geodec__prepare_widest(s->prepared), slots);
+    if (geodec__prepare_empty(s->prepared) && slots == 0) {
         s->prepared = NULL;
     } else {
         s->product = geodec__product_of(geodec__products_for(s->kernels->isa), s->arithmetic);
         s->made_bytes = s->product->block_bytes;
-        for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepare_widest(s->prepared));
+        for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, widest);
     }
     if (s->kernels->gemm) s->made_bytes = larger(s->made_bytes, 32 * (int64_t)sizeof(float));
     const int64_t wide = larger(geodec__pad(dense_width(c)), geodec__pad(c->n_head * s->attend_dim));
@@ -113,6 +115,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     const geodec_model_config *c = &m->config;
     const geodec_session_options defaults = {0};
     if (!o) o = &defaults;
+    if (!m->streamed) GEODEC_TRY(geodec__model_resident(m, err));
     if (o->n_ctx < 0 || o->n_ctx > MAX_SESSION_CONTEXT)
         GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is outside 1 to %d", o->n_ctx, MAX_SESSION_CONTEXT);
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)
@@ -135,13 +138,15 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
-    if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
+    if (s->n_workers > 1 && !m->streamed) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, GEODEC__PREPARE_COPIES, &s->copies, err));
-    if (s->kernels->columns) GEODEC_TRY(geodec__prepare_of(m, GEODEC_EXACT, GEODEC__PREPARE_COLUMNS, &s->columns, err));
+    if (s->kernels->columns && !m->streamed)
+        GEODEC_TRY(geodec__prepare_of(m, GEODEC_EXACT, GEODEC__PREPARE_COLUMNS, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
+    if (m->streamed) GEODEC_TRY(geodec__streamed_open(s, err));
     *out = s;
     s = NULL;
 done:
@@ -156,13 +161,26 @@ void geodec_session_destroy(geodec_session *s)
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
                 s->update_row, s->wide_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input,
-                s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end);
+                s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
+    geodec__streamed_unforeseen(s);
     GEODEC_FREE(s->worker, s);
+}
+
+/* Rows are counted without the padding that keeps them apart, and with what each thread needs for a product. */
+int64_t geodec__session_bytes(const geodec_session *s)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int64_t n = s->max_batch, k = larger(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
+    const int64_t kv = s->cache.k_heads * s->cache.k_dim + s->cache.v_heads * s->cache.v_dim;
+    const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
+    const int64_t angles = (int64_t)c->rope_dim * s->n_ctx * (c->rope_base_local > 0 ? 2 : 1);
+    const int64_t routes = 2 * k * c->n_layer;
+    return s->cache.bytes + (n * (row + routes) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
 }
 
 /* ---- accessors --------------------------------------------------------------------------------------------------- */

@@ -156,6 +156,7 @@ typedef struct tensor {
     char name[NAME];
     int type;
     bool norm;
+    double deviation;
     int64_t cols, rows, count;
 } tensor;
 
@@ -177,6 +178,11 @@ static void add(plan *p, int32_t layer, const char *suffix, int64_t cols, int64_
     t->norm = strstr(suffix, "norm") != NULL;
     t->type = t->norm || strcmp(suffix, "ffn_gate_inp") == 0 ? GEODEC_GGML_F32
                                                              : geodec_quantize_type(p->type, &facts, t->name, cols);
+    /* an embedding below the outputs of the layers would give all tokens of a context nearly the same state, and the
+     * same experts */
+    t->deviation = t->norm                                                         ? 0.0577
+                   : layer < 0 && strcmp(suffix, "token_embd") == 0 && !p->s->tied ? 1
+                                                                                   : 1 / sqrt((double)cols);
     t->cols = cols;
     t->rows = rows;
     t->count = count;
@@ -253,7 +259,7 @@ static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint6
                .blocks = blocks,
                .seed = seed,
                .stream = geodec_rng_id(t->name, 0),
-               .sigma = t->norm ? 0.0577 : 1.0 / sqrt((double)t->cols),
+               .sigma = t->deviation,
                .out = buffer};
     for (; p.first < groups; p.first += p.n) {
         p.n = groups - p.first < BUFFER / blocks.bytes ? groups - p.first : BUFFER / blocks.bytes;

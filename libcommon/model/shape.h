@@ -1,7 +1,8 @@
 /* Models of a public shape with random weights, for measurements of speed only.
  *
  * Matrices are uniform (block types: uniform codes, so every block is valid) with standard deviation 1/sqrt(inputs):
- * products keep the magnitude of their inputs, so activations are finite. Norm weights are 1 + 0.1 u. Element groups
+ * products keep the magnitude of their inputs, so activations are finite. An embedding that is not the head has
+ * deviation 1. Norm weights are 1 + 0.1 u. Element groups
  * are pure functions of (seed, tensor name, index): the same file for any number of threads. */
 #ifndef GEODEC_MODEL_SHAPE_H
 #define GEODEC_MODEL_SHAPE_H

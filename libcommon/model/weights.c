@@ -2,6 +2,7 @@
  * by name. */
 #include "base/mem.h"
 #include "model/arch_internal.h"
+#include "model/expert_source_internal.h"
 #include "model/model_internal.h"
 
 #include <math.h>
@@ -9,12 +10,14 @@
 #include <string.h>
 
 enum { NAME = 80, SUFFIX = 48 };
+static const char fused_experts[] = "ffn_gate_up_exps.weight";
 
 /* State of binding. */
 typedef struct binder {
     const geodec_gguf *g;
     const geodec__arch *arch;
     const geodec_model_config *c;
+    const geodec_store *store; /* the experts' matrices are described there; NULL: in the file's tensors */
     float *vector_at;          /* next free vector */
     const uint8_t **expert_at; /* next free slot of an expert */
     bool *bound;               /* [tensors] that were bound */
@@ -135,6 +138,29 @@ static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
     return GEODEC_OK;
 }
 
+/* A matrix of the experts of a store: type and shape, no data. */
+static geodec_status bind_described(const binder *b, int32_t layer, int which, int64_t cols, int64_t rows,
+                                    geodec__matrix *out)
+{
+    geodec_err *err = b->err;
+    static const char *const name[] = {"gate", "up", "down"};
+    const geodec_store_matrix *d = &b->store->matrix[(int64_t)layer * GEODEC_STORE_MATRICES + which];
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(d->type);
+    if (d->rows != rows || d->cols != cols || !t || cols % t->block)
+        GEODEC_FAIL(GEODEC_FORMAT,
+                    "matrix '%s' of the experts of layer %d is [%lld, %lld] of type %s, not [%lld, %lld]", name[which],
+                    layer, (long long)d->cols, (long long)d->rows, geodec_ggml_type_name(d->type), (long long)cols,
+                    (long long)rows);
+    const geodec__panel_format *f = geodec__panel_format_in((geodec_arithmetic)b->store->layout, d->type);
+    const int64_t row_bytes = (int64_t)geodec_ggml_bytes(t, cols),
+                  bytes = d->packing && f ? geodec__expert_panels_bytes(f, rows, cols) : rows * row_bytes;
+    if ((d->packing && !f) || d->bytes != bytes)
+        GEODEC_FAIL(GEODEC_FORMAT, "matrix '%s' of the experts of layer %d has %lld bytes in packing %d, not %lld",
+                    name[which], layer, (long long)d->bytes, d->packing, (long long)bytes);
+    *out = (geodec__matrix){.rows = rows, .cols = cols, .row_bytes = row_bytes, .type = d->type};
+    return GEODEC_OK;
+}
+
 /* All experts in one tensor <name>_exps, or one tensor each: <name>.E (files of before 2024-04). */
 static geodec_status bind_experts(binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
                                   geodec__matrix *out)
@@ -164,6 +190,41 @@ static geodec_status bind_experts(binder *b, int32_t layer, const char *name, in
     return GEODEC_OK;
 }
 
+/* Gate and up of each expert in one tensor, the rows of gate first. */
+static geodec_status bind_gate_up(binder *b, int32_t layer, int64_t cols, int64_t rows, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    geodec__matrix both;
+    GEODEC_PASS(bind_matrix(b, layer, fused_experts, cols, 2 * rows, b->c->n_expert, &both));
+    geodec__matrix *const half[] = {&l->gate, &l->up};
+    for (int k = 0; k < 2; k++) {
+        *half[k] = slice(&both, k * rows, rows);
+        half[k]->expert = b->expert_at;
+        for (int32_t e = 0; e < b->c->n_expert; e++) *b->expert_at++ = half[k]->data + e * 2 * rows * both.row_bytes;
+    }
+    return GEODEC_OK;
+}
+
+/* The matrices of the experts of a layer. */
+static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    if (b->store) {
+        GEODEC_PASS(bind_described(b, i, 0, d, f, &l->gate));
+        GEODEC_PASS(bind_described(b, i, 1, d, f, &l->up));
+        GEODEC_PASS(bind_described(b, i, 2, f, d, &l->down));
+        return GEODEC_OK;
+    }
+    if (find(b, i, fused_experts)) {
+        GEODEC_PASS(bind_gate_up(b, i, d, f, l));
+    } else {
+        GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
+        GEODEC_PASS(bind_experts(b, i, "ffn_up", d, f, &l->up));
+    }
+    GEODEC_PASS(bind_experts(b, i, "ffn_down", f, d, &l->down));
+    return GEODEC_OK;
+}
+
 /* Whether the layer has experts. */
 static bool routed(const geodec_model_config *c, int32_t layer)
 {
@@ -177,9 +238,7 @@ static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
     const int64_t d = c->d_model, f = c->d_ff, shared = c->d_ff_shared;
     GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
     GEODEC_PASS(bind_vector(b, b->arch->expert_bias, i, "exp_probs_b.bias", c->n_expert, &l->expert_bias));
-    GEODEC_PASS(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
-    GEODEC_PASS(bind_experts(b, i, "ffn_up", d, f, &l->up));
-    GEODEC_PASS(bind_experts(b, i, "ffn_down", f, d, &l->down));
+    GEODEC_PASS(bind_routed(b, i, d, f, l));
     if (shared == 0) return GEODEC_OK;
     GEODEC_PASS(bind_matrix(b, i, "ffn_gate_shexp.weight", d, shared, 1, &l->shared_gate));
     GEODEC_PASS(bind_matrix(b, i, "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
@@ -262,26 +321,38 @@ static geodec_status refuse_unexpected(const binder *b)
 static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t floats = 0;
+    int64_t floats = 0, experts = 0;
     const int64_t n = geodec_gguf_n_tensors(b->g);
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(b->g, i);
         if (t->dim[1] == 1 && t->dim[2] == 1 && t->dim[3] == 1) floats += geodec__pad(t->dim[0]);
+        const char *suffix = strstr(t->name, fused_experts);
+        experts += suffix && !suffix[sizeof fused_experts - 1] ? 2 * t->dim[2] : 1;
     }
     GEODEC_NEW(b->bound, n);
     GEODEC_NEW(m->norms, floats);
     b->vector_at = m->norms;
-    if (m->config.n_expert > 0) GEODEC_NEW(m->expert, n);
+    if (m->config.n_expert > 0) GEODEC_NEW(m->expert, experts);
     b->expert_at = m->expert;
 done:
     return st;
+}
+
+/* A store has as many layers and experts as its keys say, and experts only where the file has a router. */
+static geodec_status check_store(const geodec_model *m, geodec_err *err)
+{
+    const geodec_store *s = m->store;
+    if (s->blobs.n_layer != m->config.n_layer || s->blobs.n_expert != m->config.n_expert)
+        GEODEC_FAIL(GEODEC_FORMAT, "the index has %d layers of %d experts, the keys %d of %d", s->blobs.n_layer,
+                    s->blobs.n_expert, m->config.n_layer, m->config.n_expert);
+    return GEODEC_OK;
 }
 
 geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model_config *c = &m->config;
-    binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .err = err};
+    binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .store = m->store, .err = err};
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
     /* before memory is allocated by these numbers, check that the file has that many tensors */
     if (geodec_gguf_n_tensors(m->gguf) < 2 + 6 * (int64_t)c->n_layer)
@@ -291,6 +362,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     if (embedding->dim[0] != c->d_model)
         GEODEC_THROW(GEODEC_FORMAT, "tensor 'token_embd.weight' has rows of %lld, not of %d",
                      (long long)embedding->dim[0], c->d_model);
+    if (m->store) GEODEC_TRY(check_store(m, err));
     GEODEC_NEW(m->layer, c->n_layer);
     GEODEC_TRY(new_places(&b, m, err));
     GEODEC_TRY(bind_matrix(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
@@ -303,6 +375,8 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     for (int32_t i = 0; i < c->n_layer; i++) {
         GEODEC_TRY(bind_attention(&b, i, &m->layer[i]));
         GEODEC_TRY(bind_feed_forward(&b, i, &m->layer[i]));
+        if (m->store && !m->layer[i].router.data && m->store->matrix[(int64_t)i * GEODEC_STORE_MATRICES].rows > 0)
+            GEODEC_THROW(GEODEC_FORMAT, "the index has experts of layer %d, which has no router", i);
     }
     GEODEC_TRY(refuse_unexpected(&b));
 done:
@@ -321,7 +395,7 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);
         for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
-            if (!many[k]->data) continue;
+            if (!many[k]->data || (m->streamed && l->router.data)) continue;
             for (int64_t e = 0; e < (l->router.data ? experts : 1); e++) {
                 const geodec__matrix w = geodec__expert(many[k], e);
                 fn(ctx, &w);

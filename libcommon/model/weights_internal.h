@@ -4,6 +4,7 @@
 
 #include "model/kernels/matrix_internal.h"
 #include "model/model.h"
+#include "streaming/store.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@ typedef struct geodec__layer {
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
     geodec__matrix q, k, v, o;
     geodec__matrix router;         /* data NULL in a dense layer */
-    geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert */
+    geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
     const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
     /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
      * NULL: 1). */
@@ -46,6 +47,7 @@ struct geodec_model {
     const char *name;
     float *norms;           /* decoded vectors, in one allocation */
     const uint8_t **expert; /* targets of geodec__matrix.expert; NULL when experts share tensors */
+    geodec_store *store;    /* the file is a store: its experts are not in memory. NULL otherwise */
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
@@ -58,7 +60,11 @@ struct geodec_model {
     uint8_t *factors;                    /* memory of factored slots (factors.h), NULL without */
     int64_t factor_rank;                 /* largest k */
     struct geodec__low *low;             /* a cache of low rank (lowkv.h), NULL without */
+    struct geodec__streamed *streamed;   /* experts on disk (streamed.h), NULL: resident */
 };
+
+/* GEODEC_UNSUPPORTED for a model whose experts are not in memory: every user of their matrices calls it first. */
+geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
 /* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */
 double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t table, int64_t i);

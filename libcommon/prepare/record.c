@@ -27,7 +27,7 @@ geodec_status geodec_record_cached(const char *cache, const geodec_model *m, cha
 static int64_t weight_bytes(const geodec_model *m)
 {
     const geodec_gguf *g = geodec_model_gguf(m);
-    int64_t sum = 0;
+    int64_t sum = geodec_model_store_bytes(m);
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) sum += (int64_t)geodec_gguf_tensor_at(g, i)->bytes;
     return sum;
 }

@@ -14,6 +14,7 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
     geodec_reference *r = NULL;
     if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support a cache of low rank");
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
+    GEODEC_TRY(geodec__model_resident(m, err));
     GEODEC_NEW(r, 1);
     r->model = m;
     r->pool = o ? o->pool : NULL;

@@ -33,6 +33,7 @@ typedef struct geodec_disk_options {
 } geodec_disk_options;
 
 typedef struct geodec_disk geodec_disk;
+/* The thread that reads inherits the caller's affinity mask: open before a pool pins its workers. */
 GEODEC_API geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, geodec_disk **out,
                                           geodec_err *err) GEODEC_MUST_USE;
 /* Waits for reads in flight. NULL ok. */
@@ -50,7 +51,7 @@ typedef struct geodec_disk_read {
     uint8_t *to; /* the slot, aligned to a page */
 } geodec_disk_read;
 
-/* Queues a read. False: the ring is full; take results first. */
+/* Queues a read. False: the ring is full (take results first), the slot has a read, or there is no such slot. */
 GEODEC_API bool geodec_disk_submit(geodec_disk *d, const geodec_disk_read *r) GEODEC_MUST_USE;
 /* Takes back a read that has not begun; false: it has, and its result will come. */
 GEODEC_API bool geodec_disk_cancel(geodec_disk *d, int32_t slot) GEODEC_MUST_USE;
@@ -62,7 +63,7 @@ typedef struct geodec_disk_done {
 } geodec_disk_done;
 /* Finished reads, in the order in which they finished; waits for one if `wait` and any is queued or in flight. */
 GEODEC_API int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int32_t most, bool wait);
-/* Message for a failed read of this layer and expert: sets err and returns the status. */
+/* Message for a failed read of this layer and expert (layer < 0: of no blob): sets err and returns the status. */
 GEODEC_API geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *done, int32_t layer,
                                             int32_t expert, geodec_err *err);
 

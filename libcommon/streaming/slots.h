@@ -12,18 +12,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GEODEC_SLOTS_WORKING = 16, GEODEC_SLOTS_MAX = 1 << 22, GEODEC_SLOTS_KEYS_MAX = 1 << 20 };
+
+/* The calls of a run in order, for a record of it (trace.h). Calls without an effect are left out. */
+typedef enum geodec_slots_call {
+    GEODEC_SLOTS_PASS,
+    GEODEC_SLOTS_FORETELL, /* layer, n, expert, probability */
+    GEODEC_SLOTS_NEED,     /* layer, n, expert */
+    GEODEC_SLOTS_TAKE,     /* n: how many were taken */
+    GEODEC_SLOTS_RELEASE,  /* slot */
+    GEODEC_SLOTS_NEXT,     /* a read began */
+    GEODEC_SLOTS_FINISHED, /* slot, yes: ok */
+    GEODEC_SLOTS_RECALLED, /* slot, yes: cancelled */
+    GEODEC_SLOTS_WARM,     /* layer, expert[0] */
+    GEODEC_SLOTS_CALLS
+} geodec_slots_call;
+typedef struct geodec_slots_event {
+    geodec_slots_call call;
+    int32_t layer, slot, n;
+    bool yes;
+    const int32_t *expert;
+    const float *probability;
+} geodec_slots_event;
+typedef void geodec_slots_observer(void *ctx, const geodec_slots_event *e);
+
 typedef struct geodec_slots_options {
-    int32_t n_layer, n_expert, n_slots; /* n_slots >= 2 */
-    const uint8_t *routed;              /* [n_layer] whether the layer has experts; NULL: all */
+    int32_t n_layer, n_expert,
+        n_slots;           /* n_layer n_expert <= GEODEC_SLOTS_KEYS_MAX, 2 <= n_slots <= GEODEC_SLOTS_MAX */
+    const uint8_t *routed; /* [n_layer] whether the layer has experts; NULL: all */
     geodec_eviction eviction;
     bool shared;           /* no quotas: a layer may take slots of any other. Otherwise each layer owns an equal
-                            * number of slots, and the remainder is shared */
+                            * number of slots, and the remainder is shared. A layer takes from its own slots first, then
+                            * from layers that hold more than they own, and from others only as far as it holds fewer
+                            * than GEODEC_SLOTS_WORKING slots, or when nothing is being read or computed */
     const float *usage;    /* [n_layer][n_expert] share of tokens that used the expert, at the start; NULL: uniform.
                             * Static sets and frequency scores begin with it */
     float prefetch_least;  /* prefetch only what is foretold with at least this probability */
-    int32_t prefetch_most; /* slots that may hold prefetched blobs not used yet; 0: no prefetch */
+    int32_t prefetch_most; /* slots that may hold prefetched blobs not used yet, at most half of all; 0: no prefetch.
+  While slots are empty, those that are no longer foretold do not count */
     geodec_eviction_next *next_use; /* for GEODEC_EVICTION_BELADY: see eviction.h */
     void *next_use_ctx;
+    geodec_slots_observer *observe; /* is told every call that changes the state; NULL: none */
+    void *observe_ctx;
 } geodec_slots_options;
 
 typedef struct geodec_slots geodec_slots;
@@ -49,6 +79,7 @@ GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expe
 GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
 
 /* The next read to begin: needed ones in ascending expert, then foretold ones by layer from here on and by probability.
+ * A prefetch evicts nothing that is foretold with its own probability or a higher one.
  * The slot, maybe of an evicted blob, becomes reading. False: none, or no slot can be evicted now. */
 typedef struct geodec_slots_read {
     int32_t slot, layer, expert;
@@ -65,6 +96,8 @@ GEODEC_API void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancel
 /* Fills a slot before the first pass (warm start); false: no empty slot of that layer. */
 GEODEC_API bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out);
 
+/* Calls that the state does not allow (a slot out of range or in another state) change nothing. */
+
 /* What a slot holds or will hold; false when it is empty. */
 GEODEC_API bool geodec_slots_content(const geodec_slots *s, int32_t slot, int32_t *layer, int32_t *expert);
 GEODEC_API bool geodec_slots_resident(const geodec_slots *s, int32_t layer, int32_t expert); /* ready */
@@ -73,10 +106,10 @@ GEODEC_API const float *geodec_slots_frequency(const geodec_slots *s);
 GEODEC_API const int64_t *geodec_slots_uses(const geodec_slots *s);
 
 typedef struct geodec_slots_counters {
-    int64_t passes, visits, needed; /* needed = resident + in_time + late + missed */
-    int64_t resident, in_time, late, missed;
-    int64_t demand_reads, prefetch_reads; /* begun and not taken back */
-    int64_t wasted;                       /* prefetched, and evicted or left at the end without a use */
+    int64_t passes, visits, needed;          /* needed = resident + in_time + late + missed */
+    int64_t resident, in_time, late, missed; /* late: a prefetch was being read; missed if it was taken back */
+    int64_t demand_reads, prefetch_reads;    /* begun and not taken back */
+    int64_t wasted;                          /* prefetched, and evicted or left (until now) without a use */
     int64_t cancelled, evictions, failed;
 } geodec_slots_counters;
 GEODEC_API geodec_slots_counters geodec_slots_counted(const geodec_slots *s);

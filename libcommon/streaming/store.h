@@ -2,23 +2,29 @@
  * (layer, expert), an index with CRC-32C, and the resident part of the model as an embedded GGUF. Bytes are copied or
  * rearranged, never requantised. A store is a model file by itself: no other file is needed.
  *
- * Layout, little-endian; every part begins on a page of 4,096 bytes:
- *   header    magic "GEXPERTS", version, sizes, offsets of the parts, layout, fingerprint of the GGUF, CRC-32C
- *   index     for each layer the three matrices (type, rows, columns, packing, offset in the blob); for each blob
- *             offset, bytes and CRC-32C; a CRC-32C of the index
- *   resident  a GGUF with all keys and all tensors but the experts'; its CRC-32C is in the header
- *   blobs     in order of layer and expert: gate, up, down */
+ * Layout, little-endian; every part and every blob begins on a page of 4,096 bytes and is padded with zeros:
+ *   header    one page: magic "GEXPERTS", version, sizes and offsets of the parts, layout, fingerprint of the GGUF,
+ *             CRC-32C of the index and of the resident part; the last four bytes are the CRC-32C of the page
+ *   index     for each layer the three matrices (type, packing, rows, columns, offset in the blob, bytes); for each
+ * blob offset, bytes and CRC-32C resident  a GGUF with all keys and all tensors but the experts' blobs     in order of
+ * layer and expert: gate, up, down, each at a multiple of 64 bytes */
 #ifndef GEODEC_STREAMING_STORE_H
 #define GEODEC_STREAMING_STORE_H
 
-#include "base/err.h"
+#include "base/hooks.h"
 #include "base/sha256.h"
+#include "io/atomic.h"
 #include "streaming/blobs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEODEC_STORE_MATRICES = 3 /* gate, up, down */ };
+enum {
+    GEODEC_STORE_MATRICES = 3, /* gate, up, down */
+    GEODEC_STORE_VERSION = 1,
+    GEODEC_STORE_LAYERS = 1024, /* limits */
+    GEODEC_STORE_EXPERTS = 4096
+};
 
 /* A matrix of every expert of a layer. */
 typedef struct geodec_store_matrix {
@@ -39,9 +45,31 @@ typedef struct geodec_store {
 
 /* Whether the file begins as a store does; false also when it cannot be read. */
 GEODEC_API bool geodec_store_is(const char *path);
-/* Reads and checks header and index, with limits before allocation. GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_IO name file
- * and cause. */
+/* Reads and checks header and index, with limits before allocation. GEODEC_FORMAT, GEODEC_VERSION, GEODEC_CHECKSUM,
+ * GEODEC_IO name file and cause. Bytes of the resident part and of the blobs are not read: see geodec_store_verify. */
 GEODEC_API geodec_status geodec_store_read(const char *path, geodec_store *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_store_clear(geodec_store *s); /* s may be all zero */
+/* Reads the whole file and checks every byte: header, index, resident part, each blob and the zeros between them.
+ * GEODEC_CHECKSUM names the first part that is damaged: a blob by layer and expert. */
+GEODEC_API geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+/* Writes under a temporary name; commit puts the file in place. First the resident part, then the blobs in order. */
+typedef struct geodec_store_writer geodec_store_writer;
+/* From the plan: n_layer and n_expert of the blobs, layout, fingerprint, and of each matrix all but its place. */
+GEODEC_API geodec_status geodec_store_writer_create(const char *path, const geodec_store *plan,
+                                                    geodec_store_writer **out, geodec_err *err) GEODEC_MUST_USE;
+/* The file, where the caller writes the resident part. */
+GEODEC_API geodec_atomic *geodec_store_writer_file(geodec_store_writer *w);
+/* What was planned, with the places of the matrices. */
+GEODEC_API const geodec_store *geodec_store_writer_plan(const geodec_store_writer *w);
+/* The next blob, of the layers with experts: `bytes` up to the end of its last matrix. */
+GEODEC_API geodec_status geodec_store_writer_blob(geodec_store_writer *w, const void *data, int64_t bytes,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* Frees w in every case. */
+GEODEC_API geodec_status geodec_store_writer_commit(geodec_store_writer *w, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_store_writer_abandon(geodec_store_writer *w); /* NULL ok */
 
 #endif

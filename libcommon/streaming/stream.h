@@ -5,20 +5,28 @@
 #ifndef GEODEC_STREAMING_STREAM_H
 #define GEODEC_STREAMING_STREAM_H
 
+#include "base/hooks.h"
 #include "streaming/disk.h"
 #include "streaming/slots.h"
 
 typedef struct geodec_stream_options {
     geodec_slots_options slots; /* n_layer, n_expert, routed come from the blobs */
     geodec_disk_options disk;
-    const char *trace; /* records the run for the simulator; NULL: not */
+    const char *trace;         /* records the run for the simulator, written by finish; NULL: not */
+    const char *usage;         /* table of uses (usage.h): warm start, and updated by finish; NULL: none */
+    const char *fingerprint;   /* of the model, for the table of uses */
+    const geodec_hooks *hooks; /* notes and progress of the warm start; NULL ok */
 } geodec_stream_options;
 
 typedef struct geodec_stream geodec_stream;
-/* Takes over *blobs (which becomes all zero). Reserves and touches the memory of all slots. */
+/* Takes over *blobs (which becomes all zero). Reserves and touches the memory of all slots. Reads all experts if there
+ * are slots for all, or the most used ones of a table of uses that fits the model. A table that does not fit is ignored
+ * with a note. */
 GEODEC_API geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_stream_close(geodec_stream *s); /* NULL ok */
+/* After the last pass: writes the trace and the table of uses. */
+GEODEC_API geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err) GEODEC_MUST_USE;
 
 /* A pass: lock, then for each layer foretell (optional), need, and take until it returns 0; then unlock. On an error
  * the visit is abandoned; end is called as ever. */
@@ -46,5 +54,6 @@ typedef struct geodec_stream_counters {
     double passes; /* seconds from begin to end */
 } geodec_stream_counters;
 GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
+GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "drafters/drafting.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
@@ -75,6 +76,7 @@ static const cli_option options[] = {
     CLI_KV_OPTION(words.kv),
     CLI_KV_PROJECTION_OPTION(words.kv_projection),
     CLI_ATTNRES_OPTION(words.attnres),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -174,6 +176,7 @@ static geodec_status open_model(work *w, geodec_err *err)
     int n_names = 0;
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
+    GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), 1, err));
     GEODEC_PASS(drafting_files_open(c, w->m, artifacts, look_for_artifacts(&w->plan), &w->found, err));
     if (w->found.found) artifacts = w->found.folder;
     if (!drafters) {
@@ -271,6 +274,7 @@ done:
     geodec_prompts_free(&w.prompts);
     geodec_drafting_close(w.drafting);
     drafting_files_close(&w.found);
+    st = streaming_end(c, w.m, st, err);
     geodec_model_close(w.m);
     geodec_mem_free(default_path);
     return st;

@@ -7,6 +7,7 @@
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/report.h"
+#include "cli/streaming.h"
 #include "decode/dialogue.h"
 #include "decode/loop.h"
 #include "decode/printer.h"
@@ -85,6 +86,7 @@ static const cli_option options[] = {
     OPT_FLAG("compat-counters", 0, &compat_counters,
              "for tests: replay and print the counters of the papers' runtime, whose acceptance rate depends only on "
              "the number of tokens; nothing else is decoded"),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -288,6 +290,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     const cli *c = w->c;
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     (void)arithmetic_settle(c, w->m, &words.arithmetic);
+    GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), check_plain ? 2 : 1, err));
     GEODEC_PASS(decode_projections(&words, w->m, err));
     if (!interactive) GEODEC_PASS(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
     GEODEC_PASS(choose_drafter(c, w->m, &w->found, &w->drafting, err));
@@ -403,6 +406,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (report) GEODEC_TRY(write_report(&w, err));
     if (check_plain) GEODEC_TRY(compare(c, &w.got, &w.plain, err));
 done:
+    st = streaming_end(c, w.m, st, err);
     close_all(&w, st == GEODEC_OK);
     return st;
 }

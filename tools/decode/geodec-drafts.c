@@ -5,6 +5,7 @@
 #include "cli/decode_report.h"
 #include "cli/evaluation.h"
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "drafters/drafting.h"
 #include "measure/drafts.h"
 
@@ -44,6 +45,7 @@ static const cli_option options[] = {
     CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(words.kv),
     CLI_ATTNRES_OPTION(words.attnres),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -91,6 +93,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     const char *names[GEODEC_BENCH_DRAFTERS];
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
+    GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), 1, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(w->m);
     w->plan.n_stop = geodec_drafting_stop_tokens(t, w->stop);
     for (int32_t i = 0; i < w->plan.n_drafters; i++) names[i] = w->plan.drafter[i].name;
@@ -191,6 +194,7 @@ done:
     geodec_prompts_free(&w.in_chat);
     geodec_drafting_close(w.drafting);
     geodec_session_destroy(w.s);
+    st = streaming_end(c, w.m, st, err);
     geodec_model_close(w.m);
     return st;
 }

@@ -1,6 +1,7 @@
 /* geodec-onedecode: OneDecode with counts in cells of states, and the published table. */
 #include "base/mem.h"
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
 #include "model/rows.h"
@@ -25,6 +26,7 @@ static const cli_option options[] = {
     OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "ridge of the map from a state to the next one, in observations"),
     OPT_CHOICE("labels", 0, &labels, "argmax|text", "KIND",
                "label to count: the argmax of the model, or the next token of the text"),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -87,6 +89,7 @@ static geodec_status bake_ref(cli_stage *stage, const geodec_activations *a, geo
     so.seed = c->seed;
     if (!model_path) GEODEC_THROW(GEODEC_INVAL, "--mode ref needs --model, whose embeddings it uses");
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     GEODEC_TRY(stage_file(stage, model_path, err));
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(a->file)->model_fingerprint) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[0], model_path);
@@ -115,6 +118,7 @@ done:
     geodec_step_clear(&step);
     geodec_step_rows_clear(&rows);
     geodec_mem_free(embedding);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

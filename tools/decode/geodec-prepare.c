@@ -5,6 +5,7 @@
 #include "cli/decode_report.h"
 #include "cli/drafting_files.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
@@ -40,6 +41,7 @@ static const cli_option options[] = {
             "read N tokens of --text, regardless of the time (0: as many as the time allows)"),
     CLI_SEPARATOR_OPTION(separator),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -199,6 +201,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (length && !texts && !text_tokens) GEODEC_THROW(GEODEC_INVAL, "--length needs --texts or --text-tokens");
     GEODEC_TRY(geodec_model_open(c->args[0], &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
+    GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), 1, err));
     if (text_path) {
         GEODEC_TRY(text_open(text_path, separator, geodec_model_tokenizer(m), false, &text, err));
         geodec_sha256_of(text.map.data, text.map.size, sha256);
@@ -234,6 +237,7 @@ done:
     if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless the folder is empty */
     geodec_mem_free(folder);
     text_close(&text);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

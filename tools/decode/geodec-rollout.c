@@ -1,5 +1,6 @@
 /* geodec-rollout: the geometric rollout drafter and its ablation. */
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "drafters/rollout_ablation.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ static const cli_option options[] = {
     OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "ridge of the regressions, in observations"),
     OPT_I64("places", 'n', &places, 1, 1e9, "N", "held-out positions of the ablation"),
     OPT_I64("resamples", 0, &resamples, 1, 1e6, "N", "bootstrap resamples of the intervals"),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -62,6 +64,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     GEODEC_TRY(stage_file(&stage, model_path, err));
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(in)->model_fingerprint) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[0], model_path);
@@ -81,6 +84,7 @@ done:
     geodec_rollout_clear(&r);
     geodec_step_rows_clear(&rows);
     stage_end(&stage);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

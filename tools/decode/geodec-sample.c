@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "decode/sample.h"
 #include "io/atomic.h"
 
@@ -27,6 +28,7 @@ static const cli_option options[] = {
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     OPT_FLAG("text", 0, &as_text, "write text instead of token ids"),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -79,6 +81,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
+    GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), 1, err));
     w.t = geodec_model_tokenizer(m);
     const geodec_sample_options o = {.texts = texts,
                                      .first = first,
@@ -97,6 +100,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "%lld texts, %lld tokens -> %s", (long long)texts, (long long)w.tokens, output);
 done:
     geodec_atomic_abandon(w.file);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

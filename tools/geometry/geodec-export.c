@@ -3,6 +3,7 @@
 #include "chain/activations.h"
 #include "cli/evaluation.h"
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "export/export.h"
 #include "io/file.h"
@@ -43,6 +44,7 @@ static const cli_option options[] = {
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -162,6 +164,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     stage = stage_of(c, output);
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
+    GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), 1, err));
     const geodec_model_config *mc = geodec_model_configuration(m);
     if (top_m < 0) top_m = shards ? 0 : TOP_DEFAULT;
     geodec_export_options o = {.layer = list,
@@ -193,6 +196,7 @@ done:
     stage_end(&stage);
     close_input(&in);
     geodec_mem_free(index);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

@@ -1,5 +1,6 @@
 /* geodec-depth: the depth at which the residual stream reaches its final dimension, and a probe of a model there. */
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "drafters/depth_sink.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ static const cli_option options[] = {
     OPT_FILE("probe", 0, &probe, "FILE.h5",
              "check that the model is the one of FILE, and write nothing: run the texts of FILE through the first l* "
              "blocks, compare the spectrum within 1e-6 (status 4 if it differs), then the fingerprints (status 3)"),
+    CLI_STREAMING_OPTIONS,
 };
 static const cli_tool tool = {
     .name = "geodec-depth",
@@ -61,6 +63,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     double plateau = 0;
     if (!probe) GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     if (probe) {
         GEODEC_TRY(run_probe(c, m, err));
         goto done;
@@ -78,6 +81,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_depth_clear(&d);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/kv_projection.h"
 
@@ -22,6 +23,7 @@ static const cli_option options[] = {
     CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_KV_MERGE_OPTION(merge),
     CLI_ISA_OPTION(isa),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -47,6 +49,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_needle_result r = {0};
     geodec_needle_options o = geodec_needle_defaults();
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
     geodec_scorer_evaluation e = evaluation_of(m, "exact", kv, isa);
@@ -63,6 +66,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_needle_free(&r);
     text_close(&file);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

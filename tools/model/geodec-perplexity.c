@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
@@ -14,7 +15,7 @@ enum { DEFAULT_WINDOW = 512 };
 static const char *model_path, *against_path, *arithmetic = "auto", *against_arithmetic, *kv = "f32", *against_kv;
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
-static int64_t window, stride, windows;
+static int64_t window, stride, windows, rows;
 static double kv_merge, against_kv_merge;
 
 static const cli_option options[] = {
@@ -26,6 +27,9 @@ static const cli_option options[] = {
     OPT_I64("stride", 0, &stride, 0, 1 << 20, "S",
             "distance between the beginnings of overlapping windows; each window scores the tokens that no earlier one "
             "has scored (0: no overlap)"),
+    OPT_I64("rows", 0, &rows, 0, 64, "N",
+            "tokens of a pass, for measurements of time (0: 64); 1: as in decoding. No result depends on it",
+            .flags = CLI_VOLATILE),
     OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|float64", "MODE",
                "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
                "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"),
@@ -50,6 +54,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     OPT_FILE("json", 0, &json_path, "FILE", "write the figures of the texts and of each window to FILE as JSON",
              .flags = CLI_VOLATILE),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -106,7 +111,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows};
+    geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows, .rows = (int32_t)rows};
     geodec_scorer_evaluation p, q;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
@@ -116,6 +121,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (against_path || against_projection || against_kv_projection)
         GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
     settle(c, m, other ? other : m, compared);
+    GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), compared && !other ? 2 : 1, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     if (against_projection) GEODEC_TRY(geodec_projection_load(against_projection, other, err));
@@ -135,6 +141,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_perplexity_report_end(&s, err));
 done:
     geodec_perplexity_report_abandon(&s);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     geodec_model_close(other);
     return st;

@@ -1,6 +1,7 @@
 /* geodec-project-kv: bases for a key and value cache of low rank. */
 #include "base/mem.h"
 #include "cli/stage.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/kv_projection.h"
 
@@ -32,6 +33,7 @@ static const cli_option options[] = {
     OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens to read from the beginning of the text"),
     OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),
     OPT_F64("ridge", 0, &ridge, 0, 1, "X", "share of the mean variance to add to all directions before whitening"),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -88,6 +90,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened needs --text");
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     if (text) GEODEC_TRY(run_text(c, m, &moments, err));
     geodec_kv_projection_options o = {.group = (int32_t)group,
                                       .k_share = keys,
@@ -111,6 +114,7 @@ done:
     stage_end(&stage);
     geodec_kv_projection_clear(&p);
     geodec_input_moments_clear(&moments);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

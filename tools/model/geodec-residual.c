@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/projection.h"
 
@@ -22,6 +23,7 @@ static const cli_option options[] = {
     OPT_FILE("fit", 0, &fit_path, "FILE", "also write the exponents of growth to FILE (TSV)", .flags = CLI_VOLATILE),
     CLI_ATTNRES_OPTION(attnres),
     CLI_ISA_OPTION(isa),
+    CLI_STREAMING_OPTIONS,
 };
 
 static const cli_tool tool = {
@@ -47,6 +49,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_residual_profile p = {0};
     if (fit_path) GEODEC_TRY(cli_may_write(c, fit_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
     const geodec_residual_options o = {.window = (int32_t)(window                   ? window
@@ -67,6 +70,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_residual_free(&p);
     text_close(&file);
+    st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;
 }

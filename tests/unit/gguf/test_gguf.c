@@ -426,3 +426,49 @@ Test(gguf, names_the_unsupported_type)
     cr_assert(strstr(line, "'first'") && strstr(line, "IQ2_XXS"), "%s", line);
     geodec_gguf_close(g);
 }
+
+/* ---- a part of a file ------------------------------------------------------------------------------------------- */
+
+Test(gguf, is_read_and_written_as_a_part_of_a_file)
+{
+    geodec_err err = {0};
+    geodec_atomic *file = NULL;
+    geodec_gguf_writer *w = NULL;
+    geodec_gguf *g = NULL;
+    static const uint8_t page[4096];
+    const char *path = test_tmp("part.bin");
+    const int64_t dim[1] = {64};
+    float x[64];
+    for (int i = 0; i < 64; i++) x[i] = (float)i;
+    test_ok(geodec_atomic_open(path, &file, &err), &err);
+    test_ok(geodec_atomic_write(file, page, sizeof page, &err), &err);
+    test_ok(geodec_gguf_writer_embed(file, "part", &w, &err), &err);
+    test_ok(geodec_gguf_put_str(w, "general.name", "inner", &err), &err);
+    test_ok(geodec_gguf_put_tensor(w, "x", GEODEC_GGML_F32, 1, dim, x, &err), &err);
+    test_ok(geodec_gguf_writer_commit(w, &err), &err);
+    const int64_t n = (int64_t)ftell(geodec_atomic_stream(file)) - 4096;
+    test_ok(geodec_gguf_writer_embed(file, "part", &w, &err), &err);
+    geodec_gguf_writer_abandon(w); /* leaves the file */
+    test_ok(geodec_atomic_write(file, page, sizeof page, &err), &err);
+    test_ok(geodec_atomic_commit(file, &err), &err);
+
+    test_ok(geodec_gguf_open_part(path, 4096, n, &g, &err), &err);
+    const char *name;
+    test_ok(geodec_gguf_get_str(g, "general.name", &name, &err), &err);
+    cr_assert_str_eq(name, "inner");
+    const geodec_gguf_tensor *t = geodec_gguf_find(g, "x");
+    cr_assert_eq(memcmp(t->data, x, sizeof x), 0);
+    geodec_gguf_release_all(g, t->data, t->bytes);
+    geodec_gguf_release(g, t->data, t->bytes);
+    cr_assert_eq(memcmp(t->data, x, sizeof x), 0);
+    cr_assert_eq(geodec_gguf_offset(g, t->data), 4096 + n - (int64_t)sizeof x);
+    cr_assert_eq(geodec_gguf_offset(g, x), -1);
+    cr_assert_eq(geodec_gguf_file_bytes(g), n);
+    geodec_gguf_close(g);
+    cr_assert_eq(geodec_gguf_open_part(path, 4096, n - 1, &g, &err), GEODEC_FORMAT); /* ends inside the tensor */
+    cr_assert_eq(geodec_gguf_open_part(path, 4096, n + 4097, &g, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_gguf_open_part(path, INT64_MAX - 4095, 4096, &g, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_gguf_open_part(path, 8192, 0, &g, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_gguf_open_part(path, 100, n, &g, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_gguf_open_part(path, 4096, -1, &g, &err), GEODEC_INVAL);
+}

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "linalg/lapack.h"
 #include "model/families.h"
+#include "model/store_build.h"
 #include "reference/models.h"
 #include "reference/reference.h"
 #include "support/support.h"
@@ -103,4 +104,23 @@ Test(reference_forward, exact_mode_agrees_on_files)
         cr_assert_lt(e, 1e-5, "%s: error %g", families[i].name, e);
         geodec_model_close(m);
     }
+}
+
+Test(reference_forward, a_store_of_experts_is_refused)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL, *s = NULL;
+    geodec_reference *r = NULL;
+    synthetic k = {0};
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (strcmp(families[i].name, "olmoe") == 0) k = families[i].s;
+    test_ok(synthetic_write(test_tmp("olmoe.gguf"), &k, &err), &err);
+    test_ok(geodec_model_open(test_tmp("olmoe.gguf"), &m, &err), &err);
+    test_ok(geodec_store_build(m, GEODEC_EXACT, test_tmp("olmoe.experts"), NULL, NULL, &err), &err);
+    test_ok(geodec_model_open(test_tmp("olmoe.experts"), &s, &err), &err);
+    cr_assert_eq(geodec_reference_create(s, NULL, &r, &err), GEODEC_UNSUPPORTED);
+    test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+    geodec_reference_destroy(r);
+    geodec_model_close(m);
+    geodec_model_close(s);
 }

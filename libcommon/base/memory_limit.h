@@ -1,0 +1,21 @@
+/* The memory that this process may use: the smallest limit of its control group and the groups above it (versions 1 and
+ * 2), and the memory of the machine that is available now. Linux. */
+#ifndef GEODEC_BASE_MEMORY_LIMIT_H
+#define GEODEC_BASE_MEMORY_LIMIT_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+typedef struct geodec_memory_limit {
+    int64_t group;     /* bytes; 0: no limit, or unknown */
+    int64_t available; /* bytes that are free or can be freed; 0: unknown */
+} geodec_memory_limit;
+
+/* root: "" for this machine; tests give a folder that contains proc and sys. */
+GEODEC_API geodec_memory_limit geodec_memory_limit_of(const char *root);
+/* Resident bytes of this process, now and at most so far; 0: unknown. */
+GEODEC_API int64_t geodec_memory_limit_resident(void);
+GEODEC_API int64_t geodec_memory_limit_peak(void);
+
+#endif

@@ -1,0 +1,169 @@
+#include "model/streamed_internal.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { BLOBS = 32 /* experts computed in one dispatch */ };
+
+static const char *const names[] = {
+#define X(NAME, name, help) [GEODEC_LOOKAHEAD_##NAME] = #name,
+    GEODEC_LOOKAHEADS(X)
+#undef X
+};
+
+const char *geodec_streamed_lookahead_name(geodec_lookahead a) { return a < GEODEC_LOOKAHEAD_KINDS ? names[a] : "?"; }
+
+geodec_lookahead geodec_streamed_lookahead_named(const char *name)
+{
+    int a = 0;
+    while (a < GEODEC_LOOKAHEAD_KINDS && strcmp(names[a], name) != 0) a++;
+    return (geodec_lookahead)a;
+}
+
+/* ---- a matrix of an expert --------------------------------------------------------------------------------------- */
+
+/* In the file's map. Weights that are not in panels, but need them, are packed one panel at a time in every pass. */
+static geodec__matrix mapped_matrix(const geodec_model *m, int32_t index, int32_t expert, int which,
+                                    geodec__panels *panels)
+{
+    const geodec__streamed *t = m->streamed;
+    const geodec__expert_source *src = &t->source;
+    const geodec__layer *l = &m->layer[index];
+    const geodec__matrix *const all[] = {&l->gate, &l->up, &l->down};
+    const int64_t blob = (int64_t)index * src->n_expert + expert;
+    if (!m->store) {
+        const geodec__expert_matrix *x = &src->matrix[(int64_t)index * GEODEC__EXPERT_MATRICES + which];
+        *panels = (geodec__panels){.format = x->format, .rows = x->w.rows};
+        if (x->format) panels->records = x->w.cols / (32 * x->format->blocks);
+        return geodec__expert(all[which], expert);
+    }
+    const uint8_t *slot = t->map.data + src->blobs.piece[blob * GEODEC_BLOB_PIECES].offset;
+    geodec__matrix w = geodec__expert_source_find(src, index, expert, which, slot, panels);
+    if (src->pack[index]) {
+        w.data = slot + src->read_at[blob * GEODEC__EXPERT_MATRICES + which];
+        const bool packed = src->matrix[(int64_t)index * GEODEC__EXPERT_MATRICES + which].packed;
+        panels->data = packed ? w.data : NULL;
+    }
+    return w;
+}
+
+static geodec__side side_of(const geodec_session *s, int32_t index, const geodec_stream_blob *b, int which,
+                            const float *const *x, float *const *y)
+{
+    const geodec__streamed *t = s->model->streamed;
+    geodec__side side = {.x = x, .y = y, .placed = true};
+    if (t->options.mapped)
+        side.w = mapped_matrix(s->model, index, b->expert, which, &side.panels);
+    else
+        side.w = geodec__expert_source_find(&t->source, index, b->expert, which, b->data, &side.panels);
+    return side;
+}
+
+/* ---- a layer ----------------------------------------------------------------------------------------------------- */
+
+static int32_t first_row(const geodec_session *s, int32_t expert) { return expert ? s->expert_end[expert - 1] : 0; }
+
+/* Gate, up and down of the experts that were taken. */
+static void compute(geodec_session *s, int32_t index, const geodec_stream_blob *blob, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t e = blob[i].expert, first = first_row(s, e);
+        s->job[i] = (geodec__job){
+            .main = side_of(s, index, &blob[i], GEODEC__EXPERT_GATE, s->input + first, s->gate_row + first),
+            .up = side_of(s, index, &blob[i], GEODEC__EXPERT_UP, s->input + first, s->up_row + first),
+            .n = s->expert_end[e] - first};
+    }
+    geodec__jobs_run(s, n);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t e = blob[i].expert, first = first_row(s, e);
+        for (int32_t r = first; r < s->expert_end[e]; r++) s->input[r] = s->gate_row[r];
+        s->job[i] = (geodec__job){
+            .main = side_of(s, index, &blob[i], GEODEC__EXPERT_DOWN, s->input + first, s->down_row + first),
+            .n = s->expert_end[e] - first};
+    }
+    geodec__jobs_run(s, n);
+}
+
+static void run_mapped(geodec_session *s, int32_t index, int32_t count)
+{
+    geodec_stream_blob blob[BLOBS];
+    for (int32_t first = 0, n; first < count; first += n) {
+        n = count - first < BLOBS ? count - first : BLOBS;
+        for (int32_t i = 0; i < n; i++) blob[i] = (geodec_stream_blob){.expert = s->needed[first + i]};
+        compute(s, index, blob, n);
+    }
+}
+
+void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
+{
+    geodec__streamed *t = s->model->streamed;
+    geodec_stream_blob blob[BLOBS];
+    int32_t count = 0, got;
+    (void)n;
+    for (int32_t e = 0; e < s->model->config.n_expert; e++)
+        if (s->expert_end[e] > first_row(s, e)) s->needed[count++] = e;
+    if (t->options.mapped) {
+        run_mapped(s, index, count);
+        return;
+    }
+    geodec_stream_need(t->stream, index, count, s->needed);
+    const int32_t most = s->model->config.n_expert < BLOBS ? s->model->config.n_expert : BLOBS;
+    for (;;) {
+        s->status = geodec_stream_take(t->stream, blob, most, &got, &s->failure);
+        if (s->status != GEODEC_OK || got == 0) return;
+        for (int32_t i = 0; i < got; i++)
+            if (blob[i].fresh)
+                geodec__expert_source_pack(&t->source, index, blob[i].expert, blob[i].data, t->room, s->pool);
+        compute(s, index, blob, got);
+        for (int32_t i = 0; i < got; i++) geodec_stream_release(t->stream, blob[i].slot);
+    }
+}
+
+void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
+{
+    s->status = GEODEC_OK;
+    geodec_err_clear(&s->failure);
+    if (!s->model->streamed->stream) return;
+    geodec_stream_begin(s->model->streamed->stream, b->n);
+    if (s->foreseen) geodec__streamed_foresee(s, b);
+}
+
+void geodec__streamed_end(geodec_session *s)
+{
+    if (s->model->streamed->stream) geodec_stream_end(s->model->streamed->stream);
+}
+
+int64_t geodec__streamed_widest(const geodec__streamed *t)
+{
+    int64_t widest = 0;
+    for (int32_t i = 0; i < t->n_layer * GEODEC__EXPERT_MATRICES; i++) {
+        const geodec__expert_matrix *x = &t->source.matrix[i];
+        const int64_t panel = x->format ? x->bytes / geodec__panels_count(x->w.rows) : 0;
+        if (panel > widest) widest = panel;
+    }
+    return widest;
+}
+
+void geodec__streamed_free(geodec__streamed *t)
+{
+    if (!t) return;
+    geodec_stream_close(t->stream);
+    geodec__expert_source_clear(&t->source);
+    geodec_file_map_close(&t->map);
+    geodec__streamed_ahead_free(t->ahead);
+    GEODEC_FREE(t->room, t);
+}
+
+bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out)
+{
+    if (!m->streamed || !m->streamed->stream) return false;
+    *out = geodec_stream_counted(m->streamed->stream);
+    return true;
+}
+
+geodec_status geodec_streamed_finish(const geodec_model *m, geodec_err *err)
+{
+    if (m->streamed && m->streamed->stream) GEODEC_PASS(geodec_stream_finish(m->streamed->stream, err));
+    return GEODEC_OK;
+}

@@ -1,0 +1,84 @@
+/* A model whose experts are read from disk while it runs. The logits are those of the resident model, bit for bit: only
+ * the place of the weights and the order of independent products differ. */
+#ifndef GEODEC_MODEL_STREAMED_H
+#define GEODEC_MODEL_STREAMED_H
+
+#include "model/model.h"
+#include "streaming/stream.h"
+
+/* What foretells the experts of later layers, so that they are read before they are needed. The last three need a
+ * foreseer; without one they foretell as router1.  X(NAME, name, what it knows) */
+#define GEODEC_LOOKAHEADS(X)                                                                                           \
+    X(NONE, none, "nothing")                                                                                           \
+    X(ROUTER1, router1, "the layer's router on the residual stream before its attention")                              \
+    X(ROUTER2, router2, "as router1, and one block earlier")                                                           \
+    X(TOKEN, token, "the token (a foreseer's table)")                                                                  \
+    X(MAP, map, "the token and the last state before it (a foreseer's map)")                                           \
+    X(MIX, mix, "as map before the pass, then with router1")
+typedef enum geodec_lookahead {
+#define X(NAME, name, help) GEODEC_LOOKAHEAD_##NAME,
+    GEODEC_LOOKAHEADS(X)
+#undef X
+        GEODEC_LOOKAHEAD_KINDS
+} geodec_lookahead;
+GEODEC_API const char *geodec_streamed_lookahead_name(geodec_lookahead a);
+/* GEODEC_LOOKAHEAD_KINDS for an unknown name. */
+GEODEC_API geodec_lookahead geodec_streamed_lookahead_named(const char *name);
+
+/* Sizes, before any weight is read. */
+typedef struct geodec_streamed_plan {
+    int64_t resident, session; /* bytes: weights that stay in memory; cache and work space of one session */
+    int64_t slot, experts;     /* bytes of a slot; number of blobs */
+    int32_t slots, least;      /* slots that fit; the smallest possible number */
+    int64_t smallest;          /* the smallest possible budget */
+    int32_t per_layer, n_expert, n_expert_used, layers; /* layers with experts; slots of each */
+    double token; /* expected bytes read for a token when routing is uniform: misses x blob */
+} geodec_streamed_plan;
+
+/* Foretells from outside of the model, before a pass begins. The text is followed row by row; questions change nothing.
+ * One text at a time: each session has its own. */
+typedef struct geodec_foreseer {
+    void *ctx;
+    void (*begin)(void *ctx);                       /* a new text, or one that was cut */
+    void (*observe)(void *ctx, const float *state); /* one row more: its last residual stream [d_model] */
+    /* P(used) [n_layer][n_expert] of the token after the observed rows, or of one later in the text (!with_state) */
+    void (*ask)(void *ctx, int32_t token, bool with_state, float *probability);
+    /* of one layer [n_expert], from that and the logits of its router on an earlier stream */
+    void (*mix)(void *ctx, int32_t layer, const float *early, const float *logit, float *out);
+    void (*destroy)(void *ctx);
+} geodec_foreseer;
+
+typedef struct geodec_streaming {
+    int64_t ram; /* bytes for weights, cache, work space and slots of all sessions; the program itself is not counted */
+    int32_t slots;                /* > 0: this number of slots, whatever ram says */
+    geodec_arithmetic arithmetic; /* of the sessions: the layout of the weights in the slots */
+    geodec_eviction eviction;
+    bool shared; /* slots.h */
+    geodec_lookahead lookahead;
+    /* Makes the foreseer of a session; NULL: none */
+    geodec_status (*foreseer)(void *ctx, geodec_foreseer *out, geodec_err *err);
+    void *foreseer_ctx;
+    float prefetch_least;
+    int32_t prefetch_most;
+    geodec_disk_options disk; /* n_slots is set here */
+    bool mapped;              /* no slots and no budget: experts are read through the map of the file, as a control */
+    int32_t sessions;         /* that are open at the same time; 0: 1 */
+    /* Called with the first session, before slots are reserved and weights are read; NULL: not. */
+    void (*planned)(void *ctx, const geodec_streamed_plan *plan);
+    void *planned_ctx;
+    const char *usage;         /* stream.h; NULL: none */
+    const geodec_hooks *hooks; /* NULL ok */
+    const char *trace;         /* NULL: none */
+} geodec_streaming;
+
+/* Before the first session: the experts of all sessions of m come from the model's file. The slots are reserved with
+ * the first session, whose sizes count in the budget. GEODEC_LIMIT: the budget is too small; the message names the
+ * smallest. GEODEC_UNSUPPORTED: the model has no experts. */
+GEODEC_API geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* After the last pass: writes the trace and the table of uses, if there are any. */
+GEODEC_API geodec_status geodec_streamed_finish(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+/* False: the model does not stream, or has no session yet. */
+GEODEC_API bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* Internal: the experts of a model on a stream (streamed.h), as the forward pass sees them. */
+#ifndef GEODEC_MODEL_STREAMED_INTERNAL_H
+#define GEODEC_MODEL_STREAMED_INTERNAL_H
+
+#include "model/expert_source_internal.h"
+#include "model/model_internal.h"
+#include "model/streamed.h"
+
+#include "io/file.h"
+
+/* Foretelling by routers (streamed_ahead.c). Index [2]: 0 and 1 blocks between the residual stream and the router. */
+typedef struct geodec__ahead {
+    int32_t n_expert;
+    int32_t *order;  /* [n_expert] */
+    float *sorted;   /* [n_expert] their probabilities */
+    float *likely;   /* [n_expert] probability that some row uses the expert */
+    int32_t *ranked; /* [n_layer][2][n_expert] what was foretold of one row, not yet counted */
+    bool *asked;     /* [n_layer][2] */
+    int64_t *hit;    /* [2][n_expert] by rank */
+    int64_t seen[2];
+} geodec__ahead;
+geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_ahead_free(geodec__ahead *a);
+
+/* A session's foreseer, and which rows of the last pass are still in the text. */
+typedef struct geodec__foreseen {
+    geodec_foreseer by;
+    int32_t observed;     /* rows of the text that it was shown */
+    int32_t base, n;      /* the text's rows base .. base + n - 1 are these rows of the last pass: */
+    int32_t *row;         /* [max_batch] */
+    float *early, *mixed; /* [GEODEC__AHEAD_ROWS][n_layer][n_expert]; [n_expert] */
+    bool asked;           /* early is of this pass */
+} geodec__foreseen;
+enum { GEODEC__AHEAD_ROWS = 16 /* rows that are asked one by one; of more, nearly all experts are needed */ };
+/* The rows of a pass are appended at s->length; or some of them stay, in this order. */
+void geodec__streamed_appended(geodec_session *s, int64_t n);
+void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
+/* A session begins to follow its text; ends. */
+geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_unforeseen(geodec_session *s);
+
+typedef struct geodec__streamed {
+    geodec_streaming options;
+    geodec_streamed_plan plan; /* with the stream */
+    int32_t n_layer;
+    geodec_stream *stream;        /* NULL before the first session */
+    geodec__expert_source source; /* its blobs go to the stream */
+    geodec_file_map map;          /* of a store that is read through a map */
+    geodec__ahead *ahead;
+    uint8_t *room; /* [source.pack_bytes] */
+    int64_t slot_bytes;
+} geodec__streamed;
+
+/* With the first session: reserves the slots. */
+geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_free(geodec__streamed *t);
+/* Bytes of the largest panel of an expert; 0: none has panels. */
+int64_t geodec__streamed_widest(const geodec__streamed *t);
+/* Around a pass; only while the model streams. */
+void geodec__streamed_begin(geodec_session *s, const geodec_batch *b);
+void geodec__streamed_end(geodec_session *s);
+/* Before the first layer, with the rows of the last pass still in place: foretells all layers. */
+void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b);
+/* Before the attention of a layer: foretells experts. */
+void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n);
+/* Counts what became of it: id [n_expert_used] are the experts of a pass of one row. */
+void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id);
+/* The products of the experts of a layer, whose rows are grouped (experts.c). An error goes to s->failed. */
+void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n);
+
+#endif

@@ -1,0 +1,113 @@
+/* Sizes of a streamed model, and its stream with the first session. */
+#include "base/mem.h"
+#include "model/streamed_internal.h"
+
+#include <string.h>
+
+geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__streamed *t = NULL;
+    if (m->config.n_expert == 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: no experts, so nothing can be streamed", geodec_gguf_path(m->gguf));
+    if (m->streamed || m->prepared[GEODEC__PREPARE_PANELS][o->arithmetic])
+        GEODEC_THROW(GEODEC_INVAL, "%s: streaming begins before the first session, once", geodec_gguf_path(m->gguf));
+    GEODEC_NEW(t, 1);
+    t->options = *o;
+    t->n_layer = m->config.n_layer;
+    GEODEC_TRY(geodec__expert_source_open(m, o->arithmetic, &t->source, err));
+    t->slot_bytes = t->source.blobs.slot_bytes;
+    GEODEC_TRY(geodec__streamed_ahead_create(m, &t->ahead, err));
+    if (t->source.pack_bytes > 0) GEODEC_NEW(t->room, t->source.pack_bytes);
+    if (o->mapped && m->store) GEODEC_TRY(geodec_file_map_open(t->source.blobs.path, &t->map, err));
+    m->streamed = t;
+    t = NULL;
+done:
+    geodec__streamed_free(t);
+    return st;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct sum {
+    geodec_arithmetic arithmetic;
+    int64_t bytes;
+} sum;
+
+static void add(void *ctx, const geodec__matrix *w)
+{
+    sum *s = ctx;
+    const geodec__panel_format *f = geodec__panel_format_in(s->arithmetic, w->type);
+    s->bytes += ((f ? geodec__expert_panels_bytes(f, w->rows, w->cols) : w->rows * w->row_bytes) + 63) / 64 * 64;
+}
+
+static int64_t resident(const geodec_model *m, geodec_arithmetic a)
+{
+    const geodec__matrix *e = &m->embedding;
+    sum all = {.arithmetic = a};
+    geodec__weights_each(m, add, &all);
+    if (!m->config.tied) all.bytes += e->rows * e->row_bytes; /* it is read a row at a time, in the end maybe all */
+    return all.bytes;
+}
+
+static geodec_streamed_plan plan(const geodec_session *s)
+{
+    const geodec_model *m = s->model;
+    const geodec_model_config *c = &m->config;
+    const geodec__streamed *t = m->streamed;
+    geodec_streamed_plan p = {.slot = t->slot_bytes, .n_expert = c->n_expert, .n_expert_used = c->n_expert_used};
+    double read = 0;
+    p.resident = resident(m, s->arithmetic) + t->source.pack_bytes;
+    p.session = geodec__session_bytes(s) * (t->options.sessions > 1 ? t->options.sessions : 1);
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        if (!m->layer[i].router.data) continue;
+        p.layers++;
+        p.experts += c->n_expert;
+        for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) {
+            const geodec__matrix *w = &t->source.matrix[i * GEODEC__EXPERT_MATRICES + k].w;
+            read += (double)(w->rows * w->row_bytes) * c->n_expert_used;
+        }
+    }
+    const int64_t least = 2 * (int64_t)c->n_expert_used + 2;
+    p.least = (int32_t)(least < p.experts ? least : p.experts);
+    p.smallest = p.resident + p.session + p.least * p.slot;
+    int64_t slots = t->options.slots > 0 ? t->options.slots : (t->options.ram - p.resident - p.session) / p.slot;
+    if (slots > p.experts) slots = p.experts;
+    p.slots = (int32_t)(slots < 0 ? 0 : slots);
+    p.per_layer = p.layers ? p.slots / p.layers : 0;
+    p.token = read * (1 - (double)p.slots / (double)p.experts);
+    return p;
+}
+
+/* ---- the stream -------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
+{
+    geodec__streamed *t = s->model->streamed;
+    if (s->arithmetic != t->options.arithmetic)
+        GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
+    if (!t->options.mapped) GEODEC_PASS(geodec__streamed_follow(s, err));
+    if (t->stream || t->options.mapped) return GEODEC_OK;
+    const geodec_streamed_plan p = plan(s);
+    if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
+    if (p.slots < p.least)
+        GEODEC_FAIL(
+            GEODEC_LIMIT,
+            "a budget of %lld bytes is too small: %lld of weights, %lld of cache and work space and %d slots of "
+            "%lld need %lld",
+            (long long)t->options.ram, (long long)p.resident, (long long)p.session, p.least, (long long)p.slot,
+            (long long)p.smallest);
+    t->plan = p;
+    geodec_stream_options o = {.disk = t->options.disk,
+                               .trace = t->options.trace,
+                               .usage = t->options.usage,
+                               .fingerprint = t->options.usage ? geodec_model_fingerprint(s->model) : NULL,
+                               .hooks = t->options.hooks};
+    o.slots = (geodec_slots_options){.n_slots = p.slots,
+                                     .eviction = t->options.eviction,
+                                     .shared = t->options.shared,
+                                     .prefetch_least = t->options.prefetch_least,
+                                     .prefetch_most = t->options.prefetch_most};
+    GEODEC_PASS(geodec_stream_open(&t->source.blobs, &o, &t->stream, err));
+    return GEODEC_OK;
+}

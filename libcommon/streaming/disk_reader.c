@@ -1,0 +1,393 @@
+/* The reader thread: which part of which read is next, what came, what is checked, and when it is delivered. */
+#include "base/clock.h"
+#include "base/crc32c.h"
+#include "streaming/disk_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PAGE = GEODEC_BLOB_PAGE,
+    PREFETCH_BYTES = 4 << 20, /* with fewer bytes of prefetches to come, another one begins */
+    TRIES = 16                /* of a part that the kernel asks to repeat */
+};
+static const double SPIN = 20e-6; /* seconds; the end of a wait for an exact time */
+
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
+
+static void leave(geodec__disk_item *i)
+{
+    geodec__disk_list *l = i->list;
+    if (!l) return;
+    *(i->prev ? &i->prev->next : &l->first) = i->next;
+    *(i->next ? &i->next->prev : &l->last) = i->prev;
+    i->list = NULL;
+}
+
+static void enter(geodec__disk_list *l, geodec__disk_item *i)
+{
+    leave(i);
+    i->list = l;
+    i->prev = l->last;
+    i->next = NULL;
+    *(l->last ? &l->last->next : &l->first) = i;
+    l->last = i;
+}
+
+/* ---- requests --------------------------------------------------------------------------------------------------- */
+
+/* A request that was taken back may still be queued when the next one of its slot comes: it gives way. */
+static void take_requests(geodec_disk *d)
+{
+    geodec__disk_request q;
+    while (geodec_ring_pop(d->requests, &q)) {
+        geodec__disk_item *i = &d->item[q.read.slot];
+        leave(i);
+        *i = (geodec__disk_item){.read = q.read, .ticket = q.ticket, .queued = q.queued};
+        enter(&d->queued[q.read.demand], i);
+    }
+}
+
+/* The first request of a queue that was not taken back. */
+static geodec__disk_item *first_queued(geodec_disk *d, bool demand)
+{
+    geodec__disk_item *i;
+    while ((i = d->queued[demand].first)) {
+        const uint32_t s = atomic_load(&d->state[i->read.slot].word);
+        if (s == i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_QUEUED) return i;
+        leave(i);
+    }
+    return NULL;
+}
+
+/* ---- beginning -------------------------------------------------------------------------------------------------- */
+
+static bool all_begun(const geodec__disk_item *i) { return i->piece == GEODEC_BLOB_PIECES || i->status != GEODEC_OK; }
+
+static void fail(geodec__disk_item *i, geodec_status status, int64_t errnum)
+{
+    if (i->status != GEODEC_OK) return;
+    i->status = status;
+    i->errnum = (int32_t)errnum;
+}
+
+static void next_piece(geodec__disk_item *i)
+{
+    while (!all_begun(i) && i->at == geodec_blobs_room(&i->read.piece[i->piece])) {
+        i->base += i->at;
+        i->at = 0;
+        i->piece++;
+    }
+}
+
+static void account(geodec_disk *d, int change)
+{
+    const double now = geodec_clock_seconds();
+    if (d->in_flight > 0 && d->throttle == 0) d->busy += now - d->busy_since;
+    d->busy_since = now;
+    d->in_flight += change;
+}
+
+/* With a throttle the read begins when the disk is free, or came later than that; that the reader looks some
+ * microseconds afterwards is no time of the disk. */
+static void start(geodec_disk *d, geodec__disk_item *i, double from)
+{
+    i->piece = 0;
+    i->at = i->base = i->came = 0;
+    i->room = 0;
+    for (int k = 0; k < GEODEC_BLOB_PIECES; k++) {
+        const geodec_blob_piece *p = &i->read.piece[k];
+        if (p->bytes < 0 || p->offset < 0 || p->bytes > INT64_MAX / 8 || p->offset > INT64_MAX / 8)
+            fail(i, GEODEC_IO, EINVAL);
+        else
+            i->room += geodec_blobs_room(p);
+    }
+    next_piece(i);
+    if (d->throttle > 0) d->free = i->due = fmax(from, d->free) + (double)i->room / (double)d->throttle;
+    account(d, 1);
+    enter(&d->flying[i->read.demand], i);
+}
+
+static bool prefetch_allowed(const geodec_disk *d)
+{
+    const geodec__disk_list *demands[] = {&d->flying[1], &d->held[1]};
+    if (d->throttle > 0 && geodec_clock_seconds() < d->free) return false;
+    for (int k = 0; k < 2; k++)
+        if (demands[k]->first) return !d->flying[0].first;
+    int64_t to_come = 0;
+    for (const geodec__disk_item *i = d->flying[0].first; i; i = i->next) to_come += i->room - i->came;
+    return to_come < PREFETCH_BYTES;
+}
+
+static bool begin_read(geodec_disk *d)
+{
+    for (;;) {
+        geodec__disk_item *i = first_queued(d, true);
+        if (!i && prefetch_allowed(d)) i = first_queued(d, false);
+        if (!i) return false;
+        uint32_t s = i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_QUEUED;
+        const uint32_t reading = i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_READING;
+        if (atomic_compare_exchange_strong(&d->state[i->read.slot].word, &s, reading)) {
+            start(d, i, i->queued);
+            return true;
+        }
+    }
+}
+
+/* Passes a part to the engine, or a fault of a test to the list of those that need no engine. */
+static void begin_part(geodec_disk *d, geodec__disk_part *p)
+{
+    int64_t bytes = p->bytes;
+    p->most = bytes;
+    const int e = d->faults ? d->faults->at(d->faults->ctx, p->offset, &bytes, p->to, false) : 0;
+    if (bytes < p->most) p->most = bytes > 0 ? bytes : 0;
+    if (e != 0 || p->most == 0) {
+        p->result = -(int64_t)e;
+        p->next = d->faulted;
+        d->faulted = p;
+    } else {
+        d->ops->begin(d, p);
+    }
+}
+
+/* The next part of a read; false: all have begun, or enough for now. */
+static bool next_part(geodec_disk *d, geodec__disk_item *i)
+{
+    if (all_begun(i) || i->flying == GEODEC__DISK_PARTS_OF_READ || !d->idle) return false;
+    const geodec_blob_piece *piece = &i->read.piece[i->piece];
+    const int64_t room = geodec_blobs_room(piece), left = room - i->at;
+    geodec__disk_part *p = d->idle;
+    d->idle = p->next;
+    p->item = i;
+    p->tries = 0;
+    p->bytes = left < GEODEC__DISK_PART ? left : GEODEC__DISK_PART;
+    p->offset = piece->offset / PAGE * PAGE + i->at;
+    const int64_t end = piece->offset + piece->bytes - p->offset;
+    p->needed = end < p->bytes ? end : p->bytes;
+    p->to = i->read.to + i->base + i->at;
+    i->at += p->bytes;
+    next_piece(i);
+    i->flying++;
+    d->parts_in_flight++;
+    begin_part(d, p);
+    return true;
+}
+
+static void end_flight(geodec_disk *d, geodec__disk_item *i)
+{
+    account(d, -1);
+    enter(&d->ended, i);
+}
+
+/* Parts of the reads that have begun, demands first; while there is a demand, of one prefetch only. */
+static void begin_parts(geodec_disk *d)
+{
+    const bool demands = d->flying[1].first || d->held[1].first;
+    for (int demand = 1; demand >= 0; demand--)
+        for (geodec__disk_item *i = d->flying[demand].first, *next; i; i = next) {
+            next = !demand && demands ? NULL : i->next;
+            while (next_part(d, i)) {
+            }
+            if (i->flying == 0 && all_begun(i)) end_flight(d, i); /* nothing to read, or refused */
+        }
+}
+
+static void begin_all(geodec_disk *d)
+{
+    if (atomic_load(&d->quit)) return;
+    do begin_parts(d);
+    while (d->idle && begin_read(d));
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the part goes on: the kernel asks to repeat it, or only a beginning came. A beginning of less than a page is
+ * the end of the file. */
+static bool goes_on(geodec_disk *d, geodec__disk_part *p, int64_t n)
+{
+    if (p->item->status != GEODEC_OK) return false;
+    if (n == -EINTR || n == -EAGAIN) {
+        if (p->tries++ >= TRIES) return false;
+    } else {
+        const int64_t whole = n / PAGE * PAGE;
+        if (n < 0 || n >= p->needed || whole == 0) return false;
+        p->offset += whole;
+        p->bytes -= whole;
+        p->needed -= whole;
+        p->to += whole;
+        p->item->came += whole;
+    }
+    begin_part(d, p);
+    return true;
+}
+
+static void part_ended(geodec_disk *d, geodec__disk_part *p)
+{
+    geodec__disk_item *i = p->item;
+    int64_t n = p->result < p->most ? p->result : p->most;
+    if (n > 0 && d->faults) {
+        const int e = d->faults->at(d->faults->ctx, p->offset, &n, p->to, true);
+        if (e) n = -(int64_t)e;
+    }
+    if (goes_on(d, p, n)) return;
+    if (n < 0)
+        fail(i, GEODEC_IO, -n);
+    else if (n < p->needed)
+        fail(i, GEODEC_IO, 0);
+    i->came += p->bytes;
+    i->flying--;
+    d->parts_in_flight--;
+    p->next = d->idle;
+    d->idle = p;
+    if (i->flying == 0 && all_begun(i)) end_flight(d, i);
+}
+
+static uint32_t crc_of(const geodec_disk_read *r)
+{
+    uint32_t crc = 0;
+    int64_t base = 0;
+    for (int k = 0; k < GEODEC_BLOB_PIECES; k++) {
+        const geodec_blob_piece *p = &r->piece[k];
+        if (p->bytes > 0) crc = geodec_crc32c(crc, r->to + base + p->offset % PAGE, p->bytes);
+        base += geodec_blobs_room(p);
+    }
+    return crc;
+}
+
+/* A wrong CRC: the read begins again, from the file and not from the page cache. */
+static void read_again(geodec_disk *d, geodec__disk_item *i)
+{
+    i->again = true;
+    for (int k = 0; k < GEODEC_BLOB_PIECES && d->io == GEODEC_DISK_BUFFERED; k++) {
+        const geodec_blob_piece *p = &i->read.piece[k];
+        if (p->bytes > 0)
+            (void)posix_fadvise(d->fd, p->offset / PAGE * PAGE, geodec_blobs_room(p), POSIX_FADV_DONTNEED);
+    }
+    leave(i);
+    start(d, i, geodec_clock_seconds());
+}
+
+/* Checks one read; the disk gets new parts before the next one is checked. */
+static void check_one(geodec_disk *d)
+{
+    geodec__disk_item *i = d->ended.first;
+    if (!i) return;
+    if (i->status == GEODEC_OK && i->read.check && crc_of(&i->read) != i->read.crc) {
+        if (!i->again) {
+            read_again(d, i);
+            return;
+        }
+        fail(i, GEODEC_FORMAT, 0);
+    }
+    enter(&d->held[i->read.demand], i);
+}
+
+static void wake_caller(geodec_disk *d)
+{
+    if (atomic_load(&d->waiting) && atomic_exchange(&d->waiting, 0))
+        (void)syscall(SYS_futex, &d->waiting, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* The ring of results has room for one of each slot. */
+static void deliver(geodec_disk *d, geodec__disk_item *i, double now)
+{
+    leave(i);
+    if (d->throttle > 0) d->busy += (double)i->room / (double)d->throttle * (i->again ? 2 : 1);
+    const double since = d->in_flight > 0 && d->throttle == 0 ? now - d->busy_since : 0;
+    const geodec__disk_result r = {.done = {i->read.slot, i->status, i->errnum},
+                                   .demand = i->read.demand,
+                                   .bytes = i->room * (i->again ? 2 : 1),
+                                   .latency = now - i->queued,
+                                   .busy = d->busy + since};
+    if (geodec_ring_push(d->results, &r)) wake_caller(d);
+}
+
+/* In the order of the times; without a throttle all times are 0. */
+static void deliver_due(geodec_disk *d)
+{
+    const double now = geodec_clock_seconds();
+    for (;;) {
+        geodec__disk_item *first = NULL;
+        for (int demand = 1; demand >= 0; demand--)
+            for (geodec__disk_item *i = d->held[demand].first; i; i = i->next)
+                if (i->due <= now && (!first || i->due < first->due)) first = i;
+        if (!first) return;
+        deliver(d, first, now);
+    }
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------------------- */
+
+bool geodec__disk_may_sleep(geodec_disk *d)
+{
+    atomic_store(&d->asleep, 1);
+    return geodec_ring_empty(d->requests) && (d->parts_in_flight > 0 || !atomic_load(&d->quit));
+}
+
+void geodec__disk_wake(geodec_disk *d)
+{
+    const uint64_t one = 1;
+    if (atomic_load(&d->asleep) && atomic_exchange(&d->asleep, 0) && write(d->event, &one, sizeof one) < 0) return;
+}
+
+/* Seconds until something happens by itself; below 0: nothing will. */
+static double next_time(const geodec_disk *d)
+{
+    double t = INFINITY;
+    for (int demand = 0; demand < 2; demand++)
+        for (const geodec__disk_item *i = d->held[demand].first; i; i = i->next) t = fmin(t, i->due);
+    const double now = geodec_clock_seconds();
+    if (d->throttle > 0 && d->queued[0].first && now < d->free) t = fmin(t, d->free);
+    return isinf(t) ? -1 : fmax(0, t - now);
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Waits for a part, a request or the next time. Sleeps up to a little before that time, and spins from there. */
+static int32_t wait_for_more(geodec_disk *d, geodec__disk_part **ended)
+{
+    if (d->ended.first || d->faulted) return d->ops->reap(d, 0, ended);
+    double t = next_time(d);
+    if (t < 0) return d->ops->reap(d, -1, ended);
+    if (t > SPIN) return d->ops->reap(d, t - SPIN, ended);
+    int32_t n = 0;
+    while (t > 0 && n == 0 && geodec_ring_empty(d->requests)) {
+        n = d->ops->reap(d, 0, ended);
+        pause_cpu();
+        t = next_time(d);
+    }
+    return n;
+}
+
+void *geodec__disk_main(void *disk)
+{
+    geodec_disk *d = disk;
+    geodec__disk_part *ended[GEODEC__DISK_DEPTH];
+    (void)prctl(PR_SET_NAME, "geodec-disk");
+    (void)prctl(PR_SET_TIMERSLACK, 1000ul); /* nanoseconds, of this thread */
+    while (!atomic_load(&d->quit) || d->parts_in_flight > 0) {
+        take_requests(d);
+        begin_all(d);
+        const int32_t n = wait_for_more(d, ended);
+        for (int32_t k = 0; k < n; k++) part_ended(d, ended[k]);
+        for (geodec__disk_part *p; (p = d->faulted);) {
+            d->faulted = p->next;
+            part_ended(d, p);
+        }
+        take_requests(d);
+        begin_all(d);
+        check_one(d);
+        deliver_due(d);
+    }
+    return NULL;
+}

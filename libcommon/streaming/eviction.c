@@ -1,0 +1,60 @@
+#include "streaming/eviction.h"
+
+#include "streaming/eviction_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Recency halves in so many passes. */
+#define HALF_LIFE 64.0
+
+const char *geodec_eviction_name(geodec_eviction e)
+{
+    static const char *const names[] = {
+#define X(NAME, name, help) #name,
+        GEODEC_EVICTIONS(X)
+#undef X
+    };
+    return (unsigned)e < GEODEC_EVICTION_KINDS ? names[e] : "?";
+}
+
+geodec_eviction geodec_eviction_named(const char *name)
+{
+    for (int i = 0; i < GEODEC_EVICTION_KINDS; i++)
+        if (strcmp(name, geodec_eviction_name((geodec_eviction)i)) == 0) return (geodec_eviction)i;
+    return GEODEC_EVICTION_KINDS;
+}
+
+static double by_use(const geodec__eviction_facts *f) { return (double)f->last; }
+static double by_count(const geodec__eviction_facts *f) { return (double)f->uses; }
+static double by_layer(const geodec__eviction_facts *f) { return 0.0 * (double)f->last; }
+
+/* log2 of F R without the terms that all blobs of a layer share: F and R fall by a constant factor a visit and a pass,
+ * so the order within a layer is constant until the next use. */
+static double by_score(const geodec__eviction_facts *f)
+{
+    return log2(f->frequency) - (double)f->visits * log2(GEODEC__EVICTION_KEEP) + (double)f->last_pass / HALF_LIFE;
+}
+
+static double by_next(const geodec__eviction_facts *f) { return f->next == INT64_MAX ? -INFINITY : -(double)f->next; }
+
+static double (*const key_of[GEODEC_EVICTION_KINDS])(const geodec__eviction_facts *) = {
+    [GEODEC_EVICTION_LRU] = by_use,     [GEODEC_EVICTION_LFU] = by_count,  [GEODEC_EVICTION_STALE] = by_layer,
+    [GEODEC_EVICTION_SCORE] = by_score, [GEODEC_EVICTION_STATIC] = by_use, [GEODEC_EVICTION_MAP] = by_score,
+    [GEODEC_EVICTION_BELADY] = by_next,
+};
+
+double geodec__eviction_key(geodec_eviction e, const geodec__eviction_facts *f) { return key_of[e](f); }
+
+double geodec__eviction_shift(geodec_eviction e, int64_t visits, int32_t ahead)
+{
+    switch (e) {
+    case GEODEC_EVICTION_STALE:
+        return -(double)ahead;
+    case GEODEC_EVICTION_SCORE:
+    case GEODEC_EVICTION_MAP:
+        return (double)visits * log2(GEODEC__EVICTION_KEEP);
+    default:
+        return 0;
+    }
+}

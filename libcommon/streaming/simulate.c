@@ -1,0 +1,306 @@
+#include "streaming/simulate.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the visits of a trace -------------------------------------------------------------------------------------- */
+
+typedef struct visit {
+    int64_t pass, at; /* at: in the list of experts */
+    int32_t layer, n;
+} visit;
+
+typedef struct route {
+    int64_t n_visits, n_needs;
+    visit *visit;
+    int32_t *expert;
+    /* for Belady: the passes in which each (layer, expert) is needed */
+    int64_t *first, *pass, *cursor; /* [keys + 1], [needs], [keys] */
+    int32_t n_expert;
+} route;
+
+static void clear_route(route *r) { GEODEC_FREE(r->visit, r->expert, r->first, r->pass, r->cursor); }
+
+static geodec_status read_route(const geodec_trace *t, route *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_trace_cursor *c = NULL;
+    geodec_trace_event e;
+    int64_t pass = -1;
+    const int64_t keys = (int64_t)t->slots.n_layer * t->slots.n_expert;
+    r->n_expert = t->slots.n_expert;
+    GEODEC_NEW(r->visit, t->visits);
+    GEODEC_NEW(r->expert, t->needs);
+    GEODEC_NEW(r->first, keys + 1);
+    GEODEC_NEW(r->pass, t->needs);
+    GEODEC_NEW(r->cursor, keys);
+    GEODEC_TRY(geodec_trace_begin(t, &c, err));
+    while (geodec_trace_next(c, &e)) {
+        if (e.timed) continue;
+        pass += e.call.call == GEODEC_SLOTS_PASS;
+        if (e.call.call != GEODEC_SLOTS_NEED) continue;
+        r->visit[r->n_visits++] = (visit){.pass = pass, .at = r->n_needs, .layer = e.call.layer, .n = e.call.n};
+        memcpy(r->expert + r->n_needs, e.call.expert, (size_t)e.call.n * sizeof *r->expert);
+        r->n_needs += e.call.n;
+        for (int32_t i = 0; i < e.call.n; i++) r->first[(int64_t)e.call.layer * r->n_expert + e.call.expert[i] + 1]++;
+    }
+    for (int64_t k = 0; k < keys; k++) {
+        r->first[k + 1] += r->first[k];
+        r->cursor[k] = r->first[k];
+    }
+    for (int64_t v = 0; v < r->n_visits; v++)
+        for (int32_t i = 0; i < r->visit[v].n; i++) {
+            const int64_t k = (int64_t)r->visit[v].layer * r->n_expert + r->expert[r->visit[v].at + i];
+            r->pass[r->cursor[k]++] = r->visit[v].pass;
+        }
+    for (int64_t k = 0; k < keys; k++) r->cursor[k] = r->first[k];
+done:
+    geodec_trace_end(c);
+    return st;
+}
+
+/* The uses of a visit are past: next_use then gives later ones. */
+static void pass_by(route *r, const visit *v)
+{
+    for (int32_t i = 0; i < v->n; i++) r->cursor[(int64_t)v->layer * r->n_expert + r->expert[v->at + i]]++;
+}
+
+static int64_t next_use(void *ctx, int32_t layer, int32_t expert)
+{
+    const route *const r = ctx;
+    const int64_t k = (int64_t)layer * r->n_expert + expert;
+    return r->cursor[k] < r->first[k + 1] ? r->pass[r->cursor[k]] : INT64_MAX;
+}
+
+/* ---- the disk --------------------------------------------------------------------------------------------------- */
+
+typedef struct queue {
+    int32_t first, last;
+} queue;
+
+/* A serial disk: one read at a time, demands first. */
+typedef struct world {
+    const geodec_trace *t;
+    const geodec_simulate_options *o;
+    route route;
+    geodec_slots *s;
+    int64_t visit; /* next */
+    bool open;     /* a visit has begun and is not computed */
+    double now, finish;
+    int32_t serving; /* slot; -1: none */
+    queue demand, prefetch;
+    int32_t *before, *after, *layer; /* [n_slots] of queued slots */
+    int32_t *taken;                  /* [n_expert] */
+    float *probability;              /* [n_expert] ones */
+    geodec_simulate_result result;
+} world;
+
+static void enqueue(world *w, queue *q, int32_t slot)
+{
+    w->before[slot] = q->last;
+    w->after[slot] = -1;
+    if (q->last >= 0)
+        w->after[q->last] = slot;
+    else
+        q->first = slot;
+    q->last = slot;
+}
+
+static void dequeue(world *w, queue *q, int32_t slot)
+{
+    if (w->before[slot] >= 0)
+        w->after[w->before[slot]] = w->after[slot];
+    else
+        q->first = w->after[slot];
+    if (w->after[slot] >= 0)
+        w->before[w->after[slot]] = w->before[slot];
+    else
+        q->last = w->before[slot];
+}
+
+static void serve(world *w)
+{
+    if (w->serving >= 0) return;
+    queue *const q = w->demand.first >= 0 ? &w->demand : &w->prefetch;
+    if (q->first < 0) return;
+    w->serving = q->first;
+    dequeue(w, q, w->serving);
+    const int64_t bytes = w->t->blob[w->layer[w->serving]];
+    const double length = w->o->latency + (w->o->bandwidth > 0 ? (double)bytes / w->o->bandwidth : 0);
+    w->finish = w->now + length;
+    w->result.bytes += bytes;
+    w->result.busy += length;
+}
+
+/* Passes decisions of the slots on to the disk. */
+static void pump(world *w)
+{
+    geodec_slots_read r;
+    for (int32_t slot; (slot = geodec_slots_recall(w->s)) >= 0;) {
+        const bool queued = slot != w->serving;
+        if (queued) dequeue(w, &w->prefetch, slot);
+        geodec_slots_recalled(w->s, slot, queued);
+    }
+    while (geodec_slots_next(w->s, &r)) {
+        w->layer[r.slot] = r.layer;
+        enqueue(w, r.demand ? &w->demand : &w->prefetch, r.slot);
+    }
+    serve(w);
+}
+
+static void finish_read(world *w)
+{
+    const int32_t slot = w->serving;
+    w->now = fmax(w->now, w->finish);
+    w->serving = -1;
+    geodec_slots_finished(w->s, slot, true);
+    pump(w);
+}
+
+/* Computes: reads end meanwhile. */
+static void compute(world *w, double seconds)
+{
+    const double until = w->now + seconds;
+    while (w->serving >= 0 && w->finish <= until) finish_read(w);
+    w->now = until;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------------- */
+
+/* Waits for the experts of the visit and computes them. */
+static geodec_status close_visit(world *w, geodec_err *err)
+{
+    if (!w->open) return GEODEC_OK;
+    w->open = false;
+    while (geodec_slots_waiting(w->s)) {
+        const int32_t n = geodec_slots_take(w->s, w->taken, w->route.n_expert);
+        if (n > 0) {
+            compute(w, n * w->o->expert_seconds);
+            for (int32_t i = 0; i < n; i++) geodec_slots_release(w->s, w->taken[i]);
+            pump(w);
+            continue;
+        }
+        if (w->serving < 0) GEODEC_FAIL(GEODEC_INTERNAL, "the simulated run waits for no read");
+        w->result.stall += w->finish - w->now;
+        finish_read(w);
+    }
+    return GEODEC_OK;
+}
+
+static void open_visit(world *w)
+{
+    const visit *const v = &w->route.visit[w->visit++];
+    compute(w, w->o->layer_seconds);
+    pass_by(&w->route, v);
+    geodec_slots_need(w->s, v->layer, v->n, w->route.expert + v->at);
+    w->open = true;
+    for (int32_t i = 0; i < w->o->ahead && w->visit + i < w->route.n_visits; i++) {
+        const visit *const next = v + 1 + i;
+        geodec_slots_foretell(w->s, next->layer, next->n, w->route.expert + next->at, w->probability);
+    }
+    pump(w);
+}
+
+static geodec_status step(world *w, const geodec_trace_event *e, geodec_err *err)
+{
+    geodec_slots_read r;
+    const geodec_slots_event *const c = &e->call;
+    if (e->timed) return GEODEC_OK;
+    switch (c->call) {
+    case GEODEC_SLOTS_PASS:
+        GEODEC_PASS(close_visit(w, err));
+        compute(w, w->o->pass_seconds);
+        geodec_slots_pass(w->s);
+        w->result.rows += e->rows;
+        pump(w);
+        break;
+    case GEODEC_SLOTS_FORETELL:
+        if (w->o->ahead >= 0) break;
+        geodec_slots_foretell(w->s, c->layer, c->n, c->expert, c->probability);
+        pump(w);
+        break;
+    case GEODEC_SLOTS_NEED:
+        GEODEC_PASS(close_visit(w, err));
+        open_visit(w);
+        break;
+    case GEODEC_SLOTS_WARM:
+        if (geodec_slots_warm(w->s, c->layer, c->expert[0], &r)) geodec_slots_finished(w->s, r.slot, true);
+        break;
+    default:
+        break; /* when reads ended there does not matter here */
+    }
+    return GEODEC_OK;
+}
+
+geodec_simulate_options geodec_simulate_recorded(const geodec_trace *t)
+{
+    const geodec_trace_totals *const r = &t->totals;
+    const double computing = r->seconds - r->stall;
+    return (geodec_simulate_options){.eviction = t->slots.eviction,
+                                     .n_slots = t->slots.n_slots,
+                                     .shared = t->slots.shared,
+                                     .prefetch_least = t->slots.prefetch_least,
+                                     .prefetch_most = t->slots.prefetch_most,
+                                     .ahead = -1,
+                                     .bandwidth = r->busy > 0 ? (double)r->bytes / r->busy : 0,
+                                     .layer_seconds =
+                                         computing > 0 && t->visits > 0 ? computing / (double)t->visits : 0};
+}
+
+static geodec_status check_run(const geodec_simulate_options *o, geodec_err *err)
+{
+    const double part[5] = {o->bandwidth, o->latency, o->pass_seconds, o->layer_seconds, o->expert_seconds};
+    for (int i = 0; i < 5; i++)
+        if (!(part[i] >= 0 && part[i] < 1e18)) GEODEC_FAIL(GEODEC_RANGE, "a speed or time of %g", part[i]);
+    return GEODEC_OK;
+}
+
+geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_options *o, geodec_simulate_result *out,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_trace_cursor *c = NULL;
+    geodec_trace_event e;
+    world w = {.t = t, .o = o, .serving = -1, .demand = {-1, -1}, .prefetch = {-1, -1}};
+    geodec_slots_options slots = t->slots;
+    GEODEC_TRY(check_run(o, err));
+    GEODEC_TRY(read_route(t, &w.route, err));
+    slots.eviction = o->eviction;
+    slots.n_slots = o->n_slots;
+    slots.shared = o->shared;
+    slots.prefetch_least = o->prefetch_least;
+    slots.prefetch_most = o->prefetch_most;
+    slots.next_use = next_use;
+    slots.next_use_ctx = &w.route;
+    GEODEC_TRY(geodec_slots_create(&slots, &w.s, err));
+    GEODEC_NEW_EACH(o->n_slots, w.before, w.after, w.layer);
+    GEODEC_NEW(w.taken, t->slots.n_expert);
+    GEODEC_NEW(w.probability, t->slots.n_expert);
+    for (int32_t i = 0; i < t->slots.n_expert; i++) w.probability[i] = 1;
+    GEODEC_TRY(geodec_trace_begin(t, &c, err));
+    while (geodec_trace_next(c, &e)) GEODEC_TRY(step(&w, &e, err));
+    GEODEC_TRY(close_visit(&w, err));
+    w.result.seconds = w.now;
+    while (w.serving >= 0) finish_read(&w); /* prefetches at the end: their bytes count, their time does not */
+    w.result.slots = geodec_slots_counted(w.s);
+    *out = w.result;
+done:
+    geodec_trace_end(c);
+    geodec_slots_destroy(w.s);
+    clear_route(&w.route);
+    GEODEC_FREE(w.before, w.after, w.layer, w.taken, w.probability);
+    return st;
+}
+
+geodec_status geodec_simulate_bound(const geodec_trace *t, int32_t n_slots, geodec_simulate_result *out,
+                                    geodec_err *err)
+{
+    geodec_simulate_options o = geodec_simulate_recorded(t);
+    o.eviction = GEODEC_EVICTION_BELADY;
+    o.n_slots = n_slots;
+    o.shared = true;
+    o.prefetch_most = 0;
+    return geodec_simulate_run(t, &o, out, err);
+}

@@ -1,0 +1,98 @@
+#include "base/mem.h"
+#include "streaming/simulate.h"
+
+/* One recorded call; false: the machine does otherwise. */
+static bool repeat(geodec_slots *s, const geodec_slots_event *e, int32_t *slots)
+{
+    geodec_slots_read r;
+    int32_t slot;
+    switch (e->call) {
+    case GEODEC_SLOTS_PASS:
+        geodec_slots_pass(s);
+        return true;
+    case GEODEC_SLOTS_FORETELL:
+        geodec_slots_foretell(s, e->layer, e->n, e->expert, e->probability);
+        return true;
+    case GEODEC_SLOTS_NEED:
+        geodec_slots_need(s, e->layer, e->n, e->expert);
+        return true;
+    case GEODEC_SLOTS_TAKE:
+        return geodec_slots_take(s, slots, e->n) == e->n;
+    case GEODEC_SLOTS_RELEASE:
+        geodec_slots_release(s, e->slot);
+        return true;
+    case GEODEC_SLOTS_NEXT:
+        return geodec_slots_next(s, &r);
+    case GEODEC_SLOTS_FINISHED:
+        geodec_slots_finished(s, e->slot, e->yes);
+        return true;
+    case GEODEC_SLOTS_RECALLED:
+        slot = geodec_slots_recall(s);
+        geodec_slots_recalled(s, e->slot, e->yes);
+        return slot == e->slot;
+    case GEODEC_SLOTS_WARM:
+        return geodec_slots_warm(s, e->layer, e->expert[0], &r);
+    case GEODEC_SLOTS_CALLS:
+        break;
+    }
+    return false;
+}
+
+geodec_status geodec_simulate_replay(const geodec_trace *t, geodec_slots_counters *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_slots *s = NULL;
+    geodec_trace_cursor *c = NULL;
+    geodec_trace_event e;
+    int32_t *slots = NULL;
+    int64_t passes = 0;
+    if (t->slots.eviction == GEODEC_EVICTION_BELADY)
+        GEODEC_THROW(GEODEC_UNSUPPORTED,
+                     "a run with the policy belady has no replay: its decisions are not in the trace");
+    GEODEC_TRY(geodec_slots_create(&t->slots, &s, err));
+    GEODEC_NEW(slots, t->slots.n_expert);
+    GEODEC_TRY(geodec_trace_begin(t, &c, err));
+    while (geodec_trace_next(c, &e)) {
+        if (e.timed) continue;
+        passes += e.call.call == GEODEC_SLOTS_PASS;
+        if (!repeat(s, &e.call, slots))
+            GEODEC_THROW(GEODEC_CHECK, "pass %lld of the trace: the slots decide otherwise than recorded",
+                         (long long)passes);
+    }
+    *out = geodec_slots_counted(s);
+done:
+    geodec_trace_end(c);
+    geodec_mem_free(slots);
+    geodec_slots_destroy(s);
+    return st;
+}
+
+geodec_status geodec_simulate_check(const geodec_trace *t, geodec_err *err)
+{
+    geodec_slots_counters c;
+    GEODEC_PASS(geodec_simulate_replay(t, &c, err));
+    const geodec_slots_counters *const r = &t->totals.slots;
+    const struct {
+        const char *name;
+        int64_t replayed, recorded;
+    } row[] = {
+        {"passes", c.passes, r->passes},
+        {"visits", c.visits, r->visits},
+        {"needed", c.needed, r->needed},
+        {"resident", c.resident, r->resident},
+        {"in_time", c.in_time, r->in_time},
+        {"late", c.late, r->late},
+        {"missed", c.missed, r->missed},
+        {"demand_reads", c.demand_reads, r->demand_reads},
+        {"prefetch_reads", c.prefetch_reads, r->prefetch_reads},
+        {"wasted", c.wasted, r->wasted},
+        {"cancelled", c.cancelled, r->cancelled},
+        {"evictions", c.evictions, r->evictions},
+        {"failed", c.failed, r->failed},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (row[i].replayed != row[i].recorded)
+            GEODEC_FAIL(GEODEC_CHECK, "the replay counts %lld %s, the run %lld", (long long)row[i].replayed,
+                        row[i].name, (long long)row[i].recorded);
+    return GEODEC_OK;
+}

@@ -1,0 +1,101 @@
+/* Internal: the state of slots.h, shared by its two files. */
+#ifndef GEODEC_STREAMING_SLOTS_INTERNAL_H
+#define GEODEC_STREAMING_SLOTS_INTERNAL_H
+
+#include "streaming/eviction_internal.h"
+#include "streaming/slots.h"
+
+typedef enum geodec__slots_state {
+    GEODEC__SLOTS_EMPTY,
+    GEODEC__SLOTS_READING,
+    GEODEC__SLOTS_READY,
+    GEODEC__SLOTS_PINNED
+} geodec__slots_state;
+
+/* The order of eviction: free blobs by the policy; blobs that are foretold (policy MAP), or prefetched and foretold,
+ * the lowest probability first; blobs of the static set. */
+typedef enum geodec__slots_rank { GEODEC__SLOTS_FREE, GEODEC__SLOTS_FORETOLD, GEODEC__SLOTS_FIXED } geodec__slots_rank;
+
+typedef struct geodec__slots_slot {
+    int32_t layer, expert; /* of an empty slot: -1 */
+    geodec__slots_state state;
+    bool demand;     /* reading: on demand */
+    bool prefetched; /* brought by a prefetch and not used since */
+    bool asked;      /* reading: recall has named it */
+    geodec__slots_rank rank;
+    double key;
+    int64_t last, last_pass; /* see eviction_internal.h */
+    int32_t place;           /* in the heap of its layer; -1: not evictable */
+    int32_t before, after;   /* in a list; itself: in none */
+} geodec__slots_slot;
+
+typedef struct geodec__slots_key {
+    int32_t slot;      /* -1: in none */
+    float probability; /* foretold; below 0: not */
+    bool wanted;       /* needed in the current visit and not taken yet */
+    bool fixed;        /* of the static set */
+    float start;       /* F at the start */
+    double frequency;  /* F when the layer had been visited `visits` times */
+    int64_t visits;
+} geodec__slots_key;
+
+typedef struct geodec__slots_layer {
+    int32_t quota, held; /* slots owned; slots in use */
+    int32_t n_heap, n_foretold, cursor;
+    int32_t *heap;     /* [min(n_expert, n_slots)] evictable slots, the first to leave at [0] */
+    int32_t *foretold; /* [n_expert] */
+    int64_t visits;
+    int64_t idle; /* prefetched and not used yet */
+    geodec_slots_counters count;
+} geodec__slots_layer;
+
+typedef struct geodec__slots_list {
+    int32_t first, last;
+} geodec__slots_list;
+
+struct geodec_slots {
+    geodec_slots_options o;
+    int32_t remainder, over; /* slots that no layer owns; slots that layers hold above their quotas */
+    int32_t n_empty, n_reading, n_pinned, n_idle, n_stale; /* idle: prefetched, not used yet */
+    int32_t current;                                       /* layer of the current visit; -1: before the first */
+    int32_t n_want, n_wait;                                /* needed in the visit; of these not taken yet */
+    int64_t passes, visits;
+    geodec__slots_slot *slot;
+    geodec__slots_key *key; /* [n_layer][n_expert] */
+    geodec__slots_layer *layer;
+    uint64_t *empty;         /* bit set of slots */
+    uint64_t *missing, *due; /* bit sets of experts of the visit: to be read; ready and not taken */
+    int32_t *want, *old;     /* [n_expert] needed in the visit, ascending; scratch */
+    float *frequency;
+    int64_t *uses;
+    geodec__slots_list recall, stale; /* reads to take back; ready blobs that are no longer foretold, not used */
+};
+
+static inline geodec__slots_key *geodec__slots_at(const geodec_slots *s, int32_t layer, int32_t expert)
+{
+    return s->key + ((int64_t)layer * s->o.n_expert + expert);
+}
+
+static inline void geodec__slots_bit(uint64_t *set, int32_t i, bool on)
+{
+    const uint64_t bit = (uint64_t)1 << (i & 63);
+    if (on)
+        set[i >> 6] |= bit;
+    else
+        set[i >> 6] &= ~bit;
+}
+/* The lowest element at or above `from` of a set of n; -1: none. */
+int32_t geodec__slots_lowest(const uint64_t *set, int32_t from, int32_t n);
+
+/* Lists of slots. A slot is in one list at most. */
+void geodec__slots_unlink(geodec_slots *s, geodec__slots_list *l, int32_t slot);
+void geodec__slots_link(geodec_slots *s, geodec__slots_list *l, int32_t slot, bool first);
+
+/* The blob of a ready slot becomes evictable, or its rank has changed; it is no longer evictable. */
+void geodec__slots_offer(geodec_slots *s, int32_t slot);
+void geodec__slots_withdraw(geodec_slots *s, int32_t slot);
+/* A slot for a blob of this layer: an empty one or one to be evicted; -1: none now. probability: of a prefetch; below
+ * 0: a demand. */
+int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probability);
+
+#endif

@@ -1,0 +1,322 @@
+#include "streaming/stream.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "streaming/trace.h"
+#include "streaming/usage.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { RESULTS = 32, MOST_LAYERS = 1024 };
+
+struct geodec_stream {
+    geodec_blobs blobs;
+    geodec_slots *slots;
+    geodec_disk *disk;
+    uint8_t *memory; /* [n_slots][slot_bytes] */
+    int64_t memory_bytes;
+    bool *demand;     /* [n_slots] of the last read */
+    bool *fresh;      /* [n_slots] read since it was last taken */
+    int64_t finished; /* reads */
+    int32_t n_slots;
+    bool held; /* `next` was decided, but the ring was full */
+    geodec_slots_read next;
+    geodec_status failed; /* of a read: the experts of this stream cannot be trusted to come any more */
+    geodec_disk_done failure;
+    int32_t failed_layer, failed_expert;
+    geodec_trace_writer *trace; /* NULL: none */
+    geodec_usage usage;         /* of n_layer = 0: none */
+    char *usage_path;
+    pthread_mutex_t lock;
+    bool has_lock;
+    double began;
+    geodec_stream_counters counters;
+};
+
+/* ---- reads ------------------------------------------------------------------------------------------------------- */
+
+/* False: the ring is full. */
+static bool submit(geodec_stream *s, const geodec_slots_read *n)
+{
+    const int64_t blob = (int64_t)n->layer * s->blobs.n_expert + n->expert;
+    geodec_disk_read r = {.slot = n->slot,
+                          .demand = n->demand,
+                          .check = s->blobs.crc != NULL,
+                          .crc = s->blobs.crc ? s->blobs.crc[blob] : 0,
+                          .to = s->memory + n->slot * s->blobs.slot_bytes};
+    memcpy(r.piece, geodec_blobs_at(&s->blobs, n->layer, n->expert), sizeof r.piece);
+    if (!geodec_disk_submit(s->disk, &r)) return false;
+    s->fresh[n->slot] = true;
+    s->demand[n->slot] = n->demand;
+    return true;
+}
+
+/* Passes reads to the disk until no further one is wanted, no slot is free, or the ring is full. */
+static void pump(geodec_stream *s)
+{
+    while (s->held || geodec_slots_next(s->slots, &s->next)) {
+        s->held = !submit(s, &s->next);
+        if (s->held) return;
+    }
+}
+
+/* Takes back prefetches that are stale, or that are needed now and have not begun (they come back as demands). */
+static void recall(geodec_stream *s)
+{
+    for (int32_t slot; (slot = geodec_slots_recall(s->slots)) >= 0;) {
+        const bool held = s->held && s->next.slot == slot;
+        if (held) s->held = false;
+        geodec_slots_recalled(s->slots, slot, held || geodec_disk_cancel(s->disk, slot));
+    }
+}
+
+/* Reports finished reads to the slots; waits for one if `wait`. */
+static void collect(geodec_stream *s, bool wait)
+{
+    geodec_disk_done done[RESULTS];
+    int32_t n;
+    do {
+        n = geodec_disk_take(s->disk, done, RESULTS, wait);
+        for (int32_t i = 0; i < n; i++) {
+            const bool ok = done[i].status == GEODEC_OK;
+            /* what was only foretold will be read again if it is needed */
+            if (!ok && s->demand[done[i].slot] && s->failed == GEODEC_OK) {
+                s->failed = done[i].status;
+                s->failure = done[i];
+                (void)geodec_slots_content(s->slots, done[i].slot, &s->failed_layer, &s->failed_expert);
+            }
+            s->finished++;
+            geodec_slots_finished(s->slots, done[i].slot, ok);
+        }
+        wait = false;
+    } while (n == RESULTS);
+}
+
+static geodec_status failure(const geodec_stream *s, geodec_err *err)
+{
+    return geodec_disk_failed(s->disk, &s->failure, s->failed_layer, s->failed_expert, err);
+}
+
+/* Reads the most used experts, or all of them in the order of the file, and waits. */
+static geodec_status warm_start(geodec_stream *s, const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t n = s->blobs.n_layer * s->blobs.n_expert;
+    int32_t *order = NULL;
+    int64_t begun = 0;
+    geodec_slots_read r;
+    GEODEC_NEW(order, n);
+    for (int32_t i = 0; i < n; i++) order[i] = i;
+    if (s->usage.n_layer > 0 && s->n_slots < n) GEODEC_TRY(geodec_usage_order(&s->usage, order, err));
+    for (int32_t i = 0; i < n; i++) {
+        if (!geodec_slots_warm(s->slots, order[i] / s->blobs.n_expert, order[i] % s->blobs.n_expert, &r)) continue;
+        r.demand = true; /* a failure ends the start */
+        begun++;
+        while (!submit(s, &r)) collect(s, true);
+        if (s->failed != GEODEC_OK) break;
+        GEODEC_TRY(geodec_hooks_progress(hooks, "experts", i, n, err));
+    }
+    while (s->finished < begun && s->failed == GEODEC_OK) collect(s, true);
+    if (s->failed != GEODEC_OK) GEODEC_TRY(failure(s, err));
+done:
+    geodec_mem_free(order);
+    return st;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
+
+/* Huge pages, touched now, so that the budget is spent at the start or not at all. */
+static geodec_status reserve(geodec_stream *s, geodec_err *err)
+{
+    const int64_t page = GEODEC_BLOB_PAGE;
+    if (geodec_mem_mul(s->n_slots, s->blobs.slot_bytes, &s->memory_bytes) != 0)
+        GEODEC_FAIL(GEODEC_LIMIT, "%d slots of %lld bytes", s->n_slots, (long long)s->blobs.slot_bytes);
+    s->memory = geodec_mem_map(s->memory_bytes);
+    if (!s->memory)
+        GEODEC_FAIL(GEODEC_NOMEM, "no memory for %d slots of %lld bytes", s->n_slots, (long long)s->blobs.slot_bytes);
+    for (int64_t at = 0; at < s->memory_bytes; at += page) s->memory[at] = 0;
+    return GEODEC_OK;
+}
+
+/* The bytes of the first blob of each layer. */
+static geodec_status open_trace(geodec_stream *s, const char *path, geodec_slots_options *slots, geodec_err *err)
+{
+    int64_t blob[MOST_LAYERS];
+    if (!path) return GEODEC_OK;
+    for (int32_t i = 0; i < slots->n_layer; i++) {
+        const geodec_blob_piece *p = geodec_blobs_at(&s->blobs, i, 0);
+        blob[i] = 0;
+        for (int k = 0; k < GEODEC_BLOB_PIECES; k++) blob[i] += geodec_blobs_room(&p[k]);
+    }
+    GEODEC_PASS(geodec_trace_create(path, slots, blob, &s->trace, err));
+    slots->observe = geodec_trace_observe;
+    slots->observe_ctx = s->trace;
+    return GEODEC_OK;
+}
+
+/* A table that is not there yet, or does not fit, begins anew. */
+static geodec_status open_usage(geodec_stream *s, const geodec_stream_options *o, geodec_slots_options *slots,
+                                bool *warm, geodec_err *err)
+{
+    geodec_err why = {0};
+    char line[512];
+    if (!o->usage) return GEODEC_OK;
+    GEODEC_PASS(geodec_usage_new(slots->n_layer, slots->n_expert, o->fingerprint, &s->usage, err));
+    geodec_usage found = {0};
+    *warm = geodec_usage_fits(o->usage, slots->n_layer, slots->n_expert, o->fingerprint, &found, &why);
+    if (*warm) {
+        geodec_usage_clear(&s->usage);
+        s->usage = found;
+    } else {
+        geodec_hooks_log(o->hooks, GEODEC_LOG_INFO, "table of uses begins anew: %s",
+                         geodec_err_line(&why, line, sizeof line));
+    }
+    slots->usage = s->usage.frequency;
+    s->usage_path = geodec_mem_strdup(o->usage);
+    if (!s->usage_path) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a name");
+    return GEODEC_OK;
+}
+
+geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_stream *s = NULL;
+    GEODEC_NEW(s, 1);
+    GEODEC_MOVE(s->blobs, *blobs);
+    geodec_slots_options slots = o->slots;
+    geodec_disk_options disk = o->disk;
+    slots.n_layer = s->blobs.n_layer;
+    slots.n_expert = s->blobs.n_expert;
+    disk.n_slots = s->n_slots = slots.n_slots;
+    uint8_t routed[MOST_LAYERS] = {0};
+    bool warm = s->n_slots >= slots.n_layer * slots.n_expert;
+    if (slots.n_layer > MOST_LAYERS) GEODEC_THROW(GEODEC_LIMIT, "%d layers", slots.n_layer);
+    for (int32_t i = 0; i < slots.n_layer; i++) routed[i] = geodec_blobs_at(&s->blobs, i, 0)->bytes > 0;
+    slots.routed = routed;
+    if (pthread_mutex_init(&s->lock, NULL) != 0) GEODEC_THROW(GEODEC_NOMEM, "no lock for a stream");
+    s->has_lock = true;
+    GEODEC_NEW_EACH(s->n_slots, s->fresh, s->demand);
+    GEODEC_TRY(open_usage(s, o, &slots, &warm, err));
+    GEODEC_TRY(open_trace(s, o->trace, &slots, err));
+    GEODEC_TRY(geodec_slots_create(&slots, &s->slots, err));
+    GEODEC_TRY(reserve(s, err));
+    GEODEC_TRY(geodec_disk_open(s->blobs.path, &disk, &s->disk, err));
+    if (warm) GEODEC_TRY(warm_start(s, o->hooks, err));
+    *out = s;
+    s = NULL;
+done:
+    geodec_stream_close(s);
+    return st;
+}
+
+void geodec_stream_close(geodec_stream *s)
+{
+    if (!s) return;
+    geodec_disk_close(s->disk);
+    geodec_trace_abandon(s->trace);
+    geodec_usage_clear(&s->usage);
+    geodec_slots_destroy(s->slots);
+    geodec_mem_unmap(s->memory, s->memory_bytes);
+    geodec_blobs_clear(&s->blobs);
+    if (s->has_lock) pthread_mutex_destroy(&s->lock);
+    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s);
+}
+
+/* ---- a pass ------------------------------------------------------------------------------------------------------ */
+
+void geodec_stream_begin(geodec_stream *s, int32_t rows)
+{
+    pthread_mutex_lock(&s->lock);
+    s->began = geodec_clock_seconds();
+    s->counters.rows += rows;
+    if (s->trace) geodec_trace_rows(s->trace, rows);
+    geodec_slots_pass(s->slots);
+}
+
+void geodec_stream_end(geodec_stream *s)
+{
+    s->counters.passes += geodec_clock_seconds() - s->began;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert, const float *probability)
+{
+    geodec_slots_foretell(s->slots, layer, n, expert, probability);
+    recall(s);
+    pump(s);
+}
+
+void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert)
+{
+    collect(s, false);
+    geodec_slots_need(s->slots, layer, n, expert);
+    recall(s);
+    pump(s);
+}
+
+geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int32_t most, int32_t *n, geodec_err *err)
+{
+    int32_t slot[RESULTS];
+    if (most > RESULTS) most = RESULTS;
+    collect(s, false);
+    pump(s);
+    for (;;) {
+        if (s->failed != GEODEC_OK) return failure(s, err);
+        *n = geodec_slots_take(s->slots, slot, most);
+        if (*n > 0 || !geodec_slots_waiting(s->slots)) break;
+        const double before = geodec_clock_seconds();
+        collect(s, true);
+        s->counters.stall += geodec_clock_seconds() - before;
+        pump(s);
+    }
+    for (int32_t i = 0; i < *n; i++) {
+        int32_t layer;
+        blob[i] = (geodec_stream_blob){
+            .slot = slot[i], .data = s->memory + slot[i] * s->blobs.slot_bytes, .fresh = s->fresh[slot[i]]};
+        (void)geodec_slots_content(s->slots, slot[i], &layer, &blob[i].expert);
+        s->fresh[slot[i]] = false;
+    }
+    return GEODEC_OK;
+}
+
+void geodec_stream_release(geodec_stream *s, int32_t slot)
+{
+    geodec_slots_release(s->slots, slot);
+    pump(s);
+}
+
+geodec_stream_counters geodec_stream_counted(const geodec_stream *s)
+{
+    geodec_stream_counters c = s->counters;
+    c.slots = geodec_slots_counted(s->slots);
+    c.disk = geodec_disk_counted(s->disk);
+    return c;
+}
+
+geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer)
+{
+    return geodec_slots_counted_layer(s->slots, layer);
+}
+
+geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err)
+{
+    if (s->usage.n_layer > 0) {
+        geodec_usage_add(&s->usage, s->slots);
+        GEODEC_PASS(geodec_usage_write(s->usage_path, &s->usage, err));
+    }
+    if (s->trace) {
+        const geodec_stream_counters k = geodec_stream_counted(s);
+        const geodec_trace_totals totals = {.slots = k.slots,
+                                            .rows = k.rows,
+                                            .bytes = k.disk.bytes,
+                                            .seconds = k.passes,
+                                            .stall = k.stall,
+                                            .busy = k.disk.busy};
+        geodec_trace_writer *w = s->trace;
+        s->trace = NULL;
+        GEODEC_PASS(geodec_trace_commit(w, &totals, err));
+    }
+    return GEODEC_OK;
+}

@@ -1,0 +1,168 @@
+/* Streamed experts: the logits of the resident model, bit for bit, whatever the budget, the policy and the reads. */
+#include "base/mem.h"
+#include "model/shape.h"
+#include "model/streamed.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PROMPT = 21, STEPS = 5, TREE = 6, PASSES = STEPS + 2 };
+
+static const int32_t tree_parent[TREE] = {-1, 0, 0, 1, -1, 4};
+
+/* Logits of a prompt in one wide pass, of single tokens, and of a tree: [PROMPT + STEPS + TREE][n_vocab]. */
+static float *logits_of(const geodec_model *m, const geodec_session_options *o)
+{
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    const int32_t n_vocab = geodec_model_configuration(m)->n_vocab;
+    int32_t token[PROMPT + STEPS + TREE];
+    float *out = geodec_mem_new((int64_t)(PROMPT + STEPS + TREE) * n_vocab, sizeof *out);
+    for (int i = 0; i < PROMPT + STEPS + TREE; i++) token[i] = (i * 37 + 11) % n_vocab;
+    test_ok(geodec_session_create(m, o, &s, &err), &err);
+    test_ok(geodec_forward(s, &(geodec_batch){.n = PROMPT, .token = token}, out, NULL, &err), &err);
+    for (int i = PROMPT; i < PROMPT + STEPS; i++)
+        test_ok(geodec_forward(s, &(geodec_batch){.n = 1, .token = token + i}, out + (int64_t)i * n_vocab, NULL, &err),
+                &err);
+    const geodec_batch tree = {.n = TREE, .token = token + PROMPT + STEPS, .parent = tree_parent};
+    test_ok(geodec_forward(s, &tree, out + (int64_t)(PROMPT + STEPS) * n_vocab, NULL, &err), &err);
+    geodec_session_destroy(s);
+    return out;
+}
+
+static geodec_session_options session_of(geodec_arithmetic a, geodec_pool *pool)
+{
+    return (geodec_session_options){.n_ctx = 64, .max_batch = 32, .arithmetic = a, .pool = pool};
+}
+
+/* One way of streaming against the resident logits. */
+static void compare(const char *path, geodec_arithmetic a, geodec_pool *pool, const geodec_streaming *how,
+                    const float *resident)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_stream_counters k = {0};
+    geodec_streaming o = *how;
+    o.arithmetic = a;
+    const geodec_session_options so = session_of(a, pool);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    test_ok(geodec_streamed_begin(m, &o, &err), &err);
+    float *got = logits_of(m, &so);
+    const int64_t bytes = (int64_t)(PROMPT + STEPS + TREE) * geodec_model_configuration(m)->n_vocab * 4;
+    cr_assert(memcmp(got, resident, (size_t)bytes) == 0, "%s: %s arithmetic, %d slots, %s, %s: other logits", path,
+              a == GEODEC_FAST ? "fast" : "exact", o.slots, geodec_eviction_name(o.eviction),
+              geodec_streamed_lookahead_name(o.lookahead));
+    if (!o.mapped) {
+        cr_assert(geodec_streamed_counted(m, &k));
+        const geodec_slots_counters *c = &k.slots;
+        cr_assert(c->passes == PASSES && c->needed > 0);
+        cr_assert(c->needed == c->resident + c->in_time + c->late + c->missed);
+        cr_assert(k.disk.reads >= c->missed && k.rows == PROMPT + STEPS + TREE);
+    }
+    geodec_mem_free(got);
+    geodec_model_close(m);
+}
+
+/* Every policy, look-ahead and way to read, at the smallest number of slots, some, and all. */
+static void compare_all(const char *path, geodec_arithmetic a, geodec_pool *pool)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    const geodec_model_config c = *geodec_model_configuration(m);
+    const geodec_session_options so = session_of(a, pool);
+    float *resident = logits_of(m, &so);
+    geodec_model_close(m);
+    const int32_t all = c.n_layer * c.n_expert, least = 2 * c.n_expert_used + 2;
+    const int32_t slots[] = {least < all ? least : all, (least + all) / 2, all};
+    for (int i = 0; i < 3; i++) {
+        geodec_streaming o = {.slots = slots[i], .prefetch_least = 0.3F, .prefetch_most = 3};
+        for (int e = 0; e < GEODEC_EVICTION_BELADY; e++)
+            for (int ahead = 0; ahead < GEODEC_LOOKAHEAD_KINDS; ahead++) {
+                o.eviction = (geodec_eviction)e;
+                o.lookahead = (geodec_lookahead)ahead;
+                o.shared = (e + ahead) % 2;
+                compare(path, a, pool, &o, resident);
+            }
+        o.disk.io = GEODEC_DISK_BUFFERED;
+        compare(path, a, pool, &o, resident);
+        o.disk.engine = GEODEC_DISK_THREADS;
+        compare(path, a, pool, &o, resident);
+        o.disk.io = GEODEC_DISK_DIRECT;
+        compare(path, a, pool, &o, resident);
+    }
+    compare(path, a, pool, &(geodec_streaming){.mapped = true}, resident);
+    geodec_mem_free(resident);
+}
+
+static void compare_model(const char *path)
+{
+    geodec_err err = {0};
+    geodec_pool *pool = NULL;
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    compare_all(path, GEODEC_EXACT, NULL);
+    compare_all(path, GEODEC_EXACT, pool);
+    compare_all(path, GEODEC_FAST, pool);
+    geodec_pool_destroy(pool);
+}
+
+Test(streamed, mixture_of_22m_parameters) { compare_model(test_shared("models/moe22m-f16.gguf")); }
+Test(streamed, eight_experts_f16) { compare_model(test_shared("models/stories-moe8x2-f16.gguf")); }
+Test(streamed, eight_experts_q4_0) { compare_model(test_shared("models/stories-moe8x2-q4_0.gguf")); }
+Test(streamed, eight_experts_q8_0) { compare_model(test_shared("models/stories-moe8x2-q8_0.gguf")); }
+Test(streamed, eight_experts_k_quants) { compare_model(test_shared("models/stories-moe8x2-rot256-q4_k_m.gguf")); }
+
+static const char *small_olmoe(const char *type)
+{
+    static const geodec_shape shape = {.name = "small-olmoe",
+                                       .title = "a small OLMoE",
+                                       .arch = "olmoe",
+                                       .n_layer = 3,
+                                       .d_model = 256,
+                                       .n_head = 4,
+                                       .n_kv_head = 4,
+                                       .head_dim = 64,
+                                       .d_ff = 256,
+                                       .n_vocab = 600,
+                                       .n_ctx = 256,
+                                       .n_expert = 16,
+                                       .n_expert_used = 4,
+                                       .rope_base = 10000,
+                                       .rms_eps = 1e-5F,
+                                       .qk_norm = true};
+    geodec_err err = {0};
+    const char *path = test_tmp("small-olmoe-random.gguf");
+    test_ok(geodec_shape_write(path, &shape, type, 7, NULL, NULL, &err), &err);
+    return path;
+}
+
+Test(streamed, shape_of_olmoe_q4_0) { compare_model(small_olmoe("q4_0")); }
+Test(streamed, shape_of_olmoe_q4_k_m) { compare_model(small_olmoe("q4_k_m")); }
+
+/* The smallest budget works, one byte less names it. */
+Test(streamed, smallest_budget)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_session *s = NULL;
+    char line[512];
+    long long smallest = 0;
+    const char *path = small_olmoe("q8_0");
+    const geodec_session_options so = session_of(GEODEC_EXACT, NULL);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    test_ok(geodec_streamed_begin(m, &(geodec_streaming){.ram = 1}, &err), &err);
+    cr_assert(geodec_session_create(m, &so, &s, &err) == GEODEC_LIMIT);
+    const char *number = strstr(geodec_err_line(&err, line, sizeof line), "need ");
+    cr_assert(number && sscanf(number, "need %lld", &smallest) == 1, "%s", line);
+    geodec_model_close(m);
+    for (int less = 0; less < 2; less++) {
+        geodec_err_clear(&err);
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        test_ok(geodec_streamed_begin(m, &(geodec_streaming){.ram = smallest - less}, &err), &err);
+        cr_assert(geodec_session_create(m, &so, &s, &err) == (less ? GEODEC_LIMIT : GEODEC_OK));
+        if (!less) geodec_session_destroy(s);
+        geodec_model_close(m);
+    }
+}

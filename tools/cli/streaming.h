@@ -1,0 +1,46 @@
+/* Options of the tools that run a model: experts on disk under a memory budget (model/streamed.h). */
+#ifndef GEODEC_TOOLS_CLI_STREAMING_H
+#define GEODEC_TOOLS_CLI_STREAMING_H
+
+#include "cli/cli.h"
+#include "model/streamed.h"
+
+typedef struct streaming_words {
+    const char *ram, *io, *experts;
+    double throttle; /* MB/s */
+    bool plan;
+} streaming_words;
+extern streaming_words streaming;
+
+/* A model's text does not depend on them, so they are not in the canonical command line. */
+#define CLI_STREAMING_OPTIONS                                                                                          \
+    OPT_STR("ram", 0, &streaming.ram, "SIZE|auto",                                                                     \
+            "memory for weights, cache and experts (as 900M or 1.5G): experts that do not fit are read from the file " \
+            "when they are needed; auto: from the limit of the control group (default: all of the model in memory)",   \
+            .flags = CLI_VOLATILE),                                                                                    \
+        OPT_FLAG("plan", 0, &streaming.plan,                                                                           \
+                 "print what --ram means for this model, and stop before any weight is read", .flags = CLI_VOLATILE),  \
+        OPT_CHOICE(                                                                                                    \
+            "io", 0, &streaming.io, "direct|buffered|mmap", "MODE",                                                    \
+            "with --ram: direct: reads past the page cache; buffered: through it; mmap: a mapped file, without "       \
+            "a budget, for comparison",                                                                                \
+            .flags = CLI_VOLATILE),                                                                                    \
+        OPT_F64("io-throttle", 0, &streaming.throttle, 0, 1e6, "MB/s",                                                 \
+                "with --ram: read no faster than this, as a slow disk (0: as fast as possible)",                       \
+                .flags = CLI_VOLATILE),                                                                                \
+        OPT_STR("experts", 0, &streaming.experts, "SETTINGS",                                                          \
+                "with --ram: settings joined by commas: evict=POLICY, ahead=PREDICTOR, least=P (prefetch from this "   \
+                "probability on), most=N (slots of prefetches), slots=N (instead of --ram), quota=yes|no, "            \
+                "engine=io_uring|threads, map=FILE (flowmap.h5 with routes), foresight=FILE (its calibration), "       \
+                "usage=FILE, trace=FILE, report=FILE",                                                                 \
+                .flags = CLI_VOLATILE)
+
+/* After the arithmetic is known, before the first session: with --ram the model's experts stream. sessions: those that
+ * are open at the same time. With --plan, the first session prints the plan and ends the program. */
+geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
+                              geodec_err *err) GEODEC_MUST_USE;
+/* Before the model is closed (m NULL: nothing): with --verbose, reads, hits and stalls; writes what
+ * --experts asked for. Returns st, or the first error after GEODEC_OK. */
+geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
