@@ -170,8 +170,8 @@ geodec_status geodec_routing_table(FILE *out, const geodec_model *m, const geode
     geodec_tsv *t = NULL;
     geodec_routing_layer mean = {0};
     GEODEC_TRY(geodec_tsv_on(out, &t, err));
-    GEODEC_TRY(geodec_tsv_names(
-        t, "model layer tokens least most unused gini random_gini entropy repeat random_repeat", err));
+    GEODEC_TRY(
+        geodec_tsv_names(t, "model layer tokens least most unused gini random_gini entropy repeat random_repeat", err));
     for (int32_t l = 0; l < p->n_layer; l++) {
         const geodec_routing_layer *y = &p->layer[l];
         char name[16];

@@ -72,8 +72,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(learn(c, &train, model, &bytes, err));
     for (int64_t i = 0; i < test.documents.n; i++) {
         const geodec_document d = test.documents.item[i];
-        GEODEC_TRY(
-            geodec_control_score(model, test.documents.text + d.begin, (size_t)(d.end - d.begin), bits, err));
+        GEODEC_TRY(geodec_control_score(model, test.documents.text + d.begin, (size_t)(d.end - d.begin), bits, err));
         held_out += (int64_t)(d.end - d.begin);
     }
     GEODEC_TRY(print(bits, bytes, held_out, err));

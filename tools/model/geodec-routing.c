@@ -59,7 +59,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         gini += p.layer[l].gini / p.n_layer;
         if (p.layer[l].least < least) least = p.layer[l].least;
     }
-    cli_say(c, "%lld tokens, %d of %d experts: Gini coefficient %.3f (random %.3f), least used expert %.2f %% of %.2f %%",
+    cli_say(c,
+            "%lld tokens, %d of %d experts: Gini coefficient %.3f (random %.3f), least used expert %.2f %% of %.2f %%",
             (long long)p.tokens, p.n_expert_used, p.n_expert, gini, p.random_gini, 100 * least, 100.0 / p.n_expert);
 done:
     geodec_routing_free(&p);
