@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { BINS = GEODEC_ROUTE_BINS, WEIGHTS = 7, LEAST = 16 };
-static const float weights[WEIGHTS] = {0.5F, 0.75F, 1, 1.5F, 2, 3, 4};
-static const float FLOOR = 0.64F, TINY = 1e-6F;
+enum { BINS = GEODEC_ROUTE_BINS, WEIGHTS = 8, LEAST = 16, STEPS = 16 };
+static const float weights[WEIGHTS] = {0.5F, 0.75F, 1, 1.5F, 2, 3, 4, 6};
+static const float DOUBT = 0.01F;
+static const double TINY = 1e-9;
 
 void geodec_mixture_clear(geodec_mixture *m)
 {
@@ -29,19 +30,42 @@ geodec_status geodec_mixture_match(const geodec_flowmap *map, const geodec_model
     return GEODEC_OK;
 }
 
+/* x_e -> x_e / (x_e + t) with the t at which they sum to `used`, between the smallest and the largest possible one. */
+static void normalise(int64_t experts, int64_t used, float *x)
+{
+    float low = x[0], high = x[0];
+    for (int64_t e = 1; e < experts; e++) {
+        low = fminf(low, x[e]);
+        high = fmaxf(high, x[e]);
+    }
+    const float ratio = (float)(experts - used) / (float)used; /* of equal x: t / x */
+    float a = logf(low * ratio), b = logf(high * ratio), t = 0;
+    for (int step = 0; step < STEPS; step++) {
+        float sum = 0;
+        t = expf(0.5F * (a + b));
+        for (int64_t e = 0; e < experts; e++) sum += x[e] / (x[e] + t);
+        if (sum > (float)used)
+            a = 0.5F * (a + b);
+        else
+            b = 0.5F * (a + b);
+    }
+    for (int64_t e = 0; e < experts; e++) x[e] /= x[e] + t;
+}
+
 void geodec_mixture_shares(int64_t experts, int64_t used, float weight, const float *early, const float *logit,
                            float *out)
 {
-    const float floor = FLOOR / (float)experts;
-    float most = logit[0], all = 0, sum = 0;
+    float most = logit[0];
+    for (int64_t e = 1; e < experts; e++) most = fmaxf(most, logit[e]);
     for (int64_t e = 0; e < experts; e++) {
-        if (logit[e] > most) most = logit[e];
-        all += early[e];
+        const float p = fminf(fmaxf(early[e], 0), 1);
+        /* no smaller than e^-60, so that nothing becomes 0 */
+        out[e] = expf(fmaxf(weight * (logit[e] - most), -60)) * (p + DOUBT) / (1 - p + DOUBT);
     }
-    const float factor = all > 0 ? 1 / all : 0;
-    for (int64_t e = 0; e < experts; e++)
-        sum += out[e] = expf(weight * (logit[e] - most)) * (early[e] * factor + floor);
-    for (int64_t e = 0; e < experts; e++) out[e] *= (float)used / sum;
+    if (used < experts)
+        normalise(experts, used, out);
+    else
+        for (int64_t e = 0; e < experts; e++) out[e] = 1;
 }
 
 void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, int64_t layer, int64_t experts,
@@ -55,10 +79,9 @@ void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, 
 
 /* ---- the fit ---------------------------------------------------------------------------------------------------- */
 
-/* By mixture, layer and weight: the sum of log shares of used experts, and counts by bin. */
+/* By mixture, layer and weight: counts of shares and of used experts by bin. */
 typedef struct fit {
     const geodec_model_config *c;
-    double *likelihood;    /* [MIXTURES][layers][WEIGHTS] */
     int64_t *seen, *right; /* [MIXTURES][layers][WEIGHTS][BINS] */
     float *early, *share;
     int64_t positions;
@@ -72,9 +95,7 @@ static void add_layer(fit *f, int64_t cell, const float *early, const float *log
         geodec_mixture_shares(c->n_expert, c->n_expert_used, weights[w], early, logit, f->share);
         for (int32_t e = 0; e < c->n_expert; e++) seen[geodec_flowmap_route_bin(f->share[e])]++;
         for (int32_t k = 0; k < c->n_expert_used; k++) {
-            if (expert[k] < 0 || expert[k] >= c->n_expert) continue;
-            right[geodec_flowmap_route_bin(f->share[expert[k]])]++;
-            f->likelihood[cell * WEIGHTS + w] += log((double)(f->share[expert[k]] + TINY));
+            if (expert[k] >= 0 && expert[k] < c->n_expert) right[geodec_flowmap_route_bin(f->share[expert[k]])]++;
         }
     }
 }
@@ -103,13 +124,20 @@ static geodec_status finish(const fit *f, geodec_mixture *out, geodec_err *err)
     GEODEC_NEW(out->weight, cells);
     GEODEC_NEW(out->reliability, cells * BINS);
     for (int64_t i = 0; i < cells; i++) {
-        const double *of = f->likelihood + i * WEIGHTS;
-        int best = 0;
-        for (int w = 1; w < WEIGHTS; w++)
-            if (of[w] > of[best]) best = w;
-        out->weight[i] = weights[best];
-        geodec_flowmap_route_fit(f->seen + (i * WEIGHTS + best) * BINS, f->right + (i * WEIGHTS + best) * BINS,
-                                 out->reliability + i * BINS);
+        double most = -INFINITY;
+        for (int64_t w = 0; w < WEIGHTS; w++) {
+            const int64_t *seen = f->seen + (i * WEIGHTS + w) * BINS, *right = f->right + (i * WEIGHTS + w) * BINS;
+            float scale[BINS];
+            double likelihood = 0;
+            geodec_flowmap_route_fit(seen, right, scale);
+            for (int b = 0; b < BINS; b++)
+                likelihood += (double)right[b] * log((double)scale[b] + TINY) +
+                              (double)(seen[b] - right[b]) * log(1 - (double)scale[b] + TINY);
+            if (likelihood <= most) continue;
+            most = likelihood;
+            out->weight[i] = weights[w];
+            memcpy(out->reliability + i * BINS, scale, sizeof scale);
+        }
     }
 done:
     return st;
@@ -126,7 +154,6 @@ geodec_status geodec_mixture_fit(geodec_routes_recorder *r, const geodec_model_c
     const geodec_routes *w;
     GEODEC_TRY(geodec_mixture_match(map, c, err));
     GEODEC_TRY(geodec_foresight_create(map, NULL, &early, err));
-    GEODEC_NEW(f.likelihood, cells);
     GEODEC_NEW_EACH(cells * BINS, f.seen, f.right);
     GEODEC_NEW(f.early, (int64_t)c->n_layer * c->n_expert);
     GEODEC_NEW(f.share, c->n_expert);
@@ -145,6 +172,6 @@ geodec_status geodec_mixture_fit(geodec_routes_recorder *r, const geodec_model_c
 done:
     geodec_mixture_clear(&mixture);
     geodec_foresight_destroy(early);
-    GEODEC_FREE(f.likelihood, f.seen, f.right, f.early, f.share);
+    GEODEC_FREE(f.seen, f.right, f.early, f.share);
     return st;
 }

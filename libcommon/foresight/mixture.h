@@ -1,8 +1,10 @@
 /* Mixtures of what a flow map foretells before a pass (early) with what a layer's router says of an earlier stream
  * during it (late): for each layer
- *     share_e = softmax(weight logit)_e (early_e / sum early + 0.64 / experts), scaled to a sum of the experts used.
- * The weight of each layer and stream is the one of 1/2, 3/4, 1, 3/2, 2, 3, 4 under which the used experts of a text
- * are most probable; P(used) by the share is measured on the same text, which must not be the map's own. */
+ *     x_e = exp(weight logit_e) (early_e + 0.01) / (1.01 - early_e)
+ *     share_e = x_e / (x_e + t), with the t at which the shares sum to the experts used
+ * The weight of each layer and stream is the one of 1/2, 3/4, 1, 3/2, 2, 3, 4, 6 under which the experts that a text
+ * used are most probable when the shares are calibrated: P(used) by the share is measured on the same text, which must
+ * not be the map's own. */
 #ifndef GEODEC_FORESIGHT_MIXTURE_H
 #define GEODEC_FORESIGHT_MIXTURE_H
 
