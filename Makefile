@@ -42,6 +42,7 @@ help:
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed compared with a named peer or limit (tests/bench/README.md)"
 	@echo "make notebooks      execute the notebooks on the results of MODEL="
 	@echo "make model          train the embedded default model"
+	@echo "make moe            train a mixture of 22 million parameters on text of Debian packages (about an hour); make model-mixture: the embedded one"
 	@echo "make docs           pages and tables made from the library's tables: artifact kinds, drafters, tensor types, architectures, integrators"
 	@echo "make install        PREFIX= DESTDIR="
 	@echo "QUICK=1 is the short version of each; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"

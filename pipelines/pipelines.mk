@@ -185,3 +185,4 @@ include pipelines/claims.mk
 include pipelines/notebooks.mk
 endif
 include pipelines/model.mk
+include pipelines/moe.mk

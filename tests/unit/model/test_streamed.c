@@ -1,5 +1,6 @@
 /* Streamed experts: the logits of the resident model, bit for bit, whatever the budget, the policy and the reads. */
 #include "base/mem.h"
+#include "model/families.h"
 #include "model/shape.h"
 #include "model/streamed.h"
 #include "support/support.h"
@@ -165,4 +166,18 @@ Test(streamed, smallest_budget)
         if (!less) geodec_session_destroy(s);
         geodec_model_close(m);
     }
+}
+
+/* Dense layers, a shared network, groups, sigmoids. */
+Test(streamed, other_mixtures)
+{
+    static const char *const names[] = {"deepseek", "qwen2moe", "bailingmoe2", "ernie4_5-moe-step"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (size_t i = 0; i < N_FAMILIES; i++) {
+            if (strcmp(families[i].name, names[k]) != 0) continue;
+            geodec_err err = {0};
+            const char *path = test_tmp("mixture.gguf");
+            test_ok(synthetic_write(path, &families[i].s, &err), &err);
+            compare_all(path, GEODEC_EXACT, NULL);
+        }
 }
