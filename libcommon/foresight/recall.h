@@ -37,7 +37,7 @@ typedef struct geodec_recall {
     double distinct_random[GEODEC_RECALL_RUNS];
     /* with a flow map (calibrated > 0 predictions); the last scale only with a mixture */
     int64_t calibrated;
-    geodec_mixture mixture; /* a copy of the one used; all zero without */
+    geodec_mixture mixture;                   /* a copy of the one used; all zero without */
     double *scale_predicted, *scale_used;     /* [SCALES][BINS] means; NULL without */
     int64_t *scale_count;                     /* [SCALES][BINS] */
     double scale_error[GEODEC_RECALL_SCALES]; /* mean |predicted - used| over predictions */

@@ -42,14 +42,14 @@ static void foretell(geodec_session *s, int32_t index)
 }
 
 /* The foreseer's probabilities and the router's logits of each row. */
-static void mix_rows(geodec_session *s, int32_t index, int64_t n)
+static void mix_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec__foreseen *f = s->foreseen;
     geodec__ahead *a = s->model->streamed->ahead;
     for (int64_t r = 0; r < n; r++) {
         const float *early = f->early + (r * c->n_layer + index) * c->n_expert;
-        f->by.mix(f->by.ctx, index, early, s->router_row[r], f->mixed);
+        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], f->mixed);
         for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
     }
 }
@@ -84,7 +84,7 @@ static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t
     geodec__jobs_run(s, 1);
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 0;
     if (s->foreseen && s->foreseen->asked)
-        mix_rows(s, index, n);
+        mix_rows(s, index, blocks, n);
     else
         rank_rows(s, index, blocks, n);
     for (int64_t r = 0; r < n; r++) memset(s->router_row[r], 0, (size_t)geodec__pad(c->n_expert) * sizeof(float));
@@ -173,7 +173,10 @@ static void observe(geodec_session *s)
         f->by.begin(f->by.ctx);
         at = f->n > 0 ? f->base : s->length;
     }
-    for (; at < s->length && at < f->base + f->n; at++) f->by.observe(f->by.ctx, s->x_row[f->row[at - f->base]]);
+    for (; at < s->length && at < f->base + f->n; at++) {
+        const int32_t row = f->row[at - f->base];
+        f->by.observe(f->by.ctx, f->token[row], s->x_row[row]);
+    }
     f->observed = s->length;
 }
 
@@ -200,12 +203,15 @@ void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
     }
 }
 
-void geodec__streamed_appended(geodec_session *s, int64_t n)
+void geodec__streamed_appended(geodec_session *s, const geodec_batch *b)
 {
     geodec__foreseen *f = s->foreseen;
     f->base = s->length;
-    f->n = (int32_t)n;
-    for (int32_t i = 0; i < f->n; i++) f->row[i] = i;
+    f->n = b->n;
+    for (int32_t i = 0; i < b->n; i++) {
+        f->row[i] = i;
+        f->token[i] = b->token[i];
+    }
 }
 
 void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
@@ -223,7 +229,7 @@ geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err)
     const geodec_streaming *o = &s->model->streamed->options;
     if (!o->foreseer || o->lookahead < GEODEC_LOOKAHEAD_TOKEN) return GEODEC_OK;
     GEODEC_NEW(s->foreseen, 1);
-    GEODEC_NEW(s->foreseen->row, s->max_batch);
+    GEODEC_NEW_EACH(s->max_batch, s->foreseen->row, s->foreseen->token);
     GEODEC_NEW(s->foreseen->early, (int64_t)GEODEC__AHEAD_ROWS * c->n_layer * c->n_expert);
     GEODEC_NEW(s->foreseen->mixed, c->n_expert);
     GEODEC_TRY(o->foreseer(o->foreseer_ctx, &s->foreseen->by, err));
@@ -235,7 +241,7 @@ void geodec__streamed_unforeseen(geodec_session *s)
 {
     if (!s->foreseen) return;
     if (s->foreseen->by.destroy) s->foreseen->by.destroy(s->foreseen->by.ctx);
-    GEODEC_FREE(s->foreseen->row, s->foreseen->early, s->foreseen->mixed, s->foreseen);
+    GEODEC_FREE(s->foreseen->row, s->foreseen->token, s->foreseen->early, s->foreseen->mixed, s->foreseen);
     s->foreseen = NULL;
 }
 
