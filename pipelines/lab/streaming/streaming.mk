@@ -16,8 +16,8 @@ STREAMING ?= PROMPTS=4 NEW_TOKENS=200 ROUNDS=3 SHARES='10 25 50 75 100' GAMMAS='
 STREAMING_STORE ?= 320
 STREAMING_RECALL ?= 20000
 endif
-STREAMING_TABLES := $(addprefix $(ST)/,plan.tsv speed.tsv drafts.tsv recall.tsv)
-STREAMING_FIGURES := streaming-slots streaming-recall streaming-speed streaming-drafts streaming-timeline
+STREAMING_TABLES := $(addprefix $(ST)/,plan.tsv speed.tsv ahead.tsv least.tsv drafts.tsv recall.tsv)
+STREAMING_FIGURES := streaming-slots streaming-recall streaming-ahead streaming-speed streaming-drafts streaming-timeline
 measure = $(STREAMING) $(LAB)/streaming/measure
 streaming_length = $$(sed 1d $(ST)/model.tsv | cut -f 5)
 
@@ -28,7 +28,7 @@ $(ST)/model.gguf: private reads := $(wildcard $(MOE_MODEL))
 $(ST)/model.gguf: $(LAB)/streaming/measure $(BIN)/geodec-model-info $(MODEL_FILE) $(TEXT_FILE) $(STREAMING_TEXT) FORCE
 	@$< choose $(BIN) $(new) $(MODEL_FILE) $(TEXT_FILE) $(MOE_MODEL) $(if $(MOE_MODEL),$(STREAMING_TEXT))
 $(ST)/run.trace: private also := run.json resident.json usage.table
-$(ST)/run.trace: $(ST)/model.gguf $(LAB)/streaming/measure $(BIN)/geodec-decode FORCE
+$(ST)/run.trace: $(ST)/model.gguf $(LAB)/streaming/measure $(BIN)/geodec-decode $(BIN)/geodec-perplexity FORCE
 	@$(measure) trace $(BIN) $(new) $(ST)/model.gguf $(ST)/text.txt
 $(ST)/speed.tsv: private also := timeline.tsv exact.tsv summary.tsv
 $(ST)/speed.tsv: $(ST)/run.trace $(LAB)/streaming/measure $(BIN)/geodec-decode $(BIN)/geodec-experts FORCE
@@ -47,9 +47,15 @@ $(ST)/flowmap.h5: $(BIN)/geodec-bake $(ST)/store.h5 FORCE
 $(ST)/drafts.tsv: $(ST)/run.trace $(ST)/flowmap.h5 $(LAB)/streaming/measure $(BIN)/geodec-decode $(BIN)/geodec-experts FORCE
 	@$(measure) drafts $(BIN) $(new) $(ST)/model.gguf $(ST)/text.txt $(ST)
 
+$(ST)/ahead.tsv: $(ST)/run.trace $(ST)/foresight.h5 $(LAB)/streaming/measure $(BIN)/geodec-perplexity $(BIN)/geodec-experts FORCE
+	@$(measure) ahead $(BIN) $(new) $(ST)/model.gguf $(ST)/text.txt $(ST)
+
 # The recorded experts with other policies and numbers of slots, without prefetch, and with that of the run; the oracle foretells the next layer.
 $(ST)/slots.tsv: $(LAB)/streaming/slots $(ST)/run.trace $(BIN)/geodec-experts FORCE
 	@$< $(BIN) $(ST)/run.trace $(ST)/run.json $(ST)/usage.table > $(out)
+
+$(ST)/least.tsv: $(LAB)/streaming/least $(ST)/run.trace $(BIN)/geodec-experts FORCE
+	@$< $(BIN) $(ST)/run.trace $(ST)/run.json $(ST)/resident.json > $(out)
 
 # Recall by predictor and layer.
 $(ST)/fit.tokens: $(BIN)/geodec-sample $(ST)/model.gguf FORCE
@@ -71,6 +77,7 @@ $(ST)/plan.tsv: $(LAB)/streaming/plan $(LAB)/streaming/plan.tsv $(LAB)/streaming
 
 $(eval $(call figure,streaming-slots,$(ST)/slots.tsv,tsv='$(ST)/slots.tsv'))
 $(eval $(call figure,streaming-speed,$(ST)/speed.tsv,tsv='$(ST)/speed.tsv'; info='$(ST)/summary.tsv'))
+$(eval $(call figure,streaming-ahead,$(ST)/ahead.tsv,tsv='$(ST)/ahead.tsv'))
 $(eval $(call figure,streaming-drafts,$(ST)/drafts.tsv,tsv='$(ST)/drafts.tsv'))
 $(eval $(call figure,streaming-timeline,$(ST)/speed.tsv,tsv='$(ST)/timeline.tsv'; info='$(ST)/summary.tsv'))
 LABORATORY += $(STREAMING_TABLES)
@@ -78,4 +85,8 @@ LAB_FIGURES += $(STREAMING_FIGURES)
 .PHONY: streaming
 streaming: $(STREAMING_TABLES) $(foreach f,$(STREAMING_FIGURES),$(F)/$f.svg $(F)/$f.png)
 	@cat $(ST)/speed.tsv $(ST)/drafts.tsv
-$(eval $(call result_page,streaming,Streamed experts: measurements,$(addprefix $(ST)/,model.tsv summary.tsv speed.tsv exact.tsv drafts.tsv recall.tsv)))
+STREAMING_PAGE := $(addprefix $(ST)/,model.tsv summary.tsv speed.tsv exact.tsv ahead.tsv least.tsv recall.tsv drafts.tsv slots.tsv)
+.PHONY: streaming-page
+streaming-page: pipelines/report/result-page $(STREAMING_PAGE)
+	@pipelines/report/result-page 'Experts on demand: measurements' 'make streaming-page' $(BIN) $$(realpath $(ST)/model.gguf) $(STREAMING_PAGE) \
+	  > docs/results/.streaming.tmp && mv docs/results/.streaming.tmp docs/results/streaming.md
