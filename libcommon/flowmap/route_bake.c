@@ -237,9 +237,9 @@ static geodec_status calibrate_task(void *ctx, int64_t task, geodec_err *err)
         }
         const int32_t n = geodec_flowmap_nearest(map, token, map->key + node * map->dims, GEODEC_ROUTE_NEIGHBOURS, text,
                                                  scratch, hit);
-        geodec_flowmap_route_vote(map, token, hit, n, text, share);
+        geodec_flowmap_route_vote(map, map->scan->hop[node].before, token, hit, n, text, share);
         count_share(r, share, used, seen + GEODEC_ROUTE_STATE * part, right + GEODEC_ROUTE_STATE * part);
-        geodec_flowmap_route_vote(map, token, NULL, 0, text, share);
+        geodec_flowmap_route_vote(map, -1, token, NULL, 0, text, share);
         count_share(r, share, used, seen + GEODEC_ROUTE_TOKEN * part, right + GEODEC_ROUTE_TOKEN * part);
     }
 done:

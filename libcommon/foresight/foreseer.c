@@ -22,7 +22,8 @@ geodec_status geodec_foreseer_map_open(const char *map, const char *foresight, c
                      c->n_expert);
     if (foresight) {
         GEODEC_TRY(geodec_artifact_open(&geodec_foresight_kind, foresight, &b, err));
-        GEODEC_TRY_MSG(geodec_recall_read_mix(b, c->n_layer, &f.mix, err), "%s", foresight);
+        f.mixed = true;
+        GEODEC_TRY_MSG(geodec_recall_read_mixture(b, c->n_layer, &f.mixture, err), "%s", foresight);
     }
     GEODEC_MOVE(*out, f);
 done:
@@ -35,19 +36,19 @@ done:
 void geodec_foreseer_map_close(geodec_foreseer_map *f)
 {
     geodec_flowmap_clear(&f->map);
-    geodec_mem_free(f->mix);
-    f->mix = NULL;
+    geodec_mixture_clear(&f->mixture);
+    f->mixed = false;
 }
 
 static void begin(void *ctx) { geodec_foresight_begin(ctx); }
-static void observe(void *ctx, const float *state) { geodec_foresight_observe(ctx, state); }
+static void observe(void *ctx, int32_t token, const float *state) { geodec_foresight_observe(ctx, token, state); }
 static void ask(void *ctx, int32_t token, bool with_state, float *probability)
 {
     geodec_foresight_ask(ctx, token, with_state, probability);
 }
-static void mix(void *ctx, int32_t layer, const float *early, const float *logit, float *out)
+static void mix(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out)
 {
-    geodec_foresight_mix(ctx, layer, early, logit, out);
+    geodec_foresight_mix(ctx, blocks ? GEODEC_ROUTES_EARLIER : GEODEC_ROUTES_BLOCK, layer, early, logit, out);
 }
 static void destroy(void *ctx) { geodec_foresight_destroy(ctx); }
 
@@ -55,7 +56,7 @@ geodec_status geodec_foreseer_of(void *map, geodec_foreseer *out, geodec_err *er
 {
     const geodec_foreseer_map *f = map;
     geodec_foresight *ctx;
-    GEODEC_PASS(geodec_foresight_create(&f->map, f->mix, &ctx, err));
+    GEODEC_PASS(geodec_foresight_create(&f->map, f->mixed ? &f->mixture : NULL, &ctx, err));
     *out =
         (geodec_foreseer){.ctx = ctx, .begin = begin, .observe = observe, .ask = ask, .mix = mix, .destroy = destroy};
     return GEODEC_OK;

@@ -3,13 +3,15 @@
 #define GEODEC_FORESIGHT_FORESEER_H
 
 #include "flowmap/map.h"
+#include "foresight/mixture.h"
 #include "model/streamed.h"
 
 typedef struct geodec_foreseer_map {
-    geodec_flowmap map; /* with routes */
-    float *mix;         /* calibration of the mixture with a router; NULL: none */
+    geodec_flowmap map;     /* with routes */
+    geodec_mixture mixture; /* with routers */
+    bool mixed;             /* there is one */
 } geodec_foreseer_map;
-/* Reads flowmap.h5, baked from an export of this model, and the calibration of foresight.h5 (NULL: none).
+/* Reads flowmap.h5, baked from an export of this model, and the mixture of foresight.h5 (NULL: none).
  * GEODEC_UNSUPPORTED: the map has no routes; GEODEC_CHECKSUM: another model. */
 GEODEC_API geodec_status geodec_foreseer_map_open(const char *map, const char *foresight, const geodec_model *m,
                                                   geodec_foreseer_map *out, geodec_err *err) GEODEC_MUST_USE;

@@ -3,18 +3,18 @@
 #include "base/mem.h"
 #include "flowmap/route.h"
 
-#include <math.h>
 #include <string.h>
 
 struct geodec_foresight {
     const geodec_flowmap *map;
-    const float *mix;
+    const geodec_mixture *mixture;
     float *z, *feature;
     int32_t *scratch;
-    bool known; /* whether a row has been observed */
+    int32_t before; /* token of the last row, -1 = none */
+    bool known;     /* whether a row has been observed */
 };
 
-geodec_status geodec_foresight_create(const geodec_flowmap *map, const float *mix, geodec_foresight **out,
+geodec_status geodec_foresight_create(const geodec_flowmap *map, const geodec_mixture *mixture, geodec_foresight **out,
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -24,7 +24,8 @@ geodec_status geodec_foresight_create(const geodec_flowmap *map, const float *mi
                                          "experts");
     GEODEC_NEW(f, 1);
     f->map = map;
-    f->mix = mix;
+    f->mixture = mixture;
+    f->before = -1;
     GEODEC_NEW(f->z, map->m);
     GEODEC_NEW(f->feature, map->features);
     GEODEC_NEW(f->scratch, geodec_flowmap_room(map));
@@ -41,13 +42,18 @@ void geodec_foresight_destroy(geodec_foresight *f)
     GEODEC_FREE(f->z, f->feature, f->scratch, f);
 }
 
-void geodec_foresight_begin(geodec_foresight *f) { f->known = false; }
+void geodec_foresight_begin(geodec_foresight *f)
+{
+    f->known = false;
+    f->before = -1;
+}
 
-void geodec_foresight_observe(geodec_foresight *f, const float *state)
+void geodec_foresight_observe(geodec_foresight *f, int32_t token, const float *state)
 {
     geodec_flowmap_state(f->map, state, f->z);
     geodec_flowmap_advance(f->map, f->z, !f->known, f->feature);
     f->known = true;
+    f->before = token;
 }
 
 static int32_t nearest(geodec_foresight *f, int32_t token, geodec_flowmap_hit *hit)
@@ -64,7 +70,7 @@ void geodec_foresight_ask(geodec_foresight *f, int32_t token, bool with_state, f
     geodec_flowmap_hit hit[GEODEC_ROUTE_NEIGHBOURS];
     const int32_t n = with_state ? nearest(f, token, hit) : 0;
     const geodec_route_basis basis = n > 0 ? GEODEC_ROUTE_STATE : GEODEC_ROUTE_TOKEN;
-    geodec_flowmap_route_vote(f->map, token, hit, n, -1, probability);
+    geodec_flowmap_route_vote(f->map, f->before, token, hit, n, -1, probability);
     if (token < 0 || token >= f->map->vocab) return;
     for (int64_t l = 0; l < r->layers; l++)
         for (int64_t e = 0; e < r->experts; e++) {
@@ -77,26 +83,12 @@ void geodec_foresight_further(geodec_foresight *f, int32_t token, float *share)
 {
     geodec_flowmap_hit hit[GEODEC_ROUTE_NEIGHBOURS];
     const int32_t n = nearest(f, token, hit);
-    geodec_flowmap_route_further(f->map, hit, n, share);
+    geodec_flowmap_route_further(f->map, f->before, hit, n, share);
 }
 
-void geodec_foresight_product(int64_t experts, int64_t used, const float *early, const float *logit, float *out)
-{
-    const float floor = 0.64F / (float)experts;
-    float most = logit[0], all = 0, sum = 0;
-    for (int64_t e = 0; e < experts; e++) {
-        if (logit[e] > most) most = logit[e];
-        all += early[e];
-    }
-    const float factor = all > 0 ? 1 / all : 0;
-    for (int64_t e = 0; e < experts; e++) sum += out[e] = expf(logit[e] - most) * (early[e] * factor + floor);
-    for (int64_t e = 0; e < experts; e++) out[e] *= (float)used / sum;
-}
-
-void geodec_foresight_mix(const geodec_foresight *f, int64_t layer, const float *early, const float *logit, float *out)
+void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer, const float *early,
+                          const float *logit, float *out)
 {
     const geodec_flowmap_routes *r = &f->map->routes;
-    geodec_foresight_product(r->experts, r->used, early, logit, out);
-    for (int64_t e = 0; e < r->experts; e++)
-        out[e] = f->mix ? geodec_flowmap_route_read(f->mix + layer * GEODEC_ROUTE_BINS, out[e]) : fminf(out[e], 1);
+    geodec_mixture_apply(f->mixture, stream, layer, r->experts, r->used, early, logit, out);
 }

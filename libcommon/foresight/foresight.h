@@ -7,23 +7,23 @@
 #define GEODEC_FORESIGHT_FORESIGHT_H
 
 #include "flowmap/map.h"
+#include "foresight/mixture.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct geodec_foresight geodec_foresight;
 
-/* The map is borrowed; it must have routes (GEODEC_UNSUPPORTED). mix: calibration of the mixture with a router,
- * [layers][GEODEC_ROUTE_BINS] of a recall artifact (foresight/recall.h), borrowed; NULL: not calibrated. One thread at
- * a time. */
-GEODEC_API geodec_status geodec_foresight_create(const geodec_flowmap *map, const float *mix, geodec_foresight **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+/* The map is borrowed; it must have routes (GEODEC_UNSUPPORTED). mixture: borrowed, NULL = none was fitted. One thread
+ * at a time. */
+GEODEC_API geodec_status geodec_foresight_create(const geodec_flowmap *map, const geodec_mixture *mixture,
+                                                 geodec_foresight **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_foresight_destroy(geodec_foresight *f);
 
 /* A new text: no state is known. */
 GEODEC_API void geodec_foresight_begin(geodec_foresight *f);
-/* The text has one row more, whose last residual stream is state [d]. */
-GEODEC_API void geodec_foresight_observe(geodec_foresight *f, const float *state);
+/* The text has one row more: its token and its last residual stream [d]. */
+GEODEC_API void geodec_foresight_observe(geodec_foresight *f, int32_t token, const float *state);
 
 /* P(used) [layers][experts] of `token` as the token after the observed rows. with_state false, or no row observed: by
  * the token table. token -1, or none of the map's: by popularity. */
@@ -31,12 +31,8 @@ GEODEC_API void geodec_foresight_ask(geodec_foresight *f, int32_t token, bool wi
 /* The token after `token`, which is not known: shares that sum to the used experts, not calibrated. */
 GEODEC_API void geodec_foresight_further(geodec_foresight *f, int32_t token, float *share);
 /* One layer: probabilities [experts] from those of geodec_foresight_ask (early) and the logits of the layer's router at
- * an earlier stream (model/router.h): softmax(logit)_e (early_e / sum early + 0.64 / experts), scaled to the used
- * experts, then calibrated. out may be early. */
-GEODEC_API void geodec_foresight_mix(const geodec_foresight *f, int64_t layer, const float *early, const float *logit,
-                                     float *out);
-/* The same before the calibration, for measuring it. */
-GEODEC_API void geodec_foresight_product(int64_t experts, int64_t used, const float *early, const float *logit,
-                                         float *out);
+ * an earlier stream (model/router.h), by the mixture. out may be early. */
+GEODEC_API void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer,
+                                     const float *early, const float *logit, float *out);
 
 #endif

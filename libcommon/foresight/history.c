@@ -282,6 +282,9 @@ void geodec_history_maps(const geodec_history *h, const float *gate, float *scor
     const int64_t cells = cells_of(h);
     float best[NEAREST];
     int64_t at[NEAREST], n = 0;
+    double square = 0;
+    for (int64_t i = 0; i < cells; i++) square += (double)gate[i] * (double)gate[i];
+    const float unit = square > 0 ? (float)(1 / sqrt(square)) : 0;
     for (int64_t m = 0; m < h->n_maps; m++) {
         const float *x = h->maps + m * cells;
         float part[8] = {0};
@@ -289,7 +292,8 @@ void geodec_history_maps(const geodec_history *h, const float *gate, float *scor
         for (; i + 8 <= cells; i += 8)
             for (int64_t j = 0; j < 8; j++) part[j] += x[i + j] * gate[i + j];
         for (; i < cells; i++) part[0] += x[i] * gate[i];
-        const float cosine = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+        const float cosine =
+            unit * (((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7])));
         if (n == NEAREST && cosine <= best[n - 1]) continue;
         int64_t place = n < NEAREST ? n++ : n - 1;
         for (; place > 0 && best[place - 1] < cosine; place--) {

@@ -37,19 +37,22 @@ static void router2(const input *in, float *score) { copy(in, in->logit[GEODEC_R
 static void router15(const input *in, float *score) { copy(in, in->logit[GEODEC_ROUTES_EXPERTS], score); }
 static void router1(const input *in, float *score) { copy(in, in->logit[GEODEC_ROUTES_BLOCK], score); }
 
-static void mixed(const input *in, const float *early, geodec_routes_stream which, float *score)
+static void mixed(const input *in, const geodec_mixture *m, const float *early, geodec_routes_stream stream,
+                  float *score)
 {
     const geodec_model_config *c = in->config;
     for (int64_t l = 0; l < c->n_layer; l++) {
-        const int64_t at = l * c->n_expert;
-        geodec_foresight_product(c->n_expert, c->n_expert_used, early + at, in->logit[which] + at, score + at);
+        const int64_t at = l * c->n_expert, cell = ((int64_t)stream - GEODEC_ROUTES_BLOCK) * c->n_layer + l;
+        geodec_mixture_shares(c->n_expert, c->n_expert_used, m ? m->weight[cell] : 1, early + at,
+                              in->logit[stream] + at, score + at);
     }
 }
 
-static void mix_table(const input *in, float *score) { mixed(in, in->table, GEODEC_ROUTES_BLOCK, score); }
-static void mix2(const input *in, float *score) { mixed(in, in->early, GEODEC_ROUTES_EARLIER, score); }
-static void mix15(const input *in, float *score) { mixed(in, in->early, GEODEC_ROUTES_EXPERTS, score); }
-static void mix(const input *in, float *score) { mixed(in, in->early, GEODEC_ROUTES_BLOCK, score); }
+static void mix_table(const input *in, float *score) { mixed(in, NULL, in->table, GEODEC_ROUTES_BLOCK, score); }
+static void mix2(const input *in, float *score) { mixed(in, in->mixture, in->early, GEODEC_ROUTES_EARLIER, score); }
+static void mix15(const input *in, float *score) { mixed(in, in->mixture, in->early, GEODEC_ROUTES_EXPERTS, score); }
+static void mix(const input *in, float *score) { mixed(in, in->mixture, in->early, GEODEC_ROUTES_BLOCK, score); }
+static void product(const input *in, float *score) { mixed(in, NULL, in->early, GEODEC_ROUTES_BLOCK, score); }
 
 #define ALWAYS GEODEC_PREDICTOR_ALWAYS
 #define PREVIOUS GEODEC_PREDICTOR_PREVIOUS
@@ -71,9 +74,10 @@ const geodec_predictor geodec_predictors[] = {
     {"router1.5", "the layer's router on the stream before the previous block's experts", BLOCK, 1, false, router15},
     {"router1", "the layer's router on the stream before its block", BLOCK, 1, false, router1},
     {"tokenmix", "token table x router1", BLOCK, 1, true, mix_table},
-    {"mix2", "flowmap x router2", BLOCK, 2, true, mix2},
-    {"mix1.5", "flowmap x router1.5", BLOCK, 1, true, mix15},
-    {"mix", "flowmap x router1", BLOCK, 1, true, mix},
+    {"product", "flowmap x router1, with equal weights", BLOCK, 1, true, product},
+    {"mix2", "flowmap x router2, with fitted weights", BLOCK, 2, true, mix2},
+    {"mix1.5", "flowmap x router1.5, with fitted weights", BLOCK, 1, true, mix15},
+    {"mix1", "flowmap x router1, with fitted weights", BLOCK, 1, true, mix},
 };
 const int geodec_predictors_count = (int)(sizeof geodec_predictors / sizeof *geodec_predictors);
 

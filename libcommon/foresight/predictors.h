@@ -18,6 +18,7 @@ typedef enum geodec_predictor_when {
 typedef struct geodec_predictor_input {
     const geodec_model_config *config;
     const geodec_history *history;
+    const geodec_mixture *mixture; /* NULL: not fitted */
     int32_t before, token;
     const int32_t *last;                       /* [n_layer][n_expert_used] experts of the previous token */
     const float *gate;                         /* [n_layer][n_expert] its gate probabilities */

@@ -22,17 +22,11 @@ typedef struct document {
     double distinct[RUNS]; /* sum over runs of the mean over layers */
 } document;
 
-/* One prediction of the mixture, kept until its calibration is known. */
-typedef struct pending {
-    float share;
-    uint16_t layer;
-    bool used;
-} pending;
-
 typedef struct measuring {
     const geodec_model_config *c;
     const geodec_history *history;
-    geodec_foresight *foresight; /* NULL: no map */
+    const geodec_mixture *mixture; /* NULL: not fitted */
+    geodec_foresight *foresight;   /* NULL: no map */
     const geodec_predictor *predictor[PREDICTORS_MAX];
     int64_t n_predictors;
     bool *routed; /* [layers] */
@@ -47,12 +41,8 @@ typedef struct measuring {
     bool *used;
     int32_t *best;
     float *best_value;
-    /* calibration: [layers][BINS] of even documents, and of odd ones [SCALES][BINS] */
-    int64_t *mix_seen, *mix_right;
     int64_t scale_seen[SCALES][BINS], scale_right[SCALES][BINS];
     double scale_sum[SCALES][BINS];
-    pending *waiting;
-    int64_t n_waiting, waiting_room;
 } measuring;
 
 static int64_t cells_of(const measuring *m) { return (int64_t)m->c->n_layer * m->c->n_expert; }
@@ -85,43 +75,35 @@ static void scale_add(measuring *m, int scale, float probability, bool used)
 }
 
 /* What the calibrated probabilities of a token are worth. */
-static geodec_status count_scales(measuring *m, const geodec_predictor_input *in, const int32_t *expert, bool odd,
-                                  geodec_err *err)
+static void count_scales(measuring *m, const geodec_predictor_input *in, const int32_t *expert)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_model_config *c = m->c;
     const int64_t k = c->n_expert_used;
     memset(m->used, 0, (size_t)cells_of(m) * sizeof *m->used);
     for (int64_t i = 0; i < c->n_layer * k; i++)
         if (expert[i] >= 0 && expert[i] < c->n_expert) m->used[i / k * c->n_expert + expert[i]] = true;
-    if (odd) GEODEC_GROW(m->waiting, m->n_waiting, m->waiting_room, cells_of(m));
     for (int64_t l = 0; l < c->n_layer; l++) {
         if (!m->routed[l]) continue;
         const int64_t at = l * c->n_expert;
-        geodec_foresight_product(c->n_expert, k, in->early + at, in->logit[GEODEC_ROUTES_BLOCK] + at, m->score + at);
+        if (m->mixture)
+            geodec_foresight_mix(m->foresight, GEODEC_ROUTES_BLOCK, l, in->early + at,
+                                 in->logit[GEODEC_ROUTES_BLOCK] + at, m->score + at);
         for (int64_t e = at; e < at + c->n_expert; e++) {
-            const int64_t bin = l * BINS + geodec_flowmap_route_bin(m->score[e]);
-            if (!odd) {
-                m->mix_seen[bin]++;
-                m->mix_right[bin] += m->used[e];
-                continue;
-            }
             scale_add(m, TABLE, in->table[e], m->used[e]);
             scale_add(m, STATE, in->early[e], m->used[e]);
-            m->waiting[m->n_waiting++] = (pending){m->score[e], (uint16_t)l, m->used[e]};
+            if (m->mixture) scale_add(m, MIX, m->score[e], m->used[e]);
         }
     }
-done:
-    return st;
 }
 
-static geodec_status foretell(measuring *m, const geodec_routes *w, int64_t i, geodec_err *err)
+static void foretell(measuring *m, const geodec_routes *w, int64_t i)
 {
     const geodec_model_config *c = m->c;
     const int64_t k = (int64_t)c->n_layer * c->n_expert_used, cells = cells_of(m), d = c->d_model;
     int64_t *hits = m->hits + (m->n_documents - 1) * per_document(m);
     geodec_predictor_input in = {.config = c,
                                  .history = m->history,
+                                 .mixture = m->mixture,
                                  .before = w->token[i - 1],
                                  .token = w->token[i],
                                  .last = w->expert + (i - 1) * k,
@@ -139,7 +121,7 @@ static geodec_status foretell(measuring *m, const geodec_routes *w, int64_t i, g
             geodec_foresight_ask(m->foresight, -1, false, m->further);
         else
             geodec_foresight_further(m->foresight, in.before, m->further);
-        geodec_foresight_observe(m->foresight, in.state);
+        geodec_foresight_observe(m->foresight, in.before, in.state);
         geodec_foresight_ask(m->foresight, in.token, true, m->early);
         geodec_foresight_ask(m->foresight, in.token, false, m->table);
     }
@@ -149,8 +131,7 @@ static geodec_status foretell(measuring *m, const geodec_routes *w, int64_t i, g
         count_hits(m, p, w->expert + i * k, hits);
     }
     m->document[m->n_documents - 1].positions++;
-    if (m->foresight) GEODEC_PASS(count_scales(m, &in, w->expert + i * k, (m->n_documents - 1) % 2 == 1, err));
-    return GEODEC_OK;
+    if (m->foresight) count_scales(m, &in, w->expert + i * k);
 }
 
 /* ---- distinct experts ------------------------------------------------------------------------------------------- */
@@ -282,20 +263,20 @@ done:
     return st;
 }
 
-static geodec_status sum_scales(measuring *m, geodec_recall *out, geodec_err *err)
+static geodec_status sum_scales(const measuring *m, geodec_recall *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t layers = m->c->n_layer;
     if (!m->foresight) return GEODEC_OK;
-    GEODEC_NEW(out->mix, layers * BINS);
     GEODEC_NEW_EACH((int64_t)SCALES * BINS, out->scale_predicted, out->scale_used, out->scale_count);
-    for (int64_t l = 0; l < layers; l++)
-        geodec_flowmap_route_fit(m->mix_seen + l * BINS, m->mix_right + l * BINS, out->mix + l * BINS);
-    for (int64_t i = 0; i < m->n_waiting; i++) {
-        const pending *x = &m->waiting[i];
-        scale_add(m, MIX, geodec_flowmap_route_read(out->mix + x->layer * BINS, x->share), x->used);
+    if (m->mixture) {
+        const int64_t cells = (int64_t)GEODEC_MIXTURES * layers;
+        out->mixture.layers = layers;
+        out->mixture.positions = m->mixture->positions;
+        GEODEC_NEW_COPY(out->mixture.weight, m->mixture->weight, cells);
+        GEODEC_NEW_COPY(out->mixture.reliability, m->mixture->reliability, cells * BINS);
     }
-    out->calibrated = m->n_waiting;
+    for (int b = 0; b < BINS; b++) out->calibrated += m->scale_seen[STATE][b];
     for (int s = 0; s < SCALES; s++) {
         double error = 0, all = 0;
         for (int b = 0; b < BINS; b++) {
@@ -336,16 +317,13 @@ static geodec_status prepare(measuring *m, const geodec_flowmap *map, geodec_err
     const geodec_model_config *c = m->c;
     const int64_t cells = cells_of(m);
     if (map) {
-        GEODEC_TRY(geodec_foresight_create(map, NULL, &m->foresight, err));
-        if (map->routes.layers != c->n_layer || map->routes.experts != c->n_expert ||
-            map->routes.used != c->n_expert_used || map->d != c->d_model || map->vocab != c->n_vocab)
-            GEODEC_THROW(GEODEC_INVAL, "the flow map's routes are of another model");
+        GEODEC_TRY(geodec_mixture_match(map, c, err));
+        GEODEC_TRY(geodec_foresight_create(map, m->mixture, &m->foresight, err));
     }
     for (int i = 0; i < geodec_predictors_count && m->n_predictors < PREDICTORS_MAX; i++)
         if (map || !geodec_predictors[i].needs_map) m->predictor[m->n_predictors++] = &geodec_predictors[i];
     GEODEC_NEW_EACH(cells, m->score, m->gate, m->early, m->table, m->further, m->used);
     GEODEC_NEW_EACH(c->n_expert, m->best, m->best_value);
-    GEODEC_NEW_EACH((int64_t)c->n_layer * BINS, m->mix_seen, m->mix_right);
     GEODEC_NEW(m->routed, c->n_layer);
 done:
     return st;
@@ -360,7 +338,7 @@ static geodec_status measure_window(measuring *m, const geodec_routes *w, geodec
         m->n_documents++;
     }
     if (m->foresight) geodec_foresight_begin(m->foresight);
-    for (int64_t i = 1; i < w->n; i++) GEODEC_TRY(foretell(m, w, i, err));
+    for (int64_t i = 1; i < w->n; i++) foretell(m, w, i);
     GEODEC_TRY(count_runs(m, w, err));
 done:
     return st;
@@ -368,11 +346,11 @@ done:
 
 geodec_status geodec_recall_measure(geodec_routes_recorder *r, const geodec_model_config *c,
                                     const geodec_history *history, const geodec_flowmap *map,
-                                    const geodec_recall_options *o, const geodec_hooks *hooks, geodec_recall *out,
-                                    geodec_err *err)
+                                    const geodec_mixture *mixture, const geodec_recall_options *o,
+                                    const geodec_hooks *hooks, geodec_recall *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    measuring m = {.c = c, .history = history};
+    measuring m = {.c = c, .history = history, .mixture = mixture};
     geodec_recall result = {.layers = c->n_layer, .experts = c->n_expert, .used = c->n_expert_used};
     const geodec_routes *w;
     GEODEC_TRY(prepare(&m, map, err));
@@ -402,6 +380,6 @@ done:
     geodec_recall_clear(&result);
     geodec_foresight_destroy(m.foresight);
     GEODEC_FREE(m.document, m.hits, m.expert, m.score, m.gate, m.early, m.table);
-    GEODEC_FREE(m.further, m.used, m.best, m.best_value, m.mix_seen, m.mix_right, m.waiting, m.routed);
+    GEODEC_FREE(m.further, m.used, m.best, m.best_value, m.routed);
     return st;
 }

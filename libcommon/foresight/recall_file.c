@@ -4,9 +4,12 @@
 #include "flowmap/route.h"
 #include "foresight/recall.h"
 
+static const float WEIGHT_MAX = 64;
+
 #define AT(m) GEODEC_AT(geodec_recall, m)
 #define IN(m) GEODEC_IN(geodec_recall, m)
 #define ARRAY(m) GEODEC_ARRAY(geodec_recall, m, [0])
+#define MIXED GEODEC_WHEN(geodec_recall, mixture.positions)
 #define CALIBRATED GEODEC_WHEN(geodec_recall, calibrated)
 static const geodec_field fields[] = {
     {"/budget", GEODEC_I32, "B", 0, "1", "experts foretold in a layer: 1, 2, 4 times those used", 0, ARRAY(budget)},
@@ -28,12 +31,13 @@ static const geodec_field fields[] = {
     {"/distinct/high", GEODEC_F64, "D", 0, "1", "upper end", 0, ARRAY(distinct_high)},
     {"/distinct/random", GEODEC_F64, "D", 0, "1", "control: the same for tokens at random places", 0,
      ARRAY(distinct_random)},
-    {"/mix/reliability", GEODEC_F32, "L,32", GEODEC_FIELD_OPTIONAL, "1",
-     "P(used) by the share of the mixture with a router, even in its root; from the even documents", 0, AT(mix)},
+    {"/mix/weight", GEODEC_F32, "3,L", GEODEC_FIELD_OPTIONAL, "1",
+     "weight of the router's logits in the mixtures with router1, router1.5, router2", 0, AT(mixture.weight)},
+    {"/mix/reliability", GEODEC_F32, "3,L,32", GEODEC_FIELD_OPTIONAL, "1",
+     "P(used) by the share of a mixture, even in its root", 0, AT(mixture.reliability)},
     {"/scale/predicted", GEODEC_F64, "3,32", GEODEC_FIELD_OPTIONAL, "1",
-     "mean calibrated probability by bin, even in its root: by token, state and token, and these with router1; odd "
-     "documents",
-     0, AT(scale_predicted)},
+     "mean calibrated probability by bin, even in its root: by token, state and token, and these with router1", 0,
+     AT(scale_predicted)},
     {"/scale/used", GEODEC_F64, "3,32", GEODEC_FIELD_OPTIONAL, "1", "share of these experts that were used", 0,
      AT(scale_used)},
     {"/scale/count", GEODEC_I64, "3,32", GEODEC_FIELD_OPTIONAL, "1", "number of predictions", 0, AT(scale_count)},
@@ -52,8 +56,10 @@ static const geodec_attr attrs[] = {
     {"positions", GEODEC_ATTR_I64, 0, "tokens foretold", IN(positions)},
     {"documents", GEODEC_ATTR_I64, 0, "their documents", IN(documents)},
     {"stored", GEODEC_ATTR_I64, 0, "positions of the store, from which the tables were made", IN(stored)},
-    {"calibrated", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "predictions of the odd documents", IN(calibrated),
-     CALIBRATED},
+    {"calibrated", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "probabilities of the flow map that were examined",
+     IN(calibrated), CALIBRATED},
+    {"mix_positions", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "tokens of the text of the mixtures' fit",
+     IN(mixture.positions), MIXED},
 };
 
 static const geodec_extent extents[] = {
@@ -77,24 +83,28 @@ geodec_status geodec_recall_write(const geodec_recall *r, geodec_artifact *out, 
     return geodec_artifact_save(out, r, err);
 }
 
-geodec_status geodec_recall_read_mix(const geodec_artifact *a, int64_t layers, float **mix, geodec_err *err)
+geodec_status geodec_recall_read_mixture(const geodec_artifact *a, int64_t layers, geodec_mixture *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    float *m = NULL;
-    int64_t its;
-    if (!geodec_artifact_has(a, "/mix/reliability"))
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s: measured without a flow map", geodec_artifact_path(a));
-    GEODEC_TRY(geodec_artifact_dim(a, "L", &its, err));
-    if (its != layers)
-        GEODEC_THROW(GEODEC_INVAL, "%s: %lld layers, not %lld", geodec_artifact_path(a), (long long)its,
+    geodec_mixture m = {0};
+    const int64_t cells = GEODEC_MIXTURES * layers;
+    if (!geodec_artifact_has(a, "/mix/weight") || !geodec_artifact_has(a, "/mix/reliability"))
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s: measured without a mixture", geodec_artifact_path(a));
+    GEODEC_TRY(geodec_artifact_dim(a, "L", &m.layers, err));
+    if (m.layers != layers)
+        GEODEC_THROW(GEODEC_INVAL, "%s: %lld layers, not %lld", geodec_artifact_path(a), (long long)m.layers,
                      (long long)layers);
-    GEODEC_TRY(geodec_artifact_read(a, "/mix/reliability", &m, err));
-    for (int64_t i = 0; i < layers * GEODEC_ROUTE_BINS; i++)
-        if (!(m[i] >= 0 && m[i] <= 1))
+    GEODEC_TRY(geodec_artifact_read(a, "/mix/weight", &m.weight, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/mix/reliability", &m.reliability, err));
+    for (int64_t i = 0; i < cells; i++)
+        if (!(m.weight[i] > 0 && m.weight[i] <= WEIGHT_MAX))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: a weight that is not positive", geodec_artifact_path(a));
+    for (int64_t i = 0; i < cells * GEODEC_ROUTE_BINS; i++)
+        if (!(m.reliability[i] >= 0 && m.reliability[i] <= 1))
             GEODEC_THROW(GEODEC_FORMAT, "%s: a reliability outside 0..1", geodec_artifact_path(a));
-    *mix = m;
-    m = NULL;
+    *out = m;
+    m = (geodec_mixture){0};
 done:
-    geodec_mem_free(m);
+    geodec_mixture_clear(&m);
     return st;
 }

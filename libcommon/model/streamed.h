@@ -40,12 +40,14 @@ typedef struct geodec_streamed_plan {
  * One text at a time: each session has its own. */
 typedef struct geodec_foreseer {
     void *ctx;
-    void (*begin)(void *ctx);                       /* a new text, or one that was cut */
-    void (*observe)(void *ctx, const float *state); /* one row more: its last residual stream [d_model] */
+    void (*begin)(void *ctx); /* a new text, or one that was cut */
+    /* one row more: its token and its last residual stream [d_model] */
+    void (*observe)(void *ctx, int32_t token, const float *state);
     /* P(used) [n_layer][n_expert] of the token after the observed rows, or of one later in the text (!with_state) */
     void (*ask)(void *ctx, int32_t token, bool with_state, float *probability);
-    /* of one layer [n_expert], from that and the logits of its router on an earlier stream */
-    void (*mix)(void *ctx, int32_t layer, const float *early, const float *logit, float *out);
+    /* of one layer [n_expert], from that and the logits of its router on the stream before its attention (blocks 0) or
+     * before the block before it (1) */
+    void (*mix)(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out);
     void (*destroy)(void *ctx);
 } geodec_foreseer;
 
@@ -59,8 +61,8 @@ typedef struct geodec_streaming {
     /* Makes the foreseer of a session; NULL: none */
     geodec_status (*foreseer)(void *ctx, geodec_foreseer *out, geodec_err *err);
     void *foreseer_ctx;
-    float prefetch_least;
-    int32_t prefetch_most;
+    float prefetch_least;     /* < 0: adapts to the times of reading and computing */
+    int32_t prefetch_most;    /* < 0: by the number of slots */
     geodec_disk_options disk; /* n_slots is set here */
     bool mapped;              /* no slots and no budget: experts are read through the map of the file, as a control */
     int32_t sessions;         /* that are open at the same time; 0: 1 */

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { PACE = 64 /* passes between two looks at the times */ };
+
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
 
@@ -32,19 +34,22 @@ static void foretell(geodec_session *s, int32_t index)
     geodec__ahead *a = s->model->streamed->ahead;
     const int32_t n = a->n_expert;
     rank_experts(a->likely, n, a->order);
-    for (int32_t i = 0; i < n; i++) a->sorted[i] = a->likely[a->order[i]];
+    for (int32_t i = 0; i < n; i++) {
+        const float p = a->likely[a->order[i]];
+        a->sorted[i] = p < a->least ? 0 : p; /* known, but not worth its bytes now */
+    }
     geodec_stream_foretell(s->model->streamed->stream, index, n, a->order, a->sorted);
 }
 
 /* The foreseer's probabilities and the router's logits of each row. */
-static void mix_rows(geodec_session *s, int32_t index, int64_t n)
+static void mix_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec__foreseen *f = s->foreseen;
     geodec__ahead *a = s->model->streamed->ahead;
     for (int64_t r = 0; r < n; r++) {
         const float *early = f->early + (r * c->n_layer + index) * c->n_expert;
-        f->by.mix(f->by.ctx, index, early, s->router_row[r], f->mixed);
+        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], f->mixed);
         for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
     }
 }
@@ -78,8 +83,8 @@ static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t
     s->job[0] = geodec__job_of(l->router, s->input, s->router_row, n);
     geodec__jobs_run(s, 1);
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 0;
-    if (blocks == 0 && s->foreseen && s->foreseen->asked)
-        mix_rows(s, index, n);
+    if (s->foreseen && s->foreseen->asked)
+        mix_rows(s, index, blocks, n);
     else
         rank_rows(s, index, blocks, n);
     for (int64_t r = 0; r < n; r++) memset(s->router_row[r], 0, (size_t)geodec__pad(c->n_expert) * sizeof(float));
@@ -97,6 +102,33 @@ static void ask_chance(geodec_session *s, int32_t index, int64_t n)
     foretell(s, index);
 }
 
+/* With a fast disk an unlikely expert may be read too. When reading what is needed takes longer than computing, a wrong
+ * read delays the right ones: x = time to read the needed experts / time to compute, of the last passes. At x = 1/2
+ * (reading is hidden) .2 is best in simulations of docs/results/streaming.md, at x = 3 nearly certain reads alone pay.
+ */
+void geodec__streamed_pace(geodec_session *s)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    const geodec_streaming *o = &s->model->streamed->options;
+    if (o->prefetch_least >= 0) {
+        a->least = o->prefetch_least;
+        return;
+    }
+    if (a->passes++ % PACE != 0) return;
+    const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
+    const double needed = (double)(k.slots.needed - k.slots.resident), reads = (double)k.disk.reads;
+    const double computing = k.passes - k.stall - a->computing;
+    if (reads > 0 && computing > 0 && k.disk.busy > 0) {
+        const double x = (needed - a->needed) * k.disk.busy / reads / computing;
+        const double least = 0.06 + 0.28 * x;
+        a->least = (float)(least < 0.1 ? 0.1 : least > 0.9 ? 0.9 : least);
+    } else {
+        a->least = 0.5F;
+    }
+    a->needed = needed;
+    a->computing = k.passes - k.stall;
+}
+
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec__streamed *t = s->model->streamed;
@@ -111,7 +143,7 @@ void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
     const bool early = s->foreseen && s->foreseen->asked;
     if (early && t->options.lookahead != GEODEC_LOOKAHEAD_MIX) return;
     if (here) ask_router(s, index, 0, n);
-    if (next && t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2) ask_router(s, index + 1, 1, n);
+    if (next && (early || t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
 }
 
 /* Counts which ranks were used. */
@@ -141,7 +173,10 @@ static void observe(geodec_session *s)
         f->by.begin(f->by.ctx);
         at = f->n > 0 ? f->base : s->length;
     }
-    for (; at < s->length && at < f->base + f->n; at++) f->by.observe(f->by.ctx, s->x_row[f->row[at - f->base]]);
+    for (; at < s->length && at < f->base + f->n; at++) {
+        const int32_t row = f->row[at - f->base];
+        f->by.observe(f->by.ctx, f->token[row], s->x_row[row]);
+    }
     f->observed = s->length;
 }
 
@@ -168,12 +203,15 @@ void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
     }
 }
 
-void geodec__streamed_appended(geodec_session *s, int64_t n)
+void geodec__streamed_appended(geodec_session *s, const geodec_batch *b)
 {
     geodec__foreseen *f = s->foreseen;
     f->base = s->length;
-    f->n = (int32_t)n;
-    for (int32_t i = 0; i < f->n; i++) f->row[i] = i;
+    f->n = b->n;
+    for (int32_t i = 0; i < b->n; i++) {
+        f->row[i] = i;
+        f->token[i] = b->token[i];
+    }
 }
 
 void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
@@ -191,7 +229,7 @@ geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err)
     const geodec_streaming *o = &s->model->streamed->options;
     if (!o->foreseer || o->lookahead < GEODEC_LOOKAHEAD_TOKEN) return GEODEC_OK;
     GEODEC_NEW(s->foreseen, 1);
-    GEODEC_NEW(s->foreseen->row, s->max_batch);
+    GEODEC_NEW_EACH(s->max_batch, s->foreseen->row, s->foreseen->token);
     GEODEC_NEW(s->foreseen->early, (int64_t)GEODEC__AHEAD_ROWS * c->n_layer * c->n_expert);
     GEODEC_NEW(s->foreseen->mixed, c->n_expert);
     GEODEC_TRY(o->foreseer(o->foreseer_ctx, &s->foreseen->by, err));
@@ -203,7 +241,7 @@ void geodec__streamed_unforeseen(geodec_session *s)
 {
     if (!s->foreseen) return;
     if (s->foreseen->by.destroy) s->foreseen->by.destroy(s->foreseen->by.ctx);
-    GEODEC_FREE(s->foreseen->row, s->foreseen->early, s->foreseen->mixed, s->foreseen);
+    GEODEC_FREE(s->foreseen->row, s->foreseen->token, s->foreseen->early, s->foreseen->mixed, s->foreseen);
     s->foreseen = NULL;
 }
 

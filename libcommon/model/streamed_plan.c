@@ -54,6 +54,9 @@ static int64_t resident(const geodec_model *m, geodec_arithmetic a)
     return all.bytes;
 }
 
+/* The slots prefetch what is worth it (streamed_ahead.c); the rest is passed on as of probability 0. */
+static const float LEAST = 1e-6F;
+
 /* What the limit of the control group leaves for a budget; 0: there is none. */
 static int64_t allowed(const geodec__streamed *t)
 {
@@ -141,6 +144,9 @@ static geodec_status open_stream(geodec_session *s, geodec_err *err)
     if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
     GEODEC_PASS(check(t, &p, err));
     t->plan = p;
+    /* a quarter of the slots, but two for each layer at most: more would evict what is used again */
+    const int32_t quarter = p.slots / 4 < 2 * p.layers ? p.slots / 4 : 2 * p.layers;
+    const int32_t most = t->options.prefetch_most < 0 ? quarter : t->options.prefetch_most;
     geodec_stream_options o = {.disk = t->options.disk,
                                .trace = t->options.trace,
                                .usage = t->options.usage,
@@ -155,8 +161,8 @@ static geodec_status open_stream(geodec_session *s, geodec_err *err)
     o.slots = (geodec_slots_options){.n_slots = p.slots,
                                      .eviction = t->options.eviction,
                                      .shared = t->options.shared,
-                                     .prefetch_least = t->options.prefetch_least,
-                                     .prefetch_most = t->options.prefetch_most};
+                                     .prefetch_least = LEAST,
+                                     .prefetch_most = most};
     if (held && p.slots < p.experts)
         geodec_hooks_log(t->options.hooks, GEODEC_LOG_WARN,
                          "the limit of the control group leaves %lld bytes of the budget of %lld: %d slots",

@@ -42,6 +42,8 @@ struct geodec_stream {
     double look, next_look;
     int64_t limit; /* that is too low for this run; 0: none */
     geodec_stream_counters counters;
+    geodec_timeline_point before; /* the sums when the pass began */
+    geodec_timeline timeline;
 };
 
 /* ---- reads ------------------------------------------------------------------------------------------------------- */
@@ -301,6 +303,8 @@ void geodec_stream_begin(geodec_stream *s, int32_t rows)
 {
     pthread_mutex_lock(&s->lock);
     s->began = geodec_clock_seconds();
+    s->before = (geodec_timeline_point){
+        .rows = s->counters.rows, .bytes = geodec_disk_counted(s->disk).bytes, .stall = s->counters.stall};
     s->counters.rows += rows;
     if (s->trace) geodec_trace_rows(s->trace, rows);
     geodec_slots_pass(s->slots);
@@ -309,7 +313,14 @@ void geodec_stream_begin(geodec_stream *s, int32_t rows)
 
 void geodec_stream_end(geodec_stream *s)
 {
-    s->counters.passes += geodec_clock_seconds() - s->began;
+    const double seconds = geodec_clock_seconds() - s->began;
+    const geodec_timeline_point pass = {.passes = 1,
+                                        .rows = s->counters.rows - s->before.rows,
+                                        .bytes = geodec_disk_counted(s->disk).bytes - s->before.bytes,
+                                        .seconds = seconds,
+                                        .stall = s->counters.stall - s->before.stall};
+    s->counters.passes += seconds;
+    geodec_timeline_add(&s->timeline, &pass);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -371,6 +382,8 @@ geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_
 {
     return geodec_slots_counted_layer(s->slots, layer);
 }
+
+const geodec_timeline *geodec_stream_timeline(const geodec_stream *s) { return &s->timeline; }
 
 geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err)
 {

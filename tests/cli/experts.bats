@@ -80,3 +80,42 @@ traffic() { "$bin/geodec-experts" -q traffic --layers 4 --experts 16 --used 2 --
     [ ! -e "$d/x.trace" ]
     [ -z "$(find "$d" -name '.*.tmp')" ]
 }
+
+# A run of 100 tokens, 2 layers with 2 experts used: 400 uses, 200 of them in memory; 1 MB an expert, 100 MB/s.
+report() {
+    cat << END
+{"model": "m", "experts": {"slots": 8, "blobs": 16, "routed_layers": 2, "experts_used": 2, "rows": 100, "needed": 400, "resident": 200,
+  "in_time": 60, "late": 40, "missed": 100, "demand_reads": 140, "prefetch_reads": 110, "wasted": 50, "bytes_read": 250000000,
+  "throttle": 100000000, "pass_seconds": 3, "stall_seconds": 2.2, "disk_bytes_per_second": 9e7, "timeline": {"passes_each": 50,
+  "rows": [50, 50], "bytes_read": [150000000, 100000000], "seconds": [1, 2], "stall_seconds": [0.7, 1.5]}}}
+END
+}
+
+@test "forecast prints the closed form of a report; its machine can be another" {
+    report > "$d/r.json"
+    run --separate-stderr "$bin/geodec-experts" forecast "$d/r.json"
+    [ "$status" -eq 0 ]
+    # a layer: 1 miss of 10 ms, 4 ms of computing, half foretold, a quarter wasted
+    awk -F'\t' 'NR == 2 { exit !($1 == "r.json" && $4 == 0.5 && $5 == 0.5 && $6 == 0.25 && $8 == 2 && $10 == 8 && $12 == 33.333 &&
+        $13 == 35.714 && $14 == 50 && $15 == 40 && $16 == 50) }' <<< "$output"
+    run --separate-stderr "$bin/geodec-experts" forecast --bandwidth 1000 --compute 10 --rest 5 "$d/r.json" "$d/r.json"
+    [ "${#lines[@]}" -eq 3 ]
+    awk -F'\t' 'NR == 3 { exit !($10 == 25 && $13 == 37.037 && $14 == 40 && $16 == 500) }' <<< "$output"
+}
+
+@test "timeline prints the points of a report" {
+    report > "$d/r.json"
+    run --separate-stderr "$bin/geodec-experts" timeline "$d/r.json"
+    [ "$status" -eq 0 ]
+    [ "${lines[2]}" = $'3.000000\t100\t50\t40.0000\t30.0000\t2.0000' ]
+    report | sed 's/"seconds": \[1, 2\]/"seconds": [1]/' > "$d/short.json"
+    run --separate-stderr "$bin/geodec-experts" timeline "$d/short.json"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"short.json: timeline: 'seconds' is no list of 2"* ]]
+    echo '{"model": "m"}' > "$d/none.json"
+    for command in forecast timeline; do
+        run --separate-stderr "$bin/geodec-experts" "$command" "$d/none.json"
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"none.json: no report of streamed experts"* ]]
+    done
+}

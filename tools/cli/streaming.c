@@ -11,7 +11,7 @@
 
 streaming_words streaming = {.io = "direct"};
 static const char *report, *map_path, *foresight_path; /* settings of --experts */
-static bool ahead_given;
+static bool ahead_given, evict_given;
 static geodec_foreseer_map map; /* until the program ends */
 
 /* What auto leaves of the limit: the program, its libraries and the vocabulary. */
@@ -59,6 +59,7 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
     const double number = strtod(v, &end);
     const bool is_number = end != v && !*end && number >= 0 && number <= 1e9;
     if (strcmp(name, "evict") == 0) {
+        evict_given = true;
         o->eviction = geodec_eviction_named(v);
         if (o->eviction == GEODEC_EVICTION_KINDS || o->eviction == GEODEC_EVICTION_BELADY)
             GEODEC_FAIL(GEODEC_INVAL, "--experts: no policy '%.40s' for a run", v);
@@ -131,8 +132,8 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
     static geodec_streaming o;
     o = (geodec_streaming){.eviction = GEODEC_EVICTION_SCORE,
                            .lookahead = GEODEC_LOOKAHEAD_ROUTER1,
-                           .prefetch_least = 0.5F,
-                           .prefetch_most = 2,
+                           .prefetch_least = -1,
+                           .prefetch_most = -1,
                            .sessions = sessions,
                            .hooks = &c->hooks,
                            .arithmetic = arithmetic,
@@ -140,6 +141,8 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
                            .look = 0.25};
     GEODEC_PASS(read_settings(&o, err));
     if (map_path && !ahead_given) o.lookahead = GEODEC_LOOKAHEAD_MIX;
+    if (!evict_given && o.lookahead != GEODEC_LOOKAHEAD_NONE) o.eviction = GEODEC_EVICTION_MAP;
+    if (!streaming.ram && o.slots == 0 && geodec_model_store_bytes(m) > 0) streaming.ram = "auto";
     if (!streaming.ram && o.slots == 0) {
         if (streaming.plan || streaming.experts)
             GEODEC_FAIL(GEODEC_INVAL, "%s needs --ram", streaming.plan ? "--plan" : "--experts");

@@ -16,7 +16,8 @@ extern streaming_words streaming;
 #define CLI_STREAMING_OPTIONS                                                                                          \
     OPT_STR("ram", 0, &streaming.ram, "SIZE|auto",                                                                     \
             "memory for weights, cache and experts (as 900M or 1.5G): experts that do not fit are read from the file " \
-            "when they are needed; auto: from the limit of the control group (default: all of the model in memory)",   \
+            "when they are needed; auto: from the limit of the control group (default: all of a GGUF in memory; auto " \
+            "for a store)",                                                                                            \
             .flags = CLI_VOLATILE),                                                                                    \
         OPT_FLAG("plan", 0, &streaming.plan,                                                                           \
                  "print what --ram means for this model, and stop before any weight is read", .flags = CLI_VOLATILE),  \

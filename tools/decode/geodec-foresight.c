@@ -6,7 +6,7 @@
 #include "foresight/recall.h"
 #include "io/file.h"
 
-static const char *output = "foresight.h5", *model_path, *store_path, *map_path, *text_path, *tokens_path;
+static const char *output = "foresight.h5", *model_path, *store_path, *map_path, *text_path, *tokens_path, *fit_path;
 static const char *arithmetic = "exact", *kv = "f32", *separator = "auto";
 static int64_t window = 128;
 static geodec_history_options history_options;
@@ -18,6 +18,8 @@ static const cli_option options[] = {
     OPT_FILE("store", 0, &store_path, "FILE",
              "token ids from which the tables are made, one sequence per line (geodec-sample)", .flags = CLI_REQUIRED),
     OPT_FILE("flowmap", 0, &map_path, "FILE", "flow map with routes, baked from an export of the same tokens"),
+    OPT_FILE("fit", 0, &fit_path, "FILE",
+             "token ids for the weights and the calibration of mixtures with the router, not part of the store"),
     OPT_FILE("text", 0, &text_path, "FILE", "text whose experts are foretold: UTF-8 text or JSON Lines"),
     CLI_SEPARATOR_OPTION(separator),
     OPT_FILE("tokens", 0, &tokens_path, "FILE", "token ids instead of text, one sequence per line"),
@@ -39,8 +41,8 @@ static const cli_tool tool = {
     .description =
         "For each predictor and layer: the share of the experts used that are among the first 1, 2 and 4 times as\n"
         "many foretold, with 95 % intervals over documents. Tables are made from the store; the text should not be\n"
-        "part of it. With a flow map, also the calibration of its probabilities, and the mixture's calibration for\n"
-        "the decoder.",
+        "part of it. With a flow map, also the calibration of its probabilities; with --fit, also the mixtures of map\n"
+        "and router that a decoder may use.",
     .examples = "geodec-sample --model model.gguf --texts 1600 --length 128 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens --layers last -o store.h5\n"
                 "geodec-bake -o flowmap.h5 store.h5\n"
@@ -100,7 +102,7 @@ static void say_recall(const cli *c, const geodec_recall *r)
             r->budget[2], (long long)r->experts);
     for (int64_t p = 0, i = 0; i < geodec_predictors_count && p < r->predictors; i++) {
         const geodec_predictor *x = &geodec_predictors[i];
-        if (x->needs_map && !r->mix) continue;
+        if (x->needs_map && r->calibrated == 0) continue;
         const double *v = r->mean + p * B, *low = r->mean_low + p * B, *high = r->mean_high + p * B;
         const double *first = r->value + (p * r->layers + x->first_layer) * B,
                      *last = r->value + ((p + 1) * r->layers - 1) * B;
@@ -116,9 +118,13 @@ static void say_recall(const cli *c, const geodec_recall *r)
     for (int i = 0; i < GEODEC_RECALL_RUNS; i++)
         cli_say(c, "%d consecutive tokens use %.2f experts of a layer (%.2f-%.2f), random ones %.2f", r->run[i],
                 r->distinct[i], r->distinct_low[i], r->distinct_high[i], r->distinct_random[i]);
-    if (r->mix)
-        cli_say(c, "calibration error: token table %.4f, flow map %.4f, flow map with router %.4f", r->scale_error[0],
-                r->scale_error[1], r->scale_error[2]);
+    if (r->calibrated > 0)
+        cli_say(c, "calibration error: token table %.4f, flow map %.4f", r->scale_error[0], r->scale_error[1]);
+    for (int64_t i = 0; r->mixture.positions > 0 && i < r->layers; i++)
+        cli_say(c, "layer %lld: weights of router1, router1.5, router2 %g %g %g", (long long)i + 1,
+                (double)r->mixture.weight[i], (double)r->mixture.weight[r->layers + i],
+                (double)r->mixture.weight[2 * r->layers + i]);
+    if (r->mixture.positions > 0) cli_say(c, "calibration error with router1: %.4f", r->scale_error[2]);
 }
 
 static geodec_status run(const cli *c, geodec_err *err)
@@ -126,11 +132,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
     cli_stage stage = {0};
-    input store = {.recorder = NULL}, text = {.recorder = NULL};
+    input store = {.recorder = NULL}, text = {.recorder = NULL}, fit = {.recorder = NULL};
+    geodec_mixture mixture = {0};
     geodec_flowmap map = {0};
     geodec_history *history = NULL;
     geodec_recall recall = {0};
     if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give either --text or --tokens");
+    if (fit_path && !map_path) GEODEC_THROW(GEODEC_INVAL, "--fit needs --flowmap");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
@@ -140,9 +148,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(open_input(&stage, m, NULL, store_path, &store, err));
     GEODEC_TRY(open_input(&stage, m, text_path, tokens_path, &text, err));
     const geodec_model_config *mc = geodec_model_configuration(m);
+    if (fit_path) {
+        GEODEC_TRY(open_input(&stage, m, NULL, fit_path, &fit, err));
+        GEODEC_TRY(geodec_mixture_fit(fit.recorder, mc, &map, &c->hooks, &mixture, err));
+    }
     GEODEC_TRY(geodec_history_read(store.recorder, mc, &history_options, &c->hooks, &history, err));
-    GEODEC_TRY(geodec_recall_measure(text.recorder, mc, history, map_path ? &map : NULL, &recall_options, &c->hooks,
-                                     &recall, err));
+    GEODEC_TRY(geodec_recall_measure(text.recorder, mc, history, map_path ? &map : NULL, fit_path ? &mixture : NULL,
+                                     &recall_options, &c->hooks, &recall, err));
     STAGE_WRITE(&stage, &geodec_foresight_kind, geodec_recall_write(&recall, stage.out, err));
     say_recall(c, &recall);
 done:
@@ -151,6 +163,8 @@ done:
     geodec_flowmap_clear(&map);
     close_input(&store);
     close_input(&text);
+    close_input(&fit);
+    geodec_mixture_clear(&mixture);
     stage_end(&stage);
     geodec_model_close(m);
     return st;
