@@ -84,7 +84,7 @@ LABORATORY += $(STREAMING_TABLES)
 LAB_FIGURES += $(STREAMING_FIGURES)
 .PHONY: streaming
 streaming: $(STREAMING_TABLES) $(foreach f,$(STREAMING_FIGURES),$(F)/$f.svg $(F)/$f.png)
-	@cat $(ST)/speed.tsv $(ST)/drafts.tsv
+	@for t in speed ahead drafts; do cat $(ST)/$$t.tsv 2>/dev/null || cat $(ST)/$$t.tsv.not-measured; done
 STREAMING_PAGE := $(addprefix $(ST)/,model.tsv summary.tsv speed.tsv exact.tsv ahead.tsv least.tsv recall.tsv drafts.tsv slots.tsv)
 .PHONY: streaming-page
 streaming-page: pipelines/report/result-page $(STREAMING_PAGE)
