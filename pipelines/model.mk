@@ -31,7 +31,7 @@ model-install: $(M)/geodec-stories-f16.gguf
 # About 15 minutes on one core. make model-mixture-control trains the control, a dense model with the same number of active parameters.
 MIXTURE_SEED := 20260003
 MIXTURE_SHAPE := --d-model 96 --layers 4 --heads 6 --kv-heads 3 --ff 64 --ctx 512 --experts 16 --experts-used 2
-MIXTURE_TRAIN := --length 512 --batch 4 --steps 2400 --lr 4e-3 --warmup 100 --balance 0.01 --eval-every 200 --eval-tokens 32768
+MIXTURE_TRAIN := --length 512 --batch 4 --steps 3600 --lr 4e-3 --warmup 100 --balance 0.01 --eval-every 200 --eval-tokens 32768
 MIXTURE_CONTROL := --d-model 96 --layers 4 --heads 6 --kv-heads 3 --ff 128 --ctx 512
 .PHONY: model-mixture model-mixture-control model-mixture-install
 model-mixture: $(M)/geodec-mixture-f16.gguf

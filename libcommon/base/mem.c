@@ -65,6 +65,8 @@ void *geodec_mem_map(int64_t bytes)
     return start;
 }
 
+void geodec_mem_discard(void *p, int64_t bytes) { (void)madvise(p, (size_t)bytes, MADV_DONTNEED); }
+
 void geodec_mem_unmap(void *p, int64_t bytes)
 {
     if (p) (void)munmap(p, (size_t)bytes);

@@ -24,6 +24,8 @@ GEODEC_API void geodec_mem_free_all(void *const *p, size_t n);
  * huge page when it is larger than one. NULL when bytes <= 0 or there is not enough memory. Release with
  * geodec_mem_unmap and the same number of bytes. */
 GEODEC_API void *geodec_mem_map(int64_t bytes) GEODEC_MUST_USE;
+/* Gives pages of such memory back to the system; they are zero when they are touched again. Whole pages. */
+GEODEC_API void geodec_mem_discard(void *p, int64_t bytes);
 /* NULL is allowed. */
 GEODEC_API void geodec_mem_unmap(void *p, int64_t bytes);
 /* A copy of s; NULL when there is not enough memory. */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/streamed.h"
 
 typedef struct slot {
     geodec_session *session;
@@ -55,8 +56,10 @@ geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_optio
                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int group = 4 * geodec_pool_threads(pool); /* several texts per thread, because their lengths differ */
-    const geodec_session_options so = {.n_ctx = o->length, .max_batch = 1, .arithmetic = o->arithmetic, .kv = o->kv};
+    const bool streamed = geodec_streamed_is(m);                    /* then one session that uses the pool */
+    const int group = streamed ? 1 : 4 * geodec_pool_threads(pool); /* several for a thread: lengths differ */
+    const geodec_session_options so = {
+        .n_ctx = o->length, .max_batch = 1, .arithmetic = o->arithmetic, .kv = o->kv, .pool = streamed ? pool : NULL};
     slot *s = NULL;
     if (geodec_tokenizer_bos(geodec_model_tokenizer(m)) < 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the model's tokenizer has no BOS token to start a text with");
@@ -72,7 +75,7 @@ geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_optio
     for (int64_t at = 0; at < o->texts; at += group) {
         const int64_t n = o->texts - at < group ? o->texts - at : group;
         job j = {m, o, s, o->first + at};
-        geodec_pool_run_dynamic(pool, n, sample_task, &j);
+        geodec_pool_run_dynamic(streamed ? NULL : pool, n, sample_task, &j);
         for (int64_t i = 0; i < n; i++) {
             if (s[i].status != GEODEC_OK) {
                 if (err) *err = s[i].error;

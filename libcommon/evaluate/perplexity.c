@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/tasks.h"
+#include "model/streamed.h"
 
 #include <math.h>
 #include <string.h>
@@ -241,14 +242,18 @@ static geodec_status check(const geodec_scorer_evaluation *p, const geodec_score
 }
 
 static geodec_status open_readers(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q, job *j,
-                                  int workers, geodec_err *err)
+                                  int workers, geodec_pool *inside, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_NEW(j->reader, workers);
     for (int i = 0; i < workers; i++) {
         reader *r = &j->reader[i];
-        GEODEC_TRY(geodec_scorer_create(p, j->o->window, &r->p, err));
-        if (q) GEODEC_TRY(geodec_scorer_create(q, j->o->window, &r->q, err));
+        geodec_scorer_evaluation e = *p;
+        e.pool = inside;
+        GEODEC_TRY(geodec_scorer_create(&e, j->o->window, &r->p, err));
+        if (q) e = *q;
+        e.pool = inside;
+        if (q) GEODEC_TRY(geodec_scorer_create(&e, j->o->window, &r->q, err));
         GEODEC_NEW(r->token, j->o->window);
         GEODEC_NEW_EACH(j->n_vocab, r->row_p, r->row_q);
     }
@@ -284,7 +289,7 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int threads = geodec_pool_threads(pool);
+    const bool streamed = geodec_streamed_is(p->model) || (q && geodec_streamed_is(q->model));
     const geodec_tokenizer *t = geodec_model_tokenizer(p->model);
     geodec_perplexity_result r = {0};
     job j = {.o = o, .n_vocab = geodec_model_configuration(p->model)->n_vocab, .bos = geodec_tokenizer_start(t)};
@@ -301,9 +306,10 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     r.blocks = (r.windows + r.windows_of_a_block - 1) / r.windows_of_a_block;
     GEODEC_NEW(r.window, r.windows);
     j.window = r.window;
-    workers = threads;
-    GEODEC_TRY(open_readers(p, q, &j, workers, err));
-    GEODEC_TRY(geodec__tasks_run_workers(pool, hooks, "scoring windows", r.windows, read_window, &j, err));
+    workers = streamed ? 1 : geodec_pool_threads(pool);
+    GEODEC_TRY(open_readers(p, q, &j, workers, streamed ? pool : NULL, err));
+    GEODEC_TRY(
+        geodec__tasks_run_workers(streamed ? NULL : pool, hooks, "scoring windows", r.windows, read_window, &j, err));
     r.merged = merged_share(&j, workers, false);
     r.against_merged = q ? merged_share(&j, workers, true) : 0;
     GEODEC_TRY(count_tokens(&j, t, &r, err));

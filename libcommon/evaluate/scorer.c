@@ -61,6 +61,7 @@ static geodec_status create_session(geodec_scorer *s, const geodec_scorer_evalua
     const geodec_session_options o = {.n_ctx = window,
                                       .max_batch = window < GEODEC_SCORER_ROWS ? window : GEODEC_SCORER_ROWS,
                                       .isa = e->isa,
+                                      .pool = e->pool,
                                       .arithmetic = e->arithmetic,
                                       .kv = e->kv,
                                       .attnres = e->attnres,

@@ -17,6 +17,7 @@ typedef struct geodec_scorer_evaluation {
     bool float64;
     geodec_attnres attnres;
     double kv_merge;
+    geodec_pool *pool; /* for passes of the session; NULL: the caller's thread alone */
 } geodec_scorer_evaluation;
 
 /* "exact", "fast" or "float64"; "f32", "f16", "q8_0", "q4_0" or "f64". Static storage. */

@@ -136,7 +136,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     geodec__export_plan_init(&plan, m, o, source);
     GEODEC_TRY(geodec__export_check(c, o, err));
     const int64_t window_bytes = o->window * geodec__export_row_bytes(c, o);
-    workers = geodec__export_workers(c, o, pool, 2 * window_bytes);
+    workers = geodec__export_workers(m, o, pool, 2 * window_bytes);
     group = workers;
     while (workers > 1 && group < 4 * workers && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
     GEODEC_NEW(j.reader, workers);

@@ -3,6 +3,7 @@
 #include "base/finite.h"
 #include "base/mem.h"
 #include "export/export_internal.h"
+#include "model/streamed.h"
 
 #include <string.h>
 
@@ -110,9 +111,11 @@ int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_expo
     return (int64_t)o->n_layers * c->d_model * (o->half ? 6 : 4) + (o->logits ? 4 * (int64_t)c->n_vocab : 0);
 }
 
-int geodec__export_workers(const geodec_model_config *c, const geodec_export_options *o, const geodec_pool *pool,
+int geodec__export_workers(const geodec_model *m, const geodec_export_options *o, const geodec_pool *pool,
                            int64_t window_bytes)
 {
+    const geodec_model_config *c = geodec_model_configuration(m);
+    if (geodec_streamed_is(m)) return 1;
     const int64_t cache = 2 * 4 * (int64_t)c->n_layer * c->n_kv_head * c->head_dim * o->window;
     const int64_t pass = GEODEC__EXPORT_PASS * ((int64_t)o->n_layers * c->d_model * 8 + 4 * (int64_t)c->n_vocab);
     const int threads = geodec_pool_threads(pool);

@@ -322,7 +322,7 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
         GEODEC_THROW(GEODEC_RANGE, "a shard of %lld tokens is below the window of %d", (long long)g->tokens, o->window);
     fingerprint(m, o, g, hex);
     GEODEC_TRY(geodec__export_folder_open(g->folder, &f, err));
-    workers = geodec__export_workers(c, o, pool, GEODEC__EXPORT_PASS * geodec__export_row_bytes(c, o));
+    workers = geodec__export_workers(m, o, pool, GEODEC__EXPORT_PASS * geodec__export_row_bytes(c, o));
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++) {
         GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));

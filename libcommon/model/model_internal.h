@@ -139,6 +139,7 @@ struct geodec_session {
     int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
     int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
+    int64_t claimed;                   /* bytes of the budget, while experts stream */
     geodec_status status;              /* of the pass, while experts stream */
     geodec_err failure;
     geodec__job *job;    /* [max(3, n_expert)] */

@@ -69,15 +69,6 @@ void geodec_router_logits(geodec_router *r, int32_t layer, const float *const *s
     multiply(r, layer, n, logits);
 }
 
-void geodec_router_normed(geodec_router *r, int32_t layer, const float *const *normed, int32_t n, float *logits)
-{
-    for (int32_t i = 0; i < n; i++) {
-        memcpy(r->norm[i], normed[i], (size_t)r->session->model->config.d_model * sizeof *normed[i]);
-        r->in[i] = r->norm[i];
-    }
-    multiply(r, layer, n, logits);
-}
-
 void geodec_router_softmax(float *x, int32_t n)
 {
     float most = x[0], sum = 0;

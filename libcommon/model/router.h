@@ -21,9 +21,6 @@ GEODEC_API bool geodec_router_has(const geodec_router *r, int32_t layer);
  * The layer must have one; n <= max_rows. */
 GEODEC_API void geodec_router_logits(geodec_router *r, int32_t layer, const float *const *stream, int32_t n,
                                      float *logits);
-/* The same with streams that are normalised already (what geodec_session_watch shows of GEODEC_SIDE_FEED). */
-GEODEC_API void geodec_router_normed(geodec_router *r, int32_t layer, const float *const *normed, int32_t n,
-                                     float *logits);
 /* Probabilities [n] by softmax over logits [n], in place. */
 GEODEC_API void geodec_router_softmax(float *x, int32_t n);
 

@@ -157,6 +157,7 @@ done:
 void geodec_session_destroy(geodec_session *s)
 {
     if (!s) return;
+    geodec__streamed_leave(s);
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,

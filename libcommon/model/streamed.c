@@ -158,6 +158,8 @@ void geodec__streamed_free(geodec__streamed *t)
     GEODEC_FREE(t->room, t);
 }
 
+bool geodec_streamed_is(const geodec_model *m) { return m->streamed != NULL; }
+
 bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out)
 {
     if (!m->streamed || !m->streamed->stream) return false;

@@ -31,6 +31,7 @@ typedef struct geodec_streamed_plan {
     int64_t slot, experts;     /* bytes of a slot; number of blobs */
     int32_t slots, least;      /* slots that fit; the smallest possible number */
     int64_t smallest;          /* the smallest possible budget */
+    int64_t allowed;           /* what the limit of the control group leaves for a budget; 0: no limit */
     int32_t per_layer, n_expert, n_expert_used, layers; /* layers with experts; slots of each */
     double token; /* expected bytes read for a token when routing is uniform: misses x blob */
 } geodec_streamed_plan;
@@ -71,15 +72,23 @@ typedef struct geodec_streaming {
     const char *usage;         /* stream.h; NULL: none */
     const geodec_hooks *hooks; /* NULL ok */
     const char *trace;         /* NULL: none */
+    /* root of memory_limit.h ("": this machine). Slots are reserved only as far as the limit of the control group
+     * allows, and given back when it falls; NULL: not watched */
+    const char *limits;
+    double look; /* seconds between looks at it */
 } geodec_streaming;
 
 /* Before the first session: the experts of all sessions of m come from the model's file. The slots are reserved with
- * the first session, whose sizes count in the budget. GEODEC_LIMIT: the budget is too small; the message names the
- * smallest. GEODEC_UNSUPPORTED: the model has no experts. */
+ * the first session, whose sizes count in the budget; for further sessions than were announced, slots are given back.
+ * GEODEC_LIMIT: the budget is too small; the message names the smallest. GEODEC_UNSUPPORTED: the model has no experts.
+ */
 GEODEC_API geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o,
                                                geodec_err *err) GEODEC_MUST_USE;
 /* After the last pass: writes the trace and the table of uses, if there are any. */
 GEODEC_API geodec_status geodec_streamed_finish(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+/* Whether streaming has begun. Sessions of such a model take turns, a pass each: one session whose passes use all
+ * threads is as fast as several, and takes less of the budget. */
+GEODEC_API bool geodec_streamed_is(const geodec_model *m);
 /* False: the model does not stream, or has no session yet. */
 GEODEC_API bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out);
 

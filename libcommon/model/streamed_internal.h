@@ -57,6 +57,8 @@ typedef struct geodec__streamed {
 
 /* With the first session: reserves the slots. */
 geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+/* With the end of a session: its bytes of the budget are free. */
+void geodec__streamed_leave(geodec_session *s);
 void geodec__streamed_free(geodec__streamed *t);
 /* Bytes of the largest panel of an expert; 0: none has panels. */
 int64_t geodec__streamed_widest(const geodec__streamed *t);

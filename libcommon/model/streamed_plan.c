@@ -1,8 +1,12 @@
 /* Sizes of a streamed model, and its stream with the first session. */
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "model/streamed_internal.h"
 
 #include <string.h>
+
+/* Of the program itself: what a limit of memory must allow beside a budget. */
+static const int64_t PROGRAM = 32 << 20;
 
 geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, geodec_err *err)
 {
@@ -53,6 +57,14 @@ static int64_t resident(const geodec_model *m, geodec_arithmetic a)
 /* The slots prefetch what is worth it (streamed_ahead.c); the rest is passed on as of probability 0. */
 static const float LEAST = 1e-6F;
 
+/* What the limit of the control group leaves for a budget; 0: there is none. */
+static int64_t allowed(const geodec__streamed *t)
+{
+    if (!t->options.limits) return 0;
+    const int64_t group = geodec_memory_limit_of(t->options.limits).group;
+    return group == 0 ? 0 : group > PROGRAM ? group - PROGRAM : 1;
+}
+
 static geodec_streamed_plan plan(const geodec_session *s)
 {
     const geodec_model *m = s->model;
@@ -61,7 +73,9 @@ static geodec_streamed_plan plan(const geodec_session *s)
     geodec_streamed_plan p = {.slot = t->slot_bytes, .n_expert = c->n_expert, .n_expert_used = c->n_expert_used};
     double read = 0;
     p.resident = resident(m, s->arithmetic) + t->source.pack_bytes;
-    p.session = geodec__session_bytes(s) * (t->options.sessions > 1 ? t->options.sessions : 1);
+    /* a later session may have all blocks */
+    const int64_t blocks = s->cache.bytes / s->n_blocks * (c->n_layer - s->n_blocks);
+    p.session = (geodec__session_bytes(s) + blocks) * (t->options.sessions > 1 ? t->options.sessions : 1);
     for (int32_t i = 0; i < c->n_layer; i++) {
         if (!m->layer[i].router.data) continue;
         p.layers++;
@@ -76,6 +90,9 @@ static geodec_streamed_plan plan(const geodec_session *s)
     p.smallest = p.resident + p.session + p.least * p.slot;
     int64_t slots = t->options.slots > 0 ? t->options.slots : (t->options.ram - p.resident - p.session) / p.slot;
     if (slots > p.experts) slots = p.experts;
+    p.allowed = allowed(t);
+    if (p.allowed > 0 && slots > (p.allowed - p.resident - p.session) / p.slot)
+        slots = (p.allowed - p.resident - p.session) / p.slot;
     p.slots = (int32_t)(slots < 0 ? 0 : slots);
     p.per_layer = p.layers ? p.slots / p.layers : 0;
     p.token = read * (1 - (double)p.slots / (double)p.experts);
@@ -84,22 +101,48 @@ static geodec_streamed_plan plan(const geodec_session *s)
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
+/* Whether the smallest number of slots fits. */
+static geodec_status check(const geodec__streamed *t, const geodec_streamed_plan *p, geodec_err *err)
 {
-    geodec__streamed *t = s->model->streamed;
-    if (s->arithmetic != t->options.arithmetic)
-        GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
-    if (!t->options.mapped) GEODEC_PASS(geodec__streamed_follow(s, err));
-    if (t->stream || t->options.mapped) return GEODEC_OK;
-    const geodec_streamed_plan p = plan(s);
-    if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
-    if (p.slots < p.least)
+    if (p->slots >= p->least) return GEODEC_OK;
+    const bool group =
+        p->allowed > 0 && p->allowed < p->smallest && (t->options.slots > 0 || t->options.ram >= p->smallest);
+    GEODEC_FAIL(GEODEC_LIMIT,
+                "%s of %lld bytes is too small: %lld of weights, %lld of cache and work space and %d slots of %lld "
+                "need %lld",
+                group ? "what the control group's limit leaves" : "a budget",
+                (long long)(group ? p->allowed : t->options.ram), (long long)p->resident, (long long)p->session,
+                p->least, (long long)p->slot, (long long)p->smallest);
+}
+
+/* The session's part of the budget. */
+static geodec_status claim(geodec_session *s, geodec_err *err)
+{
+    const geodec__streamed *t = s->model->streamed;
+    const int64_t bytes = geodec__session_bytes(s);
+    const int64_t missing = geodec_stream_claim(t->stream, bytes);
+    if (missing > 0)
         GEODEC_FAIL(
             GEODEC_LIMIT,
-            "a budget of %lld bytes is too small: %lld of weights, %lld of cache and work space and %d slots of "
-            "%lld need %lld",
-            (long long)t->options.ram, (long long)p.resident, (long long)p.session, p.least, (long long)p.slot,
-            (long long)p.smallest);
+            "a budget of %lld bytes is too small for one more session of %lld: with %d slots of %lld it needs %lld",
+            (long long)t->options.ram, (long long)bytes, t->plan.least, (long long)t->plan.slot,
+            (long long)(t->options.ram + missing));
+    s->claimed = bytes;
+    return GEODEC_OK;
+}
+
+void geodec__streamed_leave(geodec_session *s)
+{
+    if (s->claimed > 0) (void)geodec_stream_claim(s->model->streamed->stream, -s->claimed);
+    s->claimed = 0;
+}
+
+static geodec_status open_stream(geodec_session *s, geodec_err *err)
+{
+    geodec__streamed *t = s->model->streamed;
+    const geodec_streamed_plan p = plan(s);
+    if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
+    GEODEC_PASS(check(t, &p, err));
     t->plan = p;
     /* a quarter of the slots, but two for each layer at most: more would evict what is used again */
     const int32_t quarter = p.slots / 4 < 2 * p.layers ? p.slots / 4 : 2 * p.layers;
@@ -108,12 +151,33 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
                                .trace = t->options.trace,
                                .usage = t->options.usage,
                                .fingerprint = t->options.usage ? geodec_model_fingerprint(s->model) : NULL,
-                               .hooks = t->options.hooks};
+                               .hooks = t->options.hooks,
+                               .least = p.least,
+                               .limits = t->options.limits,
+                               .look = t->options.look};
+    const bool held = p.allowed > 0 && p.allowed < t->options.ram;
+    const int64_t budget = held ? p.allowed : t->options.ram;
+    o.beside = t->options.slots > 0 ? INT64_MAX / 4 : budget - p.resident - p.slots * p.slot;
     o.slots = (geodec_slots_options){.n_slots = p.slots,
                                      .eviction = t->options.eviction,
                                      .shared = t->options.shared,
                                      .prefetch_least = LEAST,
                                      .prefetch_most = most};
+    if (held && p.slots < p.experts)
+        geodec_hooks_log(t->options.hooks, GEODEC_LOG_WARN,
+                         "the limit of the control group leaves %lld bytes of the budget of %lld: %d slots",
+                         (long long)p.allowed, (long long)t->options.ram, p.slots);
     GEODEC_PASS(geodec_stream_open(&t->source.blobs, &o, &t->stream, err));
     return GEODEC_OK;
+}
+
+geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
+{
+    geodec__streamed *t = s->model->streamed;
+    if (s->arithmetic != t->options.arithmetic)
+        GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
+    if (t->options.mapped) return GEODEC_OK;
+    GEODEC_PASS(geodec__streamed_follow(s, err));
+    if (!t->stream) GEODEC_PASS(open_stream(s, err));
+    return claim(s, err);
 }

@@ -71,6 +71,7 @@ void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m)
     geodec_json_put_f64(w, "bytes_per_row", share((double)k.disk.bytes, rows));
     geodec_json_put_f64(w, "pass_seconds", k.passes);
     geodec_json_put_f64(w, "stall_seconds", k.stall);
+    geodec_json_put_i64(w, "slots_given_back", k.given);
     geodec_json_put_f64(w, "stall_ms_per_row", 1e3 * share(k.stall, rows));
     geodec_json_put_f64(w, "disk_busy_seconds", k.disk.busy);
     geodec_json_put_f64(w, "disk_bytes_per_second", share((double)k.disk.bytes, k.disk.busy));

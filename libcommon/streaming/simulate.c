@@ -229,7 +229,7 @@ static geodec_status step(world *w, const geodec_trace_event *e, geodec_err *err
         if (geodec_slots_warm(w->s, c->layer, c->expert[0], &r)) geodec_slots_finished(w->s, r.slot, true);
         break;
     default:
-        break; /* when reads ended there does not matter here */
+        break; /* when reads ended there does not matter here; nor does what was given up: n_slots is chosen */
     }
     return GEODEC_OK;
 }

@@ -32,6 +32,8 @@ static bool repeat(geodec_slots *s, const geodec_slots_event *e, int32_t *slots)
         return slot == e->slot;
     case GEODEC_SLOTS_WARM:
         return geodec_slots_warm(s, e->layer, e->expert[0], &r);
+    case GEODEC_SLOTS_GIVE:
+        return geodec_slots_give(s) == e->slot;
     case GEODEC_SLOTS_CALLS:
         break;
     }

@@ -67,6 +67,23 @@ static geodec_status check_options(const geodec_slots_options *o, geodec_err *er
     return GEODEC_OK;
 }
 
+/* Each layer with experts owns an equal number of the slots that are left. */
+static void set_quotas(geodec_slots *s)
+{
+    int32_t routed = 0;
+    for (int32_t l = 0; l < s->o.n_layer; l++) routed += s->layer[l].heap != NULL;
+    s->remainder = s->left;
+    s->over = 0;
+    for (int32_t l = 0; l < s->o.n_layer; l++) {
+        geodec__slots_layer *const y = &s->layer[l];
+        if (!y->heap) continue;
+        y->quota = s->o.shared ? 0 : s->left / routed < s->o.n_expert ? s->left / routed : s->o.n_expert;
+        s->remainder -= y->quota;
+        s->over += y->held > y->quota ? y->held - y->quota : 0;
+    }
+    if (s->o.prefetch_most > s->left / 2) s->o.prefetch_most = s->left / 2;
+}
+
 static geodec_status set_up(geodec_slots *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -83,12 +100,9 @@ static geodec_status set_up(geodec_slots *s, geodec_err *err)
     GEODEC_NEW(s->layer, L);
     for (int32_t l = 0; l < L; l++) routed += !s->o.routed || s->o.routed[l];
     if (routed == 0) GEODEC_THROW(GEODEC_INVAL, "no layer has experts");
-    s->remainder = n;
     for (int32_t l = 0; l < L; l++) {
         geodec__slots_layer *const y = &s->layer[l];
         if (s->o.routed && !s->o.routed[l]) continue;
-        y->quota = s->o.shared ? 0 : n / routed < E ? n / routed : E;
-        s->remainder -= y->quota;
         GEODEC_NEW(y->heap, n < E ? n : E);
         GEODEC_NEW(y->foretold, E);
     }
@@ -100,10 +114,10 @@ static geodec_status set_up(geodec_slots *s, geodec_err *err)
         const float start = s->o.usage ? s->o.usage[i] : 1.0F / (float)E;
         s->key[i] = (geodec__slots_key){.slot = -1, .probability = -1, .start = start, .frequency = (double)start};
     }
-    s->n_empty = n;
+    s->n_empty = s->left = n;
+    set_quotas(s);
     s->current = -1;
     s->recall = s->stale = (geodec__slots_list){.first = -1, .last = -1};
-    if (s->o.prefetch_most > n / 2) s->o.prefetch_most = n / 2;
     if (s->o.eviction == GEODEC_EVICTION_STATIC && s->o.usage) GEODEC_TRY(fix_most_used(s, err));
     s->o.usage = NULL; /* of the caller, for this call only */
     s->o.routed = NULL;
@@ -193,17 +207,23 @@ static void clear(geodec_slots *s, int32_t slot)
     s->n_empty++;
 }
 
+/* Empties a slot whose blob is ready; an empty one stays as it is. */
+static void evict(geodec_slots *s, int32_t slot)
+{
+    const geodec__slots_slot *const x = &s->slot[slot];
+    if (x->state == GEODEC__SLOTS_EMPTY) return;
+    geodec_slots_counters *const c = &s->layer[x->layer].count;
+    c->evictions++;
+    c->wasted += x->prefetched;
+    clear(s, slot);
+}
+
 /* The read of a blob into a slot begins; what is in the slot is evicted. */
 static void begin(geodec_slots *s, int32_t slot, int32_t layer, int32_t expert, bool demand, bool prefetch)
 {
     geodec__slots_slot *const x = &s->slot[slot];
     geodec__slots_layer *const l = &s->layer[layer];
-    if (x->state != GEODEC__SLOTS_EMPTY) {
-        geodec_slots_counters *const c = &s->layer[x->layer].count;
-        c->evictions++;
-        c->wasted += x->prefetched;
-        clear(s, slot);
-    }
+    evict(s, slot);
     geodec__slots_bit(s->empty, slot, false);
     s->n_empty--;
     s->n_reading++;
@@ -497,6 +517,22 @@ void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled)
     }
     clear(s, slot);
 }
+
+int32_t geodec_slots_give(geodec_slots *s)
+{
+    if (s->left <= 2) return -1;
+    const int32_t slot = s->n_empty > 0 ? geodec__slots_lowest(s->empty, 0, s->o.n_slots) : geodec__slots_leaver(s);
+    if (slot < 0) return -1;
+    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_GIVE, .slot = slot});
+    evict(s, slot);
+    geodec__slots_bit(s->empty, slot, false);
+    s->n_empty--;
+    s->left--;
+    set_quotas(s);
+    return slot;
+}
+
+int32_t geodec_slots_left(const geodec_slots *s) { return s->left; }
 
 bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out)
 {

@@ -17,14 +17,15 @@ enum { GEODEC_SLOTS_WORKING = 16, GEODEC_SLOTS_MAX = 1 << 22, GEODEC_SLOTS_KEYS_
 /* The calls of a run in order, for a record of it (trace.h). Calls without an effect are left out. */
 typedef enum geodec_slots_call {
     GEODEC_SLOTS_PASS,
-    GEODEC_SLOTS_FORETELL, /* layer, n, expert, probability */
-    GEODEC_SLOTS_NEED,     /* layer, n, expert */
-    GEODEC_SLOTS_TAKE,     /* n: how many were taken */
-    GEODEC_SLOTS_RELEASE,  /* slot */
-    GEODEC_SLOTS_NEXT,     /* a read began */
-    GEODEC_SLOTS_FINISHED, /* slot, yes: ok */
-    GEODEC_SLOTS_RECALLED, /* slot, yes: cancelled */
-    GEODEC_SLOTS_WARM,     /* layer, expert[0] */
+    GEODEC_SLOTS_FORETELL,  /* layer, n, expert, probability */
+    GEODEC_SLOTS_NEED,      /* layer, n, expert */
+    GEODEC_SLOTS_TAKE,      /* n: how many were taken */
+    GEODEC_SLOTS_RELEASE,   /* slot */
+    GEODEC_SLOTS_NEXT,      /* a read began */
+    GEODEC_SLOTS_FINISHED,  /* slot, yes: ok */
+    GEODEC_SLOTS_RECALLED,  /* slot, yes: cancelled */
+    GEODEC_SLOTS_WARM,      /* layer, expert[0] */
+    GEODEC_SLOTS_GIVE = 11, /* slot; 9 and 10 mean something else in a trace */
     GEODEC_SLOTS_CALLS
 } geodec_slots_call;
 typedef struct geodec_slots_event {
@@ -94,6 +95,10 @@ GEODEC_API void geodec_slots_finished(geodec_slots *s, int32_t slot, bool ok);
  * again). */
 GEODEC_API int32_t geodec_slots_recall(geodec_slots *s);
 GEODEC_API void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled);
+/* Gives up a slot for good, when memory gets short: an empty one, or that of the blob that leaves first. Between
+ * visits. The quotas follow. Returns the slot; -1: none can leave now, or only two are left. */
+GEODEC_API int32_t geodec_slots_give(geodec_slots *s);
+GEODEC_API int32_t geodec_slots_left(const geodec_slots *s); /* those that were not given up */
 /* Fills a slot before the first pass (warm start); false: no empty slot of that layer. */
 GEODEC_API bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out);
 

@@ -200,3 +200,9 @@ int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probabili
     if (l->held < working || idle) slot = first_of_all(s, probability, false);
     return slot;
 }
+
+int32_t geodec__slots_leaver(const geodec_slots *s)
+{
+    const int32_t slot = first_of_all(s, -1, true);
+    return slot >= 0 ? slot : first_of_all(s, -1, false);
+}

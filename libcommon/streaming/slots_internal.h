@@ -55,6 +55,7 @@ typedef struct geodec__slots_list {
 
 struct geodec_slots {
     geodec_slots_options o;
+    int32_t left;            /* slots that were not given up; o.n_slots is the size of the lists */
     int32_t remainder, over; /* slots that no layer owns; slots that layers hold above their quotas */
     int32_t n_empty, n_reading, n_pinned, n_idle, n_stale; /* idle: prefetched, not used yet */
     int32_t current;                                       /* layer of the current visit; -1: before the first */
@@ -97,5 +98,7 @@ void geodec__slots_withdraw(geodec_slots *s, int32_t slot);
 /* A slot for a blob of this layer: an empty one or one to be evicted; -1: none now. probability: of a prefetch; below
  * 0: a demand. */
 int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probability);
+/* The first to leave of all, from layers that hold more than they own if there are any; -1: none now. */
+int32_t geodec__slots_leaver(const geodec_slots *s);
 
 #endif

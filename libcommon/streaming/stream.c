@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "streaming/trace.h"
 #include "streaming/usage.h"
 
@@ -9,6 +10,9 @@
 #include <string.h>
 
 enum { RESULTS = 32, MOST_LAYERS = 1024 };
+
+/* Bytes that a process may get between two looks at its limit. */
+static const int64_t HEADROOM = 8 << 20;
 
 struct geodec_stream {
     geodec_blobs blobs;
@@ -31,6 +35,12 @@ struct geodec_stream {
     pthread_mutex_t lock;
     bool has_lock;
     double began;
+    const geodec_hooks *hooks;
+    int32_t least;
+    int64_t beside, claimed;
+    const char *limits;
+    double look, next_look;
+    int64_t limit; /* that is too low for this run; 0: none */
     geodec_stream_counters counters;
     geodec_timeline_point before; /* the sums when the pass began */
     geodec_timeline timeline;
@@ -73,10 +83,11 @@ static void recall(geodec_stream *s)
     }
 }
 
-/* Reports finished reads to the slots; waits for one if `wait`. */
-static void collect(geodec_stream *s, bool wait)
+/* Reports finished reads to the slots; waits for one if `wait`. Returns their number. */
+static int64_t collect(geodec_stream *s, bool wait)
 {
     geodec_disk_done done[RESULTS];
+    const int64_t before = s->finished;
     int32_t n;
     do {
         n = geodec_disk_take(s->disk, done, RESULTS, wait);
@@ -93,10 +104,15 @@ static void collect(geodec_stream *s, bool wait)
         }
         wait = false;
     } while (n == RESULTS);
+    return s->finished - before;
 }
 
 static geodec_status failure(const geodec_stream *s, geodec_err *err)
 {
+    if (s->limit > 0)
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "the limit of memory fell to %lld bytes: %d slots for experts, the smallest number, do not fit",
+                    (long long)s->limit, (int)s->least);
     return geodec_disk_failed(s->disk, &s->failure, s->failed_layer, s->failed_expert, err);
 }
 
@@ -115,15 +131,65 @@ static geodec_status warm_start(geodec_stream *s, const geodec_hooks *hooks, geo
         if (!geodec_slots_warm(s->slots, order[i] / s->blobs.n_expert, order[i] % s->blobs.n_expert, &r)) continue;
         r.demand = true; /* a failure ends the start */
         begun++;
-        while (!submit(s, &r)) collect(s, true);
+        while (!submit(s, &r)) (void)collect(s, true);
         if (s->failed != GEODEC_OK) break;
         GEODEC_TRY(geodec_hooks_progress(hooks, "experts", i, n, err));
     }
-    while (s->finished < begun && s->failed == GEODEC_OK) collect(s, true);
+    while (s->finished < begun && s->failed == GEODEC_OK) (void)collect(s, true);
     if (s->failed != GEODEC_OK) GEODEC_TRY(failure(s, err));
 done:
     geodec_mem_free(order);
     return st;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Gives slots back until their memory is at least so many bytes. Returns the bytes. */
+static int64_t give(geodec_stream *s, int64_t bytes)
+{
+    int64_t given = 0;
+    while (given < bytes && geodec_slots_left(s->slots) > s->least) {
+        const int32_t slot = geodec_slots_give(s->slots);
+        if (slot < 0) break;
+        geodec_mem_discard(s->memory + slot * s->blobs.slot_bytes, s->blobs.slot_bytes);
+        given += s->blobs.slot_bytes;
+        s->counters.given++;
+    }
+    return given;
+}
+
+int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes)
+{
+    pthread_mutex_lock(&s->lock);
+    int64_t missing = s->claimed + bytes - s->beside;
+    if (missing > 0) {
+        int64_t given = give(s, missing);
+        /* slots that are being read can leave afterwards */
+        while (given < missing && collect(s, true) > 0) given += give(s, missing - given);
+        s->beside += given;
+        missing -= given;
+    }
+    if (missing <= 0) s->claimed += bytes;
+    pthread_mutex_unlock(&s->lock);
+    return missing > 0 ? missing : 0;
+}
+
+/* From time to time: whether a limit of memory fell below what this process has. */
+static void look_at_limits(geodec_stream *s)
+{
+    if (!s->limits || s->began < s->next_look) return;
+    s->next_look = s->began + s->look;
+    const geodec_memory_limit l = geodec_memory_limit_of(s->limits);
+    const int64_t limit = l.soft > 0 && (l.group == 0 || l.soft < l.group) ? l.soft : l.group;
+    const int64_t excess = geodec_memory_limit_resident() + HEADROOM - limit;
+    if (limit == 0 || excess <= 0) return;
+    if (give(s, excess) > 0)
+        geodec_hooks_log(s->hooks, GEODEC_LOG_WARN, "the limit of memory fell to %lld bytes: %d of %d slots are left",
+                         (long long)limit, (int)geodec_slots_left(s->slots), (int)s->n_slots);
+    if (l.group > 0 && geodec_slots_left(s->slots) <= s->least && geodec_memory_limit_anonymous() > l.group) {
+        s->limit = l.group;
+        s->failed = GEODEC_LIMIT;
+    }
 }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
@@ -192,6 +258,11 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     slots.n_layer = s->blobs.n_layer;
     slots.n_expert = s->blobs.n_expert;
     disk.n_slots = s->n_slots = slots.n_slots;
+    s->hooks = o->hooks;
+    s->beside = o->beside;
+    s->least = o->least > 2 ? o->least : 2;
+    s->limits = o->limits;
+    s->look = o->look;
     uint8_t routed[MOST_LAYERS] = {0};
     bool warm = s->n_slots >= slots.n_layer * slots.n_expert;
     if (slots.n_layer > MOST_LAYERS) GEODEC_THROW(GEODEC_LIMIT, "%d layers", slots.n_layer);
@@ -237,6 +308,7 @@ void geodec_stream_begin(geodec_stream *s, int32_t rows)
     s->counters.rows += rows;
     if (s->trace) geodec_trace_rows(s->trace, rows);
     geodec_slots_pass(s->slots);
+    look_at_limits(s);
 }
 
 void geodec_stream_end(geodec_stream *s)
@@ -261,7 +333,7 @@ void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const in
 
 void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert)
 {
-    collect(s, false);
+    (void)collect(s, false);
     geodec_slots_need(s->slots, layer, n, expert);
     recall(s);
     pump(s);
@@ -271,14 +343,14 @@ geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int
 {
     int32_t slot[RESULTS];
     if (most > RESULTS) most = RESULTS;
-    collect(s, false);
+    (void)collect(s, false);
     pump(s);
     for (;;) {
         if (s->failed != GEODEC_OK) return failure(s, err);
         *n = geodec_slots_take(s->slots, slot, most);
         if (*n > 0 || !geodec_slots_waiting(s->slots)) break;
         const double before = geodec_clock_seconds();
-        collect(s, true);
+        (void)collect(s, true);
         s->counters.stall += geodec_clock_seconds() - before;
         pump(s);
     }

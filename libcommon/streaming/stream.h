@@ -16,7 +16,12 @@ typedef struct geodec_stream_options {
     const char *trace;         /* records the run for the simulator, written by finish; NULL: not */
     const char *usage;         /* table of uses (usage.h): warm start, and updated by finish; NULL: none */
     const char *fingerprint;   /* of the model, for the table of uses */
-    const geodec_hooks *hooks; /* notes and progress of the warm start; NULL ok */
+    const geodec_hooks *hooks; /* notes, and progress of the warm start; kept; NULL ok */
+    int64_t beside;            /* bytes of the budget beside the slots: see geodec_stream_claim */
+    int32_t least;             /* slots that are never given back */
+    const char *limits; /* root of memory_limit.h: when a limit there falls below what this process has, slots are
+                         * given back; kept; NULL: not watched */
+    double look;        /* seconds between looks at it */
 } geodec_stream_options;
 
 typedef struct geodec_stream geodec_stream;
@@ -26,6 +31,10 @@ typedef struct geodec_stream geodec_stream;
 GEODEC_API geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_stream_close(geodec_stream *s); /* NULL ok */
+/* Bytes of the budget for something else (below 0: they are free again). Slots are given back for what `beside` does
+ * not cover, for good. Returns the bytes that are missing when the least number of slots is left: then nothing was
+ * claimed; 0: claimed. Not within a pass. */
+GEODEC_API int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes);
 /* After the last pass: writes the trace and the table of uses. */
 GEODEC_API geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err) GEODEC_MUST_USE;
 
@@ -51,6 +60,7 @@ typedef struct geodec_stream_counters {
     geodec_slots_counters slots;
     geodec_disk_counters disk;
     int64_t rows;  /* of all passes */
+    int64_t given; /* slots given back */
     double stall;  /* seconds in which the caller waited for a read */
     double passes; /* seconds from begin to end */
 } geodec_stream_counters;

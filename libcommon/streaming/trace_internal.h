@@ -12,8 +12,8 @@ enum {
     GEODEC__TRACE_COUNTERS = 13,
     GEODEC__TRACE_TOTALS = (GEODEC__TRACE_COUNTERS + 2 + 3) * 8,
     /* bytes of calls: the names of slots.h, then */
-    GEODEC__TRACE_TIME = GEODEC_SLOTS_CALLS,
-    GEODEC__TRACE_END
+    GEODEC__TRACE_TIME = 9,
+    GEODEC__TRACE_END = 10
 };
 
 static inline void geodec__trace_put32(uint8_t *to, uint32_t v)

@@ -90,7 +90,7 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
         e->seconds = (double)v * 1e-6;
         return ok;
     }
-    if (op >= GEODEC_SLOTS_CALLS) return false;
+    if (op >= GEODEC_SLOTS_CALLS || op == GEODEC__TRACE_END) return false;
     e->call.call = (geodec_slots_call)op;
     switch (e->call.call) {
     case GEODEC_SLOTS_PASS:
@@ -102,6 +102,7 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
     case GEODEC_SLOTS_TAKE:
         return get_index(c, o->n_expert + 1, &e->call.n) && e->call.n > 0;
     case GEODEC_SLOTS_RELEASE:
+    case GEODEC_SLOTS_GIVE:
         return get_index(c, o->n_slots, &e->call.slot);
     case GEODEC_SLOTS_FINISHED:
     case GEODEC_SLOTS_RECALLED:

@@ -119,6 +119,7 @@ void geodec_trace_observe(void *writer, const geodec_slots_event *e)
         put_number(w, (uint64_t)e->n);
         break;
     case GEODEC_SLOTS_RELEASE:
+    case GEODEC_SLOTS_GIVE:
         put_number(w, (uint64_t)e->slot);
         break;
     case GEODEC_SLOTS_FINISHED:

@@ -22,8 +22,14 @@ setup() {
     tmp=$BATS_TEST_TMPDIR
 }
 
-# smallest TOOL OPTIONS...: the smallest budget, from the plan.
-smallest() { "$bin/geodec-$1" --quiet "${@:2}" --ram 1G --plan | awk -F'\t' '$1 == "smallest budget" { print $2 }'; }
+# smallest TOOL OPTIONS...: the smallest budget, from the plan; of geodec-depth, whose second session is larger, as a refusal names it.
+smallest() {
+    if [ "$1" = depth ]; then
+        "$bin/geodec-$1" --quiet --force "${@:2}" -o "$tmp/refused" --ram 600K 2>&1 > /dev/null | sed -n 's/.*one more session.* needs //p'
+    else
+        "$bin/geodec-$1" --quiet "${@:2}" --ram 1G --plan | awk -F'\t' '$1 == "smallest budget" { print $2 }'
+    fi
+}
 
 # streams TOOL RESULT OPTIONS...: with --ram the tool writes the same RESULT (a file, or - for standard output) as without,
 # from the GGUF and from a store of the arithmetic $a (an artifact may name the other file).
@@ -45,12 +51,12 @@ streams() {
     }
     once --model "$model" "$@"
     mv "$tmp/result" "$tmp/resident"
-    least=$(smallest "$tool" --model "$model" -t 1 "$@")
+    least=$(smallest "$tool" --model "$model" "$@")
     same "$model" "$@" -t 1 --ram "$least"
     same "$model" "$@" -t 2 --ram "$((least + 500000))" --io buffered --experts evict=lru,ahead=router2,least=0.2,most=4
     same "$model" "$@" -t 3 --ram 1G --experts engine=threads,evict=lfu,ahead=none,quota=no
     same "$model" "$@" -t 2 --ram 1G --io mmap
-    least=$(smallest "$tool" --model "$store" -t 3 "$@")
+    least=$(smallest "$tool" --model "$store" "$@")
     same "$store" "$@" -t 3 --ram "$least" --experts evict=map,ahead=router1
     same "$store" "$@" -t 1 --ram "$((least + 300000))" --io buffered --experts engine=threads,evict=stale
     same "$store" "$@" -t 2 --ram 1G --io mmap

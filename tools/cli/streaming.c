@@ -111,6 +111,7 @@ static void print_plan(void *ctx, const geodec_streamed_plan *p)
     const geodec_streaming *o = ctx;
     printf("budget\t%lld\n", (long long)o->ram);
     printf("smallest budget\t%lld\n", (long long)p->smallest);
+    if (p->allowed > 0) printf("largest budget in this control group\t%lld\n", (long long)p->allowed);
     printf("resident weights\t%lld\n", (long long)p->resident);
     printf("cache and work space\t%lld\n", (long long)p->session);
     printf("experts\t%lld\n", (long long)p->experts);
@@ -135,7 +136,9 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
                            .prefetch_most = -1,
                            .sessions = sessions,
                            .hooks = &c->hooks,
-                           .arithmetic = arithmetic};
+                           .arithmetic = arithmetic,
+                           .limits = "",
+                           .look = 0.25};
     GEODEC_PASS(read_settings(&o, err));
     if (map_path && !ahead_given) o.lookahead = GEODEC_LOOKAHEAD_MIX;
     if (!evict_given && o.lookahead != GEODEC_LOOKAHEAD_NONE) o.eviction = GEODEC_EVICTION_MAP;

@@ -250,6 +250,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *default_path = NULL;
+    together = together || streaming.ram != NULL; /* sessions would take turns */
     work w = {.c = c, .about = -1, .workers = together ? 1 : (int)c->threads, .inside = together ? c->pool : NULL};
     w.plan = (geodec_bench_plan){.prompts = &w.prompts,
                                  .max_tokens = max_tokens,

@@ -284,13 +284,16 @@ static geodec_status check_options(work *w, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* Of the model, at the same time. */
+static int32_t sessions(void) { return 1 + (draft && strstr(draft, "exit")); }
+
 /* Opens the model with its session, the prompt, the artifacts and the drafter. */
 static geodec_status open_all(work *w, geodec_err *err)
 {
     const cli *c = w->c;
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     (void)arithmetic_settle(c, w->m, &words.arithmetic);
-    GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), check_plain ? 2 : 1, err));
+    GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), sessions(), err));
     GEODEC_PASS(decode_projections(&words, w->m, err));
     if (!interactive) GEODEC_PASS(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
     GEODEC_PASS(choose_drafter(c, w->m, &w->found, &w->drafting, err));

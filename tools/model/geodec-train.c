@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "lab/shf/correct.h"
+#include "linalg/lapack.h"
+#include "model/kernels/settings.h"
 #include "train/params.h"
 #include "train/start.h"
 #include "train/trainer.h"
@@ -193,6 +195,15 @@ static void say_result(const cli *c, const geodec_train_summary *s)
     cli_say(c, "%s: held-out %.4f nats per token, %.4f bits per byte%s", output, s->held_out, s->held_out_bytes, floor);
 }
 
+/* OpenBLAS takes its oldest kernels on a processor that is newer than itself. */
+static void say_kernels(const cli *c)
+{
+    if (strcmp(geodec_linalg_core(), "Prescott") != 0 || !geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return;
+    cli_say(c,
+            "OpenBLAS does not know this processor and uses its kernels for Prescott; OPENBLAS_CORETYPE=%s is faster",
+            geodec_kernels_isa_available(GEODEC_ISA_AVX512) ? "SkylakeX" : "Haswell");
+}
+
 static geodec_status add_penalty(const cli *c, run_state *s, geodec_err *err)
 {
     geodec_shf_options so = geodec_shf_defaults();
@@ -240,6 +251,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             geodec_documents_separator_name(s.held_out->rule));
     cli_say(c, "%lld parameters, %lld training tokens, %.2f bytes per token", (long long)s.start.layout->total,
             (long long)s.train->n_tokens, (double)s.train->n_bytes / (double)s.train->n_tokens);
+    say_kernels(c);
     if (going_on) {
         GEODEC_TRY(geodec_trainer_load(s.trainer, s.checkpoint, err));
         cli_say(c, "continuing from step %lld", (long long)geodec_trainer_done(s.trainer));
