@@ -34,7 +34,7 @@ $(ST)/speed.tsv: private also := timeline.tsv exact.tsv summary.tsv
 $(ST)/speed.tsv: $(ST)/run.trace $(LAB)/streaming/measure $(BIN)/geodec-decode $(BIN)/geodec-experts FORCE
 	@$(measure) speed $(BIN) $(new) $(ST)/model.gguf $(ST)/text.txt $(ST)
 
-$(ST)/model.tsv: $(ST)/model.gguf
+$(ST)/model.tsv $(ST)/text.txt: $(ST)/model.gguf
 $(ST)/exact.tsv $(ST)/summary.tsv: $(ST)/speed.tsv
 
 # A store of sampled text, for the n-gram and for the flow map, which foretell tokens and experts.
@@ -50,12 +50,14 @@ $(ST)/drafts.tsv: $(ST)/run.trace $(ST)/flowmap.h5 $(LAB)/streaming/measure $(BI
 $(ST)/ahead.tsv: $(ST)/run.trace $(ST)/foresight.h5 $(LAB)/streaming/measure $(BIN)/geodec-perplexity $(BIN)/geodec-experts FORCE
 	@$(measure) ahead $(BIN) $(new) $(ST)/model.gguf $(ST)/text.txt $(ST)
 
+$(ST)/foretold.trace: $(LAB)/streaming/record $(ST)/run.trace $(ST)/text.txt $(ST)/model.tsv $(BIN)/geodec-perplexity FORCE
+	@$< $(BIN) $(ST) $(out)
 # The recorded experts with other policies and numbers of slots, without prefetch, and with that of the run; the oracle foretells the next layer.
-$(ST)/slots.tsv: $(LAB)/streaming/slots $(ST)/run.trace $(BIN)/geodec-experts FORCE
-	@$< $(BIN) $(ST)/run.trace $(ST)/run.json $(ST)/usage.table > $(out)
+$(ST)/slots.tsv: $(LAB)/streaming/slots $(ST)/foretold.trace $(BIN)/geodec-experts FORCE
+	@$< $(BIN) $(ST)/foretold.trace $(ST)/run.json $(ST)/usage.table > $(out)
 
-$(ST)/least.tsv: $(LAB)/streaming/least $(ST)/run.trace $(BIN)/geodec-experts FORCE
-	@$< $(BIN) $(ST)/run.trace $(ST)/run.json $(ST)/resident.json > $(out)
+$(ST)/least.tsv: $(LAB)/streaming/least $(ST)/foretold.trace $(BIN)/geodec-experts FORCE
+	@$< $(BIN) $(ST)/foretold.trace $(ST)/run.json $(ST)/resident.json > $(out)
 
 # Recall by predictor and layer.
 $(ST)/fit.tokens: $(BIN)/geodec-sample $(ST)/model.gguf FORCE
@@ -84,9 +86,7 @@ LABORATORY += $(STREAMING_TABLES)
 LAB_FIGURES += $(STREAMING_FIGURES)
 .PHONY: streaming
 streaming: $(STREAMING_TABLES) $(foreach f,$(STREAMING_FIGURES),$(F)/$f.svg $(F)/$f.png)
-	@cat $(ST)/speed.tsv $(ST)/drafts.tsv
-STREAMING_PAGE := $(addprefix $(ST)/,model.tsv summary.tsv speed.tsv exact.tsv ahead.tsv least.tsv recall.tsv drafts.tsv slots.tsv)
+	@for t in speed ahead drafts; do cat $(ST)/$$t.tsv 2>/dev/null || cat $(ST)/$$t.tsv.not-measured; done
 .PHONY: streaming-page
-streaming-page: pipelines/report/result-page $(STREAMING_PAGE)
-	@pipelines/report/result-page 'Experts on demand: measurements' 'make streaming-page' $(BIN) $$(realpath $(ST)/model.gguf) $(STREAMING_PAGE) \
-	  > docs/results/.streaming.tmp && mv docs/results/.streaming.tmp docs/results/streaming.md
+streaming-page: $(LAB)/streaming/page $(STREAMING_TABLES) $(ST)/slots.tsv
+	@$< $(BIN) $(ST) > docs/results/.streaming.tmp && mv docs/results/.streaming.tmp docs/results/streaming.md

@@ -88,6 +88,7 @@ static void check_headline(const char *path, int64_t least)
 Test(lists, every_headline_rule_says_each_of_its_words_and_none_without_values)
 {
     check_headline("pipelines/report/headline.tsv", 18);
+    check_headline("pipelines/lab/streaming/headline.tsv", 5);
     check_headline("pipelines/report/headline-embedded.tsv", 1);
 }
 
