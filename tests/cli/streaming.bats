@@ -140,20 +140,21 @@ streams() {
     size=$(stat -c %s "$tmp/bad.experts")
     printf '\x55' | dd of="$tmp/bad.experts" bs=1 seek=$((size - 9000)) conv=notrunc status=none
     cmp -s "$d/fast.experts" "$tmp/bad.experts" && false
-    run --separate-stderr "$bin/geodec-perplexity" -q --model "$tmp/bad.experts" --ram 3M "$d/text.txt"
+    run --separate-stderr "$bin/geodec-perplexity" -q --model "$tmp/bad.experts" --ram 4M "$d/text.txt"
     [ "$status" -eq 3 ] && [ -z "$output" ]
     [[ "$stderr" =~ bad.experts:\ layer\ 4,\ expert\ 7:\ wrong\ CRC-32C ]] || { echo "$stderr"; false; }
     run --separate-stderr "$bin/geodec-experts" check "$tmp/bad.experts"
     [ "$status" -eq 3 ] && [[ "$stderr" == *"layer 4, expert 7"* ]] || { echo "$stderr"; false; }
     # cut off before it is opened
     head -c $((size - 5000)) "$d/fast.experts" > "$tmp/short.experts"
-    run --separate-stderr "$bin/geodec-decode" --model "$tmp/short.experts" --ram 3M
+    run --separate-stderr "$bin/geodec-decode" --model "$tmp/short.experts" --ram 4M
     [ "$status" -eq 3 ] && [[ "$stderr" == *"short.experts"* ]] || { echo "$status $stderr"; false; }
 }
 
 @test "a store that is cut off in mid-run: one line, which names the expert" {
     cp "$d/fast.experts" "$tmp/cut.experts"
-    "$bin/geodec-decode" -q --model "$tmp/cut.experts" --ram 1900K --experts evict=lru,ahead=none --io-throttle 3 --prompt "One day" --min-tokens 400 \
+    least=$(smallest decode --model "$tmp/cut.experts")
+    "$bin/geodec-decode" -q --model "$tmp/cut.experts" --ram "$least" --experts evict=lru,ahead=none --io-throttle 3 --prompt "One day" --min-tokens 400 \
         --max-tokens 400 > "$tmp/text" 2> "$tmp/err" &
     pid=$!
     for _ in $(seq 500); do
@@ -178,7 +179,7 @@ streams() {
     )
     [ -z "$(ls -A "$tmp/out")" ]
     for what in usage trace; do
-        run --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ; '$bin/geodec-decode' -q --model '$d/fast.experts' --ram 3M --prompt 'One day' --min-tokens 90 \
+        run --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ; '$bin/geodec-decode' -q --model '$d/fast.experts' --ram 4M --prompt 'One day' --min-tokens 90 \
             --max-tokens 90 --experts $what='$tmp/out/a'"
         [ "$what" = usage ] || { [ "$status" -eq 1 ] && [[ "$stderr" == *"File too large"* ]]; } || { echo "$status $stderr"; false; }
         rm -f "$tmp/out/a"
@@ -195,7 +196,7 @@ streams() {
     done
     "$bin/geodec-experts" -q build "$model" --force -o "$tmp/a.experts"
     cmp "$tmp/whole" "$tmp/a.experts"
-    decode=("$bin/geodec-decode" --model "$d/fast.experts" --ram 3M --prompt "One day" --max-tokens 12)
+    decode=("$bin/geodec-decode" --model "$d/fast.experts" --ram 4M --prompt "One day" --max-tokens 12)
     "${decode[@]}" -q --experts "usage=$tmp/usage" > /dev/null
     for i in $(seq 1 30); do
         timeout -s KILL "0.0$((1 + i % 3))$((i * 7 % 10))" "${decode[@]}" -q --experts "usage=$tmp/usage,trace=$tmp/a.trace" > /dev/null 2>&1 || true
