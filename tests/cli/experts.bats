@@ -80,3 +80,33 @@ traffic() { "$bin/geodec-experts" -q traffic --layers 4 --experts 16 --used 2 --
     [ ! -e "$d/x.trace" ]
     [ -z "$(find "$d" -name '.*.tmp')" ]
 }
+
+@test "probe measures direct reads of a file; a file smaller than a read is refused" {
+    head -c 8388608 /dev/zero > "$d/blob"
+    run --separate-stderr "$bin/geodec-experts" probe "$d/blob" --blob 100000 --seconds 0.05 --in-flight 2
+    [ "$status" -eq 0 ]
+    awk -F '\t' '{ v[$1] = $2 } END { exit !(v["MB_second"] > 0 && v["reads"] >= 1 && v["bytes"] == v["reads"] * 102400) }' <<< "$output"
+    run --separate-stderr "$bin/geodec-experts" probe "$d/blob" --blob 16777216
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"smaller than one read"* ]]
+}
+
+@test "plan of a report: the closed form of a run of known counts" {
+    # 2 layers, 2 of them with misses: 10 rows of 2 experts; h = .5, a = .25, w = .1, 1 MB an expert
+    cat > "$d/report.json" <<- 'END'
+	{"experts": {"slot_bytes": 1000000, "rows": 10, "needed": 40, "resident": 20, "in_time": 3, "late": 2, "wasted": 2,
+	 "demand_reads": 15, "prefetch_reads": 7, "bytes_read": 22000000, "pass_seconds": 1, "stall_seconds": 0.4,
+	 "disk_busy_seconds": 0.5, "disk_bytes_per_second": 1e8, "layers": [{"needed": 20}, {"needed": 20}]}}
+	END
+    run --separate-stderr "$bin/geodec-experts" plan "$d/report.json" --bandwidth 100 --compute 10 --rest 5
+    [ "$status" -eq 0 ]
+    # no overlap 5 + 2 (10 + 10) ms; double buffer 5 + 2 max(10, 10); look-ahead 5 + 2 max(10 + 7.5, 11); wall 20
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } NR == 2 {
+        exit !($c["hit"] == .5 && $c["foretold"] == .25 && $c["waste"] == .1 && $c["MB_token"] == 2.2 && $c["MB_needed"] == 2 \
+            && $c["no_overlap_tokens_s"] == 22.22 && $c["double_buffer_tokens_s"] == 40 && $c["look_ahead_tokens_s"] == 25 \
+            && $c["wall_tokens_s"] == 50) }' <<< "$output"
+    echo '{"experts": {"layers": []}}' > "$d/empty.json"
+    run --separate-stderr "$bin/geodec-experts" plan "$d/empty.json"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"empty.json"*"no report of a run"* ]]
+}

@@ -1,6 +1,7 @@
 /* geodec-experts: experts that are read on demand. One function for each command. */
 #include "base/numbers.h"
 #include "cli/cli.h"
+#include "cli/experts_disk.h"
 #include "cli/experts_store.h"
 #include "streaming/closed_form.h"
 #include "streaming/simulate.h"
@@ -14,8 +15,9 @@ enum { LIST_MAX = 64 };
 static const char *output = "", *arithmetic = "auto", *policy = "all", *slots = "", *hits = "0,0.25,0.5,0.75,0.9",
                   *usage;
 static bool shared;
-static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944;
-static double least = -1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0;
+static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944,
+               in_flight = 4;
+static double least = -1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0, seconds = 2;
 
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "build, traffic: write to FILE (default: MODEL.experts; experts.trace)",
@@ -44,15 +46,18 @@ static const cli_option options[] = {
     OPT_I64("experts", 0, &experts, 1, 4096, "N", "traffic: experts of a layer"),
     OPT_I64("used", 0, &used, 1, 4096, "N", "traffic: experts that a token uses in a layer"),
     OPT_I64("passes", 0, &passes, 1, 1e7, "N", "traffic: tokens"),
-    OPT_I64("blob", 0, &blob, 1, 1e12, "BYTES", "traffic: bytes of an expert"),
+    OPT_I64("blob", 0, &blob, 1, 1e12, "BYTES", "traffic, probe: bytes of an expert"),
     OPT_F64("zipf", 0, &zipf, 0, 4, "S", "traffic: probability of the expert of rank r is r^-S (0: uniform)"),
+    OPT_I64("in-flight", 0, &in_flight, 1, 64, "N", "probe: reads at a time"),
+    OPT_F64("seconds", 0, &seconds, 0.01, 600, "S", "probe: seconds of reading"),
 };
 
 static const cli_tool tool = {
     .name = "geodec-experts",
     .topic = CLI_TOPIC_MODELS,
     .purpose = "stores, simulations and plans of models whose experts are read on demand",
-    .usage = "[OPTIONS] build MODEL.gguf | check STORE | info STORE | simulate TRACE | plan | traffic",
+    .usage =
+        "[OPTIONS] build MODEL.gguf | check STORE | info STORE | simulate TRACE | plan [REPORT] | traffic | probe FILE",
     .description =
         "build writes a store: a model file with one aligned block for each expert, in the layout that is multiplied.\n"
         "Tools take it in place of the GGUF, with --ram. check reads every byte of it, info prints its sizes.\n"
@@ -68,14 +73,19 @@ static const cli_tool tool = {
         "\n"
         "plan prints the closed form for public models: bytes a token, and tokens a second that no prediction can "
         "exceed\n"
-        "(wall), for each share of experts in memory.\n"
+        "(wall), for each share of experts in memory. plan REPORT does so for a run, from its report (--experts\n"
+        "report=FILE): tokens a second of the run and of the closed form with the run's hits, foretold share of the\n"
+        "misses and waste, at --bandwidth, --latency, --compute and --rest, or else at the run's own figures.\n"
         "\n"
-        "traffic writes a trace of random experts.",
+        "traffic writes a trace of random experts.\n"
+        "\n"
+        "probe reads blocks of --blob bytes at random places of a file, past the page cache, and prints the speed.",
     .examples = "geodec-experts build model.gguf -o model.experts\n"
                 "geodec-decode --model model.experts --ram 2G --prompt 'Once upon a time'\n"
                 "geodec-experts simulate run.trace --slots 64,128,256 --bandwidth 2500\n"
                 "geodec-experts plan --bandwidth 7000\n"
-                "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace",
+                "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace\n"
+                "geodec-experts probe model.experts --blob 3538944",
     CLI_TAKES(options, 1, 2),
 };
 
@@ -197,7 +207,13 @@ static geodec_status plan(const cli *c, geodec_err *err)
     int64_t n_hit = 0;
     int32_t n = 0;
     const geodec_closed_form_model *const m = geodec_closed_form_models(&n);
-    if (c->n_args != 1) GEODEC_FAIL(GEODEC_INVAL, "plan takes no file");
+    if (c->n_args == 2) {
+        const experts_disk_of_run d = {.bandwidth = bandwidth * 1e6,
+                                       .latency = latency > 0 ? latency * 1e-3 : 0,
+                                       .layer_seconds = compute >= 0 ? compute * 1e-3 : -1,
+                                       .rest = rest * 1e-3};
+        return experts_plan_of_report(c->args[1], &d, err);
+    }
     GEODEC_PASS(geodec_numbers_parse(hits, "--hits", 0, 1, LIST_MAX, hit, &n_hit, err));
     printf("model\tstore_GB\tblob_MB\treads_token\thit\tGB_token\tno_overlap_tokens_s\tdouble_buffer_tokens_s\t"
            "wall_tokens_s\n");
@@ -278,20 +294,27 @@ static geodec_status info(const cli *c, geodec_err *err)
     return experts_info(c, c->args[1], err);
 }
 
+static geodec_status probe(const cli *c, geodec_err *err)
+{
+    GEODEC_PASS(one_file(c, err));
+    return experts_probe(c, c->args[1], blob, in_flight, seconds, err);
+}
+
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     geodec_status (*run)(const cli *c, geodec_err *err);
 } commands[] = {
-    {"build", build}, {"check", check}, {"info", info}, {"simulate", simulate}, {"plan", plan}, {"traffic", traffic},
+    {"build", build}, {"check", check},     {"info", info},   {"simulate", simulate},
+    {"plan", plan},   {"traffic", traffic}, {"probe", probe},
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     for (int i = 0; i < CLI_COUNT(commands); i++)
         if (strcmp(c->args[0], commands[i].name) == 0) return commands[i].run(c, err);
-    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (build, check, info, simulate, plan, traffic)", c->args[0]);
+    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (build, check, info, simulate, plan, traffic, probe)", c->args[0]);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
