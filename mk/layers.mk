@@ -3,7 +3,7 @@
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
 FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels model reference evaluate lowrank train \
-  geometry chain records flowmap export decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
+  geometry chain records flowmap export foresight decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := artifact linalg io base
 MODEL_BELOW := model/kernels streaming tokenizer gguf $(FILES_BELOW)
@@ -29,8 +29,9 @@ DEPS_chain         := geometry $(FILES_BELOW)
 DEPS_records       := chain geometry $(FILES_BELOW)
 DEPS_flowmap       := chain geometry $(FILES_BELOW)
 DEPS_export        := chain geometry model documents $(MODEL_BELOW)
+DEPS_foresight     := export flowmap chain geometry model documents $(MODEL_BELOW)
 DEPS_decode        := model documents $(MODEL_BELOW)
-DEPS_drafters      := decode flowmap chain geometry lowrank model documents $(MODEL_BELOW)
+DEPS_drafters      := decode foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
 DEPS_lab/harness   := records chain geometry evaluate reference model $(MODEL_BELOW)

@@ -33,6 +33,6 @@ SEEDS ?= 3
 endif
 PROMPT_LENGTH ?= 16
 LAYERS ?= last
-EMBEDDED := $(if $(word 2,$(MODEL)),,$(filter data/model/%,$(MODEL)))
-# 1: whole rows of logits in activations.h5, for the KL of coverage by the task. They need a small vocabulary, as that of the embedded model.
-LOGITS ?= $(if $(EMBEDDED),1)
+EMBEDDED := $(if $(word 2,$(MODEL)),,$(filter data/model/geodec-stories-%,$(MODEL)))
+# 1: whole rows of logits in activations.h5, for the KL of coverage by the task. They need a small vocabulary, as that of the embedded models.
+LOGITS ?= $(if $(word 2,$(MODEL)),,$(if $(filter data/model/%,$(MODEL)),1))

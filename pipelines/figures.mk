@@ -84,8 +84,8 @@ CAPTIONS := pipelines/report/captions.tsv $(sort $(wildcard $(LAB)/*/caption.tsv
 # ---- report --------------------------------------------------------------------------------------------------------
 REPORT := $(R)/report
 FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-# Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, and one row for the embedded model only.
-HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv
+# Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, one row for the embedded model only, and those of experiments.
+HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv $(sort $(wildcard $(LAB)/*/headline.tsv))
 $(R)/headline.tsv: private needs := any
 $(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
 	@$(call tool,verdict) --root $(R) -o $(out) $(HEADLINE_RULES)

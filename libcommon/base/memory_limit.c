@@ -1,5 +1,6 @@
 #include "base/memory_limit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,11 @@ static int64_t read_line(const char *path, const char *key)
     return found;
 }
 
+static void lower(int64_t *limit, int64_t v)
+{
+    if (v > 0 && (*limit == 0 || v < *limit)) *limit = v;
+}
+
 /* The smallest limit of a group and those above it; `group` is cut from its end. */
 static int64_t smallest(const char *root, const char *mount, char *group, const char *file)
 {
@@ -41,8 +47,7 @@ static int64_t smallest(const char *root, const char *mount, char *group, const 
     for (;;) {
         char path[PATH_ROOM * 2];
         (void)snprintf(path, sizeof path, "%s%s%s/%s", root, mount, group, file);
-        const int64_t v = read_number(path);
-        if (v > 0 && (least == 0 || v < least)) least = v;
+        lower(&least, read_number(path));
         char *const slash = strrchr(group, '/');
         if (!slash) return least;
         *slash = 0;
@@ -50,34 +55,35 @@ static int64_t smallest(const char *root, const char *mount, char *group, const 
 }
 
 /* Lines of /proc/self/cgroup: "4:memory:/group" (version 1), "0::/group" (version 2). */
-static int64_t group_limit(const char *root)
+static void read_groups(const char *root, geodec_memory_limit *out)
 {
-    char path[PATH_ROOM], line[LINE];
-    int64_t least = 0;
+    char path[PATH_ROOM], line[LINE], above[LINE];
     (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     FILE *f = fopen(path, "re");
     while (f && fgets(line, sizeof line, f)) {
         char *const controllers = strchr(line, ':'), *const group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group) continue;
         line[strcspn(line, "\n")] = 0;
-        *group = 0;
-        int64_t v = 0;
-        if (strcmp(line, "0") == 0 && !controllers[1])
-            v = smallest(root, "/sys/fs/cgroup", group + 1, "memory.max");
-        else if (strstr(controllers + 1, "memory"))
-            v = smallest(root, "/sys/fs/cgroup/memory", group + 1, "memory.limit_in_bytes");
-        if (v > 0 && (least == 0 || v < least)) least = v;
+        *controllers = *group = 0;
+        const bool second = strcmp(line, "0") == 0 && !controllers[1];
+        if (!second && !strstr(controllers + 1, "memory")) continue;
+        const char *const mount = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+        (void)snprintf(above, sizeof above, "%s", group + 1);
+        lower(&out->group, smallest(root, mount, above, second ? "memory.max" : "memory.limit_in_bytes"));
+        lower(&out->soft, smallest(root, mount, group + 1, second ? "memory.high" : "memory.soft_limit_in_bytes"));
     }
     if (f) (void)fclose(f);
-    return least;
 }
 
 geodec_memory_limit geodec_memory_limit_of(const char *root)
 {
     char path[PATH_ROOM];
     (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    return (geodec_memory_limit){.group = group_limit(root), .available = read_line(path, "MemAvailable:")};
+    geodec_memory_limit out = {.available = read_line(path, "MemAvailable:")};
+    read_groups(root, &out);
+    return out;
 }
 
 int64_t geodec_memory_limit_resident(void) { return read_line("/proc/self/status", "VmRSS:"); }
+int64_t geodec_memory_limit_anonymous(void) { return read_line("/proc/self/status", "RssAnon:"); }
 int64_t geodec_memory_limit_peak(void) { return read_line("/proc/self/status", "VmHWM:"); }

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 typedef struct geodec_memory_limit {
-    int64_t group;     /* bytes; 0: no limit, or unknown */
+    int64_t group;     /* bytes, beyond which a process is killed; 0: no limit, or unknown */
+    int64_t soft;      /* bytes, beyond which it is slowed down (memory.high) or its memory is taken first
+                        * (memory.soft_limit_in_bytes): the way to announce a lower limit; 0: none */
     int64_t available; /* bytes that are free or can be freed; 0: unknown */
 } geodec_memory_limit;
 
@@ -16,6 +18,8 @@ typedef struct geodec_memory_limit {
 GEODEC_API geodec_memory_limit geodec_memory_limit_of(const char *root);
 /* Resident bytes of this process, now and at most so far; 0: unknown. */
 GEODEC_API int64_t geodec_memory_limit_resident(void);
+/* Of these, what is not of files; 0: unknown. */
+GEODEC_API int64_t geodec_memory_limit_anonymous(void);
 GEODEC_API int64_t geodec_memory_limit_peak(void);
 
 #endif

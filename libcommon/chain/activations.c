@@ -25,6 +25,8 @@ static const geodec_field fields[] = {
     {"/top_index", GEODEC_I32, "R,M", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
      "ids of the M largest logits, falling", 0},
     {"/top_logit", GEODEC_F32, "R,M", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "nat", "their logits", 0},
+    {"/expert", GEODEC_I32, "R,X", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
+     "experts that the token used: n_expert_used ids of each layer, most probable first", 3},
     {"/logits", GEODEC_F32, "R,V", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "nat", "all logits", 0},
 };
 
@@ -41,6 +43,8 @@ static const geodec_attr attrs[] = {
     {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "rule by which the text became documents: jsonl, mark, blank, line, window, none (absent: sequences of token "
      "ids)"},
+    {"n_expert", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "experts of a layer (absent: dense model)"},
+    {"n_expert_used", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "experts of a layer that a token uses"},
     {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents read"},
     {"tokens", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "tokens read, kept or not"},
 };
@@ -48,7 +52,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_activations_kind = {
     .name = "activations",
     .major = 1,
-    .minor = 2,
+    .minor = 3, /* 1.2 had no experts */
     .tool = "geodec-export",
     .purpose = "hidden states, tokens and best logits of a model on a text",
     .fields = fields,

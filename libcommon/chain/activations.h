@@ -5,9 +5,10 @@
  * after the model has read that token, at each of the L kept layers (layer 0 = embedding, n_layer = input of the final
  * norm). /next_token is the next token of the text (-1 at the end of a sequence); /argmax is the next token that the
  * model predicts. Rows of one sequence are contiguous and in order of position; with the attribute `positions` other
- * than "all" some rows are left out. /argmax and the best logits may be absent.
+ * than "all" some rows are left out. /argmax and the best logits may be absent. /expert is there for a
+ * model with experts.
  *
- * Dimensions: R rows, L kept layers, d = d_model, M kept best logits, V = n_vocab. */
+ * Dimensions: R rows, L kept layers, d = d_model, M kept best logits, V = n_vocab, X = n_layer n_expert_used. */
 #ifndef GEODEC_CHAIN_ACTIVATIONS_H
 #define GEODEC_CHAIN_ACTIVATIONS_H
 

@@ -85,54 +85,111 @@ static geodec_status learn(geodec__counts *t, const uint16_t *s, int64_t n, int 
     return GEODEC_OK;
 }
 
-static double bits_of(const geodec__counts *t, const uint16_t *s, int64_t n, int order)
+/* bits[k] += -log2 p of the symbols by the model of k symbols of context. */
+static void add_bits(const geodec__counts *t, const uint16_t *s, int64_t n, int order, double *bits)
 {
     uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
-    double bits = 0;
     for (int64_t i = 0; i < n; i++) {
         int m = context_keys(s, i, order, key);
         double p = 1.0 / SYMBOLS;
-        for (int k = 0; k <= m; k++) {
-            const geodec__count *c = geodec__control_find(t, key[k]);
-            if (!c->key) break;
-            p = (geodec__control_find(t, pair_key(key[k], s[i]))->count + c->distinct * p) /
-                ((double)c->count + c->distinct);
+        for (int k = 0; k <= order; k++) {
+            const geodec__count *c = k <= m ? geodec__control_find(t, key[k]) : NULL;
+            if (c && c->key)
+                p = (geodec__control_find(t, pair_key(key[k], s[i]))->count + c->distinct * p) /
+                    ((double)c->count + c->distinct);
+            else
+                m = -1; /* a longer context has not occurred either */
+            bits[k] -= log2(p);
         }
-        bits -= log2(p);
     }
-    return bits;
+}
+
+struct geodec_control {
+    geodec__counts counts;
+    int order;
+};
+
+geodec_status geodec_control_create(int order, geodec_control **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *out = NULL;
+    if (order < 1 || order > GEODEC_CONTROL_ORDER_MAX) GEODEC_THROW(GEODEC_RANGE, "order %d", order);
+    GEODEC_NEW(*out, 1);
+    (*out)->order = order;
+done:
+    return st;
+}
+
+void geodec_control_destroy(geodec_control *c)
+{
+    if (c) geodec_mem_free(c->counts.e);
+    geodec_mem_free(c);
+}
+
+static geodec_status symbols_of(const char *text, size_t n, uint16_t **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint16_t *s = NULL;
+    GEODEC_NEW(s, n + 1);
+    for (size_t k = 0; k < n; k++) s[k] = (unsigned char)text[k];
+    s[n] = END;
+    *out = s;
+done:
+    return st;
+}
+
+geodec_status geodec_control_learn(geodec_control *c, const char *text, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint16_t *s = NULL;
+    GEODEC_TRY(symbols_of(text, n, &s, err));
+    GEODEC_TRY(learn(&c->counts, s, (int64_t)n + 1, c->order, err));
+done:
+    geodec_mem_free(s);
+    return st;
+}
+
+geodec_status geodec_control_score(const geodec_control *c, const char *text, size_t n, double *bits, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint16_t *s = NULL;
+    if (!c->counts.used) GEODEC_THROW(GEODEC_INVAL, "the n-gram model has read no text");
+    GEODEC_TRY(symbols_of(text, n, &s, err));
+    add_bits(&c->counts, s, (int64_t)n + 1, c->order, bits);
+done:
+    geodec_mem_free(s);
+    return st;
 }
 
 geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_train, int64_t n_test, int order,
                                     const geodec_hooks *hooks, double *bits_per_byte, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__counts t = {0};
+    geodec_control *c = NULL;
     char *text = NULL;
-    uint16_t *s = NULL;
     double bits = 0, bytes = 0;
     if (order < 1 || order > GEODEC_CONTROL_ORDER_MAX || n_train < 1 || n_test < 1)
         GEODEC_THROW(GEODEC_RANGE, "order %d, %lld and %lld stories", order, (long long)n_train, (long long)n_test);
+    GEODEC_TRY(geodec_control_create(order, &c, err));
     for (int64_t i = 0; i < n_train + n_test; i++) {
         size_t n = 0;
         double exact = 0;
         GEODEC_TRY(geodec_corpus_story(seed, first + (uint64_t)i, &text, &n, &exact, err));
-        GEODEC_NEW(s, n + 1);
-        for (size_t k = 0; k < n; k++) s[k] = (unsigned char)text[k];
-        s[n] = END;
         if (i < n_train) {
-            GEODEC_TRY(learn(&t, s, (int64_t)n + 1, order, err));
+            GEODEC_TRY(geodec_control_learn(c, text, n, err));
         } else {
-            bits += bits_of(&t, s, (int64_t)n + 1, order);
+            double story[GEODEC_CONTROL_ORDER_MAX + 1] = {0};
+            GEODEC_TRY(geodec_control_score(c, text, n, story, err));
+            bits += story[order];
             bytes += (double)n;
         }
-        GEODEC_FREE(s, text);
-        s = NULL;
+        geodec_mem_free(text);
         text = NULL;
         if (i % 256 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "n-gram control", i, n_train + n_test, err));
     }
     *bits_per_byte = bits / bytes;
 done:
-    GEODEC_FREE(t.e, text, s);
+    geodec_control_destroy(c);
+    geodec_mem_free(text);
     return st;
 }

@@ -123,8 +123,9 @@ static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_e
     n += (int32_t)s.count;
     GEODEC_PASS(geodec_scorer_begin(r->p, r->token, n, err));
     if (r->q) GEODEC_PASS(geodec_scorer_begin(r->q, r->token, n, err));
-    for (int32_t at = 0; at + 1 < n; at += GEODEC_SCORER_ROWS) { /* the last token predicts nothing */
-        const int32_t rows = n - 1 - at < GEODEC_SCORER_ROWS ? n - 1 - at : GEODEC_SCORER_ROWS;
+    const int32_t most = j->o->rows > 0 && j->o->rows < GEODEC_SCORER_ROWS ? j->o->rows : GEODEC_SCORER_ROWS;
+    for (int32_t at = 0; at + 1 < n; at += most) { /* the last token predicts nothing */
+        const int32_t rows = n - 1 - at < most ? n - 1 - at : most;
         bool want[GEODEC_SCORER_ROWS];
         for (int32_t i = 0; i < rows; i++) want[i] = at + i + 1 >= s.scored;
         GEODEC_PASS(geodec_scorer_step(r->p, rows, want, err));

@@ -32,6 +32,7 @@ typedef struct geodec_perplexity_options {
     int32_t window;      /* tokens of a window, BOS included; >= 2 */
     int32_t stride;      /* 0, or 1 .. window - 1 */
     int64_t max_windows; /* 0 = all */
+    int32_t rows;        /* of a pass; 0 = GEODEC_SCORER_ROWS, the most. No result depends on it */
 } geodec_perplexity_options;
 
 /* A mean over scored tokens and its standard error by blocks. */

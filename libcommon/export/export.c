@@ -55,6 +55,11 @@ geodec_status geodec__export_artifact_begin(geodec_artifact *a, const geodec_mod
     GEODEC_PASS(geodec_artifact_set_dim(a, "d", c->d_model, err));
     if (o->top_m > 0) GEODEC_PASS(geodec_artifact_set_dim(a, "M", o->top_m, err));
     if (o->logits) GEODEC_PASS(geodec_artifact_set_dim(a, "V", c->n_vocab, err));
+    if (c->n_expert > 0) {
+        GEODEC_PASS(geodec_artifact_set_dim(a, "X", (int64_t)c->n_layer * c->n_expert_used, err));
+        GEODEC_PASS(geodec_artifact_put_i64(a, "n_expert", c->n_expert, err));
+        GEODEC_PASS(geodec_artifact_put_i64(a, "n_expert_used", c->n_expert_used, err));
+    }
     GEODEC_PASS(geodec_artifact_write(a, "/layer", o->layer, err));
     GEODEC_PASS(geodec_artifact_put_i64(a, "n_layer", c->n_layer, err));
     GEODEC_PASS(geodec_artifact_put_i64(a, "d_model", c->d_model, err));

@@ -80,6 +80,7 @@ GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec
  * Tensors of shard k, rows in text order (concatenate over k):
  *     token, position, sequence, document, next_token   .shard.<k>   I32 [rows]; as in geodec_activations_kind
  *     argmax .shard.<k> I32 [rows]; top_index I32, top_logit F32 [rows, M]    with top_m > 0
+ *     expert .shard.<k> I32 [rows, n_layer n_expert_used]                     of a model with experts
  *     logits .shard.<k> F32 [rows, V]                                         with logits
  *     layer.<l>.shard.<k>     F32 or F16 [rows, d_model], one for each kept layer
  * A shard is written atomically, as model-00001-of-unfinished.safetensors; after the last one all are renamed and the

@@ -63,7 +63,7 @@ typedef struct geodec__column {
     int64_t width; /* 0: one-dimensional */
     size_t place;  /* offset of its pointer in geodec__rows */
 } geodec__column;
-enum { GEODEC__COLUMNS_MAX = 9 };
+enum { GEODEC__COLUMNS_MAX = 10 };
 /* Number of the columns. */
 int geodec__export_columns(const geodec_model_config *c, const geodec_export_options *o,
                            geodec__column out[GEODEC__COLUMNS_MAX]);
@@ -76,6 +76,7 @@ typedef struct geodec__rows {
     int32_t *token, *next, *position, *sequence, *document, *argmax, *top_index; /* argmax, top: NULL without logits */
     float *top_logit, *logits, *state;
     uint16_t *half;
+    int32_t *expert; /* [n][n_layer n_expert_used], NULL for a dense model */
     geodec__column column[GEODEC__COLUMNS_MAX];
     int n_columns;
 } geodec__rows;

@@ -26,6 +26,9 @@ int geodec__export_columns(const geodec_model_config *c, const geodec_export_opt
         out[n++] = (geodec__column){"/top_index", GEODEC_I32, o->top_m, offsetof(geodec__rows, top_index)};
         out[n++] = (geodec__column){"/top_logit", GEODEC_F32, o->top_m, offsetof(geodec__rows, top_logit)};
     }
+    if (c->n_expert > 0)
+        out[n++] = (geodec__column){"/expert", GEODEC_I32, (int64_t)c->n_layer * c->n_expert_used,
+                                    offsetof(geodec__rows, expert)};
     if (o->logits) out[n++] = (geodec__column){"/logits", GEODEC_F32, c->n_vocab, offsetof(geodec__rows, logits)};
     return n;
 }
@@ -62,7 +65,7 @@ done:
 void geodec__export_rows_clear(geodec__rows *r)
 {
     void *const all[] = {r->token,     r->next,      r->position, r->sequence, r->document, r->argmax,
-                         r->top_index, r->top_logit, r->logits,   r->state,    r->half};
+                         r->top_index, r->top_logit, r->logits,   r->state,    r->half,     r->expert};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     *r = (geodec__rows){0};
 }
@@ -129,7 +132,8 @@ static void fill_columns(const geodec__reader *reader, const geodec__plan *p, co
                          const geodec_model_config *c, geodec__rows *r)
 {
     const geodec_export_options *o = p->o;
-    const int32_t *token = p->token + s->token;
+    const int32_t *token = p->token + s->token, *expert = geodec_session_expert_ids(reader->session);
+    const int64_t choices = (int64_t)c->n_layer * c->n_expert_used;
     for (int32_t i = 0; i < k->n; i++) {
         const int32_t row = k->first + i, at = k->at + k->place[i];
         r->token[row] = token[at];
@@ -137,6 +141,8 @@ static void fill_columns(const geodec__reader *reader, const geodec__plan *p, co
         r->position[row] = at;
         r->sequence[row] = s->sequence;
         r->document[row] = s->document;
+        if (r->expert)
+            memcpy(r->expert + row * choices, expert + k->place[i] * choices, (size_t)choices * sizeof *expert);
         if (!reader->head) continue;
         const float *x = reader->head + (int64_t)k->place[i] * c->n_vocab;
         if (o->top_m > 0) {

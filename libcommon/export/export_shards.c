@@ -15,7 +15,7 @@ enum { GROUP = 16 /* windows a worker reads between two calls of the hooks */ };
 
 /* ---- tensors of a shard ----------------------------------------------------------------------------------------- */
 
-/* Tensors of shard `number`; caller frees. Four-byte types come first, for alignment. */
+/* Tensors of shard `number`; caller frees. Columns, all of four bytes, come first, for alignment. */
 static geodec_status tensors_of(const geodec_model_config *c, const geodec_export_options *o, int64_t number,
                                 int64_t rows, geodec_safetensor **out, int *count, geodec_err *err)
 {

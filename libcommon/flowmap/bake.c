@@ -426,13 +426,18 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "successors", (map.nodes + SLAB - 1) / SLAB, link_task, &b, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* laid out again, now with successors */
     GEODEC_TRY(geodec__flowmap_calibrate(&map, o->calibration, b.z, &s, pool, hooks, err));
+    GEODEC_TRY(geodec__flowmap_route_bake(&map, states, b.node_of, err));
     GEODEC_TRY(geodec__flowmap_finish(&map, "the baked flow map", err));
+    GEODEC_TRY(geodec__flowmap_route_calibrate(&map, o->calibration, pool, hooks, err));
     for (int64_t i = 0; i + 1 < b.rows; i++)
         if (b.position[i] > 0 && b.position[i + 1] > 0 && b.token[i + 1] == b.argmax[i]) s.followed++;
     for (int64_t n = 0; n < map.nodes; n++) s.agreement += map.agreement[n] / (255.0 * (double)map.nodes);
     s.nodes = map.nodes;
     s.sequences = map.sequences;
     s.charts = map.charts;
+    s.route_bytes = map.routes.bytes;
+    if (map.routes.code)
+        s.route_lost = (double)map.routes.lost / ((double)map.nodes * (double)(map.routes.layers * map.routes.used));
     s.bytes_per_node = (double)geodec_flowmap_bytes(&map) / (double)map.nodes;
     if (summary) *summary = s;
     *out = map;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS, CHILDREN = 8 };
+enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS, CHILDREN = 8, VALUES = 64 };
 static const double PRIOR = 4; /* observations in the bin */
 
 typedef struct tally {
@@ -85,11 +85,10 @@ done:
     return st;
 }
 
-/* Weighted isotonic regression in place. */
-static void make_rising(int n, double *value, double *weight)
+void geodec__flowmap_rise(int n, double *value, double *weight)
 {
-    int start[BINS], blocks = 0;
-    double mean[BINS], mass[BINS];
+    int start[VALUES], blocks = 0;
+    double mean[VALUES], mass[VALUES];
     for (int i = 0; i < n; i++) {
         start[blocks] = i;
         mean[blocks] = value[i];
@@ -140,7 +139,7 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
             weight[b] = (double)sum.seen[d][b] + PRIOR;
             value[b] = ((double)sum.right[d][b] + PRIOR * (b + 0.5) / BINS) / weight[b];
         }
-        make_rising(BINS, value, weight);
+        geodec__flowmap_rise(BINS, value, weight);
         for (int b = 0; b < BINS; b++) map->reliability[d * BINS + b] = (float)value[b];
     }
     summary->calibrated = sum.positions;

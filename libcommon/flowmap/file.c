@@ -7,6 +7,7 @@
 
 #define AT(m) GEODEC_AT(geodec_flowmap, m)
 #define IN(m) GEODEC_IN(geodec_flowmap, m)
+#define ROUTES GEODEC_WHEN(geodec_flowmap, routes.used)
 #define MEASURED GEODEC_WHEN(geodec_flowmap, measured)
 static const geodec_field fields[] = {
     {"/state/basis", GEODEC_F32, "d,m", 0, "1", "principal directions of the scaled state, columns", 0, AT(basis)},
@@ -41,6 +42,20 @@ static const geodec_field fields[] = {
     {"/calibration/reliability", GEODEC_F32, "4,16", 0, "1",
      "P(right) of a child of draft 0, 1, 2, 3+ by raw score in sixteenths, leaving its own text out", 0,
      AT(reliability)},
+    {"/route/code", GEODEC_U8, "N,Y", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1",
+     "experts of a node: bit layer * route_width + rank in its token's list, lowest bit of a byte first", 3,
+     AT(routes.code)},
+    {"/route/total", GEODEC_I64, "A,X", GEODEC_FIELD_OPTIONAL, "1", "uses of each expert in each layer, all nodes", 3,
+     AT(routes.total)},
+    {"/route/length", GEODEC_I16, "V,A", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1",
+     "experts in a token's list of a layer", 3, AT(routes.length)},
+    {"/route/expert", GEODEC_I16, "Z", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1",
+     "the lists, by token and layer: experts that the token's nodes used, most frequent first", 3, AT(routes.expert)},
+    {"/route/count", GEODEC_I32, "Z", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1", "nodes that used them", 3,
+     AT(routes.count)},
+    {"/route/reliability", GEODEC_F32, "2,A,32", GEODEC_FIELD_OPTIONAL, "1",
+     "P(used) of an expert by its share, even in its root, from token and state, or from the token alone", 3,
+     AT(routes.reliability)},
 };
 
 static const geodec_attr attrs[] = {
@@ -60,17 +75,34 @@ static const geodec_attr attrs[] = {
      IN(consistency), MEASURED},
     {"consistency_shuffled", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
      "control: the same for labels permuted within their token's bucket", IN(consistency_shuffled), MEASURED},
+    {"n_expert_used", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "experts of a layer that a token uses", IN(routes.used),
+     ROUTES},
+    {"route_width", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "bits of a layer in /route/code", IN(routes.width), ROUTES},
+    {"route_lost", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "choices of experts that /route/code does not hold",
+     IN(routes.lost), ROUTES},
 };
 
-static const geodec_extent extents[] = {
-    {"d", IN(d)},     {"m", IN(m)},           {"E", IN(decays)},         {"F", IN(features)},
-    {"V", IN(vocab)}, {"B", IN(vocab), 0, 1}, {"C", IN(charts)},         {"r", IN(dims)},
-    {"N", IN(nodes)}, {"S", IN(sequences)},   {"T", IN(sequences), 0, 1}};
+static const geodec_extent extents[] = {{"d", IN(d)},
+                                        {"m", IN(m)},
+                                        {"E", IN(decays)},
+                                        {"F", IN(features)},
+                                        {"V", IN(vocab)},
+                                        {"B", IN(vocab), 0, 1},
+                                        {"C", IN(charts)},
+                                        {"r", IN(dims)},
+                                        {"N", IN(nodes)},
+                                        {"S", IN(sequences)},
+                                        {"T", IN(sequences), 0, 1},
+                                        {"A", IN(routes.layers)},
+                                        {"X", IN(routes.experts)},
+                                        {"Y", IN(routes.bytes)},
+                                        {"Z", IN(routes.entries)}};
 
 const geodec_kind geodec_flowmap_kind = {
     .name = "flowmap",
     .major = 1,
-    .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone; 1.1 had no consistency */
+    /* 1.0 was calibrated for another raw score, and for the best child alone; 1.1 had no consistency; 1.2 no routes */
+    .minor = 3,
     .tool = "geodec-bake",
     .purpose = "where a model's trajectories go next: nodes in token buckets, charts, successors, calibration",
     GEODEC_TABLES(fields, attrs, extents),

@@ -30,5 +30,17 @@ geodec_status geodec__flowmap_charts(geodec_flowmap *map, const geodec_flowmap_o
 geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, const float *z,
                                         geodec_flowmap_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
                                         geodec_err *err) GEODEC_MUST_USE;
+/* Weighted isotonic regression of n <= 64 values in place; changes weight. */
+void geodec__flowmap_rise(int n, double *value, double *weight);
+
+/* Routes (route.h). bake: table and codes, if the file has the experts of its rows; node_of: node of each row or -1.
+ * Memory: 2 bytes a choice. finish: checks what was read or baked, and makes the rest; no routes: nothing. calibrate:
+ * needs finish and the layout. clear: what finish made. */
+geodec_status geodec__flowmap_route_bake(geodec_flowmap *map, const geodec_activations *a, const int32_t *node_of,
+                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__flowmap_route_finish(geodec_flowmap *map, const char *name, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__flowmap_route_calibrate(geodec_flowmap *map, int64_t wanted, geodec_pool *pool,
+                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+void geodec__flowmap_route_clear(geodec_flowmap *map);
 
 #endif

@@ -33,6 +33,7 @@ geodec_flowmap_options geodec_flowmap_defaults(void)
 void geodec_flowmap_clear(geodec_flowmap *map)
 {
     geodec_artifact_clear(&geodec_flowmap_kind, map);
+    geodec__flowmap_route_clear(map);
     geodec__flowmap_unlay(map);
     memset(map, 0, sizeof *map);
 }
@@ -108,6 +109,7 @@ geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geod
     const char *what = fault(map, seen);
     if (what) GEODEC_THROW(GEODEC_FORMAT, "%s: %s", name, what);
     GEODEC_TRY(geodec__flowmap_layout(map, err));
+    GEODEC_TRY(geodec__flowmap_route_finish(map, name, err));
 done:
     geodec_mem_free(seen);
     return st;
@@ -207,6 +209,13 @@ void geodec__flowmap_state_key(const geodec_flowmap *map, const float *f, int32_
 void geodec__flowmap_standardise(const geodec_flowmap *map, const float *f, float *out)
 {
     for (int64_t i = 0; i < map->features; i++) out[i] = (f[i] - map->feature_mean[i]) * map->feature_factor[i];
+}
+
+void geodec_flowmap_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key)
+{
+    float standard[GEODEC_FLOW_STATE_MAX * (1 + GEODEC_FLOW_DECAYS_MAX)];
+    geodec__flowmap_standardise(map, f, standard);
+    geodec__flowmap_state_key(map, standard, token, key);
 }
 
 double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, double score)

@@ -55,6 +55,23 @@ typedef struct geodec_flowmap_vote {
     int64_t chains; /* a draft with fewer neighbours left has its bucket searched again; default 16 */
 } geodec_flowmap_vote;
 
+/* Experts that the model used at the nodes (route.h); all zero for a dense model and in maps before 1.3. */
+enum { GEODEC_ROUTE_BINS = 32, GEODEC_ROUTE_BASES = 2 };
+typedef struct geodec_flowmap_routes {
+    int64_t layers, experts, used; /* of the model: used experts of a layer */
+    int64_t width, bytes;          /* bits of a layer's mask, bytes of a code */
+    int64_t entries, lost;         /* of all lists; choices that the codes do not hold */
+    int64_t *total;                /* [layers][experts] uses over all nodes */
+    int16_t *length;               /* [vocab][layers] entries of a token's list in a layer, at most width */
+    int16_t *expert;               /* [entries] the lists, by token and layer, most frequent first */
+    int32_t *count;                /* [entries] */
+    uint8_t *code;                 /* [nodes][bytes] bit layer * width + rank, the lowest bit of a byte first */
+    float *reliability;            /* [BASES][layers][BINS] P(used) by share */
+    /* Made when the map is read or baked. */
+    int64_t *start; /* [vocab + 1] first entry of a token */
+    float *popular; /* [layers][experts] shares of total */
+} geodec_flowmap_routes;
+
 typedef struct geodec_flowmap_scan geodec_flowmap_scan; /* keys laid out for the distance kernels */
 
 typedef struct geodec_flowmap {
@@ -84,6 +101,7 @@ typedef struct geodec_flowmap {
     bool measured;      /* only in the file: set by geodec_flowmap_write */
     float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, ascending within a depth */
     geodec_flowmap_vote vote;
+    geodec_flowmap_routes routes;
     /* Made when the map is read or baked. */
     geodec_flowmap_scan *scan;
     char model_fingerprint[GEODEC_SHA256_HEX], tokenizer_fingerprint[GEODEC_SHA256_HEX];
@@ -133,9 +151,12 @@ typedef struct geodec_flowmap_summary {
     double first, mean_of_4; /* at these positions: first-token acceptance, and accepted drafts of 4 (drafts beyond the
                                 text do not count) */
     double bytes_per_node;   /* every array of the file */
+    int64_t route_bytes;     /* bytes of a node's route, 0: the model has no experts */
+    double route_lost;       /* share of the choices that the routes do not hold */
 } geodec_flowmap_summary;
 
-/* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 150 bytes a node, and d^2. The
+/* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 150 bytes a node (and 2
+ * bytes an expert used), and d^2. The
  * bytes do not depend on the number of threads. GEODEC_NOTFOUND: layer not exported; GEODEC_RANGE: options;
  * GEODEC_FORMAT: rows that do not form texts; GEODEC_NUMERIC: states not finite; GEODEC_SCARCE: fewer than 16 nodes.
  * Clear with geodec_flowmap_clear. */
@@ -169,6 +190,9 @@ GEODEC_API void geodec_flowmap_probabilities(const geodec_flowmap *map, int32_t 
 GEODEC_API void geodec_flowmap_state(const geodec_flowmap *map, const float *h, float *z);
 /* Updates the running features f [features] with z; first = start of a text. */
 GEODEC_API void geodec_flowmap_advance(const geodec_flowmap *map, const float *z, bool first, float *f);
+
+/* The key [dims] of a token after features f. */
+GEODEC_API void geodec_flowmap_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key);
 
 typedef struct geodec_flowmap_hit {
     int32_t distance; /* squared, in key units */

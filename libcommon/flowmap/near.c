@@ -112,13 +112,15 @@ static void lay_hops(const geodec_flowmap *map)
     for (int64_t q = 0; q < map->sequences; q++)
         for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
             const int32_t n = map->order[i], after = i + 1 < map->sequence_start[q + 1] ? map->order[i + 1] : -1;
-            s->hop[n] = (geodec__flowmap_scan_hop){.label = map->label[n],
-                                                   .next = map->next ? map->next[n] : -1,
-                                                   .text = after >= 0 ? s->hop[after].token : -1,
-                                                   .along = after,
-                                                   .sequence = (int32_t)q,
-                                                   .token = s->hop[n].token,
-                                                   .agreement = map->agreement ? (float)map->agreement[n] / 255 : 0};
+            s->hop[n] = (geodec__flowmap_scan_hop){
+                .label = map->label[n],
+                .next = map->next ? map->next[n] : -1,
+                .text = after >= 0 ? s->hop[after].token : -1,
+                .along = after,
+                .sequence = (int32_t)q,
+                .before = i > map->sequence_start[q] ? s->hop[map->order[i - 1]].token : map->first_token[q],
+                .token = s->hop[n].token,
+                .agreement = map->agreement ? (float)map->agreement[n] / 255 : 0};
             memcpy(s->hop[n].key, map->key + n * map->dims, (size_t)map->dims);
         }
 }

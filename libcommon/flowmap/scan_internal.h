@@ -58,7 +58,7 @@ typedef struct geodec__flowmap_scan_hop {
     int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */
     int32_t sequence, token;
     float agreement;
-    int32_t unused;
+    int32_t before;                   /* the token before it in its text */
     int8_t key[GEODEC_FLOW_DIMS_MAX]; /* 64 bytes, so that it is never in two cache lines */
 } geodec__flowmap_scan_hop;
 

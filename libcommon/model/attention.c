@@ -43,6 +43,17 @@ static int64_t v_piece(const geodec_session *s, int64_t kv)
     return s->model->low && s->model->low->v_group ? kv / s->model->low->v_group : kv;
 }
 
+/* Rotates heads, and norms each after it if the architecture has the norm there. */
+static void turn(const geodec_session *s, int32_t layer, float *x, int32_t heads, const float *norm, int64_t position)
+{
+    const geodec_model_config *c = &s->model->config;
+    geodec__rope_apply(s, s->model->layer[layer].rope, x, heads, position);
+    for (int32_t h = 0; norm && c->qk_norm_rotated && h < heads; h++) {
+        float *y = x + (int64_t)h * c->head_dim;
+        s->kernels->rms_norm(y, norm, c->head_dim, c->rms_eps, y);
+    }
+}
+
 /* The same for a cache of low rank: queries rotated and scaled, padded with zeros; coefficients unchanged. */
 static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row, int64_t position)
 {
@@ -54,7 +65,7 @@ static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row,
         memcpy(s->wide_row[row] + h * s->attend_dim, s->query_row[row] + h * dim, (size_t)dim * sizeof(float));
     if (!low->k_group) {
         float *k = s->key_row[row] + kv * dim;
-        geodec__rope_apply(s, s->model->layer[layer].rope, k, 1, position);
+        turn(s, layer, k, 1, s->model->layer[layer].k_norm, position);
         geodec__cache_put_key(s, layer, kv, at, k);
     } else if (kv % low->k_group == 0) {
         geodec__cache_put_key(s, layer, k_head, at, s->key_row[row] + k_head * low->k_rank);
@@ -74,19 +85,18 @@ static void store_task(void *ctx, int64_t kv, int worker)
     const geodec_model_config *c = &s->model->config;
     const int64_t dim = c->head_dim, share = heads_per_key(c);
     const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
-    const int32_t table = s->model->layer[t->layer].rope;
     const bool low = s->model->low != NULL;
     (void)worker;
     for (int64_t row = 0; row < t->n; row++) {
         const int64_t position = s->length + s->depth[row];
         float *q = s->query_row[row] + kv * share * dim, *k = s->key_row[row] + kv * dim;
-        geodec__rope_apply(s, table, q, (int32_t)share, position);
+        turn(s, t->layer, q, (int32_t)share, s->model->layer[t->layer].q_norm, position);
         for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
         if (low) {
             store_low(s, t->layer, kv, row, position);
             continue;
         }
-        geodec__rope_apply(s, table, k, 1, position);
+        turn(s, t->layer, k, 1, s->model->layer[t->layer].k_norm, position);
         if (s->merge) geodec__merge_row(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
         geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
     }

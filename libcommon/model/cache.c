@@ -12,7 +12,7 @@
  *          cost of few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "model/model_internal.h"
+#include "model/streamed_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -360,4 +360,5 @@ void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row,
     for (int32_t i = 0; i < n; i++)
         if (row[i] != i) move_row(s, (int64_t)base + row[i], (int64_t)base + i);
     s->length = base + n;
+    if (s->foreseen) geodec__streamed_compacted(s, base, row, n);
 }

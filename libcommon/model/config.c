@@ -112,6 +112,22 @@ static geodec_status read_heads(keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
+/* Positions of several axes are for images; those of a text are equal. */
+static geodec_status refuse_sections(keys *k)
+{
+    enum { MOST = 4 };
+    geodec_err *err = k->err;
+    int32_t part[MOST] = {0};
+    int64_t n;
+    if (k->arch->sections || !has(k, "rope.dimension_sections")) return GEODEC_OK;
+    GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
+    if (n > MOST) GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld sections", k->path, k->name, (long long)n);
+    GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, part, n, err));
+    if (part[0] > 0 && part[1] > 0)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': rotations by sections are not supported", k->path, k->name);
+    return GEODEC_OK;
+}
+
 /* Query scale, soft-caps, windows. */
 static geodec_status read_attention(keys *k, geodec_model_config *c)
 {
@@ -141,6 +157,7 @@ static geodec_status read_rope(keys *k, geodec_model_config *c)
     const geodec__arch *a = k->arch;
     const char *kind = "linear"; /* the format's default */
     double factor, magnitude, base_local;
+    GEODEC_PASS(refuse_sections(k));
     GEODEC_PASS(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
     GEODEC_PASS(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local > 0 ? a->rope_base_local : c->rope_base,
                            &base_local));
@@ -169,13 +186,72 @@ static geodec_status read_rope(keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
+/* Gating, groups, weights. */
+static geodec_status read_gating(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    int32_t gating, groups;
+    bool norm = !a->keep_weights;
+    GEODEC_PASS(read_int(k, "expert_gating_func", 0, INT32_MAX, 0, &gating));
+    if (gating > (a->sigmoid ? 2 : 1))
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax%s)", k->path,
+                    k->name, gating, a->sigmoid ? ", and 2, sigmoid, are" : ", is");
+    c->expert_sigmoid = a->sigmoid && gating != 1;
+    GEODEC_PASS(read_int(k, "expert_group_count", 0, GEODEC__EXPERT_GROUPS, 0, &groups));
+    if (groups > 1) {
+        if (c->n_expert % groups || c->n_expert / groups < 2)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d experts are not %d equal groups of two or more", k->path,
+                        k->name, c->n_expert, groups);
+        GEODEC_PASS(read_int(k, "expert_group_used_count", 1, groups, -1, &c->n_expert_group_used));
+        if (c->n_expert_group_used * (c->n_expert / groups) < c->n_expert_used)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %d groups have fewer than %d experts", k->path, k->name,
+                        c->n_expert_group_used, c->n_expert_used);
+        c->n_expert_group = groups;
+    }
+    if (has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
+    c->expert_keep_weights = !norm;
+    GEODEC_PASS(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
+    if (c->expert_scale == 1) c->expert_scale = 0;
+    return GEODEC_OK;
+}
+
+/* Width of the shared network, and which layers have experts. */
+static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    int32_t count = 0, length = 0;
+    if (a->shared != GEODEC__SHARED_NONE) {
+        GEODEC_PASS(
+            read_int(k, "expert_shared_count", 0, MAX_EXPERTS, a->shared == GEODEC__SHARED_PRODUCT ? 1 : 0, &count));
+        GEODEC_PASS(read_int(k, "expert_shared_feed_forward_length", 0, MAX_FF, 0, &length));
+        int64_t width = length > 0 ? length : (int64_t)count * c->d_ff;
+        if (a->shared == GEODEC__SHARED_PRODUCT) width = (int64_t)count * (length > 0 ? length : c->d_ff);
+        if (a->shared == GEODEC__SHARED_DENSE && length == 0) {
+            GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &length));
+            width = length;
+        }
+        if (width > MAX_FF)
+            GEODEC_FAIL(GEODEC_LIMIT, "%s: key '%s': %lld numbers of shared experts are more than %d", k->path, k->name,
+                        (long long)width, (int)MAX_FF);
+        c->d_ff_shared = (int32_t)width;
+    }
+    if (a->dense_layers) {
+        GEODEC_PASS(read_int(k, "leading_dense_block_count", 0, c->n_layer, 0, &c->n_dense));
+        GEODEC_PASS(read_int(k, "interleave_moe_layer_step", 0, c->n_layer, 0, &c->expert_step));
+        if (c->expert_step == 1) c->expert_step = 0;
+        if (c->n_dense > 0 || c->expert_step > 0)
+            GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
+    }
+    return GEODEC_OK;
+}
+
 static geodec_status read_experts(keys *k, geodec_model_config *c)
 {
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
     const bool must = a->experts == GEODEC__ALWAYS;
-    int32_t gating;
-    bool norm = !a->keep_weights;
     GEODEC_PASS(read_int(k, "expert_count", must ? 1 : 0, MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
     if (c->n_expert > 0 && a->experts == GEODEC__NEVER)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%s' has no experts", k->path, k->name, a->name);
@@ -187,14 +263,26 @@ static geodec_status read_experts(keys *k, geodec_model_config *c)
     GEODEC_PASS(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
     const bool own = has(k, "expert_feed_forward_length") || a->expert_width;
     GEODEC_PASS(read_int(k, own ? "expert_feed_forward_length" : "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
-    GEODEC_PASS(read_int(k, "expert_gating_func", 0, INT32_MAX, 1, &gating));
-    if (gating > 1)
-        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax, is)", k->path,
-                    k->name, gating);
-    if (has(k, "expert_weights_norm")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &norm, err));
-    c->expert_keep_weights = !norm;
-    GEODEC_PASS(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
-    if (c->expert_scale == 1) c->expert_scale = 0;
+    GEODEC_PASS(read_gating(k, c));
+    GEODEC_PASS(read_dense_parts(k, c));
+    return GEODEC_OK;
+}
+
+/* Factors of the embedding, of the residual stream and of the logits. */
+static geodec_status read_scales(keys *k, geodec_model_config *c)
+{
+    geodec_err *err = k->err;
+    bool trained = true;
+    if (k->arch->scaled_embedding) c->embed_scale = (float)sqrt((double)c->d_model);
+    if (!k->arch->scales) return GEODEC_OK;
+    GEODEC_PASS(read_float32(k, "embedding_scale", 1e6, 0, &c->embed_scale));
+    GEODEC_PASS(read_float32(k, "residual_scale", 1e6, 0, &c->residual_scale));
+    GEODEC_PASS(read_float32(k, "logit_scale", 1e6, -1, &c->logit_scale));
+    float *const all[] = {&c->embed_scale, &c->residual_scale, &c->logit_scale};
+    for (int i = 0; i < 3; i++)
+        if (*all[i] == 1) *all[i] = 0;
+    if (has(k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &trained, err));
+    if (!trained) GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': no rotation is not supported", k->path, k->name);
     return GEODEC_OK;
 }
 
@@ -217,24 +305,32 @@ static geodec_status read_number(keys *k, double *out)
 static geodec_status refuse_features(keys *k)
 {
     geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
     enum { MOST = 16 };
-    static const struct {
+    const struct {
+        bool known; /* read elsewhere */
         double harmless[2];
         const char *suffix[MOST];
     } features[] = {
-        {{0, 0},
-         {"router_logit_softcapping", "use_parallel_residual", "swin_norm", "leading_dense_block_count",
-          "nextn_predict_layers", "expert_shared_count", "expert_shared_feed_forward_length",
-          "expert_chunk_feed_forward_length", "attention.clamp_kqv", "attention.max_alibi_bias",
-          "attention.temperature_length", "attention.temperature_scale", "attention.shared_kv_layers",
-          "attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa"}},
-        {{0, 1},
-         {"logit_scale", "residual_scale", "embedding_scale", "interleave_moe_layer_step", "moe_every_n_layers",
-          "expert_group_count", "attention.output_scale", "attention.value_scale", "rope.scaling.alpha"}},
-        {{1, 1}, {"attention.causal"}},
+        {false,
+         {0, 0},
+         {"router_logit_softcapping", "use_parallel_residual", "swin_norm", "expert_chunk_feed_forward_length",
+          "attention.clamp_kqv", "attention.max_alibi_bias", "attention.temperature_length",
+          "attention.temperature_scale", "attention.shared_kv_layers", "attention.key_length_swa",
+          "attention.value_length_swa", "rope.dimension_count_swa"}},
+        {a->shared != GEODEC__SHARED_NONE, {0, 0}, {"expert_shared_count", "expert_shared_feed_forward_length"}},
+        {a->dense_layers, {0, 0}, {"leading_dense_block_count"}},
+        {a->dense_layers, {0, 1}, {"interleave_moe_layer_step"}},
+        {a->next_tokens, {0, 0}, {"nextn_predict_layers"}},
+        {a->scales, {0, 1}, {"logit_scale", "residual_scale", "embedding_scale"}},
+        {a->experts != GEODEC__NEVER, {0, 1}, {"expert_group_count"}},
+        {false,
+         {0, 1},
+         {"moe_every_n_layers", "attention.output_scale", "attention.value_scale", "rope.scaling.alpha"}},
+        {false, {1, 1}, {"attention.causal"}},
     };
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        for (int f = 0; f < MOST && features[i].suffix[f]; f++) {
+        for (int f = 0; f < MOST && features[i].suffix[f] && !features[i].known; f++) {
             double v;
             if (!has(k, features[i].suffix[f])) continue;
             GEODEC_PASS(read_number(k, &v));
@@ -250,7 +346,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
     geodec_model_config c = {0};
     const char *arch;
-    char names[160];
+    char names[400];
     if (!geodec_gguf_has(g, arch_key)) GEODEC_PASS(missing(k.path, arch_key, err));
     GEODEC_PASS(geodec_gguf_get_str(g, arch_key, &arch, err));
     k.arch = geodec__arch_find(arch);
@@ -261,7 +357,10 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     c.rope_pairs = k.arch->adjacent_pairs ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES;
     c.activation = k.arch->activation;
     c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
+    c.qk_norm_rotated = k.arch->qk_norm_rotated;
     GEODEC_PASS(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
+    if (k.arch->next_tokens) GEODEC_PASS(read_int(&k, "nextn_predict_layers", 0, c.n_layer - 1, 0, &c.n_layer_next));
+    c.n_layer -= c.n_layer_next;
     GEODEC_PASS(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
     GEODEC_PASS(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));
     GEODEC_PASS(read_heads(&k, &c));
@@ -269,7 +368,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_experts(&k, &c));
     GEODEC_PASS(read_attention(&k, &c));
     GEODEC_PASS(read_rope(&k, &c));
-    if (k.arch->scaled_embedding) c.embed_scale = (float)sqrt((double)c.d_model);
+    GEODEC_PASS(read_scales(&k, &c));
     GEODEC_PASS(read_int(&k, "vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab));
     GEODEC_PASS(refuse_features(&k));
     *out = c;

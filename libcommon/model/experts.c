@@ -1,29 +1,90 @@
-/* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1
- * unless the architecture keeps them, and scaled if it has a scale. */
+/* Mixture of experts: softmax over all experts or a sigmoid of each, the best k (ties to the lowest id), their weights
+ * renormalised to 1 unless the architecture keeps them, and scaled if it has a scale. Beside the experts a network of
+ * every row, if it has one. */
 #include "model/streamed_internal.h"
 
+#include <math.h>
 #include <string.h>
 
-/* Chooses for one row; p holds the router's logits and is overwritten. */
-static void choose(const geodec_session *s, float *p, int32_t *id, float *weight)
+/* In double: the same bits on every instruction set. */
+static float sigmoid(float x) { return (float)(1 / (1 + exp(-(double)x))); }
+
+/* Sum of the two largest of n values; n >= 2. */
+static float two_largest(const float *x, int32_t n)
+{
+    float first = -INFINITY, second = -INFINITY;
+    for (int32_t i = 0; i < n; i++) {
+        if (x[i] > first) {
+            second = first;
+            first = x[i];
+        } else if (x[i] > second) {
+            second = x[i];
+        }
+    }
+    return first + second;
+}
+
+/* Closes all groups of experts but the best. */
+static void close_groups(const geodec_model_config *c, float *score)
+{
+    float sum[GEODEC__EXPERT_GROUPS];
+    const int32_t groups = c->n_expert_group, each = c->n_expert / groups;
+    for (int32_t g = 0; g < groups; g++) sum[g] = two_largest(score + g * each, each);
+    for (int32_t closed = groups - c->n_expert_group_used; closed > 0; closed--) {
+        int32_t worst = -1; /* the last of equals, or any that is not a number */
+        for (int32_t g = 0; g < groups; g++)
+            if (sum[g] < INFINITY && (worst < 0 || sum[g] <= sum[worst])) worst = g;
+        for (int32_t g = 0; worst < 0 && g < groups; g++)
+            if (!(sum[g] == INFINITY)) worst = g;
+        if (worst < 0) return;
+        sum[worst] = INFINITY;
+        for (int32_t e = worst * each; e < (worst + 1) * each; e++) score[e] = -INFINITY;
+    }
+}
+
+void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight)
 {
     const geodec_model_config *c = &s->model->config;
     const int32_t n = c->n_expert, k = c->n_expert_used;
-    const float all = s->kernels->softmax(p, n);
-    float chosen = 0;
+    const float *bias = layer->expert_bias;
+    float *score = p, all = 1, chosen = 0;
+    if (!c->expert_sigmoid) all = s->kernels->softmax(p, n);
+    for (int32_t e = 0; c->expert_sigmoid && e < n; e++) p[e] = sigmoid(p[e]);
+    if (bias || c->n_expert_group > 0) {
+        score = p + geodec__pad(n);
+        for (int32_t e = 0; e < n; e++) score[e] = p[e] / all + (bias ? bias[e] : 0);
+        if (c->n_expert_group > 0) close_groups(c, score);
+    }
     for (int32_t j = 0; j < k; j++) {
         int32_t best = -1;
         for (int32_t e = 0; e < n; e++)
-            if (p[e] >= 0 && (best < 0 || p[e] > p[best])) best = e;
+            if (score[e] > -INFINITY && (best < 0 || score[e] > score[best])) best = e;
         if (best < 0) best = 0; /* only when all values are NaN */
         id[j] = best;
         weight[j] = p[best] / all;
         chosen += weight[j];
-        p[best] = -1; /* marks as taken; exponentials are positive */
+        score[best] = -INFINITY; /* taken */
     }
-    for (int32_t j = 0; j < k && !c->expert_keep_weights; j++) weight[j] /= chosen;
+    /* all sigmoids may be 0 */
+    for (int32_t j = 0; j < k && !c->expert_keep_weights && !(chosen == 0); j++) weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
     memset(p, 0, (size_t)geodec__pad(n) * sizeof *p);
+}
+
+void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64_t n)
+{
+    for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
+    s->job[0] = geodec__job_of(layer->shared_gate, s->input, s->dense_gate_row, n);
+    s->job[0].up = (geodec__side){.w = layer->shared_up, .x = s->input, .y = s->dense_up_row};
+    geodec__jobs_run(s, 1);
+    if (layer->shared_factor.data) { /* up is free */
+        s->job[0] = geodec__job_of(layer->shared_factor, s->input, s->dense_up_row, n);
+        geodec__jobs_run(s, 1);
+    }
+    geodec__rows_end(s->dense_gate_row, n, layer->shared_gate.rows);
+    for (int64_t r = 0; r < n; r++) s->input[r] = s->dense_gate_row[r];
+    s->job[0] = geodec__job_of(layer->shared_down, s->input, s->shared_row, n);
+    geodec__jobs_run(s, 1);
 }
 
 /* In ascending id, so that the order does not depend on the batch. The input is still needed for other rows' experts,
@@ -46,6 +107,9 @@ float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
         for (int64_t i = 0; i < d; i++) sum[i] += weight[next] * y[i];
         last = id[next];
     }
+    const geodec__layer *l = &s->model->layer[index];
+    const float factor = l->shared_factor.data ? sigmoid(s->dense_up_row[row][0]) : 1;
+    for (int64_t i = 0; l->shared_gate.data && i < d; i++) sum[i] += factor * s->shared_row[row][i];
     return sum;
 }
 
@@ -67,6 +131,14 @@ static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t
         s->assigned[i] = place;
         s->input[place] = s->norm_row[i / k];
     }
+}
+
+/* The first expert that has rows. */
+static int32_t first_expert(const geodec_session *s)
+{
+    int32_t e = 0;
+    while (s->expert_end[e] == 0) e++;
+    return e;
 }
 
 /* The products of every expert that has rows; with up, fused with the gate. */
@@ -92,7 +164,8 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
     s->job[0] = geodec__job_of(layer->router, s->input, s->router_row, n);
     geodec__jobs_run(s, 1);
-    for (int64_t r = 0; r < n; r++) choose(s, s->router_row[r], id + r * per_row, weight + r * per_row);
+    for (int64_t r = 0; r < n; r++)
+        geodec__experts_choose(s, layer, s->router_row[r], id + r * per_row, weight + r * per_row);
 
     group(s, id, per_row, n);
     if (s->model->streamed) {
@@ -100,7 +173,9 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
         geodec__streamed_run(s, index, n);
         return;
     }
+    geodec__jobs_then(s, geodec__expert(&layer->down, first_expert(s)));
     run_experts(s, &layer->gate, &layer->up, s->gate_row);
     for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
+    geodec__jobs_then(s, index + 1 < s->n_blocks ? layer[1].q : s->model->head);
     run_experts(s, &layer->down, NULL, s->down_row);
 }

@@ -177,7 +177,8 @@ int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slo
     geodec__layer *l = &m->layer[layer];
     const geodec__matrix *b = &l->basis[slot];
     const bool first = slot == 0 || b->data != b[-1].data;
-    const int64_t chosen = geodec_factors_slot_single(&m->config, slot) ? 1 : m->config.n_expert_used;
+    const bool single = geodec_factors_slot_single(&m->config, slot) || !l->router.data;
+    const int64_t chosen = single ? 1 : m->config.n_expert_used;
     return chosen * bytes_of(matrix_of(l, slot)) + (first ? bytes_of(b) : 0);
 }
 
@@ -185,7 +186,9 @@ int64_t geodec_model_pass_bytes(const geodec_model *m)
 {
     int64_t sum = bytes_of(&m->head);
     for (int32_t i = 0; i < m->config.n_layer; i++) {
-        sum += bytes_of(&m->layer[i].router);
+        const geodec__layer *l = &m->layer[i];
+        sum += bytes_of(&l->router) + bytes_of(&l->shared_gate) + bytes_of(&l->shared_up) + bytes_of(&l->shared_down) +
+               bytes_of(&l->shared_factor);
         for (int k = 0; k < GEODEC_SLOTS; k++) sum += geodec_model_slot_bytes(m, i, (geodec_slot)k);
     }
     return sum;

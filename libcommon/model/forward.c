@@ -78,6 +78,7 @@ static void finish_row(const row_work *w, int64_t r)
     const geodec_model_config *c = &s->model->config;
     float *y = w->experts ? geodec__experts_sum(s, w->index, r) : s->down_row[r], *x = s->x_row[r];
     for (int64_t i = 0; w->bias && i < c->d_model; i++) y[i] += w->bias[i];
+    for (int64_t i = 0; c->residual_scale > 0 && i < c->d_model; i++) y[i] *= c->residual_scale;
     if (w->post_norm) s->kernels->rms_norm(y, w->post_norm, c->d_model, c->rms_eps, y);
     if (s->watch_update) memcpy(s->update_row[r], y, (size_t)c->d_model * sizeof *y);
     if (s->attnres)
@@ -87,13 +88,15 @@ static void finish_row(const row_work *w, int64_t r)
     if (w->next_norm) norm_row(w, r);
 }
 
-/* Bias and RMS norm (of each head, or of the whole width) of a row of queries, keys or values; NULL: none. */
+/* Bias and RMS norm (of each head, or of the whole width; if before the rotation) of a row of queries, keys or values;
+ * NULL: none. */
 static void adjust(const geodec_session *s, float *y, const float *bias, const float *norm, int64_t width)
 {
     const geodec_model_config *c = &s->model->config;
     const int64_t part = c->qk_norm_whole ? width : c->head_dim;
     for (int64_t i = 0; bias && i < width; i++) y[i] += bias[i];
-    for (int64_t i = 0; norm && i < width; i += part) s->kernels->rms_norm(y + i, norm, part, c->rms_eps, y + i);
+    for (int64_t i = 0; norm && !c->qk_norm_rotated && i < width; i += part)
+        s->kernels->rms_norm(y + i, norm, part, c->rms_eps, y + i);
 }
 
 static void adjust_row(const row_work *w, int64_t r)
@@ -126,8 +129,7 @@ static void project(geodec_session *s, const geodec__layer *l, int first, int co
         float **row = s->low_row + (int64_t)i * s->max_batch;
         x[i] = (const float *const *)row;
         /* rows of a product are padded with zeros; an earlier layer's may have been longer */
-        for (int64_t r = 0; r < n; r++)
-            memset(row[r] + b->rows, 0, (size_t)(geodec__pad(b->rows) - b->rows) * sizeof(float));
+        geodec__rows_end(row, n, b->rows);
         s->job[jobs++] = geodec__job_of(*b, s->input, row, n);
     }
     if (jobs > 0) geodec__jobs_run(s, jobs);
@@ -144,14 +146,18 @@ static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t inde
     show(s, index, GEODEC_SIDE_FEED, n, s->model->config.d_model);
     if (l->router.data) {
         geodec__experts_run(s, l, index, n);
+        if (l->shared_gate.data) geodec__experts_shared(s, l, n);
         return;
     }
+    const bool mixture = s->model->config.n_expert > 0;
+    float **gate = mixture ? s->dense_gate_row : s->gate_row, **up = mixture ? s->dense_up_row : s->up_row;
     project(s, l, GEODEC_SLOT_GATE, 2, n, x);
-    s->job[0] = geodec__job_of(l->gate, x[0], s->gate_row, n);
-    s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = s->up_row};
+    s->job[0] = geodec__job_of(l->gate, x[0], gate, n);
+    s->job[0].up = (geodec__side){.w = l->up, .x = x[1], .y = up};
     geodec__jobs_run(s, 1);
-    for (int64_t r = 0; r < n; r++) s->input[r] = s->gate_row[r];
-    show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
+    if (mixture) geodec__rows_end(gate, n, l->gate.rows);
+    for (int64_t r = 0; r < n; r++) s->input[r] = gate[r];
+    if (!mixture) show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
     project(s, l, GEODEC_SLOT_DOWN, 1, n, x);
     s->job[0] = geodec__job_of(l->down, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
@@ -221,6 +227,9 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
     if (wanted == 0) return;
     s->job[0] = geodec__job_of(s->model->head, s->input, s->output, wanted);
     geodec__jobs_run(s, 1);
+    const float scale = c->logit_scale > 0 ? 1 / c->logit_scale : 1;
+    for (int64_t r = 0; c->logit_scale > 0 && r < wanted; r++)
+        for (int64_t i = 0; i < c->n_vocab; i++) s->output[r][i] *= scale;
     for (int64_t r = 0; c->final_softcap > 0 && r < wanted; r++)
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
@@ -303,7 +312,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     pass p = {s, b, logits, capture, packed, chain, &team, (int)geodec__team_members(s, n), false};
     /* a task for every worker, so that none takes a second one before worker 0 has taken its own */
     if (p.wanted > 1) geodec_pool_run_dynamic(s->pool, geodec_pool_threads(s->pool), member_task, &p);
-    if (m->streamed) geodec__streamed_begin(s, n);
+    if (m->streamed) geodec__streamed_begin(s, b);
     if (!p.done) run_part(&p, s, 0, n);
     if (m->streamed) {
         geodec__streamed_end(s);
@@ -313,6 +322,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         }
     }
     if (logits && packed) run_head(s, b, logits, true);
+    if (s->foreseen) geodec__streamed_appended(s, b);
     s->length += n;
     return GEODEC_OK;
 }

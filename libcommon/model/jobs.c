@@ -9,8 +9,11 @@ enum {
                  * computed */
     SMALL_WORK = 1 << 16,  /* multiply-adds below which dispatch to the pool costs more than it saves */
     SMALL_INPUT = 1 << 13, /* the same for numbers to round or pack */
-    /* rows of x from which packing pays: for weights in floats, for decoded weights */
+    /* rows of x from which packing pays: for weights in floats, for bytes with 16 and with 32 registers, for decoded
+     * weights */
     MANY_FLOATS = 16,
+    MANY_BYTES = 8,
+    MANY_BYTES_AVX512 = 16,
     MANY_DECODED = 6,
     LEAST = 16 /* number of weight rows below which packing does not pay */
 };
@@ -73,8 +76,12 @@ static const uint8_t *make_input(geodec_session *s, const making *wanted, making
 /* Whether x is packed for products in floats. Small models have columns: there each row of x is used directly. */
 static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec__columns *columns, int64_t n)
 {
-    const bool floats = geodec_ggml_traits_of(w->type)->product == GEODEC_GGML_FLOATS;
-    return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= (floats ? MANY_FLOATS : MANY_DECODED);
+    const geodec_ggml_product product = geodec_ggml_traits_of(w->type)->product;
+    const int64_t bytes = s->kernels->isa == GEODEC_ISA_AVX512 ? MANY_BYTES_AVX512 : MANY_BYTES;
+    const int64_t many = product == GEODEC_GGML_FLOATS  ? MANY_FLOATS
+                         : product == GEODEC_GGML_BYTES ? bytes
+                                                        : MANY_DECODED;
+    return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= many;
 }
 
 /* Prepares x for the weights of a side; it stays unchanged where they need nothing. False: no slot left. */
@@ -120,11 +127,24 @@ static void multiply_unpacked(const geodec_session *s, const geodec__matrix *w, 
     }
 }
 
-static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, int64_t begin, int64_t end, int worker)
+/* Address of row `begin` in the layout that is multiplied. */
+static const uint8_t *weights_at(const geodec__side *a, int64_t begin)
 {
+    if (a->panels.format)
+        return a->panels.data ? a->panels.data + begin / GEODEC__PANEL * geodec__panel_bytes(&a->panels) : NULL;
+    return a->columns.data ? NULL : a->w.data + begin * a->w.row_bytes;
+}
+
+/* next: weights that this worker reads afterwards, or NULL. */
+static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, int64_t begin, int64_t end, int worker,
+                     const uint8_t *next)
+{
+    geodec__matrix w = a->w;
+    geodec__panels panels = a->panels;
+    w.next = panels.next = next;
     float *const scratch = s->worker[worker].weights;
     if (a->panels.data)
-        s->product->multiply(&a->panels, begin / GEODEC__PANEL, geodec__panels_count(end), a->made, n, a->y);
+        s->product->multiply(&panels, begin / GEODEC__PANEL, geodec__panels_count(end), a->made, n, a->y);
     else if (a->panels.format)
         multiply_unpacked(s, &a->w, a->panels, a->made, n, a->y, begin, end, s->worker[worker].panel);
     else if (a->made)
@@ -132,14 +152,16 @@ static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, 
     else if (a->columns.data)
         s->kernels->columns(&a->columns, begin, end, a->x, n, a->y, scratch);
     else
-        s->kernels->matmul(&a->w, begin, end, a->x, n, a->y, scratch);
+        s->kernels->matmul(&w, begin, end, a->x, n, a->y, scratch);
 }
 
-static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker)
+static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker,
+                     const uint8_t *next)
 {
-    multiply(s, &j->main, j->n, begin, end, worker);
-    if (!j->up.w.data) return;
-    multiply(s, &j->up, j->n, begin, end, worker);
+    const bool fused = j->up.w.data != NULL;
+    multiply(s, &j->main, j->n, begin, end, worker, fused ? weights_at(&j->up, begin) : next);
+    if (!fused) return;
+    multiply(s, &j->up, j->n, begin, end, worker, next);
     const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     for (int64_t r = 0; r < j->n; r++)
         (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->main.y[r] + begin, j->up.y[r] + begin, end - begin);
@@ -171,6 +193,12 @@ static int64_t piece_of(const dispatch *d, int64_t task)
     return task == d->tasks * owner / d->threads ? owner : d->threads + task - (owner + 1);
 }
 
+/* What is read after a job: the next one's weights, or those that the session expects after the last one. */
+static const uint8_t *weights_after(const geodec_session *s, const geodec__job *j, const geodec__job *end)
+{
+    return j + 1 < end ? weights_at(&j[1].main, 0) : s->then;
+}
+
 static void run_piece(void *ctx, int64_t task, int worker)
 {
     const dispatch *d = ctx;
@@ -178,8 +206,10 @@ static void run_piece(void *ctx, int64_t task, int worker)
     int64_t begin = piece_begin(d, piece), end = piece_begin(d, piece + 1);
     for (const geodec__job *j = d->job; j < d->job + d->n_jobs && end > 0; j++) {
         const int64_t blocks = blocks_of(j), last = end < blocks ? end : blocks;
+        const uint8_t *next = last < end ? weights_after(d->s, j, d->job + d->n_jobs) : NULL;
         if (begin < last)
-            run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->main.w.rows ? last * BLOCK : j->main.w.rows, worker);
+            run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->main.w.rows ? last * BLOCK : j->main.w.rows, worker,
+                     next);
         begin = begin > blocks ? begin - blocks : 0;
         end -= blocks;
     }
@@ -194,7 +224,8 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
         blocks += blocks_of(&job[i]);
     }
     if (threads == 1 || work < SMALL_WORK) {
-        for (int64_t i = 0; i < n_jobs; i++) run_rows(s, &job[i], 0, job[i].main.w.rows, 0);
+        for (int64_t i = 0; i < n_jobs; i++)
+            run_rows(s, &job[i], 0, job[i].main.w.rows, 0, weights_after(s, &job[i], job + n_jobs));
         return;
     }
     dispatch d = {.s = s, .job = job, .n_jobs = n_jobs, .blocks = blocks, .threads = threads};
@@ -214,6 +245,13 @@ static void find_weights(const geodec_session *s, geodec__side *a)
     a->w.data = geodec__prepare_data(s->copies, &a->w);
 }
 
+void geodec__jobs_then(geodec_session *s, geodec__matrix w)
+{
+    geodec__side a = {.w = w};
+    find_weights(s, &a);
+    s->then = weights_at(&a, 0);
+}
+
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
     for (int64_t i = 0; i < n_jobs; i++) {
@@ -225,4 +263,5 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
         run_jobs(s, s->job + done, n);
         done += n;
     }
+    s->then = NULL;
 }

@@ -32,6 +32,8 @@ typedef struct geodec_model_config {
     int32_t d_ff;                    /* of the dense FFN, or of one expert */
     int32_t n_vocab, n_ctx;          /* n_ctx: the file's context length; sessions may be longer or shorter */
     int32_t n_expert, n_expert_used; /* 0 for dense */
+    int32_t d_ff_dense;              /* of the layers without experts of a mixture; 0: it has none */
+    int32_t d_ff_shared;             /* of the network of every token beside its experts (shared experts); 0: none */
     float rms_eps;
     double rope_base; /* 10000 when the file has none */
     bool tied;        /* no output.weight: the head is token_embd */
@@ -48,8 +50,18 @@ typedef struct geodec_model_config {
     float final_softcap;          /* the same for the logits */
     float embed_scale;            /* factor of the embedding */
     bool qk_norm_whole;           /* QK-norm over the whole width (olmoe), not per head (qwen3, gemma3) */
+    bool qk_norm_rotated;         /* QK-norm (per head) comes after the rotation (hunyuan-moe) */
     bool expert_keep_weights;     /* the chosen experts' softmax weights are not divided by their sum (olmoe) */
     float expert_scale;           /* factor of the expert weights */
+    bool expert_sigmoid;          /* experts are gated by sigmoids, not by one softmax */
+    int32_t n_dense;              /* leading layers without experts */
+    int32_t expert_step;          /* the layers after them have experts when (i + 1) % step is 0; 0: all have */
+    int32_t n_expert_group;       /* equal groups of experts, of which n_expert_group_used are open to a row: those with
+                                   * the largest sums of their two best scores; 0: none */
+    int32_t n_expert_group_used;
+    float residual_scale; /* factor of what each half of a layer adds to the stream */
+    float logit_scale;    /* logits are divided by it */
+    int32_t n_layer_next; /* blocks of the file after the last layer, which predict further tokens and are not read */
 } geodec_model_config;
 
 typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
@@ -147,8 +159,8 @@ typedef struct geodec_counters {
 } geodec_counters;
 GEODEC_API geodec_counters geodec_session_counters(const geodec_session *s);
 
-/* Chosen experts of the last forward call: ids and weights [n][n_layer][n_expert_used], for routing goldens and traces.
- * NULL for a dense model. Valid until the next call. */
+/* Chosen experts of the last forward call: ids and weights [n][n_layer][n_expert_used], for routing goldens and traces;
+ * id -1 and weight 0 in layers without experts. NULL for a dense model. Valid until the next call. */
 GEODEC_API const int32_t *geodec_session_expert_ids(const geodec_session *s);
 GEODEC_API const float *geodec_session_expert_weights(const geodec_session *s);
 

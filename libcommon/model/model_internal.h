@@ -116,6 +116,9 @@ struct geodec_session {
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
+    /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
+     * of the shared network [max_batch][d_model]; NULL without them */
+    float **dense_gate_row, **dense_up_row, **shared_row;
     float **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
     geodec_watch watch;
     void *watch_ctx;
@@ -129,15 +132,17 @@ struct geodec_session {
     bool *want;               /* [max_batch] all false between calls */
     int32_t *parent, *depth;  /* [max_batch] of the current batch; in a chain the parent of row i is i - 1 */
     /* experts */
-    float **router_row;   /* [max_batch][pad(n_expert)] */
-    int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
-    float *expert_weight; /* the same shape */
-    int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
-    int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
-    int32_t *needed;      /* [n_expert] of a layer, while experts stream */
-    geodec_status status; /* of the pass, while experts stream */
+    float **router_row;                /* [max_batch][2 pad(n_expert)] logits, scores */
+    int32_t *expert_id;                /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight;              /* the same shape */
+    int32_t *expert_end;               /* [n_expert] where each expert's gathered rows end */
+    int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
+    struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
+    int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
+    geodec_status status;              /* of the pass, while experts stream */
     geodec_err failure;
-    geodec__job *job; /* [max(3, n_expert)] */
+    geodec__job *job;    /* [max(3, n_expert)] */
+    const uint8_t *then; /* weights that are read after the jobs; NULL: unknown (geodec__jobs_then) */
     geodec__prepare *copies;
     geodec__prepare *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
@@ -153,13 +158,28 @@ struct geodec_session {
     int32_t first;             /* its first row in the batch */
 };
 
+/* Zeros behind n rows of `width` numbers, up to a whole vector, as a product needs them: rows used for more than one
+ * width keep those of a longer one. */
+static inline void geodec__rows_end(float *const *row, int64_t n, int64_t width)
+{
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = width; i < geodec__pad(width); i++) row[r][i] = 0;
+}
+
 /* Bytes of the cache and the work space. */
 int64_t geodec__session_bytes(const geodec_session *s);
+/* Announces the matrix that is read after the next geodec__jobs_run, whose end prefetches it. Optional. */
+void geodec__jobs_then(geodec_session *s, geodec__matrix w);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
-/* The weighted sum of a row's experts after that; overwrites the row of norm and returns it. */
+/* Chooses for one row. p [2 pad(n_expert)]: the router's logits, overwritten. id, weight [n_expert_used], best first;
+ * ties go to the lowest id. */
+void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);
+/* The shared network of all n rows, for the sum; reads norm. */
+void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64_t n);
+/* The weighted sum of a row's experts and shared network after that; overwrites the row of norm and returns it. */
 float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row);
 /* Rotates query and key rows, scales the query, appends key and value to the cache, and writes every head's weighted
  * sum of values to mixed. */

@@ -78,10 +78,20 @@ static void print_additions(FILE *out, const geodec_model_config *k)
         {"sliding_window", k->window},
         {"sliding_period", k->window > 0 ? k->window_period : 0},
         {"expert_scale", (double)k->expert_scale},
+        {"expert_groups", k->n_expert_group},
+        {"expert_groups_used", k->n_expert_group_used},
+        {"feed_forward_shared", k->d_ff_shared},
+        {"feed_forward_dense", k->d_ff_dense},
+        {"dense_layers", k->n_dense},
+        {"expert_step", k->expert_step},
+        {"unread_blocks", k->n_layer_next},
+        {"residual_scale", (double)k->residual_scale},
+        {"logit_scale", (double)k->logit_scale},
     };
     (void)fprintf(out, "rope_pairs\t%s\nactivation\t%s\n", k->rope_pairs == GEODEC_ROPE_HALVES ? "halves" : "adjacent",
                   k->activation == GEODEC_GELU_TANH ? "gelu-tanh" : "silu");
     if (k->n_expert > 0) (void)fprintf(out, "expert_weights\t%s\n", k->expert_keep_weights ? "kept" : "renormalised");
+    if (k->expert_sigmoid) (void)fprintf(out, "expert_gating\tsigmoid\n");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].value != 0) (void)fprintf(out, "%s\t%.9g\n", numbers[i].name, numbers[i].value);
 }

@@ -23,6 +23,9 @@ done:
     return st;
 }
 
+/* Of the dense networks of a mixture; 0: none. */
+static int64_t dense_width(const geodec_model_config *c) { return larger(c->d_ff_dense, c->d_ff_shared); }
+
 static geodec_status new_activations(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -39,13 +42,19 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     GEODEC_TRY(new_rows(&s->gate_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->up_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->down_row, places, c->d_model, err));
+    if (dense_width(c) > 0) {
+        GEODEC_TRY(new_rows(&s->dense_gate_row, n, dense_width(c), err));
+        GEODEC_TRY(new_rows(&s->dense_up_row, n, dense_width(c), err));
+    }
+    if (c->d_ff_shared > 0) GEODEC_TRY(new_rows(&s->shared_row, n, c->d_model, err));
     if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
     GEODEC_NEW(s->job, larger(3, c->n_expert));
     if (c->n_expert > 0) {
-        GEODEC_TRY(new_rows(&s->router_row, n, c->n_expert, err));
+        GEODEC_TRY(new_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
+        for (int64_t i = 0; i < places * c->n_layer; i++) s->expert_id[i] = -1; /* stays so in dense layers */
         GEODEC_NEW(s->assigned, places);
         GEODEC_NEW_EACH(c->n_expert, s->expert_end, s->needed);
     }
@@ -57,7 +66,8 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t widest = larger(larger(c->d_model, c->d_ff), (int64_t)c->n_head * s->attend_dim);
+    const int64_t widest =
+        larger(larger(c->d_model, larger(c->d_ff, dense_width(c))), (int64_t)c->n_head * s->attend_dim);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -89,8 +99,8 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
         for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, widest);
     }
     if (s->kernels->gemm) s->made_bytes = larger(s->made_bytes, 32 * (int64_t)sizeof(float));
-    const int64_t inputs = larger(larger(3 * n, 2 * places) * d,
-                                  larger(places * geodec__pad(c->d_ff), n * geodec__pad(c->n_head * s->attend_dim)));
+    const int64_t wide = larger(geodec__pad(dense_width(c)), geodec__pad(c->n_head * s->attend_dim));
+    const int64_t inputs = larger(larger(3 * n, 2 * places) * d, larger(places * geodec__pad(c->d_ff), n * wide));
     s->made_size = (inputs + 31) / 32;
     GEODEC_NEW(s->made, larger(1, s->made_size * s->made_bytes));
 done:
@@ -149,14 +159,15 @@ void geodec_session_destroy(geodec_session *s)
     if (!s) return;
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
-                s->down_row, s->router_row, s->low_row, s->update_row, s->wide_row, s->output, s->cosine, s->sine,
-                s->expert_weight, s->rope_step, s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id,
-                s->assigned, s->expert_end, s->needed);
+                s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
+                s->update_row, s->wide_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input,
+                s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
+    geodec__streamed_unforeseen(s);
     GEODEC_FREE(s->worker, s);
 }
 

@@ -74,6 +74,7 @@ static void compute(geodec_session *s, int32_t index, const geodec_stream_blob *
             .up = side_of(s, index, &blob[i], GEODEC__EXPERT_UP, s->input + first, s->up_row + first),
             .n = s->expert_end[e] - first};
     }
+    geodec__jobs_then(s, side_of(s, index, &blob[0], GEODEC__EXPERT_DOWN, NULL, NULL).w);
     geodec__jobs_run(s, n);
     for (int32_t i = 0; i < n; i++) {
         const int32_t e = blob[i].expert, first = first_row(s, e);
@@ -82,6 +83,7 @@ static void compute(geodec_session *s, int32_t index, const geodec_stream_blob *
             .main = side_of(s, index, &blob[i], GEODEC__EXPERT_DOWN, s->input + first, s->down_row + first),
             .n = s->expert_end[e] - first};
     }
+    geodec__jobs_then(s, index + 1 < s->n_blocks ? s->model->layer[index + 1].q : s->model->head);
     geodec__jobs_run(s, n);
 }
 
@@ -120,11 +122,14 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     }
 }
 
-void geodec__streamed_begin(geodec_session *s, int64_t n)
+void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
 {
     s->status = GEODEC_OK;
     geodec_err_clear(&s->failure);
-    if (s->model->streamed->stream) geodec_stream_begin(s->model->streamed->stream, (int32_t)n);
+    if (!s->model->streamed->stream) return;
+    geodec_stream_begin(s->model->streamed->stream, b->n);
+    geodec__streamed_pace(s);
+    if (s->foreseen) geodec__streamed_foresee(s, b);
 }
 
 void geodec__streamed_end(geodec_session *s)

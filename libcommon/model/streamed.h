@@ -6,12 +6,15 @@
 #include "model/model.h"
 #include "streaming/stream.h"
 
-/* What foretells the experts of later layers, so that they are read before they are needed. A caller can add others
- * (geodec_streamed_foresee).  X(NAME, name, what it knows) */
+/* What foretells the experts of later layers, so that they are read before they are needed. The last three need a
+ * foreseer; without one they foretell as router1.  X(NAME, name, what it knows) */
 #define GEODEC_LOOKAHEADS(X)                                                                                           \
     X(NONE, none, "nothing")                                                                                           \
     X(ROUTER1, router1, "the layer's router on the residual stream before its attention")                              \
-    X(ROUTER2, router2, "as router1, and one block earlier")
+    X(ROUTER2, router2, "as router1, and one block earlier")                                                           \
+    X(TOKEN, token, "the token (a foreseer's table)")                                                                  \
+    X(MAP, map, "the token and the last state before it (a foreseer's map)")                                           \
+    X(MIX, mix, "as map before the pass, then with router1")
 typedef enum geodec_lookahead {
 #define X(NAME, name, help) GEODEC_LOOKAHEAD_##NAME,
     GEODEC_LOOKAHEADS(X)
@@ -32,6 +35,21 @@ typedef struct geodec_streamed_plan {
     double token; /* expected bytes read for a token when routing is uniform: misses x blob */
 } geodec_streamed_plan;
 
+/* Foretells from outside of the model, before a pass begins. The text is followed row by row; questions change nothing.
+ * One text at a time: each session has its own. */
+typedef struct geodec_foreseer {
+    void *ctx;
+    void (*begin)(void *ctx); /* a new text, or one that was cut */
+    /* one row more: its token and its last residual stream [d_model] */
+    void (*observe)(void *ctx, int32_t token, const float *state);
+    /* P(used) [n_layer][n_expert] of the token after the observed rows, or of one later in the text (!with_state) */
+    void (*ask)(void *ctx, int32_t token, bool with_state, float *probability);
+    /* of one layer [n_expert], from that and the logits of its router on the stream before its attention (blocks 0) or
+     * before the block before it (1) */
+    void (*mix)(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out);
+    void (*destroy)(void *ctx);
+} geodec_foreseer;
+
 typedef struct geodec_streaming {
     int64_t ram; /* bytes for weights, cache, work space and slots of all sessions; the program itself is not counted */
     int32_t slots;                /* > 0: this number of slots, whatever ram says */
@@ -39,8 +57,11 @@ typedef struct geodec_streaming {
     geodec_eviction eviction;
     bool shared; /* slots.h */
     geodec_lookahead lookahead;
-    float prefetch_least;
-    int32_t prefetch_most;
+    /* Makes the foreseer of a session; NULL: none */
+    geodec_status (*foreseer)(void *ctx, geodec_foreseer *out, geodec_err *err);
+    void *foreseer_ctx;
+    float prefetch_least;     /* < 0: adapts to the times of reading and computing */
+    int32_t prefetch_most;    /* < 0: by the number of slots */
     geodec_disk_options disk; /* n_slots is set here */
     bool mapped;              /* no slots and no budget: experts are read through the map of the file, as a control */
     int32_t sessions;         /* that are open at the same time; 0: 1 */

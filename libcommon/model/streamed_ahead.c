@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 16 /* rows that are asked one by one; of more, nearly all experts of a layer are needed */ };
+enum { PACE = 64 /* passes between two looks at the times */ };
 
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
@@ -34,8 +34,40 @@ static void foretell(geodec_session *s, int32_t index)
     geodec__ahead *a = s->model->streamed->ahead;
     const int32_t n = a->n_expert;
     rank_experts(a->likely, n, a->order);
-    for (int32_t i = 0; i < n; i++) a->sorted[i] = a->likely[a->order[i]];
+    for (int32_t i = 0; i < n; i++) {
+        const float p = a->likely[a->order[i]];
+        a->sorted[i] = p < a->least ? 0 : p; /* known, but not worth its bytes now */
+    }
     geodec_stream_foretell(s->model->streamed->stream, index, n, a->order, a->sorted);
+}
+
+/* The foreseer's probabilities and the router's logits of each row. */
+static void mix_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    const geodec__foreseen *f = s->foreseen;
+    geodec__ahead *a = s->model->streamed->ahead;
+    for (int64_t r = 0; r < n; r++) {
+        const float *early = f->early + (r * c->n_layer + index) * c->n_expert;
+        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], f->mixed);
+        for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
+    }
+}
+
+/* The same by the ranks of the logits alone. */
+static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    geodec__ahead *a = s->model->streamed->ahead;
+    for (int64_t r = 0; r < n; r++) {
+        int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
+        rank_experts(s->router_row[r], c->n_expert, order);
+        for (int32_t i = 0; i < c->n_expert; i++) {
+            const float p = probability_of(a, c->n_expert_used, blocks, i);
+            a->likely[order[i]] = 1 - (1 - a->likely[order[i]]) * (1 - p);
+        }
+    }
+    a->asked[index * 2 + blocks] = n == 1;
 }
 
 /* `blocks`: blocks between the residual stream and the router. */
@@ -51,16 +83,11 @@ static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t
     s->job[0] = geodec__job_of(l->router, s->input, s->router_row, n);
     geodec__jobs_run(s, 1);
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 0;
-    for (int64_t r = 0; r < n; r++) {
-        int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
-        rank_experts(s->router_row[r], c->n_expert, order);
-        for (int32_t i = 0; i < c->n_expert; i++) {
-            const float p = probability_of(a, c->n_expert_used, blocks, i);
-            a->likely[order[i]] = 1 - (1 - a->likely[order[i]]) * (1 - p);
-        }
-        memset(s->router_row[r], 0, (size_t)geodec__pad(c->n_expert) * sizeof(float));
-    }
-    a->asked[index * 2 + blocks] = n == 1;
+    if (s->foreseen && s->foreseen->asked)
+        mix_rows(s, index, blocks, n);
+    else
+        rank_rows(s, index, blocks, n);
+    for (int64_t r = 0; r < n; r++) memset(s->router_row[r], 0, (size_t)geodec__pad(c->n_expert) * sizeof(float));
     foretell(s, index);
 }
 
@@ -75,6 +102,33 @@ static void ask_chance(geodec_session *s, int32_t index, int64_t n)
     foretell(s, index);
 }
 
+/* With a fast disk an unlikely expert may be read too. When reading what is needed takes longer than computing, a wrong
+ * read delays the right ones: x = time to read the needed experts / time to compute, of the last passes. At x = 1/2
+ * (reading is hidden) .2 is best in simulations of docs/results/streaming.md, at x = 3 nearly certain reads alone pay.
+ */
+void geodec__streamed_pace(geodec_session *s)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    const geodec_streaming *o = &s->model->streamed->options;
+    if (o->prefetch_least >= 0) {
+        a->least = o->prefetch_least;
+        return;
+    }
+    if (a->passes++ % PACE != 0) return;
+    const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
+    const double needed = (double)(k.slots.needed - k.slots.resident), reads = (double)k.disk.reads;
+    const double computing = k.passes - k.stall - a->computing;
+    if (reads > 0 && computing > 0 && k.disk.busy > 0) {
+        const double x = (needed - a->needed) * k.disk.busy / reads / computing;
+        const double least = 0.06 + 0.28 * x;
+        a->least = (float)(least < 0.1 ? 0.1 : least > 0.9 ? 0.9 : least);
+    } else {
+        a->least = 0.5F;
+    }
+    a->needed = needed;
+    a->computing = k.passes - k.stall;
+}
+
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec__streamed *t = s->model->streamed;
@@ -82,12 +136,14 @@ void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
     const bool here = s->model->layer[index].router.data != NULL;
     const bool next = index < last && s->model->layer[index + 1].router.data != NULL;
     if (t->options.lookahead == GEODEC_LOOKAHEAD_NONE || t->options.mapped) return;
-    if (n > FEW) {
+    if (n > GEODEC__AHEAD_ROWS) {
         if (next) ask_chance(s, index + 1, n);
         return;
     }
+    const bool early = s->foreseen && s->foreseen->asked;
+    if (early && t->options.lookahead != GEODEC_LOOKAHEAD_MIX) return;
     if (here) ask_router(s, index, 0, n);
-    if (next && t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2) ask_router(s, index + 1, 1, n);
+    if (next && (early || t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
 }
 
 /* Counts which ranks were used. */
@@ -105,6 +161,91 @@ void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id)
                 if (order[i] == id[j]) a->hit[(int64_t)blocks * c->n_expert + i]++;
     }
 }
+
+/* ---- a foreseer -------------------------------------------------------------------------------------------------- */
+
+/* Shows it the rows that joined the text since the last pass. */
+static void observe(geodec_session *s)
+{
+    geodec__foreseen *f = s->foreseen;
+    int32_t at = f->observed;
+    if (s->length < f->observed || f->n == 0 || f->base > f->observed) {
+        f->by.begin(f->by.ctx);
+        at = f->n > 0 ? f->base : s->length;
+    }
+    for (; at < s->length && at < f->base + f->n; at++) {
+        const int32_t row = f->row[at - f->base];
+        f->by.observe(f->by.ctx, f->token[row], s->x_row[row]);
+    }
+    f->observed = s->length;
+}
+
+void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
+{
+    const geodec_model_config *c = &s->model->config;
+    const geodec_lookahead how = s->model->streamed->options.lookahead;
+    const int64_t row = (int64_t)c->n_layer * c->n_expert;
+    geodec__ahead *a = s->model->streamed->ahead;
+    geodec__foreseen *f = s->foreseen;
+    observe(s);
+    f->asked = how >= GEODEC_LOOKAHEAD_TOKEN && b->n <= GEODEC__AHEAD_ROWS;
+    if (!f->asked) return;
+    for (int32_t r = 0; r < b->n; r++)
+        f->by.ask(f->by.ctx, b->token[r], how != GEODEC_LOOKAHEAD_TOKEN && s->parent[r] < 0, f->early + r * row);
+    for (int32_t layer = 0; layer < s->n_blocks; layer++) {
+        if (!s->model->layer[layer].router.data) continue;
+        for (int32_t e = 0; e < c->n_expert; e++) {
+            float none = 1;
+            for (int32_t r = 0; r < b->n; r++) none *= 1 - f->early[r * row + (int64_t)layer * c->n_expert + e];
+            a->likely[e] = 1 - none;
+        }
+        foretell(s, layer);
+    }
+}
+
+void geodec__streamed_appended(geodec_session *s, const geodec_batch *b)
+{
+    geodec__foreseen *f = s->foreseen;
+    f->base = s->length;
+    f->n = b->n;
+    for (int32_t i = 0; i < b->n; i++) {
+        f->row[i] = i;
+        f->token[i] = b->token[i];
+    }
+}
+
+void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
+{
+    geodec__foreseen *f = s->foreseen;
+    if (base != f->base) return;
+    for (int32_t i = 0; i < n; i++) f->row[i] = row[i];
+    f->n = n;
+}
+
+geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &s->model->config;
+    const geodec_streaming *o = &s->model->streamed->options;
+    if (!o->foreseer || o->lookahead < GEODEC_LOOKAHEAD_TOKEN) return GEODEC_OK;
+    GEODEC_NEW(s->foreseen, 1);
+    GEODEC_NEW_EACH(s->max_batch, s->foreseen->row, s->foreseen->token);
+    GEODEC_NEW(s->foreseen->early, (int64_t)GEODEC__AHEAD_ROWS * c->n_layer * c->n_expert);
+    GEODEC_NEW(s->foreseen->mixed, c->n_expert);
+    GEODEC_TRY(o->foreseer(o->foreseer_ctx, &s->foreseen->by, err));
+done:
+    return st;
+}
+
+void geodec__streamed_unforeseen(geodec_session *s)
+{
+    if (!s->foreseen) return;
+    if (s->foreseen->by.destroy) s->foreseen->by.destroy(s->foreseen->by.ctx);
+    GEODEC_FREE(s->foreseen->row, s->foreseen->token, s->foreseen->early, s->foreseen->mixed, s->foreseen);
+    s->foreseen = NULL;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out, geodec_err *err)
 {

@@ -18,10 +18,30 @@ typedef struct geodec__ahead {
     bool *asked;     /* [n_layer][2] */
     int64_t *hit;    /* [2][n_expert] by rank */
     int64_t seen[2];
+    float least;              /* probability from which an expert is read now */
+    int64_t passes;           /* and when that was decided: */
+    double needed, computing; /* experts not in memory, seconds, of all passes until then */
 } geodec__ahead;
 geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 void geodec__streamed_ahead_free(geodec__ahead *a);
+
+/* A session's foreseer, and which rows of the last pass are still in the text. */
+typedef struct geodec__foreseen {
+    geodec_foreseer by;
+    int32_t observed;     /* rows of the text that it was shown */
+    int32_t base, n;      /* the text's rows base .. base + n - 1 are these rows of the last pass: */
+    int32_t *row, *token; /* [max_batch]; the tokens of those rows of the last pass */
+    float *early, *mixed; /* [GEODEC__AHEAD_ROWS][n_layer][n_expert]; [n_expert] */
+    bool asked;           /* early is of this pass */
+} geodec__foreseen;
+enum { GEODEC__AHEAD_ROWS = 16 /* rows that are asked one by one; of more, nearly all experts are needed */ };
+/* The rows of a pass are appended at s->length; or some of them stay, in this order. */
+void geodec__streamed_appended(geodec_session *s, const geodec_batch *b);
+void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
+/* A session begins to follow its text; ends. */
+geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_unforeseen(geodec_session *s);
 
 typedef struct geodec__streamed {
     geodec_streaming options;
@@ -40,9 +60,13 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err) GEODEC_M
 void geodec__streamed_free(geodec__streamed *t);
 /* Bytes of the largest panel of an expert; 0: none has panels. */
 int64_t geodec__streamed_widest(const geodec__streamed *t);
-/* Around a pass of n rows; only while the model streams. */
-void geodec__streamed_begin(geodec_session *s, int64_t n);
+/* Around a pass; only while the model streams. */
+void geodec__streamed_begin(geodec_session *s, const geodec_batch *b);
 void geodec__streamed_end(geodec_session *s);
+/* Before the first layer, with the rows of the last pass still in place: foretells all layers. */
+void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b);
+/* Decides from which probability on experts are read. */
+void geodec__streamed_pace(geodec_session *s);
 /* Before the attention of a layer: foretells experts. */
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n);
 /* Counts what became of it: id [n_expert_used] are the experts of a pass of one row. */

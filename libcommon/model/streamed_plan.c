@@ -50,6 +50,9 @@ static int64_t resident(const geodec_model *m, geodec_arithmetic a)
     return all.bytes;
 }
 
+/* The slots prefetch what is worth it (streamed_ahead.c); the rest is passed on as of probability 0. */
+static const float LEAST = 1e-6F;
+
 static geodec_streamed_plan plan(const geodec_session *s)
 {
     const geodec_model *m = s->model;
@@ -86,6 +89,7 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
     geodec__streamed *t = s->model->streamed;
     if (s->arithmetic != t->options.arithmetic)
         GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
+    if (!t->options.mapped) GEODEC_PASS(geodec__streamed_follow(s, err));
     if (t->stream || t->options.mapped) return GEODEC_OK;
     const geodec_streamed_plan p = plan(s);
     if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
@@ -97,6 +101,9 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
             (long long)t->options.ram, (long long)p.resident, (long long)p.session, p.least, (long long)p.slot,
             (long long)p.smallest);
     t->plan = p;
+    /* a quarter of the slots, but two for each layer at most: more would evict what is used again */
+    const int32_t quarter = p.slots / 4 < 2 * p.layers ? p.slots / 4 : 2 * p.layers;
+    const int32_t most = t->options.prefetch_most < 0 ? quarter : t->options.prefetch_most;
     geodec_stream_options o = {.disk = t->options.disk,
                                .trace = t->options.trace,
                                .usage = t->options.usage,
@@ -105,8 +112,8 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
     o.slots = (geodec_slots_options){.n_slots = p.slots,
                                      .eviction = t->options.eviction,
                                      .shared = t->options.shared,
-                                     .prefetch_least = t->options.prefetch_least,
-                                     .prefetch_most = t->options.prefetch_most};
+                                     .prefetch_least = LEAST,
+                                     .prefetch_most = most};
     GEODEC_PASS(geodec_stream_open(&t->source.blobs, &o, &t->stream, err));
     return GEODEC_OK;
 }

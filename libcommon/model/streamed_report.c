@@ -28,10 +28,32 @@ static void put_plan(geodec_json_writer *w, const geodec_streamed_plan *p, const
     geodec_json_put_i64(w, "slot_bytes", p->slot);
     geodec_json_put_i64(w, "slots", p->slots);
     geodec_json_put_i64(w, "blobs", p->experts);
+    geodec_json_put_i64(w, "routed_layers", p->layers);
+    geodec_json_put_i64(w, "experts_used", p->n_expert_used);
     geodec_json_put_str(w, "evict", geodec_eviction_name(o->eviction));
     geodec_json_put_str(w, "ahead", geodec_streamed_lookahead_name(o->lookahead));
     geodec_json_put_f64(w, "prefetch_least", (double)o->prefetch_least);
     geodec_json_put_i64(w, "throttle", o->disk.throttle);
+}
+
+/* A column for each quantity: points of `passes_each` passes. */
+static void put_timeline(geodec_json_writer *w, const geodec_timeline *t)
+{
+    geodec_json_begin_object(w, "timeline");
+    geodec_json_put_i64(w, "passes_each", t->stride);
+    geodec_json_begin_array(w, "rows");
+    for (int32_t i = 0; i < t->n; i++) geodec_json_put_i64(w, NULL, t->point[i].rows);
+    geodec_json_end(w);
+    geodec_json_begin_array(w, "bytes_read");
+    for (int32_t i = 0; i < t->n; i++) geodec_json_put_i64(w, NULL, t->point[i].bytes);
+    geodec_json_end(w);
+    geodec_json_begin_array(w, "seconds");
+    for (int32_t i = 0; i < t->n; i++) geodec_json_put_f64(w, NULL, t->point[i].seconds);
+    geodec_json_end(w);
+    geodec_json_begin_array(w, "stall_seconds");
+    for (int32_t i = 0; i < t->n; i++) geodec_json_put_f64(w, NULL, t->point[i].stall);
+    geodec_json_end(w);
+    geodec_json_end(w);
 }
 
 void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m)
@@ -63,6 +85,7 @@ void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m)
         geodec_json_end(w);
     }
     geodec_json_end(w);
+    put_timeline(w, geodec_stream_timeline(t->stream));
     geodec_json_end(w);
 }
 

@@ -99,6 +99,11 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
     v.up_row += place;
     v.down_row += place;
     if (v.low_row) v.low_row += first;
+    if (v.dense_gate_row) {
+        v.dense_gate_row += first;
+        v.dense_up_row += first;
+    }
+    if (v.shared_row) v.shared_row += first;
     v.input += place;
     v.output += first;
     v.parent += first;

@@ -108,10 +108,11 @@ static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
     const geodec_model_config *c = b->c;
     const geodec__arch *a = b->arch;
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
-    const geodec__presence norm = a->qk_norm == GEODEC__QK_PLAIN ? GEODEC__NEVER : GEODEC__ALWAYS;
+    const bool normed = !a->qk_norm_optional || find(b, i, "attn_q_norm.weight") || find(b, i, "attn_k_norm.weight");
+    const geodec__presence norm = a->qk_norm == GEODEC__QK_PLAIN || !normed ? GEODEC__NEVER : GEODEC__ALWAYS;
     const bool whole = a->qk_norm == GEODEC__QK_WHOLE;
     GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
-    if (a->fused && find(b, i, "attn_qkv.weight")) {
+    if ((a->fused || a->fused_qkv) && find(b, i, "attn_qkv.weight")) {
         geodec__matrix all;
         GEODEC_PASS(bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
         l->q = slice(&all, 0, q);
@@ -224,17 +225,39 @@ static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geo
     return GEODEC_OK;
 }
 
+/* Whether the layer has experts. */
+static bool routed(const geodec_model_config *c, int32_t layer)
+{
+    return c->n_expert > 0 && layer >= c->n_dense && (c->expert_step < 2 || (layer + 1) % c->expert_step == 0);
+}
+
+static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const geodec_model_config *c = b->c;
+    const int64_t d = c->d_model, f = c->d_ff, shared = c->d_ff_shared;
+    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
+    GEODEC_PASS(bind_vector(b, b->arch->expert_bias, i, "exp_probs_b.bias", c->n_expert, &l->expert_bias));
+    GEODEC_PASS(bind_routed(b, i, d, f, l));
+    if (shared == 0) return GEODEC_OK;
+    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_shexp.weight", d, shared, 1, &l->shared_gate));
+    GEODEC_PASS(bind_matrix(b, i, "ffn_up_shexp.weight", d, shared, 1, &l->shared_up));
+    GEODEC_PASS(bind_matrix(b, i, "ffn_down_shexp.weight", shared, d, 1, &l->shared_down));
+    if (b->arch->shared_factor) GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp_shexp.weight", d, 1, 1, &l->shared_factor));
+    return GEODEC_OK;
+}
+
 static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
-    const int64_t d = c->d_model, f = c->d_ff;
+    const int64_t d = c->d_model, f = c->n_expert > 0 ? c->d_ff_dense : c->d_ff;
+    const char *norm = b->arch->ffn_norm ? b->arch->ffn_norm : "ffn_norm.weight";
     const geodec__presence post = b->arch->post_norms ? GEODEC__ALWAYS : GEODEC__NEVER;
     GEODEC_PASS(bind_vector(b, post, i, "post_attention_norm.weight", d, &l->attn_post_norm));
-    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_norm.weight", d, &l->ffn_norm));
-    if (c->n_expert > 0) {
-        GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
-        GEODEC_PASS(bind_routed(b, i, d, f, l));
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, norm, d, &l->ffn_norm));
+    if (routed(c, i)) {
+        GEODEC_PASS(bind_mixture(b, i, l));
     } else {
         if (b->arch->fused) {
             geodec__matrix both;
@@ -275,12 +298,20 @@ static geodec_status bind_divisors(binder *b, geodec_model *m)
     return GEODEC_OK;
 }
 
+/* Whether it belongs to a block after the last layer. */
+static bool is_of_next_tokens(const binder *b, const char *name)
+{
+    int block;
+    return sscanf(name, "blk.%4d.", &block) == 1 && block >= b->c->n_layer &&
+           block < b->c->n_layer + b->c->n_layer_next;
+}
+
 /* An unknown tensor would be part of the function (a bias, frequency factors), so it is an error. */
 static geodec_status refuse_unexpected(const binder *b)
 {
     geodec_err *err = b->err;
     for (int64_t i = 0; i < geodec_gguf_n_tensors(b->g); i++)
-        if (!b->bound[i])
+        if (!b->bound[i] && !is_of_next_tokens(b, geodec_gguf_tensor_at(b->g, i)->name))
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is not part of architecture '%s'",
                         geodec_gguf_tensor_at(b->g, i)->name, b->arch->name);
     return GEODEC_OK;
@@ -358,7 +389,8 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
-        const geodec__matrix *const single[] = {&l->q, &l->k, &l->v, &l->o, &l->router};
+        const geodec__matrix *const single[] = {
+            &l->q, &l->k, &l->v, &l->o, &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);

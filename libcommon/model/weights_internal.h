@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GEODEC__EXPERT_GROUPS = 256 /* at most */ };
+
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
     const float *attn_norm, *ffn_norm;           /* [pad(d_model)] before attention and feed-forward */
@@ -19,6 +21,10 @@ typedef struct geodec__layer {
     geodec__matrix q, k, v, o;
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
+    const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
+    /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data
+     * NULL: 1). */
+    geodec__matrix shared_gate, shared_up, shared_down, shared_factor;
     /* First matrix [k][cols] of a factored slot, whose own matrix is then [rows][k]. data NULL: not factored; slots
      * that share it have the same data. */
     geodec__matrix basis[GEODEC_SLOTS];

@@ -6,11 +6,15 @@
 
 #include <string.h>
 
-static geodec__ref_router router_of(const geodec_model_config *c)
+static geodec__ref_router router_of(const geodec_model_config *c, const geodec__layer *l)
 {
     return (geodec__ref_router){.n_expert = c->n_expert,
                                 .n_used = c->n_expert_used,
                                 .keep = c->expert_keep_weights,
+                                .sigmoid = c->expert_sigmoid,
+                                .groups = c->n_expert_group,
+                                .open = c->n_expert_group_used,
+                                .bias = l->expert_bias,
                                 .scale = c->expert_scale != 0 ? (double)c->expert_scale : 1};
 }
 
@@ -62,7 +66,7 @@ geodec_status geodec__reference_experts(geodec__ref_tape *t, const geodec__layer
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const geodec__ref_router router = router_of(c);
+    const geodec__ref_router router = router_of(c, l);
     const int64_t d = c->d_model;
     double *rows = NULL;
     GEODEC_NEW(rows, t->n * d);
@@ -89,7 +93,7 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const geodec__ref_router router = router_of(c);
+    const geodec__ref_router router = router_of(c, l);
     const int64_t d = c->d_model, n = t->n - t->first, used = c->n_expert_used, before = t->first * used;
     const int64_t size[] = {k * n * c->n_expert, k * n * used, k * n * d, k * n * d};
     double *buffer[4] = {NULL};
@@ -120,7 +124,7 @@ geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geo
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const geodec__ref_router router = router_of(c);
+    const geodec__ref_router router = router_of(c, l);
     const int64_t d = c->d_model, n = t->n - t->first, used = c->n_expert_used, before = t->first * used;
     const int64_t size[] = {k * n * c->n_expert, k * n * used, k * n * d, k * n * d};
     double *buffer[4] = {NULL};

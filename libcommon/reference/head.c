@@ -1,6 +1,11 @@
-/* Final norm, output matrix, final soft-cap. */
+/* Final norm, output matrix, scale of the logits, final soft-cap. */
 #include "base/mem.h"
 #include "reference/reference_internal.h"
+
+static void scale(const geodec_model_config *c, int64_t n, double *x)
+{
+    for (int64_t i = 0; c->logit_scale != 0 && i < n; i++) x[i] /= (double)c->logit_scale;
+}
 
 geodec_status geodec__reference_head(const geodec_reference *r, int64_t m, const double *x, double *logits,
                                      geodec_err *err)
@@ -11,6 +16,7 @@ geodec_status geodec__reference_head(const geodec_reference *r, int64_t m, const
     GEODEC_NEW(z, m * c->d_model);
     geodec__reference_norm(m, c->d_model, (double)c->rms_eps, r->model->output_norm, x, z);
     GEODEC_TRY(geodec__reference_product(r->pool, &r->model->head, m, z, logits, err));
+    scale(c, m * c->n_vocab, logits);
     if (c->final_softcap != 0) geodec__reference_softcap((double)c->final_softcap, m * c->n_vocab, logits, logits);
 done:
     geodec_mem_free(z);
@@ -26,6 +32,7 @@ geodec_status geodec__reference_head_jvp(const geodec_reference *r, int64_t m, c
     GEODEC_NEW(dz, k * m * c->d_model);
     geodec__reference_norm_jvp(m, c->d_model, (double)c->rms_eps, r->model->output_norm, x, k, dx, dz);
     GEODEC_TRY(geodec__reference_product(r->pool, &r->model->head, k * m, dz, dlogits, err));
+    scale(c, k * m * c->n_vocab, dlogits);
     if (c->final_softcap != 0)
         geodec__reference_softcap_derivative((double)c->final_softcap, m * c->n_vocab, logits, k, dlogits, dlogits);
 done:
@@ -45,6 +52,7 @@ geodec_status geodec__reference_head_vjp(const geodec_reference *r, int64_t m, c
         glogits = capped;
     }
     GEODEC_TRY(geodec__reference_product_vjp(r->pool, &r->model->head, k * m, glogits, gx, err));
+    scale(c, k * m * c->d_model, gx); /* linear: before or after the matrix */
     geodec__reference_norm_vjp(m, c->d_model, (double)c->rms_eps, r->model->output_norm, x, k, gx, gx);
 done:
     geodec_mem_free(capped);

@@ -38,7 +38,17 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
                                    .v = t->v};
 }
 
-/* y = R [N] (W z + bias); before [n][width] receives the argument of the norm. */
+/* The norm, if there is one; before [n][width] receives its argument. */
+static void norm_heads(const geodec__ref_tape *t, const geodec__matrix *w, const float *gain, int64_t heads,
+                       double *before, double *y)
+{
+    const geodec_model_config *c = &t->r->model->config;
+    if (!gain) return;
+    memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
+    geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
+}
+
+/* y = R [N] (W z + bias), or [N] R (W z + bias). */
 static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
                              const float *bias, const float *gain, int64_t heads, double *before, double *y,
                              geodec_err *err)
@@ -46,11 +56,9 @@ static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, 
     const geodec_model_config *c = &t->r->model->config;
     GEODEC_PASS(geodec__reference_product(t->r->pool, w, t->n, t->z, y, err));
     add_bias(t->n, w->rows, bias, y);
-    if (gain) {
-        memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
-        geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
-    }
+    if (!c->qk_norm_rotated) norm_heads(t, w, gain, heads, before, y);
     geodec__reference_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
+    if (c->qk_norm_rotated) norm_heads(t, w, gain, heads, before, y);
     return GEODEC_OK;
 }
 
@@ -68,6 +76,7 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     GEODEC_PASS(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
     GEODEC_PASS(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
+    geodec__reference_scale(t, n * d, t->attn_out);
     if (l->attn_post_norm) { /* z is free: the feed-forward half writes its own */
         geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
         geodec__reference_add(n * d, t->z, x);
@@ -84,10 +93,11 @@ static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer 
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
     GEODEC_PASS(geodec__reference_product(t->r->pool, w, k * n, dz, dy, err));
+    if (c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
     if (gain)
         geodec__reference_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
                                    before + t->first * w->rows, k, dy, dy);
-    geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
+    if (!c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
     return GEODEC_OK;
 }
 
@@ -108,6 +118,7 @@ geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec_
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, k * n, d_o, dz, err));
+    geodec__reference_scale(t, k * n * d, dz);
     if (l->attn_post_norm)
         geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
     geodec__reference_add(k * n * d, dz, dx);
@@ -122,10 +133,11 @@ geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geo
 {
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
-    geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
+    if (!c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     if (gain)
         geodec__reference_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
                                    before + t->first * w->rows, k, gy, gy);
+    if (c->qk_norm_rotated) geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     GEODEC_PASS(geodec__reference_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
     geodec__reference_add(k * n * c->d_model, scratch, gz);
     return GEODEC_OK;
@@ -142,13 +154,12 @@ geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec_
     double *buffer[6] = {NULL};
     GEODEC_TRY(geodec__reference_scratch(6, size, buffer, err));
     double *gz = buffer[0], *part = buffer[1], *go = buffer[2], *gq = buffer[3], *gk = buffer[4], *gv = buffer[5];
-    const double *gy = gx;
-    if (l->attn_post_norm) {
+    memcpy(part, gx, (size_t)(k * n * d) * sizeof *part);
+    if (l->attn_post_norm)
         geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx,
                                    part);
-        gy = part;
-    }
-    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
+    geodec__reference_scale(t, k * n * d, part);
+    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, part, go, err));
     const geodec__ref_attention a = geodec__reference_attention_of(t, l);
     GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
     GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));

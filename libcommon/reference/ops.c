@@ -165,8 +165,10 @@ void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double 
 
 /* ---- choice of experts ------------------------------------------------------------------------------------------- */
 
-/* With p = softmax(logits) and S the sum of the chosen p, w_e = scale p_e / S, or scale p_e. The choice itself is
- * constant under differentiation. */
+/* With p = softmax(logits) or their sigmoids, and S the sum of the chosen p, w_e = scale p_e / S, or scale p_e. Chosen
+ * are the largest p + bias of the open groups. The choice itself is constant under differentiation. */
+
+double geodec__reference_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 void geodec__reference_softmax(int64_t n, const double *x, double *p)
 {
@@ -190,15 +192,46 @@ static double chosen_sum(const geodec__ref_router *r, const double *prob, const 
     return sum;
 }
 
+static double score(const geodec__ref_router *r, const double *prob, int64_t e)
+{
+    return prob[e] + (r->bias ? (double)r->bias[e] : 0);
+}
+
+/* Sum of a group's two best scores. */
+static double group_score(const geodec__ref_router *r, const double *prob, int64_t group)
+{
+    const int64_t each = r->n_expert / r->groups, first = group * each;
+    double best = -INFINITY;
+    for (int64_t a = first; a < first + each; a++)
+        for (int64_t b = a + 1; b < first + each; b++) best = fmax(best, score(r, prob, a) + score(r, prob, b));
+    return best;
+}
+
+/* Whether fewer than `open` groups come before that of e. */
+static bool is_open(const geodec__ref_router *r, const double *prob, int64_t e)
+{
+    if (r->groups == 0) return true;
+    const int64_t own = e / (r->n_expert / r->groups);
+    const double mine = group_score(r, prob, own);
+    int64_t before = 0;
+    for (int64_t g = 0; g < r->groups; g++) {
+        const double s = group_score(r, prob, g);
+        before += s > mine || (s == mine && g < own);
+    }
+    return before < r->open;
+}
+
 void geodec__reference_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
                              double *weight)
 {
     for (int64_t t = 0; t < n; t++, logits += r->n_expert, prob += r->n_expert, id += r->n_used, weight += r->n_used) {
-        geodec__reference_softmax(r->n_expert, logits, prob);
+        if (!r->sigmoid) geodec__reference_softmax(r->n_expert, logits, prob);
+        for (int64_t e = 0; r->sigmoid && e < r->n_expert; e++) prob[e] = geodec__reference_sigmoid(logits[e]);
         for (int64_t j = 0; j < r->n_used; j++) {
             int64_t best = -1;
             for (int64_t e = 0; e < r->n_expert; e++)
-                if (!taken(j, id, e) && (best < 0 || prob[e] > prob[best])) best = e;
+                if (!taken(j, id, e) && (best < 0 || score(r, prob, e) > score(r, prob, best)) && is_open(r, prob, e))
+                    best = e;
             id[j] = (int32_t)best;
         }
         const double sum = r->keep ? 1 : chosen_sum(r, prob, id);
@@ -213,8 +246,9 @@ void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const d
         const double *p = prob + row % n * r->n_expert, *dl = dlogits + row * r->n_expert;
         const int32_t *chosen = id + row % n * r->n_used;
         double *dw = dweight + row * r->n_used, mean = 0, dsum = 0;
-        for (int64_t e = 0; e < r->n_expert; e++) mean += p[e] * dl[e];
-        for (int64_t j = 0; j < r->n_used; j++) dsum += dw[j] = p[chosen[j]] * (dl[chosen[j]] - mean);
+        for (int64_t e = 0; e < r->n_expert && !r->sigmoid; e++) mean += p[e] * dl[e];
+        for (int64_t j = 0; j < r->n_used; j++)
+            dsum += dw[j] = p[chosen[j]] * (r->sigmoid ? (1 - p[chosen[j]]) * dl[chosen[j]] : dl[chosen[j]] - mean);
         if (!r->keep) {
             const double sum = chosen_sum(r, p, chosen);
             for (int64_t j = 0; j < r->n_used; j++) dw[j] = (dw[j] - p[chosen[j]] / sum * dsum) / sum;
@@ -233,13 +267,13 @@ void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const d
         const double sum = r->keep ? 1 : chosen_sum(r, p, chosen);
         if (!r->keep)
             for (int64_t j = 0; j < r->n_used; j++) shared += gw[j] * p[chosen[j]] / sum;
-        /* cotangent of p: zero except for the chosen; then through the softmax */
+        /* cotangent of p: zero except for the chosen; then through the softmax or the sigmoids */
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = 0;
         for (int64_t j = 0; j < r->n_used; j++) {
             gl[chosen[j]] = r->scale * (gw[j] - shared) / sum;
             mean += p[chosen[j]] * gl[chosen[j]];
         }
-        for (int64_t e = 0; e < r->n_expert; e++) gl[e] = p[e] * (gl[e] - mean);
+        for (int64_t e = 0; e < r->n_expert; e++) gl[e] = p[e] * (r->sigmoid ? (1 - p[e]) * gl[e] : gl[e] - mean);
     }
 }
 

@@ -67,11 +67,17 @@ void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double 
 void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                                  const double *gy, double *ggate, double *gup);
 
+/* 1 / (1 + exp(-x)) */
+double geodec__reference_sigmoid(double x);
+
 /* ---- router: softmax, choice, weights ---------------------------------------------------------------------------- */
 typedef struct geodec__ref_router {
     int64_t n_expert, n_used;
-    bool keep;    /* the chosen weights are not divided by their sum */
-    double scale; /* of the weights */
+    bool keep;            /* the chosen weights are not divided by their sum */
+    bool sigmoid;         /* prob = sigmoid(logits), not their softmax */
+    int64_t groups, open; /* groups of experts and how many of them are open to a row; 0: no groups */
+    double scale;         /* of the weights */
+    const float *bias;    /* [n_expert] added to prob for the choice; NULL: none */
 } geodec__ref_router;
 /* p = softmax(x) over n values; p may be x. */
 void geodec__reference_softmax(int64_t n, const double *x, double *p);

@@ -85,7 +85,13 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec__reference_block(&tape, l, x, err));
         if (trace && trace->state) memcpy(trace->state + (l + 1) * size, x, (size_t)size * sizeof *x);
-        for (int64_t t = 0; trace && r->model->layer[l].router.data && t < n; t++) {
+        const bool routed = r->model->layer[l].router.data;
+        for (int64_t i = 0; trace && !routed && i < n * used; i++) {
+            const int64_t at = (i / used * c->n_layer + l) * used + i % used;
+            if (trace->expert_id) trace->expert_id[at] = -1;
+            if (trace->expert_weight) trace->expert_weight[at] = 0;
+        }
+        for (int64_t t = 0; trace && routed && t < n; t++) {
             const int64_t at = (t * c->n_layer + l) * used;
             if (trace->expert_id) memcpy(trace->expert_id + at, tape.id + t * used, (size_t)used * sizeof(int32_t));
             if (trace->expert_weight)

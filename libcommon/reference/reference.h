@@ -14,8 +14,11 @@
  *     x += [N] Wdown (act(Wgate z) * Wup z) with z = N(x), act = SiLU or GELU (tanh form)
  * or, with experts, x += sum over the chosen e of w_e FFN_e(z): p = softmax(Wr z) over all experts, the n_expert_used
  * largest chosen (ties to the lowest id), w_e = p_e / sum of the chosen p (or p_e, expert_keep_weights) times
- * expert_scale. Logits: W N(x), [cap tanh(./cap)]. Angles: position base^(-2i/rope_dim) scale / divisor_i for table 0;
- * table 1 (gemma3's sliding layers) has rope_base_local, no scale and no divisor.
+ * expert_scale. With expert_sigmoid p = sigmoid(Wr z); the choice is by p [+ a bias of each expert], and among the
+ * experts of the best groups if there are groups. [A shared network: + [sigmoid(a . z)] FFN_s(z).] What each half adds
+ * is multiplied by [residual_scale]. Logits: W N(x) [/ logit_scale], [cap tanh(./cap)]. Angles: position
+ * base^(-2i/rope_dim) scale / divisor_i for table 0; table 1 (gemma3's sliding layers) has rope_base_local, no scale
+ * and no divisor.
  *
  * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
  * derivative through the weights of the chosen ones is included.
@@ -54,7 +57,7 @@ GEODEC_API int64_t geodec_reference_width(const geodec_reference *r, int32_t bou
 /* Optional records of a forward pass; any may be NULL. Caller's memory. */
 typedef struct geodec_reference_trace {
     double *state;         /* [n_layer + 1][n][d_model] every boundary */
-    int32_t *expert_id;    /* [n][n_layer][n_expert_used], best first */
+    int32_t *expert_id;    /* [n][n_layer][n_expert_used], best first; -1 in layers without experts */
     double *expert_weight; /* the same shape */
 } geodec_reference_trace;
 

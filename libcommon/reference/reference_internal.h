@@ -13,7 +13,7 @@ struct geodec_reference {
 
 /* One block evaluated at a sequence: all that its derivatives need. The next block overwrites it. Every buffer is one
  * of `all`; buffers that an architecture does not use stay NULL. */
-enum { GEODEC__REF_BUFFERS = 22 };
+enum { GEODEC__REF_BUFFERS = 26 };
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;
@@ -30,8 +30,9 @@ typedef struct geodec__ref_tape {
     double *attn_out;  /* [n][d_model] before the post-norm */
     /* feed-forward */
     double *middle;    /* [n][d_model] stream between the halves */
-    double *gate, *up; /* [slots][d_ff]; slots: n, or n n_expert_used, ordered by expert and then by row */
-    double *hidden;    /* [n][d_ff] act(gate) up, for the widest expert */
+    double *gate, *up; /* [slots][width of the layer's networks]; slots: n, or n n_expert_used, ordered by expert and
+                        * then by row */
+    double *hidden;    /* [n][d_ff] act(gate) up, for the widest network */
     double *ffn_out;   /* [n][d_model] before the post-norm */
     /* experts */
     double *prob, *weight; /* [n][n_expert], [n][n_expert_used] */
@@ -41,6 +42,10 @@ typedef struct geodec__ref_tape {
     int32_t *vary;         /* [n_expert] first slot of each expert whose row is not constant */
     int32_t *owner;        /* [n n_expert_used] n_expert_used row + rank of a slot */
     double *expert_out;    /* [slots][d_model] */
+    /* the network of every row beside its experts */
+    double *shared_gate, *shared_up; /* [n][d_ff_shared] */
+    double *shared_out;              /* [n][d_model] before its factor */
+    double *shared_logit;            /* [n] whose sigmoid is the factor */
 } geodec__ref_tape;
 
 geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
@@ -94,6 +99,15 @@ geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geo
 geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
                                             const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
+/* The shared network is added: to ffn_out, to dy and to gz, [..][d_model] as above. A layer without one changes
+ * nothing.
+ */
+geodec_status geodec__reference_shared(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_shared_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                           const double *dz, double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_shared_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                           const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
+
 /* The head on m rows of the stream: logits [m][n_vocab]. The derivatives take x, and logits as the forward pass made
  * them (read only with a final soft-cap; may be NULL without). */
 geodec_status geodec__reference_head(const geodec_reference *r, int64_t m, const double *x, double *logits,
@@ -109,5 +123,7 @@ geodec_status geodec__reference_scratch(int count, const int64_t *size, double *
 
 /* dst += src over n values. */
 void geodec__reference_add(int64_t n, const double *src, double *dst);
+/* x *= the factor of what each half of a block adds. */
+void geodec__reference_scale(const geodec__ref_tape *t, int64_t n, double *x);
 
 #endif

@@ -6,6 +6,12 @@ void geodec__reference_add(int64_t n, const double *src, double *dst)
     for (int64_t i = 0; i < n; i++) dst[i] += src[i];
 }
 
+void geodec__reference_scale(const geodec__ref_tape *t, int64_t n, double *x)
+{
+    const double scale = (double)t->r->model->config.residual_scale;
+    for (int64_t i = 0; scale != 0 && i < n; i++) x[i] *= scale;
+}
+
 geodec_status geodec__reference_scratch(int count, const int64_t *size, double **out, geodec_err *err)
 {
     enum { LINE = 8 }; /* values of a cache line */
@@ -22,6 +28,8 @@ done:
 typedef struct parts {
     bool qk_norm, experts, local_rope;
 } parts;
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static parts parts_of(const geodec_model *m)
 {
@@ -63,9 +71,9 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     BUFFER(mixed, n * q);
     BUFFER(attn_out, n * d);
     BUFFER(middle, n * d);
-    BUFFER(gate, n * used * c->d_ff);
-    BUFFER(up, n * used * c->d_ff);
-    BUFFER(hidden, n * c->d_ff);
+    BUFFER(gate, n * larger(used * c->d_ff, c->d_ff_dense));
+    BUFFER(up, n * larger(used * c->d_ff, c->d_ff_dense));
+    BUFFER(hidden, n * larger(c->d_ff, larger(c->d_ff_dense, c->d_ff_shared)));
     BUFFER(ffn_out, n * d);
     if (p.experts) {
         BUFFER(prob, n * c->n_expert);
@@ -76,6 +84,12 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
         BUFFER(vary, c->n_expert);
         BUFFER(owner, n * used);
         BUFFER(expert_out, n * used * d);
+    }
+    if (c->d_ff_shared > 0) {
+        BUFFER(shared_gate, n * c->d_ff_shared);
+        BUFFER(shared_up, n * c->d_ff_shared);
+        BUFFER(shared_out, n * d);
+        BUFFER(shared_logit, n);
     }
 #undef BUFFER
     GEODEC_MOVE(*out, t);

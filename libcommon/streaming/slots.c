@@ -384,22 +384,43 @@ void geodec_slots_release(geodec_slots *s, int32_t slot)
 
 /* ---- reads ------------------------------------------------------------------------------------------------------ */
 
-/* The next prefetch of a layer; false: none now. */
-static bool prefetch(geodec_slots *s, int32_t layer, geodec_slots_read *out)
+/* Reads that are under way when a prefetch begins: more would be decided before more is known, and delay a demand. */
+enum { PREFETCHES = 2 };
+
+/* The most probable expert of a layer that is foretold and not in memory; -1: none. */
+static int32_t best_foretold(geodec_slots *s, int32_t layer, float *probability)
 {
     geodec__slots_layer *const l = &s->layer[layer];
     for (; l->cursor < l->n_foretold; l->cursor++) {
         const int32_t expert = l->foretold[l->cursor];
         const geodec__slots_key *const k = geodec__slots_at(s, layer, expert);
-        if (k->slot >= 0 || k->wanted || k->probability < s->o.prefetch_least) continue;
-        const int32_t slot = geodec__slots_find(s, layer, k->probability);
-        if (slot < 0) return false;
-        l->cursor++;
-        *out = (geodec_slots_read){.slot = slot, .layer = layer, .expert = expert, .demand = false};
-        begin(s, slot, layer, expert, false, true);
-        return true;
+        *probability = k->probability;
+        if (k->slot < 0 && !k->wanted && k->probability >= s->o.prefetch_least) return expert;
     }
-    return false;
+    return -1;
+}
+
+/* The next prefetch: the largest probability divided by the distance of the layer, so that a likely expert of a later
+ * layer goes before an unlikely one of the next. */
+static bool prefetch(geodec_slots *s, geodec_slots_read *out)
+{
+    float most = 0;
+    int32_t best = -1;
+    if (s->n_reading >= PREFETCHES) return false;
+    for (int32_t i = 1; i <= s->o.n_layer; i++) {
+        const int32_t layer = (s->current + i) % s->o.n_layer;
+        float p;
+        if (best_foretold(s, layer, &p) < 0) continue;
+        p /= (float)i;
+        if (p > most) most = p, best = layer;
+    }
+    if (best < 0) return false;
+    const int32_t expert = best_foretold(s, best, &most), slot = geodec__slots_find(s, best, most);
+    if (slot < 0) return false;
+    s->layer[best].cursor++;
+    *out = (geodec_slots_read){.slot = slot, .layer = best, .expert = expert, .demand = false};
+    begin(s, slot, best, expert, false, true);
+    return true;
 }
 
 static bool next(geodec_slots *s, geodec_slots_read *out)
@@ -413,9 +434,7 @@ static bool next(geodec_slots *s, geodec_slots_read *out)
         begin(s, slot, s->current, expert, true, false);
         return true;
     }
-    for (int32_t i = 1; s->o.prefetch_most > 0 && i <= s->o.n_layer; i++)
-        if (prefetch(s, (s->current + i) % s->o.n_layer, out)) return true;
-    return false;
+    return s->o.prefetch_most > 0 && prefetch(s, out);
 }
 
 bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out)

@@ -78,7 +78,8 @@ GEODEC_API int32_t geodec_slots_take(geodec_slots *s, int32_t *slot, int32_t mos
 GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expert was not taken yet */
 GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
 
-/* The next read to begin: needed ones in ascending expert, then foretold ones by layer from here on and by probability.
+/* The next read to begin: needed ones in ascending expert; then, while fewer than two reads are under way, foretold
+ * ones by probability divided by the number of layers from here.
  * A prefetch evicts nothing that is foretold with its own probability or a higher one.
  * The slot, maybe of an evicted blob, becomes reading. False: none, or no slot can be evicted now. */
 typedef struct geodec_slots_read {

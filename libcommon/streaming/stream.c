@@ -32,6 +32,8 @@ struct geodec_stream {
     bool has_lock;
     double began;
     geodec_stream_counters counters;
+    geodec_timeline_point before; /* the sums when the pass began */
+    geodec_timeline timeline;
 };
 
 /* ---- reads ------------------------------------------------------------------------------------------------------- */
@@ -230,6 +232,8 @@ void geodec_stream_begin(geodec_stream *s, int32_t rows)
 {
     pthread_mutex_lock(&s->lock);
     s->began = geodec_clock_seconds();
+    s->before = (geodec_timeline_point){
+        .rows = s->counters.rows, .bytes = geodec_disk_counted(s->disk).bytes, .stall = s->counters.stall};
     s->counters.rows += rows;
     if (s->trace) geodec_trace_rows(s->trace, rows);
     geodec_slots_pass(s->slots);
@@ -237,7 +241,14 @@ void geodec_stream_begin(geodec_stream *s, int32_t rows)
 
 void geodec_stream_end(geodec_stream *s)
 {
-    s->counters.passes += geodec_clock_seconds() - s->began;
+    const double seconds = geodec_clock_seconds() - s->began;
+    const geodec_timeline_point pass = {.passes = 1,
+                                        .rows = s->counters.rows - s->before.rows,
+                                        .bytes = geodec_disk_counted(s->disk).bytes - s->before.bytes,
+                                        .seconds = seconds,
+                                        .stall = s->counters.stall - s->before.stall};
+    s->counters.passes += seconds;
+    geodec_timeline_add(&s->timeline, &pass);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -299,6 +310,8 @@ geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_
 {
     return geodec_slots_counted_layer(s->slots, layer);
 }
+
+const geodec_timeline *geodec_stream_timeline(const geodec_stream *s) { return &s->timeline; }
 
 geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err)
 {

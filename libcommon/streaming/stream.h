@@ -8,6 +8,7 @@
 #include "base/hooks.h"
 #include "streaming/disk.h"
 #include "streaming/slots.h"
+#include "streaming/timeline.h"
 
 typedef struct geodec_stream_options {
     geodec_slots_options slots; /* n_layer, n_expert, routed come from the blobs */
@@ -55,5 +56,7 @@ typedef struct geodec_stream_counters {
 } geodec_stream_counters;
 GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
 GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
+/* Passes in order; valid until the next pass. */
+GEODEC_API const geodec_timeline *geodec_stream_timeline(const geodec_stream *s);
 
 #endif

@@ -142,6 +142,27 @@ static void wrong_families(void)
     FAMILY("pattern-without-window", "gemma3", s.window = 0, s.window_pattern = 6);
     FAMILY("cap-of-others", "gemma3", s.attn_softcap = 50);
     FAMILY("more-experts-than-there-are", "olmoe", s.n_expert_used = 17);
+    FAMILY("no-shared-network", "deepseek", s.skip = "blk.1.ffn_up_shexp.weight");
+    FAMILY("wrong-shared-network", "deepseek", s.resize = "blk.2.ffn_gate_shexp.weight");
+    FAMILY("no-shared-factor", "qwen2moe", s.skip = "blk.0.ffn_gate_inp_shexp.weight");
+    FAMILY("no-dense-width", "deepseek", s.skip = "deepseek.feed_forward_length");
+    FAMILY("more-dense-layers-than-layers", "deepseek", s.n_dense = 0,
+           s.number_key = "deepseek.leading_dense_block_count", s.number_value = 4);
+    FAMILY("huge-shared-network", "deepseek", s.n_shared = 0, s.number_key = "deepseek.expert_shared_count",
+           s.number_value = 1 << 12, s.d_ff = 1 << 9);
+    FAMILY("no-expert-bias", "minimax-m2", s.skip = "blk.1.exp_probs_b.bias");
+    FAMILY("other-gating", "dots1", s.gating = 4);
+    FAMILY("unequal-groups", "bailingmoe2", s.n_group = 5);
+    FAMILY("groups-of-one", "bailingmoe2", s.n_group = 12);
+    FAMILY("no-open-groups", "bailingmoe2", s.n_group_used = 0);
+    FAMILY("too-few-open-groups", "bailingmoe2", s.n_group_used = 1);
+    FAMILY("only-predicted-layers", "glm4moe", s.n_next = 0, s.number_key = "glm4moe.nextn_predict_layers",
+           s.number_value = 3);
+    FAMILY("sections-of-others", "qwen3moe", s.sections[0] = 3, s.sections[1] = 3, s.sections[2] = 3);
+    FAMILY("no-logit-scale", "granitemoe", s.logit_scale = 0);
+    FAMILY("dense-layers-of-others", "olmoe", s.n_dense = 1);
+    FAMILY("interleaved-layers-of-others", "olmoe", s.number_key = "olmoe.interleave_moe_layer_step",
+           s.number_value = 2);
     FAMILY("predicted-layers", "qwen3", s.number_key = "qwen3.nextn_predict_layers", s.number_value = 1);
 }
 

@@ -1,26 +1,28 @@
 /* Time of a verification pass of b rows and its lower bounds, as TSV on stdout.
  *
  *     bench-verify MODEL.gguf [--threads N] [--arithmetic exact|fast] [--isa scalar|avx2|avx512] [--kv f32|f16|q8_0]
- *                  [--depth TOKENS] [--rounds N] [--trees] [--rows B]
+ *                  [--depth TOKENS] [--rounds N] [--trees] [--rows B,B,..] [--text FILE]
  *
  * Passes of b rows after a context of `depth` tokens (100), every width in turn in each round, median and least of the
- * rounds. --trees: b rows as a tree whose row i follows row (i - 1) / 2, instead of a chain. --rows: this width alone
- * (for a profiler).
- *   v         T(b) / T(1), medians; the speed-up of a speculative decoder is tokens per pass / (overhead + v(b))
- *   marginal  (T(b) - T(1)) / (b - 1) in microseconds
- *   mflop     operations of the pass: 2 for each weight and row, 4 head_dim for each query head, row and key seen
- *   arith_us  these at the peak of the threads: a loop of independent fused multiply-adds on registers (in fast
- *             arithmetic the weights' part at that of the integer products), without exponentials, norms and copies
- *   read_us   time to read the bytes of the weights and the cache once by the same threads, repeatedly, from the level
- *             of the caches that holds them
- *   bound     the larger of the two divided by T(b); at 1 the pass is at its bound
- * A pass cannot be faster than either. If v(b) is near the ratio of arith_us(b) to T(1), a row costs its arithmetic.
+ * rounds. --trees: b rows as a tree whose row i follows row (i - 1) / 2, instead of a chain. --rows: these widths
+ * alone, ascending (one: for a profiler). Without --text the tokens are random and a width repeats one pass. --text:
+ * the rows are 64 consecutive tokens of this text, in passes of b that follow each other, so that every width computes
+ * the same rows; at several places of the text; median and least of each pass, averaged over passes and places. experts
+ * with a mixture of experts: distinct ones of a pass, mean over layers v         T(b) / T(1), medians (least_v: of the
+ * least times); the speed-up of a speculative decoder is tokens per pass / (overhead + v(b)) marginal  (T(b) - T(1)) /
+ * (b - 1) in microseconds mflop     operations of the pass: 2 for each weight and row, 4 head_dim for each query head,
+ * row and key seen arith_us  these at the peak of the threads: a loop of independent fused multiply-adds on registers
+ * (in fast arithmetic the weights' part at that of the integer products), without exponentials, norms and copies
+ * read_us   time to read the bytes of the weights and the cache once by the same threads, repeatedly, from the level of
+ * the caches that holds them bound     the larger of the two divided by T(b); at 1 the pass is at its bound A pass
+ * cannot be faster than either. If v(b) is near the ratio of arith_us(b) to T(1), a row costs its arithmetic.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "evaluate/speed.h"
+#include "io/file.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -30,9 +32,10 @@
 #include <immintrin.h>
 #endif
 
-enum { MAX_ROWS = 33, MAX_ROUNDS = 1001, LOOPS = 200000 };
+enum { MAX_ROWS = 33, MAX_ROUNDS = 1001, LOOPS = 200000, WALK = 64, PLACES = 8, MOST_TEXT = 16 << 20 };
 static const double SHORTEST = 0.002; /* seconds of one sample */
 static const int all_rows[] = {1, 2, 4, 5, 8, 9, 16, 17, 32, 33};
+enum { WIDTHS = sizeof all_rows / sizeof *all_rows };
 
 static void die(const geodec_err *err)
 {
@@ -206,8 +209,8 @@ static double read_seconds(geodec_pool *pool, int64_t bytes)
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
 
 typedef struct options {
-    const char *path;
-    int threads, depth, rounds, rows;
+    const char *path, *text;
+    int threads, depth, rounds, rows[WIDTHS], n_rows;
     bool trees;
     geodec_arithmetic arithmetic;
     geodec_isa isa;
@@ -220,7 +223,13 @@ typedef struct bench {
     geodec_pool *pool;
     float *logits;
     int32_t *token, parent[MAX_ROWS];
+    int64_t n_tokens; /* of the text */
 } bench;
+
+/* Of one width. */
+typedef struct figures {
+    double median, least, experts;
+} figures;
 
 /* The mean of enough passes to be long; *least is the shortest of all so far. */
 static double pass_seconds(bench *b, const options *o, int rows, double *least)
@@ -238,6 +247,82 @@ static double pass_seconds(bench *b, const options *o, int rows, double *least)
         geodec_session_truncate(b->session, o->depth);
     }
     return spent / n;
+}
+
+/* Distinct experts of the last pass, mean over layers. */
+static double distinct_experts(const bench *b, int rows)
+{
+    const geodec_model_config *c = geodec_model_configuration(b->model);
+    const int32_t *id = geodec_session_expert_ids(b->session);
+    int64_t sum = 0;
+    for (int64_t layer = 0; layer < c->n_layer; layer++)
+        for (int32_t e = 0; e < c->n_expert; e++) {
+            bool used = false;
+            for (int64_t i = 0; i < (int64_t)rows * c->n_expert_used; i++)
+                used = used ||
+                       id[(i / c->n_expert_used * c->n_layer + layer) * c->n_expert_used + i % c->n_expert_used] == e;
+            sum += used;
+        }
+    return (double)sum / c->n_layer;
+}
+
+/* Times of the passes of one walk over the tokens, at time[0], time[step], ...; adds to *experts if it is not NULL. */
+static void walk(bench *b, const options *o, const int32_t *token, int rows, double *time, int step, double *experts)
+{
+    geodec_err err = {0};
+    const int passes = WALK / rows;
+    for (int i = 0; i < passes; i++) {
+        const geodec_batch batch = {.n = rows, .token = token + i * rows, .parent = o->trees ? b->parent : NULL};
+        const double begin = geodec_clock_seconds();
+        if (geodec_forward(b->session, &batch, b->logits, NULL, &err) != GEODEC_OK) die(&err);
+        time[i * step] = geodec_clock_seconds() - begin;
+        if (experts) *experts += distinct_experts(b, rows) / passes;
+    }
+    geodec_session_truncate(b->session, o->depth);
+}
+
+/* Every pass of a walk has a median and a least time of its own, since a disturbance rarely spares a whole walk. */
+static void measure_text(bench *b, const options *o, const int *list, int n, figures *f)
+{
+    static double sample[WIDTHS][WALK * MAX_ROUNDS];
+    geodec_err err = {0};
+    const bool mixture = geodec_model_configuration(b->model)->n_expert > 0;
+    for (int place = 0; place < PLACES; place++) {
+        const int32_t *token = b->token + (b->n_tokens - o->depth - WALK) * place / PLACES;
+        geodec_session_truncate(b->session, 0);
+        if (geodec_forward_prefill(b->session, token, o->depth, NULL, &err) != GEODEC_OK) die(&err);
+        for (int k = -1; k < o->rounds; k++) /* round -1 warms up */
+            for (int i = 0; i < n; i++)
+                walk(b, o, token + o->depth, list[i], sample[i] + (k < 0 ? 0 : k), o->rounds,
+                     k < 0 && mixture ? &f[i].experts : NULL);
+        for (int i = 0; i < n; i++) {
+            const int passes = WALK / list[i];
+            for (int k = 0; k < passes; k++) {
+                double *s = sample[i] + k * o->rounds;
+                qsort(s, (size_t)o->rounds, sizeof *s, by_value);
+                f[i].median += s[o->rounds / 2] / passes / PLACES;
+                f[i].least += s[0] / passes / PLACES;
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) f[i].experts /= PLACES;
+}
+
+static void measure(bench *b, const options *o, const int *list, int n, figures *f)
+{
+    static double sample[WIDTHS][MAX_ROUNDS];
+    geodec_err err = {0};
+    if (geodec_forward_prefill(b->session, b->token, o->depth, NULL, &err) != GEODEC_OK) die(&err);
+    for (int i = 0; i < n; i++) f[i].least = 1e9;
+    for (int k = -1; k < o->rounds; k++) /* round -1 warms up */
+        for (int i = 0; i < n; i++) {
+            sample[i][k < 0 ? 0 : k] = pass_seconds(b, o, list[i], &f[i].least);
+            if (geodec_model_configuration(b->model)->n_expert > 0) f[i].experts = distinct_experts(b, list[i]);
+        }
+    for (int i = 0; i < n; i++) {
+        qsort(sample[i], (size_t)o->rounds, sizeof **sample, by_value);
+        f[i].median = sample[i][o->rounds / 2];
+    }
 }
 
 /* Weights that a row multiplies: every matrix, the chosen experts only, the embedding only as a tied head. */
@@ -272,37 +357,41 @@ static double attention_ops(const geodec_model_config *c, const options *o, int 
 
 static void run(bench *b, const options *o)
 {
-    static double sample[sizeof all_rows / sizeof *all_rows][MAX_ROUNDS];
-    const int only[] = {1, o->rows}, *list = o->rows ? only : all_rows;
-    const int n = o->rows ? 2 : (int)(sizeof all_rows / sizeof *all_rows);
+    const int *list = o->n_rows > 0 ? o->rows : all_rows, n = o->n_rows > 0 ? o->n_rows : WIDTHS;
     const geodec_model_config *c = geodec_model_configuration(b->model);
     const geodec_isa isa = geodec_session_isa(b->session);
-    double least[sizeof all_rows / sizeof *all_rows];
-    for (int i = 0; i < n; i++) least[i] = 1e9;
-    for (int k = -1; k < o->rounds; k++) /* round -1 warms up */
-        for (int i = o->rows ? 1 : 0; i < n; i++) sample[i][k < 0 ? 0 : k] = pass_seconds(b, o, list[i], &least[i]);
+    figures figure[WIDTHS] = {{0}};
+    (o->text ? measure_text : measure)(b, o, list, n, figure);
     const double weights = weights_of(b->model), floats = float_peak(b->pool, isa),
                  integers = o->arithmetic == GEODEC_FAST ? integer_peak(b->pool, isa) : floats;
     const double value = o->kv == GEODEC_KV_F32 ? 4 : o->kv == GEODEC_KV_F16 ? 2 : 34.0 / 32;
-    (void)printf("arithmetic\tisa\tthreads\tshape\tb\tus\tleast_us\tv\tmarginal_us\tmflop\tarith_us\tread_us\tbound\n");
-    double one = 0;
-    for (int i = o->rows ? 1 : 0; i < n; i++) {
-        qsort(sample[i], (size_t)o->rounds, sizeof **sample, by_value);
-        const double t = sample[i][o->rounds / 2];
-        if (i == 0) one = t;
+    (void)printf("arithmetic\tisa\tthreads\tshape\tb\tus\tleast_us\tv\tleast_v\tmarginal_us\tmflop\tarith_us\tread_"
+                 "us\tbound\texperts"
+                 "\n");
+    const double one = list[0] == 1 ? figure[0].median : 0, least_one = figure[0].least;
+    for (int i = 0; i < n; i++) {
+        const double t = figure[i].median;
         const int rows = list[i];
         const double products = 2 * weights * rows, attention = attention_ops(c, o, rows);
         const double arith = products / integers + attention / floats;
         const double cache = value * 2 * c->n_layer * c->n_kv_head * c->head_dim * (o->depth + rows);
         const double reads = read_seconds(b->pool, geodec_speed_token_bytes(b->model) + (int64_t)cache);
-        (void)printf("%s\t%s\t%d\t%s\t%d\t%.1f\t%.1f\t%.2f\t%.1f\t%.3f\t%.1f\t%.1f\t%.2f\n",
+        (void)printf("%s\t%s\t%d\t%s\t%d\t%.1f\t%.1f\t%.2f\t%.2f\t%.1f\t%.3f\t%.1f\t%.1f\t%.2f\t%.1f\n",
                      o->arithmetic == GEODEC_FAST ? "fast" : "exact", geodec_kernels_isa_name(isa),
-                     geodec_pool_threads(b->pool), o->trees ? "tree" : "chain", rows, 1e6 * t, 1e6 * least[i],
-                     one > 0 ? t / one : 0, rows > 1 && one > 0 ? 1e6 * (t - one) / (rows - 1) : 0,
-                     1e-6 * (products + attention), 1e6 * arith, 1e6 * reads, (arith > reads ? arith : reads) / t);
+                     geodec_pool_threads(b->pool), o->trees ? "tree" : "chain", rows, 1e6 * t, 1e6 * figure[i].least,
+                     one > 0 ? t / one : 0, one > 0 ? figure[i].least / least_one : 0,
+                     rows > 1 && one > 0 ? 1e6 * (t - one) / (rows - 1) : 0, 1e-6 * (products + attention), 1e6 * arith,
+                     1e6 * reads, (arith > reads ? arith : reads) / t, figure[i].experts);
     }
     (void)fprintf(stderr, "# %s: %.0f weights a row, peak %.1f Gflop/s in floats, %.1f Gop/s as used\n",
                   geodec_model_name(b->model), weights, 1e-9 * floats, 1e-9 * integers);
+}
+
+static bool rows_fit(const options *o)
+{
+    for (int i = 0; i < o->n_rows; i++)
+        if (o->rows[i] < 1 || o->rows[i] > MAX_ROWS) return false;
+    return true;
 }
 
 static bool read_options(int argc, char **argv, options *o)
@@ -321,7 +410,12 @@ static bool read_options(int argc, char **argv, options *o)
         if (strcmp(argv[i], "--threads") == 0) o->threads = atoi(value);
         if (strcmp(argv[i], "--depth") == 0) o->depth = atoi(value);
         if (strcmp(argv[i], "--rounds") == 0) o->rounds = atoi(value);
-        if (strcmp(argv[i], "--rows") == 0) o->rows = atoi(value);
+        if (strcmp(argv[i], "--text") == 0) o->text = value;
+        for (const char *at = value; strcmp(argv[i], "--rows") == 0 && at && o->n_rows < WIDTHS;) {
+            o->rows[o->n_rows++] = atoi(at);
+            at = strchr(at, ',');
+            at = at ? at + 1 : NULL;
+        }
         if (strcmp(argv[i], "--arithmetic") == 0)
             o->arithmetic = strcmp(value, "fast") == 0 ? GEODEC_FAST : GEODEC_EXACT;
         if (strcmp(argv[i], "--kv") == 0)
@@ -333,7 +427,34 @@ static bool read_options(int argc, char **argv, options *o)
         i++;
     }
     return o->path && o->threads >= 1 && o->depth >= 1 && o->depth < 1 << 20 && o->rounds >= 1 &&
-           o->rounds <= MAX_ROUNDS && o->rows >= 0 && o->rows <= MAX_ROWS;
+           o->rounds <= MAX_ROUNDS && rows_fit(o);
+}
+
+static geodec_status make_tokens(bench *b, const options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_rng rng = geodec_rng_stream(1, geodec_rng_id("bench tokens", 0));
+    GEODEC_NEW(b->token, o->depth + MAX_ROWS);
+    for (int i = 0; i < o->depth + MAX_ROWS; i++)
+        b->token[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(b->model)->n_vocab);
+done:
+    return st;
+}
+
+static geodec_status read_text(bench *b, const options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t n = 0;
+    GEODEC_TRY(geodec_file_read(o->text, MOST_TEXT, &text, &n, err));
+    GEODEC_NEW(b->token, (int64_t)n + 2);
+    GEODEC_TRY(geodec_tokenizer_encode(geodec_model_tokenizer(b->model), text, n, true, b->token, &b->n_tokens, err));
+    if (b->n_tokens < o->depth + WALK)
+        GEODEC_THROW(GEODEC_RANGE, "%s has %lld tokens, less than %d", o->text, (long long)b->n_tokens,
+                     o->depth + WALK);
+done:
+    geodec_mem_free(text);
+    return st;
 }
 
 int main(int argc, char **argv)
@@ -344,12 +465,12 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &o)) {
         (void)fprintf(stderr,
                       "usage: bench-verify MODEL.gguf [--threads N] [--arithmetic exact|fast] [--isa NAME] [--kv "
-                      "TYPE] [--depth N] [--rounds N] [--trees] [--rows B]\n");
+                      "TYPE] [--depth N] [--rounds N] [--trees] [--rows B,B,..] [--text FILE]\n");
         return 2;
     }
     if (o.threads > 1 && geodec_pool_create(o.threads, &b.pool, &err) != GEODEC_OK) die(&err);
     if (geodec_model_open(o.path, &b.model, &err) != GEODEC_OK) die(&err);
-    const geodec_session_options so = {.n_ctx = o.depth + MAX_ROWS,
+    const geodec_session_options so = {.n_ctx = o.depth + (o.text ? WALK : MAX_ROWS),
                                        .max_batch = 64,
                                        .isa = o.isa,
                                        .pool = b.pool,
@@ -357,13 +478,9 @@ int main(int argc, char **argv)
                                        .kv = o.kv};
     if (geodec_session_create(b.model, &so, &b.session, &err) != GEODEC_OK) die(&err);
     const geodec_model_config *c = geodec_model_configuration(b.model);
-    b.token = geodec_mem_new(o.depth + MAX_ROWS, sizeof *b.token);
     b.logits = geodec_mem_new((int64_t)MAX_ROWS * c->n_vocab, sizeof *b.logits);
-    if (!b.token || !b.logits) return 1;
-    geodec_rng rng = geodec_rng_stream(1, geodec_rng_id("bench tokens", 0));
-    for (int i = 0; i < o.depth + MAX_ROWS; i++) b.token[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)c->n_vocab);
+    if (!b.logits || (o.text ? read_text : make_tokens)(&b, &o, &err) != GEODEC_OK) die(&err);
     for (int i = 0; i < MAX_ROWS; i++) b.parent[i] = i > 0 ? (i - 1) / 2 : -1;
-    if (geodec_forward_prefill(b.session, b.token, o.depth, NULL, &err) != GEODEC_OK) die(&err);
     run(&b, &o);
     geodec_mem_free(b.token);
     geodec_mem_free(b.logits);

@@ -15,7 +15,8 @@
 # closed form (look-ahead), with the run's hits, foretold share and waste, the token time of the run at 100 % of the
 # same round as computing, and that bandwidth; form0: the same without overlap. MB_token of mapped runs: blocks read, a
 # longer run less a shorter one (needs GNU time). With a throttle, which holds for streamed runs alone, mapped runs and
-# the peer are left out. Times leave out the pass over the prompt; stall_ms and busy_ms (of the disk) a token have it.
+# the peer are left out. Times leave out the pass over the prompt; stall_ms a token has it. busy_ms: MB_token over the
+# speed of the disk while it was busy.
 set -eu
 if [ $# -lt 2 ]; then
     sed -n '2,5s/^# //p' "$0" >&2
@@ -98,17 +99,16 @@ streamed() { # store|gguf, share
     # shellcheck disable=SC2086
     decode "$(limit_of "$2")" "$tokens" "$file" $prompt --io-throttle "$throttle" --experts "slots=$(slots_of "$2"),usage=$tmp/usage,report=$tmp/experts.json$extra"
     if [ "$status" != 0 ]; then sample "$name" killed 1; return; fi
-    "$bin/geodec-experts" plan "$tmp/experts.json" --bandwidth "$speed_of_disk" >"$tmp/plan"
     [ "$name" != store-100 ] || compute=$(awk -v v="$speed" -v l="$layers" 'BEGIN { print 1e3 / v / l }')
-    "$bin/geodec-experts" plan "$tmp/experts.json" --bandwidth "$speed_of_disk" ${compute:+--compute "$compute"} >"$tmp/form"
+    "$bin/geodec-experts" forecast "$tmp/experts.json" --bandwidth "$speed_of_disk" ${compute:+--compute "$compute"} >"$tmp/form"
     sample "$name" tokens_s "$speed"
     sample "$name" disk_MB_s "$speed_of_disk"
     sample "$name" peak_MB "$(awk -v b="$(field resident_peak "$tmp/experts.json")" 'BEGIN { print b / 1e6 }')"
     sample "$name" token_ms "$(awk -v v="$speed" 'BEGIN { print 1e3 / v }')"
-    for m in hit foretold waste MB_token MB_needed stall_ms busy_ms; do sample "$name" "$m" "$(column $m "$tmp/plan")"; done
-    sample "$name" wall "$(column wall_tokens_s "$tmp/plan")"
-    sample "$name" form "$(column look_ahead_tokens_s "$tmp/form")"
-    sample "$name" form0 "$(column no_overlap_tokens_s "$tmp/form")"
+    sample "$name" busy_ms "$(awk -v m="$(column MB_token "$tmp/form")" -v v="$(field disk_bytes_per_second "$tmp/experts.json")" 'BEGIN { print m * 1e9 / v }')"
+    for m in hit ahead waste MB_token needed_MB stall_ms wall; do sample "$name" "$m" "$(column $m "$tmp/form")"; done
+    sample "$name" form "$(column look_ahead "$tmp/form")"
+    sample "$name" form0 "$(column no_overlap "$tmp/form")"
 }
 
 mapped() { # sets blocks
@@ -143,8 +143,8 @@ for s in $shares; do
 done
 if [ "$throttle" = 3x ]; then
     decode 0 "$tokens" "$model"
-    "$bin/geodec-experts" plan "$tmp/experts-25.json" >"$tmp/plan"
-    throttle=$(awk -v d="$(column MB_needed "$tmp/plan")" -v v="$speed" 'BEGIN { printf "%.1f", d * v / 3 }')
+    "$bin/geodec-experts" forecast "$tmp/experts-25.json" >"$tmp/form"
+    throttle=$(awk -v d="$(column needed_MB "$tmp/form")" -v v="$speed" 'BEGIN { printf "%.1f", d * v / 3 }')
 fi
 [ "$throttle" != 0 ] || { mapped 2; short_mapped=$blocks; }
 
@@ -199,13 +199,13 @@ awk -F '\t' -v OFS='\t' '
         print name, show(mid, "%.3f"), show(least, "%.3f"), show(most, "%.3f"), ">=" least_ok, mid == "-" ? "not measured" : (mid >= least_ok ? "met" : "missed")
     }
     END {
-        print "run", "tokens_s", "least", "most", "hit", "foretold", "waste", "MB_token", "token_ms", "stall_ms", "busy_ms", "disk_MB_s", "wall", "form", "form0", "peak_MB"
+        print "run", "tokens_s", "least", "most", "hit", "ahead", "waste", "MB_token", "token_ms", "stall_ms", "busy_ms", "disk_MB_s", "wall", "form", "form0", "peak_MB"
         for (i = 1; i <= runs; i++) {
             k = order[i]
             if (k in killed) { print k, "killed"; continue }
             line = k
             of(k, "tokens_s"); line = line OFS show(mid, "%.4g") OFS show(least, "%.4g") OFS show(most, "%.4g")
-            n = split("hit foretold waste MB_token token_ms stall_ms busy_ms disk_MB_s wall form form0 peak_MB", m, " ")
+            n = split("hit ahead waste MB_token token_ms stall_ms busy_ms disk_MB_s wall form form0 peak_MB", m, " ")
             for (j = 1; j <= n; j++) line = line OFS show(of(k, m[j]), "%.4g")
             print line
         }

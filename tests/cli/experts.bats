@@ -81,6 +81,45 @@ traffic() { "$bin/geodec-experts" -q traffic --layers 4 --experts 16 --used 2 --
     [ -z "$(find "$d" -name '.*.tmp')" ]
 }
 
+# A run of 100 tokens, 2 layers with 2 experts used: 400 uses, 200 of them in memory; 1 MB an expert, 100 MB/s.
+report() {
+    cat << END
+{"model": "m", "experts": {"slots": 8, "slot_bytes": 1000000, "blobs": 16, "routed_layers": 2, "experts_used": 2, "rows": 100, "needed": 400, "resident": 200,
+  "in_time": 60, "late": 40, "missed": 100, "demand_reads": 140, "prefetch_reads": 110, "wasted": 50, "bytes_read": 250000000,
+  "throttle": 100000000, "pass_seconds": 3, "stall_seconds": 2.2, "disk_bytes_per_second": 9e7, "timeline": {"passes_each": 50,
+  "rows": [50, 50], "bytes_read": [150000000, 100000000], "seconds": [1, 2], "stall_seconds": [0.7, 1.5]}}}
+END
+}
+
+@test "forecast prints the closed form of a report; its machine can be another" {
+    report > "$d/r.json"
+    run --separate-stderr "$bin/geodec-experts" forecast "$d/r.json"
+    [ "$status" -eq 0 ]
+    # a layer: 1 miss of 10 ms, 4 ms of computing, half foretold, a quarter wasted
+    awk -F'\t' 'NR == 2 { exit !($1 == "r.json" && $4 == 0.5 && $5 == 0.5 && $6 == 0.25 && $8 == 2 && $10 == 8 && $12 == 33.333 &&
+        $13 == 35.714 && $14 == 50 && $15 == 40 && $16 == 50) }' <<< "$output"
+    run --separate-stderr "$bin/geodec-experts" forecast --bandwidth 1000 --compute 10 --rest 5 "$d/r.json" "$d/r.json"
+    [ "${#lines[@]}" -eq 3 ]
+    awk -F'\t' 'NR == 3 { exit !($10 == 25 && $13 == 37.037 && $14 == 40 && $16 == 500) }' <<< "$output"
+}
+
+@test "timeline prints the points of a report" {
+    report > "$d/r.json"
+    run --separate-stderr "$bin/geodec-experts" timeline "$d/r.json"
+    [ "$status" -eq 0 ]
+    [ "${lines[2]}" = $'3.000000\t100\t50\t40.0000\t30.0000\t2.0000' ]
+    report | sed 's/"seconds": \[1, 2\]/"seconds": [1]/' > "$d/short.json"
+    run --separate-stderr "$bin/geodec-experts" timeline "$d/short.json"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"short.json: timeline: 'seconds' is no list of 2"* ]]
+    echo '{"model": "m"}' > "$d/none.json"
+    for command in forecast timeline; do
+        run --separate-stderr "$bin/geodec-experts" "$command" "$d/none.json"
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"none.json: no report of streamed experts"* ]]
+    done
+}
+
 @test "probe measures direct reads of a file; a file smaller than a read is refused" {
     head -c 8388608 /dev/zero > "$d/blob"
     run --separate-stderr "$bin/geodec-experts" probe "$d/blob" --blob 100000 --seconds 0.05 --in-flight 2
@@ -89,24 +128,4 @@ traffic() { "$bin/geodec-experts" -q traffic --layers 4 --experts 16 --used 2 --
     run --separate-stderr "$bin/geodec-experts" probe "$d/blob" --blob 16777216
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"smaller than one read"* ]]
-}
-
-@test "plan of a report: the closed form of a run of known counts" {
-    # 2 layers, 2 of them with misses: 10 rows of 2 experts; h = .5, a = .25, w = .1, 1 MB an expert
-    cat > "$d/report.json" <<- 'END'
-	{"experts": {"slot_bytes": 1000000, "rows": 10, "needed": 40, "resident": 20, "in_time": 3, "late": 2, "wasted": 2,
-	 "demand_reads": 15, "prefetch_reads": 7, "bytes_read": 22000000, "pass_seconds": 1, "stall_seconds": 0.4,
-	 "disk_busy_seconds": 0.5, "disk_bytes_per_second": 1e8, "layers": [{"needed": 20}, {"needed": 20}]}}
-	END
-    run --separate-stderr "$bin/geodec-experts" plan "$d/report.json" --bandwidth 100 --compute 10 --rest 5
-    [ "$status" -eq 0 ]
-    # no overlap 5 + 2 (10 + 10) ms; double buffer 5 + 2 max(10, 10); look-ahead 5 + 2 max(10 + 7.5, 11); wall 20
-    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } NR == 2 {
-        exit !($c["hit"] == .5 && $c["foretold"] == .25 && $c["waste"] == .1 && $c["MB_token"] == 2.2 && $c["MB_needed"] == 2 \
-            && $c["no_overlap_tokens_s"] == 22.22 && $c["double_buffer_tokens_s"] == 40 && $c["look_ahead_tokens_s"] == 25 \
-            && $c["wall_tokens_s"] == 50) }' <<< "$output"
-    echo '{"experts": {"layers": []}}' > "$d/empty.json"
-    run --separate-stderr "$bin/geodec-experts" plan "$d/empty.json"
-    [ "$status" -eq 3 ]
-    [[ "$stderr" == *"empty.json"*"no report of a run"* ]]
 }

@@ -54,7 +54,7 @@ static void decode_tensors(const geodec_gguf *g)
 static void run(const geodec_model *m)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
-    const double ff = (double)c->d_ff * (c->n_expert ? c->n_expert : 1);
+    const double ff = (double)c->d_ff * (c->n_expert ? c->n_expert : 1) + c->d_ff_dense + c->d_ff_shared;
     const double work =
         (double)c->n_layer * c->d_model * (4.0 * c->n_head * c->head_dim + 3 * ff) + (double)c->d_model * c->n_vocab;
     if (work > MAX_WORK) return;

@@ -57,7 +57,8 @@ SIZES=(QUICK=1 TOKENS=600 POINTS=120 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW
     "VALIDITY=--starts 3 --perturbations 2 --sphere-starts 2 --bootstrap 50" "INJECTIVITY_SIZE=-a 3 --directions 2"
     "GEODESICITY=--points 48 --starts 6 --ahead 2" "VARADHAN=--points 48 --queries 4 --planted 2" "VELOCITY=--points 60 --starts 16"
     "WARP_FLAGS=--facts 3 --holdouts 2 --bootstrap 100" "SUBSTITUTION=--records 120 --queries 40" "LOOKUP=--records 500"
-    ROLLOUT_PLACES=100 ONEDECODE_CELLS=64 DRAFTS_PROMPTS=2 LEAD_PROMPTS=2)
+    ROLLOUT_PLACES=100 ONEDECODE_CELLS=64 DRAFTS_PROMPTS=2 LEAD_PROMPTS=2
+    "STREAMING=PROMPTS=1 NEW_TOKENS=24 ROUNDS=1 SHARES=25 GAMMAS=4" STREAMING_STORE=8 STREAMING_RECALL=600)
 
 cell() { # cell TEXT MODEL
     local r="$W/cell/$1-$2" goal f

@@ -12,7 +12,7 @@ setup() {
 
 tiny() { # tiny GOALS.. [NAME=VALUE..]
     make -s MODEL=data/model/geodec-stories-q8_0.gguf QUICK=1 TOKENS=600 POINTS=120 STORE_TEXTS=4 STORE_LENGTH=48 PROMPTS=2 NEW_TOKENS=8 \
-        GAMMAS=4 SEEDS=1 LOGITS= R="$r" "$@"
+        GAMMAS=4 SEEDS=1 LOGITS= "STREAMING=PROMPTS=1 NEW_TOKENS=24 ROUNDS=1 SHARES=25 GAMMAS=4" STREAMING_STORE=8 STREAMING_RECALL=600 R="$r" "$@"
 }
 
 reported() { # the report is whole, and says no more than was measured

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "cli/evaluation.h"
+#include "cli/streaming.h"
 #include "lab/consistency/correct.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
@@ -17,10 +18,12 @@ geodec_status decode_projections(const decode_words *w, geodec_model *m, geodec_
     return GEODEC_OK;
 }
 
+int32_t decode_batch(void) { return streaming.ram || streaming.experts ? DECODE_BATCH_STREAMED : DECODE_BATCH; }
+
 static geodec_session_options session_options(int32_t n_ctx, const decode_words *w, geodec_pool *pool)
 {
     return (geodec_session_options){.n_ctx = n_ctx,
-                                    .max_batch = DECODE_BATCH,
+                                    .max_batch = decode_batch(),
                                     .pool = pool,
                                     .isa = isa_of(w->isa),
                                     .arithmetic = arithmetic_of(w->arithmetic),

@@ -16,6 +16,7 @@
 #include "drafters/recurrent.h"
 #include "drafters/rollout.h"
 #include "flowmap/map.h"
+#include "foresight/recall.h"
 #include "lab/blocks/correct.h"
 #include "lab/blocks/published.h"
 #include "lab/consistency/correct.h"
@@ -90,6 +91,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_hjb_published_kind,
     &geodec_lookup_speed_kind,
     &geodec_flowmap_kind,
+    &geodec_foresight_kind,
     &geodec_onedecode_kind,
     &geodec_onedecode_ref_kind,
     &geodec_recurrent_kind,

@@ -2,6 +2,7 @@
 
 #include "base/mapped.h"
 #include "base/memory_limit.h"
+#include "foresight/foreseer.h"
 #include "model/streamed_report.h"
 
 #include <stdio.h>
@@ -9,7 +10,9 @@
 #include <string.h>
 
 streaming_words streaming = {.io = "direct"};
-static const char *report; /* a setting of --experts */
+static const char *report, *map_path, *foresight_path; /* settings of --experts */
+static bool ahead_given, evict_given;
+static geodec_foreseer_map map; /* until the program ends */
 
 /* What auto leaves of the limit: the program, its libraries and the vocabulary. */
 static const int64_t MARGIN = 96 << 20;
@@ -56,10 +59,12 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
     const double number = strtod(v, &end);
     const bool is_number = end != v && !*end && number >= 0 && number <= 1e9;
     if (strcmp(name, "evict") == 0) {
+        evict_given = true;
         o->eviction = geodec_eviction_named(v);
         if (o->eviction == GEODEC_EVICTION_KINDS || o->eviction == GEODEC_EVICTION_BELADY)
             GEODEC_FAIL(GEODEC_INVAL, "--experts: no policy '%.40s' for a run", v);
     } else if (strcmp(name, "ahead") == 0) {
+        ahead_given = true;
         o->lookahead = geodec_streamed_lookahead_named(v);
         if (o->lookahead == GEODEC_LOOKAHEAD_KINDS) GEODEC_FAIL(GEODEC_INVAL, "--experts: no predictor '%.40s'", v);
     } else if (strcmp(name, "quota") == 0 && (strcmp(v, "yes") == 0 || strcmp(v, "no") == 0)) {
@@ -72,6 +77,10 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         o->prefetch_most = (int32_t)number;
     } else if (strcmp(name, "slots") == 0 && is_number && number >= 1) {
         o->slots = (int32_t)number;
+    } else if (strcmp(name, "map") == 0 && *v) {
+        map_path = v;
+    } else if (strcmp(name, "foresight") == 0 && *v) {
+        foresight_path = v;
     } else if (strcmp(name, "report") == 0 && *v) {
         report = v;
     } else if (strcmp(name, "usage") == 0 && *v) {
@@ -122,12 +131,15 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
     static geodec_streaming o;
     o = (geodec_streaming){.eviction = GEODEC_EVICTION_SCORE,
                            .lookahead = GEODEC_LOOKAHEAD_ROUTER1,
-                           .prefetch_least = 0.5F,
-                           .prefetch_most = 2,
+                           .prefetch_least = -1,
+                           .prefetch_most = -1,
                            .sessions = sessions,
                            .hooks = &c->hooks,
                            .arithmetic = arithmetic};
     GEODEC_PASS(read_settings(&o, err));
+    if (map_path && !ahead_given) o.lookahead = GEODEC_LOOKAHEAD_MIX;
+    if (!evict_given && o.lookahead != GEODEC_LOOKAHEAD_NONE) o.eviction = GEODEC_EVICTION_MAP;
+    if (!streaming.ram && o.slots == 0 && geodec_model_store_bytes(m) > 0) streaming.ram = "auto";
     if (!streaming.ram && o.slots == 0) {
         if (streaming.plan || streaming.experts)
             GEODEC_FAIL(GEODEC_INVAL, "%s needs --ram", streaming.plan ? "--plan" : "--experts");
@@ -140,6 +152,13 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
     if (streaming.plan) {
         o.planned = print_plan;
         o.planned_ctx = &o;
+    }
+    if (map_path) {
+        GEODEC_PASS(geodec_foreseer_map_open(map_path, foresight_path, m, &map, err));
+        o.foreseer = geodec_foreseer_of;
+        o.foreseer_ctx = &map;
+    } else if (o.lookahead >= GEODEC_LOOKAHEAD_TOKEN) {
+        GEODEC_FAIL(GEODEC_INVAL, "--experts: ahead=%s needs map=FILE", geodec_streamed_lookahead_name(o.lookahead));
     }
     GEODEC_PASS(geodec_streamed_begin(m, &o, err));
     return GEODEC_OK;

@@ -16,7 +16,8 @@ extern streaming_words streaming;
 #define CLI_STREAMING_OPTIONS                                                                                          \
     OPT_STR("ram", 0, &streaming.ram, "SIZE|auto",                                                                     \
             "memory for weights, cache and experts (as 900M or 1.5G): experts that do not fit are read from the file " \
-            "when they are needed; auto: from the limit of the control group (default: all of the model in memory)",   \
+            "when they are needed; auto: from the limit of the control group (default: all of a GGUF in memory; auto " \
+            "for a store)",                                                                                            \
             .flags = CLI_VOLATILE),                                                                                    \
         OPT_FLAG("plan", 0, &streaming.plan,                                                                           \
                  "print what --ram means for this model, and stop before any weight is read", .flags = CLI_VOLATILE),  \
@@ -31,15 +32,16 @@ extern streaming_words streaming;
         OPT_STR("experts", 0, &streaming.experts, "SETTINGS",                                                          \
                 "with --ram: settings joined by commas: evict=POLICY, ahead=PREDICTOR, least=P (prefetch from this "   \
                 "probability on), most=N (slots of prefetches), slots=N (instead of --ram), quota=yes|no, "            \
-                "engine=io_uring|threads, usage=FILE, trace=FILE, report=FILE",                                        \
+                "engine=io_uring|threads, map=FILE (flowmap.h5 with routes), foresight=FILE (its calibration), "       \
+                "usage=FILE, trace=FILE, report=FILE",                                                                 \
                 .flags = CLI_VOLATILE)
 
 /* After the arithmetic is known, before the first session: with --ram the model's experts stream. sessions: those that
  * are open at the same time. With --plan, the first session prints the plan and ends the program. */
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
                               geodec_err *err) GEODEC_MUST_USE;
-/* Before the model is closed (m NULL: nothing): with --verbose, reads, hits and stalls; writes what --experts asked
- * for. Returns st, or the first error after GEODEC_OK. */
+/* Before the model is closed (m NULL: nothing): with --verbose, reads, hits and stalls; writes what
+ * --experts asked for. Returns st, or the first error after GEODEC_OK. */
 geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

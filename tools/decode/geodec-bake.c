@@ -81,6 +81,9 @@ static geodec_status run(const cli *c, geodec_err *err)
             "nearest nodes of other texts agree with %.1f %%; %lld positions predicted without their own text: first "
             "draft correct %.1f %%, %.2f of 4 drafts",
             100 * s.agreement, (long long)s.calibrated, 100 * s.first, s.mean_of_4);
+    if (s.route_bytes > 0)
+        cli_say(c, "routes: %lld bytes per node; they do not hold %.2f %% of the experts used",
+                (long long)s.route_bytes, 100 * s.route_lost);
 done:
     geodec_flowmap_clear(&map);
     geodec_cloud_clear(&cloud);

@@ -208,7 +208,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
                        "--interactive without --template or --no-template");
     if (check_plain) {
         GEODEC_TRY(decode_session(m, target->n_ctx, &words, c->pool, &second, err));
-        plain = geodec_target_session(second, DECODE_BATCH);
+        plain = geodec_target_session(second, decode_batch());
     }
     const bool terminal = isatty(STDIN_FILENO) != 0;
     if (terminal) report_turns();
@@ -301,7 +301,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     if (check_plain && w->drafter && w->drafter->ops->distribution && temperature > 0)
         GEODEC_FAIL(GEODEC_INVAL, "--check-plain: drafter %s keeps the distribution of sampled text, not its tokens",
                     draft);
-    w->target = geodec_target_session(w->s, DECODE_BATCH);
+    w->target = geodec_target_session(w->s, decode_batch());
     return GEODEC_OK;
 }
 

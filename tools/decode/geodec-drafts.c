@@ -107,7 +107,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     if (room < geodec_prompts_longest(&w->in_chat)) room = geodec_prompts_longest(&w->in_chat);
     GEODEC_PASS(decode_session(w->m, (int32_t)room, &words, NULL, &w->s, err));
     GEODEC_PASS(decode_second(c, w->s, &words, NULL, w->drafting, err));
-    w->target = geodec_target_session(w->s, DECODE_BATCH);
+    w->target = geodec_target_session(w->s, decode_batch());
     return GEODEC_OK;
 }
 

@@ -1,7 +1,8 @@
 /* geodec-experts: experts that are read on demand. One function for each command. */
 #include "base/numbers.h"
 #include "cli/cli.h"
-#include "cli/experts_disk.h"
+#include "cli/experts_probe.h"
+#include "cli/experts_report.h"
 #include "cli/experts_store.h"
 #include "streaming/closed_form.h"
 #include "streaming/simulate.h"
@@ -37,10 +38,12 @@ static const cli_option options[] = {
     OPT_I64("ahead", 0, &ahead, -1, 1024, "N",
             "simulate: in place of the recorded predictions, the true experts of the next N layers (-1: as recorded)"),
     OPT_F64("bandwidth", 0, &bandwidth, 0, 1e9, "MB/S",
-            "simulate, plan: speed of the disk (0: as recorded; plan: 2500)"),
-    OPT_F64("latency", 0, &latency, -1, 1e6, "MS", "simulate, plan: time of a read beside its bytes (-1: 0)"),
-    OPT_F64("compute", 0, &compute, -1, 1e6, "MS", "simulate, plan: computing of a layer (-1: as recorded; plan: 0)"),
-    OPT_F64("rest", 0, &rest, 0, 1e6, "MS", "simulate, plan: computing of a pass outside the layers with experts"),
+            "simulate, plan, forecast: speed of the disk (0: as recorded; plan: 2500)"),
+    OPT_F64("latency", 0, &latency, -1, 1e6, "MS", "simulate, plan, forecast: time of a read beside its bytes (-1: 0)"),
+    OPT_F64("compute", 0, &compute, -1, 1e6, "MS",
+            "simulate, plan, forecast: computing of a layer (-1: as recorded; plan: 0)"),
+    OPT_F64("rest", 0, &rest, 0, 1e6, "MS",
+            "simulate, plan, forecast: computing of a pass outside the layers with experts"),
     OPT_STR("hits", 0, &hits, "LIST", "plan: shares of the needed experts that are in memory"),
     OPT_I64("layers", 0, &layers, 1, 4096, "N", "traffic: layers"),
     OPT_I64("experts", 0, &experts, 1, 4096, "N", "traffic: experts of a layer"),
@@ -56,8 +59,8 @@ static const cli_tool tool = {
     .name = "geodec-experts",
     .topic = CLI_TOPIC_MODELS,
     .purpose = "stores, simulations and plans of models whose experts are read on demand",
-    .usage =
-        "[OPTIONS] build MODEL.gguf | check STORE | info STORE | simulate TRACE | plan [REPORT] | traffic | probe FILE",
+    .usage = "[OPTIONS] build MODEL.gguf | check STORE | info STORE | simulate TRACE | plan | forecast REPORT... | "
+             "timeline REPORT | traffic | probe FILE",
     .description =
         "build writes a store: a model file with one aligned block for each expert, in the layout that is multiplied.\n"
         "Tools take it in place of the GGUF, with --ram. check reads every byte of it, info prints its sizes.\n"
@@ -73,9 +76,15 @@ static const cli_tool tool = {
         "\n"
         "plan prints the closed form for public models: bytes a token, and tokens a second that no prediction can "
         "exceed\n"
-        "(wall), for each share of experts in memory. plan REPORT does so for a run, from its report (--experts\n"
-        "report=FILE): tokens a second of the run and of the closed form with the run's hits, foretold share of the\n"
-        "misses and waste, at --bandwidth, --latency, --compute and --rest, or else at the run's own figures.\n"
+        "(wall), for each share of experts in memory.\n"
+        "\n"
+        "forecast compares runs with the closed form: their reports (--experts report=FILE) have the shares of experts "
+        "in\n"
+        "memory (hit), of the others that were being read ahead (ahead), and of wasted reads for each of these "
+        "(waste).\n"
+        "Columns in tokens a second: tokens_s as measured; no_overlap, double_buffer, look_ahead, wall. timeline "
+        "prints\n"
+        "time, stall and bytes of such a run by token.\n"
         "\n"
         "traffic writes a trace of random experts.\n"
         "\n"
@@ -84,9 +93,10 @@ static const cli_tool tool = {
                 "geodec-decode --model model.experts --ram 2G --prompt 'Once upon a time'\n"
                 "geodec-experts simulate run.trace --slots 64,128,256 --bandwidth 2500\n"
                 "geodec-experts plan --bandwidth 7000\n"
+                "geodec-experts forecast run.json\n"
                 "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace\n"
                 "geodec-experts probe model.experts --blob 3538944",
-    CLI_TAKES(options, 1, 2),
+    CLI_TAKES(options, 1, 1 + LIST_MAX),
 };
 
 /* ---- simulate --------------------------------------------------------------------------------------------------- */
@@ -207,13 +217,7 @@ static geodec_status plan(const cli *c, geodec_err *err)
     int64_t n_hit = 0;
     int32_t n = 0;
     const geodec_closed_form_model *const m = geodec_closed_form_models(&n);
-    if (c->n_args == 2) {
-        const experts_disk_of_run d = {.bandwidth = bandwidth * 1e6,
-                                       .latency = latency > 0 ? latency * 1e-3 : 0,
-                                       .layer_seconds = compute >= 0 ? compute * 1e-3 : -1,
-                                       .rest = rest * 1e-3};
-        return experts_plan_of_report(c->args[1], &d, err);
-    }
+    if (c->n_args != 1) GEODEC_FAIL(GEODEC_INVAL, "plan takes no file");
     GEODEC_PASS(geodec_numbers_parse(hits, "--hits", 0, 1, LIST_MAX, hit, &n_hit, err));
     printf("model\tstore_GB\tblob_MB\treads_token\thit\tGB_token\tno_overlap_tokens_s\tdouble_buffer_tokens_s\t"
            "wall_tokens_s\n");
@@ -294,6 +298,25 @@ static geodec_status info(const cli *c, geodec_err *err)
     return experts_info(c, c->args[1], err);
 }
 
+/* ---- reports ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status forecast(const cli *c, geodec_err *err)
+{
+    const experts_machine m = {.bandwidth = bandwidth * 1e6,
+                               .latency = latency * 1e-3,
+                               .layer_seconds = compute * 1e-3,
+                               .rest_seconds = rest * 1e-3};
+    if (c->n_args < 2) GEODEC_FAIL(GEODEC_INVAL, "forecast needs a report");
+    GEODEC_PASS(experts_forecast(c->args + 1, c->n_args - 1, &m, err));
+    return GEODEC_OK;
+}
+
+static geodec_status timeline(const cli *c, geodec_err *err)
+{
+    GEODEC_PASS(one_file(c, err));
+    return experts_timeline(c->args[1], err);
+}
+
 static geodec_status probe(const cli *c, geodec_err *err)
 {
     GEODEC_PASS(one_file(c, err));
@@ -306,15 +329,17 @@ static const struct {
     const char *name;
     geodec_status (*run)(const cli *c, geodec_err *err);
 } commands[] = {
-    {"build", build}, {"check", check},     {"info", info},   {"simulate", simulate},
-    {"plan", plan},   {"traffic", traffic}, {"probe", probe},
+    {"build", build},       {"check", check},       {"info", info},       {"simulate", simulate}, {"plan", plan},
+    {"forecast", forecast}, {"timeline", timeline}, {"traffic", traffic}, {"probe", probe},
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     for (int i = 0; i < CLI_COUNT(commands); i++)
         if (strcmp(c->args[0], commands[i].name) == 0) return commands[i].run(c, err);
-    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (build, check, info, simulate, plan, traffic, probe)", c->args[0]);
+    GEODEC_FAIL(GEODEC_INVAL,
+                "no command '%.60s' (build, check, info, simulate, plan, forecast, timeline, traffic, probe)",
+                c->args[0]);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

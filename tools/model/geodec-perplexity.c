@@ -15,7 +15,7 @@ enum { DEFAULT_WINDOW = 512 };
 static const char *model_path, *against_path, *arithmetic = "auto", *against_arithmetic, *kv = "f32", *against_kv;
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
-static int64_t window, stride, windows;
+static int64_t window, stride, windows, rows;
 static double kv_merge, against_kv_merge;
 
 static const cli_option options[] = {
@@ -27,6 +27,9 @@ static const cli_option options[] = {
     OPT_I64("stride", 0, &stride, 0, 1 << 20, "S",
             "distance between the beginnings of overlapping windows; each window scores the tokens that no earlier one "
             "has scored (0: no overlap)"),
+    OPT_I64("rows", 0, &rows, 0, 64, "N",
+            "tokens of a pass, for measurements of time (0: 64); 1: as in decoding. No result depends on it",
+            .flags = CLI_VOLATILE),
     OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|float64", "MODE",
                "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
                "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"),
@@ -108,7 +111,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows};
+    geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows, .rows = (int32_t)rows};
     geodec_scorer_evaluation p, q;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||

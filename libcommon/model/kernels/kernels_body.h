@@ -70,29 +70,43 @@ INLINE int64_t ahead_of(int64_t row_bytes, const int B)
     return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : AHEAD_MORE;
 }
 
-/* Prefetches the part of the lines at w of step `step` of a tile of R rows. Does nothing past the end of the matrix. */
-INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w, int64_t step)
+/* What a call reads: its rows end at `end`; then come those at `next`, unless it is NULL. */
+typedef struct reading {
+    const uint8_t *end, *next;
+} reading;
+
+/* The lines to prefetch while the tile at w is multiplied; NULL: none. */
+INLINE const uint8_t *ahead_from(const uint8_t *w, int64_t distance, const reading *r)
+{
+    if (distance == 0) return NULL;
+    const int64_t past = w + distance - r->end;
+    return past >= 0 && r->next ? r->next + past : w + distance;
+}
+
+/* Prefetches the part of the lines at `ahead` of step `step` of a tile of R rows. Does nothing past the end of the
+ * matrix. */
+INLINE void prefetch(const int type, const int R, const int B, const uint8_t *ahead, int64_t step)
 {
     const int bytes = R * (type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_BYTES_Q8_0 : type == GEODEC_GGML_F32 ? 64 : 32);
     UNROLL
     for (int k = 0; k < bytes; k += 64) {
         if (B == 1)
-            __builtin_prefetch(w + step * bytes + k, 0, 0);
+            __builtin_prefetch(ahead + step * bytes + k, 0, 3);
         else
-            __builtin_prefetch(w + step * bytes + k, 0, 2);
+            __builtin_prefetch(ahead + step * bytes + k, 0, 2);
     }
 }
 
 /* ---- matrix products -------------------------------------------------------------------------------------------- */
 
 /* The sums of a tile of floats or Q8_0. */
-INLINE void sum_chunks(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+INLINE void sum_chunks(const int type, const uint8_t *ahead, const int R, const int B, const uint8_t *w,
                        int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
 {
     const int64_t chunks = cols / 16, tail = cols % 16;
     const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
     for (int64_t c = 0; c < chunks; c += step) {
-        if (ahead) prefetch(type, R, B, w + ahead, c / step);
+        if (ahead) prefetch(type, R, B, ahead, c / step);
         UNROLL
         for (int half = 0; half < step; half++) {
             if (B <= R) { /* the smaller set stays in registers, the other is streamed */
@@ -141,7 +155,7 @@ INLINE vec8 load_part(const int type, const uint8_t *row, int64_t c, int64_t lan
 }
 
 /* The sums of a tile of floats, eight lanes at a time. */
-INLINE void sum_parts(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+INLINE void sum_parts(const int type, const uint8_t *ahead, const int R, const int B, const uint8_t *w,
                       int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
 {
     float held[MAX_TILE][16];
@@ -155,7 +169,7 @@ INLINE void sum_parts(const int type, const int64_t ahead, const int R, const in
             UNROLL
             for (int i = 0; i < R * B; i++) s[i] = p_load(held[i] + lane);
             for (int64_t c = from; c < to; c++) {
-                if (ahead && lane == 0) prefetch(type, R, B, w + ahead, c);
+                if (ahead && lane == 0) prefetch(type, R, B, ahead, c);
                 vec8 few[MAX_TILE]; /* the smaller set stays in registers, the other is streamed */
                 UNROLL
                 for (int i = 0; i < (B <= R ? B : R); i++)
@@ -199,7 +213,7 @@ INLINE bool is_float(const int type)
 INLINE int tile_group(const int type) { return is_float(type) ? MAX_GROUP : BLOCK_GROUP; }
 
 /* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
-INLINE void tile(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
+INLINE void tile(const int type, const uint8_t *ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
                  int64_t cols, const float *const *x, float *const *y, int64_t o)
 {
     vec sum[MAX_TILE];
@@ -236,12 +250,12 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
 /* Weight rows begin .. begin+rows-1 (w points at the first) against B rows of x. One function for each type and B, so
  * that each has its own register allocation. */
 typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin, int64_t rows,
-                         const float *const *x, float *const *y);
+                         const float *const *x, float *const *y, const reading *r);
 
 #define GROUP(B_, name, type, ahead)                                                                                   \
-    static                                                                                                             \
-        __attribute__((noinline)) void name##_##B_(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin,   \
-                                                   int64_t rows, const float *const *x, float *const *y)               \
+    static __attribute__((noinline)) void name##_##B_(const uint8_t *w, int64_t row_bytes, int64_t cols,               \
+                                                      int64_t begin, int64_t rows, const float *const *x,              \
+                                                      float *const *y, const reading *reads)                           \
     {                                                                                                                  \
         const float *xr[B_];                                                                                           \
         float *yr[B_];                                                                                                 \
@@ -251,9 +265,12 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
         int64_t j = 0;                                                                                                 \
         const int R = TILE_ROWS(B_);                                                                                   \
         for (; rows - j >= R; j += R)                                                                                  \
-            tile(type, distance, R, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);                        \
+            tile(type, ahead_from(w + j * row_bytes, distance, reads), R, B_, w + j * row_bytes, row_bytes, cols, xr,  \
+                 yr, begin + j);                                                                                       \
         if (R > 1)                                                                                                     \
-            for (; j < rows; j++) tile(type, distance, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);  \
+            for (; j < rows; j++)                                                                                      \
+                tile(type, ahead_from(w + j * row_bytes, distance, reads), 1, B_, w + j * row_bytes, row_bytes, cols,  \
+                     xr, yr, begin + j);                                                                               \
     }
 
 #define GROUP_NAME(B_, name) name##_##B_,
@@ -271,12 +288,14 @@ INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__
                           const float *const *x, int64_t n, float *const *y)
 {
     const int64_t most = tile_group(type), groups = (n + most - 1) / most;
+    const reading reads = {w->data + end * w->row_bytes, w->next};
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
             const group_fn *group = g > 0 && type == GEODEC_GGML_F32 ? group_strip : direct;
-            group[last - first](w->data + o * w->row_bytes, w->row_bytes, w->cols, o, rows, x + first, y + first);
+            group[last - first](w->data + o * w->row_bytes, w->row_bytes, w->cols, o, rows, x + first, y + first,
+                                &reads);
         }
     }
 }
@@ -295,7 +314,7 @@ static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, 
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
             group_strip[last - first]((const uint8_t *)(const void *)scratch, stride * (int64_t)sizeof *scratch,
-                                      w->cols, o, rows, x + first, y + first);
+                                      w->cols, o, rows, x + first, y + first, NULL);
         }
     }
 }
@@ -305,10 +324,11 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 {
     const uint8_t *data = w->data + begin * w->row_bytes;
     const int64_t rows = end - begin;
+    const reading reads = {w->data + end * w->row_bytes, w->next};
 #define MATMUL(NAME, name)                                                                                             \
     case GEODEC_GGML_##NAME:                                                                                           \
         if (n <= tile_group(GEODEC_GGML_##NAME))                                                                       \
-            group_##name[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                           \
+            group_##name[n](data, w->row_bytes, w->cols, begin, rows, x, y, &reads);                                   \
         else                                                                                                           \
             matmul_groups(GEODEC_GGML_##NAME, group_##name, w, begin, end, x, n, y);                                   \
         break;

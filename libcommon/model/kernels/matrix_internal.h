@@ -26,6 +26,7 @@ typedef struct geodec__matrix {
     int64_t rows, cols, row_bytes;
     int type;                     /* geodec_ggml_type */
     const uint8_t *const *expert; /* [n_expert] start of each expert's matrix, when the file has one tensor each */
+    const uint8_t *next;          /* weights that are read after this matrix, if known: prefetched near its end */
     bool owned;                   /* not in the file's map: a factor (factors.h) */
 } geodec__matrix;
 

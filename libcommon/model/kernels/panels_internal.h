@@ -84,7 +84,8 @@ typedef struct geodec__panels {
     const geodec__panel_format *format;
     const uint8_t *data; /* [ceil(rows/16) - first][records][record_bytes] */
     int64_t rows, records;
-    int64_t first; /* the first panel in data */
+    int64_t first;       /* the first panel in data */
+    const uint8_t *next; /* as in geodec__matrix */
 } geodec__panels;
 
 static inline int64_t geodec__panels_count(int64_t rows) { return (rows + GEODEC__PANEL - 1) / GEODEC__PANEL; }

@@ -197,9 +197,9 @@ INLINE void group_scale(const shape f, const uint8_t *fine, int index, fvec *s, 
     }
 }
 
-/* One panel against n rows of a tile; B: n as a constant, or 0. */
-INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, int64_t records, const uint8_t *x,
-                  int64_t stride, float *const *y, int64_t o, int64_t rows)
+/* One panel against n rows of a tile, while that at `ahead` is prefetched; B: n as a constant, or 0. */
+INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, const uint8_t *ahead, int64_t records,
+                  const uint8_t *x, int64_t stride, float *const *y, int64_t o, int64_t rows)
 {
     const int head = 32 + (f.sign ? 32 : 0) + (f.scales == GEODEC__SCALES_NONE ? 0 : 256);
     const int lines = ((head + 63) / 64 + f.blocks - 1) / f.blocks + f.bits; /* of the cache, for each 32 columns */
@@ -211,13 +211,14 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, int64
     } else {
         for (int64_t r = 0; r < n; r++) acc[r] = f_zero();
     }
-    for (int64_t k = 0; k < records; k++, p += head + 64 * f.bits * f.blocks) {
+    const int64_t record = head + 64 * f.bits * f.blocks;
+    for (int64_t k = 0; k < records; k++, p += record, ahead += record) {
         const fvec d = f_half(p);
         const fvec dmin = f.sign ? f_half(p + 32) : f_zero();
         for (int b = 0; b < f.blocks; b++, x += stride * step) {
             codes c[8];
             UNROLL
-            for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64, 0, 2);
+            for (int at = 0; at < lines; at++) __builtin_prefetch(ahead + (b * lines + at) * 64, 0, 2);
             load_codes(f.bits, f.table, p + head + 64 * f.bits * b, c);
             UNROLL
             for (int h = 0; h < 32 / f.group; h++) {
@@ -249,16 +250,16 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, int64
 }
 
 /* A function for each format and number of rows, so that each has its own register allocation. */
-typedef void (*panel_fn)(const uint8_t *p, int64_t records, const uint8_t *x, int64_t stride, int64_t n,
-                         float *const *y, int64_t o, int64_t rows);
+typedef void (*panel_fn)(const uint8_t *p, const uint8_t *ahead, int64_t records, const uint8_t *x, int64_t stride,
+                         int64_t n, float *const *y, int64_t o, int64_t rows);
 
 #define PANEL(B_, name, planes_, bits_, blocks_, group_, offset_, sign_, table_, scales_)                              \
-    static __attribute__((noinline)) void name##_##planes_##_##B_(const uint8_t *p, int64_t records, const uint8_t *x, \
-                                                                  int64_t stride, int64_t n, float *const *y,          \
-                                                                  int64_t o, int64_t rows)                             \
+    static __attribute__((noinline)) void name##_##planes_##_##B_(const uint8_t *p, const uint8_t *ahead,              \
+                                                                  int64_t records, const uint8_t *x, int64_t stride,   \
+                                                                  int64_t n, float *const *y, int64_t o, int64_t rows) \
     {                                                                                                                  \
         const shape f = {bits_, blocks_, group_, offset_, sign_, table_, scales_, planes_};                            \
-        panel(f, B_, n, p, records, x, stride, y, o, rows);                                                            \
+        panel(f, B_, n, p, ahead, records, x, stride, y, o, rows);                                                     \
     }
 #define FAST_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, table, scales, ...)                          \
     FAST_WIDTHS(PANEL, name, 1, bits, blocks, group, offset, sign, table, GEODEC__SCALES_##scales)
@@ -281,6 +282,9 @@ INLINE void multiply(const panel_fns *kernels, const int64_t block_bytes, const 
     const int64_t bytes = geodec__panel_bytes(w), blocks = w->records * w->format->blocks;
     for (int64_t i = begin; i < end; i++) {
         const int64_t o = i * GEODEC__PANEL, rows = w->rows - o < GEODEC__PANEL ? w->rows - o : GEODEC__PANEL;
+        const uint8_t *const p = w->data + (i - w->first) * bytes;
+        const int64_t past = AHEAD - (end - i) * bytes; /* from the last panel's end */
+        const uint8_t *const ahead = past >= 0 && w->next ? w->next + past : p + AHEAD;
         for (int64_t first = 0; first < n; first += GEODEC__PRODUCT_TILE) {
             const int64_t stride = n - first < GEODEC__PRODUCT_TILE ? n - first : GEODEC__PRODUCT_TILE;
             const uint8_t *tile = x + first * blocks * block_bytes;
@@ -288,8 +292,8 @@ INLINE void multiply(const panel_fns *kernels, const int64_t block_bytes, const 
                 width = stride - r;
                 if (!kernel[0])
                     while (!kernel[width]) width--;
-                kernel[kernel[width] ? width : 0](w->data + (i - w->first) * bytes, w->records, tile + r * block_bytes,
-                                                  stride, width, y + first + r, o, rows);
+                kernel[kernel[width] ? width : 0](p, ahead, w->records, tile + r * block_bytes, stride, width,
+                                                  y + first + r, o, rows);
             }
         }
     }

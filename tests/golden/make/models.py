@@ -101,10 +101,18 @@ MODELS = {
                            original=64, magnitude=1.19, tied=True),
     "tiny-phi3-short": dict(arch="phi3", fused=True, divisors=["rope_factors_long.weight", "rope_factors_short.weight"],
                             original=256, magnitude=1.19, kv=3, rope_dim=6, tied=True),
+    "tiny-qwen2moe": dict(arch="qwen2moe", pre="qwen2", qkv_bias=True, base=1e6, experts=7, used=3, ff=10, shared=22,
+                          factor=True),
+    "tiny-bailingmoe2": dict(arch="bailingmoe2", pre="bailingmoe2", fused_qkv=True, qk_norm="head", rope_dim=4, experts=8,
+                             used=3, ff=12, shares=1, shared=18, groups=(4, 2), expert_bias=True, gating=2, norm=True),
+    "tiny-granitemoe": dict(arch="granitemoe", pre="refact", kv=3, experts=6, used=2, ff=14, shared=16,
+                            scales=(3.0, 0.25, 0.5), attn_scale=0.1, tied=True),
 }
 DEFAULTS = dict(pre=None, width=24, heads=3, kv=1, layers=2, ff=40, head_dim=8, n_ctx=256, experts=0, used=0, base=None,
                 linear=None, window=None, pattern=None, caps=None, original=None, magnitude=None, rope_dim=None,
-                qk_norm=None, qkv_bias=False, o_bias=False, post=False, fused=False, tied=False, prefix=True, divisors=())
+                qk_norm=None, qkv_bias=False, o_bias=False, post=False, fused=False, tied=False, prefix=True, divisors=(), fused_qkv=False,
+                shared=None, shares=None, factor=False, groups=None, expert_bias=False, gating=None, norm=None, scales=None,
+                attn_scale=None)
 
 
 def put_keys(g, o):
@@ -122,7 +130,17 @@ def put_keys(g, o):
     key("rope.freq_base", F32, o["base"])
     key("expert_count", U32, o["experts"] or None)
     key("expert_used_count", U32, o["used"] or None)
-    key("expert_feed_forward_length", U32, o["ff"] if o["arch"] == "qwen3moe" else None)
+    key("expert_feed_forward_length", U32, o["ff"] if o["arch"] in ("qwen3moe", "qwen2moe", "bailingmoe2") else None)
+    key("expert_shared_feed_forward_length", U32, o["shared"])
+    key("expert_shared_count", U32, o["shares"])
+    key("expert_group_count", U32, o["groups"] and o["groups"][0])
+    key("expert_group_used_count", U32, o["groups"] and o["groups"][1])
+    key("expert_gating_func", U32, o["gating"])
+    key("expert_weights_norm", BOOL, o["norm"])
+    key("embedding_scale", F32, o["scales"] and o["scales"][0])
+    key("residual_scale", F32, o["scales"] and o["scales"][1])
+    key("logit_scale", F32, o["scales"] and o["scales"][2])
+    key("attention.scale", F32, o["attn_scale"])
     key("rope.scaling.type", STRING, "linear" if o["linear"] else None)
     key("rope.scaling.factor", F32, o["linear"])
     key("rope.scaling.original_context_length", U32, o["original"])
@@ -138,7 +156,7 @@ def put_layer(g, i, o, matrix, gain, bias):
     q, kv = o["heads"] * o["head_dim"], o["kv"] * o["head_dim"]
     put = lambda what, x: g.put_tensor(name + what, x)
     put("attn_norm.weight", gain(d))
-    if o["fused"]:
+    if o["fused"] or o["fused_qkv"]:
         put("attn_qkv.weight", matrix(q + 2 * kv, d))
     else:
         for c, n in (("q", q), ("k", kv), ("v", kv)):
@@ -159,6 +177,14 @@ def put_layer(g, i, o, matrix, gain, bias):
         put("ffn_gate_exps.weight", matrix(o["experts"], f, d))
         put("ffn_up_exps.weight", matrix(o["experts"], f, d))
         put("ffn_down_exps.weight", matrix(o["experts"], d, f))
+        if o["expert_bias"]:
+            put("exp_probs_b.bias", bias(o["experts"]))
+        if o["shared"]:
+            put("ffn_gate_shexp.weight", matrix(o["shared"], d))
+            put("ffn_up_shexp.weight", matrix(o["shared"], d))
+            put("ffn_down_shexp.weight", matrix(d, o["shared"]))
+        if o["factor"]:
+            put("ffn_gate_inp_shexp.weight", matrix(d))
     else:
         if not o["fused"]:
             put("ffn_gate.weight", matrix(f, d))

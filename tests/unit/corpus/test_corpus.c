@@ -114,6 +114,26 @@ Test(corpus, the_ngram_control_stays_above_the_entropy)
     cr_assert_eq(geodec_corpus_control(1, 0, 1, 1, GEODEC_CONTROL_ORDER_MAX + 1, NULL, &b[0], &err), GEODEC_RANGE);
 }
 
+/* Counts of a text small enough for a hand calculation: "aab", "ab" and then "b". */
+Test(corpus, the_ngram_control_of_given_texts_equals_a_hand_calculation)
+{
+    geodec_err err = {0};
+    geodec_control *c = NULL;
+    double bits[2] = {0};
+    test_ok(geodec_control_create(1, &c, &err), &err);
+    cr_assert_eq(geodec_control_score(c, "b", 1, bits, &err), GEODEC_INVAL);
+    test_ok(geodec_control_learn(c, "aab", 3, &err), &err);
+    test_ok(geodec_control_learn(c, "ab", 2, &err), &err);
+    test_ok(geodec_control_score(c, "b", 1, bits, &err), &err);
+    /* order 0: 7 symbols (a 3, b 2, end 2), 3 distinct, uniform over 257; order 1: b is followed by the end twice */
+    const double b0 = (2 + 3 / 257.0) / 10, end0 = (2 + 3 / 257.0) / 10, end1 = (2 + 1 * end0) / 3;
+    cr_assert_float_eq(bits[0], -log2(b0) - log2(end0), 1e-12);
+    cr_assert_float_eq(bits[1], -log2(b0) - log2(end1), 1e-12);
+    geodec_control_destroy(c);
+    cr_assert_eq(geodec_control_create(0, &c, &err), GEODEC_RANGE);
+    cr_assert_null(c);
+}
+
 Test(corpus, short_memory_is_a_clean_error)
 {
     for (int k = 1; k < 40; k++) {

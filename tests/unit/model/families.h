@@ -67,6 +67,69 @@ static const family families[] = {
     {"olmoe", true, /* norms over the whole width, weights kept */
      {.arch = "olmoe", .n_layer = 2, .d_model = 48, .n_head = 4, .n_kv_head = 4, .d_ff = 24, .n_vocab = 300,
       .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 16, .n_expert_used = 5, .seed = 115}},
+    {"qwen2moe", true, /* a shared network with a factor */
+     {.arch = "qwen2moe", .n_layer = 2, .d_model = 40, .n_head = 4, .n_kv_head = 2, .d_ff = 24, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 10, .n_expert_used = 4, .d_ff_shared = 57, .rope_base = 1000000,
+      .seed = 116}},
+    {"deepseek", true, /* a dense layer first */
+     {.arch = "deepseek", .n_layer = 3, .d_model = 48, .n_head = 4, .n_kv_head = 4, .d_ff = 20, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 9, .n_expert_used = 3, .n_shared = 2, .d_ff_dense = 70,
+      .n_dense = 1, .expert_scale = 1.5f, .seed = 117}},
+    {"dots1", true, /* sigmoids, a bias of the choice */
+     {.arch = "dots1", .n_layer = 3, .d_model = 48, .n_head = 3, .n_kv_head = 3, .d_ff = 22, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 18, .n_expert = 12, .n_expert_used = 4, .n_shared = 1,
+      .d_ff_dense = 50, .n_dense = 2, .expert_bias = true, .gating = 2, .norm_experts = 1, .expert_scale = 2.5f,
+      .seed = 118}},
+    {"dots1-kept", true, /* weights kept */
+     {.arch = "dots1", .n_layer = 2, .d_model = 40, .n_head = 2, .n_kv_head = 2, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 8, .n_expert_used = 2, .n_shared = 1, .gating = 2,
+      .seed = 119}},
+    {"bailingmoe", true, /* wide shared network */
+     {.arch = "bailingmoe", .n_layer = 2, .d_model = 48, .n_head = 4, .n_kv_head = 1, .d_ff = 18, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 8, .n_expert_used = 3, .n_shared = 3, .norm_experts = 1,
+      .seed = 120}},
+    {"bailingmoe2", true, /* groups, a part of a head rotates, a block that is not read */
+     {.arch = "bailingmoe2", .n_layer = 3, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 20, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_dim = 6, .n_expert = 12, .n_expert_used = 4, .n_shared = 1,
+      .d_ff_shared = 28, .d_ff_dense = 66, .n_dense = 1, .n_group = 4, .n_group_used = 2, .expert_bias = true,
+      .gating = 2, .norm_experts = 1, .expert_scale = 2.5f, .n_next = 1, .seed = 121}},
+    {"glm4moe", true, /* biases */
+     {.arch = "glm4moe", .n_layer = 3, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 20, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 16, .rope_dim = 8, .qkv_bias = true, .n_expert = 8,
+      .n_expert_used = 3, .n_shared = 1, .d_ff_dense = 60, .n_dense = 1, .expert_bias = true, .norm_experts = 1,
+      .expert_scale = 1.25f, .n_next = 1, .seed = 122}},
+    {"glm4moe-norms", true, /* norms of each head, no biases */
+     {.arch = "glm4moe", .n_layer = 2, .d_model = 40, .n_head = 2, .n_kv_head = 1, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_dim = 10, .qk_norm = true, .n_expert = 6, .n_expert_used = 2,
+      .n_shared = 2, .expert_bias = true, .gating = 2, .norm_experts = 1, .tied = true, .seed = 123}},
+    {"ernie4_5-moe", true,
+     {.arch = "ernie4_5-moe", .n_layer = 3, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 20, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 8, .n_expert_used = 3, .n_shared = 2, .d_ff_shared = 34,
+      .d_ff_dense = 60, .n_dense = 1, .expert_step = 1, .expert_bias = true, .tied = true, .seed = 124}},
+    {"ernie4_5-moe-step", false, /* every second layer is dense; the peer expects experts in its file */
+     {.arch = "ernie4_5-moe", .n_layer = 4, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 20, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .qkv_bias = true, .o_bias = true, .n_expert = 8, .n_expert_used = 3,
+      .d_ff_dense = 60, .expert_step = 2, .seed = 125}},
+    {"glm4moe-sections", true, /* positions of images */
+     {.arch = "glm4moe", .n_layer = 2, .d_model = 40, .n_head = 2, .n_kv_head = 1, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_dim = 10, .n_expert = 6, .n_expert_used = 2, .n_shared = 1,
+      .expert_bias = true, .gating = 2, .norm_experts = 1, .sections = {1, 2, 2}, .seed = 128}},
+    {"qwen3vlmoe", true, /* the same, interleaved */
+     {.arch = "qwen3vlmoe", .n_layer = 2, .d_model = 32, .n_head = 3, .n_kv_head = 1, .d_ff = 16, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 18, .n_expert = 12, .n_expert_used = 3, .rope_base = 1000000,
+      .sections = {3, 3, 3}, .seed = 129}},
+    {"hunyuan-moe", true, /* norms after the rotation */
+     {.arch = "hunyuan-moe", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 28, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 18, .n_expert = 8, .n_expert_used = 3, .n_shared = 1,
+      .d_ff_shared = 44, .tied = true, .seed = 130}},
+    {"granitemoe", true, /* scales */
+     {.arch = "granitemoe", .n_layer = 2, .d_model = 48, .n_head = 4, .n_kv_head = 2, .d_ff = 24, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 10, .n_expert_used = 4, .d_ff_shared = 40, .attn_scale = 0.05f,
+      .embed_scale = 3, .residual_scale = 0.22f, .logit_scale = 0.5f, .tied = true, .seed = 126}},
+    {"minimax-m2", true,
+     {.arch = "minimax-m2", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 24, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 20, .rope_dim = 10, .n_expert = 16, .n_expert_used = 4,
+      .expert_bias = true, .gating = 2, .rope_base = 5000000, .seed = 132}},
 };
 /* clang-format on */
 enum { N_FAMILIES = sizeof families / sizeof *families };

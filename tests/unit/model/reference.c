@@ -21,6 +21,14 @@ static bool is(const geodec_model *m, const char *arch)
     return strcmp(geodec_model_configuration(m)->arch, arch) == 0;
 }
 
+/* list: names with a blank before and after each. */
+static bool in(const geodec_model *m, const char *list)
+{
+    char name[40];
+    (void)snprintf(name, sizeof name, " %s ", geodec_model_configuration(m)->arch);
+    return strstr(list, name) != NULL;
+}
+
 static bool gemma(const geodec_model *m) { return is(m, "gemma2") || is(m, "gemma3"); }
 
 /* A float key of the architecture. */
@@ -30,6 +38,15 @@ static double key(const geodec_model *m, const char *suffix, double otherwise)
     double v;
     (void)snprintf(name, sizeof name, "%s.%s", geodec_model_configuration(m)->arch, suffix);
     return geodec_gguf_get_f64(geodec_model_gguf(m), name, &v, NULL) == GEODEC_OK ? v : otherwise;
+}
+
+/* An integer key. */
+static int whole(const geodec_model *m, const char *suffix, int otherwise)
+{
+    char name[80];
+    int64_t v;
+    (void)snprintf(name, sizeof name, "%s.%s", geodec_model_configuration(m)->arch, suffix);
+    return geodec_gguf_get_i64(geodec_model_gguf(m), name, &v, NULL) == GEODEC_OK ? (int)v : otherwise;
 }
 
 /* A whole tensor as doubles; NULL when there is none. name with its .weight or .bias. */
@@ -96,7 +113,8 @@ static void rotate(const geodec_model *m, int layer, double *x, int heads, int p
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int rope = c->rope_dim;
-    const bool halves = !is(m, "llama"), local = is(m, "gemma3") && m->layer[layer].window > 0;
+    const bool halves = !in(m, " llama deepseek bailingmoe ernie4_5-moe granitemoe "),
+               local = is(m, "gemma3") && m->layer[layer].window > 0;
     const double base = local ? key(m, "rope.freq_base_swa", 10000) : key(m, "rope.freq_base", 10000);
     const double factor = local ? 1 : key(m, "rope.scaling.factor", 1),
                  magnitude = key(m, "rope.scaling.attn_factor", 1);
@@ -120,10 +138,10 @@ static double activate(const geodec_model *m, double x)
     return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
-static void feed_forward(const geodec_model *m, const double *gate, const double *up, const double *down,
+static void feed_forward(const geodec_model *m, int f, const double *gate, const double *up, const double *down,
                          const double *x, double weight, double *out)
 {
-    const int d = geodec_model_configuration(m)->d_model, f = geodec_model_configuration(m)->d_ff;
+    const int d = geodec_model_configuration(m)->d_model;
     double *g = allocate(f), *u = allocate(f), *y = allocate(d);
     multiply(gate, x, f, d, g);
     multiply(up, x, f, d, u);
@@ -149,47 +167,115 @@ static double *load_expert(const geodec_model *m, int layer, const char *suffix,
     return own;
 }
 
+/* Index of the largest of n values that are not taken. */
+static int largest(const double *x, const int *taken, int n)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++)
+        if (!taken[i] && (best < 0 || x[i] > x[best])) best = i;
+    return best;
+}
+
+/* Marks the experts outside of the best groups. */
+static void close_groups(const geodec_model *m, const double *score, int *closed)
+{
+    const int groups = whole(m, "expert_group_count", 1), open = whole(m, "expert_group_used_count", 1),
+              each = geodec_model_configuration(m)->n_expert / groups;
+    if (groups < 2) return;
+    double *sum = allocate(groups);
+    int *chosen = calloc((size_t)groups, sizeof *chosen), *used = calloc((size_t)each, sizeof *used);
+    if (!chosen || !used) abort();
+    for (int g = 0; g < groups; g++) {
+        memset(used, 0, (size_t)each * sizeof *used);
+        for (int k = 0; k < 2; k++) {
+            const int best = largest(score + g * each, used, each);
+            used[best] = 1;
+            sum[g] += score[g * each + best];
+        }
+    }
+    for (int k = 0; k < open; k++) chosen[largest(sum, chosen, groups)] = 1;
+    for (int i = 0; i < groups * each; i++) closed[i] = !chosen[i / each];
+    free(sum);
+    free(chosen);
+    free(used);
+}
+
+static bool renormalised(const geodec_model *m)
+{
+    char name[80];
+    bool norm;
+    (void)snprintf(name, sizeof name, "%s.expert_weights_norm", geodec_model_configuration(m)->arch);
+    if (geodec_gguf_get_bool(geodec_model_gguf(m), name, &norm, NULL) == GEODEC_OK) return norm;
+    return !in(m, " olmoe qwen2moe deepseek dots1 bailingmoe bailingmoe2 glm4moe ");
+}
+
+static void shared(const geodec_model *m, int layer, const double *x, double *out)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "blk.%d.ffn_gate_shexp.weight", layer);
+    const geodec_gguf_tensor *t = geodec_gguf_find(geodec_model_gguf(m), name);
+    if (!t) return;
+    double *gate = load(m, layer, "ffn_gate_shexp"), *up = load(m, layer, "ffn_up_shexp"),
+           *down = load(m, layer, "ffn_down_shexp"), *factor = load(m, layer, "ffn_gate_inp_shexp"), logit = 0;
+    if (factor) multiply(factor, x, 1, geodec_model_configuration(m)->d_model, &logit);
+    feed_forward(m, (int)t->dim[1], gate, up, down, x, factor ? 1 / (1 + exp(-logit)) : 1, out);
+    free(gate);
+    free(up);
+    free(down);
+    free(factor);
+}
+
 static void experts(const geodec_model *m, int layer, const double *x, double *out)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int e = c->n_expert, d = c->d_model, f = c->d_ff;
-    double *router = load(m, layer, "ffn_gate_inp"), *p = allocate(e), sum = 0, chosen = 0;
-    int *taken = calloc((size_t)e, sizeof *taken);
-    if (!taken) abort();
+    const bool sigmoid = in(m, " dots1 bailingmoe2 glm4moe minimax-m2 ");
+    double *router = load(m, layer, "ffn_gate_inp"), *bias = load_bias(m, layer, "exp_probs_b"), *p = allocate(e),
+           *score = allocate(e), sum = 0, chosen = 0;
+    int *taken = calloc((size_t)e, sizeof *taken), *closed = calloc((size_t)e, sizeof *closed);
+    if (!taken || !closed) abort();
     multiply(router, x, e, d, p);
     for (int i = 0; i < e; i++) sum += exp(p[i]);
-    for (int i = 0; i < e; i++) p[i] = exp(p[i]) / sum;
+    for (int i = 0; i < e; i++) p[i] = sigmoid ? 1 / (1 + exp(-p[i])) : exp(p[i]) / sum;
+    for (int i = 0; i < e; i++) score[i] = p[i] + (bias ? bias[i] : 0);
+    close_groups(m, score, closed);
+    memcpy(taken, closed, (size_t)e * sizeof *taken);
     for (int k = 0; k < c->n_expert_used; k++) {
-        int best = -1;
-        for (int i = 0; i < e; i++)
-            if (!taken[i] && (best < 0 || p[i] > p[best])) best = i;
+        const int best = largest(score, taken, e);
         taken[best] = 1;
         chosen += p[best];
     }
-    if (is(m, "olmoe")) chosen = 1;
+    if (!renormalised(m)) chosen = 1;
+    for (int i = 0; i < e; i++)
+        if (closed[i]) taken[i] = 0;
     for (int i = 0; i < e; i++) {
         if (!taken[i]) continue;
         double *gate = load_expert(m, layer, "ffn_gate", i, (int64_t)f * d),
                *up = load_expert(m, layer, "ffn_up", i, (int64_t)f * d),
                *down = load_expert(m, layer, "ffn_down", i, (int64_t)f * d);
-        feed_forward(m, gate, up, down, x, p[i] / chosen * key(m, "expert_weights_scale", 1), out);
+        feed_forward(m, f, gate, up, down, x, p[i] / chosen * key(m, "expert_weights_scale", 1), out);
         free(gate);
         free(up);
         free(down);
     }
+    shared(m, layer, x, out);
     free(router);
+    free(bias);
     free(p);
+    free(score);
     free(taken);
+    free(closed);
 }
 
 static void dense(const geodec_model *m, int layer, const double *x, double *out)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
+    const int f = whole(m, "feed_forward_length", 0);
     double *gate = load(m, layer, "ffn_gate"), *up = load(m, layer, "ffn_up"), *down = load(m, layer, "ffn_down");
     if (gate)
-        feed_forward(m, gate, up, down, x, 1, out);
+        feed_forward(m, f, gate, up, down, x, 1, out);
     else /* the gate is the first half of up */
-        feed_forward(m, up, up + (int64_t)c->d_ff * c->d_model, down, x, 1, out);
+        feed_forward(m, f, up, up + (int64_t)f * c->d_model, down, x, 1, out);
     free(gate);
     free(up);
     free(down);
@@ -213,9 +299,11 @@ static void project(const geodec_model *m, int layer, char what, const double *x
     add(y, bias, n);
     (void)snprintf(name, sizeof name, "attn_%c_norm", what);
     double *norm = load(m, layer, name);
-    const int part = is(m, "olmoe") ? n : c->head_dim;
+    const int part = in(m, " olmoe minimax-m2 ") ? n : c->head_dim;
+    const bool late = is(m, "hunyuan-moe");
+    if (late && what != 'v') rotate(m, layer, y, heads, position);
     for (int i = 0; norm && i < n; i += part) normalise(y + i, norm, part, (double)c->rms_eps, y + i);
-    if (what != 'v') rotate(m, layer, y, heads, position);
+    if (!late && what != 'v') rotate(m, layer, y, heads, position);
     free(w);
     free(bias);
     free(norm);
@@ -340,16 +428,20 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
     double *x = allocate(n * d), *y = allocate(n * d), *z = allocate(n * d),
            *logits = allocate((int64_t)n * c->n_vocab);
     for (int t = 0; t < n; t++) memcpy(x + t * d, embedding + (int64_t)token[t] * d, (size_t)d * sizeof *x);
-    for (int i = 0; gemma(m) && i < n * d; i++) x[i] *= sqrt(d);
+    for (int i = 0; i < n * d; i++) x[i] *= gemma(m) ? sqrt(d) : key(m, "embedding_scale", 1);
     if (residual) memcpy(residual, x, (size_t)(n * d) * sizeof *x);
     const int kept = (2 * c->n_layer + 1) * d; /* of out: [n][1 + half layers][d] */
     double *out = allocate((int64_t)n * kept);
     for (int t = 0; t < n; t++) memcpy(out + t * kept, x + t * d, (size_t)d * sizeof *x);
     for (int layer = 0; layer < c->n_layer; layer++) {
-        double *w1 = load(m, layer, "attn_norm"), *w2 = load(m, layer, "ffn_norm"),
-               *p1 = load(m, layer, "post_attention_norm"), *p2 = load(m, layer, "post_ffw_norm");
+        const double scale = key(m, "residual_scale", 1);
+        double *w1 = load(m, layer, "attn_norm"),
+               *w2 = load(m, layer, is(m, "glm4moe") ? "post_attention_norm" : "ffn_norm"),
+               *p1 = gemma(m) ? load(m, layer, "post_attention_norm") : NULL, *p2 = load(m, layer, "post_ffw_norm"),
+               *router = load(m, layer, "ffn_gate_inp");
         for (int t = 0; t < n; t++) normalise(x + t * d, w1, d, (double)c->rms_eps, y + t * d);
         attention(m, layer, y, n, z);
+        for (int i = 0; i < n * d; i++) z[i] *= scale;
         for (int t = 0; p1 && t < n; t++) normalise(z + t * d, p1, d, (double)c->rms_eps, z + t * d);
         for (int t = 0; t < n; t++) {
             memcpy(out + t * kept + (2 * layer + 1) * d, z + t * d, (size_t)d * sizeof *x);
@@ -358,7 +450,8 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
         memset(z, 0, (size_t)(n * d) * sizeof *z);
         for (int t = 0; t < n; t++) {
             normalise(x + t * d, w2, d, (double)c->rms_eps, y + t * d);
-            (c->n_expert ? experts : dense)(m, layer, y + t * d, z + t * d);
+            (router ? experts : dense)(m, layer, y + t * d, z + t * d);
+            for (int i = 0; i < d; i++) z[t * d + i] *= scale;
             if (p2) normalise(z + t * d, p2, d, (double)c->rms_eps, z + t * d);
         }
         for (int t = 0; t < n; t++) {
@@ -370,6 +463,7 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
         free(w2);
         free(p1);
         free(p2);
+        free(router);
     }
     double *w = load(m, -1, "output_norm");
     const double cap = key(m, "final_logit_softcapping", is(m, "gemma2") ? 30 : 0);
@@ -377,6 +471,7 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
         normalise(x + t * d, w, d, (double)c->rms_eps, y);
         double *row = logits + (int64_t)t * c->n_vocab;
         multiply(head, y, c->n_vocab, d, row);
+        for (int i = 0; i < c->n_vocab; i++) row[i] /= key(m, "logit_scale", 1);
         for (int i = 0; cap > 0 && i < c->n_vocab; i++) row[i] = cap * tanh(row[i] / cap);
     }
     free(w);

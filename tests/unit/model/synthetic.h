@@ -32,8 +32,18 @@ typedef struct synthetic {
     int32_t window, window_pattern; /* attention.sliding_window, _pattern */
     float attn_scale, attn_softcap, final_softcap;
     float expert_scale;
-    int32_t gating;         /* expert_gating_func */
-    int32_t norm_experts;   /* expert_weights_norm: 1 true, -1 false */
+    int32_t gating;       /* expert_gating_func */
+    int32_t norm_experts; /* expert_weights_norm: 1 true, -1 false */
+    int32_t d_ff_dense;   /* feed_forward_length of a mixture with dense layers; d_ff is then an expert's */
+    int32_t n_shared;     /* expert_shared_count */
+    int32_t d_ff_shared;  /* expert_shared_feed_forward_length */
+    int32_t n_dense;      /* leading_dense_block_count */
+    int32_t expert_step;  /* interleave_moe_layer_step */
+    int32_t n_group, n_group_used;
+    int32_t n_next; /* further blocks, nextn_predict_layers */
+    bool expert_bias, qk_norm;
+    int32_t sections[4]; /* rope.dimension_sections */
+    float embed_scale, residual_scale, logit_scale;
     const char *number_key; /* a further key with number_value, written as uint32 */
     int32_t number_value;
     /* for damaged files; NULL or zero leaves the model good */
@@ -150,6 +160,14 @@ static inline bool synthetic_is(const synthetic *s, const char *arch)
     return strcmp(s->arch ? s->arch : "llama", arch) == 0;
 }
 
+/* Whether the architecture is one of those in a list with a blank before and after each. */
+static inline bool synthetic_in(const synthetic *s, const char *list)
+{
+    char name[40];
+    (void)snprintf(name, sizeof name, " %s ", s->arch ? s->arch : "llama");
+    return strstr(list, name) != NULL;
+}
+
 static inline int64_t synthetic_head_dim(const synthetic *s)
 {
     return s->head_dim ? s->head_dim : s->d_model / s->n_head;
@@ -171,17 +189,18 @@ static inline geodec_status synthetic_attention(synthetic_writer *o, int32_t lay
     const synthetic *s = o->s;
     enum { F32 = GEODEC_GGML_F32 };
     const int64_t d = s->d_model, dim = synthetic_head_dim(s), q = s->n_head * dim, kv = s->n_kv_head * dim;
-    const bool per_head = synthetic_is(s, "qwen3") || synthetic_is(s, "qwen3moe") || synthetic_is(s, "gemma3"),
-               whole = synthetic_is(s, "olmoe");
+    const bool per_head =
+                   s->qk_norm || synthetic_in(s, " qwen3 qwen3moe qwen3vlmoe gemma3 dots1 bailingmoe2 hunyuan-moe "),
+               whole = synthetic_in(s, " olmoe minimax-m2 ");
     GEODEC_TRY(synthetic_part(o, layer, "attn_norm.weight", F32, d, 1, 1));
-    if (synthetic_is(s, "phi3") && !s->split_qkv) {
+    if (synthetic_in(s, " phi3 bailingmoe2 ") && !s->split_qkv) {
         GEODEC_TRY(synthetic_part(o, layer, "attn_qkv.weight", s->type, d, q + 2 * kv, 1));
     } else {
         GEODEC_TRY(synthetic_part(o, layer, "attn_q.weight", s->type, d, q, 1));
         GEODEC_TRY(synthetic_part(o, layer, "attn_k.weight", s->type, d, kv, 1));
         GEODEC_TRY(synthetic_part(o, layer, "attn_v.weight", s->type, d, kv, 1));
     }
-    if (s->qkv_bias || synthetic_is(s, "qwen2")) {
+    if (s->qkv_bias || synthetic_in(s, " qwen2 qwen2moe ")) {
         GEODEC_TRY(synthetic_part(o, layer, "attn_q.bias", F32, q, 1, 1));
         GEODEC_TRY(synthetic_part(o, layer, "attn_k.bias", F32, kv, 1, 1));
         GEODEC_TRY(synthetic_part(o, layer, "attn_v.bias", F32, kv, 1, 1));
@@ -215,21 +234,65 @@ done:
     return st;
 }
 
+static inline geodec_status synthetic_mixture(synthetic_writer *o, int32_t layer)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    const synthetic *s = o->s;
+    enum { F32 = GEODEC_GGML_F32 };
+    const int64_t d = s->d_model, f = s->d_ff, own = s->d_ff_shared ? s->d_ff_shared : f,
+                  shared = s->n_shared > 0 && (!s->d_ff_shared || synthetic_is(s, "bailingmoe2")) ? s->n_shared * own
+                           : s->d_ff_shared                                                       ? own
+                                                                                                  : 0;
+    GEODEC_TRY(synthetic_experts(o, layer, "ffn_gate", d, f));
+    GEODEC_TRY(synthetic_experts(o, layer, "ffn_up", d, f));
+    GEODEC_TRY(synthetic_experts(o, layer, "ffn_down", f, d));
+    GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.weight", F32, d, s->n_expert, 1));
+    if (s->expert_bias) GEODEC_TRY(synthetic_part(o, layer, "exp_probs_b.bias", F32, s->n_expert, 1, 1));
+    if (shared) {
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_shexp.weight", s->type, d, shared, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_up_shexp.weight", s->type, d, shared, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_down_shexp.weight", s->type, shared, d, 1));
+    }
+    if (synthetic_is(s, "qwen2moe")) GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp_shexp.weight", F32, d, 1, 1));
+done:
+    return st;
+}
+
+static inline bool synthetic_routed(const synthetic *s, int32_t layer)
+{
+    return s->n_expert > 0 && layer >= s->n_dense && (s->expert_step < 2 || (layer + 1) % s->expert_step == 0);
+}
+
+/* What a block that predicts further tokens has beside a layer. */
+static inline geodec_status synthetic_next(synthetic_writer *o, int32_t layer)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    const int64_t d = o->s->d_model;
+    enum { F32 = GEODEC_GGML_F32 };
+    GEODEC_TRY(synthetic_part(o, layer, "nextn.eh_proj.weight", o->s->type, 2 * d, d, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "nextn.enorm.weight", F32, d, 1, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "nextn.hnorm.weight", F32, d, 1, 1));
+    if (synthetic_is(o->s, "bailingmoe2"))
+        GEODEC_TRY(synthetic_part(o, layer, "layer_output_norm.weight", F32, d, 1, 1));
+done:
+    return st;
+}
+
 static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = o->err;
     const synthetic *s = o->s;
-    const int64_t d = s->d_model, f = s->d_ff;
+    const int64_t d = s->d_model, f = s->d_ff_dense ? s->d_ff_dense : s->d_ff;
     const bool post = synthetic_is(s, "gemma2") || synthetic_is(s, "gemma3"), fused = synthetic_is(s, "phi3");
     GEODEC_TRY(synthetic_attention(o, layer));
     if (post) GEODEC_TRY(synthetic_part(o, layer, "post_attention_norm.weight", GEODEC_GGML_F32, d, 1, 1));
-    GEODEC_TRY(synthetic_part(o, layer, "ffn_norm.weight", GEODEC_GGML_F32, d, 1, 1));
-    if (s->n_expert > 0) {
-        GEODEC_TRY(synthetic_experts(o, layer, "ffn_gate", d, f));
-        GEODEC_TRY(synthetic_experts(o, layer, "ffn_up", d, f));
-        GEODEC_TRY(synthetic_experts(o, layer, "ffn_down", f, d));
-        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.weight", GEODEC_GGML_F32, d, s->n_expert, 1));
+    GEODEC_TRY(synthetic_part(o, layer, synthetic_is(s, "glm4moe") ? "post_attention_norm.weight" : "ffn_norm.weight",
+                              GEODEC_GGML_F32, d, 1, 1));
+    if (synthetic_routed(s, layer)) {
+        GEODEC_TRY(synthetic_mixture(o, layer));
     } else {
         if (!fused) GEODEC_TRY(synthetic_part(o, layer, "ffn_gate.weight", s->type, d, f, 1));
         GEODEC_TRY(synthetic_part(o, layer, "ffn_up.weight", s->type, d, fused ? 2 * f : f, 1));
@@ -261,8 +324,8 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
     } keys[] = {
         {"context_length", s->n_ctx},
         {"embedding_length", s->d_model},
-        {"block_count", s->n_layer},
-        {"feed_forward_length", s->d_ff},
+        {"block_count", s->n_layer + s->n_next},
+        {"feed_forward_length", s->d_ff_dense ? s->d_ff_dense : s->d_ff},
         {"attention.head_count", s->n_head},
         {"attention.head_count_kv", s->n_kv_head},
         {"rope.dimension_count", s->rope_dim ? s->rope_dim : dim},
@@ -270,7 +333,16 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"expert_used_count", s->n_expert_used},
         {"attention.key_length", s->head_dim},
         {"attention.value_length", s->head_dim},
-        {"expert_feed_forward_length", strcmp(arch, "qwen3moe") == 0 ? s->d_ff : 0},
+        {"expert_feed_forward_length", synthetic_in(s, " llama olmoe granitemoe ") ? 0
+                                       : s->n_expert                               ? s->d_ff
+                                                                                   : 0},
+        {"expert_shared_count", s->n_shared},
+        {"expert_shared_feed_forward_length", s->d_ff_shared},
+        {"leading_dense_block_count", s->n_dense},
+        {"interleave_moe_layer_step", s->expert_step},
+        {"expert_group_count", s->n_group},
+        {"expert_group_used_count", s->n_group_used},
+        {"nextn_predict_layers", s->n_next},
         {"rope.scaling.original_context_length", s->n_ctx_original},
         {"attention.sliding_window", s->window},
         {"attention.sliding_window_pattern", s->window_pattern},
@@ -290,6 +362,9 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"attn_logit_softcapping", s->attn_softcap},
         {"final_logit_softcapping", s->final_softcap},
         {"expert_weights_scale", s->expert_scale},
+        {"embedding_scale", s->embed_scale},
+        {"residual_scale", s->residual_scale},
+        {"logit_scale", s->logit_scale},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         (void)snprintf(key, sizeof key, "%s.%s", arch, keys[i].suffix);
@@ -299,6 +374,8 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         (void)snprintf(key, sizeof key, "%s.%s", arch, floats[i].suffix);
         if (floats[i].v != 0) GEODEC_TRY(synthetic_f32(o, key, floats[i].v));
     }
+    (void)snprintf(key, sizeof key, "%s.rope.dimension_sections", arch);
+    if (s->sections[0]) GEODEC_TRY(geodec_gguf_put_i32_array(o->w, key, s->sections, 4, err));
     (void)snprintf(key, sizeof key, "%s.rope.scaling.type", arch);
     if (s->rope_type) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->rope_type, err));
     (void)snprintf(key, sizeof key, "%s.expert_weights_norm", arch);
@@ -337,7 +414,8 @@ static inline geodec_status synthetic_write(const char *path, const synthetic *s
     GEODEC_TRY(synthetic_tensor(&o, "token_embd.weight", s->type, s->d_model, s->n_vocab, 1));
     GEODEC_TRY(synthetic_tensor(&o, "output_norm.weight", GEODEC_GGML_F32, s->d_model, 1, 1));
     if (!s->tied) GEODEC_TRY(synthetic_tensor(&o, "output.weight", s->type, s->d_model, s->n_vocab, 1));
-    for (int32_t i = 0; i < s->n_layer; i++) GEODEC_TRY(synthetic_layer(&o, i));
+    for (int32_t i = 0; i < s->n_layer + s->n_next; i++) GEODEC_TRY(synthetic_layer(&o, i));
+    for (int32_t i = s->n_layer; i < s->n_layer + s->n_next; i++) GEODEC_TRY(synthetic_next(&o, i));
     if (s->rope_freqs) GEODEC_TRY(synthetic_divisors(&o));
     if (s->extra) GEODEC_TRY(synthetic_tensor(&o, s->extra, GEODEC_GGML_F32, s->d_model, 1, 1));
     geodec_gguf_writer *w = o.w;

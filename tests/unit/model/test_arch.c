@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "model/arch_internal.h"
 #include "model/families.h"
+#include "model/model_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -40,18 +41,21 @@ static void windows_are(const geodec_model *m, const int32_t *window)
 
 Test(model_arch, every_family_is_in_the_table)
 {
-    char names[160];
-    cr_assert_str_eq(geodec__arch_names(names, sizeof names),
-                     "llama, qwen2, qwen3, qwen3moe, olmoe, gemma2, gemma3, phi3");
+    char names[400];
+    cr_assert_str_eq(
+        geodec__arch_names(names, sizeof names),
+        "llama, qwen2, qwen3, qwen3moe, qwen3vlmoe, olmoe, qwen2moe, deepseek, dots1, bailingmoe, bailingmoe2, "
+        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3");
     cr_assert_null(geodec__arch_find("LLAMA"));
     cr_assert_null(geodec__arch_find("llam"));
     for (size_t i = 0; i < N_FAMILIES; i++) {
         geodec_model *m = open_written(&families[i].s);
         const char *arch = families[i].s.arch ? families[i].s.arch : "llama";
         cr_assert_str_eq(m->config.arch, arch);
-        cr_assert_eq(m->config.rope_pairs, strcmp(arch, "llama") == 0 ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
+        const bool adjacent = synthetic_in(&families[i].s, " llama deepseek bailingmoe ernie4_5-moe granitemoe ");
+        cr_assert_eq(m->config.rope_pairs, adjacent ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
         cr_assert_eq(m->config.activation, strncmp(arch, "gemma", 5) == 0 ? GEODEC_GELU_TANH : GEODEC_SILU);
-        cr_assert_eq(m->config.qk_norm_whole, strcmp(arch, "olmoe") == 0);
+        cr_assert_eq(m->config.qk_norm_whole, synthetic_in(&families[i].s, " olmoe minimax-m2 "));
         geodec_model_close(m);
     }
 }
@@ -171,6 +175,91 @@ Test(model_arch, experts)
     geodec_model_close(m);
     m = open_family("qwen3moe");
     cr_assert(!m->config.expert_keep_weights && m->config.n_expert == 128 && m->config.n_expert_used == 8);
+    geodec_model_close(m);
+}
+
+Test(model_arch, layers_of_mixtures)
+{
+    geodec_model *m = open_family("qwen2moe");
+    const geodec_model_config *c = &m->config;
+    cr_assert(c->expert_keep_weights && !c->expert_sigmoid && c->d_ff == 24 && c->d_ff_shared == 57);
+    cr_assert(m->layer[1].shared_factor.data && m->layer[1].shared_up.rows == 57 && !m->layer[1].expert_bias);
+    geodec_model_close(m);
+    synthetic s = named("qwen2moe"); /* without its own key the shared network is as wide as feed_forward_length */
+    s.d_ff_dense = s.d_ff_shared;
+    s.skip = "qwen2moe.expert_shared_feed_forward_length";
+    m = open_written(&s);
+    cr_assert(m->config.d_ff_shared == 57 && m->config.d_ff_dense == 0);
+    geodec_model_close(m);
+    m = open_family("deepseek");
+    c = &m->config;
+    cr_assert(c->n_dense == 1 && c->d_ff == 20 && c->d_ff_dense == 70 && c->d_ff_shared == 40);
+    cr_assert(!m->layer[0].router.data && m->layer[0].up.rows == 70 && m->layer[1].router.data);
+    cr_assert(c->expert_keep_weights && c->expert_scale == 1.5f && !m->layer[1].shared_factor.data);
+    geodec_model_close(m);
+    m = open_family("dots1");
+    c = &m->config;
+    cr_assert(c->expert_sigmoid && !c->expert_keep_weights && m->layer[2].expert_bias && !m->layer[1].expert_bias);
+    geodec_model_close(m);
+    s = named("dots1");
+    s.gating = 1;
+    m = open_written(&s);
+    cr_assert_not(m->config.expert_sigmoid);
+    geodec_model_close(m);
+    m = open_family("bailingmoe2");
+    c = &m->config;
+    cr_assert(c->n_layer == 3 && c->n_layer_next == 1 && c->n_expert_group == 4 && c->n_expert_group_used == 2);
+    cr_assert(c->d_ff_shared == 28 && c->rope_dim == 6 && c->head_dim == 12);
+    geodec_model_close(m);
+    m = open_family("glm4moe");
+    cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm && !m->layer[0].attn_post_norm);
+    geodec_model_close(m);
+    m = open_family("ernie4_5-moe-step");
+    for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].router.data != NULL, i % 2 == 1);
+    cr_assert_eq(m->config.d_ff_shared, 0);
+    geodec_model_close(m);
+    m = open_family("granitemoe");
+    c = &m->config;
+    cr_assert(c->embed_scale == 3 && c->residual_scale == 0.22f && c->logit_scale == 0.5f);
+    cr_assert(fabs(c->attn_scale - 0.05) < 1e-7 && c->d_ff == 24 && c->d_ff_shared == 40);
+    geodec_model_close(m);
+}
+
+/* The choice by hand: ties, a bias that is not in the weights, groups. */
+Test(model_arch, choice_of_experts)
+{
+    enum { N = 12, USED = 4, PAD = 16 };
+    geodec_model *m = open_family("bailingmoe2");
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    float bias[PAD] = {0}, p[2 * PAD], weight[USED];
+    int32_t id[USED];
+    geodec__layer l = m->layer[1];
+    test_ok(geodec_session_create(m, &(geodec_session_options){.max_batch = 1}, &s, &err), &err);
+    l.expert_bias = bias;
+    memset(p, 0, sizeof p); /* all sigmoids are 1/2: the first experts of the first groups */
+    geodec__experts_choose(s, &l, p, id, weight);
+    for (int j = 0; j < USED; j++) cr_assert(id[j] == j && weight[j] == 2.5f / USED);
+    /* experts 5 and 9 are best, but their groups (3 .. 5, 9 .. 11) have weaker seconds than the others */
+    static const float logits[N] = {1, 1, -9, -9, -9, 2, 1, 1, -9, 2, -9, -9};
+    memcpy(p, logits, sizeof logits);
+    geodec__experts_choose(s, &l, p, id, weight);
+    cr_assert(id[0] == 0 && id[1] == 1 && id[2] == 6 && id[3] == 7);
+    bias[4] = 0.9f; /* opens group 3 .. 5, and puts expert 4 first with its small weight */
+    memcpy(p, logits, sizeof logits);
+    geodec__experts_choose(s, &l, p, id, weight);
+    cr_assert(id[0] == 4 && id[1] == 5 && id[2] == 0 && id[3] == 1);
+    const double low = 1 / (1 + exp(9)), sum = low + 1 / (1 + exp(-2)) + 2 / (1 + exp(-1));
+    cr_assert_float_eq((double)weight[0], 2.5 * low / sum, 1e-9);
+    cr_assert_float_eq((double)weight[1], 2.5 / (1 + exp(-2)) / sum, 1e-6);
+    for (int i = 0; i < N; i++) p[i] = -1e4f; /* all sigmoids are 0: no division by it */
+    bias[4] = 0;
+    geodec__experts_choose(s, &l, p, id, weight);
+    for (int j = 0; j < USED; j++) cr_assert(id[j] == j && weight[j] == 0);
+    for (int i = 0; i < N; i++) p[i] = NAN;
+    geodec__experts_choose(s, &l, p, id, weight);
+    for (int j = 0; j < USED; j++) cr_assert(id[j] >= 0 && id[j] < N);
+    geodec_session_destroy(s);
     geodec_model_close(m);
 }
 

@@ -214,13 +214,16 @@ static synthetic quantised(const synthetic *from, int type)
     s.type = type;
     s.d_model = 64;
     s.d_ff = 32;
+    s.d_ff_dense = from->d_ff_dense ? 96 : 0;
+    s.d_ff_shared = from->d_ff_shared ? 64 : 0;
     s.head_dim = 32;
     s.rope_dim = 0;
     return s;
 }
 
 /* In fast arithmetic: the same bits one by one, in batches, on every instruction set and with two threads; and near
- * `exact` (roundings of activations to bytes have no exact answer: the bound only excludes another function). */
+ * `exact` (roundings of activations to bytes have no exact answer: the bound only excludes another function; seeds of
+ * families.h are such that they change the choice of no expert by much). */
 static void check_fast(const geodec_model *m, const int32_t *token, int n, const float *exact, const char *name)
 {
     const int64_t v = geodec_model_configuration(m)->n_vocab;

@@ -20,6 +20,7 @@ static const golden here[] = {{"tiny-llama-experts", 1e-5}, {"tiny-llama-biases"
                               {"tiny-llama-linear", 1e-5},  {"tiny-qwen2", 1e-5},         {"tiny-qwen3", 1e-5},
                               {"tiny-qwen3moe", 1e-5},      {"tiny-olmoe", 1e-5},         {"tiny-gemma2", 1e-5},
                               {"tiny-gemma3", 1e-5},        {"tiny-phi3-long", 1e-5},     {"tiny-phi3-short", 1e-5},
+                              {"tiny-qwen2moe", 1e-5},      {"tiny-bailingmoe2", 1e-5},   {"tiny-granitemoe", 1e-5},
                               {"geodec-stories-f16", 1e-4}, {"geodec-stories-q8_0", 1e-4}};
 enum { N_HERE = sizeof here / sizeof *here };
 
@@ -238,7 +239,8 @@ static void routing_of(const char *const *names, size_t count)
 
 Test(model_golden, routing)
 {
-    static const char *const names[] = {"tiny-llama-experts", "tiny-qwen3moe", "tiny-olmoe"};
+    static const char *const names[] = {"tiny-llama-experts", "tiny-qwen3moe",    "tiny-olmoe",
+                                        "tiny-qwen2moe",      "tiny-bailingmoe2", "tiny-granitemoe"};
     routing_of(names, sizeof names / sizeof *names);
 }
 
@@ -311,6 +313,7 @@ Test(model_golden, greedy)
         {"tiny-llama-linear", 1e-5, 5},  {"tiny-qwen2", 1e-5, 5},         {"tiny-qwen3", 1e-5, 5},
         {"tiny-qwen3moe", 1e-5, 5},      {"tiny-olmoe", 1e-5, 5},         {"tiny-gemma2", 0.0014, 3},
         {"tiny-gemma3", 0.0023, 3},      {"tiny-phi3-long", 1e-5, 5},     {"tiny-phi3-short", 1e-5, 5},
+        {"tiny-qwen2moe", 1e-5, 5},      {"tiny-bailingmoe2", 1e-5, 5},   {"tiny-granitemoe", 1e-5, 5},
         {"geodec-stories-f16", 0.01, 3}, {"geodec-stories-q8_0", 0.31, 0}};
     greedy_continuations(cases, sizeof cases / sizeof *cases);
 }

@@ -1,10 +1,12 @@
 /* Streamed experts: the logits of the resident model, bit for bit, whatever the budget, the policy and the reads. */
 #include "base/mem.h"
+#include "model/families.h"
 #include "model/shape.h"
 #include "model/streamed.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +143,111 @@ static const char *small_olmoe(const char *type)
 Test(streamed, shape_of_olmoe_q4_0) { compare_model(small_olmoe("q4_0")); }
 Test(streamed, shape_of_olmoe_q4_k_m) { compare_model(small_olmoe("q4_k_m")); }
 
+/* A foreseer that foretells at random and records what it was shown. */
+typedef struct oracle {
+    const geodec_model *model;
+    int32_t token[PROMPT + STEPS + TREE];
+    int n, begun, asked, mixed, destroyed;
+    uint32_t state;
+} oracle;
+
+static float draw(oracle *o)
+{
+    o->state = o->state * 1664525u + 1013904223u;
+    return (float)(o->state >> 8) / 16777216.0F;
+}
+
+static void oracle_begin(void *ctx)
+{
+    oracle *o = ctx;
+    o->begun++;
+    o->n = 0;
+}
+
+static void oracle_observe(void *ctx, int32_t token, const float *state)
+{
+    oracle *o = ctx;
+    float sum = 0;
+    for (int32_t i = 0; i < geodec_model_configuration(o->model)->d_model; i++) sum += state[i] * state[i];
+    cr_assert(sum > 0 && isfinite(sum));
+    cr_assert(o->n < PROMPT + STEPS + TREE);
+    o->token[o->n++] = token;
+}
+
+static void oracle_ask(void *ctx, int32_t token, bool with_state, float *probability)
+{
+    oracle *o = ctx;
+    const geodec_model_config *c = geodec_model_configuration(o->model);
+    cr_assert(token >= 0 && token < c->n_vocab);
+    o->asked += with_state ? 1 : 100;
+    for (int32_t i = 0; i < c->n_layer * c->n_expert; i++) probability[i] = draw(o);
+}
+
+static void oracle_mix(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out)
+{
+    oracle *o = ctx;
+    const geodec_model_config *c = geodec_model_configuration(o->model);
+    cr_assert((blocks == 0 || blocks == 1) && layer >= 0 && layer < c->n_layer);
+    o->mixed++;
+    for (int32_t e = 0; e < c->n_expert; e++) {
+        cr_assert(isfinite(logit[e]) && early[e] >= 0);
+        out[e] = 0.5F * (early[e] + draw(o));
+    }
+}
+
+static void oracle_destroy(void *ctx) { ((oracle *)ctx)->destroyed++; }
+
+static geodec_status oracle_of(void *ctx, geodec_foreseer *out, geodec_err *err)
+{
+    (void)err;
+    *out = (geodec_foreseer){.ctx = ctx,
+                             .begin = oracle_begin,
+                             .observe = oracle_observe,
+                             .ask = oracle_ask,
+                             .mix = oracle_mix,
+                             .destroy = oracle_destroy};
+    return GEODEC_OK;
+}
+
+/* It sees every row of the text once, in order, and is asked about every row of narrow passes; what it says has no
+ * influence on the logits. */
+Test(streamed, a_foreseer_follows_the_text)
+{
+    geodec_err err = {0};
+    const char *path = small_olmoe("q8_0");
+    const geodec_session_options so = session_of(GEODEC_EXACT, NULL);
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    const geodec_model_config c = *geodec_model_configuration(m);
+    float *resident = logits_of(m, &so), *got;
+    geodec_model_close(m);
+    for (int how = GEODEC_LOOKAHEAD_TOKEN; how < GEODEC_LOOKAHEAD_KINDS; how++) {
+        oracle o = {.state = 7};
+        const geodec_streaming s = {.slots = 12,
+                                    .eviction = GEODEC_EVICTION_MAP,
+                                    .lookahead = (geodec_lookahead)how,
+                                    .prefetch_least = 0.2F,
+                                    .prefetch_most = 6,
+                                    .foreseer = oracle_of,
+                                    .foreseer_ctx = &o};
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        o.model = m;
+        test_ok(geodec_streamed_begin(m, &s, &err), &err);
+        got = logits_of(m, &so);
+        cr_assert(memcmp(got, resident, (size_t)(PROMPT + STEPS + TREE) * (size_t)c.n_vocab * 4) == 0);
+        cr_assert_eq(o.n, PROMPT + STEPS);
+        for (int i = 0; i < o.n; i++) cr_assert_eq(o.token[i], (i * 37 + 11) % c.n_vocab);
+        cr_assert_eq(o.begun, 1);
+        cr_assert_eq(o.destroyed, 1);
+        /* two rows of the tree follow the text; the prompt was too wide to be asked about */
+        cr_assert_eq(o.asked, how == GEODEC_LOOKAHEAD_TOKEN ? 100 * (STEPS + TREE) : STEPS + 2 + 100 * (TREE - 2));
+        cr_assert_eq(o.mixed > 0, how == GEODEC_LOOKAHEAD_MIX);
+        geodec_mem_free(got);
+        geodec_model_close(m);
+    }
+    geodec_mem_free(resident);
+}
+
 /* The smallest budget works, one byte less names it. */
 Test(streamed, smallest_budget)
 {
@@ -165,4 +272,18 @@ Test(streamed, smallest_budget)
         if (!less) geodec_session_destroy(s);
         geodec_model_close(m);
     }
+}
+
+/* Dense layers, a shared network, groups, sigmoids. */
+Test(streamed, other_mixtures)
+{
+    static const char *const names[] = {"deepseek", "qwen2moe", "bailingmoe2", "ernie4_5-moe-step"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (size_t i = 0; i < N_FAMILIES; i++) {
+            if (strcmp(families[i].name, names[k]) != 0) continue;
+            geodec_err err = {0};
+            const char *path = test_tmp("mixture.gguf");
+            test_ok(synthetic_write(path, &families[i].s, &err), &err);
+            compare_all(path, GEODEC_EXACT, NULL);
+        }
 }

@@ -11,6 +11,7 @@ typedef struct description {
     const char *name;
     geodec_model_config config;
     bool biases, qk_norm, post_norms, divisors;
+    bool expert_bias, shared_factor;
     int32_t window,
         full_every; /* layers i with (i + 1) % full_every != 0 have the window and, with a local base, table 1 */
 } description;
@@ -55,6 +56,24 @@ static const description kinds[MODEL_KINDS] = {
      .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 7, .n_expert_used = 3, .rope_pairs = GEODEC_ROPE_HALVES,
                 .qk_norm_whole = true, .expert_keep_weights = true},
      .qk_norm = true},
+    {.name = "sigmoids, groups, a bias of the choice, a shared network, a dense layer",
+     .config = {SIZES_ROTATED(3, 24, 4, 2, 8, 4, 14, 50), .n_expert = 8, .n_expert_used = 3, .d_ff_dense = 33,
+                .d_ff_shared = 21, .n_dense = 1, .expert_sigmoid = true, .n_expert_group = 4, .n_expert_group_used = 2,
+                .expert_scale = 2.5f, .rope_pairs = GEODEC_ROPE_HALVES},
+     .qk_norm = true,
+     .expert_bias = true},
+    {.name = "a shared network with a factor",
+     .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 6, .n_expert_used = 2, .d_ff_shared = 39,
+                .expert_keep_weights = true, .rope_pairs = GEODEC_ROPE_HALVES},
+     .biases = true,
+     .shared_factor = true},
+    {.name = "norms of query and key after the rotation",
+     .config = {SIZES_ROTATED(2, 24, 4, 2, 8, 6, 40, 50), .qk_norm_rotated = true, .rope_pairs = GEODEC_ROPE_HALVES},
+     .qk_norm = true},
+    {.name = "scaled residuals and logits, kept sigmoids",
+     .config = {SIZES(2, 24, 4, 2, 6, 16, 50), .n_expert = 6, .n_expert_used = 3, .expert_sigmoid = true,
+                .expert_keep_weights = true, .attn_scale = 0.2, .embed_scale = 3, .residual_scale = 0.4f,
+                .logit_scale = 1.75f, .tied = true}},
 };
 
 /* A model and all it owns. */
@@ -91,18 +110,26 @@ static geodec__matrix matrix(owner *o, int64_t cols, int64_t rows, int64_t count
 static geodec__layer layer(owner *o, const description *k, int32_t i)
 {
     const geodec_model_config *c = &k->config;
+    const bool routed = c->n_expert > 0 && i >= c->n_dense;
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim,
-                  experts = c->n_expert > 0 ? c->n_expert : 1;
+                  experts = routed ? c->n_expert : 1, f = c->n_expert > 0 && !routed ? c->d_ff_dense : c->d_ff;
     geodec__layer l = {.attn_norm = vector(o, d, 1, 0.2),
                        .ffn_norm = vector(o, d, 1, 0.2),
                        .q = matrix(o, d, q, 1),
                        .k = matrix(o, d, kv, 1),
                        .v = matrix(o, d, kv, 1),
                        .o = matrix(o, q, d, 1),
-                       .gate = matrix(o, d, c->d_ff, experts),
-                       .up = matrix(o, d, c->d_ff, experts),
-                       .down = matrix(o, c->d_ff, d, experts)};
-    if (c->n_expert > 0) l.router = matrix(o, d, c->n_expert, 1);
+                       .gate = matrix(o, d, f, experts),
+                       .up = matrix(o, d, f, experts),
+                       .down = matrix(o, f, d, experts)};
+    if (routed) l.router = matrix(o, d, c->n_expert, 1);
+    if (routed && k->expert_bias) l.expert_bias = vector(o, c->n_expert, 0, 0.3);
+    if (routed && c->d_ff_shared > 0) {
+        l.shared_gate = matrix(o, d, c->d_ff_shared, 1);
+        l.shared_up = matrix(o, d, c->d_ff_shared, 1);
+        l.shared_down = matrix(o, c->d_ff_shared, d, 1);
+    }
+    if (routed && k->shared_factor) l.shared_factor = matrix(o, d, 1, 1);
     if (k->post_norms) {
         l.attn_post_norm = vector(o, d, 0.5, 0.2);
         l.ffn_post_norm = vector(o, d, 0.5, 0.2);

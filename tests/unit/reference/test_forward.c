@@ -24,6 +24,19 @@ static double error(int64_t n, const float *a, const double *b)
     return worst / largest;
 }
 
+/* The experts of both, in the same order, and their weights. */
+static void same_experts(const geodec_session *s, int64_t count, const int32_t *id, const double *weight)
+{
+    const geodec_model_config *c = geodec_model_configuration(geodec_session_model(s));
+    const int32_t *other = geodec_session_expert_ids(s);
+    const float *w = geodec_session_expert_weights(s);
+    cr_assert_eq(other != NULL, c->n_expert > 0);
+    for (int64_t i = 0; other && i < count; i++) {
+        cr_assert_eq(other[i], id[i], "%s: choice %d is expert %d, not %d", c->arch, (int)i, other[i], id[i]);
+        cr_assert_float_eq((double)w[i], weight[i], 1e-5, "%s: weight %d", c->arch, (int)i);
+    }
+}
+
 /* Every boundary and the logits; n_ctx as that of the session. Returns the largest relative error. */
 static double compare(const geodec_model *m, const int32_t *token, int32_t n, int32_t n_ctx)
 {
@@ -34,14 +47,18 @@ static double compare(const geodec_model *m, const int32_t *token, int32_t n, in
     const int64_t states = (int64_t)(c->n_layer + 1) * n * c->d_model, size = (int64_t)n * c->n_vocab;
     double *want_state = geodec_mem_new(states, sizeof *want_state), *want = geodec_mem_new(size, sizeof *want);
     float *state = geodec_mem_new(states, sizeof *state), *logits = geodec_mem_new(size, sizeof *logits);
-    int32_t *layers = geodec_mem_new(c->n_layer + 1, sizeof *layers);
+    const int64_t choices = (int64_t)n * c->n_layer * c->n_expert_used;
+    int32_t *layers = geodec_mem_new(c->n_layer + 1, sizeof *layers), *id = geodec_mem_new(choices + 1, sizeof *id);
+    double *weight = geodec_mem_new(choices + 1, sizeof *weight);
+    geodec_reference_trace trace = {.state = want_state, .expert_id = id, .expert_weight = weight};
     for (int32_t l = 0; l <= c->n_layer; l++) layers[l] = l;
     test_ok(geodec_session_create(m, &(geodec_session_options){.n_ctx = n_ctx}, &s, &err), &err);
     test_ok(geodec_reference_create(m, &(geodec_reference_options){.n_ctx = n_ctx}, &r, &err), &err);
     test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, logits,
                            &(geodec_capture){c->n_layer + 1, layers, state}, &err),
             &err);
-    test_ok(geodec_reference_forward(r, token, n, &(geodec_reference_trace){.state = want_state}, want, &err), &err);
+    test_ok(geodec_reference_forward(r, token, n, &trace, want, &err), &err);
+    same_experts(s, choices, id, weight);
     double worst = error(size, logits, want);
     for (int32_t l = 0; l <= c->n_layer; l++) {
         const int64_t at = l * n * c->d_model;
@@ -50,7 +67,7 @@ static double compare(const geodec_model *m, const int32_t *token, int32_t n, in
     }
     geodec_session_destroy(s);
     geodec_reference_destroy(r);
-    void *const all[] = {want_state, want, state, logits, layers};
+    void *const all[] = {want_state, want, state, logits, layers, id, weight};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     return worst;
 }

@@ -12,9 +12,10 @@
 #include <string.h>
 
 static const char *const here[] = {
-    "tiny-llama-experts", "tiny-llama-biases", "tiny-llama-divisors", "tiny-llama-linear",  "tiny-qwen2",
-    "tiny-qwen3",         "tiny-qwen3moe",     "tiny-olmoe",          "tiny-gemma2",        "tiny-gemma3",
-    "tiny-phi3-long",     "tiny-phi3-short",   "geodec-stories-f16",  "geodec-stories-q8_0"};
+    "tiny-llama-experts", "tiny-llama-biases",  "tiny-llama-divisors", "tiny-llama-linear", "tiny-qwen2",
+    "tiny-qwen3",         "tiny-qwen3moe",      "tiny-olmoe",          "tiny-gemma2",       "tiny-gemma3",
+    "tiny-phi3-long",     "tiny-phi3-short",    "tiny-qwen2moe",       "tiny-bailingmoe2",  "tiny-granitemoe",
+    "geodec-stories-f16", "geodec-stories-q8_0"};
 enum { N_HERE = sizeof here / sizeof *here };
 
 static const char *const names[] = {
@@ -147,7 +148,8 @@ static void routing_of(const char *const *list, size_t count)
 
 Test(reference_golden, routing)
 {
-    static const char *const list[] = {"tiny-llama-experts", "tiny-qwen3moe", "tiny-olmoe"};
+    static const char *const list[] = {"tiny-llama-experts", "tiny-qwen3moe",    "tiny-olmoe",
+                                       "tiny-qwen2moe",      "tiny-bailingmoe2", "tiny-granitemoe"};
     routing_of(list, sizeof list / sizeof *list);
 }
 

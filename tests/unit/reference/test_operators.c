@@ -390,6 +390,38 @@ Test(reference_operators, router)
     }
 }
 
+Test(reference_operators, router_of_sigmoids)
+{
+    static const float bias[8] = {0, 0.3f, 0, 0, -0.2f, 0, 0.1f, 0};
+    for (int keep = 0; keep < 2; keep++) {
+        router o = {.r = {.n_expert = 8, .n_used = 3, .keep = keep, .scale = 2.5, .sigmoid = true}, .n = 5};
+        if (keep) {
+            o.r.bias = bias;
+            o.r.groups = 4;
+            o.r.open = 2;
+        }
+        o.prob = geodec_mem_new(40, sizeof *o.prob);
+        o.id = geodec_mem_new(15, sizeof *o.id);
+        o.weight = geodec_mem_new(15, sizeof *o.weight);
+        check_at(&(check_map){"sigmoids", 40, 15, route_run, route_jvp, route_vjp, &o}, 1);
+        /* sigmoids 1/2 2/3 1/3 4/5 1/2 2/3 1/4 9/10. With the bias and two open groups of two: sums of the groups 1.47,
+         * 1.13, 0.97, 1.25; the first and the last are open, so expert 3 is not chosen */
+        const double logits[8] = {0, log(2), log(0.5), log(4), 0, log(2), log(1.0 / 3), log(9)};
+        geodec__reference_route(&o.r, 1, logits, o.prob, o.id, o.weight);
+        if (keep) {
+            cr_assert(o.id[0] == 1 && o.id[1] == 7 && o.id[2] == 0);
+            NEAR(o.weight[0], 2.5 * 2 / 3, "weight");
+            NEAR(o.weight[2], 2.5 / 2, "weight");
+        } else {
+            cr_assert(o.id[0] == 7 && o.id[1] == 3 && o.id[2] == 1);
+            NEAR(o.weight[0], 2.5 * 0.9 / (0.9 + 0.8 + 2.0 / 3), "weight");
+        }
+        geodec_mem_free(o.prob);
+        geodec_mem_free(o.id);
+        geodec_mem_free(o.weight);
+    }
+}
+
 /* ---- soft-cap --------------------------------------------------------------------------------------------------- */
 
 static void softcap_run(const void *ctx, const double *x, double *y)

@@ -73,6 +73,7 @@ Test(slots, options_are_checked)
     geodec_slots_destroy(NULL);
 }
 
+/* Prefetches of probability p, in a layer n layers from here, in the order of p / n, and two at a time. */
 Test(slots, reads_of_a_demand_come_in_ascending_order_and_then_prefetches)
 {
     geodec_slots *s = make(
@@ -85,13 +86,19 @@ Test(slots, reads_of_a_demand_come_in_ascending_order_and_then_prefetches)
     const struct {
         int32_t layer, expert;
         bool demand;
-    } wanted[] = {{0, 2, true}, {0, 4, true}, {0, 6, true}, {1, 7, false}, {1, 6, false}, {2, 5, false}, {2, 1, false}};
+    } wanted[] = {{0, 2, true}, {0, 4, true}, {0, 6, true}, {1, 7, false}, {2, 5, false}, {1, 6, false}, {2, 1, false}};
+    int32_t reading[7];
     for (int i = 0; i < 7; i++) {
-        cr_assert(geodec_slots_next(s, &r));
+        if (i >= 3) cr_assert_not(geodec_slots_next(s, &r));
+        if (i == 3) geodec_slots_finished(s, reading[0], true);
+        if (i >= 3) geodec_slots_finished(s, reading[i - 2], true);
+        cr_assert(geodec_slots_next(s, &r), "read %d", i);
+        reading[i] = r.slot;
         cr_assert_eq(r.layer, wanted[i].layer);
         cr_assert_eq(r.expert, wanted[i].expert);
         cr_assert_eq(r.demand, wanted[i].demand);
     }
+    for (int i = 5; i < 7; i++) geodec_slots_finished(s, reading[i], true);
     cr_assert_not(geodec_slots_next(s, &r)); /* probability .2 is below the least */
     geodec_slots_destroy(s);
 }

@@ -161,12 +161,12 @@ static void golden_tokenizations(const char *const *names, size_t count_of)
     }
 }
 
-/* Both families of tokenizers, with and without a prefix, and four pre-tokenizers. */
+/* Both families of tokenizers, with and without a prefix, and six pre-tokenizers. */
 Test(tokenizer, golden_tokenizations)
 {
-    static const char *const names[] = {"tiny-llama-experts", "tiny-llama-biases",  "tiny-qwen2",
-                                        "tiny-olmoe",         "tiny-gemma2",        "tiny-phi3-long",
-                                        "geodec-stories-f16", "geodec-stories-q8_0"};
+    static const char *const names[] = {
+        "tiny-llama-experts", "tiny-llama-biases", "tiny-qwen2",      "tiny-olmoe",         "tiny-gemma2",
+        "tiny-phi3-long",     "tiny-bailingmoe2",  "tiny-granitemoe", "geodec-stories-f16", "geodec-stories-q8_0"};
     golden_tokenizations(names, sizeof names / sizeof *names);
 }
 

@@ -1,0 +1,94 @@
+#include "foresight/foresight.h"
+
+#include "base/mem.h"
+#include "flowmap/route.h"
+
+#include <string.h>
+
+struct geodec_foresight {
+    const geodec_flowmap *map;
+    const geodec_mixture *mixture;
+    float *z, *feature;
+    int32_t *scratch;
+    int32_t before; /* token of the last row, -1 = none */
+    bool known;     /* whether a row has been observed */
+};
+
+geodec_status geodec_foresight_create(const geodec_flowmap *map, const geodec_mixture *mixture, geodec_foresight **out,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_foresight *f = NULL;
+    if (!geodec_flowmap_route_known(map))
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "the flow map has no routes: bake it again from an export of a model with "
+                                         "experts");
+    GEODEC_NEW(f, 1);
+    f->map = map;
+    f->mixture = mixture;
+    f->before = -1;
+    GEODEC_NEW(f->z, map->m);
+    GEODEC_NEW(f->feature, map->features);
+    GEODEC_NEW(f->scratch, geodec_flowmap_room(map));
+    *out = f;
+    f = NULL;
+done:
+    geodec_foresight_destroy(f);
+    return st;
+}
+
+void geodec_foresight_destroy(geodec_foresight *f)
+{
+    if (!f) return;
+    GEODEC_FREE(f->z, f->feature, f->scratch, f);
+}
+
+void geodec_foresight_begin(geodec_foresight *f)
+{
+    f->known = false;
+    f->before = -1;
+}
+
+void geodec_foresight_observe(geodec_foresight *f, int32_t token, const float *state)
+{
+    geodec_flowmap_state(f->map, state, f->z);
+    geodec_flowmap_advance(f->map, f->z, !f->known, f->feature);
+    f->known = true;
+    f->before = token;
+}
+
+static int32_t nearest(geodec_foresight *f, int32_t token, geodec_flowmap_hit *hit)
+{
+    int8_t key[GEODEC_FLOW_DIMS_MAX];
+    if (!f->known || token < 0 || token >= f->map->vocab) return 0;
+    geodec_flowmap_key(f->map, f->feature, token, key);
+    return geodec_flowmap_nearest(f->map, token, key, GEODEC_ROUTE_NEIGHBOURS, -1, f->scratch, hit);
+}
+
+void geodec_foresight_ask(geodec_foresight *f, int32_t token, bool with_state, float *probability)
+{
+    const geodec_flowmap_routes *r = &f->map->routes;
+    geodec_flowmap_hit hit[GEODEC_ROUTE_NEIGHBOURS];
+    const int32_t n = with_state ? nearest(f, token, hit) : 0;
+    const geodec_route_basis basis = n > 0 ? GEODEC_ROUTE_STATE : GEODEC_ROUTE_TOKEN;
+    geodec_flowmap_route_vote(f->map, f->before, token, hit, n, -1, probability);
+    if (token < 0 || token >= f->map->vocab) return;
+    for (int64_t l = 0; l < r->layers; l++)
+        for (int64_t e = 0; e < r->experts; e++) {
+            float *p = probability + l * r->experts + e;
+            *p = geodec_flowmap_route_probability(f->map, basis, l, *p);
+        }
+}
+
+void geodec_foresight_further(geodec_foresight *f, int32_t token, float *share)
+{
+    geodec_flowmap_hit hit[GEODEC_ROUTE_NEIGHBOURS];
+    const int32_t n = nearest(f, token, hit);
+    geodec_flowmap_route_further(f->map, f->before, hit, n, share);
+}
+
+void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer, const float *early,
+                          const float *logit, float *out)
+{
+    const geodec_flowmap_routes *r = &f->map->routes;
+    geodec_mixture_apply(f->mixture, stream, layer, r->experts, r->used, early, logit, out);
+}

@@ -1,0 +1,177 @@
+#include "foresight/mixture.h"
+
+#include "base/mem.h"
+#include "flowmap/route.h"
+#include "foresight/foresight.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BINS = GEODEC_ROUTE_BINS, WEIGHTS = 8, LEAST = 16, STEPS = 16 };
+static const float weights[WEIGHTS] = {0.5F, 0.75F, 1, 1.5F, 2, 3, 4, 6};
+static const float DOUBT = 0.01F;
+static const double TINY = 1e-9;
+
+void geodec_mixture_clear(geodec_mixture *m)
+{
+    GEODEC_FREE(m->weight, m->reliability);
+    *m = (geodec_mixture){0};
+}
+
+geodec_status geodec_mixture_match(const geodec_flowmap *map, const geodec_model_config *c, geodec_err *err)
+{
+    const geodec_flowmap_routes *r = &map->routes;
+    if (!geodec_flowmap_route_known(map))
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "the flow map has no routes; bake it from an export of a model with experts");
+    if (r->layers != c->n_layer || r->experts != c->n_expert || r->used != c->n_expert_used || map->d != c->d_model ||
+        map->vocab != c->n_vocab)
+        GEODEC_FAIL(GEODEC_INVAL, "the flow map is of another model: %lld layers with %lld of %lld experts",
+                    (long long)r->layers, (long long)r->used, (long long)r->experts);
+    return GEODEC_OK;
+}
+
+/* x_e -> x_e / (x_e + t) with the t at which they sum to `used`, between the smallest and the largest possible one. */
+static void normalise(int64_t experts, int64_t used, float *x)
+{
+    float low = x[0], high = x[0];
+    for (int64_t e = 1; e < experts; e++) {
+        low = fminf(low, x[e]);
+        high = fmaxf(high, x[e]);
+    }
+    const float ratio = (float)(experts - used) / (float)used; /* of equal x: t / x */
+    float a = logf(low * ratio), b = logf(high * ratio), t = 0;
+    for (int step = 0; step < STEPS; step++) {
+        float sum = 0;
+        t = expf(0.5F * (a + b));
+        for (int64_t e = 0; e < experts; e++) sum += x[e] / (x[e] + t);
+        if (sum > (float)used)
+            a = 0.5F * (a + b);
+        else
+            b = 0.5F * (a + b);
+    }
+    for (int64_t e = 0; e < experts; e++) x[e] /= x[e] + t;
+}
+
+void geodec_mixture_shares(int64_t experts, int64_t used, float weight, const float *early, const float *logit,
+                           float *out)
+{
+    float most = logit[0];
+    for (int64_t e = 1; e < experts; e++) most = fmaxf(most, logit[e]);
+    for (int64_t e = 0; e < experts; e++) {
+        const float p = fminf(fmaxf(early[e], 0), 1);
+        /* no smaller than e^-60, so that nothing becomes 0 */
+        out[e] = expf(fmaxf(weight * (logit[e] - most), -60)) * (p + DOUBT) / (1 - p + DOUBT);
+    }
+    if (used < experts)
+        normalise(experts, used, out);
+    else
+        for (int64_t e = 0; e < experts; e++) out[e] = 1;
+}
+
+void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, int64_t layer, int64_t experts,
+                          int64_t used, const float *early, const float *logit, float *out)
+{
+    const int64_t at = m ? ((int64_t)stream - GEODEC_ROUTES_BLOCK) * m->layers + layer : 0;
+    geodec_mixture_shares(experts, used, m ? m->weight[at] : 1, early, logit, out);
+    for (int64_t e = 0; e < experts; e++)
+        out[e] = m ? geodec_flowmap_route_read(m->reliability + at * BINS, out[e]) : fminf(out[e], 1);
+}
+
+/* ---- the fit ---------------------------------------------------------------------------------------------------- */
+
+/* By mixture, layer and weight: counts of shares and of used experts by bin. */
+typedef struct fit {
+    const geodec_model_config *c;
+    int64_t *seen, *right; /* [MIXTURES][layers][WEIGHTS][BINS] */
+    float *early, *share;
+    int64_t positions;
+} fit;
+
+static void add_layer(fit *f, int64_t cell, const float *early, const float *logit, const int32_t *expert)
+{
+    const geodec_model_config *c = f->c;
+    for (int w = 0; w < WEIGHTS; w++) {
+        int64_t *seen = f->seen + (cell * WEIGHTS + w) * BINS, *right = f->right + (cell * WEIGHTS + w) * BINS;
+        geodec_mixture_shares(c->n_expert, c->n_expert_used, weights[w], early, logit, f->share);
+        for (int32_t e = 0; e < c->n_expert; e++) seen[geodec_flowmap_route_bin(f->share[e])]++;
+        for (int32_t k = 0; k < c->n_expert_used; k++) {
+            if (expert[k] >= 0 && expert[k] < c->n_expert) right[geodec_flowmap_route_bin(f->share[expert[k]])]++;
+        }
+    }
+}
+
+static void add_window(fit *f, geodec_foresight *early, const geodec_routes *w)
+{
+    const geodec_model_config *c = f->c;
+    geodec_foresight_begin(early);
+    for (int64_t i = 1; i < w->n; i++, f->positions++) {
+        geodec_foresight_observe(early, w->token[i - 1], w->state + (i - 1) * c->d_model);
+        geodec_foresight_ask(early, w->token[i], true, f->early);
+        for (int64_t m = 0; m < GEODEC_MIXTURES; m++)
+            for (int64_t l = 0; l < c->n_layer; l++)
+                add_layer(f, m * c->n_layer + l, f->early + l * c->n_expert,
+                          w->logit[GEODEC_ROUTES_BLOCK + m] + (i * c->n_layer + l) * c->n_expert,
+                          w->expert + (i * c->n_layer + l) * c->n_expert_used);
+    }
+}
+
+static geodec_status finish(const fit *f, geodec_mixture *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t cells = (int64_t)GEODEC_MIXTURES * f->c->n_layer;
+    out->layers = f->c->n_layer;
+    out->positions = f->positions;
+    GEODEC_NEW(out->weight, cells);
+    GEODEC_NEW(out->reliability, cells * BINS);
+    for (int64_t i = 0; i < cells; i++) {
+        double most = -INFINITY;
+        for (int64_t w = 0; w < WEIGHTS; w++) {
+            const int64_t *seen = f->seen + (i * WEIGHTS + w) * BINS, *right = f->right + (i * WEIGHTS + w) * BINS;
+            float scale[BINS];
+            double likelihood = 0;
+            geodec_flowmap_route_fit(seen, right, scale);
+            for (int b = 0; b < BINS; b++)
+                likelihood += (double)right[b] * log((double)scale[b] + TINY) +
+                              (double)(seen[b] - right[b]) * log(1 - (double)scale[b] + TINY);
+            if (likelihood <= most) continue;
+            most = likelihood;
+            out->weight[i] = weights[w];
+            memcpy(out->reliability + i * BINS, scale, sizeof scale);
+        }
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_mixture_fit(geodec_routes_recorder *r, const geodec_model_config *c, const geodec_flowmap *map,
+                                 const geodec_hooks *hooks, geodec_mixture *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t cells = (int64_t)GEODEC_MIXTURES * c->n_layer * WEIGHTS;
+    fit f = {.c = c};
+    geodec_foresight *early = NULL;
+    geodec_mixture mixture = {0};
+    const geodec_routes *w;
+    GEODEC_TRY(geodec_mixture_match(map, c, err));
+    GEODEC_TRY(geodec_foresight_create(map, NULL, &early, err));
+    GEODEC_NEW_EACH(cells * BINS, f.seen, f.right);
+    GEODEC_NEW(f.early, (int64_t)c->n_layer * c->n_expert);
+    GEODEC_NEW(f.share, c->n_expert);
+    for (;;) {
+        GEODEC_TRY(geodec_routes_next(r, &w, err));
+        if (!w) break;
+        add_window(&f, early, w);
+        GEODEC_TRY(geodec_hooks_progress(hooks, "weights of the mixtures", f.positions, 0, err));
+    }
+    if (f.positions < LEAST)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld positions for the weights of mixtures; at least %d are needed",
+                     (long long)f.positions, LEAST);
+    GEODEC_TRY(finish(&f, &mixture, err));
+    *out = mixture;
+    mixture = (geodec_mixture){0};
+done:
+    geodec_mixture_clear(&mixture);
+    geodec_foresight_destroy(early);
+    GEODEC_FREE(f.seen, f.right, f.early, f.share);
+    return st;
+}
