@@ -84,7 +84,7 @@ bandwidth() { # sets speed_of_disk in MB/s
     if [ "$throttle" != 0 ]; then
         speed_of_disk=$throttle
     else
-        speed_of_disk=$("$bin/geodec-experts" probe "$store" --blob "$slot" --in-flight 8 --seconds 0.7 | awk '$1 == "MB_second" { print $2 }')
+        speed_of_disk=$("$bin/geodec-experts" probe "$store" --blob "$slot" --in-flight 2 --seconds 0.7 | awk '$1 == "MB_second" { print $2 }')
     fi
 }
 
