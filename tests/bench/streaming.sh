@@ -124,7 +124,7 @@ theirs() { # setting of peer_stream: samples
     for m in tokens_s MB_token; do sample "$name" $m "$(awk -v m=$m '$1 == m { print $2 }' "$tmp/out")"; done
 }
 
-slope() { awk -v a="$1" -v b="$2" -v n="$3" 'BEGIN { print n > 0 ? (a - b) * 512e-6 / n : 0 }'; } # MB a token of blocks of 512 bytes
+slope() { awk -v a="$1" -v b="$2" -v n="$3" 'BEGIN { print (n > 0 ? (a - b) * 512e-6 / n : 0) }'; } # MB a token of blocks of 512 bytes
 
 # ---- sizes, tables of uses, throttle ---------------------------------------------------------------------------------
 
