@@ -115,6 +115,10 @@ bench-chain: $(B)/bench/bench-chain
 .PHONY: bench-peer
 bench-peer: $(B)/bin/geodec-bench $(B)/bin/geodec-model-info
 	@B=$(B) sh tests/bench/peer.sh $(if $(PEER),$(PEER),$(error bench-peer needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer needs MODEL=file)) $(ARGS)
+# Experts on demand: make bench-streaming MODEL=model.gguf STORE=model.experts (PEER=llama.cpp in the command, the rest in the environment)
+.PHONY: bench-streaming
+bench-streaming: $(B)/bin/geodec-decode $(B)/bin/geodec-experts
+	@B=$(B) sh tests/bench/streaming.sh $(if $(MODEL),$(MODEL),$(error bench-streaming needs MODEL=file)) $(if $(STORE),$(STORE),$(error bench-streaming needs STORE=file)) $(PEER)
 # The same for decoding with drafters: make bench-peer-decode PEER=llama.cpp/build/bin MODEL=model.gguf (DRAFT=, ARTIFACTS= in the environment)
 .PHONY: bench-peer-decode
 bench-peer-decode: $(B)/bin/geodec-decode

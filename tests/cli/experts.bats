@@ -84,7 +84,7 @@ traffic() { "$bin/geodec-experts" -q traffic --layers 4 --experts 16 --used 2 --
 # A run of 100 tokens, 2 layers with 2 experts used: 400 uses, 200 of them in memory; 1 MB an expert, 100 MB/s.
 report() {
     cat << END
-{"model": "m", "experts": {"slots": 8, "blobs": 16, "routed_layers": 2, "experts_used": 2, "rows": 100, "needed": 400, "resident": 200,
+{"model": "m", "experts": {"slots": 8, "slot_bytes": 1000000, "blobs": 16, "routed_layers": 2, "experts_used": 2, "rows": 100, "needed": 400, "resident": 200,
   "in_time": 60, "late": 40, "missed": 100, "demand_reads": 140, "prefetch_reads": 110, "wasted": 50, "bytes_read": 250000000,
   "throttle": 100000000, "pass_seconds": 3, "stall_seconds": 2.2, "disk_bytes_per_second": 9e7, "timeline": {"passes_each": 50,
   "rows": [50, 50], "bytes_read": [150000000, 100000000], "seconds": [1, 2], "stall_seconds": [0.7, 1.5]}}}
@@ -118,4 +118,14 @@ END
         [ "$status" -eq 3 ]
         [[ "$stderr" == *"none.json: no report of streamed experts"* ]]
     done
+}
+
+@test "probe measures direct reads of a file; a file smaller than a read is refused" {
+    head -c 8388608 /dev/zero > "$d/blob"
+    run --separate-stderr "$bin/geodec-experts" probe "$d/blob" --blob 100000 --seconds 0.05 --in-flight 2
+    [ "$status" -eq 0 ]
+    awk -F '\t' '{ v[$1] = $2 } END { exit !(v["MB_second"] > 0 && v["reads"] >= 1 && v["bytes"] == v["reads"] * 102400) }' <<< "$output"
+    run --separate-stderr "$bin/geodec-experts" probe "$d/blob" --blob 16777216
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"smaller than one read"* ]]
 }

@@ -20,7 +20,8 @@ static geodec_status read_report(const char *path, geodec_json **root, const geo
 /* ---- forecast --------------------------------------------------------------------------------------------------- */
 
 typedef struct counts {
-    int64_t slots, blobs, layers, used, rows, needed, resident, in_time, late, missed, reads, wasted, bytes, throttle;
+    int64_t slots, blobs, layers, used, rows, needed, resident, in_time, late, missed, reads, wasted, bytes, slot,
+        throttle;
     double seconds, stall, speed;
 } counts;
 
@@ -40,6 +41,7 @@ static geodec_status read_counts(const geodec_json *e, counts *k, geodec_err *er
     GEODEC_PASS(geodec_json_get_f64(e, "stall_seconds", &k->stall, err));
     GEODEC_PASS(geodec_json_get_f64(e, "disk_bytes_per_second", &k->speed, err));
     k->reads = demand + prefetch;
+    GEODEC_PASS(geodec_json_get_i64(e, "slot_bytes", &k->slot, err));
     if (k->rows < 1 || k->layers < 1 || k->layers > 4096 || k->used < 1 || k->used > 4096 || !(k->seconds > 0))
         GEODEC_FAIL(GEODEC_FORMAT, "a run without rows, layers or time");
     return GEODEC_OK;
@@ -48,9 +50,9 @@ static geodec_status read_counts(const geodec_json *e, counts *k, geodec_err *er
 static void print_forecast(const char *path, const counts *k, const experts_machine *m)
 {
     const double rows = (double)k->rows, uses = rows * (double)k->layers * (double)k->used;
-    /* what was not in memory before any prefetch; the blobs of the reads for the warm start count as bytes only */
+    /* what was not in memory before any prefetch; the reads for the warm start count as bytes only */
     const double absent = (double)(k->in_time + k->late + k->missed);
-    const double blob = k->reads > 0 ? (double)k->bytes / (double)k->reads : 0;
+    const double blob = k->reads > 0 ? fmin((double)k->bytes / (double)k->reads, (double)k->slot) : 0;
     const double computing = (k->seconds - k->stall) / rows / (double)k->layers;
     const geodec_closed_form f = {.layers = (int32_t)k->layers,
                                   .used = (int32_t)k->used,
@@ -67,7 +69,7 @@ static void print_forecast(const char *path, const counts *k, const experts_mach
     const geodec_closed_form_times t = geodec_closed_form_of(&f);
     printf("%s\t%lld\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.2f\t%.5f\t%.4f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n",
            cli_base_name(path), (long long)k->slots, (double)k->slots / (double)(k->blobs > 0 ? k->blobs : 1), f.hit,
-           f.right, f.waste, (double)k->bytes / rows * 1e-6, t.bytes * 1e-6, f.bandwidth * 1e-6,
+           f.right, f.waste, (double)k->reads * blob / rows * 1e-6, t.bytes * 1e-6, f.bandwidth * 1e-6,
            f.layer_seconds * (double)k->layers * 1e3 + f.rest_seconds * 1e3, k->stall / rows * 1e3, rows / k->seconds,
            1 / t.no_overlap, 1 / t.double_buffer, 1 / t.look_ahead, t.wall > 0 ? 1 / t.wall : NAN);
 }

@@ -1,6 +1,7 @@
 /* geodec-experts: experts that are read on demand. One function for each command. */
 #include "base/numbers.h"
 #include "cli/cli.h"
+#include "cli/experts_probe.h"
 #include "cli/experts_report.h"
 #include "cli/experts_store.h"
 #include "streaming/closed_form.h"
@@ -15,8 +16,9 @@ enum { LIST_MAX = 64 };
 static const char *output = "", *arithmetic = "auto", *policy = "all", *slots = "", *hits = "0,0.25,0.5,0.75,0.9",
                   *usage;
 static bool shared;
-static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944;
-static double least = -1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0;
+static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944,
+               in_flight = 4;
+static double least = -1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0, seconds = 2;
 
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "build, traffic: write to FILE (default: MODEL.experts; experts.trace)",
@@ -47,8 +49,10 @@ static const cli_option options[] = {
     OPT_I64("experts", 0, &experts, 1, 4096, "N", "traffic: experts of a layer"),
     OPT_I64("used", 0, &used, 1, 4096, "N", "traffic: experts that a token uses in a layer"),
     OPT_I64("passes", 0, &passes, 1, 1e7, "N", "traffic: tokens"),
-    OPT_I64("blob", 0, &blob, 1, 1e12, "BYTES", "traffic: bytes of an expert"),
+    OPT_I64("blob", 0, &blob, 1, 1e12, "BYTES", "traffic, probe: bytes of an expert"),
     OPT_F64("zipf", 0, &zipf, 0, 4, "S", "traffic: probability of the expert of rank r is r^-S (0: uniform)"),
+    OPT_I64("in-flight", 0, &in_flight, 1, 64, "N", "probe: reads at a time"),
+    OPT_F64("seconds", 0, &seconds, 0.01, 600, "S", "probe: seconds of reading"),
 };
 
 static const cli_tool tool = {
@@ -56,7 +60,7 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_MODELS,
     .purpose = "stores, simulations and plans of models whose experts are read on demand",
     .usage = "[OPTIONS] build MODEL.gguf | check STORE | info STORE | simulate TRACE | plan | forecast REPORT... | "
-             "timeline REPORT | traffic",
+             "timeline REPORT | traffic | probe FILE",
     .description =
         "build writes a store: a model file with one aligned block for each expert, in the layout that is multiplied.\n"
         "Tools take it in place of the GGUF, with --ram. check reads every byte of it, info prints its sizes.\n"
@@ -82,13 +86,16 @@ static const cli_tool tool = {
         "prints\n"
         "time, stall and bytes of such a run by token.\n"
         "\n"
-        "traffic writes a trace of random experts.",
+        "traffic writes a trace of random experts.\n"
+        "\n"
+        "probe reads blocks of --blob bytes at random places of a file, past the page cache, and prints the speed.",
     .examples = "geodec-experts build model.gguf -o model.experts\n"
                 "geodec-decode --model model.experts --ram 2G --prompt 'Once upon a time'\n"
                 "geodec-experts simulate run.trace --slots 64,128,256 --bandwidth 2500\n"
                 "geodec-experts plan --bandwidth 7000\n"
                 "geodec-experts forecast run.json\n"
-                "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace",
+                "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace\n"
+                "geodec-experts probe model.experts --blob 3538944",
     CLI_TAKES(options, 1, 1 + LIST_MAX),
 };
 
@@ -310,21 +317,28 @@ static geodec_status timeline(const cli *c, geodec_err *err)
     return experts_timeline(c->args[1], err);
 }
 
+static geodec_status probe(const cli *c, geodec_err *err)
+{
+    GEODEC_PASS(one_file(c, err));
+    return experts_probe(c, c->args[1], blob, in_flight, seconds, err);
+}
+
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     geodec_status (*run)(const cli *c, geodec_err *err);
 } commands[] = {
-    {"build", build}, {"check", check},       {"info", info},         {"simulate", simulate},
-    {"plan", plan},   {"forecast", forecast}, {"timeline", timeline}, {"traffic", traffic},
+    {"build", build},       {"check", check},       {"info", info},       {"simulate", simulate}, {"plan", plan},
+    {"forecast", forecast}, {"timeline", timeline}, {"traffic", traffic}, {"probe", probe},
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     for (int i = 0; i < CLI_COUNT(commands); i++)
         if (strcmp(c->args[0], commands[i].name) == 0) return commands[i].run(c, err);
-    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (build, check, info, simulate, plan, forecast, timeline, traffic)",
+    GEODEC_FAIL(GEODEC_INVAL,
+                "no command '%.60s' (build, check, info, simulate, plan, forecast, timeline, traffic, probe)",
                 c->args[0]);
 }
 
