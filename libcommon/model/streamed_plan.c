@@ -90,7 +90,8 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
     if (s->arithmetic != t->options.arithmetic)
         GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
     if (!t->options.mapped) GEODEC_PASS(geodec__streamed_follow(s, err));
-    if (t->stream || t->options.mapped) return GEODEC_OK;
+    if (t->options.mapped) return GEODEC_OK;
+    if (t->stream) return geodec__streamed_price_create(s, err);
     const geodec_streamed_plan p = plan(s);
     if (t->options.planned) t->options.planned(t->options.planned_ctx, &p);
     if (p.slots < p.least)
@@ -115,5 +116,5 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
                                      .prefetch_least = LEAST,
                                      .prefetch_most = most};
     GEODEC_PASS(geodec_stream_open(&t->source.blobs, &o, &t->stream, err));
-    return GEODEC_OK;
+    return geodec__streamed_price_create(s, err);
 }

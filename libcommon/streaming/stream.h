@@ -56,4 +56,9 @@ typedef struct geodec_stream_counters {
 GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
 GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);
 
+/* Between passes: resident [n_layer][n_expert] = 1 for experts that are in memory, 0 for others. */
+GEODEC_API void geodec_stream_residents(geodec_stream *s, uint8_t *resident);
+/* Bytes that are read for an expert of a layer; 0: the layer has none. */
+GEODEC_API int64_t geodec_stream_blob_bytes(const geodec_stream *s, int32_t layer);
+
 #endif
