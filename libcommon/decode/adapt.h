@@ -51,7 +51,8 @@ typedef struct geodec_adapt {
     double least[GEODEC_DRAFT_MAX];
     /* of a round with prices, in plain passes: the newest token, a draft sent (mean), the pass; 0: without prices */
     double first, each, time;
-    double row; /* a row that reads nothing, in plain passes, moving average; 0 = not known */
+    double lost; /* bytes that may still be lost, less the least of an ask, in plain tokens */
+    double row;  /* a row that reads nothing, in plain passes, moving average; 0 = not known */
     double accepted[GEODEC_DRAFT_SOURCES_MAX]; /* moving averages over the confirmed and rejected drafts of a source */
     double claimed[GEODEC_DRAFT_SOURCES_MAX];
     int64_t seen[GEODEC_DRAFT_SOURCES_MAX]; /* drafts confirmed or rejected by the text */

@@ -346,7 +346,9 @@ static geodec_streamed_read reads_since(const geodec_target *t, geodec_streamed_
                                   .visits = now.visits - start.visits,
                                   .bytes = now.bytes - start.bytes,
                                   .useful = now.useful - start.useful,
-                                  .wasted = now.wasted - start.wasted};
+                                  .wasted = now.wasted - start.wasted,
+                                  .read = now.read - start.read,
+                                  .plain = now.plain - start.plain};
 }
 
 static geodec_status decode_rounds(loop_request *r, geodec_decoded *out, geodec_err *err)

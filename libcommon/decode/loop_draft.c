@@ -131,8 +131,9 @@ static int32_t best_length(loop_request *r, const loop_round *x)
     token[0] = r->text[r->n_text - 1];
     for (int32_t i = 0; i < x->n; i++) token[i + 1] = x->draft[i].token;
     if (!t->price(t->self, token, x->n + 1, &price)) return geodec_adapt_send(&r->adapt, x->draft, x->n);
-    price.useful -= (double)r->reads.useful;
-    price.wasted -= (double)r->reads.wasted;
+    const bool followed = r->reads.plain > 0;
+    price.useful -= (double)(followed ? r->reads.plain : r->reads.useful);
+    price.wasted -= (double)(followed ? r->reads.read - r->reads.plain : r->reads.wasted);
     return geodec_adapt_send_priced(&r->adapt, &price, x->draft, x->n);
 }
 

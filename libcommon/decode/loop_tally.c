@@ -86,6 +86,8 @@ void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode
     sum->reads.bytes += c->reads.bytes;
     sum->reads.useful += c->reads.useful;
     sum->reads.wasted += c->reads.wasted;
+    sum->reads.read += c->reads.read;
+    sum->reads.plain += c->reads.plain;
     sum->prompt_seconds += c->prompt_seconds;
     sum->draft_seconds += c->draft_seconds;
     sum->verify_seconds += c->verify_seconds;

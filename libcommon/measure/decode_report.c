@@ -61,6 +61,8 @@ static void put_reads(geodec_json_writer *w, const geodec_decode_counters *c)
     geodec_json_put_f64(w, "bytes_per_token", share(k->bytes, c->decided));
     geodec_json_put_i64(w, "bytes_useful", k->useful);
     geodec_json_put_i64(w, "bytes_of_rejected_rows", k->wasted);
+    geodec_json_put_i64(w, "bytes_followed", k->read);
+    geodec_json_put_i64(w, "bytes_plain", k->plain);
     geodec_json_end(w);
 }
 

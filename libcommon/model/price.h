@@ -18,8 +18,9 @@ typedef struct geodec_price {
     double alone[GEODEC_PRICE_ROWS]; /* seconds of a pass over row i alone, when the rows before it had theirs */
     double bytes[GEODEC_PRICE_ROWS]; /* read for row i, beyond those of the rows before it */
     double plain;                    /* seconds of a pass of one row, mean of the last ones */
+    double token;                    /* bytes that plain decoding reads for a token, mean of the last ones */
     double row;                      /* seconds of one more row that uses no further expert */
-    /* bytes that the passes of this session read so far: for rows that stayed in the text, and for other rows alone */
+    /* bytes: that plain decoding would have read so far, and that were read beyond that (below 0: fewer) */
     double useful, wasted;
 } geodec_price;
 

@@ -109,7 +109,9 @@ GEODEC_API bool geodec_streamed_price(geodec_session *s, const int32_t *token, i
 /* Counts over the passes so far: of the stream; useful and wasted of this session alone (price.h). */
 typedef struct geodec_streamed_read {
     int64_t experts, visits; /* distinct experts of each pass and layer, summed; passes times layers */
-    int64_t bytes, useful, wasted;
+    int64_t bytes;
+    int64_t useful, wasted; /* of this session: for rows that stayed in the text, for other rows alone */
+    int64_t read, plain;    /* of this session: read, and what plain decoding would have read (0: not followed) */
 } geodec_streamed_read;
 /* False: the experts of s do not stream. */
 GEODEC_API bool geodec_streamed_reads(geodec_session *s, geodec_streamed_read *out);
