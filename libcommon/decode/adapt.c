@@ -24,13 +24,17 @@ static const double DECAY = 0.95;                      /* their weight after one
 static const double TRUST_LEAST = 0.2, TRUST_MOST = 2; /* bounds: a few outcomes must not exclude a source for good */
 static const double CLAIMED_LEAST = 0.05;              /* lower bound of the divisor */
 static const double PROBABILITY_MOST = 0.98;           /* upper bound of a draft's probability: none is certain */
-static const double GAIN = 0.03;      /* minimum expected gain: the best of several noisy estimates is too high */
-static const double SLACK = 0.7;      /* factor on the minimum path probabilities: the exact choice is made later */
-static const double LEAST_MOST = 0.9; /* their upper limit */
-static const double ASK_PART = 0.5;   /* share of a draft's asking cost in them: the rest is spent in any case */
-static const double STEP = 0.1;       /* decay of the moving averages of rates and costs, per round */
-enum { LOOK_AHEAD = 4 };              /* rows: the cost of a pass may rise in steps, so the cheapest row counts */
-enum { REFRESH = 8 };                 /* asks between two computations of the minimum path probabilities */
+static const double GAIN = 0.03;       /* minimum expected gain: the best of several noisy estimates is too high */
+static const double SLACK = 0.7;       /* factor on the minimum path probabilities: the exact choice is made later */
+static const double LEAST_MOST = 0.9;  /* their upper limit */
+static const double ASK_PART = 0.5;    /* share of a draft's asking cost in them: the rest is spent in any case */
+static const double STEP = 0.1;        /* decay of the moving averages of rates and costs, per round */
+static const double LOST_FIRST = 0.6;  /* bytes that may be lost at first, in plain tokens */
+static const double LOST_SHARE = 0.01; /* bytes that may be lost, as a share of those of use */
+static const double LOST_LEAST = 0.05; /* below it, in plain tokens, the drafter is not asked: nothing would be sent */
+static const double LOST_PART = 0.5;   /* of what a rejected row reads: the rest is used by later tokens (measured) */
+enum { LOOK_AHEAD = 4 };               /* rows: the cost of a pass may rise in steps, so the cheapest row counts */
+enum { REFRESH = 8 };                  /* asks between two computations of the minimum path probabilities */
 
 void geodec_adapt_init(geodec_adapt *a, int32_t max, const geodec_cost *cost)
 {
@@ -64,8 +68,15 @@ static void set_least(geodec_adapt *a)
         const double now = geodec_pace_pass(&a->pace, i + 1);
         double step = INFINITY;
         for (int32_t k = 1; k <= LOOK_AHEAD; k++) step = fmin(step, (geodec_pace_pass(&a->pace, i + 1 + k) - now) / k);
+        if (a->row > 0) step = fmin(step, a->row);
         a->least[i] = fmin(fmax(rate * (step + ASK_PART * a->pace.cost.c), 0), LEAST_MOST);
     }
+}
+
+/* Probability of the path to draft i; path [i] has those of the drafts before it. */
+static double path_of(const geodec_draft *draft, int32_t i, double trust, const double *path)
+{
+    return fmin(draft[i].confidence * trust, PROBABILITY_MOST) * (draft[i].parent < 0 ? 1 : path[draft[i].parent]);
 }
 
 geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draft *draft, int32_t n,
@@ -75,8 +86,7 @@ geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draf
     double tokens = 1, path[GEODEC_DRAFT_MAX]; /* probability of the path to each draft */
     double rate = (1 + gain) / best.time;
     for (int32_t i = 0; i < n; i++) {
-        path[i] =
-            fmin(draft[i].confidence * trust[i], PROBABILITY_MOST) * (draft[i].parent < 0 ? 1 : path[draft[i].parent]);
+        path[i] = path_of(draft, i, trust[i], path);
         tokens += path[i];
         const double time = geodec_pace_round(pace, i + 1);
         if (tokens / time <= rate) continue;
@@ -84,6 +94,44 @@ geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draf
         best = (geodec_adapt_prefix){i + 1, tokens, time};
     }
     return best;
+}
+
+geodec_adapt_prefix geodec_adapt_best_priced(const geodec_price *price, const geodec_draft *draft, int32_t n,
+                                             const double *trust, double gain, double most_lost)
+{
+    geodec_adapt_prefix best = {.tokens = price->alone[0] / price->plain, .time = price->time[0] / price->plain};
+    double work = best.tokens, lost = 0, path[GEODEC_DRAFT_MAX];
+    double rate = (1 + gain) * work / best.time;
+    for (int32_t i = 0; i < n && i + 1 < price->n; i++) {
+        path[i] = path_of(draft, i, trust[i], path);
+        work += path[i] * price->alone[i + 1] / price->plain;
+        lost += LOST_PART * (1 - path[i]) * price->bytes[i + 1];
+        if (lost > most_lost) break;
+        const double time = price->time[i + 1] / price->plain;
+        if (work / time <= rate) continue;
+        rate = work / time;
+        best = (geodec_adapt_prefix){i + 1, work, time};
+    }
+    return best;
+}
+
+int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n)
+{
+    double trust[GEODEC_DRAFT_MAX];
+    if (!(price->plain > 0) || !(price->time[0] > 0) || !(price->alone[0] > 0)) return geodec_adapt_send(a, draft, n);
+    for (int32_t i = 0; i < n; i++) trust[i] = trust_of(a, draft[i].source);
+    a->lost = 0;
+    const double most_lost = LOST_FIRST * price->token + LOST_SHARE * price->useful - price->wasted;
+    const geodec_adapt_prefix best = geodec_adapt_best_priced(price, draft, n, trust, GAIN, most_lost);
+    if (price->token > 0) a->lost = most_lost / price->token - LOST_LEAST;
+    const double row = price->row / price->plain;
+    a->row = a->row > 0 ? towards(a->row, row) : row;
+    a->expected = best.tokens;
+    a->time = best.time;
+    a->first = price->alone[0] / price->plain;
+    a->each = 0;
+    for (int32_t i = 1; i <= best.n; i++) a->each += price->alone[i] / price->plain / best.n;
+    return best.n;
 }
 
 int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n)
@@ -124,8 +172,9 @@ int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room)
     const bool before = a->backed_off;
     a->backed_off = a->budget <= threshold(a);
     if (a->backed_off && !before) a->share = fmax(SHARE_DECAY * a->share, SHARE_LEAST);
-    a->asked = a->backed_off ? 0 : room < a->max ? room : a->max;
+    a->asked = a->backed_off || a->lost < 0 ? 0 : room < a->max ? room : a->max;
     a->expected = 1;
+    a->time = 0;
     if (a->asked > 0 && a->asks++ % REFRESH == 0) set_least(a);
     return a->asked;
 }
@@ -137,12 +186,16 @@ void geodec_adapt_settle(geodec_adapt *a, int32_t sent, int64_t tokens)
     a->pace.rounds++;
     if (a->asked > 0) {
         const double plain = geodec_pace_plain(&a->pace), asking = a->pace.asking.mean;
-        const double time = (asking < 0 ? a->asked * cost->c : asking) + geodec_pace_pass(&a->pace, sent + 1) + cost->o;
-        won = (CAME * (double)tokens + (1 - CAME) * a->expected) * plain - time;
+        const bool priced = a->time > 0;
+        const double pass = priced ? a->time : geodec_pace_pass(&a->pace, sent + 1);
+        const double came = priced ? a->first + a->each * (double)(tokens - 1) : (double)tokens;
+        const double time = (asking < 0 ? a->asked * cost->c : asking) + pass + cost->o;
+        won = (CAME * came + (1 - CAME) * a->expected) * plain - time;
         a->rate = a->rate > 0 ? towards(a->rate, (double)tokens / time) : 1 / plain;
         if (asking >= 0 && sent > 0) cost->c = cost->c > 0 ? towards(cost->c, asking / sent) : asking / sent;
     }
     a->budget += a->share * (double)tokens;
+    if (a->lost < 0) a->lost += LOST_SHARE * (double)tokens;
     geodec_adapt_earn(&a->budget, won);
     if (a->budget > START) a->share = SHARE;
 }

@@ -6,6 +6,11 @@
  * below it, the row of the draft cannot raise the expected tokens per time. After drafting, the prefix with the most
  * expected tokens per time is sent. decode/pace.h supplies the times.
  *
+ * Prices. A target may price the rows of a pass one by one (decode/target.h): then the prefix with the most work for
+ * its time is sent, where the work of a token is the time that plain decoding would need for it, reading included.
+ * Bytes that a row reads are lost when it is rejected: the bytes lost so far and those expected of a prefix stay below
+ * a share of the bytes that were of use.
+ *
  * Budget. Drafting has a budget, in units of one-row passes. A round in which the drafter was asked adds its gain over
  * plain decoding of the same number of tokens, or subtracts its loss (the number of tokens is a mean of the counted and
  * the expected ones). Every token adds a small share. The drafter is asked while the budget is above 0, so the sum of
@@ -22,6 +27,7 @@
 
 #include "decode/drafter.h"
 #include "decode/pace.h"
+#include "model/price.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +49,10 @@ typedef struct geodec_adapt {
     double rate;       /* tokens per pass time in rounds that asked, moving average */
     int64_t asks;
     double least[GEODEC_DRAFT_MAX];
+    /* of a round with prices, in plain passes: the newest token, a draft sent (mean), the pass; 0: without prices */
+    double first, each, time;
+    double lost; /* bytes that may still be lost, less the least of an ask, in plain tokens */
+    double row;  /* a row that reads nothing, in plain passes, moving average; 0 = not known */
     double accepted[GEODEC_DRAFT_SOURCES_MAX]; /* moving averages over the confirmed and rejected drafts of a source */
     double claimed[GEODEC_DRAFT_SOURCES_MAX];
     int64_t seen[GEODEC_DRAFT_SOURCES_MAX]; /* drafts confirmed or rejected by the text */
@@ -58,6 +68,10 @@ GEODEC_API bool geodec_adapt_begin(geodec_adapt *a);
 GEODEC_API int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room);
 /* Returns how many of the n drafts to send. Of a tree, these are the best prefix in tree order. */
 GEODEC_API int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n);
+/* The same by prices: of the newest token and the n drafts. price->useful and wasted count from the start of the text.
+ */
+GEODEC_API int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft,
+                                            int32_t n);
 /* The text has confirmed or rejected this draft. */
 GEODEC_API void geodec_adapt_learn(geodec_adapt *a, const geodec_draft *draft, bool accepted);
 /* Ends the round, which produced `tokens` tokens. The loop adds its times to a->pace when they are known. */
@@ -86,6 +100,11 @@ typedef struct geodec_adapt_prefix {
  * [n]: factor of the confidence of each draft. pace NULL: all rounds take the same time. */
 GEODEC_API geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draft *draft, int32_t n,
                                                  const double *trust, double gain);
+/* The prefix with the most work per time, or none if it is not above (1 + gain) times that of the newest token alone.
+ * tokens: its work in plain passes. time: of its pass, in plain passes. A prefix whose expected loss is above
+ * `most_lost` bytes is not taken. */
+GEODEC_API geodec_adapt_prefix geodec_adapt_best_priced(const geodec_price *price, const geodec_draft *draft, int32_t n,
+                                                        const double *trust, double gain, double most_lost);
 /* Adds to a budget, up to GEODEC_ADAPT_BUDGET_MOST. */
 GEODEC_API void geodec_adapt_earn(double *budget, double passes);
 /* Expected cost of the next time: the mean of the last cost `paid` and the expectation `before`, where 0 = none. */

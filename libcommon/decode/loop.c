@@ -338,10 +338,24 @@ static geodec_status round_once(loop_request *r, bool *go_on, geodec_decoded *ou
 
 /* ---- a request --------------------------------------------------------------------------------------------------- */
 
+static geodec_streamed_read reads_since(const geodec_target *t, geodec_streamed_read start)
+{
+    geodec_streamed_read now;
+    if (!t->reads || !t->reads(t->self, &now)) return (geodec_streamed_read){0};
+    return (geodec_streamed_read){.experts = now.experts - start.experts,
+                                  .visits = now.visits - start.visits,
+                                  .bytes = now.bytes - start.bytes,
+                                  .useful = now.useful - start.useful,
+                                  .wasted = now.wasted - start.wasted,
+                                  .read = now.read - start.read,
+                                  .plain = now.plain - start.plain};
+}
+
 static geodec_status decode_rounds(loop_request *r, geodec_decoded *out, geodec_err *err)
 {
     const geodec_target *t = r->target;
     const geodec_counters start = t->counters(t->self);
+    r->reads = reads_since(t, (geodec_streamed_read){0});
     const int64_t most = r->opt->max_tokens;
     bool go_on = true;
     while (go_on && r->count.emitted < most) {
@@ -354,6 +368,7 @@ static geodec_status decode_rounds(loop_request *r, geodec_decoded *out, geodec_
     }
     const geodec_counters end = t->counters(t->self);
     r->count.target_passes = end.passes - start.passes;
+    r->count.reads = reads_since(t, r->reads);
     r->count.target_rows = end.rows - start.rows;
     return GEODEC_OK;
 }

@@ -84,6 +84,7 @@ typedef struct geodec_decode_counters {
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS]; /* reliability: bin i holds confidences from i/10 */
     double confidence_sum[GEODEC_CONFIDENCE_BINS];   /* over the reached drafts of a bin */
     double pass_seconds[GEODEC_DRAFT_MAX + 1];       /* time in the passes of rounds that sent this many drafts */
+    geodec_streamed_read reads;                      /* of the rounds, if experts stream; else all 0 */
     double prompt_seconds, draft_seconds, verify_seconds, total_seconds; /* verify: time in the target's passes */
 } geodec_decode_counters;
 

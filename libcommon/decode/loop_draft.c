@@ -121,11 +121,27 @@ static void apply_gate(loop_round *x, double gate)
     x->n = x->proposed = kept;
 }
 
+/* By the target's prices, if it has any. */
+static int32_t best_length(loop_request *r, const loop_round *x)
+{
+    geodec_price price;
+    int32_t token[GEODEC_DRAFT_MAX + 1];
+    const geodec_target *t = r->target;
+    if (!t->price || r->sampled_drafts || x->n == 0) return geodec_adapt_send(&r->adapt, x->draft, x->n);
+    token[0] = r->text[r->n_text - 1];
+    for (int32_t i = 0; i < x->n; i++) token[i + 1] = x->draft[i].token;
+    if (!t->price(t->self, token, x->n + 1, &price)) return geodec_adapt_send(&r->adapt, x->draft, x->n);
+    const bool followed = r->reads.plain > 0;
+    price.useful -= (double)(followed ? r->reads.plain : r->reads.useful);
+    price.wasted -= (double)(followed ? r->reads.read - r->reads.plain : r->reads.wasted);
+    return geodec_adapt_send_priced(&r->adapt, &price, x->draft, x->n);
+}
+
 /* Returns how many of the drafts may be sent. Sampled drafts that are not sent stay candidates (verify_stochastic.h),
  * so they are not dropped here. */
 static int32_t choose_length(loop_request *r, loop_round *x)
 {
-    const int32_t most = r->opt->adaptive ? geodec_adapt_send(&r->adapt, x->draft, x->n) : GEODEC_DRAFT_MAX;
+    const int32_t most = r->opt->adaptive ? best_length(r, x) : GEODEC_DRAFT_MAX;
     if (r->sampled_drafts) return most;
     if (most < x->n) x->n = most;
     if (r->opt->gate > 0) apply_gate(x, r->opt->gate);

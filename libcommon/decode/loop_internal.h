@@ -43,6 +43,7 @@ typedef struct loop_request {
     int32_t rows;         /* widest pass of a round */
     geodec_replay replay; /* rows that the drafter has not been shown */
     loop_times time;
+    geodec_streamed_read reads; /* before the first round */
     geodec_decode_counters count;
 } loop_request;
 

@@ -81,6 +81,13 @@ void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode
         tally_add(&sum->confidence[i], &c->confidence[i]);
         sum->confidence_sum[i] += c->confidence_sum[i];
     }
+    sum->reads.experts += c->reads.experts;
+    sum->reads.visits += c->reads.visits;
+    sum->reads.bytes += c->reads.bytes;
+    sum->reads.useful += c->reads.useful;
+    sum->reads.wasted += c->reads.wasted;
+    sum->reads.read += c->reads.read;
+    sum->reads.plain += c->reads.plain;
     sum->prompt_seconds += c->prompt_seconds;
     sum->draft_seconds += c->draft_seconds;
     sum->verify_seconds += c->verify_seconds;

@@ -21,6 +21,13 @@ static void session_compact(void *self, int32_t base, const int32_t *row, int32_
 
 static geodec_counters session_counters(const void *self) { return geodec_session_counters(self); }
 
+static bool session_price(void *self, const int32_t *token, int32_t n, geodec_price *out)
+{
+    return geodec_streamed_price(self, token, n, out);
+}
+
+static bool session_reads(void *self, geodec_streamed_read *out) { return geodec_streamed_reads(self, out); }
+
 geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
 {
     const geodec_model_config *c = geodec_model_configuration(geodec_session_model(s));
@@ -33,5 +40,7 @@ geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
                            .length = session_length,
                            .truncate = session_truncate,
                            .compact = session_compact,
-                           .counters = session_counters};
+                           .counters = session_counters,
+                           .price = session_price,
+                           .reads = session_reads};
 }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "model/model.h"
+#include "model/streamed.h"
 
 #include <stdint.h>
 
@@ -25,6 +26,10 @@ typedef struct geodec_target {
     /* After a pass that began at `base`: keeps n of its rows, the path row[0] < row[1] < .., directly after `base`. */
     void (*compact)(void *self, int32_t base, const int32_t *row, int32_t n);
     geodec_counters (*counters)(const void *self); /* counts made by the target itself */
+    /* Optional (NULL: rows of the same number always cost the same). price: of a pass over token[0..n), the newest
+     * token of the text first; false: not known. reads: what the passes read; false: nothing is read. */
+    bool (*price)(void *self, const int32_t *token, int32_t n, geodec_price *out);
+    bool (*reads)(void *self, geodec_streamed_read *out);
 } geodec_target;
 
 /* s is borrowed. */

@@ -50,6 +50,22 @@ static void put_drafts(geodec_json_writer *w, const geodec_decode_report *r)
     geodec_json_end(w);
 }
 
+/* What the rounds read, when experts stream. */
+static void put_reads(geodec_json_writer *w, const geodec_decode_counters *c)
+{
+    const geodec_streamed_read *k = &c->reads;
+    if (k->visits == 0) return;
+    geodec_json_begin_object(w, "reads");
+    geodec_json_put_f64(w, "experts_per_pass_and_layer", share(k->experts, k->visits));
+    geodec_json_put_i64(w, "bytes", k->bytes);
+    geodec_json_put_f64(w, "bytes_per_token", share(k->bytes, c->decided));
+    geodec_json_put_i64(w, "bytes_useful", k->useful);
+    geodec_json_put_i64(w, "bytes_of_rejected_rows", k->wasted);
+    geodec_json_put_i64(w, "bytes_followed", k->read);
+    geodec_json_put_i64(w, "bytes_plain", k->plain);
+    geodec_json_end(w);
+}
+
 geodec_readiness geodec_decode_report_readiness(const geodec_decode_report *r)
 {
     const geodec_model *m = geodec_session_model(r->session);
@@ -118,6 +134,7 @@ geodec_status geodec_decode_report_write(const char *path, const geodec_decode_r
     geodec_json_put_i64(w, "prompt_passes", c->prompt_passes);
     geodec_json_put_i64(w, "decided", c->decided);
     put_drafts(w, r);
+    put_reads(w, c);
     geodec_streamed_report_put(w, geodec_session_model(r->session));
     if (o->adaptive && o->cost.seconds > 0) {
         geodec_json_begin_array(w, "pass_cost"); /* v(b), b = 1, 2, .. */

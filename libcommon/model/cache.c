@@ -361,4 +361,5 @@ void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row,
         if (row[i] != i) move_row(s, (int64_t)base + row[i], (int64_t)base + i);
     s->length = base + n;
     if (s->foreseen) geodec__streamed_compacted(s, base, row, n);
+    if (s->priced) geodec__streamed_price_compacted(s, base, row, n);
 }

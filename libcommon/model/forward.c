@@ -324,6 +324,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     if (logits && packed) run_head(s, b, logits, true);
     if (s->foreseen) geodec__streamed_appended(s, b);
     s->length += n;
+    if (s->priced) geodec__streamed_price_end(s, n);
     return GEODEC_OK;
 }
 

@@ -138,6 +138,7 @@ struct geodec_session {
     int32_t *expert_end;               /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
+    struct geodec__priced *priced;     /* streamed_price.c; NULL: nothing streams */
     int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
     int64_t claimed;                   /* bytes of the budget, while experts stream */
     geodec_status status;              /* of the pass, while experts stream */

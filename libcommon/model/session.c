@@ -169,6 +169,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
     geodec__streamed_unforeseen(s);
+    geodec__streamed_price_destroy(s);
     GEODEC_FREE(s->worker, s);
 }
 

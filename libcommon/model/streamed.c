@@ -21,6 +21,24 @@ geodec_lookahead geodec_streamed_lookahead_named(const char *name)
     return (geodec_lookahead)a;
 }
 
+static const char *const prices[] = {
+#define X(NAME, name, help) [GEODEC_STREAMED_PRICE_##NAME] = #name,
+    GEODEC_STREAMED_PRICES(X)
+#undef X
+};
+
+const char *geodec_streamed_price_name(geodec_streamed_price_by p)
+{
+    return p < GEODEC_STREAMED_PRICE_KINDS ? prices[p] : "?";
+}
+
+geodec_streamed_price_by geodec_streamed_price_named(const char *name)
+{
+    int p = 0;
+    while (p < GEODEC_STREAMED_PRICE_KINDS && strcmp(prices[p], name) != 0) p++;
+    return (geodec_streamed_price_by)p;
+}
+
 /* ---- a matrix of an expert --------------------------------------------------------------------------------------- */
 
 /* In the file's map. Weights that are not in panels, but need them, are packed one panel at a time in every pass. */
@@ -127,6 +145,7 @@ void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
     s->status = GEODEC_OK;
     geodec_err_clear(&s->failure);
     if (!s->model->streamed->stream) return;
+    geodec__streamed_price_begin(s);
     geodec_stream_begin(s->model->streamed->stream, b->n);
     geodec__streamed_pace(s);
     if (s->foreseen) geodec__streamed_foresee(s, b);

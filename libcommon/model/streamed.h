@@ -4,6 +4,7 @@
 #define GEODEC_MODEL_STREAMED_H
 
 #include "model/model.h"
+#include "model/price.h"
 #include "streaming/stream.h"
 
 /* What foretells the experts of later layers, so that they are read before they are needed. The last three need a
@@ -24,6 +25,21 @@ typedef enum geodec_lookahead {
 GEODEC_API const char *geodec_streamed_lookahead_name(geodec_lookahead a);
 /* GEODEC_LOOKAHEAD_KINDS for an unknown name. */
 GEODEC_API geodec_lookahead geodec_streamed_lookahead_named(const char *name);
+
+/* By what the rows of a draft are priced.  X(NAME, name, what) */
+#define GEODEC_STREAMED_PRICES(X)                                                                                      \
+    X(FORETOLD, foretold, "the experts foretold for its token, and those in memory (without a foreseer: chance)")      \
+    X(CHANCE, chance, "the number of experts, and those in memory")                                                    \
+    X(NONE, none, "its row alone")
+typedef enum geodec_streamed_price_by {
+#define X(NAME, name, help) GEODEC_STREAMED_PRICE_##NAME,
+    GEODEC_STREAMED_PRICES(X)
+#undef X
+        GEODEC_STREAMED_PRICE_KINDS
+} geodec_streamed_price_by;
+GEODEC_API const char *geodec_streamed_price_name(geodec_streamed_price_by p);
+/* GEODEC_STREAMED_PRICE_KINDS for an unknown name. */
+GEODEC_API geodec_streamed_price_by geodec_streamed_price_named(const char *name);
 
 /* Sizes, before any weight is read. */
 typedef struct geodec_streamed_plan {
@@ -61,6 +77,7 @@ typedef struct geodec_streaming {
     /* Makes the foreseer of a session; NULL: none */
     geodec_status (*foreseer)(void *ctx, geodec_foreseer *out, geodec_err *err);
     void *foreseer_ctx;
+    geodec_streamed_price_by price;
     float prefetch_least;     /* < 0: adapts to the times of reading and computing */
     int32_t prefetch_most;    /* < 0: by the number of slots */
     geodec_disk_options disk; /* n_slots is set here */
@@ -91,5 +108,21 @@ GEODEC_API geodec_status geodec_streamed_finish(const geodec_model *m, geodec_er
 GEODEC_API bool geodec_streamed_is(const geodec_model *m);
 /* False: the model does not stream, or has no session yet. */
 GEODEC_API bool geodec_streamed_counted(const geodec_model *m, geodec_stream_counters *out);
+
+/* ---- drafts ------------------------------------------------------------------------------------------------------ */
+
+/* Price of a pass over these tokens, the newest token of the text first (price.h). Changes no text. False: not known:
+ * the experts of s do not stream, no pass was made yet, or the prices are off. */
+GEODEC_API bool geodec_streamed_price(geodec_session *s, const int32_t *token, int32_t n, geodec_price *out);
+
+/* Counts over the passes so far: of the stream; useful and wasted of this session alone (price.h). */
+typedef struct geodec_streamed_read {
+    int64_t experts, visits; /* distinct experts of each pass and layer, summed; passes times layers */
+    int64_t bytes;
+    int64_t useful, wasted; /* of this session: for rows that stayed in the text, for other rows alone */
+    int64_t read, plain;    /* of this session: read, and what plain decoding would have read (0: not followed) */
+} geodec_streamed_read;
+/* False: the experts of s do not stream. */
+GEODEC_API bool geodec_streamed_reads(geodec_session *s, geodec_streamed_read *out);
 
 #endif

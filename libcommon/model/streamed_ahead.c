@@ -227,7 +227,8 @@ geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const geodec_streaming *o = &s->model->streamed->options;
-    if (!o->foreseer || o->lookahead < GEODEC_LOOKAHEAD_TOKEN) return GEODEC_OK;
+    const bool prices = o->price == GEODEC_STREAMED_PRICE_FORETOLD;
+    if (!o->foreseer || (o->lookahead < GEODEC_LOOKAHEAD_TOKEN && !prices)) return GEODEC_OK;
     GEODEC_NEW(s->foreseen, 1);
     GEODEC_NEW_EACH(s->max_batch, s->foreseen->row, s->foreseen->token);
     GEODEC_NEW(s->foreseen->early, (int64_t)GEODEC__AHEAD_ROWS * c->n_layer * c->n_expert);

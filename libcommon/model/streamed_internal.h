@@ -43,6 +43,13 @@ void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *
 geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__streamed_unforeseen(geodec_session *s);
 
+/* Prices of drafts (streamed_price.c): around a pass of n rows that succeeded, and when rows of it are left out. */
+geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_price_destroy(geodec_session *s);
+void geodec__streamed_price_begin(geodec_session *s);
+void geodec__streamed_price_end(geodec_session *s, int32_t n);
+void geodec__streamed_price_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
+
 typedef struct geodec__streamed {
     geodec_streaming options;
     geodec_streamed_plan plan; /* with the stream */

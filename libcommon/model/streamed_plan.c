@@ -179,5 +179,6 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
     if (t->options.mapped) return GEODEC_OK;
     GEODEC_PASS(geodec__streamed_follow(s, err));
     if (!t->stream) GEODEC_PASS(open_stream(s, err));
-    return claim(s, err);
+    GEODEC_PASS(claim(s, err));
+    return geodec__streamed_price_create(s, err);
 }

@@ -207,16 +207,20 @@ static geodec_status reserve(geodec_stream *s, geodec_err *err)
     return GEODEC_OK;
 }
 
+int64_t geodec_stream_blob_bytes(const geodec_stream *s, int32_t layer)
+{
+    const geodec_blob_piece *p = geodec_blobs_at(&s->blobs, layer, 0);
+    int64_t bytes = 0;
+    for (int k = 0; k < GEODEC_BLOB_PIECES; k++) bytes += geodec_blobs_room(&p[k]);
+    return bytes;
+}
+
 /* The bytes of the first blob of each layer. */
 static geodec_status open_trace(geodec_stream *s, const char *path, geodec_slots_options *slots, geodec_err *err)
 {
     int64_t blob[MOST_LAYERS];
     if (!path) return GEODEC_OK;
-    for (int32_t i = 0; i < slots->n_layer; i++) {
-        const geodec_blob_piece *p = geodec_blobs_at(&s->blobs, i, 0);
-        blob[i] = 0;
-        for (int k = 0; k < GEODEC_BLOB_PIECES; k++) blob[i] += geodec_blobs_room(&p[k]);
-    }
+    for (int32_t i = 0; i < slots->n_layer; i++) blob[i] = geodec_stream_blob_bytes(s, i);
     GEODEC_PASS(geodec_trace_create(path, slots, blob, &s->trace, err));
     slots->observe = geodec_trace_observe;
     slots->observe_ctx = s->trace;
@@ -368,6 +372,15 @@ void geodec_stream_release(geodec_stream *s, int32_t slot)
 {
     geodec_slots_release(s->slots, slot);
     pump(s);
+}
+
+void geodec_stream_residents(geodec_stream *s, uint8_t *resident)
+{
+    const int32_t experts = s->blobs.n_expert;
+    pthread_mutex_lock(&s->lock);
+    for (int32_t i = 0; i < s->blobs.n_layer * experts; i++)
+        resident[i] = geodec_slots_resident(s->slots, i / experts, i % experts);
+    pthread_mutex_unlock(&s->lock);
 }
 
 geodec_stream_counters geodec_stream_counted(const geodec_stream *s)

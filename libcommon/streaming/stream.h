@@ -69,4 +69,9 @@ GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream
 /* Passes in order; valid until the next pass. */
 GEODEC_API const geodec_timeline *geodec_stream_timeline(const geodec_stream *s);
 
+/* Between passes: resident [n_layer][n_expert] = 1 for experts that are in memory, 0 for others. */
+GEODEC_API void geodec_stream_residents(geodec_stream *s, uint8_t *resident);
+/* Bytes that are read for an expert of a layer; 0: the layer has none. */
+GEODEC_API int64_t geodec_stream_blob_bytes(const geodec_stream *s, int32_t layer);
+
 #endif

@@ -75,6 +75,29 @@ streams() {
     streams decode - --arithmetic exact --prompt "One day" --max-tokens 16 --draft exit:3 --gamma 3
 }
 
+@test "decode: drafts by price" {
+    least=$(smallest decode --model "$d/exact.experts" -t 1 --arithmetic exact --draft none)
+    how=(--arithmetic exact --prompt "Once upon a time" --max-tokens 60 --min-tokens 60 --temperature 0)
+    "$bin/geodec-decode" -q --model "$model" "${how[@]}" --draft none > "$tmp/plain"
+    for drafter in bigram ngram lookup recycle auto exit:3; do
+        for price in foretold chance none; do
+            for tree in 0 8; do
+                case $tree.$drafter in 8.recycle) continue ;; esac
+                "$bin/geodec-decode" -q --model "$d/exact.experts" "${how[@]}" --draft $drafter --gamma auto --tree $tree \
+                    --ram "$((least + 300000))" --experts evict=lru,ahead=none,price=$price --force --report "$tmp/r.json" > "$tmp/text"
+                cmp "$tmp/plain" "$tmp/text" || { echo "$drafter $price $tree"; false; }
+            done
+        done
+    done
+    grep -q '"bytes_per_token"' "$tmp/r.json"
+    for how_known in "--draft none" "--draft ngram" "--draft bigram --tree 6"; do
+        "$bin/geodec-decode" -q --model "$d/exact.experts" "${how[@]}" $how_known --oracle --gamma 4 --ram "$((least + 300000))" \
+            --force --report "$tmp/r.json" > "$tmp/text"
+        cmp "$tmp/plain" "$tmp/text"
+    done
+    run -2 "$bin/geodec-decode" -q --model "$model" "${how[@]}" --ram 1G --experts price=cheap
+}
+
 @test "sample, perplexity, export" {
     for a in exact fast; do
         streams sample file --arithmetic $a --texts 7 --length 16

@@ -48,6 +48,11 @@ geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const decode_
 geodec_status decode_second(const cli *c, const geodec_session *target, decode_words *w, geodec_pool *pool,
                             geodec_drafting *d, geodec_err *err) GEODEC_MUST_USE;
 
+/* v(b) for adaptive drafts after `at` tokens (tree: drafts of a tree, 0: chains). While experts stream, only the pass
+ * of one row is timed: wider ones would read experts, and the loop learns their price. */
+geodec_status decode_cost(const geodec_target *target, int32_t at, int64_t tree, geodec_cost *out,
+                          geodec_err *err) GEODEC_MUST_USE;
+
 /* "auto", a whole number N or "papers:N": sets gamma, adaptive and papers_rule. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;
 

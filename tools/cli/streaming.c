@@ -67,6 +67,9 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         ahead_given = true;
         o->lookahead = geodec_streamed_lookahead_named(v);
         if (o->lookahead == GEODEC_LOOKAHEAD_KINDS) GEODEC_FAIL(GEODEC_INVAL, "--experts: no predictor '%.40s'", v);
+    } else if (strcmp(name, "price") == 0) {
+        o->price = geodec_streamed_price_named(v);
+        if (o->price == GEODEC_STREAMED_PRICE_KINDS) GEODEC_FAIL(GEODEC_INVAL, "--experts: no price '%.40s'", v);
     } else if (strcmp(name, "quota") == 0 && (strcmp(v, "yes") == 0 || strcmp(v, "no") == 0)) {
         o->shared = strcmp(v, "no") == 0;
     } else if (strcmp(name, "engine") == 0 && (strcmp(v, "io_uring") == 0 || strcmp(v, "threads") == 0)) {

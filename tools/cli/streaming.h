@@ -33,6 +33,7 @@ extern streaming_words streaming;
                 "with --ram: settings joined by commas: evict=POLICY, ahead=PREDICTOR, least=P (prefetch from this "   \
                 "probability on), most=N (slots of prefetches), slots=N (instead of --ram), quota=yes|no, "            \
                 "engine=io_uring|threads, map=FILE (flowmap.h5 with routes), foresight=FILE (its calibration), "       \
+                "price=foretold|chance|none (of drafts when their length adapts), "                                    \
                 "usage=FILE, trace=FILE, report=FILE",                                                                 \
                 .flags = CLI_VOLATILE)
 

@@ -18,12 +18,13 @@
 #include "measure/compat_counters.h"
 #include "measure/decode_report.h"
 #include "measure/draft_alone.h"
+#include "measure/oracle_drafter.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
+enum { PROMPT_MAX = 16 << 20 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
                                                                                *report;
@@ -31,7 +32,7 @@ static const char *preset, *library;
 static int64_t library_bytes;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
-static bool echo, check_plain, no_verifier, compat_counters, interactive, no_template;
+static bool echo, check_plain, oracle, no_verifier, compat_counters, interactive, no_template;
 static const char *template_name, *system_text;
 
 static char draft_help[DRAFTERS_HELP];
@@ -83,6 +84,9 @@ static const cli_option options[] = {
     OPT_FLAG("no-verifier", 0, &no_verifier,
              "for comparison: write the drafter's own text, up to 64 tokens, without a pass of the model after the "
              "prompt; this is not the model's text"),
+    OPT_FLAG("oracle", 0, &oracle,
+             "for comparison: decode without a drafter first, then send only those drafts that will be accepted; "
+             "without --draft, the text itself is drafted"),
     OPT_FLAG("compat-counters", 0, &compat_counters,
              "for tests: replay and print the counters of the papers' runtime, whose acceptance rate depends only on "
              "the number of tokens; nothing else is decoded"),
@@ -267,7 +271,7 @@ typedef struct work {
     int64_t n; /* tokens of the prompt */
     geodec_decode_options o;
     geodec_printer *printer;
-    geodec_decoded got, plain;
+    geodec_decoded got, plain, known; /* known: to the oracle */
 } work;
 
 static geodec_status check_options(work *w, geodec_err *err)
@@ -277,6 +281,9 @@ static geodec_status check_options(work *w, geodec_err *err)
     if ((words.draft_model || words.draft_projection) && !(draft && strstr(draft, "model")))
         GEODEC_FAIL(GEODEC_INVAL, "--draft-model and --draft-projection need --draft model");
     if (library_bytes && !library) GEODEC_FAIL(GEODEC_INVAL, "--library-bytes needs --library");
+    if (oracle && (interactive || no_verifier || compat_counters || temperature > 0))
+        GEODEC_FAIL(GEODEC_INVAL, "--oracle takes none of --interactive, --no-verifier, --compat-counters and "
+                                  "--temperature");
     if (no_verifier && temperature > 0)
         GEODEC_FAIL(GEODEC_INVAL, "--no-verifier does not sample: it needs --temperature 0");
     w->o.budget = (int32_t)tree;
@@ -320,14 +327,25 @@ static geodec_status fill_options(work *w, geodec_err *err)
     o->emit = geodec_printer_emit;
     o->round_end = geodec_printer_flush;
     o->hooks = &w->hooks;
-    if (w->drafter && o->adaptive)
-        GEODEC_PASS(geodec_cost_measure(&w->target, (int32_t)w->n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
-                                        COST_REPEATS, NULL, &o->cost, err));
+    if (w->drafter && o->adaptive) return decode_cost(&w->target, (int32_t)w->n, tree, &o->cost, err);
     return GEODEC_OK;
+}
+
+/* The drafter becomes one that knows the text. */
+static geodec_status know_text(work *w, geodec_err *err)
+{
+    geodec_decode_options q = w->o;
+    q.emit = NULL;
+    q.round_end = NULL;
+    geodec_drafter *inner = w->drafter;
+    GEODEC_PASS(geodec_decode(&w->target, w->prompt, w->n, NULL, &q, &w->known, err));
+    w->drafter = NULL;
+    return geodec_oracle_drafter_create(&w->known, inner, &w->drafter, err);
 }
 
 static geodec_status write_text(work *w, geodec_err *err)
 {
+    if (oracle) GEODEC_PASS(know_text(w, err));
     GEODEC_PASS(
         geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, stdout, &w->printer, err));
     w->o.ctx = w->printer;
@@ -379,6 +397,7 @@ static void close_all(work *w, bool succeeded)
     geodec_decode_free(&w->got);
     geodec_decode_free(&w->plain);
     geodec_drafter_destroy(w->drafter);
+    geodec_decode_free(&w->known);
     if (succeeded) say_library(w->c, w->drafting);
     geodec_drafting_close(w->drafting);
     drafting_files_close(&w->found);

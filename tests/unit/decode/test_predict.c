@@ -253,6 +253,61 @@ Test(adapt, sends_the_prefix_that_pays)
     cr_assert_eq(geodec_adapt_send(&g, NULL, 0), 0);
 }
 
+/* Prices in seconds; plain decoding takes 2 for a token. */
+Test(adapt, sends_the_prefix_whose_price_pays)
+{
+    const double trust[] = {1, 1, 1};
+    const geodec_draft chain[] = {{1, 0, -1, 0.8}, {1, 0, 0, 0.5}, {1, 0, 1, 0.9}};
+    geodec_price price = {
+        .n = 4, .plain = 2, .time = {2, 2.5, 4.5, 5.2}, .alone = {2, 2, 2, 2}, .bytes = {100, 0, 200, 10}};
+    /* Work 1, 1.8, 2.2, 2.56 plain passes in 1, 1.25, 2.25, 2.6 of them. */
+    geodec_adapt_prefix best = geodec_adapt_best_priced(&price, chain, 3, trust, 0.03, 1e9);
+    cr_assert_eq(best.n, 1);
+    cr_assert_float_eq(best.tokens, 1.8, 1e-12);
+    cr_assert_float_eq(best.time, 1.25, 1e-12);
+    price.time[1] = 1.9 * 2; /* the row is dear, and those after it do not make up for it */
+    cr_assert_eq(geodec_adapt_best_priced(&price, chain, 3, trust, 0.03, 1e9).n, 0);
+    price.alone[1] = 6; /* but so is its token for plain decoding: work 3.4 in 1.9 */
+    cr_assert_eq(geodec_adapt_best_priced(&price, chain, 3, trust, 0.03, 1e9).n, 1);
+    /* The loss: half of 0.2 times the bytes of the first row, and of 0.6 times those of the second. */
+    price = (geodec_price){.n = 3, .plain = 2, .time = {2, 2, 2}, .alone = {2, 2, 2}, .bytes = {100, 1000, 1000}};
+    cr_assert_eq(geodec_adapt_best_priced(&price, chain, 2, trust, 0.03, 401).n, 2);
+    cr_assert_eq(geodec_adapt_best_priced(&price, chain, 2, trust, 0.03, 399).n, 1);
+    cr_assert_eq(geodec_adapt_best_priced(&price, chain, 2, trust, 0.03, 99).n, 0);
+    /* A tree: the second draft is a sibling of the first. */
+    const geodec_draft tree[] = {{1, 0, -1, 0.6}, {2, 0, -1, 0.3}};
+    price.time[2] = 3;
+    price.time[1] = 2.4;
+    best = geodec_adapt_best_priced(&price, tree, 2, trust, 0.03, 1e9);
+    cr_assert_eq(best.n, 1);
+    cr_assert_float_eq(best.tokens, 1.6, 1e-12);
+    price.time[2] = 2.5;
+    best = geodec_adapt_best_priced(&price, tree, 2, trust, 0.03, 1e9);
+    cr_assert_eq(best.n, 2);
+    cr_assert_float_eq(best.tokens, 1.9, 1e-12);
+}
+
+/* What was lost so far is taken from the share. */
+Test(adapt, stops_when_too_many_bytes_were_lost)
+{
+    geodec_adapt g;
+    const geodec_cost cost = geodec_cost_linear(0.3);
+    const geodec_draft d[] = {{1, 0, -1, 0.9}};
+    geodec_price price = {
+        .n = 2, .plain = 2, .token = 100, .time = {2, 2.1}, .alone = {2, 2}, .bytes = {100, 100}, .useful = 1e5};
+    geodec_adapt_init(&g, 8, &cost);
+    price.wasted = 1000; /* 1 % and 60 bytes are free */
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 1), 1);
+    cr_assert_float_eq(g.time, 1.05, 1e-12);
+    price.wasted = 1070;
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 1), 0);
+    cr_assert_eq(geodec_adapt_ask(&g, 8), 0, "drafts would not be sent");
+    for (int i = 0; i < 20; i++) geodec_adapt_settle(&g, 0, 1);
+    cr_assert_eq(geodec_adapt_ask(&g, 8), 8, "tokens that read nothing too much give 1 % each");
+    price.wasted = -500; /* wide passes read less than plain ones */
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 1), 1);
+}
+
 Test(predict, costs_are_measured_on_the_target)
 {
     toy t;

@@ -287,3 +287,43 @@ Test(streamed, other_mixtures)
             compare_all(path, GEODEC_EXACT, NULL);
         }
 }
+
+/* Prices: what plain decoding would read is followed exactly, also while drafts are rejected. */
+Test(streamed, reads_of_plain_decoding_are_followed)
+{
+    geodec_err err = {0};
+    enum { ROWS = 40 };
+    geodec_streamed_read k[2] = {{0}};
+    const geodec_streaming o = {.slots = 20, .eviction = GEODEC_EVICTION_LRU};
+    const geodec_session_options so = session_of(GEODEC_EXACT, NULL);
+    for (int drafts = 0; drafts < 2; drafts++) {
+        geodec_model *m = NULL;
+        geodec_session *s = NULL;
+        geodec_price price;
+        test_ok(geodec_model_open(small_olmoe("q4_0"), &m, &err), &err);
+        test_ok(geodec_streamed_begin(m, &o, &err), &err);
+        test_ok(geodec_session_create(m, &so, &s, &err), &err);
+        cr_assert_not(geodec_streamed_price(s, (int32_t[]){1}, 1, &price), "no pass was made");
+        for (int32_t i = 0; i < ROWS;) {
+            /* the rows i and i + 1 are of the text; in the second run they come together, with a wrong one */
+            const int32_t token[] = {(i * 37 + 11) % 600, ((i + 1) * 37 + 11) % 600, 5};
+            const int32_t n = drafts && i > 0 ? 3 : 1, kept = n == 3 ? 2 : 1;
+            if (n == 3) {
+                cr_assert(geodec_streamed_price(s, token, n, &price));
+                cr_assert_eq(price.n, 3);
+                for (int r = 0; r < 3; r++)
+                    cr_assert(price.time[r] > (r ? price.time[r - 1] : 0) && price.bytes[r] >= 0 && price.alone[r] > 0);
+            }
+            test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, NULL, NULL, &err), &err);
+            geodec_session_truncate(s, i += kept);
+            if (i > ROWS) geodec_session_truncate(s, ROWS);
+        }
+        cr_assert(geodec_streamed_reads(s, &k[drafts]));
+        geodec_session_destroy(s);
+        geodec_model_close(m);
+    }
+    cr_assert(k[0].plain > 0 && k[0].plain == k[0].read && k[0].wasted == 0 && k[0].useful == k[0].read);
+    cr_assert(k[1].wasted > 0 && k[1].read != k[1].plain);
+    /* the second run has a row more at its end */
+    cr_assert(k[1].plain >= k[0].plain, "%lld %lld", (long long)k[1].plain, (long long)k[0].plain);
+}
