@@ -24,17 +24,17 @@ static const double DECAY = 0.95;                      /* their weight after one
 static const double TRUST_LEAST = 0.2, TRUST_MOST = 2; /* bounds: a few outcomes must not exclude a source for good */
 static const double CLAIMED_LEAST = 0.05;              /* lower bound of the divisor */
 static const double PROBABILITY_MOST = 0.98;           /* upper bound of a draft's probability: none is certain */
-static const double GAIN = 0.03;       /* minimum expected gain: the best of several noisy estimates is too high */
-static const double SLACK = 0.7;       /* factor on the minimum path probabilities: the exact choice is made later */
-static const double LEAST_MOST = 0.9;  /* their upper limit */
-static const double ASK_PART = 0.5;    /* share of a draft's asking cost in them: the rest is spent in any case */
-static const double STEP = 0.1;        /* decay of the moving averages of rates and costs, per round */
-static const double LOST_FIRST = 0.6;  /* bytes that may be lost at first, in plain tokens */
-static const double LOST_SHARE = 0.01; /* bytes that may be lost, as a share of those of use */
-static const double LOST_LEAST = 0.05; /* below it, in plain tokens, the drafter is not asked: nothing would be sent */
-static const double LOST_PART = 0.5;   /* of what a rejected row reads: the rest is used by later tokens (measured) */
-enum { LOOK_AHEAD = 4 };               /* rows: the cost of a pass may rise in steps, so the cheapest row counts */
-enum { REFRESH = 8 };                  /* asks between two computations of the minimum path probabilities */
+static const double GAIN = 0.03;        /* minimum expected gain: the best of several noisy estimates is too high */
+static const double SLACK = 0.7;        /* factor on the minimum path probabilities: the exact choice is made later */
+static const double LEAST_MOST = 0.9;   /* their upper limit */
+static const double ASK_PART = 0.5;     /* share of a draft's asking cost in them: the rest is spent in any case */
+static const double STEP = 0.1;         /* decay of the moving averages of rates and costs, per round */
+static const double LOST_FIRST = 0.3;   /* bytes that may be lost at first, in plain tokens */
+static const double LOST_SHARE = 0.007; /* bytes that may be lost, as a share of those of use */
+static const double LOST_LEAST = 0.05;  /* below it, in plain tokens, the drafter is not asked: nothing would be sent */
+static const double LOST_PART = 0.5;    /* of what a rejected row reads: the rest is used by later tokens (measured) */
+enum { LOOK_AHEAD = 4 };                /* rows: the cost of a pass may rise in steps, so the cheapest row counts */
+enum { REFRESH = 8 };                   /* asks between two computations of the minimum path probabilities */
 
 void geodec_adapt_init(geodec_adapt *a, int32_t max, const geodec_cost *cost)
 {

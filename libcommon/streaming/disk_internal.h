@@ -14,7 +14,7 @@
 
 enum {
     GEODEC__DISK_PART = 1 << 20,    /* a read is split into parts of this size */
-    GEODEC__DISK_DEPTH = 32,        /* parts in flight */
+    GEODEC__DISK_DEPTH = 8,         /* parts in flight */
     GEODEC__DISK_PARTS_OF_READ = 8, /* of one read */
     GEODEC__DISK_SLOTS = 1 << 20    /* limit of n_slots */
 };

@@ -21,6 +21,7 @@ struct geodec_stream {
     uint8_t *memory; /* [n_slots][slot_bytes] */
     int64_t memory_bytes;
     bool *demand;     /* [n_slots] of the last read */
+    bool *checked;    /* [n_layer][n_expert] its CRC was right once: a file does not change back and forth */
     bool *fresh;      /* [n_slots] read since it was last taken */
     int64_t finished; /* reads */
     int32_t n_slots;
@@ -54,7 +55,7 @@ static bool submit(geodec_stream *s, const geodec_slots_read *n)
     const int64_t blob = (int64_t)n->layer * s->blobs.n_expert + n->expert;
     geodec_disk_read r = {.slot = n->slot,
                           .demand = n->demand,
-                          .check = s->blobs.crc != NULL,
+                          .check = s->blobs.crc && !s->checked[blob],
                           .crc = s->blobs.crc ? s->blobs.crc[blob] : 0,
                           .to = s->memory + n->slot * s->blobs.slot_bytes};
     memcpy(r.piece, geodec_blobs_at(&s->blobs, n->layer, n->expert), sizeof r.piece);
@@ -100,6 +101,9 @@ static int64_t collect(geodec_stream *s, bool wait)
                 (void)geodec_slots_content(s->slots, done[i].slot, &s->failed_layer, &s->failed_expert);
             }
             s->finished++;
+            int32_t layer, expert;
+            if (ok && geodec_slots_content(s->slots, done[i].slot, &layer, &expert))
+                s->checked[(int64_t)layer * s->blobs.n_expert + expert] = true;
             geodec_slots_finished(s->slots, done[i].slot, ok);
         }
         wait = false;
@@ -275,6 +279,7 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     if (pthread_mutex_init(&s->lock, NULL) != 0) GEODEC_THROW(GEODEC_NOMEM, "no lock for a stream");
     s->has_lock = true;
     GEODEC_NEW_EACH(s->n_slots, s->fresh, s->demand);
+    GEODEC_NEW(s->checked, (int64_t)s->blobs.n_layer * s->blobs.n_expert);
     GEODEC_TRY(open_usage(s, o, &slots, &warm, err));
     GEODEC_TRY(open_trace(s, o->trace, &slots, err));
     GEODEC_TRY(geodec_slots_create(&slots, &s->slots, err));
@@ -298,7 +303,7 @@ void geodec_stream_close(geodec_stream *s)
     geodec_mem_unmap(s->memory, s->memory_bytes);
     geodec_blobs_clear(&s->blobs);
     if (s->has_lock) pthread_mutex_destroy(&s->lock);
-    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s);
+    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s->checked, s);
 }
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
