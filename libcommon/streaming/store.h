@@ -3,11 +3,13 @@
  * rearranged, never requantised. A store is a model file by itself: no other file is needed.
  *
  * Layout, little-endian; every part and every blob begins on a page of 4,096 bytes and is padded with zeros:
- *   header    one page: magic "GEXPERTS", version, sizes and offsets of the parts, layout, fingerprint of the GGUF,
- *             CRC-32C of the index and of the resident part; the last four bytes are the CRC-32C of the page
- *   index     for each layer the three matrices (type, packing, rows, columns, offset in the blob, bytes); for each
- * blob offset, bytes and CRC-32C resident  a GGUF with all keys and all tensors but the experts' blobs     in order of
- * layer and expert: gate, up, down, each at a multiple of 64 bytes */
+ *   header    one page: magic "GEXPERTS", version, sizes and offsets of the parts, layout,
+ *             fingerprint of the GGUF, CRC-32C of the index and of the resident part;
+ *             the last four bytes are the CRC-32C of the page
+ *   index     for each layer the three matrices (type, packing, rows, columns, offset in
+ *             the blob, bytes); for each blob offset, bytes and CRC-32C
+ *   resident  a GGUF with all keys and all tensors but the experts'
+ *   blobs     in order of layer and expert: gate, up, down, each at a multiple of 64 bytes */
 #ifndef GEODEC_STREAMING_STORE_H
 #define GEODEC_STREAMING_STORE_H
 
