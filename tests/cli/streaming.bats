@@ -76,10 +76,10 @@ streams() {
 }
 
 @test "decode: drafts by price" {
-    least=$(smallest decode --model "$d/exact.experts" -t 1 --arithmetic exact --draft none)
     how=(--arithmetic exact --prompt "Once upon a time" --max-tokens 60 --min-tokens 60 --temperature 0)
     "$bin/geodec-decode" -q --model "$model" "${how[@]}" --draft none > "$tmp/plain"
     for drafter in bigram ngram lookup recycle auto exit:3; do
+        least=$(smallest decode --model "$d/exact.experts" --arithmetic exact --draft $drafter) # exit has a session of its own
         for price in foretold chance none; do
             for tree in 0 8; do
                 case $tree.$drafter in 8.recycle) continue ;; esac
@@ -90,6 +90,7 @@ streams() {
         done
     done
     grep -q '"bytes_per_token"' "$tmp/r.json"
+    least=$(smallest decode --model "$d/exact.experts" --arithmetic exact --draft none)
     for how_known in "--draft none" "--draft ngram" "--draft bigram --tree 6"; do
         "$bin/geodec-decode" -q --model "$d/exact.experts" "${how[@]}" $how_known --oracle --gamma 4 --ram "$((least + 300000))" \
             --force --report "$tmp/r.json" > "$tmp/text"
