@@ -6,6 +6,14 @@
 
 enum { BLOBS = 32 /* experts computed in one dispatch */ };
 
+/* Index of a name; n for an unknown one. */
+static int index_of(const char *name, const char *const *list, int n)
+{
+    int i = 0;
+    while (i < n && strcmp(list[i], name) != 0) i++;
+    return i;
+}
+
 static const char *const names[] = {
 #define X(NAME, name, help) [GEODEC_LOOKAHEAD_##NAME] = #name,
     GEODEC_LOOKAHEADS(X)
@@ -16,9 +24,7 @@ const char *geodec_streamed_lookahead_name(geodec_lookahead a) { return a < GEOD
 
 geodec_lookahead geodec_streamed_lookahead_named(const char *name)
 {
-    int a = 0;
-    while (a < GEODEC_LOOKAHEAD_KINDS && strcmp(names[a], name) != 0) a++;
-    return (geodec_lookahead)a;
+    return (geodec_lookahead)index_of(name, names, GEODEC_LOOKAHEAD_KINDS);
 }
 
 static const char *const prices[] = {
@@ -34,9 +40,7 @@ const char *geodec_streamed_price_name(geodec_streamed_price_by p)
 
 geodec_streamed_price_by geodec_streamed_price_named(const char *name)
 {
-    int p = 0;
-    while (p < GEODEC_STREAMED_PRICE_KINDS && strcmp(prices[p], name) != 0) p++;
-    return (geodec_streamed_price_by)p;
+    return (geodec_streamed_price_by)index_of(name, prices, GEODEC_STREAMED_PRICE_KINDS);
 }
 
 /* ---- a matrix of an expert --------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * that a rank becomes a probability. The counts depend on the run's routes alone, so a run repeats. */
 #include "base/mem.h"
 #include "model/streamed_internal.h"
+#include "streaming/closed_form.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { PACE = 64 /* passes between two looks at the times */ };
@@ -18,26 +18,14 @@ static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks
     return ((float)a->hit[at] + WEIGHT * prior) / ((float)a->seen[blocks] + WEIGHT);
 }
 
-/* Experts by falling logit, the lowest first on ties. */
-static void rank_experts(const float *logit, int32_t n, int32_t *order)
-{
-    for (int32_t e = 0; e < n; e++) {
-        int32_t at = e;
-        for (; at > 0 && logit[e] > logit[order[at - 1]]; at--) order[at] = order[at - 1];
-        order[at] = e;
-    }
-}
-
 /* Passes on the experts in the order of their probability. */
 static void foretell(geodec_session *s, int32_t index)
 {
     geodec__ahead *a = s->model->streamed->ahead;
     const int32_t n = a->n_expert;
-    rank_experts(a->likely, n, a->order);
-    for (int32_t i = 0; i < n; i++) {
-        const float p = a->likely[a->order[i]];
-        a->sorted[i] = p < a->least ? 0 : p; /* known, but not worth its bytes now */
-    }
+    (void)geodec_largest(a->likely, n, n, a->order, a->sorted);
+    for (int32_t i = 0; i < n; i++)
+        if (a->sorted[i] < a->least) a->sorted[i] = 0; /* known, but not worth its bytes now */
     geodec_stream_foretell(s->model->streamed->stream, index, n, a->order, a->sorted);
 }
 
@@ -61,7 +49,7 @@ static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t 
     geodec__ahead *a = s->model->streamed->ahead;
     for (int64_t r = 0; r < n; r++) {
         int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
-        rank_experts(s->router_row[r], c->n_expert, order);
+        (void)geodec_largest(s->router_row[r], c->n_expert, c->n_expert, order, a->sorted);
         for (int32_t i = 0; i < c->n_expert; i++) {
             const float p = probability_of(a, c->n_expert_used, blocks, i);
             a->likely[order[i]] = 1 - (1 - a->likely[order[i]]) * (1 - p);
@@ -96,8 +84,8 @@ static void ask_chance(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     geodec__ahead *a = s->model->streamed->ahead;
-    const double one = 1 - (double)c->n_expert_used / c->n_expert;
-    for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = (float)(1 - pow(one, (double)n));
+    const double used = geodec_closed_form_distinct(c->n_expert, c->n_expert_used, (double)n) / c->n_expert;
+    for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = (float)used;
     a->asked[index * 2] = a->asked[index * 2 + 1] = false;
     foretell(s, index);
 }
