@@ -82,6 +82,7 @@ geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, g
     d->n_slots = o->n_slots;
     GEODEC_STRDUP(d->path, path);
     GEODEC_NEW_EACH(o->n_slots, d->state, d->item);
+    if (o->throttle > 0) GEODEC_TRY(geodec_serial_create(o->n_slots, &d->serial, err));
     for (int k = 0; k < GEODEC__DISK_DEPTH; k++) {
         d->part[k].next = d->idle;
         d->idle = &d->part[k];
@@ -114,6 +115,7 @@ void geodec_disk_close(geodec_disk *d)
     if (d->fd >= 0) (void)close(d->fd);
     geodec_ring_destroy(d->requests);
     geodec_ring_destroy(d->results);
+    geodec_serial_destroy(d->serial);
     GEODEC_FREE(d->path, d->state, d->item);
     geodec_mem_free(d);
 }
@@ -151,6 +153,20 @@ bool geodec_disk_cancel(geodec_disk *d, int32_t slot)
     d->outstanding--;
     return true;
 }
+
+/* The newest wish counts; that of an older read of the slot is ignored. */
+static void wish(geodec_disk *d, int32_t slot, uint32_t what)
+{
+    if (slot < 0 || slot >= d->n_slots) return;
+    const uint32_t s = atomic_load(&d->state[slot].word);
+    if (s % GEODEC__DISK_STATES != GEODEC__DISK_READING) return;
+    atomic_store(&d->state[slot].wish, s / GEODEC__DISK_STATES * GEODEC__DISK_STATES + what);
+    atomic_store(&d->wished, true);
+    geodec__disk_wake(d);
+}
+
+void geodec_disk_hurry(geodec_disk *d, int32_t slot) { wish(d, slot, GEODEC__DISK_HURRY); }
+void geodec_disk_drop(geodec_disk *d, int32_t slot) { wish(d, slot, GEODEC__DISK_DROP); }
 
 static void count(geodec_disk *d, const geodec__disk_result *r)
 {

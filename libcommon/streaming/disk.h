@@ -55,10 +55,14 @@ typedef struct geodec_disk_read {
 GEODEC_API bool geodec_disk_submit(geodec_disk *d, const geodec_disk_read *r) GEODEC_MUST_USE;
 /* Takes back a read that has not begun; false: it has, and its result will come. */
 GEODEC_API bool geodec_disk_cancel(geodec_disk *d, int32_t slot) GEODEC_MUST_USE;
+/* A prefetch becomes a demand. */
+GEODEC_API void geodec_disk_hurry(geodec_disk *d, int32_t slot);
+/* Breaks off a prefetch that has begun: its result is GEODEC_INTERRUPTED, unless it comes before that. */
+GEODEC_API void geodec_disk_drop(geodec_disk *d, int32_t slot);
 
 typedef struct geodec_disk_done {
     int32_t slot;
-    geodec_status status; /* GEODEC_IO: cause and file in error; GEODEC_FORMAT: the CRC */
+    geodec_status status; /* GEODEC_IO: cause and file in error; GEODEC_FORMAT: the CRC; GEODEC_INTERRUPTED: dropped */
     int32_t errnum;       /* errno; 0 for a short read or a wrong CRC */
 } geodec_disk_done;
 /* Finished reads, in the order in which they finished; waits for one if `wait` and any is queued or in flight. */

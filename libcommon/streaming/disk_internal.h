@@ -8,15 +8,16 @@
 
 #include "streaming/disk.h"
 #include "streaming/ring.h"
+#include "streaming/serial.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    GEODEC__DISK_PART = 1 << 20,    /* a read is split into parts of this size */
-    GEODEC__DISK_DEPTH = 8,         /* parts in flight */
-    GEODEC__DISK_PARTS_OF_READ = 8, /* of one read */
-    GEODEC__DISK_SLOTS = 1 << 20    /* limit of n_slots */
+    GEODEC__DISK_PART = 1 << 18,     /* a read is split into parts of this size */
+    GEODEC__DISK_DEPTH = 16,         /* parts in flight */
+    GEODEC__DISK_PREFETCH_PARTS = 4, /* of prefetches: a demand waits for these */
+    GEODEC__DISK_SLOTS = 1 << 20     /* limit of n_slots */
 };
 
 typedef struct geodec__disk_item geodec__disk_item;
@@ -37,7 +38,8 @@ typedef struct geodec__disk_part {
 struct geodec__disk_item {
     geodec_disk_read read;
     uint32_t ticket;
-    double queued, due; /* due: with a throttle, not delivered before */
+    double queued, due; /* due: with a throttle, not delivered before; INFINITY: not known yet */
+    bool demand;        /* or it became one */
     int64_t room;       /* bytes, rounded out */
     int piece;          /* the next part to begin: of this piece, `at` bytes of it begun, the piece begins at `base` */
     int64_t at, base;
@@ -79,8 +81,10 @@ typedef struct geodec__disk_ops {
 extern const geodec__disk_ops geodec__disk_uring, geodec__disk_threads;
 
 enum { GEODEC__DISK_FREE, GEODEC__DISK_QUEUED, GEODEC__DISK_READING, GEODEC__DISK_STATES = 4 };
+enum { GEODEC__DISK_HURRY = 1, GEODEC__DISK_DROP };
 typedef struct geodec__disk_state {
     _Atomic uint32_t word; /* ticket * STATES + state */
+    _Atomic uint32_t wish; /* ticket * STATES + what the caller wishes of that read */
 } geodec__disk_state;
 
 struct geodec_disk {
@@ -89,7 +93,7 @@ struct geodec_disk {
     geodec_disk_io io;
     const geodec__disk_ops *ops;
     void *engine;
-    int64_t throttle;
+    int64_t throttle; /* bytes a second; 0: none */
     const geodec_disk_faults *faults;
     int32_t n_slots;
     geodec_ring *requests, *results;
@@ -109,7 +113,8 @@ struct geodec_disk {
     geodec__disk_list ended;                         /* read; to be checked */
     int32_t in_flight;                               /* reads begun whose parts have not all ended */
     double busy, busy_since;
-    double free;                           /* when the serial disk of the throttle has done all that was begun */
+    geodec_serial *serial;                 /* of the throttle; NULL: none */
+    atomic_bool wished;                    /* some state has a new wish */
     _Alignas(64) _Atomic uint32_t asleep;  /* the reader waits for the event */
     _Alignas(64) _Atomic uint32_t waiting; /* the caller waits for a result; a futex */
     _Alignas(64) atomic_bool quit;

@@ -39,7 +39,43 @@ static void enter(geodec__disk_list *l, geodec__disk_item *i)
     l->last = i;
 }
 
+/* ---- the serial disk of a throttle ------------------------------------------------------------------------------ */
+
+/* What that disk has read until then gets the time of its end. */
+static void serve(geodec_disk *d, double until)
+{
+    double at;
+    for (int32_t slot; d->serial && (slot = geodec_serial_next(d->serial, until, &at)) >= 0;) d->item[slot].due = at;
+}
+
+/* From the time of the request: that the reader looks some microseconds afterwards is no time of the disk. */
+static void put_on_serial(geodec_disk *d, geodec__disk_item *i, double from)
+{
+    if (!d->serial) return;
+    i->due = INFINITY;
+    geodec_serial_put(d->serial, i->read.slot, i->demand, from, (double)i->room / (double)d->throttle);
+}
+
 /* ---- requests --------------------------------------------------------------------------------------------------- */
+
+static void fail(geodec__disk_item *i, geodec_status status, int64_t errnum)
+{
+    if (i->status != GEODEC_OK) return;
+    i->status = status;
+    i->errnum = (int32_t)errnum;
+}
+
+/* Sums the bytes of the pieces. */
+static void measure(geodec__disk_item *i)
+{
+    for (int k = 0; k < GEODEC_BLOB_PIECES; k++) {
+        const geodec_blob_piece *p = &i->read.piece[k];
+        if (p->bytes < 0 || p->offset < 0 || p->bytes > INT64_MAX / 8 || p->offset > INT64_MAX / 8)
+            fail(i, GEODEC_IO, EINVAL);
+        else
+            i->room += geodec_blobs_room(p);
+    }
+}
 
 /* A request that was taken back may still be queued when the next one of its slot comes: it gives way. */
 static void take_requests(geodec_disk *d)
@@ -48,8 +84,12 @@ static void take_requests(geodec_disk *d)
     while (geodec_ring_pop(d->requests, &q)) {
         geodec__disk_item *i = &d->item[q.read.slot];
         leave(i);
-        *i = (geodec__disk_item){.read = q.read, .ticket = q.ticket, .queued = q.queued};
-        enter(&d->queued[q.read.demand], i);
+        *i = (geodec__disk_item){.read = q.read, .ticket = q.ticket, .queued = q.queued, .demand = q.read.demand};
+        measure(i);
+        serve(d, q.queued);
+        if (d->serial) (void)geodec_serial_drop(d->serial, q.read.slot, q.queued);
+        if (i->demand) put_on_serial(d, i, q.queued);
+        enter(&d->queued[i->demand], i);
     }
 }
 
@@ -60,6 +100,7 @@ static geodec__disk_item *first_queued(geodec_disk *d, bool demand)
     while ((i = d->queued[demand].first)) {
         const uint32_t s = atomic_load(&d->state[i->read.slot].word);
         if (s == i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_QUEUED) return i;
+        if (d->serial) (void)geodec_serial_drop(d->serial, i->read.slot, geodec_clock_seconds());
         leave(i);
     }
     return NULL;
@@ -68,13 +109,6 @@ static geodec__disk_item *first_queued(geodec_disk *d, bool demand)
 /* ---- beginning -------------------------------------------------------------------------------------------------- */
 
 static bool all_begun(const geodec__disk_item *i) { return i->piece == GEODEC_BLOB_PIECES || i->status != GEODEC_OK; }
-
-static void fail(geodec__disk_item *i, geodec_status status, int64_t errnum)
-{
-    if (i->status != GEODEC_OK) return;
-    i->status = status;
-    i->errnum = (int32_t)errnum;
-}
 
 static void next_piece(geodec__disk_item *i)
 {
@@ -88,39 +122,29 @@ static void next_piece(geodec__disk_item *i)
 static void account(geodec_disk *d, int change)
 {
     const double now = geodec_clock_seconds();
-    if (d->in_flight > 0 && d->throttle == 0) d->busy += now - d->busy_since;
+    if (d->in_flight > 0) d->busy += now - d->busy_since;
     d->busy_since = now;
     d->in_flight += change;
 }
 
-/* With a throttle the read begins when the disk is free, or came later than that; that the reader looks some
- * microseconds afterwards is no time of the disk. */
-static void start(geodec_disk *d, geodec__disk_item *i, double from)
+static void start(geodec_disk *d, geodec__disk_item *i)
 {
     i->piece = 0;
     i->at = i->base = i->came = 0;
-    i->room = 0;
-    for (int k = 0; k < GEODEC_BLOB_PIECES; k++) {
-        const geodec_blob_piece *p = &i->read.piece[k];
-        if (p->bytes < 0 || p->offset < 0 || p->bytes > INT64_MAX / 8 || p->offset > INT64_MAX / 8)
-            fail(i, GEODEC_IO, EINVAL);
-        else
-            i->room += geodec_blobs_room(p);
-    }
     next_piece(i);
-    if (d->throttle > 0) d->free = i->due = fmax(from, d->free) + (double)i->room / (double)d->throttle;
     account(d, 1);
-    enter(&d->flying[i->read.demand], i);
+    enter(&d->flying[i->demand], i);
 }
 
+/* A demand that is queued, read, or with a throttle waits for its time. */
+static bool has_demand(geodec_disk *d) { return d->flying[1].first || d->held[1].first || first_queued(d, true); }
+
+/* A prefetch that has not begun is taken back at no cost. */
 static bool prefetch_allowed(const geodec_disk *d)
 {
-    const geodec__disk_list *demands[] = {&d->flying[1], &d->held[1]};
-    if (d->throttle > 0 && geodec_clock_seconds() < d->free) return false;
-    for (int k = 0; k < 2; k++)
-        if (demands[k]->first) return !d->flying[0].first;
     int64_t to_come = 0;
     for (const geodec__disk_item *i = d->flying[0].first; i; i = i->next) to_come += i->room - i->came;
+    for (const geodec__disk_item *i = d->held[0].first; i; i = i->next) to_come += i->room;
     return to_come < PREFETCH_BYTES;
 }
 
@@ -128,12 +152,13 @@ static bool begin_read(geodec_disk *d)
 {
     for (;;) {
         geodec__disk_item *i = first_queued(d, true);
-        if (!i && prefetch_allowed(d)) i = first_queued(d, false);
+        if (!i && !has_demand(d) && prefetch_allowed(d)) i = first_queued(d, false);
         if (!i) return false;
         uint32_t s = i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_QUEUED;
         const uint32_t reading = i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_READING;
         if (atomic_compare_exchange_strong(&d->state[i->read.slot].word, &s, reading)) {
-            start(d, i, i->queued);
+            if (!i->demand) put_on_serial(d, i, geodec_clock_seconds());
+            start(d, i);
             return true;
         }
     }
@@ -158,7 +183,7 @@ static void begin_part(geodec_disk *d, geodec__disk_part *p)
 /* The next part of a read; false: all have begun, or enough for now. */
 static bool next_part(geodec_disk *d, geodec__disk_item *i)
 {
-    if (all_begun(i) || i->flying == GEODEC__DISK_PARTS_OF_READ || !d->idle) return false;
+    if (all_begun(i) || !d->idle) return false;
     const geodec_blob_piece *piece = &i->read.piece[i->piece];
     const int64_t room = geodec_blobs_room(piece), left = room - i->at;
     geodec__disk_part *p = d->idle;
@@ -184,16 +209,61 @@ static void end_flight(geodec_disk *d, geodec__disk_item *i)
     enter(&d->ended, i);
 }
 
-/* Parts of the reads that have begun, demands first; while there is a demand, of one prefetch only. */
+static void hurry(geodec_disk *d, geodec__disk_item *i, double now)
+{
+    i->demand = true;
+    if (d->serial) geodec_serial_hurry(d->serial, i->read.slot, now);
+    if (i->list == &d->flying[0]) enter(&d->flying[1], i);
+    if (i->list == &d->held[0]) enter(&d->held[1], i);
+}
+
+/* Nothing more of it is read. With a throttle what the serial disk had read counts, else the parts that were begun. */
+static void drop(geodec_disk *d, geodec__disk_item *i, double now)
+{
+    if (!d->serial && i->list != &d->flying[0]) return; /* it is there */
+    if (d->serial && i->due < INFINITY) return;
+    fail(i, GEODEC_INTERRUPTED, 0);
+    if (d->serial) {
+        i->room = (int64_t)(geodec_serial_drop(d->serial, i->read.slot, now) * (double)d->throttle);
+        i->due = now;
+    }
+    if (i->list == &d->flying[0] && i->flying == 0) end_flight(d, i);
+}
+
+/* Parts of the reads that have begun: of demands, and only while there is none a few of prefetches. */
 static void begin_parts(geodec_disk *d)
 {
-    const bool demands = d->flying[1].first || d->held[1].first;
-    for (int demand = 1; demand >= 0; demand--)
-        for (geodec__disk_item *i = d->flying[demand].first, *next; i; i = next) {
-            next = !demand && demands ? NULL : i->next;
-            while (next_part(d, i)) {
-            }
-            if (i->flying == 0 && all_begun(i)) end_flight(d, i); /* nothing to read, or refused */
+    int32_t prefetching = 0;
+    for (geodec__disk_item *i = d->flying[1].first, *next; i; i = next) {
+        next = i->next;
+        while (next_part(d, i)) {
+        }
+        if (i->flying == 0 && all_begun(i)) end_flight(d, i); /* nothing to read, or refused */
+    }
+    for (const geodec__disk_item *i = d->flying[0].first; i; i = i->next) prefetching += i->flying;
+    for (geodec__disk_item *i = d->flying[0].first, *next; i && !has_demand(d); i = next) {
+        next = i->next;
+        while (prefetching < GEODEC__DISK_PREFETCH_PARTS && next_part(d, i)) prefetching++;
+        if (i->flying == 0 && all_begun(i)) end_flight(d, i);
+    }
+}
+
+/* What the caller wishes of prefetches that have begun. */
+static void take_wishes(geodec_disk *d)
+{
+    geodec__disk_list *const lists[] = {&d->flying[0], &d->ended, &d->held[0]};
+    if (!atomic_load(&d->wished) || !atomic_exchange(&d->wished, false)) return;
+    const double now = geodec_clock_seconds();
+    serve(d, now);
+    for (int k = 0; k < 3; k++)
+        for (geodec__disk_item *i = lists[k]->first, *next; i; i = next) {
+            next = i->next;
+            const uint32_t wish = atomic_load(&d->state[i->read.slot].wish);
+            if (i->demand || wish / GEODEC__DISK_STATES != i->ticket) continue;
+            if (wish % GEODEC__DISK_STATES == GEODEC__DISK_HURRY)
+                hurry(d, i, now);
+            else if (wish % GEODEC__DISK_STATES == GEODEC__DISK_DROP)
+                drop(d, i, now);
         }
 }
 
@@ -269,7 +339,12 @@ static void read_again(geodec_disk *d, geodec__disk_item *i)
             (void)posix_fadvise(d->fd, p->offset / PAGE * PAGE, geodec_blobs_room(p), POSIX_FADV_DONTNEED);
     }
     leave(i);
-    start(d, i, geodec_clock_seconds());
+    if (d->serial) {
+        const double now = geodec_clock_seconds();
+        (void)geodec_serial_drop(d->serial, i->read.slot, now);
+        put_on_serial(d, i, now);
+    }
+    start(d, i);
 }
 
 /* Checks one read; the disk gets new parts before the next one is checked. */
@@ -284,7 +359,7 @@ static void check_one(geodec_disk *d)
         }
         fail(i, GEODEC_FORMAT, 0);
     }
-    enter(&d->held[i->read.demand], i);
+    enter(&d->held[i->demand], i);
 }
 
 static void wake_caller(geodec_disk *d)
@@ -297,13 +372,13 @@ static void wake_caller(geodec_disk *d)
 static void deliver(geodec_disk *d, geodec__disk_item *i, double now)
 {
     leave(i);
-    if (d->throttle > 0) d->busy += (double)i->room / (double)d->throttle * (i->again ? 2 : 1);
-    const double since = d->in_flight > 0 && d->throttle == 0 ? now - d->busy_since : 0;
+    const double since = d->in_flight > 0 ? now - d->busy_since : 0;
+    const int64_t bytes = i->status == GEODEC_INTERRUPTED && !d->serial ? i->came : i->room;
     const geodec__disk_result r = {.done = {i->read.slot, i->status, i->errnum},
                                    .demand = i->read.demand,
-                                   .bytes = i->room * (i->again ? 2 : 1),
+                                   .bytes = bytes * (i->again ? 2 : 1),
                                    .latency = now - i->queued,
-                                   .busy = d->busy + since};
+                                   .busy = d->serial ? geodec_serial_busy(d->serial) : d->busy + since};
     if (geodec_ring_push(d->results, &r)) wake_caller(d);
 }
 
@@ -311,6 +386,7 @@ static void deliver(geodec_disk *d, geodec__disk_item *i, double now)
 static void deliver_due(geodec_disk *d)
 {
     const double now = geodec_clock_seconds();
+    serve(d, now);
     for (;;) {
         geodec__disk_item *first = NULL;
         for (int demand = 1; demand >= 0; demand--)
@@ -326,7 +402,8 @@ static void deliver_due(geodec_disk *d)
 bool geodec__disk_may_sleep(geodec_disk *d)
 {
     atomic_store(&d->asleep, 1);
-    return geodec_ring_empty(d->requests) && (d->parts_in_flight > 0 || !atomic_load(&d->quit));
+    return geodec_ring_empty(d->requests) && !atomic_load(&d->wished) &&
+           (d->parts_in_flight > 0 || !atomic_load(&d->quit));
 }
 
 void geodec__disk_wake(geodec_disk *d)
@@ -338,12 +415,8 @@ void geodec__disk_wake(geodec_disk *d)
 /* Seconds until something happens by itself; below 0: nothing will. */
 static double next_time(const geodec_disk *d)
 {
-    double t = INFINITY;
-    for (int demand = 0; demand < 2; demand++)
-        for (const geodec__disk_item *i = d->held[demand].first; i; i = i->next) t = fmin(t, i->due);
-    const double now = geodec_clock_seconds();
-    if (d->throttle > 0 && d->queued[0].first && now < d->free) t = fmin(t, d->free);
-    return isinf(t) ? -1 : fmax(0, t - now);
+    const double t = d->serial ? geodec_serial_when(d->serial) : INFINITY;
+    return isinf(t) ? -1 : fmax(0, t - geodec_clock_seconds());
 }
 
 static void pause_cpu(void)
@@ -361,7 +434,7 @@ static int32_t wait_for_more(geodec_disk *d, geodec__disk_part **ended)
     if (t < 0) return d->ops->reap(d, -1, ended);
     if (t > SPIN) return d->ops->reap(d, t - SPIN, ended);
     int32_t n = 0;
-    while (t > 0 && n == 0 && geodec_ring_empty(d->requests)) {
+    while (t > 0 && n == 0 && geodec_ring_empty(d->requests) && !atomic_load(&d->wished)) {
         n = d->ops->reap(d, 0, ended);
         pause_cpu();
         t = next_time(d);
@@ -377,6 +450,7 @@ void *geodec__disk_main(void *disk)
     (void)prctl(PR_SET_TIMERSLACK, 1000ul); /* nanoseconds, of this thread */
     while (!atomic_load(&d->quit) || d->parts_in_flight > 0) {
         take_requests(d);
+        take_wishes(d);
         begin_all(d);
         const int32_t n = wait_for_more(d, ended);
         for (int32_t k = 0; k < n; k++) part_ended(d, ended[k]);
@@ -385,6 +459,7 @@ void *geodec__disk_main(void *disk)
             part_ended(d, p);
         }
         take_requests(d);
+        take_wishes(d);
         begin_all(d);
         check_one(d);
         deliver_due(d);

@@ -1,6 +1,7 @@
 #include "streaming/simulate.h"
 
 #include "base/mem.h"
+#include "streaming/serial.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,62 +77,32 @@ static int64_t next_use(void *ctx, int32_t layer, int32_t expert)
 
 /* ---- the disk --------------------------------------------------------------------------------------------------- */
 
-typedef struct queue {
-    int32_t first, last;
-} queue;
-
-/* A serial disk: one read at a time, demands first. */
 typedef struct world {
     const geodec_trace *t;
     const geodec_simulate_options *o;
     route route;
     geodec_slots *s;
+    geodec_serial *disk;
     int64_t visit; /* next */
     bool open;     /* a visit has begun and is not computed */
-    double now, finish;
-    int32_t serving; /* slot; -1: none */
-    queue demand, prefetch;
-    int32_t *before, *after, *layer; /* [n_slots] of queued slots */
-    int32_t *taken;                  /* [n_expert] */
-    float *probability;              /* [n_expert] ones */
+    double now;
+    int32_t *layer, *taken; /* [n_slots] of slots that are read; [n_expert] */
+    float *probability;     /* [n_expert] ones */
     geodec_simulate_result result;
 } world;
 
-static void enqueue(world *w, queue *q, int32_t slot)
+static double length_of(const world *w, int32_t slot)
 {
-    w->before[slot] = q->last;
-    w->after[slot] = -1;
-    if (q->last >= 0)
-        w->after[q->last] = slot;
-    else
-        q->first = slot;
-    q->last = slot;
+    const double bytes = (double)w->t->blob[w->layer[slot]];
+    return w->o->latency + (w->o->bandwidth > 0 ? bytes / w->o->bandwidth : 0);
 }
 
-static void dequeue(world *w, queue *q, int32_t slot)
+/* Bytes of a read that was served for so long; the latency counts as its beginning. */
+static void count_bytes(world *w, int32_t slot, double served)
 {
-    if (w->before[slot] >= 0)
-        w->after[w->before[slot]] = w->after[slot];
-    else
-        q->first = w->after[slot];
-    if (w->after[slot] >= 0)
-        w->before[w->after[slot]] = w->before[slot];
-    else
-        q->last = w->before[slot];
-}
-
-static void serve(world *w)
-{
-    if (w->serving >= 0) return;
-    queue *const q = w->demand.first >= 0 ? &w->demand : &w->prefetch;
-    if (q->first < 0) return;
-    w->serving = q->first;
-    dequeue(w, q, w->serving);
-    const int64_t bytes = w->t->blob[w->layer[w->serving]];
-    const double length = w->o->latency + (w->o->bandwidth > 0 ? (double)bytes / w->o->bandwidth : 0);
-    w->finish = w->now + length;
-    w->result.bytes += bytes;
-    w->result.busy += length;
+    const int64_t bytes = w->t->blob[w->layer[slot]];
+    const double length = length_of(w, slot);
+    w->result.bytes += length > 0 ? llround((double)bytes * served / length) : bytes;
 }
 
 /* Passes decisions of the slots on to the disk. */
@@ -139,31 +110,38 @@ static void pump(world *w)
 {
     geodec_slots_read r;
     for (int32_t slot; (slot = geodec_slots_recall(w->s)) >= 0;) {
-        const bool queued = slot != w->serving;
-        if (queued) dequeue(w, &w->prefetch, slot);
-        geodec_slots_recalled(w->s, slot, queued);
+        const bool needed = geodec_slots_wanted(w->s, slot);
+        if (needed)
+            geodec_serial_hurry(w->disk, slot, w->now);
+        else
+            count_bytes(w, slot, geodec_serial_drop(w->disk, slot, w->now));
+        geodec_slots_recalled(w->s, slot, !needed);
     }
     while (geodec_slots_next(w->s, &r)) {
         w->layer[r.slot] = r.layer;
-        enqueue(w, r.demand ? &w->demand : &w->prefetch, r.slot);
+        geodec_serial_put(w->disk, r.slot, r.demand, w->now, length_of(w, r.slot));
     }
-    serve(w);
 }
 
-static void finish_read(world *w)
+/* The next read ends, at the latest at `until`; false: none does. */
+static bool finish_read(world *w, double until)
 {
-    const int32_t slot = w->serving;
-    w->now = fmax(w->now, w->finish);
-    w->serving = -1;
+    double at;
+    const int32_t slot = geodec_serial_next(w->disk, until, &at);
+    if (slot < 0) return false;
+    w->now = fmax(w->now, at);
+    count_bytes(w, slot, length_of(w, slot));
     geodec_slots_finished(w->s, slot, true);
     pump(w);
+    return true;
 }
 
 /* Computes: reads end meanwhile. */
 static void compute(world *w, double seconds)
 {
     const double until = w->now + seconds;
-    while (w->serving >= 0 && w->finish <= until) finish_read(w);
+    while (finish_read(w, until)) {
+    }
     w->now = until;
 }
 
@@ -182,9 +160,9 @@ static geodec_status close_visit(world *w, geodec_err *err)
             pump(w);
             continue;
         }
-        if (w->serving < 0) GEODEC_FAIL(GEODEC_INTERNAL, "the simulated run waits for no read");
-        w->result.stall += w->finish - w->now;
-        finish_read(w);
+        const double from = w->now;
+        if (!finish_read(w, INFINITY)) GEODEC_FAIL(GEODEC_INTERNAL, "the simulated run waits for no read");
+        w->result.stall += w->now - from;
     }
     return GEODEC_OK;
 }
@@ -263,7 +241,7 @@ geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_o
     geodec_status st = GEODEC_OK;
     geodec_trace_cursor *c = NULL;
     geodec_trace_event e;
-    world w = {.t = t, .o = o, .serving = -1, .demand = {-1, -1}, .prefetch = {-1, -1}};
+    world w = {.t = t, .o = o};
     geodec_slots_options slots = t->slots;
     GEODEC_TRY(check_run(o, err));
     GEODEC_TRY(read_route(t, &w.route, err));
@@ -275,7 +253,8 @@ geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_o
     slots.next_use = next_use;
     slots.next_use_ctx = &w.route;
     GEODEC_TRY(geodec_slots_create(&slots, &w.s, err));
-    GEODEC_NEW_EACH(o->n_slots, w.before, w.after, w.layer);
+    GEODEC_TRY(geodec_serial_create(o->n_slots, &w.disk, err));
+    GEODEC_NEW(w.layer, o->n_slots);
     GEODEC_NEW(w.taken, t->slots.n_expert);
     GEODEC_NEW(w.probability, t->slots.n_expert);
     for (int32_t i = 0; i < t->slots.n_expert; i++) w.probability[i] = 1;
@@ -283,14 +262,17 @@ geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_o
     while (geodec_trace_next(c, &e)) GEODEC_TRY(step(&w, &e, err));
     GEODEC_TRY(close_visit(&w, err));
     w.result.seconds = w.now;
-    while (w.serving >= 0) finish_read(&w); /* prefetches at the end: their bytes count, their time does not */
+    while (finish_read(&w, INFINITY)) {
+    } /* prefetches at the end: their bytes count, their time does not */
+    w.result.busy = geodec_serial_busy(w.disk);
     w.result.slots = geodec_slots_counted(w.s);
     *out = w.result;
 done:
     geodec_trace_end(c);
     geodec_slots_destroy(w.s);
     clear_route(&w.route);
-    GEODEC_FREE(w.before, w.after, w.layer, w.taken, w.probability);
+    geodec_serial_destroy(w.disk);
+    GEODEC_FREE(w.layer, w.taken, w.probability);
     return st;
 }
 

@@ -1,5 +1,5 @@
 /* Simulation of streamed runs from their traces (trace.h): the same run again, call by call, or the same experts in
- * the same order with other slots, policies and disks, on a virtual clock with a serial disk. */
+ * the same order with other slots, policies and disks, on a virtual clock with a serial disk (serial.h). */
 #ifndef GEODEC_STREAMING_SIMULATE_H
 #define GEODEC_STREAMING_SIMULATE_H
 
@@ -29,7 +29,7 @@ typedef struct geodec_simulate_options {
 /* The recorded options; bandwidth and layer_seconds from the recorded times, 0 where those are not there. */
 GEODEC_API geodec_simulate_options geodec_simulate_recorded(const geodec_trace *t);
 
-/* The counters are those of the slots; bytes as read. */
+/* The counters are those of the slots; bytes as read, also of prefetches that were dropped. */
 typedef struct geodec_simulate_result {
     geodec_slots_counters slots;
     int64_t rows, bytes;

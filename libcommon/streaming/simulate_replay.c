@@ -30,6 +30,9 @@ static bool repeat(geodec_slots *s, const geodec_slots_event *e, int32_t *slots)
         slot = geodec_slots_recall(s);
         geodec_slots_recalled(s, e->slot, e->yes);
         return slot == e->slot;
+    case GEODEC_SLOTS_DROPPED:
+        geodec_slots_dropped(s, e->slot);
+        return true;
     case GEODEC_SLOTS_WARM:
         return geodec_slots_warm(s, e->layer, e->expert[0], &r);
     case GEODEC_SLOTS_GIVE:

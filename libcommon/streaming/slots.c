@@ -207,6 +207,19 @@ static void clear(geodec_slots *s, int32_t slot)
     s->n_empty++;
 }
 
+/* A prefetch became a demand, or ended. */
+static void end_prefetching(geodec_slots *s, geodec__slots_slot *x)
+{
+    s->n_prefetching -= x->prefetching;
+    x->prefetching = false;
+}
+
+static void read_ended(geodec_slots *s, geodec__slots_slot *x)
+{
+    s->n_reading--;
+    end_prefetching(s, x);
+}
+
 /* Empties a slot whose blob is ready; an empty one stays as it is. */
 static void evict(geodec_slots *s, int32_t slot)
 {
@@ -227,13 +240,13 @@ static void begin(geodec_slots *s, int32_t slot, int32_t layer, int32_t expert, 
     geodec__slots_bit(s->empty, slot, false);
     s->n_empty--;
     s->n_reading++;
+    s->n_prefetching += prefetch;
     if (l->held++ >= l->quota) s->over++;
     geodec__slots_at(s, layer, expert)->slot = slot;
     x->layer = layer;
     x->expert = expert;
     x->state = GEODEC__SLOTS_READING;
-    x->demand = demand;
-    x->prefetched = prefetch;
+    x->prefetched = x->prefetching = prefetch;
     x->last = s->visits;
     x->last_pass = s->passes;
     if (prefetch) {
@@ -335,6 +348,7 @@ static void use(geodec_slots *s, geodec__slots_layer *l, int32_t expert)
         const bool ask = x->prefetched && !x->asked;
         l->count.late++;
         settle(s, k->slot);
+        end_prefetching(s, x);
         if (ask) geodec__slots_link(s, &s->recall, k->slot, true);
         return;
     }
@@ -404,8 +418,10 @@ void geodec_slots_release(geodec_slots *s, int32_t slot)
 
 /* ---- reads ------------------------------------------------------------------------------------------------------ */
 
-/* Reads that are under way when a prefetch begins: more would be decided before more is known, and delay a demand. */
-enum { PREFETCHES = 2 };
+/* Prefetches under way: more would be decided before more is known. Nearly certain ones may be more, so that the disk
+ * has work while a wide pass computes. */
+enum { PREFETCHES = 2, CERTAIN_PREFETCHES = 16 };
+static const float CERTAIN = 0.9F;
 
 /* The most probable expert of a layer that is foretold and not in memory; -1: none. */
 static int32_t best_foretold(geodec_slots *s, int32_t layer, float *probability)
@@ -426,7 +442,7 @@ static bool prefetch(geodec_slots *s, geodec_slots_read *out)
 {
     float most = 0;
     int32_t best = -1;
-    if (s->n_reading >= PREFETCHES) return false;
+    if (s->n_prefetching >= CERTAIN_PREFETCHES) return false;
     for (int32_t i = 1; i <= s->o.n_layer; i++) {
         const int32_t layer = (s->current + i) % s->o.n_layer;
         float p;
@@ -435,7 +451,9 @@ static bool prefetch(geodec_slots *s, geodec_slots_read *out)
         if (p > most) most = p, best = layer;
     }
     if (best < 0) return false;
-    const int32_t expert = best_foretold(s, best, &most), slot = geodec__slots_find(s, best, most);
+    const int32_t expert = best_foretold(s, best, &most);
+    if (s->n_prefetching >= PREFETCHES && most < CERTAIN) return false;
+    const int32_t slot = geodec__slots_find(s, best, most);
     if (slot < 0) return false;
     s->layer[best].cursor++;
     *out = (geodec_slots_read){.slot = slot, .layer = best, .expert = expert, .demand = false};
@@ -471,7 +489,7 @@ void geodec_slots_finished(geodec_slots *s, int32_t slot, bool ok)
     geodec__slots_slot *const x = &s->slot[slot];
     const geodec__slots_key *const k = geodec__slots_at(s, x->layer, x->expert);
     const int32_t expert = x->expert;
-    s->n_reading--;
+    read_ended(s, x);
     if (!ok) {
         s->layer[x->layer].count.failed++;
         clear(s, slot);
@@ -498,16 +516,20 @@ int32_t geodec_slots_recall(geodec_slots *s)
     return slot;
 }
 
-void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled)
+bool geodec_slots_wanted(const geodec_slots *s, int32_t slot)
 {
-    if (!in_state(s, slot, GEODEC__SLOTS_READING) || !s->slot[slot].asked) return;
-    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_RECALLED, .slot = slot, .yes = cancelled});
+    if (slot < 0 || slot >= s->o.n_slots || s->slot[slot].state == GEODEC__SLOTS_EMPTY) return false;
+    return geodec__slots_at(s, s->slot[slot].layer, s->slot[slot].expert)->wanted;
+}
+
+/* The read of a prefetch ends without its blob. */
+static void cancel(geodec_slots *s, int32_t slot)
+{
     geodec__slots_slot *const x = &s->slot[slot];
     const geodec__slots_key *const k = geodec__slots_at(s, x->layer, x->expert);
     geodec_slots_counters *const c = &s->layer[x->layer].count;
     const int32_t expert = x->expert;
-    if (!cancelled) return;
-    s->n_reading--;
+    read_ended(s, x);
     c->cancelled++;
     c->prefetch_reads--;
     if (k->wanted) {
@@ -516,6 +538,20 @@ void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled)
         geodec__slots_bit(s->missing, expert, true);
     }
     clear(s, slot);
+}
+
+void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled)
+{
+    if (!in_state(s, slot, GEODEC__SLOTS_READING) || !s->slot[slot].asked) return;
+    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_RECALLED, .slot = slot, .yes = cancelled});
+    if (cancelled) cancel(s, slot);
+}
+
+void geodec_slots_dropped(geodec_slots *s, int32_t slot)
+{
+    if (!in_state(s, slot, GEODEC__SLOTS_READING) || !s->slot[slot].asked) return;
+    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_DROPPED, .slot = slot});
+    cancel(s, slot);
 }
 
 int32_t geodec_slots_give(geodec_slots *s)

@@ -26,6 +26,7 @@ typedef enum geodec_slots_call {
     GEODEC_SLOTS_RECALLED,  /* slot, yes: cancelled */
     GEODEC_SLOTS_WARM,      /* layer, expert[0] */
     GEODEC_SLOTS_GIVE = 11, /* slot; 9 and 10 mean something else in a trace */
+    GEODEC_SLOTS_DROPPED,   /* slot */
     GEODEC_SLOTS_CALLS
 } geodec_slots_call;
 typedef struct geodec_slots_event {
@@ -79,8 +80,9 @@ GEODEC_API int32_t geodec_slots_take(geodec_slots *s, int32_t *slot, int32_t mos
 GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expert was not taken yet */
 GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
 
-/* The next read to begin: needed ones in ascending expert; then, while fewer than two reads are under way, foretold
- * ones by probability divided by the number of layers from here.
+/* The next read to begin: needed ones in ascending expert; then, while fewer than two prefetches are under way (or
+ * sixteen, when all of them and the next are nearly certain), foretold ones by probability divided by the number of
+ * layers from here.
  * A prefetch evicts nothing that is foretold with its own probability or a higher one.
  * The slot, maybe of an evicted blob, becomes reading. False: none, or no slot can be evicted now. */
 typedef struct geodec_slots_read {
@@ -92,9 +94,12 @@ GEODEC_API bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);
 GEODEC_API void geodec_slots_finished(geodec_slots *s, int32_t slot, bool ok);
 /* A slot whose prefetch is being read and is stale, or needed now (late); -1: none. The caller tries to take the read
  * back, and reports: cancelled (the slot is empty; a needed expert is then read on demand) or kept (it is not asked
- * again). */
+ * again). A kept read that is not wanted may be broken off: dropped in place of finished. */
 GEODEC_API int32_t geodec_slots_recall(geodec_slots *s);
+GEODEC_API bool geodec_slots_wanted(const geodec_slots *s, int32_t slot); /* the visit waits for its expert */
 GEODEC_API void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled);
+/* The read was broken off. Counts as cancelled. */
+GEODEC_API void geodec_slots_dropped(geodec_slots *s, int32_t slot);
 /* Gives up a slot for good, when memory gets short: an empty one, or that of the blob that leaves first. Between
  * visits. The quotas follow. Returns the slot; -1: none can leave now, or only two are left. */
 GEODEC_API int32_t geodec_slots_give(geodec_slots *s);

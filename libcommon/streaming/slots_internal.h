@@ -19,9 +19,9 @@ typedef enum geodec__slots_rank { GEODEC__SLOTS_FREE, GEODEC__SLOTS_FORETOLD, GE
 typedef struct geodec__slots_slot {
     int32_t layer, expert; /* of an empty slot: -1 */
     geodec__slots_state state;
-    bool demand;     /* reading: on demand */
-    bool prefetched; /* brought by a prefetch and not used since */
-    bool asked;      /* reading: recall has named it */
+    bool prefetched;  /* brought by a prefetch and not used since */
+    bool prefetching; /* reading: not needed yet */
+    bool asked;       /* reading: recall has named it */
     geodec__slots_rank rank;
     double key;
     int64_t last, last_pass; /* see eviction_internal.h */
@@ -57,9 +57,9 @@ struct geodec_slots {
     geodec_slots_options o;
     int32_t left;            /* slots that were not given up; o.n_slots is the size of the lists */
     int32_t remainder, over; /* slots that no layer owns; slots that layers hold above their quotas */
-    int32_t n_empty, n_reading, n_pinned, n_idle, n_stale; /* idle: prefetched, not used yet */
-    int32_t current;                                       /* layer of the current visit; -1: before the first */
-    int32_t n_want, n_wait;                                /* needed in the visit; of these not taken yet */
+    int32_t n_empty, n_reading, n_prefetching, n_pinned, n_idle, n_stale; /* idle: prefetched, not used yet */
+    int32_t current;        /* layer of the current visit; -1: before the first */
+    int32_t n_want, n_wait; /* needed in the visit; of these not taken yet */
     int64_t passes, visits;
     geodec__slots_slot *slot;
     geodec__slots_key *key; /* [n_layer][n_expert] */

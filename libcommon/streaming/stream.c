@@ -74,13 +74,19 @@ static void pump(geodec_stream *s)
     }
 }
 
-/* Takes back prefetches that are stale, or that are needed now and have not begun (they come back as demands). */
+/* Takes back prefetches that are stale, or that are needed now and have not begun (they come back as demands). Of those
+ * that have begun, stale ones are dropped, and needed ones go before the other prefetches. */
 static void recall(geodec_stream *s)
 {
     for (int32_t slot; (slot = geodec_slots_recall(s->slots)) >= 0;) {
         const bool held = s->held && s->next.slot == slot;
         if (held) s->held = false;
-        geodec_slots_recalled(s->slots, slot, held || geodec_disk_cancel(s->disk, slot));
+        const bool cancelled = held || geodec_disk_cancel(s->disk, slot);
+        if (!cancelled && geodec_slots_wanted(s->slots, slot))
+            geodec_disk_hurry(s->disk, slot);
+        else if (!cancelled)
+            geodec_disk_drop(s->disk, slot);
+        geodec_slots_recalled(s->slots, slot, cancelled);
     }
 }
 
@@ -94,6 +100,11 @@ static int64_t collect(geodec_stream *s, bool wait)
         n = geodec_disk_take(s->disk, done, RESULTS, wait);
         for (int32_t i = 0; i < n; i++) {
             const bool ok = done[i].status == GEODEC_OK;
+            if (done[i].status == GEODEC_INTERRUPTED) {
+                s->finished++;
+                geodec_slots_dropped(s->slots, done[i].slot);
+                continue;
+            }
             /* what was only foretold will be read again if it is needed */
             if (!ok && s->demand[done[i].slot] && s->failed == GEODEC_OK) {
                 s->failed = done[i].status;

@@ -6,7 +6,7 @@
 
 #define GEODEC__TRACE_MAGIC "GEXTRACE"
 enum {
-    GEODEC__TRACE_VERSION = 1,
+    GEODEC__TRACE_VERSION = 2,
     GEODEC__TRACE_BEFORE = 16, /* magic, version, bytes of the head */
     GEODEC__TRACE_OPTIONS = 32,
     GEODEC__TRACE_COUNTERS = 13,

@@ -59,7 +59,7 @@ typedef struct bag {
     geodec_slots *s;
     geodec_rng r;
     int32_t slot[MOST], n;
-    bool given[MOST];
+    bool given[MOST], kept[MOST];
 } bag;
 
 static void begin_all(bag *b)
@@ -69,6 +69,7 @@ static void begin_all(bag *b)
         const bool cancelled = geodec_rng_uniform(&b->r) < b->d->cancels;
         cr_assert(has(b->slot, b->n, slot), "recall of a slot that is not being read");
         geodec_slots_recalled(b->s, slot, cancelled);
+        b->kept[slot] = !cancelled;
         for (int32_t i = 0; cancelled && i < b->n; i++)
             if (b->slot[i] == slot) b->slot[i] = b->slot[--b->n];
     }
@@ -87,6 +88,12 @@ static void finish_one(bag *b)
 {
     const int32_t i = (int32_t)geodec_rng_below(&b->r, (uint64_t)b->n), slot = b->slot[i];
     b->slot[i] = b->slot[--b->n];
+    const bool kept = b->kept[slot];
+    b->kept[slot] = false;
+    if (kept && geodec_rng_uniform(&b->r) < 0.5) { /* also if it is wanted meanwhile: it comes again */
+        geodec_slots_dropped(b->s, slot);
+        return;
+    }
     geodec_slots_finished(b->s, slot, geodec_rng_uniform(&b->r) >= b->d->fails);
 }
 

@@ -89,9 +89,8 @@ Test(slots, reads_of_a_demand_come_in_ascending_order_and_then_prefetches)
     } wanted[] = {{0, 2, true}, {0, 4, true}, {0, 6, true}, {1, 7, false}, {2, 5, false}, {1, 6, false}, {2, 1, false}};
     int32_t reading[7];
     for (int i = 0; i < 7; i++) {
-        if (i >= 3) cr_assert_not(geodec_slots_next(s, &r));
-        if (i == 3) geodec_slots_finished(s, reading[0], true);
-        if (i >= 3) geodec_slots_finished(s, reading[i - 2], true);
+        if (i >= 5) cr_assert_not(geodec_slots_next(s, &r));
+        if (i >= 5) geodec_slots_finished(s, reading[i - 2], true);
         cr_assert(geodec_slots_next(s, &r), "read %d", i);
         reading[i] = r.slot;
         cr_assert_eq(r.layer, wanted[i].layer);
@@ -504,4 +503,66 @@ Test(slots, runs_go_on_with_fewer_slots)
         cr_assert_eq(c.needed, c.resident + c.in_time + c.late + c.missed);
         geodec_slots_destroy(s);
     }
+}
+
+/* Nearly certain ones may be more: sixteen. */
+Test(slots, nearly_certain_prefetches_may_be_sixteen)
+{
+    geodec_slots *s = make((geodec_slots_options){
+        .n_layer = 2, .n_expert = 32, .n_slots = 64, .prefetch_most = 32, .prefetch_least = 0.3F});
+    geodec_slots_read r;
+    int32_t expert[20];
+    float probability[20];
+    for (int32_t i = 0; i < 20; i++) {
+        expert[i] = 31 - i;
+        probability[i] = 0.95F;
+    }
+    geodec_slots_pass(s);
+    geodec_slots_need(s, 0, 1, (int32_t[]){3});
+    geodec_slots_foretell(s, 1, 20, expert, probability);
+    cr_assert(geodec_slots_next(s, &r) && r.demand);
+    for (int i = 0; i < 16; i++) cr_assert(geodec_slots_next(s, &r) && !r.demand && r.expert == 31 - i);
+    cr_assert_not(geodec_slots_next(s, &r));
+    geodec_slots_destroy(s);
+}
+
+/* A prefetch that was kept may be broken off later; if it is wanted by then, it is read on demand. */
+Test(slots, a_dropped_prefetch_is_read_again_if_it_is_wanted)
+{
+    geodec_slots *s = make(
+        (geodec_slots_options){.n_layer = 2, .n_expert = 8, .n_slots = 8, .prefetch_most = 4, .prefetch_least = 0.3F});
+    geodec_slots_read r;
+    geodec_slots_pass(s);
+    geodec_slots_foretell(s, 0, 1, (int32_t[]){5}, (float[]){.9F});
+    cr_assert(geodec_slots_next(s, &r) && r.expert == 5 && !r.demand);
+    const int32_t slot = r.slot;
+    geodec_slots_dropped(s, slot); /* nobody asked */
+    cr_assert_eq(geodec_slots_counted(s).cancelled, 0);
+    geodec_slots_need(s, 0, 1, (int32_t[]){2});
+    cr_assert(!geodec_slots_wanted(s, slot));
+    cr_assert_eq(geodec_slots_recall(s), slot);
+    geodec_slots_recalled(s, slot, false);
+    cr_assert(geodec_slots_next(s, &r) && r.expert == 2 && r.demand);
+    geodec_slots_finished(s, r.slot, true);
+    int32_t got;
+    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
+    geodec_slots_release(s, got);
+    geodec_slots_need(s, 1, 1, (int32_t[]){0});
+    cr_assert(geodec_slots_next(s, &r));
+    geodec_slots_finished(s, r.slot, true);
+    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
+    geodec_slots_release(s, got);
+    geodec_slots_need(s, 0, 1, (int32_t[]){5}); /* while the read is being broken off */
+    cr_assert(geodec_slots_wanted(s, slot));
+    cr_assert_eq(geodec_slots_counted(s).late, 1);
+    geodec_slots_dropped(s, slot);
+    cr_assert(geodec_slots_next(s, &r) && r.expert == 5 && r.demand);
+    geodec_slots_finished(s, r.slot, true);
+    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
+    const geodec_slots_counters c = geodec_slots_counted(s);
+    cr_assert_eq(c.cancelled, 1);
+    cr_assert_eq(c.late, 0);
+    cr_assert_eq(c.missed, 3);
+    cr_assert_eq(c.prefetch_reads, 0);
+    geodec_slots_destroy(s);
 }

@@ -1,0 +1,31 @@
+/* A serial disk on a virtual clock: one read at a time, demands first, each kind in the order of arrival. A demand
+ * interrupts a prefetch, which goes on where it stopped. Of the simulator (simulate.h) and of the throttle (disk.h).
+ *
+ * Times are seconds on the caller's clock and may not go back; a read may arrive a little before the last one that was
+ * asked for. A slot names at most one read. */
+#ifndef GEODEC_STREAMING_SERIAL_H
+#define GEODEC_STREAMING_SERIAL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct geodec_serial geodec_serial;
+GEODEC_API geodec_status geodec_serial_create(int32_t n_slots, geodec_serial **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_serial_destroy(geodec_serial *s); /* NULL ok */
+
+/* A read of so many seconds arrives; a slot that has a read keeps it. */
+GEODEC_API void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, double at, double seconds);
+/* A prefetch becomes the last of the demands. */
+GEODEC_API void geodec_serial_hurry(geodec_serial *s, int32_t slot, double at);
+/* Ends a read early. Returns the seconds that it was served. */
+GEODEC_API double geodec_serial_drop(geodec_serial *s, int32_t slot, double at);
+/* Serves until a read ends, at the latest until `until`. Returns its slot, and the time of its end; -1: none ended. */
+GEODEC_API int32_t geodec_serial_next(geodec_serial *s, double until, double *at);
+/* When the next read ends if none arrives; INFINITY: there is none. */
+GEODEC_API double geodec_serial_when(const geodec_serial *s);
+/* Seconds served. */
+GEODEC_API double geodec_serial_busy(const geodec_serial *s);
+
+#endif
