@@ -48,7 +48,7 @@ static void ask(void *ctx, int32_t token, bool with_state, float *probability)
 }
 static void mix(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out)
 {
-    geodec_foresight_mix(ctx, blocks ? GEODEC_ROUTES_EARLIER : GEODEC_ROUTES_BLOCK, layer, early, logit, out);
+    geodec_foresight_mix(ctx, blocks ? GEODEC_ROUTES_EXPERTS : GEODEC_ROUTES_BLOCK, layer, early, logit, out);
 }
 static void destroy(void *ctx) { geodec_foresight_destroy(ctx); }
 

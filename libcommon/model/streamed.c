@@ -124,7 +124,6 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     geodec__streamed *t = s->model->streamed;
     geodec_stream_blob blob[BLOBS];
     int32_t count = 0, got;
-    (void)n;
     for (int32_t e = 0; e < s->model->config.n_expert; e++)
         if (s->expert_end[e] > first_row(s, e)) s->needed[count++] = e;
     if (t->options.mapped) {
@@ -132,6 +131,7 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
         return;
     }
     geodec_stream_need(t->stream, index, count, s->needed);
+    geodec__streamed_ahead_next(s, index, n);
     const int32_t most = s->model->config.n_expert < BLOBS ? s->model->config.n_expert : BLOBS;
     for (;;) {
         s->status = geodec_stream_take(t->stream, blob, most, &got, &s->failure);

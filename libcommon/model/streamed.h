@@ -12,7 +12,7 @@
 #define GEODEC_LOOKAHEADS(X)                                                                                           \
     X(NONE, none, "nothing")                                                                                           \
     X(ROUTER1, router1, "the layer's router on the residual stream before its attention")                              \
-    X(ROUTER2, router2, "as router1, and one block earlier")                                                           \
+    X(ROUTER2, router2, "as router1, and the same before the experts of the layer before")                                                           \
     X(TOKEN, token, "the token (a foreseer's table)")                                                                  \
     X(MAP, map, "the token and the last state before it (a foreseer's map)")                                           \
     X(MIX, mix, "as map before the pass, then with router1")
@@ -62,7 +62,7 @@ typedef struct geodec_foreseer {
     /* P(used) [n_layer][n_expert] of the token after the observed rows, or of one later in the text (!with_state) */
     void (*ask)(void *ctx, int32_t token, bool with_state, float *probability);
     /* of one layer [n_expert], from that and the logits of its router on the stream before its attention (blocks 0) or
-     * before the block before it (1) */
+     * before the experts of the layer before (1) */
     void (*mix)(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out);
     void (*destroy)(void *ctx);
 } geodec_foreseer;

@@ -58,17 +58,20 @@ static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t 
     a->asked[index * 2 + blocks] = n == 1;
 }
 
-/* `blocks`: blocks between the residual stream and the router. */
+/* `blocks`: blocks between the residual stream and the router, beside its attention. The rows of the pass stay as they
+ * are. */
 static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec__layer *l = &s->model->layer[index];
     geodec__ahead *a = s->model->streamed->ahead;
+    const float *input[GEODEC__AHEAD_ROWS];
     for (int64_t r = 0; r < n; r++) {
-        s->kernels->rms_norm(s->x_row[r], l->ffn_norm, c->d_model, c->rms_eps, s->norm_row[r]);
-        s->input[r] = s->norm_row[r];
+        float *const row = a->input + r * geodec__pad(c->d_model);
+        s->kernels->rms_norm(s->x_row[r], l->ffn_norm, c->d_model, c->rms_eps, row);
+        input[r] = row;
     }
-    s->job[0] = geodec__job_of(l->router, s->input, s->router_row, n);
+    s->job[0] = geodec__job_of(l->router, input, s->router_row, n);
     geodec__jobs_run(s, 1);
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 0;
     if (s->foreseen && s->foreseen->asked)
@@ -117,21 +120,34 @@ void geodec__streamed_pace(geodec_session *s)
     a->computing = k.passes - k.stall;
 }
 
+static bool is_routed(const geodec_session *s, int32_t index)
+{
+    return index < s->n_blocks && s->model->layer[index].router.data != NULL;
+}
+
+/* Whether a foreseer has foretold the layers of this pass. */
+static bool is_foreseen(const geodec_session *s) { return s->foreseen && s->foreseen->asked; }
+
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
 {
-    const geodec__streamed *t = s->model->streamed;
-    const int32_t last = s->n_blocks - 1;
-    const bool here = s->model->layer[index].router.data != NULL;
-    const bool next = index < last && s->model->layer[index + 1].router.data != NULL;
-    if (t->options.lookahead == GEODEC_LOOKAHEAD_NONE || t->options.mapped) return;
+    const geodec_streaming *o = &s->model->streamed->options;
+    if (o->lookahead == GEODEC_LOOKAHEAD_NONE || o->mapped) return;
     if (n > GEODEC__AHEAD_ROWS) {
-        if (next) ask_chance(s, index + 1, n);
+        for (int32_t i = index; i < index + 2; i++)
+            if (is_routed(s, i)) ask_chance(s, i, n);
         return;
     }
-    const bool early = s->foreseen && s->foreseen->asked;
-    if (early && t->options.lookahead != GEODEC_LOOKAHEAD_MIX) return;
-    if (here) ask_router(s, index, 0, n);
-    if (next && (early || t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
+    if (is_foreseen(s) && o->lookahead != GEODEC_LOOKAHEAD_MIX) return;
+    if (is_routed(s, index)) ask_router(s, index, 0, n);
+}
+
+void geodec__streamed_ahead_next(geodec_session *s, int32_t index, int64_t n)
+{
+    const geodec_streaming *o = &s->model->streamed->options;
+    const bool foreseen = is_foreseen(s);
+    if (n > GEODEC__AHEAD_ROWS || !is_routed(s, index + 1)) return;
+    if (o->lookahead == (foreseen ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2))
+        ask_router(s, index + 1, 1, n);
 }
 
 /* Counts which ranks were used. */
@@ -244,6 +260,7 @@ geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead
     GEODEC_NEW(a, 1);
     a->n_expert = c->n_expert;
     GEODEC_NEW_EACH(c->n_expert, a->order, a->sorted, a->likely);
+    GEODEC_NEW(a->input, GEODEC__AHEAD_ROWS * geodec__pad(c->d_model));
     GEODEC_NEW(a->hit, 2 * (int64_t)c->n_expert);
     GEODEC_NEW(a->asked, 2 * (int64_t)c->n_layer);
     GEODEC_NEW(a->ranked, 2 * (int64_t)c->n_layer * c->n_expert);
@@ -257,5 +274,5 @@ done:
 void geodec__streamed_ahead_free(geodec__ahead *a)
 {
     if (!a) return;
-    GEODEC_FREE(a->order, a->sorted, a->likely, a->hit, a->asked, a->ranked, a);
+    GEODEC_FREE(a->input, a->order, a->sorted, a->likely, a->hit, a->asked, a->ranked, a);
 }

@@ -8,9 +8,11 @@
 
 #include "io/file.h"
 
-/* Foretelling by routers (streamed_ahead.c). Index [2]: 0 and 1 blocks between the residual stream and the router. */
+/* Foretelling by routers (streamed_ahead.c). Index [2]: what the residual stream lacks: the attention alone; also the
+ * experts of the layer before. */
 typedef struct geodec__ahead {
     int32_t n_expert;
+    float *input;    /* [GEODEC__AHEAD_ROWS][padded d_model] of a router */
     int32_t *order;  /* [n_expert] */
     float *sorted;   /* [n_expert] their probabilities */
     float *likely;   /* [n_expert] probability that some row uses the expert */
@@ -78,6 +80,8 @@ void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b);
 void geodec__streamed_pace(geodec_session *s);
 /* Before the attention of a layer: foretells experts. */
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n);
+/* When a layer's experts are chosen and their reads have begun: foretells those of the next layer. */
+void geodec__streamed_ahead_next(geodec_session *s, int32_t index, int64_t n);
 /* Counts what became of it: id [n_expert_used] are the experts of a pass of one row. */
 void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id);
 /* The products of the experts of a layer, whose rows are grouped (experts.c). An error goes to s->failed. */

@@ -415,7 +415,9 @@ void geodec__disk_wake(geodec_disk *d)
 /* Seconds until something happens by itself; below 0: nothing will. */
 static double next_time(const geodec_disk *d)
 {
-    const double t = d->serial ? geodec_serial_when(d->serial) : INFINITY;
+    double t = d->serial ? geodec_serial_when(d->serial) : INFINITY;
+    for (int demand = 0; demand < 2; demand++)
+        for (const geodec__disk_item *i = d->held[demand].first; i; i = i->next) t = fmin(t, i->due);
     return isinf(t) ? -1 : fmax(0, t - geodec_clock_seconds());
 }
 
