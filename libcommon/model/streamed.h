@@ -12,7 +12,7 @@
 #define GEODEC_LOOKAHEADS(X)                                                                                           \
     X(NONE, none, "nothing")                                                                                           \
     X(ROUTER1, router1, "the layer's router on the residual stream before its attention")                              \
-    X(ROUTER2, router2, "as router1, and the same before the experts of the layer before")                                                           \
+    X(ROUTER2, router2, "as router1, and the same before the experts of the layer before")                             \
     X(TOKEN, token, "the token (a foreseer's table)")                                                                  \
     X(MAP, map, "the token and the last state before it (a foreseer's map)")                                           \
     X(MIX, mix, "as map before the pass, then with router1")

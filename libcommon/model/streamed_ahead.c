@@ -18,14 +18,15 @@ static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks
     return ((float)a->hit[at] + WEIGHT * prior) / ((float)a->seen[blocks] + WEIGHT);
 }
 
+/* What is read ahead before there are times; FAR also beside a probability that the caller set. */
+static const float LIKELY_ENOUGH = 0.3F, FAR = 0.1F;
+
 /* Passes on the experts in the order of their probability. */
 static void foretell(geodec_session *s, int32_t index)
 {
     geodec__ahead *a = s->model->streamed->ahead;
     const int32_t n = a->n_expert;
     (void)geodec_largest(a->likely, n, n, a->order, a->sorted);
-    for (int32_t i = 0; i < n; i++)
-        if (a->sorted[i] < a->least) a->sorted[i] = 0; /* known, but not worth its bytes now */
     geodec_stream_foretell(s->model->streamed->stream, index, n, a->order, a->sorted);
 }
 
@@ -93,29 +94,33 @@ static void ask_chance(geodec_session *s, int32_t index, int64_t n)
     foretell(s, index);
 }
 
-/* With a fast disk an unlikely expert may be read too. When reading what is needed takes longer than computing, a wrong
- * read delays the right ones: x = time to read the needed experts / time to compute, of the last passes. At x = 1/2
- * (reading is hidden) .2 is best in simulations of docs/results/streaming.md, at x = 3 nearly certain reads alone pay.
- */
+/* x = time to read the experts that are needed and not in memory / time to compute, of the last passes. Where reading
+ * is hidden (x below 1), what counts is that the next layer's experts come in time: unlikely ones are read too, and
+ * later layers wait. Where the disk is the limit, it must never rest: likely experts of all layers are read, the
+ * likeliest first. The constants are the best of the simulations in docs/results/streaming.md. */
+static void decide(geodec_stream *stream, double x)
+{
+    const double least = 0.1 * x, far = 0.1 / (x * x * x * x);
+    geodec_stream_pace(stream, (float)(least < 0.03 ? 0.03 : least > 0.3 ? 0.3 : least), (float)(far > 1 ? 1 : far));
+}
+
 void geodec__streamed_pace(geodec_session *s)
 {
     geodec__ahead *a = s->model->streamed->ahead;
+    geodec_stream *stream = s->model->streamed->stream;
     const geodec_streaming *o = &s->model->streamed->options;
     if (o->prefetch_least >= 0) {
-        a->least = o->prefetch_least;
+        geodec_stream_pace(stream, o->prefetch_least, FAR);
         return;
     }
     if (a->passes++ % PACE != 0) return;
-    const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
+    const geodec_stream_counters k = geodec_stream_counted(stream);
     const double needed = (double)(k.slots.needed - k.slots.resident), reads = (double)k.disk.reads;
     const double computing = k.passes - k.stall - a->computing;
-    if (reads > 0 && computing > 0 && k.disk.busy > 0) {
-        const double x = (needed - a->needed) * k.disk.busy / reads / computing;
-        const double least = 0.06 + 0.28 * x;
-        a->least = (float)(least < 0.1 ? 0.1 : least > 0.9 ? 0.9 : least);
-    } else {
-        a->least = 0.5F;
-    }
+    if (reads > 0 && computing > 0 && k.disk.busy > 0 && needed > a->needed)
+        decide(stream, (needed - a->needed) * k.disk.busy / reads / computing);
+    else
+        geodec_stream_pace(stream, LIKELY_ENOUGH, FAR);
     a->needed = needed;
     a->computing = k.passes - k.stall;
 }
@@ -146,8 +151,7 @@ void geodec__streamed_ahead_next(geodec_session *s, int32_t index, int64_t n)
     const geodec_streaming *o = &s->model->streamed->options;
     const bool foreseen = is_foreseen(s);
     if (n > GEODEC__AHEAD_ROWS || !is_routed(s, index + 1)) return;
-    if (o->lookahead == (foreseen ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2))
-        ask_router(s, index + 1, 1, n);
+    if (o->lookahead == (foreseen ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
 }
 
 /* Counts which ranks were used. */

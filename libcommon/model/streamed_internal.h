@@ -20,8 +20,7 @@ typedef struct geodec__ahead {
     bool *asked;     /* [n_layer][2] */
     int64_t *hit;    /* [2][n_expert] by rank */
     int64_t seen[2];
-    float least;              /* probability from which an expert is read now */
-    int64_t passes;           /* and when that was decided: */
+    int64_t passes;           /* and when it was decided what is read ahead: */
     double needed, computing; /* experts not in memory, seconds, of all passes until then */
 } geodec__ahead;
 geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,

@@ -54,9 +54,6 @@ static int64_t resident(const geodec_model *m, geodec_arithmetic a)
     return all.bytes;
 }
 
-/* The slots prefetch what is worth it (streamed_ahead.c); the rest is passed on as of probability 0. */
-static const float LEAST = 1e-6F;
-
 /* What the limit of the control group leaves for a budget; 0: there is none. */
 static int64_t allowed(const geodec__streamed *t)
 {
@@ -158,11 +155,8 @@ static geodec_status open_stream(geodec_session *s, geodec_err *err)
     const bool held = p.allowed > 0 && p.allowed < t->options.ram;
     const int64_t budget = held ? p.allowed : t->options.ram;
     o.beside = t->options.slots > 0 ? INT64_MAX / 4 : budget - p.resident - p.slots * p.slot;
-    o.slots = (geodec_slots_options){.n_slots = p.slots,
-                                     .eviction = t->options.eviction,
-                                     .shared = t->options.shared,
-                                     .prefetch_least = LEAST,
-                                     .prefetch_most = most};
+    o.slots = (geodec_slots_options){
+        .n_slots = p.slots, .eviction = t->options.eviction, .shared = t->options.shared, .prefetch_most = most};
     if (held && p.slots < p.experts)
         geodec_hooks_log(t->options.hooks, GEODEC_LOG_WARN,
                          "the limit of the control group leaves %lld bytes of the budget of %lld: %d slots",

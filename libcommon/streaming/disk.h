@@ -45,7 +45,8 @@ GEODEC_API const char *geodec_disk_engine_name(const geodec_disk *d); /* "io_uri
 typedef struct geodec_disk_read {
     int32_t slot; /* at most one read of a slot at a time */
     bool demand;
-    bool check; /* compare the CRC-32C of the pieces with crc; a mismatch is read once more, then an error */
+    float worth; /* of a prefetch: those of more go first */
+    bool check;  /* compare the CRC-32C of the pieces with crc; a mismatch is read once more, then an error */
     uint32_t crc;
     geodec_blob_piece piece[GEODEC_BLOB_PIECES];
     uint8_t *to; /* the slot, aligned to a page */

@@ -39,6 +39,19 @@ static void enter(geodec__disk_list *l, geodec__disk_item *i)
     l->last = i;
 }
 
+/* Prefetches of more worth go first, of equals the older one. */
+static void enter_by_worth(geodec__disk_list *l, geodec__disk_item *i)
+{
+    geodec__disk_item *before = l->last;
+    while (before && before->read.worth < i->read.worth) before = before->prev;
+    leave(i);
+    i->list = l;
+    i->prev = before;
+    i->next = before ? before->next : l->first;
+    *(before ? &before->next : &l->first) = i;
+    *(i->next ? &i->next->prev : &l->last) = i;
+}
+
 /* ---- the serial disk of a throttle ------------------------------------------------------------------------------ */
 
 /* What that disk has read until then gets the time of its end. */
@@ -53,7 +66,7 @@ static void put_on_serial(geodec_disk *d, geodec__disk_item *i, double from)
 {
     if (!d->serial) return;
     i->due = INFINITY;
-    geodec_serial_put(d->serial, i->read.slot, i->demand, from, (double)i->room / (double)d->throttle);
+    geodec_serial_put(d->serial, i->read.slot, i->demand, i->read.worth, from, (double)i->room / (double)d->throttle);
 }
 
 /* ---- requests --------------------------------------------------------------------------------------------------- */
@@ -89,7 +102,10 @@ static void take_requests(geodec_disk *d)
         serve(d, q.queued);
         if (d->serial) (void)geodec_serial_drop(d->serial, q.read.slot, q.queued);
         if (i->demand) put_on_serial(d, i, q.queued);
-        enter(&d->queued[i->demand], i);
+        if (i->demand)
+            enter(&d->queued[1], i);
+        else
+            enter_by_worth(&d->queued[0], i);
     }
 }
 
@@ -133,16 +149,20 @@ static void start(geodec_disk *d, geodec__disk_item *i)
     i->at = i->base = i->came = 0;
     next_piece(i);
     account(d, 1);
-    enter(&d->flying[i->demand], i);
+    if (i->demand)
+        enter(&d->flying[1], i);
+    else
+        enter_by_worth(&d->flying[0], i);
 }
 
 /* A demand that is queued, read, or with a throttle waits for its time. */
 static bool has_demand(geodec_disk *d) { return d->flying[1].first || d->held[1].first || first_queued(d, true); }
 
-/* A prefetch that has not begun is taken back at no cost. */
-static bool prefetch_allowed(const geodec_disk *d)
+/* A prefetch that has not begun is taken back at no cost, so few begin, but one of more worth does not wait. */
+static bool prefetch_allowed(const geodec_disk *d, const geodec__disk_item *next)
 {
     int64_t to_come = 0;
+    if (d->flying[0].first && d->flying[0].first->read.worth < next->read.worth) return true;
     for (const geodec__disk_item *i = d->flying[0].first; i; i = i->next) to_come += i->room - i->came;
     for (const geodec__disk_item *i = d->held[0].first; i; i = i->next) to_come += i->room;
     return to_come < PREFETCH_BYTES;
@@ -152,8 +172,8 @@ static bool begin_read(geodec_disk *d)
 {
     for (;;) {
         geodec__disk_item *i = first_queued(d, true);
-        if (!i && !has_demand(d) && prefetch_allowed(d)) i = first_queued(d, false);
-        if (!i) return false;
+        if (!i && !has_demand(d)) i = first_queued(d, false);
+        if (!i || (!i->demand && !prefetch_allowed(d, i))) return false;
         uint32_t s = i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_QUEUED;
         const uint32_t reading = i->ticket * GEODEC__DISK_STATES + GEODEC__DISK_READING;
         if (atomic_compare_exchange_strong(&d->state[i->read.slot].word, &s, reading)) {

@@ -7,6 +7,7 @@
 typedef struct read {
     int32_t before, after; /* in the queue of its kind */
     bool queued, demand;
+    float worth;                  /* of a prefetch */
     double arrived, left, served; /* seconds */
 } read;
 
@@ -45,16 +46,19 @@ void geodec_serial_destroy(geodec_serial *s)
 
 /* ---- queues ------------------------------------------------------------------------------------------------------ */
 
+/* Of equal worth the older one goes first. */
 static void enter(geodec_serial *s, int32_t slot, bool demand)
 {
     queue *const q = &s->queue[demand];
     read *const r = &s->read[slot];
+    int32_t before = q->last;
+    while (!demand && before >= 0 && s->read[before].worth < r->worth) before = s->read[before].before;
     r->demand = demand;
     r->queued = true;
-    r->before = q->last;
-    r->after = -1;
-    *(q->last >= 0 ? &s->read[q->last].after : &q->first) = slot;
-    q->last = slot;
+    r->before = before;
+    r->after = before >= 0 ? s->read[before].after : q->first;
+    *(before >= 0 ? &s->read[before].after : &q->first) = slot;
+    *(r->after >= 0 ? &s->read[r->after].before : &q->last) = slot;
 }
 
 static void leave(geodec_serial *s, int32_t slot)
@@ -97,12 +101,12 @@ static bool serve(geodec_serial *s, int32_t slot, double until)
 
 /* ---- the disk ---------------------------------------------------------------------------------------------------- */
 
-void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, double at, double seconds)
+void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, float worth, double at, double seconds)
 {
     if (slot < 0 || slot >= s->n_slots || s->read[slot].queued) return;
     const int32_t now = served_next(s);
-    if (now >= 0 && demand && !s->read[now].demand) (void)serve(s, now, at); /* it is interrupted now */
-    s->read[slot] = (read){.arrived = at, .left = seconds > 0 ? seconds : 0};
+    if (now >= 0 && !s->read[now].demand) (void)serve(s, now, at); /* it may be interrupted now */
+    s->read[slot] = (read){.worth = worth, .arrived = at, .left = seconds > 0 ? seconds : 0};
     enter(s, slot, demand);
 }
 

@@ -1,5 +1,6 @@
-/* A serial disk on a virtual clock: one read at a time, demands first, each kind in the order of arrival. A demand
- * interrupts a prefetch, which goes on where it stopped. Of the simulator (simulate.h) and of the throttle (disk.h).
+/* A serial disk on a virtual clock: one read at a time; demands first, in the order of arrival, then prefetches, those
+ * of more worth first. What goes before interrupts a prefetch, which goes on where it stopped. Of the simulator
+ * (simulate.h) and of the throttle (disk.h).
  *
  * Times are seconds on the caller's clock and may not go back; a read may arrive a little before the last one that was
  * asked for. A slot names at most one read. */
@@ -15,8 +16,8 @@ typedef struct geodec_serial geodec_serial;
 GEODEC_API geodec_status geodec_serial_create(int32_t n_slots, geodec_serial **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_serial_destroy(geodec_serial *s); /* NULL ok */
 
-/* A read of so many seconds arrives; a slot that has a read keeps it. */
-GEODEC_API void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, double at, double seconds);
+/* A read of so many seconds arrives; a slot that has a read keeps it. worth: of a prefetch. */
+GEODEC_API void geodec_serial_put(geodec_serial *s, int32_t slot, bool demand, float worth, double at, double seconds);
 /* A prefetch becomes the last of the demands. */
 GEODEC_API void geodec_serial_hurry(geodec_serial *s, int32_t slot, double at);
 /* Ends a read early. Returns the seconds that it was served. */

@@ -119,7 +119,7 @@ static void pump(world *w)
     }
     while (geodec_slots_next(w->s, &r)) {
         w->layer[r.slot] = r.layer;
-        geodec_serial_put(w->disk, r.slot, r.demand, w->now, length_of(w, r.slot));
+        geodec_serial_put(w->disk, r.slot, r.demand, r.worth, w->now, length_of(w, r.slot));
     }
 }
 
@@ -199,6 +199,9 @@ static geodec_status step(world *w, const geodec_trace_event *e, geodec_err *err
         geodec_slots_foretell(w->s, c->layer, c->n, c->expert, c->probability);
         pump(w);
         break;
+    case GEODEC_SLOTS_PACE:
+        if (w->o->prefetch_least < 0) geodec_slots_pace(w->s, c->probability[0], c->probability[1]);
+        break;
     case GEODEC_SLOTS_NEED:
         GEODEC_PASS(close_visit(w, err));
         open_visit(w);
@@ -219,7 +222,7 @@ geodec_simulate_options geodec_simulate_recorded(const geodec_trace *t)
     return (geodec_simulate_options){.eviction = t->slots.eviction,
                                      .n_slots = t->slots.n_slots,
                                      .shared = t->slots.shared,
-                                     .prefetch_least = t->slots.prefetch_least,
+                                     .prefetch_least = -1,
                                      .prefetch_most = t->slots.prefetch_most,
                                      .ahead = -1,
                                      .bandwidth = r->busy > 0 ? (double)r->bytes / r->busy : 0,
@@ -248,7 +251,10 @@ geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_o
     slots.eviction = o->eviction;
     slots.n_slots = o->n_slots;
     slots.shared = o->shared;
-    slots.prefetch_least = o->prefetch_least;
+    if (o->prefetch_least >= 0) {
+        slots.prefetch_least = o->prefetch_least;
+        slots.prefetch_far = o->prefetch_far;
+    }
     slots.prefetch_most = o->prefetch_most;
     slots.next_use = next_use;
     slots.next_use_ctx = &w.route;

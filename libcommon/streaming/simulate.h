@@ -15,7 +15,7 @@ typedef struct geodec_simulate_options {
     geodec_eviction eviction;
     int32_t n_slots;
     bool shared;
-    float prefetch_least;
+    float prefetch_least, prefetch_far; /* slots.h; least below 0: both as recorded */
     int32_t prefetch_most;
     int32_t ahead;         /* >= 0: in place of the recorded foretellings, the true experts of so many next visits are
                             * foretold at each visit; -1: as recorded */

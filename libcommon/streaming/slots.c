@@ -210,7 +210,10 @@ static void clear(geodec_slots *s, int32_t slot)
 /* A prefetch became a demand, or ended. */
 static void end_prefetching(geodec_slots *s, geodec__slots_slot *x)
 {
-    s->n_prefetching -= x->prefetching;
+    if (!x->prefetching) return;
+    int32_t i = 0;
+    while (&s->slot[s->under_way[i]] != x) i++;
+    s->under_way[i] = s->under_way[--s->n_prefetching];
     x->prefetching = false;
 }
 
@@ -240,7 +243,7 @@ static void begin(geodec_slots *s, int32_t slot, int32_t layer, int32_t expert, 
     geodec__slots_bit(s->empty, slot, false);
     s->n_empty--;
     s->n_reading++;
-    s->n_prefetching += prefetch;
+    if (prefetch) s->under_way[s->n_prefetching++] = slot;
     if (l->held++ >= l->quota) s->over++;
     geodec__slots_at(s, layer, expert)->slot = slot;
     x->layer = layer;
@@ -420,7 +423,7 @@ void geodec_slots_release(geodec_slots *s, int32_t slot)
 
 /* Prefetches under way: more would be decided before more is known. Nearly certain ones may be more, so that the disk
  * has work while a wide pass computes. */
-enum { PREFETCHES = 2, CERTAIN_PREFETCHES = 16 };
+enum { PREFETCHES = 2 };
 static const float CERTAIN = 0.9F;
 
 /* The most probable expert of a layer that is foretold and not in memory; -1: none. */
@@ -436,28 +439,51 @@ static int32_t best_foretold(geodec_slots *s, int32_t layer, float *probability)
     return -1;
 }
 
-/* The next prefetch: the largest probability divided by the distance of the layer, so that a likely expert of a later
- * layer goes before an unlikely one of the next. */
+/* Whether a prefetch of this probability and worth may begin beside those that are under way. */
+static bool may_begin(const geodec_slots *s, float probability, float worth)
+{
+    int better = 0;
+    if (s->n_prefetching < PREFETCHES) return true;
+    if (s->n_prefetching >= GEODEC__SLOTS_PREFETCHES) return false;
+    if (probability >= CERTAIN) return true;
+    for (int32_t i = 0; i < s->n_prefetching; i++) better += s->slot[s->under_way[i]].worth >= worth;
+    return better < PREFETCHES;
+}
+
+void geodec_slots_pace(geodec_slots *s, float least, float far)
+{
+    if (!(least >= 0 && least <= 1 && far >= 0 && far <= 1)) return;
+    if (!(s->o.prefetch_least < least || s->o.prefetch_least > least || s->o.prefetch_far < far ||
+          s->o.prefetch_far > far))
+        return;
+    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_PACE, .probability = (float[2]){least, far}});
+    s->o.prefetch_least = least;
+    s->o.prefetch_far = far;
+    for (int32_t l = 0; l < s->o.n_layer; l++) s->layer[l].cursor = 0;
+}
+
+/* The next prefetch: that of the largest worth. */
 static bool prefetch(geodec_slots *s, geodec_slots_read *out)
 {
     float most = 0;
     int32_t best = -1;
-    if (s->n_prefetching >= CERTAIN_PREFETCHES) return false;
+    if (s->n_prefetching >= GEODEC__SLOTS_PREFETCHES) return false;
     for (int32_t i = 1; i <= s->o.n_layer; i++) {
         const int32_t layer = (s->current + i) % s->o.n_layer;
         float p;
         if (best_foretold(s, layer, &p) < 0) continue;
-        p /= (float)i;
+        p -= s->o.prefetch_far * (float)(i - 1);
         if (p > most) most = p, best = layer;
     }
     if (best < 0) return false;
-    const int32_t expert = best_foretold(s, best, &most);
-    if (s->n_prefetching >= PREFETCHES && most < CERTAIN) return false;
-    const int32_t slot = geodec__slots_find(s, best, most);
+    float p;
+    const int32_t expert = best_foretold(s, best, &p);
+    const int32_t slot = may_begin(s, p, most) ? geodec__slots_find(s, best, p) : -1;
     if (slot < 0) return false;
     s->layer[best].cursor++;
-    *out = (geodec_slots_read){.slot = slot, .layer = best, .expert = expert, .demand = false};
+    *out = (geodec_slots_read){.slot = slot, .layer = best, .expert = expert, .demand = false, .worth = most};
     begin(s, slot, best, expert, false, true);
+    s->slot[slot].worth = most;
     return true;
 }
 

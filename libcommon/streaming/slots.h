@@ -27,6 +27,7 @@ typedef enum geodec_slots_call {
     GEODEC_SLOTS_WARM,      /* layer, expert[0] */
     GEODEC_SLOTS_GIVE = 11, /* slot; 9 and 10 mean something else in a trace */
     GEODEC_SLOTS_DROPPED,   /* slot */
+    GEODEC_SLOTS_PACE,      /* probability[2]: least, far */
     GEODEC_SLOTS_CALLS
 } geodec_slots_call;
 typedef struct geodec_slots_event {
@@ -50,6 +51,8 @@ typedef struct geodec_slots_options {
     const float *usage;    /* [n_layer][n_expert] share of tokens that used the expert, at the start; NULL: uniform.
                             * Static sets and frequency scores begin with it */
     float prefetch_least;  /* prefetch only what is foretold with at least this probability */
+    float prefetch_far;    /* in [0, 1]: the worth of a prefetch is its probability less so much for each layer beyond
+                            * the next */
     int32_t prefetch_most; /* slots that may hold prefetched blobs not used yet, at most half of all; 0: no prefetch.
   While slots are empty, those that are no longer foretold do not count */
     geodec_eviction_next *next_use; /* for GEODEC_EVICTION_BELADY: see eviction.h */
@@ -80,14 +83,16 @@ GEODEC_API int32_t geodec_slots_take(geodec_slots *s, int32_t *slot, int32_t mos
 GEODEC_API bool geodec_slots_waiting(const geodec_slots *s); /* some needed expert was not taken yet */
 GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
 
-/* The next read to begin: needed ones in ascending expert; then, while fewer than two prefetches are under way (or
- * sixteen, when all of them and the next are nearly certain), foretold ones by probability divided by the number of
- * layers from here.
+/* Other values of prefetch_least and prefetch_far, in [0, 1], from now on. */
+GEODEC_API void geodec_slots_pace(geodec_slots *s, float least, float far);
+/* The next read to begin: needed ones in ascending expert; then foretold ones of a worth above 0, the largest first,
+ * while fewer than two prefetches of at least its worth are under way; sixteen, if it is nearly certain.
  * A prefetch evicts nothing that is foretold with its own probability or a higher one.
  * The slot, maybe of an evicted blob, becomes reading. False: none, or no slot can be evicted now. */
 typedef struct geodec_slots_read {
     int32_t slot, layer, expert;
     bool demand;
+    float worth; /* of a prefetch */
 } geodec_slots_read;
 GEODEC_API bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);
 /* The read of a slot ended; !ok: the slot is empty again, and a needed expert will be read again. */

@@ -5,6 +5,8 @@
 #include "streaming/eviction_internal.h"
 #include "streaming/slots.h"
 
+enum { GEODEC__SLOTS_PREFETCHES = 16 /* that may be under way */ };
+
 typedef enum geodec__slots_state {
     GEODEC__SLOTS_EMPTY,
     GEODEC__SLOTS_READING,
@@ -21,6 +23,7 @@ typedef struct geodec__slots_slot {
     geodec__slots_state state;
     bool prefetched;  /* brought by a prefetch and not used since */
     bool prefetching; /* reading: not needed yet */
+    float worth;      /* of that prefetch */
     bool asked;       /* reading: recall has named it */
     geodec__slots_rank rank;
     double key;
@@ -69,6 +72,7 @@ struct geodec_slots {
     int32_t *want, *old;     /* [n_expert] needed in the visit, ascending; scratch */
     float *frequency;
     int64_t *uses;
+    int32_t under_way[GEODEC__SLOTS_PREFETCHES]; /* [n_prefetching] slots */
     geodec__slots_list recall, stale; /* reads to take back; ready blobs that are no longer foretold, not used */
 };
 

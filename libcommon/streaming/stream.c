@@ -55,6 +55,7 @@ static bool submit(geodec_stream *s, const geodec_slots_read *n)
     const int64_t blob = (int64_t)n->layer * s->blobs.n_expert + n->expert;
     geodec_disk_read r = {.slot = n->slot,
                           .demand = n->demand,
+                          .worth = n->worth,
                           .check = s->blobs.crc && !s->checked[blob],
                           .crc = s->blobs.crc ? s->blobs.crc[blob] : 0,
                           .to = s->memory + n->slot * s->blobs.slot_bytes};
@@ -343,6 +344,8 @@ void geodec_stream_end(geodec_stream *s)
     geodec_timeline_add(&s->timeline, &pass);
     pthread_mutex_unlock(&s->lock);
 }
+
+void geodec_stream_pace(geodec_stream *s, float least, float far) { geodec_slots_pace(s->slots, least, far); }
 
 void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert, const float *probability)
 {

@@ -8,7 +8,7 @@
 enum {
     GEODEC__TRACE_VERSION = 2,
     GEODEC__TRACE_BEFORE = 16, /* magic, version, bytes of the head */
-    GEODEC__TRACE_OPTIONS = 32,
+    GEODEC__TRACE_OPTIONS = 36,
     GEODEC__TRACE_COUNTERS = 13,
     GEODEC__TRACE_TOTALS = (GEODEC__TRACE_COUNTERS + 2 + 3) * 8,
     /* bytes of calls: the names of slots.h, then */

@@ -19,7 +19,7 @@ struct geodec_trace_cursor {
     const geodec_trace *t;
     int64_t at;
     int32_t *expert;
-    float *probability;
+    float *probability, pace[2];
     uint64_t *seen; /* bit set: experts of a list are distinct */
 };
 
@@ -77,6 +77,15 @@ static bool get_probabilities(geodec_trace_cursor *c, geodec_slots_event *e)
     return true;
 }
 
+static bool get_pace(geodec_trace_cursor *c, geodec_slots_event *e)
+{
+    const struct geodec_trace_data *const d = c->t->data;
+    if (d->last - c->at < 8) return false;
+    for (int i = 0; i < 2; i++, c->at += 4) c->pace[i] = geodec__trace_float(geodec__trace_get32(d->map.data + c->at));
+    e->probability = c->pace;
+    return c->pace[0] >= 0 && c->pace[0] <= 1 && c->pace[1] >= 0 && c->pace[1] <= 1;
+}
+
 /* False for bytes that are no call. */
 static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
 {
@@ -99,6 +108,8 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
         return get_list(c, &e->call) && get_probabilities(c, &e->call);
     case GEODEC_SLOTS_NEED:
         return get_list(c, &e->call);
+    case GEODEC_SLOTS_PACE:
+        return get_pace(c, &e->call);
     case GEODEC_SLOTS_TAKE:
         return get_index(c, o->n_expert + 1, &e->call.n) && e->call.n > 0;
     case GEODEC_SLOTS_RELEASE:
@@ -151,14 +162,15 @@ void geodec_trace_end(geodec_trace_cursor *c)
 /* The options: numbers in range before anything is allocated by them. */
 static geodec_status read_options(const uint8_t *p, int64_t bytes, geodec_trace *t, bool *usage, geodec_err *err)
 {
-    int64_t v[8];
-    for (int i = 0; i < 8; i++) v[i] = (int64_t)geodec__trace_get32(p + 4 * i);
-    const float least = geodec__trace_float((uint32_t)v[5]);
+    int64_t v[9];
+    for (int i = 0; i < 9; i++) v[i] = (int64_t)geodec__trace_get32(p + 4 * i);
+    const float least = geodec__trace_float((uint32_t)v[5]), far = geodec__trace_float((uint32_t)v[8]);
     if (v[0] < 1 || v[1] < 1 || v[0] > GEODEC_SLOTS_KEYS_MAX || v[1] > GEODEC_SLOTS_KEYS_MAX ||
         v[0] * v[1] > GEODEC_SLOTS_KEYS_MAX || v[2] < 2 || v[2] > GEODEC_SLOTS_MAX)
         GEODEC_FAIL(GEODEC_LIMIT, "%lld layers of %lld experts in %lld slots", (long long)v[0], (long long)v[1],
                     (long long)v[2]);
-    if (v[3] >= GEODEC_EVICTION_KINDS || v[4] > 1 || v[7] > 1 || v[6] > INT32_MAX || !(least >= 0 && least <= 1))
+    if (v[3] >= GEODEC_EVICTION_KINDS || v[4] > 1 || v[7] > 1 || v[6] > INT32_MAX || !(least >= 0 && least <= 1) ||
+        !(far >= 0 && far <= 1))
         GEODEC_FAIL(GEODEC_FORMAT, "the options of the slots are damaged");
     if (bytes != GEODEC__TRACE_OPTIONS + 8 * v[0] + (v[7] ? 4 * v[0] * v[1] : 0))
         GEODEC_FAIL(GEODEC_FORMAT, "a head of %lld bytes does not fit its options", (long long)bytes);
@@ -168,6 +180,7 @@ static geodec_status read_options(const uint8_t *p, int64_t bytes, geodec_trace 
                                       .eviction = (geodec_eviction)v[3],
                                       .shared = v[4] != 0,
                                       .prefetch_least = least,
+                                      .prefetch_far = far,
                                       .prefetch_most = (int32_t)v[6]};
     *usage = v[7] != 0;
     return GEODEC_OK;

@@ -64,6 +64,7 @@ static void put_head(geodec_trace_writer *w, const geodec_slots_options *o, cons
     put_u32(w, geodec__trace_bits(o->prefetch_least));
     put_u32(w, (uint32_t)o->prefetch_most);
     put_u32(w, o->usage != NULL);
+    put_u32(w, geodec__trace_bits(o->prefetch_far));
     for (int32_t l = 0; l < o->n_layer; l++) put_u64(w, (uint64_t)blob[l]);
     for (int64_t i = 0; o->usage && i < keys; i++) put_u32(w, geodec__trace_bits(o->usage[i]));
     flush(w);
@@ -114,6 +115,9 @@ void geodec_trace_observe(void *writer, const geodec_slots_event *e)
         break;
     case GEODEC_SLOTS_NEED:
         put_list(w, e);
+        break;
+    case GEODEC_SLOTS_PACE:
+        for (int32_t i = 0; i < 2; i++) put_u32(w, geodec__trace_bits(e->probability[i]));
         break;
     case GEODEC_SLOTS_TAKE:
         put_number(w, (uint64_t)e->n);

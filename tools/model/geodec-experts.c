@@ -18,7 +18,7 @@ static const char *output = "", *arithmetic = "auto", *policy = "all", *slots = 
 static bool shared;
 static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944,
                in_flight = 4;
-static double least = -1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0, seconds = 2;
+static double least = -1, far = 0.1, bandwidth = 0, latency = -1, compute = -1, rest = 0, zipf = 0, seconds = 2;
 
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "build, traffic: write to FILE (default: MODEL.experts; experts.trace)",
@@ -35,6 +35,8 @@ static const cli_option options[] = {
             "simulate: slots that may hold prefetched experts not used yet (-1: as recorded)"),
     OPT_F64("least", 0, &least, -1, 1, "P",
             "simulate: prefetch only what is foretold with at least this probability (-1: as recorded)"),
+    OPT_F64("far", 0, &far, 0, 1, "P",
+            "simulate, with --least: how much less a prefetch counts for each layer beyond the next"),
     OPT_I64("ahead", 0, &ahead, -1, 1024, "N",
             "simulate: in place of the recorded predictions, the true experts of the next N layers (-1: as recorded)"),
     OPT_F64("bandwidth", 0, &bandwidth, 0, 1e9, "MB/S",
@@ -127,6 +129,7 @@ static geodec_simulate_options options_of(const geodec_trace *t)
     if (ahead >= 0) o.ahead = (int32_t)ahead;
     if (ahead > 0 && o.prefetch_most == 0 && prefetch < 0) o.prefetch_most = o.n_slots / 4;
     if (least >= 0) o.prefetch_least = (float)least;
+    o.prefetch_far = (float)far;
     if (bandwidth > 0) o.bandwidth = bandwidth * 1e6;
     if (latency >= 0) o.latency = latency * 1e-3;
     if (compute >= 0) o.layer_seconds = compute * 1e-3;

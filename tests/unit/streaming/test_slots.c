@@ -73,14 +73,14 @@ Test(slots, options_are_checked)
     geodec_slots_destroy(NULL);
 }
 
-/* Prefetches of probability p, in a layer n layers from here, in the order of p / n, and two at a time. */
+/* Prefetches of probability p, in a layer n layers from here, in the order of p - .2 (n - 1), and two at a time. */
 Test(slots, reads_of_a_demand_come_in_ascending_order_and_then_prefetches)
 {
-    geodec_slots *s = make(
-        (geodec_slots_options){.n_layer = 3, .n_expert = 8, .n_slots = 12, .prefetch_most = 4, .prefetch_least = 0.3F});
+    geodec_slots *s = make((geodec_slots_options){
+        .n_layer = 3, .n_expert = 8, .n_slots = 12, .prefetch_most = 4, .prefetch_least = 0.3F, .prefetch_far = 0.2F});
     geodec_slots_read r;
     geodec_slots_pass(s);
-    geodec_slots_foretell(s, 2, 2, (int32_t[]){5, 1}, (float[]){.9F, .8F});
+    geodec_slots_foretell(s, 2, 2, (int32_t[]){5, 1}, (float[]){.65F, .55F});
     geodec_slots_foretell(s, 1, 3, (int32_t[]){7, 6, 0}, (float[]){.5F, .4F, .2F});
     geodec_slots_need(s, 0, 3, (int32_t[]){6, 2, 4});
     const struct {
@@ -564,5 +564,35 @@ Test(slots, a_dropped_prefetch_is_read_again_if_it_is_wanted)
     cr_assert_eq(c.late, 0);
     cr_assert_eq(c.missed, 3);
     cr_assert_eq(c.prefetch_reads, 0);
+    geodec_slots_destroy(s);
+}
+
+/* What is worth more may begin although two others are under way; the pace changes what is worth it. */
+Test(slots, a_prefetch_of_more_worth_does_not_wait_and_the_pace_can_change)
+{
+    geodec_slots *s = make(
+        (geodec_slots_options){.n_layer = 3, .n_expert = 8, .n_slots = 24, .prefetch_most = 8, .prefetch_least = 0.3F});
+    geodec_slots_read r;
+    geodec_slots_pass(s);
+    geodec_slots_need(s, 0, 0, NULL);
+    geodec_slots_foretell(s, 2, 3, (int32_t[]){5, 1, 2}, (float[]){.6F, .5F, .4F});
+    cr_assert(geodec_slots_next(s, &r) && r.expert == 5);
+    cr_assert_float_eq(r.worth, 0.6F, 1e-6);
+    cr_assert(geodec_slots_next(s, &r) && r.expert == 1);
+    cr_assert_not(geodec_slots_next(s, &r));
+    geodec_slots_foretell(s, 1, 1, (int32_t[]){4}, (float[]){.55F});
+    cr_assert(geodec_slots_next(s, &r) && r.layer == 1); /* one better is under way */
+    geodec_slots_foretell(s, 1, 2, (int32_t[]){4, 6}, (float[]){.55F, .52F});
+    cr_assert_not(geodec_slots_next(s, &r)); /* two are */
+    geodec_slots_pace(s, 0.3F, 1);           /* the next layer alone */
+    geodec_slots_foretell(s, 1, 2, (int32_t[]){4, 6}, (float[]){.55F, .1F});
+    cr_assert_not(geodec_slots_next(s, &r));
+    geodec_slots_pace(s, 0.05F, 1);
+    geodec_slots_foretell(s, 2, 1, (int32_t[]){7}, (float[]){.85F});
+    for (int32_t k = 0; k < 24; k++) geodec_slots_finished(s, k, true);
+    cr_assert(geodec_slots_next(s, &r) && r.layer == 1 && r.expert == 6);
+    cr_assert_not(geodec_slots_next(s, &r));
+    geodec_slots_pace(s, -1, 2); /* out of range: unchanged */
+    cr_assert_not(geodec_slots_next(s, &r));
     geodec_slots_destroy(s);
 }

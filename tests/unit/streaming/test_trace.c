@@ -136,7 +136,7 @@ Test(trace, damage_with_right_sums_is_refused_or_harmless)
         geodec_trace t = {0};
         memcpy(copy, bytes, n);
         copy[i / 7] = (char)values[i % 7];
-        const size_t head = 16 + 32 + 3 * 8 + 12 * 4;
+        const size_t head = 16 + 36 + 3 * 8 + 12 * 4;
         const uint32_t first = geodec_crc32c(0, copy, (int64_t)head);
         for (int k = 0; k < 4; k++) copy[head + (size_t)k] = (char)(first >> (8 * k));
         const uint32_t all = geodec_crc32c(0, copy, (int64_t)n - 4);
