@@ -175,22 +175,58 @@ streams() {
     [ "$status" -eq 3 ] && [[ "$stderr" == *"short.experts"* ]] || { echo "$status $stderr"; false; }
 }
 
-@test "a store that is cut off in mid-run: one line, which names the expert" {
-    cp "$d/fast.experts" "$tmp/cut.experts"
-    least=$(smallest decode --model "$tmp/cut.experts")
-    "$bin/geodec-decode" -q --model "$tmp/cut.experts" --ram "$least" --experts evict=lru,ahead=none --io-throttle 3 --prompt "One day" --min-tokens 400 \
-        --max-tokens 400 > "$tmp/text" 2> "$tmp/err" &
+# cut_off FILE BYTES OPTIONS...: FILE is cut to BYTES after the first tokens came; leaves the status in $status, standard error in
+# $tmp/err. What was written is a beginning of the whole text.
+cut_off() {
+    local file=$1 bytes=$2 pid least
+    shift 2
+    decode=("$bin/geodec-decode" -q --model "$file" --ctx 256 --prompt "One day" --min-tokens 200 --max-tokens 200 "$@")
+    least=$(smallest decode --model "$file" --ctx 256 --prompt "One day" "$@")
+    "${decode[@]}" --ram "$least" > "$tmp/whole"
+    "${decode[@]}" --ram "$least" --experts evict=lru,ahead=none --io-throttle "${throttle:-3}" > "$tmp/text" 2> "$tmp/err" 3>&- &
     pid=$!
-    for _ in $(seq 500); do
-        [ -s "$tmp/text" ] && break
+    for _ in $(seq 1000); do
+        [ "$(stat -c %s "$tmp/text")" -ge 8 ] && break
         sleep 0.01
     done
-    truncate -s 400000 "$tmp/cut.experts"
+    [ -s "$tmp/text" ]
+    truncate -s "$bytes" "$file"
     status=0
     wait $pid || status=$?
     cat "$tmp/err"
     [ "$status" -eq 1 ] && [ "$(wc -l < "$tmp/err")" -eq 1 ]
+    local n
+    n=$(stat -c %s "$tmp/text")
+    [ "$n" -lt "$(stat -c %s "$tmp/whole")" ]
+    cmp -n "$n" "$tmp/text" "$tmp/whole"
+}
+
+@test "a store that is cut off in mid-run: one line, which names the expert" {
+    cp "$d/fast.experts" "$tmp/cut.experts"
+    cut_off "$tmp/cut.experts" 400000
     grep -q 'cut.experts: layer [0-4], expert [0-7]: the file ends too early' "$tmp/err"
+}
+
+# In this file the experts of the last layer are at the end.
+@test "a GGUF that is cut off in mid-run: one line, which names the expert" {
+    for a in exact fast; do
+        cp "$shared/models/moe22m-f16.gguf" "$tmp/cut.gguf"
+        throttle=30 cut_off "$tmp/cut.gguf" 42500000 --arithmetic $a
+        grep -q 'cut.gguf: layer 5, expert [0-9]*: the file ends too early' "$tmp/err"
+        rm "$tmp/cut.gguf"
+    done
+}
+
+# The weights that stay in memory are mapped, or were packed at the start.
+@test "a GGUF or a store that loses weights of all layers in mid-run: one line, which names the file and the cause" {
+    for a in exact fast; do
+        for file in cut.gguf cut.experts; do
+            if [ $file = cut.gguf ]; then cp "$shared/models/moe22m-f16.gguf" "$tmp/$file"; else cp "$d/$a.experts" "$tmp/$file"; fi
+            throttle=$([ $file = cut.gguf ] && echo 30 || echo 3) cut_off "$tmp/$file" 8192 --arithmetic $a
+            grep -qE "$file: (layer [0-9], expert [0-9]*: the file ends too early|the file was truncated while it was read)" "$tmp/err"
+            rm "$tmp/$file"
+        done
+    done
 }
 
 @test "a full disk while a store is built, or a trace and a table of uses are written, leaves no file" {
