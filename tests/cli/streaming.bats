@@ -291,6 +291,32 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
     done
 }
 
+@test "a dialogue and a draft model stay within the budget; what a draft model needs is refused with the number" {
+    large
+    for i in 1 2 3 4 5 6; do
+        for _ in $(seq 120); do printf 'park dog ball '; done
+        printf '\n'
+        [ $((i % 3)) -ne 0 ] || echo /reset
+    done > "$tmp/turns"
+    decode=("$bin/geodec-decode" -q --model "$tmp/large-random.gguf" --ctx 1024)
+    least=$(smallest decode --model "$tmp/large-random.gguf" --ctx 1024)
+    "${decode[@]}" --interactive --no-template --max-tokens 6 --ram "$least" --experts "report=$tmp/r.json" < "$tmp/turns" > "$tmp/text"
+    echo "$least $(peak "$tmp/r.json")"
+    [ -s "$tmp/text" ] && [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
+    "$bin/geodec-shape" -q olmoe-1b-7b --layers 1 --type q4_0 -o "$tmp/draft-random.gguf"
+    decode=("${decode[@]}" --min-tokens 8 --max-tokens 8 --prompt park)
+    "${decode[@]}" --ram "$least" > "$tmp/text"
+    decode=("${decode[@]}" --draft model --draft-model "$tmp/draft-random.gguf" --gamma 2)
+    run --separate-stderr "${decode[@]}" --ram "$least"
+    [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"draft-random.gguf"*"beside the streamed one"* ]] || { echo "$stderr"; false; }
+    least=${stderr##* needs }
+    run --separate-stderr "${decode[@]}" --ram $((least - 1))
+    [ "$status" -eq 3 ]
+    "${decode[@]}" --ram "$least" --experts "report=$tmp/r.json" | cmp "$tmp/text"
+    echo "$least $(peak "$tmp/r.json")"
+    [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
+}
+
 @test "in a control group of the budget and 64 MB; auto; a limit that falls in mid-run" {
     group=/sys/fs/cgroup/memory/geodec-test-$$
     mkdir "$group" 2> /dev/null || skip "no right to make a memory control group of version 1"
