@@ -294,7 +294,7 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
 @test "a dialogue and a draft model stay within the budget; what a draft model needs is refused with the number" {
     large
     for i in 1 2 3 4 5 6; do
-        for _ in $(seq 120); do printf 'park dog ball '; done
+        for _ in $(seq 50); do printf 'park dog ball '; done
         printf '\n'
         [ $((i % 3)) -ne 0 ] || echo /reset
     done > "$tmp/turns"
