@@ -175,6 +175,28 @@ streams() {
     [ "$status" -eq 3 ] && [[ "$stderr" == *"short.experts"* ]] || { echo "$status $stderr"; false; }
 }
 
+@test "a check before a run: the golden prompt of a store, finite logits of a GGUF; the text is the same" {
+    for file in "$d/exact.experts" "$d/fast.experts" "$model"; do
+        decode=("$bin/geodec-decode" --model "$file" --arithmetic fast --prompt "One day" --max-tokens 12 --ram 4M)
+        "${decode[@]}" -q > "$tmp/want"
+        "${decode[@]}" -v --experts check=yes > "$tmp/text" 2> "$tmp/err"
+        cmp "$tmp/want" "$tmp/text"
+        if [ "$file" = "$model" ]; then grep -q "no golden prompt" "$tmp/err"; else grep -q "the logits of the golden prompt are right" "$tmp/err"; fi
+        "${decode[@]}" --experts check=no > /dev/null 2> "$tmp/err"
+        [ ! -s "$tmp/err" ]
+    done
+    run --separate-stderr "$bin/geodec-experts" check "$d/exact.experts"
+    [ "$status" -eq 0 ] && [[ "$stderr" == *"every checksum matches, and the logits of the golden prompt do"* ]]
+    [ "$("$bin/geodec-experts" info "$d/exact.experts" | awk -F'\t' '$1 == "golden_tokens" { print $2 }')" -eq 8 ]
+    # a weight of the resident part
+    cp "$d/fast.experts" "$tmp/bad.experts"
+    at=$(grep -abo "blk.4.ffn_norm.weight" "$tmp/bad.experts" | head -1 | cut -d: -f1)
+    printf 'x' | dd of="$tmp/bad.experts" bs=1 seek=$((at + 3000)) conv=notrunc status=none
+    cmp -s "$d/fast.experts" "$tmp/bad.experts" && false
+    run --separate-stderr "$bin/geodec-decode" -q --model "$tmp/bad.experts" --ram 4M --prompt "One day" --max-tokens 12 --experts check=yes
+    [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"bad.experts: the resident part does not match its CRC-32C"* ]] || { echo "$stderr"; false; }
+}
+
 # cut_off FILE BYTES OPTIONS...: FILE is cut to BYTES after the first tokens came; leaves the status in $status, standard error in
 # $tmp/err. What was written is a beginning of the whole text.
 cut_off() {

@@ -3,6 +3,7 @@
 #include "base/mapped.h"
 #include "base/memory_limit.h"
 #include "foresight/foreseer.h"
+#include "model/store_golden.h"
 #include "model/streamed_report.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 streaming_words streaming = {.io = "direct"};
 static const char *report, *map_path, *foresight_path; /* settings of --experts */
-static bool ahead_given, evict_given;
+static bool ahead_given, evict_given, check;
 static geodec_foreseer_map map; /* until the program ends */
 
 /* What auto leaves of the limit: the program, its libraries and the vocabulary. */
@@ -74,6 +75,8 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         o->shared = strcmp(v, "no") == 0;
     } else if (strcmp(name, "engine") == 0 && (strcmp(v, "io_uring") == 0 || strcmp(v, "threads") == 0)) {
         o->disk.engine = strcmp(v, "threads") == 0 ? GEODEC_DISK_THREADS : GEODEC_DISK_URING;
+    } else if (strcmp(name, "check") == 0 && (strcmp(v, "yes") == 0 || strcmp(v, "no") == 0)) {
+        check = strcmp(v, "yes") == 0;
     } else if (strcmp(name, "least") == 0 && is_number && number <= 1) {
         o->prefetch_least = (float)number;
     } else if (strcmp(name, "most") == 0 && is_number) {
@@ -129,6 +132,18 @@ static void print_plan(void *ctx, const geodec_streamed_plan *p)
     exit(fflush(stdout) == 0 && p->slots >= p->least ? 0 : geodec_status_exit(GEODEC_LIMIT));
 }
 
+static geodec_status check_model(const cli *c, const geodec_model *m, const geodec_streaming *o, geodec_err *err)
+{
+    const char *path = geodec_gguf_path(geodec_model_gguf(m));
+    bool golden = false;
+    GEODEC_PASS(geodec_store_golden_check(path, o->arithmetic, o, c->pool, &golden, err));
+    if (c->verbose > 0)
+        cli_say(c, "%s: %s", cli_base_name(path),
+                golden ? "the logits of the golden prompt are right"
+                       : "no golden prompt; the logits of another prompt are finite");
+    return GEODEC_OK;
+}
+
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
                               geodec_err *err)
 {
@@ -166,6 +181,7 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
     } else if (o.lookahead >= GEODEC_LOOKAHEAD_TOKEN) {
         GEODEC_FAIL(GEODEC_INVAL, "--experts: ahead=%s needs map=FILE", geodec_streamed_lookahead_name(o.lookahead));
     }
+    if (check && !streaming.plan) GEODEC_PASS(check_model(c, m, &o, err));
     GEODEC_PASS(geodec_streamed_begin(m, &o, err));
     return GEODEC_OK;
 }

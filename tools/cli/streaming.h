@@ -34,7 +34,7 @@ extern streaming_words streaming;
                 "probability on), most=N (slots of prefetches), slots=N (instead of --ram), quota=yes|no, "            \
                 "engine=io_uring|threads, map=FILE (flowmap.h5 with routes), foresight=FILE (its calibration), "       \
                 "price=foretold|chance|none (of drafts when their length adapts), "                                    \
-                "usage=FILE, trace=FILE, report=FILE",                                                                 \
+                "check=yes|no (compute a prompt first), usage=FILE, trace=FILE, report=FILE",                          \
                 .flags = CLI_VOLATILE)
 
 /* After the arithmetic is known, before the first session: with --ram the model's experts stream. sessions: those that
