@@ -41,6 +41,9 @@ extern streaming_words streaming;
  * are open at the same time. With --plan, the first session prints the plan and ends the program. */
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
                               geodec_err *err) GEODEC_MUST_USE;
+/* Between passes of a run with --verbose: shows on a terminal what became of the experts in the last moments (live.h).
+ * Progress lines of a tool have the same note by themselves. */
+void streaming_live(void);
 /* Before the model is closed (m NULL: nothing): with --verbose, reads, hits and stalls; writes what
  * --experts asked for. Returns st, or the first error after GEODEC_OK. */
 geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err) GEODEC_MUST_USE;
