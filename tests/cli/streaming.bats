@@ -200,25 +200,25 @@ streams() {
 @test "a live line with -v on a terminal, nothing of it in a file or a pipe" {
     type script > /dev/null || skip "no script(1)"
     shown='experts: hit [0-9]+ %, stall [0-9]+ %, [0-9]+ MB/s, [0-9.]+ tokens/s'
-    decode="$bin/geodec-decode --model $d/fast.experts --ram $(smallest decode --model "$d/fast.experts") --experts ahead=none --io-throttle 12 --prompt One --min-tokens 60 --max-tokens 60"
-    $decode -q > "$tmp/want"
+    command="$bin/geodec-decode --model $d/fast.experts --ram $(smallest decode --model "$d/fast.experts") --experts ahead=none --io-throttle 12 --prompt One --min-tokens 60 --max-tokens 60"
+    $command -q > "$tmp/want"
     # text and line on the same terminal: the last line is kept, and given back
-    TERM=xterm script -qec "stty rows 24 cols 80; $decode -v" /dev/null < /dev/null > "$tmp/screen"
+    TERM=xterm script -qec "stty rows 24 cols 80; $command -v" /dev/null < /dev/null > "$tmp/screen"
     grep -qE "$shown" "$tmp/screen"
     grep -q $'\e\\[1;23r' "$tmp/screen"
     [ "$(grep -o $'\e\\[[0-9;]*r' "$tmp/screen" | tail -1)" = $'\e[r' ]
-    TERM=dumb script -qec "stty rows 24 cols 80; $decode -v" /dev/null < /dev/null > "$tmp/screen"
+    TERM=dumb script -qec "stty rows 24 cols 80; $command -v" /dev/null < /dev/null > "$tmp/screen"
     grep -qE "$shown" "$tmp/screen" && false
     grep -q $'\e' "$tmp/screen" && false
     # the text in a file
-    TERM=xterm script -qec "$decode -v > $tmp/text" /dev/null < /dev/null > "$tmp/screen"
+    TERM=xterm script -qec "$command -v > $tmp/text" /dev/null < /dev/null > "$tmp/screen"
     grep -qE "$shown" "$tmp/screen"
     cmp "$tmp/want" "$tmp/text"
     # no terminal, and no -v
-    $decode -v > "$tmp/text" 2> "$tmp/err"
+    $command -v > "$tmp/text" 2> "$tmp/err"
     cmp "$tmp/want" "$tmp/text"
     grep -qE "$shown" "$tmp/err" && false
-    TERM=xterm script -qec "$decode" /dev/null < /dev/null > "$tmp/screen"
+    TERM=xterm script -qec "$command" /dev/null < /dev/null > "$tmp/screen"
     grep -q $'\e' "$tmp/screen" && false
     # in a progress line
     TERM=xterm script -qec "$bin/geodec-perplexity --model $d/fast.experts --ram 1M --io-throttle 12 -v --window 64 --windows 12 $d/text.txt" /dev/null < /dev/null \
