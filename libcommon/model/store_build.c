@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "model/expert_source_internal.h"
 #include "model/model_internal.h"
+#include "model/store_golden.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,7 @@ geodec_status geodec_store_build(const geodec_model *m, geodec_arithmetic a, con
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: the model has no experts", geodec_gguf_path(m->gguf));
     GEODEC_TRY(make_plan(m, a, &plan, err));
     memcpy(plan.fingerprint, geodec_model_fingerprint(m), sizeof plan.fingerprint);
+    GEODEC_TRY(geodec_store_golden_make(geodec_gguf_path(m->gguf), pool, &plan.golden, err));
     GEODEC_TRY(geodec_store_writer_create(path, &plan, &w, err));
     GEODEC_TRY(write_resident(m, geodec_store_writer_file(w), hooks, err));
     GEODEC_TRY(write_experts(m, w, pool, hooks, err));

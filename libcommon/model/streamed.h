@@ -101,7 +101,13 @@ typedef struct geodec_streaming {
  */
 GEODEC_API geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* After the last pass: writes the trace and the table of uses, if there are any. */
+/* After the first session of m: another model stays in memory while m streams, with a session of these options. Its
+ * weights and that session take their part of the budget of m. GEODEC_LIMIT names the budget that both need. Nothing
+ * happens when m does not stream, or has no budget. */
+GEODEC_API geodec_status geodec_streamed_beside(const geodec_model *m, const geodec_model *other,
+                                                const geodec_session_options *o, geodec_err *err) GEODEC_MUST_USE;
+/* After the last pass: writes the trace and the table of uses, if there are any. GEODEC_IO: the model's file got
+ * shorter since it was opened. */
 GEODEC_API geodec_status geodec_streamed_finish(const geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 /* Whether streaming has begun. Sessions of such a model take turns, a pass each: one session whose passes use all
  * threads is as fast as several, and takes less of the budget. */

@@ -128,6 +128,26 @@ static geodec_status claim(geodec_session *s, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* A session that makes no pass tells its bytes; no weight is read for it. */
+geodec_status geodec_streamed_beside(const geodec_model *m, const geodec_model *other, const geodec_session_options *o,
+                                     geodec_err *err)
+{
+    geodec_session *s = NULL;
+    if (!m->streamed || !m->streamed->stream || other->streamed) return GEODEC_OK;
+    const geodec__streamed *t = m->streamed;
+    GEODEC_PASS(geodec_session_create(other, o, &s, err));
+    const int64_t weights = resident(other, o->arithmetic), session = geodec__session_bytes(s);
+    geodec_session_destroy(s);
+    const int64_t missing = geodec_stream_claim(t->stream, weights + session);
+    if (missing > 0)
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "%s: a budget of %lld bytes is too small for this model beside the streamed one: %lld of weights "
+                    "and %lld of cache and work space; with %d slots of %lld it needs %lld",
+                    geodec_gguf_path(other->gguf), (long long)t->options.ram, (long long)weights, (long long)session,
+                    t->plan.least, (long long)t->plan.slot, (long long)(t->options.ram + missing));
+    return GEODEC_OK;
+}
+
 void geodec__streamed_leave(geodec_session *s)
 {
     if (s->claimed > 0) (void)geodec_stream_claim(s->model->streamed->stream, -s->claimed);

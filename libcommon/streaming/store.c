@@ -92,6 +92,24 @@ static geodec_status read_fingerprint(const source *f, const uint8_t *h, geodec_
     return GEODEC_OK;
 }
 
+/* Further fields of later minor versions are not read. */
+static geodec_status read_golden(const source *f, const uint8_t *h, geodec_store *s, geodec_err *err)
+{
+    geodec_store_golden *g = &s->golden;
+    const uint8_t *at = h + GEODEC__STORE_AT_GOLDEN;
+    if (geodec__store_u32(h + GEODEC__STORE_AT_MINOR) < 1) return GEODEC_OK;
+    const uint32_t n = geodec__store_u32(at);
+    if (n > GEODEC_STORE_GOLDEN) GEODEC_FAIL(GEODEC_FORMAT, "%s: a golden prompt of %u tokens", f->path, n);
+    g->n = (int32_t)n;
+    for (int k = 0; k < 2; k++) g->crc[k] = geodec__store_u32(at + 4 + 4 * k);
+    for (int32_t i = 0; i < g->n; i++) {
+        const uint32_t id = geodec__store_u32(at + 12 + 4 * i);
+        if (id > INT32_MAX) GEODEC_FAIL(GEODEC_FORMAT, "%s: a golden prompt with the token %u", f->path, id);
+        g->token[i] = (int32_t)id;
+    }
+    return GEODEC_OK;
+}
+
 /* Every offset follows from the sizes before it, so parts neither overlap nor leave gaps. */
 static geodec_status read_header(const source *f, geodec_store *s, header *at, geodec_err *err)
 {
@@ -133,6 +151,7 @@ static geodec_status read_header(const source *f, geodec_store *s, header *at, g
     if (at->blobs_offset != s->resident_offset + geodec__store_pages(s->resident_bytes) || at->blobs_offset > f->size)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: the blobs do not begin after the resident part", f->path);
     GEODEC_PASS(read_fingerprint(f, h, s, err));
+    GEODEC_PASS(read_golden(f, h, s, err));
     s->layout = (int32_t)layout;
     s->blobs.n_layer = (int32_t)layers;
     s->blobs.n_expert = (int32_t)experts;
@@ -298,7 +317,7 @@ static geodec_status verify_blobs(const source *f, const geodec_blobs *b, uint8_
     return GEODEC_OK;
 }
 
-geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks, geodec_err *err)
+static geodec_status verify(const char *path, bool blobs, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     source f = {.fd = -1};
@@ -315,10 +334,17 @@ geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks, g
     GEODEC_TRY(digest(&f, s.resident_offset, s.resident_bytes, buffer, &crc, &padded, err));
     if (crc != s.resident_crc) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the resident part does not match its CRC-32C", path);
     if (!padded) GEODEC_THROW(GEODEC_CHECKSUM, "%s: the bytes after the resident part are not zero", path);
-    GEODEC_TRY(verify_blobs(&f, &s.blobs, buffer, hooks, err));
+    if (blobs) GEODEC_TRY(verify_blobs(&f, &s.blobs, buffer, hooks, err));
 done:
     close_source(&f);
     geodec_store_clear(&s);
     geodec_mem_free(buffer);
     return st;
 }
+
+geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks, geodec_err *err)
+{
+    return verify(path, true, hooks, err);
+}
+
+geodec_status geodec_store_verify_resident(const char *path, geodec_err *err) { return verify(path, false, NULL, err); }

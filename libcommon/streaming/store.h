@@ -5,7 +5,7 @@
  * Layout, little-endian; every part and every blob begins on a page of 4,096 bytes and is padded with zeros:
  *   header    one page: magic "GEXPERTS", version, sizes and offsets of the parts, layout,
  *             fingerprint of the GGUF, CRC-32C of the index and of the resident part;
- *             the last four bytes are the CRC-32C of the page
+ *             minor version 1: golden prompt; the last four bytes are the CRC-32C of the page
  *   index     for each layer the three matrices (type, packing, rows, columns, offset in
  *             the blob, bytes); for each blob offset, bytes and CRC-32C
  *   resident  a GGUF with all keys and all tensors but the experts'
@@ -24,6 +24,8 @@
 enum {
     GEODEC_STORE_MATRICES = 3, /* gate, up, down */
     GEODEC_STORE_VERSION = 1,
+    GEODEC_STORE_MINOR = 1,     /* that is written; any is read */
+    GEODEC_STORE_GOLDEN = 8,    /* tokens */
     GEODEC_STORE_LAYERS = 1024, /* limits */
     GEODEC_STORE_EXPERTS = 4096
 };
@@ -36,6 +38,14 @@ typedef struct geodec_store_matrix {
     int64_t at, bytes; /* in the blob; at is a multiple of 64 */
 } geodec_store_matrix;
 
+/* What the model computes: a prompt, and the CRC-32C of the bits of the logits of all its rows in exact and in fast
+ * arithmetic. */
+typedef struct geodec_store_golden {
+    int32_t n; /* 0: none (a store of minor version 0) */
+    int32_t token[GEODEC_STORE_GOLDEN];
+    uint32_t crc[2]; /* [geodec_arithmetic] */
+} geodec_store_golden;
+
 typedef struct geodec_store {
     geodec_blobs blobs;
     geodec_store_matrix *matrix; /* [n_layer][GEODEC_STORE_MATRICES], owned; rows = 0: the layer has no experts */
@@ -43,6 +53,7 @@ typedef struct geodec_store {
     int64_t resident_offset, resident_bytes;
     uint32_t resident_crc;
     char fingerprint[GEODEC_SHA256_HEX]; /* of the model: geodec_gguf_tensor_digest of the GGUF */
+    geodec_store_golden golden;
 } geodec_store;
 
 /* Whether the file begins as a store does; false also when it cannot be read. */
@@ -55,12 +66,15 @@ GEODEC_API void geodec_store_clear(geodec_store *s); /* s may be all zero */
  * GEODEC_CHECKSUM names the first part that is damaged: a blob by layer and expert. */
 GEODEC_API geodec_status geodec_store_verify(const char *path, const geodec_hooks *hooks,
                                              geodec_err *err) GEODEC_MUST_USE;
+/* The same without the blobs: the parts that a run does not check by itself. */
+GEODEC_API geodec_status geodec_store_verify_resident(const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 /* Writes under a temporary name; commit puts the file in place. First the resident part, then the blobs in order. */
 typedef struct geodec_store_writer geodec_store_writer;
-/* From the plan: n_layer and n_expert of the blobs, layout, fingerprint, and of each matrix all but its place. */
+/* From the plan: n_layer and n_expert of the blobs, layout, fingerprint, golden prompt, and of each matrix all but its
+ * place. */
 GEODEC_API geodec_status geodec_store_writer_create(const char *path, const geodec_store *plan,
                                                     geodec_store_writer **out, geodec_err *err) GEODEC_MUST_USE;
 /* The file, where the caller writes the resident part. */

@@ -24,6 +24,8 @@ enum {
     GEODEC__STORE_AT_RESIDENT = 48, /* offset, bytes */
     GEODEC__STORE_AT_BLOBS = 64,
     GEODEC__STORE_AT_FINGERPRINT = 72, /* 64 hexadecimal digits */
+    GEODEC__STORE_AT_MINOR = 136,
+    GEODEC__STORE_AT_GOLDEN = 140, /* tokens, CRC in exact and in fast arithmetic, ids */
     GEODEC__STORE_AT_CRC = GEODEC_BLOB_PAGE - 4
 };
 

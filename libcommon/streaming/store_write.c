@@ -40,6 +40,8 @@ static geodec_status check_plan(const geodec_store *plan, const char *path, geod
                     GEODEC_STORE_LAYERS, GEODEC_STORE_EXPERTS);
     if (strlen(plan->fingerprint) != GEODEC_SHA256_HEX - 1)
         GEODEC_FAIL(GEODEC_INVAL, "%s: a store needs the fingerprint of its model", path);
+    if (plan->golden.n < 0 || plan->golden.n > GEODEC_STORE_GOLDEN)
+        GEODEC_FAIL(GEODEC_INVAL, "%s: a golden prompt of %d tokens", path, plan->golden.n);
     return GEODEC_OK;
 }
 
@@ -55,6 +57,7 @@ geodec_status geodec_store_writer_create(const char *path, const geodec_store *p
     b->n_layer = plan->blobs.n_layer;
     b->n_expert = plan->blobs.n_expert;
     w->s.layout = plan->layout;
+    w->s.golden = plan->golden;
     memcpy(w->s.fingerprint, plan->fingerprint, sizeof w->s.fingerprint);
     const int64_t n = (int64_t)b->n_layer * b->n_expert;
     GEODEC_NEW_COPY(w->s.matrix, plan->matrix, (int64_t)b->n_layer * GEODEC_STORE_MATRICES);
@@ -149,7 +152,7 @@ static void fill_index(const geodec_store_writer *w, uint8_t *p)
 static void fill_header(const geodec_store_writer *w, int64_t index_bytes, uint32_t index_crc, uint8_t *h)
 {
     const geodec_store *s = &w->s;
-    const uint32_t version = GEODEC_STORE_VERSION;
+    const uint32_t version = GEODEC_STORE_VERSION, minor = GEODEC_STORE_MINOR;
     geodec__store_put(h, GEODEC__STORE_MAGIC, 8);
     geodec__store_put(h + GEODEC__STORE_AT_VERSION, &version, 4);
     geodec__store_put(h + GEODEC__STORE_AT_LAYOUT, &s->layout, 4);
@@ -164,6 +167,10 @@ static void fill_header(const geodec_store_writer *w, int64_t index_bytes, uint3
     const int64_t blobs = geodec__store_pages(s->resident_offset + s->resident_bytes);
     geodec__store_put(h + GEODEC__STORE_AT_BLOBS, &blobs, 8);
     geodec__store_put(h + GEODEC__STORE_AT_FINGERPRINT, s->fingerprint, GEODEC_SHA256_HEX - 1);
+    geodec__store_put(h + GEODEC__STORE_AT_MINOR, &minor, 4);
+    geodec__store_put(h + GEODEC__STORE_AT_GOLDEN, &s->golden.n, 4);
+    geodec__store_put(h + GEODEC__STORE_AT_GOLDEN + 4, s->golden.crc, sizeof s->golden.crc);
+    geodec__store_put(h + GEODEC__STORE_AT_GOLDEN + 12, s->golden.token, sizeof s->golden.token);
     const uint32_t crc = geodec_crc32c(0, h, GEODEC__STORE_AT_CRC);
     geodec__store_put(h + GEODEC__STORE_AT_CRC, &crc, 4);
 }

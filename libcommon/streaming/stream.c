@@ -6,8 +6,12 @@
 #include "streaming/trace.h"
 #include "streaming/usage.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { RESULTS = 32, MOST_LAYERS = 1024 };
 
@@ -18,6 +22,7 @@ struct geodec_stream {
     geodec_blobs blobs;
     geodec_slots *slots;
     geodec_disk *disk;
+    int fd;          /* of the file, for its size; -1: not open */
     uint8_t *memory; /* [n_slots][slot_bytes] */
     int64_t memory_bytes;
     bool *demand;     /* [n_slots] of the last read */
@@ -272,6 +277,7 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     geodec_status st = GEODEC_OK;
     geodec_stream *s = NULL;
     GEODEC_NEW(s, 1);
+    s->fd = -1;
     GEODEC_MOVE(s->blobs, *blobs);
     geodec_slots_options slots = o->slots;
     geodec_disk_options disk = o->disk;
@@ -296,6 +302,8 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     GEODEC_TRY(open_trace(s, o->trace, &slots, err));
     GEODEC_TRY(geodec_slots_create(&slots, &s->slots, err));
     GEODEC_TRY(reserve(s, err));
+    s->fd = open(s->blobs.path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0) GEODEC_THROW(GEODEC_IO, "%s: %s", s->blobs.path, strerror(errno));
     GEODEC_TRY(geodec_disk_open(s->blobs.path, &disk, &s->disk, err));
     if (warm) GEODEC_TRY(warm_start(s, o->hooks, err));
     *out = s;
@@ -309,6 +317,7 @@ void geodec_stream_close(geodec_stream *s)
 {
     if (!s) return;
     geodec_disk_close(s->disk);
+    if (s->fd >= 0) (void)close(s->fd);
     geodec_trace_abandon(s->trace);
     geodec_usage_clear(&s->usage);
     geodec_slots_destroy(s->slots);
@@ -417,8 +426,20 @@ geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_
 
 const geodec_timeline *geodec_stream_timeline(const geodec_stream *s) { return &s->timeline; }
 
+/* A file that was cut off in its last page gives zeros to those who read it through a map, and no signal. */
+static geodec_status check_length(const geodec_stream *s, geodec_err *err)
+{
+    struct stat now;
+    if (fstat(s->fd, &now) == 0 && (int64_t)now.st_size < s->blobs.file_bytes)
+        GEODEC_FAIL(GEODEC_IO,
+                    "%s: the file was cut off to %lld of %lld bytes while the model ran: the results may be wrong",
+                    s->blobs.path, (long long)now.st_size, (long long)s->blobs.file_bytes);
+    return GEODEC_OK;
+}
+
 geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err)
 {
+    GEODEC_PASS(check_length(s, err));
     if (s->usage.n_layer > 0) {
         geodec_usage_add(&s->usage, s->slots);
         GEODEC_PASS(geodec_usage_write(s->usage_path, &s->usage, err));

@@ -35,7 +35,7 @@ GEODEC_API void geodec_stream_close(geodec_stream *s); /* NULL ok */
  * not cover, for good. Returns the bytes that are missing when the least number of slots is left: then nothing was
  * claimed; 0: claimed. Not within a pass. */
 GEODEC_API int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes);
-/* After the last pass: writes the trace and the table of uses. */
+/* After the last pass: writes the trace and the table of uses. GEODEC_IO, before that: the file got shorter. */
 GEODEC_API geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err) GEODEC_MUST_USE;
 
 /* A pass: lock, then for each layer foretell (optional), need, and take until it returns 0; then unlock. On an error

@@ -175,22 +175,109 @@ streams() {
     [ "$status" -eq 3 ] && [[ "$stderr" == *"short.experts"* ]] || { echo "$status $stderr"; false; }
 }
 
-@test "a store that is cut off in mid-run: one line, which names the expert" {
-    cp "$d/fast.experts" "$tmp/cut.experts"
-    least=$(smallest decode --model "$tmp/cut.experts")
-    "$bin/geodec-decode" -q --model "$tmp/cut.experts" --ram "$least" --experts evict=lru,ahead=none --io-throttle 3 --prompt "One day" --min-tokens 400 \
-        --max-tokens 400 > "$tmp/text" 2> "$tmp/err" &
+@test "a check before a run: the golden prompt of a store, finite logits of a GGUF; the text is the same" {
+    for file in "$d/exact.experts" "$d/fast.experts" "$model"; do
+        decode=("$bin/geodec-decode" --model "$file" --arithmetic fast --prompt "One day" --max-tokens 12 --ram 4M)
+        "${decode[@]}" -q > "$tmp/want"
+        "${decode[@]}" -v --experts check=yes > "$tmp/text" 2> "$tmp/err"
+        cmp "$tmp/want" "$tmp/text"
+        if [ "$file" = "$model" ]; then grep -q "no golden prompt" "$tmp/err"; else grep -q "the logits of the golden prompt are right" "$tmp/err"; fi
+        "${decode[@]}" --experts check=no > /dev/null 2> "$tmp/err"
+        [ ! -s "$tmp/err" ]
+    done
+    run --separate-stderr "$bin/geodec-experts" check "$d/exact.experts"
+    [ "$status" -eq 0 ] && [[ "$stderr" == *"every checksum matches, and the logits of the golden prompt do"* ]]
+    [ "$("$bin/geodec-experts" info "$d/exact.experts" | awk -F'\t' '$1 == "golden_tokens" { print $2 }')" -eq 8 ]
+    # a weight of the resident part
+    cp "$d/fast.experts" "$tmp/bad.experts"
+    at=$(grep -abo "blk.4.ffn_norm.weight" "$tmp/bad.experts" | head -1 | cut -d: -f1)
+    printf 'x' | dd of="$tmp/bad.experts" bs=1 seek=$((at + 3000)) conv=notrunc status=none
+    cmp -s "$d/fast.experts" "$tmp/bad.experts" && false
+    run --separate-stderr "$bin/geodec-decode" -q --model "$tmp/bad.experts" --ram 4M --prompt "One day" --max-tokens 12 --experts check=yes
+    [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"bad.experts: the resident part does not match its CRC-32C"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a live line with -v on a terminal, nothing of it in a file or a pipe" {
+    type script > /dev/null || skip "no script(1)"
+    shown='experts: hit [0-9]+ %, stall [0-9]+ %, [0-9]+ MB/s, [0-9.]+ tokens/s'
+    command="$bin/geodec-decode --model $d/fast.experts --ram $(smallest decode --model "$d/fast.experts") --experts ahead=none --io-throttle 12 --prompt One --min-tokens 60 --max-tokens 60"
+    $command -q > "$tmp/want"
+    # text and line on the same terminal: the last line is kept, and given back
+    TERM=xterm script -qec "stty rows 24 cols 80; $command -v" /dev/null < /dev/null > "$tmp/screen"
+    grep -qE "$shown" "$tmp/screen"
+    grep -q $'\e\\[1;23r' "$tmp/screen"
+    [ "$(grep -o $'\e\\[[0-9;]*r' "$tmp/screen" | tail -1)" = $'\e[r' ]
+    TERM=dumb script -qec "stty rows 24 cols 80; $command -v" /dev/null < /dev/null > "$tmp/screen"
+    grep -qE "$shown" "$tmp/screen" && false
+    grep -q $'\e' "$tmp/screen" && false
+    # the text in a file
+    TERM=xterm script -qec "$command -v > $tmp/text" /dev/null < /dev/null > "$tmp/screen"
+    grep -qE "$shown" "$tmp/screen"
+    cmp "$tmp/want" "$tmp/text"
+    # no terminal, and no -v
+    $command -v > "$tmp/text" 2> "$tmp/err"
+    cmp "$tmp/want" "$tmp/text"
+    grep -qE "$shown" "$tmp/err" && false
+    TERM=xterm script -qec "$command" /dev/null < /dev/null > "$tmp/screen"
+    grep -q $'\e' "$tmp/screen" && false
+    # in a progress line
+    TERM=xterm script -qec "$bin/geodec-perplexity --model $d/fast.experts --ram 1M --io-throttle 12 -v --window 64 --windows 12 $d/text.txt" /dev/null < /dev/null \
+        > "$tmp/screen"
+    grep -qE "windows [0-9]+/[0-9]+ .*; $shown" "$tmp/screen"
+}
+
+# cut_off FILE BYTES OPTIONS...: FILE is cut to BYTES after the first tokens came; leaves the status in $status, standard error in
+# $tmp/err. What was written is a beginning of the whole text.
+cut_off() {
+    local file=$1 bytes=$2 pid least
+    shift 2
+    decode=("$bin/geodec-decode" -q --model "$file" --ctx 256 --prompt "One day" --min-tokens 200 --max-tokens 200 "$@")
+    least=$(smallest decode --model "$file" --ctx 256 --prompt "One day" "$@")
+    "${decode[@]}" --ram "$least" > "$tmp/whole"
+    "${decode[@]}" --ram "$least" --experts evict=lru,ahead=none --io-throttle "${throttle:-3}" > "$tmp/text" 2> "$tmp/err" 3>&- &
     pid=$!
-    for _ in $(seq 500); do
-        [ -s "$tmp/text" ] && break
+    for _ in $(seq 1000); do
+        [ "$(stat -c %s "$tmp/text")" -ge 8 ] && break
         sleep 0.01
     done
-    truncate -s 400000 "$tmp/cut.experts"
+    [ -s "$tmp/text" ]
+    truncate -s "$bytes" "$file"
     status=0
     wait $pid || status=$?
     cat "$tmp/err"
     [ "$status" -eq 1 ] && [ "$(wc -l < "$tmp/err")" -eq 1 ]
+    local n
+    n=$(stat -c %s "$tmp/text")
+    [ "$n" -lt "$(stat -c %s "$tmp/whole")" ]
+    cmp -n "$n" "$tmp/text" "$tmp/whole"
+}
+
+@test "a store that is cut off in mid-run: one line, which names the expert" {
+    cp "$d/fast.experts" "$tmp/cut.experts"
+    cut_off "$tmp/cut.experts" 400000
     grep -q 'cut.experts: layer [0-4], expert [0-7]: the file ends too early' "$tmp/err"
+}
+
+# In this file the experts of the last layer are at the end.
+@test "a GGUF that is cut off in mid-run: one line, which names the expert" {
+    for a in exact fast; do
+        cp "$shared/models/moe22m-f16.gguf" "$tmp/cut.gguf"
+        throttle=30 cut_off "$tmp/cut.gguf" 42500000 --arithmetic $a
+        grep -q 'cut.gguf: layer 5, expert [0-9]*: the file ends too early' "$tmp/err"
+        rm "$tmp/cut.gguf"
+    done
+}
+
+# The weights that stay in memory are mapped, or were packed at the start.
+@test "a GGUF or a store that loses weights of all layers in mid-run: one line, which names the file and the cause" {
+    for a in exact fast; do
+        for file in cut.gguf cut.experts; do
+            if [ $file = cut.gguf ]; then cp "$shared/models/moe22m-f16.gguf" "$tmp/$file"; else cp "$d/$a.experts" "$tmp/$file"; fi
+            throttle=$([ $file = cut.gguf ] && echo 30 || echo 3) cut_off "$tmp/$file" 8192 --arithmetic $a
+            grep -qE "$file: (layer [0-9], expert [0-9]*: the file ends too early|the file was truncated while it was read)" "$tmp/err"
+            rm "$tmp/$file"
+        done
+    done
 }
 
 @test "a full disk while a store is built, or a trace and a table of uses are written, leaves no file" {
@@ -253,6 +340,32 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
         echo "$least $(peak "$tmp/r.json")"
         [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
     done
+}
+
+@test "a dialogue and a draft model stay within the budget; what a draft model needs is refused with the number" {
+    large
+    for i in 1 2 3 4 5 6; do
+        for _ in $(seq 50); do printf 'park dog ball '; done
+        printf '\n'
+        [ $((i % 3)) -ne 0 ] || echo /reset
+    done > "$tmp/turns"
+    decode=("$bin/geodec-decode" -q --model "$tmp/large-random.gguf" --ctx 1024)
+    least=$(smallest decode --model "$tmp/large-random.gguf" --ctx 1024)
+    "${decode[@]}" --interactive --no-template --max-tokens 6 --ram "$least" --experts "report=$tmp/r.json" < "$tmp/turns" > "$tmp/text"
+    echo "$least $(peak "$tmp/r.json")"
+    [ -s "$tmp/text" ] && [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
+    "$bin/geodec-shape" -q olmoe-1b-7b --layers 1 --type q4_0 -o "$tmp/draft-random.gguf"
+    decode=("${decode[@]}" --min-tokens 8 --max-tokens 8 --prompt park)
+    "${decode[@]}" --ram "$least" > "$tmp/text"
+    decode=("${decode[@]}" --draft model --draft-model "$tmp/draft-random.gguf" --gamma 2)
+    run --separate-stderr "${decode[@]}" --ram "$least"
+    [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"draft-random.gguf"*"beside the streamed one"* ]] || { echo "$stderr"; false; }
+    least=${stderr##* needs }
+    run --separate-stderr "${decode[@]}" --ram $((least - 1))
+    [ "$status" -eq 3 ]
+    "${decode[@]}" --ram "$least" --experts "report=$tmp/r.json" | cmp "$tmp/text"
+    echo "$least $(peak "$tmp/r.json")"
+    [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
 }
 
 @test "in a control group of the budget and 64 MB; auto; a limit that falls in mid-run" {

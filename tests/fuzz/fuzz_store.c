@@ -71,7 +71,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bool there = fuzz_file(copy, size, path);
     geodec_mem_free(copy);
     if (!there) return 0;
-    if (geodec_store_read(path, &s, NULL) == GEODEC_OK) check_places(&s.blobs);
+    if (geodec_store_read(path, &s, NULL) == GEODEC_OK) {
+        check_places(&s.blobs);
+        fuzz_must(s.golden.n >= 0 && s.golden.n <= GEODEC_STORE_GOLDEN, "a golden prompt has room");
+        for (int32_t i = 0; i < s.golden.n; i++) fuzz_must(s.golden.token[i] >= 0, "its tokens are ids");
+    }
     geodec_store_clear(&s);
     (void)!geodec_store_verify(path, NULL, NULL);
     if (geodec_model_open(path, &m, NULL) == GEODEC_OK) {

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/topology.h"
 #include "base/version.h"
+#include "cli/live.h"
 #include "cli/report.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
@@ -371,6 +372,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
     if (st == GEODEC_OK) st = (int)run(&c, err);
     geodec_pool_destroy(c.pool);
+    live_end();
     report_progress_end();
     if (st != GEODEC_OK && !reported) report_error(tool->name, err, c.verbose);
     return report_close(tool->name, geodec_status_exit((geodec_status)st));

@@ -51,8 +51,9 @@ geodec_status decode_second(const cli *c, const geodec_session *target, decode_w
     if (!second) return GEODEC_OK;
     if (!w->draft_arithmetic) w->draft_arithmetic = "auto";
     (void)arithmetic_settle(c, second, &w->draft_arithmetic);
-    geodec_drafting_arithmetic(d, arithmetic_of(w->draft_arithmetic));
-    return GEODEC_OK;
+    o.arithmetic = arithmetic_of(w->draft_arithmetic);
+    geodec_drafting_arithmetic(d, o.arithmetic);
+    return geodec_streamed_beside(geodec_session_model(target), second, &o, err);
 }
 
 geodec_status decode_cost(const geodec_target *target, int32_t at, int64_t tree, geodec_cost *out, geodec_err *err)

@@ -4,6 +4,7 @@
 #include "gguf/gguf.h"
 #include "model/arithmetic.h"
 #include "model/store_build.h"
+#include "model/store_golden.h"
 #include "streaming/store.h"
 
 #include <stdio.h>
@@ -46,9 +47,26 @@ done:
 
 geodec_status experts_check(const cli *c, const char *store, geodec_err *err)
 {
-    GEODEC_PASS(geodec_store_verify(store, &c->hooks, err));
-    cli_say(c, "%s: every checksum matches", store);
-    return GEODEC_OK;
+    geodec_status st = GEODEC_OK;
+    geodec_store s = {0};
+    bool golden = false;
+    const geodec_streaming how = {.disk.io = GEODEC_DISK_DIRECT, .limits = ""};
+    GEODEC_TRY(geodec_store_verify(store, &c->hooks, err));
+    GEODEC_TRY(geodec_store_read(store, &s, err));
+    for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
+        st = geodec_store_golden_check(store, (geodec_arithmetic)a, &how, c->pool, &golden, err);
+        if (st == GEODEC_UNSUPPORTED && a != s.layout) { /* some panels serve one arithmetic only */
+            geodec_err_clear(err);
+            st = GEODEC_OK;
+        }
+        GEODEC_TRY(st);
+    }
+    cli_say(c, "%s: every checksum matches, %s", store,
+            golden ? "and the logits of the golden prompt do"
+                   : "and the logits of a prompt are finite (the store has no golden prompt)");
+done:
+    geodec_store_clear(&s);
+    return st;
 }
 
 /* Types of the matrices and their packing: "q4_k panels", one name for every combination that occurs. */
@@ -101,7 +119,7 @@ geodec_status experts_info(const cli *c, const char *store, geodec_err *err)
     (void)printf("slot_bytes\t%lld\nresident_tensors\t%lld\n", (long long)b->slot_bytes,
                  (long long)geodec_gguf_n_tensors(g));
     print_matrices(&s);
-    (void)printf("fingerprint\t%s\n", s.fingerprint);
+    (void)printf("fingerprint\t%s\ngolden_tokens\t%d\n", s.fingerprint, s.golden.n);
 done:
     geodec_gguf_close(g);
     geodec_store_clear(&s);

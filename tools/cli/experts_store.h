@@ -11,7 +11,7 @@
  * matrices. */
 geodec_status experts_build(const cli *c, const char *model, const char *out, const char *arithmetic,
                             geodec_err *err) GEODEC_MUST_USE;
-/* Reads every byte of a store; GEODEC_CHECKSUM names the first part that is damaged. */
+/* Reads every byte of a store and computes its golden prompt; GEODEC_CHECKSUM names the first part that is damaged. */
 geodec_status experts_check(const cli *c, const char *store, geodec_err *err) GEODEC_MUST_USE;
 /* Prints sizes and types to standard output, a name, a tab and a value a line. */
 geodec_status experts_info(const cli *c, const char *store, geodec_err *err) GEODEC_MUST_USE;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mapped.h"
+#include "cli/live.h"
 #include "io/h5.h"
 
 #include <errno.h>
@@ -74,10 +75,23 @@ static void on_log(void *ctx, geodec_log_level level, const char *line)
     fprintf(stderr, "%s: %s%s\n", tool_name, mark[level], line);
 }
 
+static void (*noted)(char *text, size_t n);
+
+void report_note(void (*note)(char *text, size_t n)) { noted = note; }
+
+void report_live(const char *text)
+{
+    if (!terminal) return;
+    fprintf(stderr, "\r\033[K%s: %s", tool_name, text);
+    fflush(stderr);
+    line_open = true;
+}
+
 static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
 {
     (void)ctx;
     static double last;
+    char note[200] = "";
     const double now = geodec_clock_seconds();
     if (terminal && now - last > 0.2) {
         last = now;
@@ -86,6 +100,8 @@ static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
                     100.0 * (double)done / (double)total);
         else
             fprintf(stderr, "\r\033[K%s: %s %lld", tool_name, what, (long long)done);
+        if (noted) noted(note, sizeof note);
+        if (note[0]) fprintf(stderr, "; %s", note);
         fflush(stderr);
         line_open = true;
     }
@@ -160,6 +176,10 @@ static void end(const char *file, const char *what, int code)
     if (terminal) {                                        /* a progress line may be open */
         memcpy(line, "\r\033[K", 4);
         n = 4;
+    }
+    if (live_kept) {
+        memcpy(line + n, LIVE_RELEASE, sizeof LIVE_RELEASE - 1);
+        n += sizeof LIVE_RELEASE - 1;
     }
     n = add_line(line, n, sizeof line, tool_name);
     n = add_line(line, n, sizeof line, ": ");

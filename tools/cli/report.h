@@ -5,6 +5,7 @@
 #include "base/hooks.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Installs handlers for faults caused by files. The program ends with one line that names the file, and its partial
  * outputs are removed. The code is 1 for a file that was truncated while mapped (base/mapped.h), and 3 for a file on
@@ -21,6 +22,10 @@ bool report_turn_stopped(void);
 bool report_stop_asked(void);
 /* Log lines with the tool's name; progress only when stderr is a terminal. */
 geodec_hooks report_hooks(const char *tool, bool quiet, int64_t verbose);
+/* Adds to every progress line what `note` writes ("": nothing). NULL: no note. */
+void report_note(void (*note)(char *text, size_t n));
+/* Shows text in the place of a progress line, if stderr is a terminal. */
+void report_live(const char *text);
 /* Ends a progress line, if one is open. */
 void report_progress_end(void);
 /* Prints "tool: message" on one line; with verbose >= 2, the error chain follows. */

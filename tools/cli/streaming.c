@@ -1,8 +1,12 @@
 #include "cli/streaming.h"
 
+#include "base/clock.h"
 #include "base/mapped.h"
 #include "base/memory_limit.h"
+#include "cli/live.h"
+#include "cli/report.h"
 #include "foresight/foreseer.h"
+#include "model/store_golden.h"
 #include "model/streamed_report.h"
 
 #include <stdio.h>
@@ -11,7 +15,7 @@
 
 streaming_words streaming = {.io = "direct"};
 static const char *report, *map_path, *foresight_path; /* settings of --experts */
-static bool ahead_given, evict_given;
+static bool ahead_given, evict_given, check;
 static geodec_foreseer_map map; /* until the program ends */
 
 /* What auto leaves of the limit: the program, its libraries and the vocabulary. */
@@ -74,6 +78,8 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
         o->shared = strcmp(v, "no") == 0;
     } else if (strcmp(name, "engine") == 0 && (strcmp(v, "io_uring") == 0 || strcmp(v, "threads") == 0)) {
         o->disk.engine = strcmp(v, "threads") == 0 ? GEODEC_DISK_THREADS : GEODEC_DISK_URING;
+    } else if (strcmp(name, "check") == 0 && (strcmp(v, "yes") == 0 || strcmp(v, "no") == 0)) {
+        check = strcmp(v, "yes") == 0;
     } else if (strcmp(name, "least") == 0 && is_number && number <= 1) {
         o->prefetch_least = (float)number;
     } else if (strcmp(name, "most") == 0 && is_number) {
@@ -129,6 +135,78 @@ static void print_plan(void *ctx, const geodec_streamed_plan *p)
     exit(fflush(stdout) == 0 && p->slots >= p->least ? 0 : geodec_status_exit(GEODEC_LIMIT));
 }
 
+/* ---- while it runs ------------------------------------------------------------------------------------------------
+ */
+
+static const double LIVE_SECONDS = 0.5; /* of a line */
+static const geodec_model *live;        /* NULL: no line is shown */
+
+/* Of the time since the last line, once that was long enough; else the last line again. True: a new one. */
+static bool live_text(const char **text)
+{
+    static char line[160];
+    static geodec_stream_counters before;
+    static double since;
+    geodec_stream_counters k;
+    const double now = geodec_clock_seconds();
+    *text = line;
+    if (!live || now - since < LIVE_SECONDS || !geodec_streamed_counted(live, &k)) return false;
+    const double needed = (double)(k.slots.needed - before.slots.needed), seconds = now - since;
+    const double passes = k.passes - before.passes;
+    if (since > 0 && needed > 0 && passes > 0)
+        (void)snprintf(
+            line, sizeof line, "experts: hit %.0f %%, stall %.0f %%, %.0f MB/s, %.1f tokens/s",
+            100 * (double)(k.slots.resident + k.slots.in_time - before.slots.resident - before.slots.in_time) / needed,
+            100 * (k.stall - before.stall) / passes, (double)(k.disk.bytes - before.disk.bytes) * 1e-6 / seconds,
+            (double)(k.rows - before.rows) / seconds);
+    before = k;
+    since = now;
+    return line[0] != 0;
+}
+
+static void note_live(char *text, size_t n)
+{
+    const char *line;
+    (void)live_text(&line);
+    (void)snprintf(text, n, "%s", line);
+}
+
+void streaming_live(void)
+{
+    const char *line;
+    if (live_text(&line)) live_line(line);
+}
+
+static void begin_live(const cli *c, const geodec_model *m)
+{
+    if (c->quiet || c->verbose < 1) return;
+    live = m;
+    report_note(note_live);
+}
+
+static void end_live(void)
+{
+    live = NULL;
+    report_note(NULL);
+    live_end();
+    report_progress_end();
+}
+
+/* ---- begin and end ------------------------------------------------------------------------------------------------
+ */
+
+static geodec_status check_model(const cli *c, const geodec_model *m, const geodec_streaming *o, geodec_err *err)
+{
+    const char *path = geodec_gguf_path(geodec_model_gguf(m));
+    bool golden = false;
+    GEODEC_PASS(geodec_store_golden_check(path, o->arithmetic, o, c->pool, &golden, err));
+    if (c->verbose > 0)
+        cli_say(c, "%s: %s", cli_base_name(path),
+                golden ? "the logits of the golden prompt are right"
+                       : "no golden prompt; the logits of another prompt are finite");
+    return GEODEC_OK;
+}
+
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
                               geodec_err *err)
 {
@@ -166,7 +244,9 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
     } else if (o.lookahead >= GEODEC_LOOKAHEAD_TOKEN) {
         GEODEC_FAIL(GEODEC_INVAL, "--experts: ahead=%s needs map=FILE", geodec_streamed_lookahead_name(o.lookahead));
     }
+    if (check && !streaming.plan) GEODEC_PASS(check_model(c, m, &o, err));
     GEODEC_PASS(geodec_streamed_begin(m, &o, err));
+    begin_live(c, m);
     return GEODEC_OK;
 }
 
@@ -188,6 +268,7 @@ static void say(const cli *c, const geodec_stream_counters *k)
 geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err)
 {
     geodec_stream_counters k;
+    end_live();
     if (!m || !geodec_streamed_counted(m, &k) || k.slots.needed == 0) return st;
     if (c->verbose > 0) say(c, &k);
     if (st != GEODEC_OK) return st;

@@ -34,13 +34,16 @@ extern streaming_words streaming;
                 "probability on), most=N (slots of prefetches), slots=N (instead of --ram), quota=yes|no, "            \
                 "engine=io_uring|threads, map=FILE (flowmap.h5 with routes), foresight=FILE (its calibration), "       \
                 "price=foretold|chance|none (of drafts when their length adapts), "                                    \
-                "usage=FILE, trace=FILE, report=FILE",                                                                 \
+                "check=yes|no (compute a prompt first), usage=FILE, trace=FILE, report=FILE",                          \
                 .flags = CLI_VOLATILE)
 
 /* After the arithmetic is known, before the first session: with --ram the model's experts stream. sessions: those that
  * are open at the same time. With --plan, the first session prints the plan and ends the program. */
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
                               geodec_err *err) GEODEC_MUST_USE;
+/* Between passes of a run with --verbose: shows on a terminal what became of the experts in the last moments (live.h).
+ * Progress lines of a tool have the same note by themselves. */
+void streaming_live(void);
 /* Before the model is closed (m NULL: nothing): with --verbose, reads, hits and stalls; writes what
  * --experts asked for. Returns st, or the first error after GEODEC_OK. */
 geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err) GEODEC_MUST_USE;

@@ -5,6 +5,7 @@
 #include "cli/drafters.h"
 #include "cli/drafting_files.h"
 #include "cli/evaluation.h"
+#include "cli/live.h"
 #include "cli/presets.h"
 #include "cli/report.h"
 #include "cli/streaming.h"
@@ -315,6 +316,12 @@ static geodec_status open_all(work *w, geodec_err *err)
     return GEODEC_OK;
 }
 
+static void round_ended(void *printer)
+{
+    geodec_printer_flush(printer);
+    streaming_live();
+}
+
 static geodec_status fill_options(work *w, geodec_err *err)
 {
     geodec_decode_options *o = &w->o;
@@ -325,7 +332,7 @@ static geodec_status fill_options(work *w, geodec_err *err)
     o->n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
     o->gate = gate;
     o->emit = geodec_printer_emit;
-    o->round_end = geodec_printer_flush;
+    o->round_end = round_ended;
     o->hooks = &w->hooks;
     if (w->drafter && o->adaptive) return decode_cost(&w->target, (int32_t)w->n, tree, &o->cost, err);
     return GEODEC_OK;
@@ -349,6 +356,7 @@ static geodec_status write_text(work *w, geodec_err *err)
     GEODEC_PASS(
         geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, stdout, &w->printer, err));
     w->o.ctx = w->printer;
+    if (w->c->verbose > 0 && !w->c->quiet && geodec_streamed_is(w->m)) live_begin();
     if (no_verifier) {
         GEODEC_PASS(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
         for (int64_t i = 0; i < w->got.n; i++)

@@ -8,6 +8,7 @@
 #include "model/expert_source_internal.h"
 #include "model/families.h"
 #include "model/store_build.h"
+#include "model/store_golden.h"
 #include "streaming/store_internal.h"
 #include "support/support.h"
 
@@ -505,4 +506,112 @@ Test(model_store_build, shared_mixtures)
         geodec_model_close(s);
         geodec_model_close(m);
     }
+}
+
+/* ---- the golden prompt ------------------------------------------------------------------------------------------- */
+
+/* n bytes of the header at `at` are replaced; its CRC is right again. */
+static void patch(const char *path, int64_t at, const void *with, size_t n)
+{
+    uint8_t h[GEODEC__STORE_HEADER];
+    FILE *f = fopen(path, "r+b");
+    cr_assert(f && fread(h, 1, sizeof h, f) == sizeof h);
+    memcpy(h + at, with, n);
+    const uint32_t crc = geodec_crc32c(0, h, GEODEC__STORE_AT_CRC);
+    geodec__store_put(h + GEODEC__STORE_AT_CRC, &crc, 4);
+    cr_assert(fseek(f, 0, SEEK_SET) == 0 && fwrite(h, 1, sizeof h, f) == sizeof h && fclose(f) == 0);
+}
+
+static geodec_status golden_of(const char *path, geodec_arithmetic a, geodec_pool *pool, bool *golden, char *line,
+                               size_t n)
+{
+    geodec_err err = {0};
+    const geodec_streaming how = {0};
+    const geodec_status st = geodec_store_golden_check(path, a, &how, pool, golden, &err);
+    (void)geodec_err_line(&err, line, n);
+    return st;
+}
+
+Test(model_store_build, the_golden_prompt_is_that_of_the_model)
+{
+    static const int types[] = {GEODEC_GGML_F16, GEODEC_GGML_Q8_0, GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_K};
+    geodec_err err = {0};
+    geodec_pool *pool = NULL;
+    char line[600];
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        for (int layout = 0; layout < GEODEC_ARITHMETICS; layout++) {
+            char *path = written(types[k], STACKED), *store = store_of(path, (geodec_arithmetic)layout, pool);
+            int served = 0;
+            for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
+                bool golden = false;
+                geodec_status st =
+                    golden_of(store, (geodec_arithmetic)a, k % 2 ? pool : NULL, &golden, line, sizeof line);
+                if (st == GEODEC_UNSUPPORTED) continue; /* panels for fast arithmetic */
+                cr_assert(st == GEODEC_OK && golden, "%s", line);
+                st = golden_of(path, (geodec_arithmetic)a, NULL, &golden, line, sizeof line);
+                cr_assert(st == GEODEC_OK && !golden, "%s", line);
+                served++;
+            }
+            cr_assert_eq(served, layout == GEODEC_FAST && types[k] == GEODEC_GGML_Q8_0 ? 1 : 2);
+            GEODEC_FREE(path, store);
+        }
+    geodec_pool_destroy(pool);
+}
+
+Test(model_store_build, another_golden_prompt_is_found_and_an_old_store_has_none)
+{
+    geodec_store s = {0};
+    geodec_err err = {0};
+    char line[600];
+    bool golden = true;
+    char *path = written(GEODEC_GGML_Q4_0, STACKED), *store = store_of(path, GEODEC_EXACT, NULL);
+    test_ok(geodec_store_read(store, &s, &err), &err);
+    const geodec_store_golden was = s.golden;
+    cr_assert_eq(was.n, GEODEC_STORE_GOLDEN);
+    cr_assert_neq(was.crc[GEODEC_EXACT], was.crc[GEODEC_FAST]);
+    geodec_store_clear(&s);
+    for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
+        const uint32_t other = was.crc[a] ^ 1;
+        patch(store, GEODEC__STORE_AT_GOLDEN + 4 + 4 * a, &other, 4);
+        cr_assert_eq(golden_of(store, (geodec_arithmetic)a, NULL, &golden, line, sizeof line), GEODEC_CHECKSUM);
+        cr_assert(strstr(line, store) && strstr(line, "golden prompt") && strstr(line, a ? "in fast" : "in exact"),
+                  "%s", line);
+        patch(store, GEODEC__STORE_AT_GOLDEN + 4 + 4 * a, &was.crc[a], 4);
+        cr_assert_eq(golden_of(store, (geodec_arithmetic)a, NULL, &golden, line, sizeof line), GEODEC_OK);
+    }
+    /* a token outside of the vocabulary, too many tokens */
+    const int32_t outside = 1 << 20, many = GEODEC_STORE_GOLDEN + 1, none = 0, later = 7;
+    patch(store, GEODEC__STORE_AT_GOLDEN + 12, &outside, 4);
+    cr_assert_eq(golden_of(store, GEODEC_EXACT, NULL, &golden, line, sizeof line), GEODEC_RANGE);
+    patch(store, GEODEC__STORE_AT_GOLDEN + 12, was.token, 4);
+    patch(store, GEODEC__STORE_AT_GOLDEN, &many, 4);
+    cr_assert_eq(geodec_store_read(store, &s, &err), GEODEC_FORMAT);
+    /* a later minor version is read, an earlier one has no golden prompt */
+    patch(store, GEODEC__STORE_AT_GOLDEN, &was.n, 4);
+    patch(store, GEODEC__STORE_AT_MINOR, &later, 4);
+    cr_assert(golden_of(store, GEODEC_EXACT, NULL, &golden, line, sizeof line) == GEODEC_OK && golden);
+    patch(store, GEODEC__STORE_AT_MINOR, &none, 4);
+    cr_assert(golden_of(store, GEODEC_EXACT, NULL, &golden, line, sizeof line) == GEODEC_OK && !golden, "%s", line);
+    GEODEC_FREE(path, store);
+}
+
+/* The resident part is not read by expert, so only this check finds its damage; an expert's is found by its own sum. */
+Test(model_store_build, a_check_finds_damage_of_the_resident_part)
+{
+    geodec_store s = {0};
+    geodec_err err = {0};
+    char line[600];
+    bool golden;
+    char *path = written(GEODEC_GGML_F16, STACKED), *store = store_of(path, GEODEC_EXACT, NULL);
+    test_ok(geodec_store_read(store, &s, &err), &err);
+    FILE *f = fopen(store, "r+b");
+    const long at = (long)(s.resident_offset + s.resident_bytes - 5);
+    cr_assert(f && fseek(f, at, SEEK_SET) == 0);
+    const int byte = fgetc(f);
+    cr_assert(fseek(f, at, SEEK_SET) == 0 && fputc(byte ^ 4, f) != EOF && fclose(f) == 0);
+    cr_assert_eq(golden_of(store, GEODEC_EXACT, NULL, &golden, line, sizeof line), GEODEC_CHECKSUM);
+    cr_assert(strstr(line, store) && strstr(line, "the resident part"), "%s", line);
+    geodec_store_clear(&s);
+    GEODEC_FREE(path, store);
 }

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "model/families.h"
 #include "model/shape.h"
+#include "model/store_build.h"
 #include "model/streamed.h"
 #include "support/support.h"
 
@@ -142,6 +143,76 @@ static const char *small_olmoe(const char *type)
 
 Test(streamed, shape_of_olmoe_q4_0) { compare_model(small_olmoe("q4_0")); }
 Test(streamed, shape_of_olmoe_q4_k_m) { compare_model(small_olmoe("q4_k_m")); }
+
+/* The resident weights of the GGUF are the reference of its store, too. */
+static void compare_store(const char *path, geodec_arithmetic layout, geodec_arithmetic a, geodec_pool *pool)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    const char *store = test_tmp("streamed.experts");
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    const geodec_model_config c = *geodec_model_configuration(m);
+    const geodec_session_options so = session_of(a, pool);
+    float *resident = logits_of(m, &so);
+    test_ok(geodec_store_build(m, layout, store, pool, NULL, &err), &err);
+    geodec_model_close(m);
+    const int32_t all = c.n_layer * c.n_expert, slots[] = {2 * c.n_expert_used + 2, all / 2, all};
+    for (int i = 0; i < 3; i++)
+        for (int e = 0; e < GEODEC_EVICTION_BELADY; e++)
+            for (int ahead = 0; ahead < GEODEC_LOOKAHEAD_KINDS; ahead++)
+                compare(store, a, pool,
+                        &(geodec_streaming){.slots = slots[i],
+                                            .prefetch_least = 0.3F,
+                                            .prefetch_most = 3,
+                                            .eviction = (geodec_eviction)e,
+                                            .lookahead = (geodec_lookahead)ahead,
+                                            .shared = (e + ahead) % 2,
+                                            .disk.io = e % 2 ? GEODEC_DISK_BUFFERED : GEODEC_DISK_DIRECT},
+                        resident);
+    compare(store, a, pool, &(geodec_streaming){.mapped = true}, resident);
+    geodec_mem_free(resident);
+}
+
+/* Few keys and values, heads whose width is not d / n with a norm of each, weights of the used experts of sum 1. */
+static void compare_qwen3moe(int type)
+{
+    const synthetic shape = {.arch = "qwen3moe",
+                             .n_layer = 3,
+                             .d_model = 256,
+                             .n_head = 4,
+                             .n_kv_head = 2,
+                             .head_dim = 128,
+                             .d_ff = 256,
+                             .n_vocab = 600,
+                             .n_ctx = 256,
+                             .type = type,
+                             .n_expert = 16,
+                             .n_expert_used = 4,
+                             .norm_experts = 1,
+                             .rope_base = 1000000,
+                             .seed = 131};
+    geodec_err err = {0};
+    geodec_pool *pool = NULL;
+    geodec_model *m = NULL;
+    const char *path = test_tmp("small-qwen3moe.gguf");
+    test_ok(synthetic_write(path, &shape, &err), &err);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    const geodec_model_config *c = geodec_model_configuration(m);
+    cr_assert(c->n_head * c->head_dim != c->d_model && !c->qk_norm_whole && !c->expert_keep_weights);
+    cr_assert(geodec_gguf_find(geodec_model_gguf(m), "blk.2.attn_k_norm.weight") != NULL);
+    geodec_model_close(m);
+    compare_model(path);
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    compare_store(path, GEODEC_EXACT, GEODEC_EXACT, NULL);
+    compare_store(path, GEODEC_EXACT, GEODEC_EXACT, pool);
+    compare_store(path, GEODEC_FAST, GEODEC_FAST, pool);
+    compare_store(path, GEODEC_EXACT, GEODEC_FAST, pool);
+    geodec_pool_destroy(pool);
+}
+
+Test(streamed, shape_of_qwen3moe_f16) { compare_qwen3moe(GEODEC_GGML_F16); }
+Test(streamed, shape_of_qwen3moe_q8_0) { compare_qwen3moe(GEODEC_GGML_Q8_0); }
+Test(streamed, shape_of_qwen3moe_q4_0) { compare_qwen3moe(GEODEC_GGML_Q4_0); }
 
 /* A foreseer that foretells at random and records what it was shown. */
 typedef struct oracle {

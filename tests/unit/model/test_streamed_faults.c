@@ -262,6 +262,35 @@ Test(streamed_faults, a_file_that_is_cut_off_in_mid_run, .timeout = 120)
     end(resident);
 }
 
+/* A byte less at the end, which nothing reads any more: the end of the run says it. Another file of the same name does
+ * not matter. */
+Test(streamed_faults, a_file_that_got_shorter_is_told_at_the_end, .timeout = 120)
+{
+    enum { SAME, SHORTER, REPLACED };
+    const char *gguf = small_model(), *other = test_tmp("other.experts");
+    for (int what = SAME; what <= REPLACED; what++) {
+        geodec_err err = {0};
+        char line[600];
+        struct stat st;
+        const char *path = small_store(gguf);
+        cr_assert_eq(stat(path, &st), 0);
+        geodec_streaming how = streaming(NULL, 0);
+        how.slots = LAYERS * EXPERTS;
+        cut c = {path, st.st_size - 1, what == SHORTER ? 5 : -1};
+        run *r = decode(path, &how, cut_off, &c);
+        cr_assert(r->status == GEODEC_OK && r->passes == TOKENS, "%s", r->line);
+        if (what == REPLACED) {
+            FILE *f = fopen(other, "w");
+            cr_assert(f && fputs("x", f) >= 0 && fclose(f) == 0 && rename(other, path) == 0);
+        }
+        cr_assert_eq(geodec_streamed_finish(r->m, &err), what == SHORTER ? GEODEC_IO : GEODEC_OK);
+        (void)geodec_err_line(&err, line, sizeof line);
+        cr_assert(what != SHORTER || (strstr(line, path) && strstr(line, "was cut off to")), "%s", line);
+        end(r);
+        cr_assert_eq(unlink(path), 0);
+    }
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 typedef struct limits {

@@ -1,0 +1,23 @@
+/* A check of a model file before a run: its bytes that a run does not check by itself, and what it computes. A store
+ * keeps a golden prompt, whose logits have the same bits with any source, instruction set, batch and number of threads.
+ */
+#ifndef GEODEC_MODEL_STORE_GOLDEN_H
+#define GEODEC_MODEL_STORE_GOLDEN_H
+
+#include "model/streamed.h"
+#include "streaming/store.h"
+
+/* Computes the golden prompt of a GGUF in both arithmetics, with all weights in the file's map. out->n = 0: a logit is
+ * not finite, so there is none. */
+GEODEC_API geodec_status geodec_store_golden_make(const char *path, geodec_pool *pool, geodec_store_golden *out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+
+/* Opens the file once more, streams its experts through the smallest number of slots and closes it. A store: CRC-32C of
+ * the resident part and of all experts that are used, then the logits of its golden prompt (*golden false: it has
+ * none). A GGUF, and a store without a golden prompt: the logits of a prompt are finite. GEODEC_CHECKSUM: other bits;
+ * GEODEC_FORMAT: not finite.
+ * how: the disk and the limits of the run; its sizes, files and foreseer are not used. */
+GEODEC_API geodec_status geodec_store_golden_check(const char *path, geodec_arithmetic a, const geodec_streaming *how,
+                                                   geodec_pool *pool, bool *golden, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
