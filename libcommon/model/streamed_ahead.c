@@ -2,7 +2,6 @@
  * that a rank becomes a probability. The counts depend on the run's routes alone, so a run repeats. */
 #include "base/mem.h"
 #include "model/streamed_internal.h"
-#include "streaming/closed_form.h"
 
 #include <string.h>
 
@@ -17,6 +16,9 @@ static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks
     const float prior = rank < used ? LIKELY : UNLIKELY;
     return ((float)a->hit[at] + WEIGHT * prior) / ((float)a->seen[blocks] + WEIGHT);
 }
+
+/* Of many rows: probability that an expert is used that the router chose now for one row, or for none. */
+static const float VOTE = 0.6F, BY_CHANCE = 0.05F;
 
 /* What is read ahead before there are times; FAR also beside a probability that the caller set. */
 static const float LIKELY_ENOUGH = 0.3F, FAR = 0.1F;
@@ -59,9 +61,8 @@ static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t 
     a->asked[index * 2 + blocks] = n == 1;
 }
 
-/* `blocks`: blocks between the residual stream and the router, beside its attention. The rows of the pass stay as they
- * are. */
-static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
+/* Logits of a layer's router for up to GEODEC__AHEAD_ROWS rows from `first`. The rows of the pass stay as they are. */
+static void run_router(geodec_session *s, int32_t index, int64_t first, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec__layer *l = &s->model->layer[index];
@@ -69,27 +70,50 @@ static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t
     const float *input[GEODEC__AHEAD_ROWS];
     for (int64_t r = 0; r < n; r++) {
         float *const row = a->input + r * geodec__pad(c->d_model);
-        s->kernels->rms_norm(s->x_row[r], l->ffn_norm, c->d_model, c->rms_eps, row);
+        s->kernels->rms_norm(s->x_row[first + r], l->ffn_norm, c->d_model, c->rms_eps, row);
         input[r] = row;
     }
     s->job[0] = geodec__job_of(l->router, input, s->router_row, n);
     geodec__jobs_run(s, 1);
-    for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 0;
+}
+
+/* A product writes into zeros. */
+static void clear_logits(const geodec_session *s, int64_t n)
+{
+    for (int64_t r = 0; r < n; r++)
+        memset(s->router_row[r], 0, (size_t)geodec__pad(s->model->config.n_expert) * sizeof(float));
+}
+
+/* `blocks`: blocks between the residual stream and the router, beside its attention. */
+static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    run_router(s, index, 0, n);
+    for (int32_t e = 0; e < a->n_expert; e++) a->likely[e] = 0;
     if (s->foreseen && s->foreseen->asked)
         mix_rows(s, index, blocks, n);
     else
         rank_rows(s, index, blocks, n);
-    for (int64_t r = 0; r < n; r++) memset(s->router_row[r], 0, (size_t)geodec__pad(c->n_expert) * sizeof(float));
+    clear_logits(s, n);
     foretell(s, index);
 }
 
-/* Many rows: each expert is as likely as any other. */
-static void ask_chance(geodec_session *s, int32_t index, int64_t n)
+/* Many rows: an expert that the router chooses now for so many rows is used by one of them. */
+static void ask_votes(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     geodec__ahead *a = s->model->streamed->ahead;
-    const double used = geodec_closed_form_distinct(c->n_expert, c->n_expert_used, (double)n) / c->n_expert;
-    for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = (float)used;
+    for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - BY_CHANCE;
+    for (int64_t first = 0; first < n; first += GEODEC__AHEAD_ROWS) {
+        const int64_t rows = n - first < GEODEC__AHEAD_ROWS ? n - first : GEODEC__AHEAD_ROWS;
+        run_router(s, index, first, rows);
+        for (int64_t r = 0; r < rows; r++) {
+            (void)geodec_largest(s->router_row[r], c->n_expert, c->n_expert_used, a->order, a->sorted);
+            for (int32_t j = 0; j < c->n_expert_used; j++) a->likely[a->order[j]] *= 1 - VOTE;
+        }
+        clear_logits(s, rows);
+    }
+    for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - a->likely[e];
     a->asked[index * 2] = a->asked[index * 2 + 1] = false;
     foretell(s, index);
 }
@@ -137,9 +161,8 @@ void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec_streaming *o = &s->model->streamed->options;
     if (o->lookahead == GEODEC_LOOKAHEAD_NONE || o->mapped) return;
-    if (n > GEODEC__AHEAD_ROWS) {
-        for (int32_t i = index; i < index + 2; i++)
-            if (is_routed(s, i)) ask_chance(s, i, n);
+    if (n > GEODEC__AHEAD_ROWS) { /* of later layers when the experts of the layer before are chosen */
+        if (is_routed(s, index) && (index == 0 || !is_routed(s, index - 1))) ask_votes(s, index, n);
         return;
     }
     if (is_foreseen(s) && o->lookahead != GEODEC_LOOKAHEAD_MIX) return;
@@ -150,8 +173,11 @@ void geodec__streamed_ahead_next(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec_streaming *o = &s->model->streamed->options;
     const bool foreseen = is_foreseen(s);
-    if (n > GEODEC__AHEAD_ROWS || !is_routed(s, index + 1)) return;
-    if (o->lookahead == (foreseen ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
+    if (o->lookahead == GEODEC_LOOKAHEAD_NONE || !is_routed(s, index + 1)) return;
+    if (n > GEODEC__AHEAD_ROWS)
+        ask_votes(s, index + 1, n);
+    else if (o->lookahead == (foreseen ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2))
+        ask_router(s, index + 1, 1, n);
 }
 
 /* Counts which ranks were used. */
