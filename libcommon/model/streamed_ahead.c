@@ -1,12 +1,16 @@
 /* Foretelling by routers on a stale residual stream. How often the expert of each rank was then used is counted, so
  * that a rank becomes a probability. The counts depend on the run's routes alone, so a run repeats. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/streamed_internal.h"
 #include "streaming/closed_form.h"
 
 #include <string.h>
 
-enum { PACE = 64 /* passes between two looks at the times */ };
+enum { PACE = 64 /* passes between two looks at the times */, TIMED = 16 /* passes of which one is timed */ };
+
+/* Experts below this probability are treated as if nothing were foretold of them. */
+static const float KNOWN = 0.02F;
 
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
@@ -18,15 +22,34 @@ static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks
     return ((float)a->hit[at] + WEIGHT * prior) / ((float)a->seen[blocks] + WEIGHT);
 }
 
-/* Passes on the experts in the order of their probability. */
-static void foretell(geodec_session *s, int32_t index)
+/* Passes on the experts that are likely enough to be read, in the order of their probability (equal ones: the lower
+ * expert), then those that are not worth their bytes now, but known. */
+static void foretell(geodec_session *s, int32_t index, const float *likely)
 {
     geodec__ahead *a = s->model->streamed->ahead;
-    const int32_t n = a->n_expert;
-    (void)geodec_largest(a->likely, n, n, a->order, a->sorted);
-    for (int32_t i = 0; i < n; i++)
-        if (a->sorted[i] < a->least) a->sorted[i] = 0; /* known, but not worth its bytes now */
+    int32_t n = 0, known = 0;
+    for (int32_t e = 0; e < a->n_expert; e++) {
+        const float p = likely[e];
+        if (!(p >= a->least)) {
+            a->known[known] = e;
+            known += p >= KNOWN;
+            continue;
+        }
+        int32_t at = n++;
+        for (; at > 0 && p > a->sorted[at - 1]; at--) {
+            a->order[at] = a->order[at - 1];
+            a->sorted[at] = a->sorted[at - 1];
+        }
+        a->order[at] = e;
+        a->sorted[at] = p;
+    }
+    for (int32_t i = 0; i < known; i++, n++) {
+        a->order[n] = a->known[i];
+        a->sorted[n] = 0;
+    }
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
     geodec_stream_foretell(s->model->streamed->stream, index, n, a->order, a->sorted);
+    if (a->timing) a->telling += geodec_clock_seconds() - begin;
 }
 
 /* The foreseer's probabilities and the router's logits of each row. */
@@ -37,19 +60,20 @@ static void mix_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n
     geodec__ahead *a = s->model->streamed->ahead;
     for (int64_t r = 0; r < n; r++) {
         const float *early = f->early + (r * c->n_layer + index) * c->n_expert;
-        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], f->mixed);
-        for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
+        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], n == 1 ? a->likely : f->mixed);
+        for (int32_t e = 0; n > 1 && e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
     }
 }
 
-/* The same by the ranks of the logits alone. */
+/* The same by the order in which the router alone would choose them. */
 static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     geodec__ahead *a = s->model->streamed->ahead;
+    int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
     for (int64_t r = 0; r < n; r++) {
-        int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
-        (void)geodec_largest(s->router_row[r], c->n_expert, c->n_expert, order, a->sorted);
+        const float *score = geodec__experts_order(s, &s->model->layer[index], s->router_row[r]);
+        (void)geodec_largest(score, c->n_expert, c->n_expert, order, a->sorted);
         for (int32_t i = 0; i < c->n_expert; i++) {
             const float p = probability_of(a, c->n_expert_used, blocks, i);
             a->likely[order[i]] = 1 - (1 - a->likely[order[i]]) * (1 - p);
@@ -62,21 +86,15 @@ static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t 
 static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
-    const geodec__layer *l = &s->model->layer[index];
     geodec__ahead *a = s->model->streamed->ahead;
-    for (int64_t r = 0; r < n; r++) {
-        s->kernels->rms_norm(s->x_row[r], l->ffn_norm, c->d_model, c->rms_eps, s->norm_row[r]);
-        s->input[r] = s->norm_row[r];
-    }
-    s->job[0] = geodec__job_of(l->router, s->input, s->router_row, n);
-    geodec__jobs_run(s, 1);
+    geodec__router_run(s, index, (const float *const *)s->x_row, s->norm_row, s->input, s->router_row, n);
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 0;
     if (s->foreseen && s->foreseen->asked)
         mix_rows(s, index, blocks, n);
     else
         rank_rows(s, index, blocks, n);
     for (int64_t r = 0; r < n; r++) memset(s->router_row[r], 0, (size_t)geodec__pad(c->n_expert) * sizeof(float));
-    foretell(s, index);
+    foretell(s, index, a->likely);
 }
 
 /* Many rows: each expert is as likely as any other. */
@@ -87,7 +105,7 @@ static void ask_chance(geodec_session *s, int32_t index, int64_t n)
     const double used = geodec_closed_form_distinct(c->n_expert, c->n_expert_used, (double)n) / c->n_expert;
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = (float)used;
     a->asked[index * 2] = a->asked[index * 2 + 1] = false;
-    foretell(s, index);
+    foretell(s, index, a->likely);
 }
 
 /* With a fast disk an unlikely expert may be read too. When reading what is needed takes longer than computing, a wrong
@@ -98,12 +116,16 @@ void geodec__streamed_pace(geodec_session *s)
 {
     geodec__ahead *a = s->model->streamed->ahead;
     const geodec_streaming *o = &s->model->streamed->options;
+    const geodec_streamed_plan *plan = &s->model->streamed->plan;
+    a->timing = a->passes % TIMED == 0;
+    a->timed += a->timing;
+    if (a->passes++ % PACE != 0) return;
+    const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
+    a->needless = plan->slots >= plan->experts && k.given == 0;
     if (o->prefetch_least >= 0) {
         a->least = o->prefetch_least;
         return;
     }
-    if (a->passes++ % PACE != 0) return;
-    const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
     const double needed = (double)(k.slots.needed - k.slots.resident), reads = (double)k.disk.reads;
     const double computing = k.passes - k.stall - a->computing;
     if (reads > 0 && computing > 0 && k.disk.busy > 0) {
@@ -117,13 +139,13 @@ void geodec__streamed_pace(geodec_session *s)
     a->computing = k.passes - k.stall;
 }
 
-void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
+static void look_ahead(geodec_session *s, int32_t index, int64_t n)
 {
     const geodec__streamed *t = s->model->streamed;
     const int32_t last = s->n_blocks - 1;
     const bool here = s->model->layer[index].router.data != NULL;
     const bool next = index < last && s->model->layer[index + 1].router.data != NULL;
-    if (t->options.lookahead == GEODEC_LOOKAHEAD_NONE || t->options.mapped) return;
+    if (t->options.lookahead == GEODEC_LOOKAHEAD_NONE || t->options.mapped || t->ahead->needless) return;
     if (n > GEODEC__AHEAD_ROWS) {
         if (next) ask_chance(s, index + 1, n);
         return;
@@ -132,6 +154,14 @@ void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
     if (early && t->options.lookahead != GEODEC_LOOKAHEAD_MIX) return;
     if (here) ask_router(s, index, 0, n);
     if (next && (early || t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
+}
+
+void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
+    look_ahead(s, index, n);
+    if (a->timing) a->between += geodec_clock_seconds() - begin;
 }
 
 /* Counts which ranks were used. */
@@ -168,13 +198,15 @@ static void observe(geodec_session *s)
     f->observed = s->length;
 }
 
-void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
+static void foresee(geodec_session *s, const geodec_batch *b)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec_lookahead how = s->model->streamed->options.lookahead;
     const int64_t row = (int64_t)c->n_layer * c->n_expert;
     geodec__ahead *a = s->model->streamed->ahead;
     geodec__foreseen *f = s->foreseen;
+    f->asked = false;
+    if (a->needless) return;
     observe(s);
     f->asked = how >= GEODEC_LOOKAHEAD_TOKEN && b->n <= GEODEC__AHEAD_ROWS;
     if (!f->asked) return;
@@ -182,13 +214,22 @@ void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
         f->by.ask(f->by.ctx, b->token[r], how != GEODEC_LOOKAHEAD_TOKEN && s->parent[r] < 0, f->early + r * row);
     for (int32_t layer = 0; layer < s->n_blocks; layer++) {
         if (!s->model->layer[layer].router.data) continue;
-        for (int32_t e = 0; e < c->n_expert; e++) {
+        const float *early = f->early + (int64_t)layer * c->n_expert;
+        for (int32_t e = 0; b->n > 1 && e < c->n_expert; e++) {
             float none = 1;
-            for (int32_t r = 0; r < b->n; r++) none *= 1 - f->early[r * row + (int64_t)layer * c->n_expert + e];
+            for (int32_t r = 0; r < b->n; r++) none *= 1 - early[r * row + e];
             a->likely[e] = 1 - none;
         }
-        foretell(s, layer);
+        foretell(s, layer, b->n > 1 ? a->likely : early);
     }
+}
+
+void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
+    foresee(s, b);
+    if (a->timing) a->before += geodec_clock_seconds() - begin;
 }
 
 void geodec__streamed_appended(geodec_session *s, const geodec_batch *b)
@@ -243,7 +284,7 @@ geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead
     geodec__ahead *a = NULL;
     GEODEC_NEW(a, 1);
     a->n_expert = c->n_expert;
-    GEODEC_NEW_EACH(c->n_expert, a->order, a->sorted, a->likely);
+    GEODEC_NEW_EACH(c->n_expert, a->order, a->known, a->sorted, a->likely);
     GEODEC_NEW(a->hit, 2 * (int64_t)c->n_expert);
     GEODEC_NEW(a->asked, 2 * (int64_t)c->n_layer);
     GEODEC_NEW(a->ranked, 2 * (int64_t)c->n_layer * c->n_expert);
@@ -257,5 +298,5 @@ done:
 void geodec__streamed_ahead_free(geodec__ahead *a)
 {
     if (!a) return;
-    GEODEC_FREE(a->order, a->sorted, a->likely, a->hit, a->asked, a->ranked, a);
+    GEODEC_FREE(a->order, a->known, a->sorted, a->likely, a->hit, a->asked, a->ranked, a);
 }

@@ -11,16 +11,22 @@
 /* Foretelling by routers (streamed_ahead.c). Index [2]: 0 and 1 blocks between the residual stream and the router. */
 typedef struct geodec__ahead {
     int32_t n_expert;
-    int32_t *order;  /* [n_expert] */
-    float *sorted;   /* [n_expert] their probabilities */
-    float *likely;   /* [n_expert] probability that some row uses the expert */
-    int32_t *ranked; /* [n_layer][2][n_expert] what was foretold of one row, not yet counted */
-    bool *asked;     /* [n_layer][2] */
-    int64_t *hit;    /* [2][n_expert] by rank */
+    int32_t *order, *known; /* [n_expert] */
+    float *sorted;          /* [n_expert] their probabilities */
+    float *likely;          /* [n_expert] probability that some row uses the expert */
+    int32_t *ranked;        /* [n_layer][2][n_expert] what was foretold of one row, not yet counted */
+    bool *asked;            /* [n_layer][2] */
+    int64_t *hit;           /* [2][n_expert] by rank */
     int64_t seen[2];
     float least;              /* probability from which an expert is read now */
-    int64_t passes;           /* and when that was decided: */
+    int64_t passes;           /* until now; and when that was decided: */
     double needed, computing; /* experts not in memory, seconds, of all passes until then */
+    bool needless;            /* all experts are in memory */
+    /* Seconds of the passes that were timed: before the first layer, between the layers, and, as a part of both, of
+     * passing on what is foretold, which begins reads */
+    bool timing;
+    int64_t timed;
+    double before, between, telling;
 } geodec__ahead;
 geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,
                                             geodec_err *err) GEODEC_MUST_USE;
