@@ -10,7 +10,7 @@
 enum { PACE = 64 /* passes between two looks at the times */, TIMED = 16 /* passes of which one is timed */ };
 
 /* Experts below this probability are treated as if nothing were foretold of them. */
-static const float KNOWN = 0.02F;
+static const float KNOWN = 0.05F;
 
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
