@@ -12,6 +12,9 @@ enum { PACE = 64 /* passes between two looks at the times */, TIMED = 16 /* pass
 /* Experts below this probability are treated as if nothing were foretold of them. */
 static const float KNOWN = 0.05F;
 
+/* With fewer needed experts of a visit that are not in memory, a router two blocks ahead is not worth its time. */
+static const double RARE = 0.5;
+
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
 
@@ -122,6 +125,10 @@ void geodec__streamed_pace(geodec_session *s)
     if (a->passes++ % PACE != 0) return;
     const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
     a->needless = plan->slots >= plan->experts && k.given == 0;
+    const double missing = (double)(k.slots.needed - k.slots.resident), visits = (double)k.slots.visits;
+    a->rare = visits > a->visits && missing - a->missing < RARE * (visits - a->visits);
+    a->missing = missing;
+    a->visits = visits;
     if (o->prefetch_least >= 0) {
         a->least = o->prefetch_least;
         return;
@@ -153,7 +160,8 @@ static void look_ahead(geodec_session *s, int32_t index, int64_t n)
     const bool early = s->foreseen && s->foreseen->asked;
     if (early && t->options.lookahead != GEODEC_LOOKAHEAD_MIX) return;
     if (here) ask_router(s, index, 0, n);
-    if (next && (early || t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2)) ask_router(s, index + 1, 1, n);
+    if (next && ((early && !t->ahead->rare) || t->options.lookahead == GEODEC_LOOKAHEAD_ROUTER2))
+        ask_router(s, index + 1, 1, n);
 }
 
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)

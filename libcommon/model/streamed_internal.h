@@ -21,7 +21,8 @@ typedef struct geodec__ahead {
     float least;              /* probability from which an expert is read now */
     int64_t passes;           /* until now; and when that was decided: */
     double needed, computing; /* experts not in memory, seconds, of all passes until then */
-    bool needless;            /* all experts are in memory */
+    bool needless, rare;      /* all experts are in memory; nearly all that are needed */
+    double missing, visits;   /* when that was decided */
     /* Seconds of the passes that were timed: before the first layer, between the layers, and, as a part of both, of
      * passing on what is foretold, which begins reads */
     bool timing;
