@@ -42,7 +42,7 @@ $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
 DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
-SHARED_INTERNAL := base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \
+SHARED_INTERNAL := base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.
 PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))

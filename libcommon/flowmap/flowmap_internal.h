@@ -33,6 +33,7 @@ geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, con
 /* Weighted isotonic regression of n <= 64 values in place; changes weight. */
 void geodec__flowmap_rise(int n, double *value, double *weight);
 
+enum { GEODEC__FLOW_ROUTE_LAYERS = 1 << 12, GEODEC__FLOW_ROUTE_MOST = 512 /* bytes of a code: a bit of each layer */ };
 /* Routes (route.h). bake: table and codes, if the file has the experts of its rows; node_of: node of each row or -1.
  * Memory: 2 bytes a choice. finish: checks what was read or baked, and makes the rest; no routes: nothing. calibrate:
  * needs finish and the layout. clear: what finish made. */

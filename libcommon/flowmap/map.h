@@ -203,6 +203,12 @@ typedef struct geodec_flowmap_hit {
 GEODEC_API int64_t geodec_flowmap_room(const geodec_flowmap *map);
 GEODEC_API int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k,
                                           int32_t skip, int32_t *scratch, geodec_flowmap_hit *hit);
+/* The same without some of the nearest: only nodes of about `leaves` leaves (of GEODEC_FLOW_LEAF_NODES nodes) of the
+ * bucket are searched, those whose bounding boxes are nearest. Smaller buckets are searched as a whole. Its time grows
+ * little with the bucket. leaves >= 1. */
+enum { GEODEC_FLOW_LEAF_NODES = 32 };
+GEODEC_API int32_t geodec_flowmap_nearby(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k,
+                                         int64_t leaves, int32_t *scratch, geodec_flowmap_hit *hit);
 /* Calibrated probability of a raw score 0..1 at a depth 0, 1, .. */
 GEODEC_API double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, double score);
 

@@ -7,7 +7,7 @@
 
 enum {
     BLOCK = GEODEC__FLOW_BLOCK,
-    LEAF = GEODEC__FLOW_LEAF * BLOCK,
+    LEAF = GEODEC_FLOW_LEAF_NODES,
     BOX = GEODEC__FLOW_BOX,
     SIDE = BOX / 2, /* of a box: its lower corner, then its upper one */
     VALUES = 128,   /* of a coordinate */
@@ -165,13 +165,13 @@ int64_t geodec_flowmap_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) 
 
 /* A limit with at least k distances below it, and few more: k of the minima of interleaved parts are below it. The
  * nearest neighbours do not depend on it. */
-static int32_t limit_for(const geodec__flowmap_scan_kernels *kernels, const int32_t *low, int64_t k)
+static int32_t limit_for(const geodec__flowmap_scan_kernels *kernels, const int32_t *low, int64_t n, int64_t k)
 {
     int32_t below = 0, high = GEODEC_FLOW_DIMS_MAX * 127 * 127 + 1;
-    if (kernels->below(low, GEODEC__FLOW_LOWS, high) < k) return GEODEC__FLOW_FAR;
+    if (kernels->below(low, n, high) < k) return GEODEC__FLOW_FAR;
     while (high - below > 1 + high / 32) { /* count(below) < k <= count(high) */
         const int32_t middle = below + (high - below) / 2;
-        if (kernels->below(low, GEODEC__FLOW_LOWS, middle) >= k)
+        if (kernels->below(low, n, middle) >= k)
             high = middle;
         else
             below = middle;
@@ -245,7 +245,7 @@ static int64_t choose_blocks(search *x, const uint8_t *box, int64_t k)
             n = add_leaf(x, leaf, n);
         }
         measure(x, n);
-        limit = limit_for(kernels, x->low, k);
+        limit = limit_for(kernels, x->low, GEODEC__FLOW_LOWS, k);
         n = 0;
         for (int64_t l = 0; l < x->leaves; l++)
             if (x->bound[l] < limit) n = add_leaf(x, l, n);
@@ -255,8 +255,26 @@ static int64_t choose_blocks(search *x, const uint8_t *box, int64_t k)
     return n;
 }
 
-int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
-                               int32_t *scratch, geodec_flowmap_hit *hit)
+/* The blocks of about `most` leaves, those with the nearest boxes; of all leaves if there are no more. */
+static int64_t choose_leaves(search *x, const uint8_t *box, int64_t most)
+{
+    int64_t n = 0;
+    if (x->leaves > most) {
+        const int64_t padded = (x->leaves + BLOCK - 1) / BLOCK * BLOCK;
+        x->scan->kernels->boxes(box, x->leaves, x->query, x->bound);
+        for (int64_t l = x->leaves; l < padded; l++) x->bound[l] = GEODEC__FLOW_FAR;
+        const int32_t limit = limit_for(x->scan->kernels, x->bound, padded, most);
+        const int64_t chosen = x->scan->kernels->collect(x->bound, padded, limit, x->candidate);
+        for (int64_t i = 0; i < chosen; i++) n = add_leaf(x, x->candidate[i], n);
+        return n;
+    }
+    for (int64_t l = 0; l < x->leaves; l++) n = add_leaf(x, l, n);
+    return n;
+}
+
+/* leaves: about so many are searched; 0: all that may hold one of the k nearest. */
+static int32_t search_bucket(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
+                             int64_t leaves, int32_t *scratch, geodec_flowmap_hit *hit)
 {
     const geodec_flowmap_scan *s = map->scan;
     int32_t count = 0;
@@ -277,9 +295,10 @@ int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const i
     }
     /* If a text is left out, all its nodes may be among the nearest. */
     const int64_t wanted = k + (skip >= 0 ? nodes_of_text(map, first, n, skip) : 0);
-    const int64_t chosen = choose_blocks(&x, s->box + s->leaf[token] * BOX, wanted);
+    const uint8_t *box = s->box + s->leaf[token] * BOX;
+    const int64_t chosen = leaves > 0 ? choose_leaves(&x, box, leaves) : choose_blocks(&x, box, wanted);
     measure(&x, chosen);
-    const int32_t limit = n > wanted ? limit_for(s->kernels, x.low, wanted) : GEODEC__FLOW_FAR;
+    const int32_t limit = n > wanted ? limit_for(s->kernels, x.low, GEODEC__FLOW_LOWS, wanted) : GEODEC__FLOW_FAR;
     const int64_t found = s->kernels->collect(x.distance, chosen * BLOCK, limit, x.candidate);
     for (int64_t i = 0; i < found; i++) {
         const int32_t slot = x.candidate[i], d = x.distance[slot];
@@ -295,4 +314,16 @@ int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const i
         hit[at] = (geodec_flowmap_hit){d, node};
     }
     return count;
+}
+
+int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
+                               int32_t *scratch, geodec_flowmap_hit *hit)
+{
+    return search_bucket(map, token, key, k, skip, 0, scratch, hit);
+}
+
+int32_t geodec_flowmap_nearby(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int64_t leaves,
+                              int32_t *scratch, geodec_flowmap_hit *hit)
+{
+    return search_bucket(map, token, key, k, -1, leaves, scratch, hit);
 }

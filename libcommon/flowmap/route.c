@@ -1,11 +1,12 @@
 #include "flowmap/route.h"
 
+#include "base/lanes_internal.h"
 #include "flowmap/flowmap_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BINS = GEODEC_ROUTE_BINS, RANK = 16 };
+enum { BINS = GEODEC_ROUTE_BINS, RANK = 16, GROUP = 8 /* layers */ };
 /* Measured on a mixture of 22 M parameters, leaving texts out, with keys of 32 coordinates: these foretell .750 / .895
  * / .961 of the experts among 2 / 4 / 8 of 32; without SAME_BEFORE .743 / .891 / .960. With keys of 16 coordinates and
  * without it .738 / .887 / .958; then weights of 1 / rank with 16 neighbours .728 / .879 / .954. */
@@ -81,6 +82,33 @@ static void add_node(const geodec_flowmap_routes *r, const int16_t *length, int6
         }
 }
 
+/* Adds the weight [n] of nodes of one token for the experts of their masks. In between, the votes are in the order of
+ * the bits, which mean the same in all of these nodes. */
+static void add_nodes(const geodec_flowmap *map, int64_t token, int32_t n, const geodec_flowmap_hit *hit,
+                      const float *weight, float *share)
+{
+    const geodec_flowmap_routes *r = &map->routes;
+    const int16_t *length = r->length + token * r->layers, *const expert = r->expert + r->start[token], *at = expert;
+    float vote[8 * GEODEC__FLOW_ROUTE_MOST];
+    memset(vote, 0, (size_t)(8 * r->bytes) * sizeof *vote);
+    for (int64_t l = 0; l < r->layers; at += length[l++])
+        for (int64_t i = 0; i < length[l]; i++) vote[l * r->width + i] = share[l * r->experts + at[i]];
+    for (int32_t i = 0; i < n; i++) {
+        const uint8_t *code = r->code + hit[i].node * r->bytes;
+        for (int64_t first = 0; first < r->bytes; first += 8) {
+            uint64_t bits = 0;
+            if (first + 8 <= r->bytes)
+                memcpy(&bits, code + first, 8);
+            else
+                memcpy(&bits, code + first, (size_t)(r->bytes - first));
+            for (; bits; bits &= bits - 1) vote[8 * first + __builtin_ctzll(bits)] += weight[i];
+        }
+    }
+    at = expert;
+    for (int64_t l = 0; l < r->layers; at += length[l++])
+        for (int64_t i = 0; i < length[l]; i++) share[l * r->experts + at[i]] = vote[l * r->width + i];
+}
+
 /* Counts of the token's table into share. */
 static void add_table(const geodec_flowmap *map, int32_t token, int32_t skip, float *share)
 {
@@ -92,6 +120,18 @@ static void add_table(const geodec_flowmap *map, int32_t token, int32_t skip, fl
     if (skip < 0) return;
     nodes_of(map, token, skip, &first, &end);
     for (int64_t node = first; node < end; node++) add_node(r, length, r->start[token], node, -1, share);
+}
+
+/* From the counts of a layer to its part of the shares. The sum is exact, unless counts exceed 2^24. */
+static void weigh_table(int64_t n, const float *popular, float *of)
+{
+    geodec__lanes sum = {0};
+    for (int64_t e = 0; e < n; e += GEODEC__LANES) sum += geodec__lanes_load(of + e, n - e);
+    const float counts = geodec__lanes_sum(sum) + POPULAR_WEIGHT;
+    for (int64_t e = 0; e < n; e += GEODEC__LANES) {
+        const geodec__lanes seen = geodec__lanes_load(of + e, n - e), all = geodec__lanes_load(popular + e, n - e);
+        geodec__lanes_store(TABLE_WEIGHT * (seen + POPULAR_WEIGHT * all) / counts, of + e, n - e);
+    }
 }
 
 /* Cuts n, and returns the factor of distances in the exponent. */
@@ -108,13 +148,18 @@ static float weight_of(const geodec_flowmap *map, int32_t before, const geodec_f
     return expf((float)(hit[i].distance - hit[0].distance) * factor + (same ? SAME_BEFORE : 0));
 }
 
-/* To a sum of `used` in each layer. */
+/* To a sum of `used` in each layer. Layers side by side, because the additions of one sum wait for each other. */
 static void scale(const geodec_flowmap_routes *r, float *share)
 {
-    for (int64_t l = 0; l < r->layers; l++) {
-        float *of = share + l * r->experts, sum = 0;
-        for (int64_t e = 0; e < r->experts; e++) sum += of[e];
-        for (int64_t e = 0; sum > 0 && e < r->experts; e++) of[e] *= (float)r->used / sum;
+    for (int64_t first = 0; first < r->layers; first += GROUP) {
+        const int64_t n = r->layers - first < GROUP ? r->layers - first : GROUP;
+        float *of = share + first * r->experts, sum[GROUP] = {0};
+        for (int64_t e = 0; e < r->experts; e++)
+            for (int64_t l = 0; l < n; l++) sum[l] += of[l * r->experts + e];
+        for (int64_t l = 0; l < n; l++, of += r->experts) {
+            const float factor = (float)r->used / sum[l];
+            for (int64_t e = 0; sum[l] > 0 && e < r->experts; e++) of[e] *= factor;
+        }
     }
 }
 
@@ -125,16 +170,15 @@ void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t before, int32_
     const bool known = token >= 0 && token < map->vocab;
     memset(share, 0, (size_t)(r->layers * r->experts) * sizeof *share);
     if (known) add_table(map, token, skip, share);
-    for (int64_t l = 0; l < r->layers; l++) {
-        float *of = share + l * r->experts, counts = POPULAR_WEIGHT;
-        const float *popular = r->popular + l * r->experts;
-        for (int64_t e = 0; e < r->experts; e++) counts += of[e];
-        for (int64_t e = 0; e < r->experts; e++) of[e] = TABLE_WEIGHT * (of[e] + POPULAR_WEIGHT * popular[e]) / counts;
-    }
+    for (int64_t l = 0; l < r->layers; l++)
+        weigh_table(r->experts, r->popular + l * r->experts, share + l * r->experts);
     const float factor = bandwidth(hit, &n);
-    for (int32_t i = 0; known && i < n; i++)
-        add_node(r, r->length + token * r->layers, r->start[token], hit[i].node, weight_of(map, before, hit, i, factor),
-                 share);
+    if (known && n > 0) {
+        float weight[GEODEC_ROUTE_NEIGHBOURS];
+        for (int32_t i = 0; i < n; i++) __builtin_prefetch(r->code + hit[i].node * r->bytes);
+        for (int32_t i = 0; i < n; i++) weight[i] = weight_of(map, before, hit, i, factor);
+        add_nodes(map, token, n, hit, weight, share);
+    }
     scale(r, share);
 }
 
@@ -172,10 +216,38 @@ float geodec_flowmap_route_read(const float *reliability, float share)
     return reliability[i] + (x - (float)i) * (reliability[i + 1] - reliability[i]);
 }
 
+void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out)
+{
+    const geodec__lanes none = {0}, one = geodec__lanes_of(1), last = geodec__lanes_of(BINS - 1);
+    float scale[BINS + 1];
+    memcpy(scale, reliability, BINS * sizeof *scale);
+    scale[BINS] = scale[BINS - 1];
+    for (int64_t i = 0; i < n; i += GEODEC__LANES) {
+        const geodec__lanes x = geodec__lanes_min(geodec__lanes_max(geodec__lanes_load(share + i, n - i), none), one);
+        const geodec__lanes at = geodec__lanes_sqrt(x) * BINS - 0.5F;
+        const geodec__lanes place = geodec__lanes_min(geodec__lanes_max(at, none), last);
+        const geodec__lanes_int bin = __builtin_convertvector(place, geodec__lanes_int);
+        geodec__lanes low, high;
+        for (int k = 0; k < GEODEC__LANES; k++) {
+            low[k] = scale[bin[k]];
+            high[k] = scale[bin[k] + 1];
+        }
+        const geodec__lanes p = low + (place - __builtin_convertvector(bin, geodec__lanes)) * (high - low);
+        geodec__lanes_store(p, out + i, n - i);
+    }
+}
+
 float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer, float share)
 {
     const geodec_flowmap_routes *r = &map->routes;
     return geodec_flowmap_route_read(r->reliability + ((int64_t)basis * r->layers + layer) * BINS, share);
+}
+
+void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share)
+{
+    const geodec_flowmap_routes *r = &map->routes;
+    for (int64_t l = 0; l < r->layers; l++, share += r->experts)
+        geodec_flowmap_route_scale(r->reliability + ((int64_t)basis * r->layers + l) * BINS, r->experts, share, share);
 }
 
 void geodec_flowmap_route_fit(const int64_t *seen, const int64_t *right, float *reliability)

@@ -38,9 +38,13 @@ GEODEC_API void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t 
  * were left out. */
 GEODEC_API float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer,
                                                   float share);
+/* The same of all layers, in place: share [layers][experts]. */
+GEODEC_API void geodec_flowmap_route_probabilities(const geodec_flowmap *map, geodec_route_basis basis, float *share);
 /* The same scale for other measured shares: bin of a share, and interpolation in a row of GEODEC_ROUTE_BINS values. */
 GEODEC_API int32_t geodec_flowmap_route_bin(float share);
 GEODEC_API float geodec_flowmap_route_read(const float *reliability, float share);
+/* The same for n shares at once; out may be share. */
+GEODEC_API void geodec_flowmap_route_scale(const float *reliability, int64_t n, const float *share, float *out);
 /* A row of them from counts of a bin, seen and right; rising (isotonic regression). */
 GEODEC_API void geodec_flowmap_route_fit(const int64_t *seen, const int64_t *right, float *reliability);
 

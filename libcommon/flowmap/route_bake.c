@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SLAB = 2048, BINS = GEODEC_ROUTE_BINS, EXPERTS_MAX = 1 << 14, LAYERS_MAX = 1 << 12, POSITIONS = 64 };
+enum { SLAB = 2048, BINS = GEODEC_ROUTE_BINS, EXPERTS_MAX = 1 << 14, POSITIONS = 64 };
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
@@ -17,9 +17,11 @@ static const char *fault(const geodec_flowmap *map)
     const geodec_flowmap_routes *r = &map->routes;
     if (!r->total || !r->length || !r->expert || !r->count || !r->reliability)
         return "routes without a token table or calibration";
-    if (r->layers < 1 || r->layers > LAYERS_MAX || r->experts < 1 || r->experts > EXPERTS_MAX || r->used < 1 ||
-        r->used > r->experts || r->width < 1 || r->width > r->experts || r->bytes != (r->layers * r->width + 7) / 8)
+    if (r->layers < 1 || r->layers > GEODEC__FLOW_ROUTE_LAYERS || r->experts < 1 || r->experts > EXPERTS_MAX ||
+        r->used < 1 || r->used > r->experts || r->width < 1 || r->width > r->experts ||
+        r->bytes != (r->layers * r->width + 7) / 8)
         return "sizes of routes that do not belong together";
+    if (r->bytes > GEODEC_ROUTE_BYTES && r->width > 1) return "routes of more bytes than a map has";
     for (int64_t i = 0; i < r->layers * r->experts; i++)
         if (r->total[i] < 0) return "a negative number of uses of an expert";
     int64_t at = 0;
@@ -162,8 +164,8 @@ geodec_status geodec__flowmap_route_bake(geodec_flowmap *map, const geodec_activ
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &r->layers, err));
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_expert", &r->experts, err));
     GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_expert_used", &r->used, err));
-    if (r->layers < 1 || r->layers > LAYERS_MAX || r->experts < 1 || r->experts > EXPERTS_MAX || r->used < 1 ||
-        r->used > r->experts || x != r->layers * r->used)
+    if (r->layers < 1 || r->layers > GEODEC__FLOW_ROUTE_LAYERS || r->experts < 1 || r->experts > EXPERTS_MAX ||
+        r->used < 1 || r->used > r->experts || x != r->layers * r->used)
         GEODEC_THROW(GEODEC_FORMAT, "%s: %lld layers that use %lld of %lld experts do not fit %lld choices a row",
                      geodec_artifact_path(a->file), (long long)r->layers, (long long)r->used, (long long)r->experts,
                      (long long)x);

@@ -1,5 +1,6 @@
 #include "foresight/mixture.h"
 
+#include "base/lanes_internal.h"
 #include "base/mem.h"
 #include "flowmap/route.h"
 #include "foresight/foresight.h"
@@ -7,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { BINS = GEODEC_ROUTE_BINS, WEIGHTS = 8, LEAST = 16, STEPS = 16 };
+enum { BINS = GEODEC_ROUTE_BINS, WEIGHTS = 8, LEAST = 16, STEPS = 32 };
 static const float weights[WEIGHTS] = {0.5F, 0.75F, 1, 1.5F, 2, 3, 4, 6};
-static const float DOUBT = 0.01F;
+static const float DOUBT = 0.01F, CLOSE = 1e-3F, FAR = 64;
 static const double TINY = 1e-9;
 
 void geodec_mixture_clear(geodec_mixture *m)
@@ -30,42 +31,86 @@ geodec_status geodec_mixture_match(const geodec_flowmap *map, const geodec_model
     return GEODEC_OK;
 }
 
-/* x_e -> x_e / (x_e + t) with the t at which they sum to `used`, between the smallest and the largest possible one. */
-static void normalise(int64_t experts, int64_t used, float *x)
+/* ---- shares ----------------------------------------------------------------------------------------------------- */
+
+/* The lanes of n values; those after the last value are zero. */
+static inline geodec__lanes at(const float *x, int64_t n, int64_t i) { return geodec__lanes_load(x + i, n - i); }
+
+static void odds(int64_t n, float weight, const float *early, const float *logit, float *x)
 {
-    float low = x[0], high = x[0];
-    for (int64_t e = 1; e < experts; e++) {
-        low = fminf(low, x[e]);
-        high = fmaxf(high, x[e]);
+    const geodec__lanes none = {0}, one = geodec__lanes_of(1), least = geodec__lanes_of(-60);
+    geodec__lanes most = geodec__lanes_of(logit[0]);
+    for (int64_t i = 0; i + GEODEC__LANES <= n; i += GEODEC__LANES) most = geodec__lanes_max(at(logit, n, i), most);
+    float top = geodec__lanes_top(most);
+    for (int64_t i = n - n % GEODEC__LANES; i < n; i++) top = logit[i] > top ? logit[i] : top;
+    for (int64_t i = 0; i < n; i += GEODEC__LANES) {
+        const geodec__lanes p = geodec__lanes_min(geodec__lanes_max(at(early, n, i), none), one);
+        /* no smaller than e^-60, so that nothing becomes 0 */
+        const geodec__lanes late = geodec__lanes_max((at(logit, n, i) - top) * weight, least);
+        geodec__lanes_store(geodec__lanes_exp(geodec__lanes_min(late, none)) * ((p + DOUBT) / (1 - p + DOUBT)), x + i,
+                            n - i);
     }
-    const float ratio = (float)(experts - used) / (float)used; /* of equal x: t / x */
-    float a = logf(low * ratio), b = logf(high * ratio), t = 0;
+}
+
+/* The largest value below `limit`, and how many equal it. */
+static float largest_below(int64_t n, const float *x, float limit, int64_t *equal)
+{
+    geodec__lanes most = {0};
+    geodec__lanes_int count = {0};
+    for (int64_t i = 0; i < n; i += GEODEC__LANES) {
+        const geodec__lanes v = at(x, n, i);
+        most = geodec__lanes_max(geodec__lanes_choose(v < limit, v, (geodec__lanes){0}), most);
+        count -= v == limit;
+    }
+    *equal = (count[0] + count[1]) + (count[2] + count[3]);
+    return geodec__lanes_top(most);
+}
+
+/* Geometric mean of the used-th largest value and the next one: with this t, their shares are at both sides of 1/2. */
+static float guess(int64_t n, int64_t used, const float *x)
+{
+    int64_t above = 0, equal;
+    for (float last = largest_below(n, x, INFINITY, &equal), next;; last = next) {
+        next = largest_below(n, x, last, &equal);
+        above += equal;
+        if (above == used) return sqrtf(last) * sqrtf(next);
+        if (above > used || equal == 0) return last;
+    }
+}
+
+/* x_e -> x_e / (x_e + t) with the t at which they sum to `used`: Newton's steps in log t. As no share of the first
+ * `used` is below 1/2 at the guess, and no other one above, the first step is within -2 .. 2. */
+static void normalise(int64_t n, int64_t used, float *x)
+{
+    float t = guess(n, used, x);
     for (int step = 0; step < STEPS; step++) {
-        float sum = 0;
-        t = expf(0.5F * (a + b));
-        for (int64_t e = 0; e < experts; e++) sum += x[e] / (x[e] + t);
-        if (sum > (float)used)
-            a = 0.5F * (a + b);
-        else
-            b = 0.5F * (a + b);
+        geodec__lanes sum = {0}, slope = {0};
+        for (int64_t i = 0; i < n; i += GEODEC__LANES) {
+            const geodec__lanes v = at(x, n, i), p = v / (v + t);
+            sum += p;
+            slope += p * (1 - p);
+        }
+        const float by = (geodec__lanes_sum(sum) - (float)used) / geodec__lanes_sum(slope), size = fabsf(by);
+        if (!(size <= FAR)) break;
+        const float factor = (1 + 0.5F * size) * (1 + 0.5F * size); /* e^size, nearly */
+        t = by > 0 ? t * factor : t / factor;
+        if (size < CLOSE) break;
     }
-    for (int64_t e = 0; e < experts; e++) x[e] /= x[e] + t;
+    for (int64_t i = 0; i < n; i += GEODEC__LANES) {
+        const geodec__lanes v = at(x, n, i);
+        geodec__lanes_store(v / (v + t), x + i, n - i);
+    }
 }
 
 void geodec_mixture_shares(int64_t experts, int64_t used, float weight, const float *early, const float *logit,
                            float *out)
 {
-    float most = logit[0];
-    for (int64_t e = 1; e < experts; e++) most = fmaxf(most, logit[e]);
-    for (int64_t e = 0; e < experts; e++) {
-        const float p = fminf(fmaxf(early[e], 0), 1);
-        /* no smaller than e^-60, so that nothing becomes 0 */
-        out[e] = expf(fmaxf(weight * (logit[e] - most), -60)) * (p + DOUBT) / (1 - p + DOUBT);
-    }
-    if (used < experts)
+    if (used < experts) {
+        odds(experts, weight, early, logit, out);
         normalise(experts, used, out);
-    else
-        for (int64_t e = 0; e < experts; e++) out[e] = 1;
+        return;
+    }
+    for (int64_t e = 0; e < experts; e++) out[e] = 1;
 }
 
 void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, int64_t layer, int64_t experts,
@@ -73,8 +118,8 @@ void geodec_mixture_apply(const geodec_mixture *m, geodec_routes_stream stream, 
 {
     const int64_t at = m ? ((int64_t)stream - GEODEC_ROUTES_BLOCK) * m->layers + layer : 0;
     geodec_mixture_shares(experts, used, m ? m->weight[at] : 1, early, logit, out);
-    for (int64_t e = 0; e < experts; e++)
-        out[e] = m ? geodec_flowmap_route_read(m->reliability + at * BINS, out[e]) : fminf(out[e], 1);
+    if (m) geodec_flowmap_route_scale(m->reliability + at * BINS, experts, out, out);
+    for (int64_t e = 0; !m && e < experts; e++) out[e] = fminf(out[e], 1);
 }
 
 /* ---- the fit ---------------------------------------------------------------------------------------------------- */

@@ -42,19 +42,35 @@ static void close_groups(const geodec_model_config *c, float *score)
     }
 }
 
+/* Probabilities of a row from its logits, times *all, in p, and what they are chosen by: p, or behind it. */
+static float *score_of(const geodec_session *s, const geodec__layer *layer, float *p, float *all)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int32_t n = c->n_expert;
+    const float *bias = layer->expert_bias;
+    *all = 1;
+    if (!c->expert_sigmoid) *all = s->kernels->softmax(p, n);
+    for (int32_t e = 0; c->expert_sigmoid && e < n; e++) p[e] = sigmoid(p[e]);
+    if (!bias && c->n_expert_group == 0) return p;
+    float *score = p + geodec__pad(n);
+    for (int32_t e = 0; e < n; e++) score[e] = p[e] / *all + (bias ? bias[e] : 0);
+    if (c->n_expert_group > 0) close_groups(c, score);
+    return score;
+}
+
+const float *geodec__experts_order(const geodec_session *s, const geodec__layer *layer, float *p)
+{
+    float all;
+    const bool plain = !layer->expert_bias && s->model->config.n_expert_group == 0;
+    return plain ? p : score_of(s, layer, p, &all); /* logits have the order of their probabilities */
+}
+
 void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight)
 {
     const geodec_model_config *c = &s->model->config;
     const int32_t n = c->n_expert, k = c->n_expert_used;
-    const float *bias = layer->expert_bias;
-    float *score = p, all = 1, chosen = 0;
-    if (!c->expert_sigmoid) all = s->kernels->softmax(p, n);
-    for (int32_t e = 0; c->expert_sigmoid && e < n; e++) p[e] = sigmoid(p[e]);
-    if (bias || c->n_expert_group > 0) {
-        score = p + geodec__pad(n);
-        for (int32_t e = 0; e < n; e++) score[e] = p[e] / all + (bias ? bias[e] : 0);
-        if (c->n_expert_group > 0) close_groups(c, score);
-    }
+    float chosen = 0, all;
+    float *const score = score_of(s, layer, p, &all);
     for (int32_t j = 0; j < k; j++) {
         int32_t best = -1;
         for (int32_t e = 0; e < n; e++)

@@ -179,6 +179,12 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
 /* Chooses for one row. p [2 pad(n_expert)]: the router's logits, overwritten. id, weight [n_expert_used], best first;
  * ties go to the lowest id. */
 void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);
+/* Numbers by which the experts of a row are chosen, largest first, from its logits in p, which may change: p itself or
+ * behind it. */
+const float *geodec__experts_order(const geodec_session *s, const geodec__layer *layer, float *p);
+/* Norm of n streams and logits of the layer's router, in the rows given. */
+void geodec__router_run(geodec_session *s, int32_t layer, const float *const *stream, float *const *norm,
+                        const float **in, float *const *out, int64_t n);
 /* The shared network of all n rows, for the sum; reads norm. */
 void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64_t n);
 /* The weighted sum of a row's experts and shared network after that; overwrites the row of norm and returns it. */

@@ -49,24 +49,24 @@ bool geodec_router_has(const geodec_router *r, int32_t layer)
     return r->session->model->layer[layer].router.data != NULL;
 }
 
-static void multiply(geodec_router *r, int32_t layer, int32_t n, float *logits)
+void geodec__router_run(geodec_session *s, int32_t layer, const float *const *stream, float *const *norm,
+                        const float **in, float *const *out, int64_t n)
 {
-    geodec_session *s = r->session;
-    const int32_t experts = s->model->config.n_expert;
-    s->job[0] = geodec__job_of(s->model->layer[layer].router, r->in, r->out, n);
+    const geodec_model_config *c = &s->model->config;
+    const geodec__layer *l = &s->model->layer[layer];
+    for (int64_t i = 0; i < n; i++) {
+        s->kernels->rms_norm(stream[i], l->ffn_norm, c->d_model, c->rms_eps, norm[i]);
+        in[i] = norm[i];
+    }
+    s->job[0] = geodec__job_of(l->router, in, out, n);
     geodec__jobs_run(s, 1);
-    for (int32_t i = 0; i < n; i++) memcpy(logits + (int64_t)i * experts, r->out[i], (size_t)experts * sizeof *logits);
 }
 
 void geodec_router_logits(geodec_router *r, int32_t layer, const float *const *stream, int32_t n, float *logits)
 {
-    const geodec_session *s = r->session;
-    const geodec_model_config *c = &s->model->config;
-    for (int32_t i = 0; i < n; i++) {
-        s->kernels->rms_norm(stream[i], s->model->layer[layer].ffn_norm, c->d_model, c->rms_eps, r->norm[i]);
-        r->in[i] = r->norm[i];
-    }
-    multiply(r, layer, n, logits);
+    const int64_t experts = r->session->model->config.n_expert;
+    geodec__router_run(r->session, layer, stream, r->norm, r->in, r->out, n);
+    for (int64_t i = 0; i < n; i++) memcpy(logits + i * experts, r->out[i], (size_t)experts * sizeof *logits);
 }
 
 void geodec_router_softmax(float *x, int32_t n)

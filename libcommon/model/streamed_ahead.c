@@ -1,11 +1,18 @@
 /* Foretelling by routers on a stale residual stream. How often the expert of each rank was then used is counted, so
  * that a rank becomes a probability. The counts depend on the run's routes alone, so a run repeats. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/streamed_internal.h"
 
 #include <string.h>
 
-enum { PACE = 64 /* passes between two looks at the times */ };
+enum { PACE = 64 /* passes between two looks at the times */, TIMED = 16 /* passes of which one is timed */ };
+
+/* Experts below this probability are treated as if nothing were foretold of them. */
+static const float KNOWN = 0.05F;
+
+/* With fewer needed experts of a visit that are not in memory, a router two blocks ahead is not worth its time. */
+static const double RARE = 0.5;
 
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
@@ -18,18 +25,31 @@ static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks
 }
 
 /* Of many rows: probability that an expert is used that the router chose now for one row, or for none. */
-static const float VOTE = 0.6F, BY_CHANCE = 0.05F;
+static const float VOTE = 0.6F, BY_CHANCE = 0.01F;
 
 /* What is read ahead before there are times; FAR also beside a probability that the caller set. */
 static const float LIKELY_ENOUGH = 0.3F, FAR = 0.1F;
 
-/* Passes on the experts in the order of their probability. */
-static void foretell(geodec_session *s, int32_t index)
+/* Passes on the experts that are known to be likely, in the order of their probability (equal ones: the lower
+ * expert). */
+static void foretell(geodec_session *s, int32_t index, const float *likely)
 {
     geodec__ahead *a = s->model->streamed->ahead;
-    const int32_t n = a->n_expert;
-    (void)geodec_largest(a->likely, n, n, a->order, a->sorted);
+    int32_t n = 0;
+    for (int32_t e = 0; e < a->n_expert; e++) {
+        const float p = likely[e];
+        if (!(p >= KNOWN)) continue;
+        int32_t at = n++;
+        for (; at > 0 && p > a->sorted[at - 1]; at--) {
+            a->order[at] = a->order[at - 1];
+            a->sorted[at] = a->sorted[at - 1];
+        }
+        a->order[at] = e;
+        a->sorted[at] = p;
+    }
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
     geodec_stream_foretell(s->model->streamed->stream, index, n, a->order, a->sorted);
+    if (a->timing) a->telling += geodec_clock_seconds() - begin;
 }
 
 /* The foreseer's probabilities and the router's logits of each row. */
@@ -40,19 +60,20 @@ static void mix_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n
     geodec__ahead *a = s->model->streamed->ahead;
     for (int64_t r = 0; r < n; r++) {
         const float *early = f->early + (r * c->n_layer + index) * c->n_expert;
-        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], f->mixed);
-        for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
+        f->by.mix(f->by.ctx, blocks, index, early, s->router_row[r], n == 1 ? a->likely : f->mixed);
+        for (int32_t e = 0; n > 1 && e < c->n_expert; e++) a->likely[e] = 1 - (1 - a->likely[e]) * (1 - f->mixed[e]);
     }
 }
 
-/* The same by the ranks of the logits alone. */
+/* The same by the order in which the router alone would choose them. */
 static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     geodec__ahead *a = s->model->streamed->ahead;
+    int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
     for (int64_t r = 0; r < n; r++) {
-        int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
-        (void)geodec_largest(s->router_row[r], c->n_expert, c->n_expert, order, a->sorted);
+        const float *score = geodec__experts_order(s, &s->model->layer[index], s->router_row[r]);
+        (void)geodec_largest(score, c->n_expert, c->n_expert, order, a->sorted);
         for (int32_t i = 0; i < c->n_expert; i++) {
             const float p = probability_of(a, c->n_expert_used, blocks, i);
             a->likely[order[i]] = 1 - (1 - a->likely[order[i]]) * (1 - p);
@@ -64,17 +85,8 @@ static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t 
 /* Logits of a layer's router for up to GEODEC__AHEAD_ROWS rows from `first`. The rows of the pass stay as they are. */
 static void run_router(geodec_session *s, int32_t index, int64_t first, int64_t n)
 {
-    const geodec_model_config *c = &s->model->config;
-    const geodec__layer *l = &s->model->layer[index];
     geodec__ahead *a = s->model->streamed->ahead;
-    const float *input[GEODEC__AHEAD_ROWS];
-    for (int64_t r = 0; r < n; r++) {
-        float *const row = a->input + r * geodec__pad(c->d_model);
-        s->kernels->rms_norm(s->x_row[first + r], l->ffn_norm, c->d_model, c->rms_eps, row);
-        input[r] = row;
-    }
-    s->job[0] = geodec__job_of(l->router, input, s->router_row, n);
-    geodec__jobs_run(s, 1);
+    geodec__router_run(s, index, (const float *const *)s->x_row + first, a->norm, a->in, s->router_row, n);
 }
 
 /* A product writes into zeros. */
@@ -95,7 +107,7 @@ static void ask_router(geodec_session *s, int32_t index, int32_t blocks, int64_t
     else
         rank_rows(s, index, blocks, n);
     clear_logits(s, n);
-    foretell(s, index);
+    foretell(s, index, a->likely);
 }
 
 /* Many rows: an expert that the router chooses now for so many rows is used by one of them. */
@@ -108,14 +120,15 @@ static void ask_votes(geodec_session *s, int32_t index, int64_t n)
         const int64_t rows = n - first < GEODEC__AHEAD_ROWS ? n - first : GEODEC__AHEAD_ROWS;
         run_router(s, index, first, rows);
         for (int64_t r = 0; r < rows; r++) {
-            (void)geodec_largest(s->router_row[r], c->n_expert, c->n_expert_used, a->order, a->sorted);
+            const float *score = geodec__experts_order(s, &s->model->layer[index], s->router_row[r]);
+            (void)geodec_largest(score, c->n_expert, c->n_expert_used, a->order, a->sorted);
             for (int32_t j = 0; j < c->n_expert_used; j++) a->likely[a->order[j]] *= 1 - VOTE;
         }
         clear_logits(s, rows);
     }
     for (int32_t e = 0; e < c->n_expert; e++) a->likely[e] = 1 - a->likely[e];
     a->asked[index * 2] = a->asked[index * 2 + 1] = false;
-    foretell(s, index);
+    foretell(s, index, a->likely);
 }
 
 /* x = time to read the experts that are needed and not in memory / time to compute, of the last passes. Where reading
@@ -125,7 +138,7 @@ static void ask_votes(geodec_session *s, int32_t index, int64_t n)
 static void decide(geodec_stream *stream, double x)
 {
     const double least = 0.1 * x, far = 0.1 / (x * x * x * x);
-    geodec_stream_pace(stream, (float)(least < 0.03 ? 0.03 : least > 0.3 ? 0.3 : least), (float)(far > 1 ? 1 : far));
+    geodec_stream_pace(stream, (float)(least < 0.05 ? 0.05 : least > 0.3 ? 0.3 : least), (float)(far > 1 ? 1 : far));
 }
 
 void geodec__streamed_pace(geodec_session *s)
@@ -133,12 +146,20 @@ void geodec__streamed_pace(geodec_session *s)
     geodec__ahead *a = s->model->streamed->ahead;
     geodec_stream *stream = s->model->streamed->stream;
     const geodec_streaming *o = &s->model->streamed->options;
+    const geodec_streamed_plan *plan = &s->model->streamed->plan;
+    a->timing = a->passes % TIMED == 0;
+    a->timed += a->timing;
+    if (a->passes++ % PACE != 0) return;
+    const geodec_stream_counters k = geodec_stream_counted(s->model->streamed->stream);
+    a->needless = plan->slots >= plan->experts && k.given == 0;
+    const double missing = (double)(k.slots.needed - k.slots.resident), visits = (double)k.slots.visits;
+    a->rare = visits > a->visits && missing - a->missing < RARE * (visits - a->visits);
+    a->missing = missing;
+    a->visits = visits;
     if (o->prefetch_least >= 0) {
         geodec_stream_pace(stream, o->prefetch_least, FAR);
         return;
     }
-    if (a->passes++ % PACE != 0) return;
-    const geodec_stream_counters k = geodec_stream_counted(stream);
     const double needed = (double)(k.slots.needed - k.slots.resident), reads = (double)k.disk.reads;
     const double computing = k.passes - k.stall - a->computing;
     if (reads > 0 && computing > 0 && k.disk.busy > 0 && needed > a->needed)
@@ -157,27 +178,48 @@ static bool is_routed(const geodec_session *s, int32_t index)
 /* Whether a foreseer has foretold the layers of this pass. */
 static bool is_foreseen(const geodec_session *s) { return s->foreseen && s->foreseen->asked; }
 
-void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
+static bool is_asked(const geodec_session *s)
 {
     const geodec_streaming *o = &s->model->streamed->options;
-    if (o->lookahead == GEODEC_LOOKAHEAD_NONE || o->mapped) return;
-    if (n > GEODEC__AHEAD_ROWS) { /* of later layers when the experts of the layer before are chosen */
-        if (is_routed(s, index) && (index == 0 || !is_routed(s, index - 1))) ask_votes(s, index, n);
-        return;
+    return o->lookahead != GEODEC_LOOKAHEAD_NONE && !o->mapped && !s->model->streamed->ahead->needless;
+}
+
+static void look_ahead(geodec_session *s, int32_t index, int64_t n)
+{
+    const geodec_lookahead how = s->model->streamed->options.lookahead;
+    if (!is_asked(s) || !is_routed(s, index)) return;
+    if (n <= GEODEC__AHEAD_ROWS) {
+        if (!is_foreseen(s) || how == GEODEC_LOOKAHEAD_MIX) ask_router(s, index, 0, n);
+    } else if (index == 0 || !is_routed(s, index - 1)) {
+        ask_votes(s, index, n); /* the others when the experts of the layer before are chosen */
     }
-    if (is_foreseen(s) && o->lookahead != GEODEC_LOOKAHEAD_MIX) return;
-    if (is_routed(s, index)) ask_router(s, index, 0, n);
+}
+
+static void look_further(geodec_session *s, int32_t index, int64_t n)
+{
+    const geodec_lookahead how = s->model->streamed->options.lookahead;
+    if (!is_asked(s) || !is_routed(s, index + 1)) return;
+    if (n > GEODEC__AHEAD_ROWS)
+        ask_votes(s, index + 1, n);
+    else if (is_foreseen(s) ? how == GEODEC_LOOKAHEAD_MIX && !s->model->streamed->ahead->rare
+                            : how == GEODEC_LOOKAHEAD_ROUTER2)
+        ask_router(s, index + 1, 1, n);
+}
+
+void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
+    look_ahead(s, index, n);
+    if (a->timing) a->between += geodec_clock_seconds() - begin;
 }
 
 void geodec__streamed_ahead_next(geodec_session *s, int32_t index, int64_t n)
 {
-    const geodec_streaming *o = &s->model->streamed->options;
-    const bool foreseen = is_foreseen(s);
-    if (o->lookahead == GEODEC_LOOKAHEAD_NONE || !is_routed(s, index + 1)) return;
-    if (n > GEODEC__AHEAD_ROWS)
-        ask_votes(s, index + 1, n);
-    else if (o->lookahead == (foreseen ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2))
-        ask_router(s, index + 1, 1, n);
+    geodec__ahead *a = s->model->streamed->ahead;
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
+    look_further(s, index, n);
+    if (a->timing) a->between += geodec_clock_seconds() - begin;
 }
 
 /* Counts which ranks were used. */
@@ -214,13 +256,15 @@ static void observe(geodec_session *s)
     f->observed = s->length;
 }
 
-void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
+static void foresee(geodec_session *s, const geodec_batch *b)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec_lookahead how = s->model->streamed->options.lookahead;
     const int64_t row = (int64_t)c->n_layer * c->n_expert;
     geodec__ahead *a = s->model->streamed->ahead;
     geodec__foreseen *f = s->foreseen;
+    f->asked = false;
+    if (a->needless) return;
     observe(s);
     f->asked = how >= GEODEC_LOOKAHEAD_TOKEN && b->n <= GEODEC__AHEAD_ROWS;
     if (!f->asked) return;
@@ -228,13 +272,22 @@ void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
         f->by.ask(f->by.ctx, b->token[r], how != GEODEC_LOOKAHEAD_TOKEN && s->parent[r] < 0, f->early + r * row);
     for (int32_t layer = 0; layer < s->n_blocks; layer++) {
         if (!s->model->layer[layer].router.data) continue;
-        for (int32_t e = 0; e < c->n_expert; e++) {
+        const float *early = f->early + (int64_t)layer * c->n_expert;
+        for (int32_t e = 0; b->n > 1 && e < c->n_expert; e++) {
             float none = 1;
-            for (int32_t r = 0; r < b->n; r++) none *= 1 - f->early[r * row + (int64_t)layer * c->n_expert + e];
+            for (int32_t r = 0; r < b->n; r++) none *= 1 - early[r * row + e];
             a->likely[e] = 1 - none;
         }
-        foretell(s, layer);
+        foretell(s, layer, b->n > 1 ? a->likely : early);
     }
+}
+
+void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b)
+{
+    geodec__ahead *a = s->model->streamed->ahead;
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
+    foresee(s, b);
+    if (a->timing) a->before += geodec_clock_seconds() - begin;
 }
 
 void geodec__streamed_appended(geodec_session *s, const geodec_batch *b)
@@ -291,6 +344,7 @@ geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead
     a->n_expert = c->n_expert;
     GEODEC_NEW_EACH(c->n_expert, a->order, a->sorted, a->likely);
     GEODEC_NEW(a->input, GEODEC__AHEAD_ROWS * geodec__pad(c->d_model));
+    for (int r = 0; r < GEODEC__AHEAD_ROWS; r++) a->norm[r] = a->input + r * geodec__pad(c->d_model);
     GEODEC_NEW(a->hit, 2 * (int64_t)c->n_expert);
     GEODEC_NEW(a->asked, 2 * (int64_t)c->n_layer);
     GEODEC_NEW(a->ranked, 2 * (int64_t)c->n_layer * c->n_expert);

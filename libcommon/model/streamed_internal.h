@@ -10,9 +10,12 @@
 
 /* Foretelling by routers (streamed_ahead.c). Index [2]: what the residual stream lacks: the attention alone; also the
  * experts of the layer before. */
+enum { GEODEC__AHEAD_ROWS = 16 /* rows that are asked one by one, or at a time */ };
 typedef struct geodec__ahead {
     int32_t n_expert;
-    float *input;    /* [GEODEC__AHEAD_ROWS][padded d_model] of a router */
+    float *input; /* [GEODEC__AHEAD_ROWS][padded d_model] of a router; its rows: */
+    float *norm[GEODEC__AHEAD_ROWS];
+    const float *in[GEODEC__AHEAD_ROWS];
     int32_t *order;  /* [n_expert] */
     float *sorted;   /* [n_expert] their probabilities */
     float *likely;   /* [n_expert] probability that some row uses the expert */
@@ -20,8 +23,15 @@ typedef struct geodec__ahead {
     bool *asked;     /* [n_layer][2] */
     int64_t *hit;    /* [2][n_expert] by rank */
     int64_t seen[2];
-    int64_t passes;           /* and when it was decided what is read ahead: */
+    int64_t passes;           /* until now; and when it was decided what is read ahead: */
     double needed, computing; /* experts not in memory, seconds, of all passes until then */
+    bool needless, rare;      /* all experts are in memory; nearly all that are needed */
+    double missing, visits;   /* when that was decided */
+    /* Seconds of the passes that were timed: before the first layer, between the layers, and, as a part of both, of
+     * passing on what is foretold, which begins reads */
+    bool timing;
+    int64_t timed;
+    double before, between, telling;
 } geodec__ahead;
 geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead **out,
                                             geodec_err *err) GEODEC_MUST_USE;
@@ -36,7 +46,6 @@ typedef struct geodec__foreseen {
     float *early, *mixed; /* [GEODEC__AHEAD_ROWS][n_layer][n_expert]; [n_expert] */
     bool asked;           /* early is of this pass */
 } geodec__foreseen;
-enum { GEODEC__AHEAD_ROWS = 16 /* rows that are asked one by one; of more, nearly all experts are needed */ };
 /* The rows of a pass are appended at s->length; or some of them stay, in this order. */
 void geodec__streamed_appended(geodec_session *s, const geodec_batch *b);
 void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);

@@ -36,6 +36,15 @@ static void put_plan(geodec_json_writer *w, const geodec_streamed_plan *p, const
     geodec_json_put_i64(w, "throttle", o->disk.throttle);
 }
 
+/* Microseconds of a pass, of those that were timed, and the share of asking in a mean pass. */
+static void put_foretelling(geodec_json_writer *w, const geodec__ahead *a, double pass)
+{
+    const double passes = (double)a->timed, asking = share(a->before + a->between - a->telling, passes);
+    geodec_json_put_f64(w, "foretell_us_per_pass", 1e6 * share(a->before + a->between, passes));
+    geodec_json_put_f64(w, "ask_us_per_pass", 1e6 * asking);
+    geodec_json_put_f64(w, "ask_share", share(asking, pass));
+}
+
 /* A column for each quantity: points of `passes_each` passes. */
 static void put_timeline(geodec_json_writer *w, const geodec_timeline *t)
 {
@@ -73,6 +82,7 @@ void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m)
     geodec_json_put_f64(w, "stall_seconds", k.stall);
     geodec_json_put_i64(w, "slots_given_back", k.given);
     geodec_json_put_f64(w, "stall_ms_per_row", 1e3 * share(k.stall, rows));
+    put_foretelling(w, t->ahead, share(k.passes, (double)k.slots.passes));
     geodec_json_put_f64(w, "disk_busy_seconds", k.disk.busy);
     geodec_json_put_f64(w, "disk_bytes_per_second", share((double)k.disk.bytes, k.disk.busy));
     geodec_json_put_f64(w, "read_latency_mean", share(k.disk.latency_sum, (double)k.disk.reads));

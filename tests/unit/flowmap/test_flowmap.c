@@ -254,6 +254,51 @@ Test(flowmap, nearest_nodes_are_those_of_a_full_sort)
     geodec_flowmap_clear(&map);
 }
 
+/* Few leaves: nodes of the bucket with their distances, in order, most of them the nearest. Enough leaves: the nearest.
+ */
+Test(flowmap, nearby_nodes_are_nearly_the_nearest)
+{
+    enum { K = 16, TRIALS = 300 };
+    geodec_flowmap_summary s;
+    geodec_flowmap map = baked("nearby.h5", &s);
+    geodec_rng r = geodec_rng_stream(9, 0);
+    geodec_flowmap_hit near[K], about[K];
+    int32_t *scratch = geodec_mem_new(geodec_flowmap_room(&map), sizeof *scratch), found = 0, wanted = 0, less = 0;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const int64_t from = (int64_t)geodec_rng_below(&r, (uint64_t)map.nodes);
+        const int8_t *key = map.key + from * map.dims;
+        int32_t token = 0;
+        while (map.bucket[token + 1] <= from) token++;
+        const int64_t size = map.bucket[token + 1] - map.bucket[token];
+        const int32_t n = geodec_flowmap_nearest(&map, token, key, K, -1, scratch, near);
+        cr_assert_eq(geodec_flowmap_nearby(&map, token, key, K, map.nodes, scratch, about), n);
+        cr_assert_eq(memcmp(near, about, (size_t)n * sizeof *near), 0);
+        if (size <= 8 * GEODEC_FLOW_LEAF_NODES) continue;
+        const int32_t got = geodec_flowmap_nearby(&map, token, key, K, 4, scratch, about);
+        cr_assert_eq(got, K);
+        for (int32_t i = 0; i < got; i++) {
+            int32_t d = 0;
+            cr_assert(about[i].node >= map.bucket[token] && about[i].node < map.bucket[token + 1]);
+            for (int64_t c = 0; c < map.dims; c++) {
+                const int32_t diff = key[c] - map.key[about[i].node * map.dims + c];
+                d += diff * diff;
+            }
+            cr_assert_eq(about[i].distance, d);
+            cr_assert(i == 0 || by_distance(&about[i - 1], &about[i]) < 0);
+            cr_assert_geq(by_distance(&about[i], &near[i]), 0, "none is nearer than the nearest");
+            for (int32_t k = 0; k < n; k++) found += near[k].node == about[i].node;
+        }
+        wanted += n;
+        less += memcmp(near, about, sizeof near) != 0;
+    }
+    cr_assert_gt(wanted, 50 * K);
+    cr_assert_gt(found, wanted * 7 / 10, "%d of %d", found, wanted);
+    cr_assert_gt(less, 0, "four leaves are not all");
+    cr_assert_eq(geodec_flowmap_nearby(&map, WORLD_VOCAB, map.key, 4, 4, scratch, about), 0);
+    geodec_mem_free(scratch);
+    geodec_flowmap_clear(&map);
+}
+
 typedef struct outcome {
     int64_t asked, first, accepted, reached;
     double claimed;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAYERS = 4, EXPERTS = 12, USED = 3, CELLS = LAYERS * EXPERTS };
+enum { LAYERS = 4, EXPERTS = 12, USED = 3, CELLS = LAYERS * EXPERTS, MANY = 128 };
 
 static geodec_routes_recorder *recorder(const geodec_model *m, geodec_export_source *source, geodec_pool *pool)
 {
@@ -140,6 +140,55 @@ Test(recall, shares_of_a_mixture_sum_to_the_experts_used)
     }
     geodec_mixture_shares(EXPERTS, EXPERTS, 1, early, logit, early); /* in place */
     for (int e = 0; e < EXPERTS; e++) cr_assert_eq(early[e], 1);
+}
+
+/* By bisection in double. */
+static void shares_by_definition(int n, int used, double weight, const float *early, const float *logit, double *share)
+{
+    double most = -INFINITY, low = -200, high = 200, x[MANY];
+    for (int e = 0; e < n; e++) most = fmax(most, (double)logit[e]);
+    for (int e = 0; e < n; e++) {
+        const double p = fmin(fmax((double)early[e], 0), 1);
+        x[e] = exp(fmax(weight * ((double)logit[e] - most), -60)) * (p + 0.01) / (1.01 - p);
+    }
+    for (int step = 0; step < 200; step++) {
+        const double middle = (low + high) / 2;
+        double sum = 0;
+        for (int e = 0; e < n; e++) sum += x[e] / (x[e] + exp(middle));
+        *(sum > used ? &low : &high) = middle;
+    }
+    for (int e = 0; e < n; e++) share[e] = x[e] / (x[e] + exp(low));
+}
+
+Test(recall, shares_of_a_mixture_are_those_of_the_definition)
+{
+    static const int sizes[] = {2, 3, 4, 5, 8, 31, 32, 33, 60, MANY};
+    float early[MANY], logit[MANY], share[MANY];
+    double wanted[MANY];
+    for (int round = 0; round < 2000; round++) {
+        const int n = sizes[round % 10], used = 1 + round / 10 % (n < 9 ? n - 1 : 8);
+        const float weight = (float)(1 + round % 12) / 2, spread = powf(10, (float)(round % 7) - 2);
+        for (int e = 0; e < n; e++) {
+            early[e] = fabsf(sinf((float)(round * 31 + e * 7)));
+            logit[e] = spread * cosf((float)(round * 17 + e * 3));
+        }
+        if (round % 11 == 0) /* all alike, a gap, all but one beyond the smallest */
+            for (int e = 0; e < n; e++) early[e] = 0.5F, logit[e] = round % 2 ? 1 : e < used ? 50 : 0;
+        if (round % 13 == 0)
+            for (int e = 1; e < n; e++) logit[e] = -1000;
+        shares_by_definition(n, used, (double)weight, early, logit, wanted);
+        geodec_mixture_shares(n, used, weight, early, logit, share);
+        for (int e = 0; e < n; e++)
+            cr_assert_float_eq((double)share[e], wanted[e], 2e-5, "round %d expert %d: %g, not %g", round, e,
+                               (double)share[e], wanted[e]);
+        geodec_mixture_shares(n, used, weight, early, logit, early); /* in place */
+        cr_assert_eq(memcmp(early, share, (size_t)n * sizeof *share), 0);
+    }
+    /* what is not a number ends */
+    for (int e = 0; e < 8; e++) logit[e] = early[e] = NAN;
+    geodec_mixture_shares(8, 2, 1, early, logit, share);
+    for (int e = 0; e < 8; e++) logit[e] = INFINITY;
+    geodec_mixture_shares(8, 2, 1, early, logit, share);
 }
 
 typedef struct world {

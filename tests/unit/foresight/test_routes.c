@@ -192,6 +192,94 @@ Test(routes, votes_are_shares_of_the_experts_used)
     geodec_model_close(m);
 }
 
+/* The vote as route.h defines it, from the routes of the nodes. */
+static void vote_by_definition(const geodec_flowmap *map, int32_t before, int32_t token, const geodec_flowmap_hit *hit,
+                               int32_t n, const int32_t *text_before, double *share)
+{
+    const geodec_flowmap_routes *r = &map->routes;
+    int32_t expert[64];
+    for (int64_t l = 0; l < r->layers; l++) {
+        double *of = share + l * r->experts, counts = 2, sum = 0;
+        int64_t at = r->start[token];
+        for (int64_t k = 0; k < l; k++) at += r->length[token * r->layers + k];
+        for (int64_t e = 0; e < r->experts; e++) of[e] = 0;
+        for (int64_t i = 0; i < r->length[token * r->layers + l]; i++) {
+            of[r->expert[at + i]] = r->count[at + i];
+            counts += r->count[at + i];
+        }
+        for (int64_t e = 0; e < r->experts; e++)
+            of[e] = 0.5 * (of[e] + 2 * (double)r->popular[l * r->experts + e]) / counts;
+        for (int32_t i = 0; i < n; i++) {
+            const double far = 0.24 * hit[n < 16 ? n - 1 : 15].distance + 1e-3;
+            const double w = exp(-(hit[i].distance - hit[0].distance) / far + (text_before[hit[i].node] == before));
+            const int32_t used = geodec_flowmap_route_of(map, hit[i].node, l, expert);
+            for (int32_t k = 0; k < used; k++) of[expert[k]] += w;
+        }
+        for (int64_t e = 0; e < r->experts; e++) sum += of[e];
+        for (int64_t e = 0; e < r->experts; e++) of[e] *= (double)r->used / sum;
+    }
+}
+
+static void compare_votes(const geodec_flowmap *map)
+{
+    const int64_t cells = map->routes.layers * map->routes.experts, positions = geodec_flowmap_positions(map);
+    int32_t *scratch = geodec_mem_new(geodec_flowmap_room(map), sizeof *scratch), many = 0;
+    int32_t *token = geodec_mem_new(positions, sizeof *token), *argmax = geodec_mem_new(positions, sizeof *argmax);
+    int32_t *before = geodec_mem_new(map->nodes, sizeof *before),
+            *token_of = geodec_mem_new(map->nodes, sizeof *before);
+    float *share = geodec_mem_new(cells, sizeof *share);
+    double *wanted = geodec_mem_new(cells, sizeof *wanted);
+    geodec_flowmap_texts(map, token, NULL, argmax);
+    for (int64_t q = 0, at = 0; q < map->sequences; q++, at++)
+        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++, at++) {
+            before[map->order[i]] = token[at];
+            token_of[map->order[i]] = token[at + 1];
+        }
+    for (int64_t node = 0; node < map->nodes; node += 7) {
+        geodec_flowmap_hit hit[GEODEC_ROUTE_NEIGHBOURS];
+        const int32_t n = geodec_flowmap_nearest(map, token_of[node], map->key + node * map->dims,
+                                                 1 + (int32_t)(node % GEODEC_ROUTE_NEIGHBOURS), -1, scratch, hit);
+        geodec_flowmap_route_vote(map, before[node], token_of[node], hit, n, -1, share);
+        vote_by_definition(map, before[node], token_of[node], hit, n, before, wanted);
+        for (int64_t i = 0; i < cells; i++) cr_assert_float_eq((double)share[i], wanted[i], 1e-5);
+        many += n > 16;
+    }
+    cr_assert_gt(many, 10);
+    GEODEC_FREE(scratch, token, argmax, before, token_of, share, wanted);
+}
+
+Test(routes, votes_are_those_of_the_definition)
+{
+    static const int32_t shape[][3] = {{4, 12, 3}, {24, 64, 4}, {3, 7, 2}}; /* the codes of the second are cut */
+    for (int i = 0; i < 3; i++) {
+        geodec_model *m = world_model(shape[i][0], shape[i][1], shape[i][2]);
+        geodec_flowmap map = {0};
+        world_read(world_map(world_activations(m, world_texts(7, 60, 40, 20), "vote.h5"), "vote-map.h5", 1), &map);
+        compare_votes(&map);
+        geodec_flowmap_clear(&map);
+        geodec_model_close(m);
+    }
+}
+
+Test(routes, probabilities_of_many_shares_are_those_of_each)
+{
+    float scale[GEODEC_ROUTE_BINS], share[37], all[37];
+    for (int b = 0; b < GEODEC_ROUTE_BINS; b++) scale[b] = sqrtf((float)(b + 1) / 33);
+    for (int round = 0; round < 200; round++) {
+        const int n = 1 + round % 37;
+        for (int i = 0; i < n; i++) share[i] = powf(fabsf(sinf((float)(round * 37 + i))), 5);
+        if (round % 3 == 0) share[0] = round % 2 ? -1 : 2;
+        if (round % 5 == 0) share[n - 1] = round % 2 ? NAN : 1;
+        if (round % 7 == 0) share[n / 2] = 0;
+        geodec_flowmap_route_scale(scale, n, share, all);
+        for (int i = 0; i < n; i++) {
+            const float one = geodec_flowmap_route_read(scale, share[i]);
+            cr_assert_eq(memcmp(&one, &all[i], sizeof one), 0, "%g: %g, not %g", (double)share[i], (double)all[i],
+                         (double)one);
+        }
+    }
+}
+
 /* A text left out counts as if it had never been stored. */
 Test(routes, a_text_that_is_left_out_of_the_table)
 {

@@ -1,6 +1,7 @@
 /* Streamed experts: the logits of the resident model, bit for bit, whatever the budget, the policy and the reads. */
 #include "base/mem.h"
 #include "model/families.h"
+#include "model/model_internal.h"
 #include "model/shape.h"
 #include "model/store_build.h"
 #include "model/streamed.h"
@@ -317,6 +318,78 @@ Test(streamed, a_foreseer_follows_the_text)
         geodec_model_close(m);
     }
     geodec_mem_free(resident);
+}
+
+/* Then nobody is asked. */
+Test(streamed, nothing_is_foretold_when_all_experts_are_in_memory)
+{
+    geodec_err err = {0};
+    geodec_stream_counters k;
+    const char *path = small_olmoe("q8_0");
+    const geodec_session_options so = session_of(GEODEC_EXACT, NULL);
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    const geodec_model_config c = *geodec_model_configuration(m);
+    const int32_t all = c.n_layer * c.n_expert;
+    geodec_model_close(m);
+    for (int less = 0; less < 2; less++) {
+        oracle o = {.state = 7};
+        const geodec_streaming s = {.slots = all - less,
+                                    .eviction = GEODEC_EVICTION_MAP,
+                                    .lookahead = GEODEC_LOOKAHEAD_MIX,
+                                    .prefetch_least = 0.2F,
+                                    .prefetch_most = 6,
+                                    .foreseer = oracle_of,
+                                    .foreseer_ctx = &o};
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        o.model = m;
+        test_ok(geodec_streamed_begin(m, &s, &err), &err);
+        geodec_mem_free(logits_of(m, &so));
+        cr_assert(geodec_streamed_counted(m, &k));
+        cr_assert_eq(o.asked > 0, less > 0);
+        cr_assert_eq(o.mixed > 0, less > 0);
+        cr_assert_eq(k.slots.missed + k.slots.late > 0, less > 0);
+        geodec_model_close(m);
+    }
+}
+
+/* Routers foretell in the order in which they choose, also with biases, groups and sigmoids. */
+Test(streamed, routers_rank_by_what_they_choose_by)
+{
+    static const char *const names[] = {"deepseek", "qwen2moe", "bailingmoe2"};
+    int differ = 0;
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            if (strcmp(families[i].name, names[k]) != 0) continue;
+            geodec_err err = {0};
+            const char *path = test_tmp("ranks.gguf");
+            const geodec_session_options so = session_of(GEODEC_EXACT, NULL);
+            geodec_model *m = NULL;
+            geodec_session *s = NULL;
+            test_ok(synthetic_write(path, &families[i].s, &err), &err);
+            test_ok(geodec_model_open(path, &m, &err), &err);
+            test_ok(geodec_session_create(m, &so, &s, &err), &err);
+            const geodec_model_config *c = geodec_model_configuration(m);
+            cr_assert_leq(c->n_expert, 64);
+            for (int32_t l = 0; l < c->n_layer; l++) {
+                if (!m->layer[l].router.data) continue;
+                for (int round = 0; round < 50; round++) {
+                    float p[2][2 * 64] = {{0}}, logit[64], value[64], weight[64];
+                    int32_t chosen[64], order[64], plain[64];
+                    for (int32_t e = 0; e < c->n_expert; e++)
+                        logit[e] = p[0][e] = p[1][e] = 3 * sinf((float)(round * 37 + e * 11 + l));
+                    geodec__experts_choose(s, &m->layer[l], p[0], chosen, weight);
+                    (void)geodec_largest(geodec__experts_order(s, &m->layer[l], p[1]), c->n_expert, c->n_expert, order,
+                                         value);
+                    (void)geodec_largest(logit, c->n_expert, c->n_expert, plain, value);
+                    cr_assert_eq(memcmp(chosen, order, (size_t)c->n_expert_used * sizeof *order), 0, "%s", names[k]);
+                    differ += memcmp(chosen, plain, (size_t)c->n_expert_used * sizeof *order) != 0;
+                }
+            }
+            geodec_session_destroy(s);
+            geodec_model_close(m);
+        }
+    cr_assert_gt(differ, 0, "a bias or a group changes the order");
 }
 
 /* The smallest budget works, one byte less names it. */
