@@ -11,6 +11,8 @@ enum { BINS = GEODEC_ROUTE_BINS, RANK = 16 };
  * without it .738 / .887 / .958; then weights of 1 / rank with 16 neighbours .728 / .879 / .954. */
 static const float BANDWIDTH = 0.24F, SAME_BEFORE = 1;
 static const float TABLE_WEIGHT = 0.5F, POPULAR_WEIGHT = 2, POPULAR_FURTHER = 0.2F;
+/* Of later tokens less is known, so more neighbours have a say. */
+static const float WIDER = 0.5F, POPULAR_BEYOND = 1;
 static const double PRIOR = 4; /* observations in a bin, at the share itself */
 
 bool geodec_flowmap_route_known(const geodec_flowmap *map) { return map->routes.code != NULL; }
@@ -102,10 +104,10 @@ static float bandwidth(const geodec_flowmap_hit *hit, int32_t *n)
 }
 
 static float weight_of(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t i,
-                       float factor)
+                       float factor, float same_before)
 {
     const bool same = before >= 0 && map->scan->hop[hit[i].node].before == before;
-    return expf((float)(hit[i].distance - hit[0].distance) * factor + (same ? SAME_BEFORE : 0));
+    return expf((float)(hit[i].distance - hit[0].distance) * factor + (same ? same_before : 0));
 }
 
 /* To a sum of `used` in each layer. */
@@ -133,8 +135,8 @@ void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t before, int32_
     }
     const float factor = bandwidth(hit, &n);
     for (int32_t i = 0; known && i < n; i++)
-        add_node(r, r->length + token * r->layers, r->start[token], hit[i].node, weight_of(map, before, hit, i, factor),
-                 share);
+        add_node(r, r->length + token * r->layers, r->start[token], hit[i].node,
+                 weight_of(map, before, hit, i, factor, SAME_BEFORE), share);
     scale(r, share);
 }
 
@@ -148,10 +150,28 @@ void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, con
         const int32_t node = map->scan->hop[hit[i].node].along;
         if (node < 0) continue;
         const int64_t token = map->scan->hop[node].token;
-        add_node(r, r->length + token * r->layers, r->start[token], node, weight_of(map, before, hit, i, factor),
-                 share);
+        add_node(r, r->length + token * r->layers, r->start[token], node,
+                 weight_of(map, before, hit, i, factor, SAME_BEFORE), share);
     }
     scale(r, share);
+}
+
+float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t n,
+                                  float *weight)
+{
+    const geodec_flowmap_routes *r = &map->routes;
+    const float factor = WIDER * bandwidth(hit, &n);
+    for (int64_t i = 0; i < r->layers * r->experts; i++) weight[i] = POPULAR_BEYOND * r->popular[i];
+    for (int32_t i = 0; i < n; i++) {
+        float w = weight_of(map, before, hit, i, factor, GEODEC_ROUTE_BEYOND_SAME);
+        int32_t node = map->scan->hop[hit[i].node].along;
+        for (int step = 0; step < GEODEC_ROUTE_BEYOND && node >= 0; step++, node = map->scan->hop[node].along) {
+            const int64_t token = map->scan->hop[node].token;
+            add_node(r, r->length + token * r->layers, r->start[token], node, w, weight);
+            w *= GEODEC_ROUTE_BEYOND_KEEP;
+        }
+    }
+    return factor;
 }
 
 /* ---- calibration ------------------------------------------------------------------------------------------------ */

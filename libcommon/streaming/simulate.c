@@ -199,6 +199,9 @@ static geodec_status step(world *w, const geodec_trace_event *e, geodec_err *err
         geodec_slots_foretell(w->s, c->layer, c->n, c->expert, c->probability);
         pump(w);
         break;
+    case GEODEC_SLOTS_EXPECT:
+        geodec_slots_expect(w->s, c->layer, c->n, c->expert, c->probability);
+        break;
     case GEODEC_SLOTS_NEED:
         GEODEC_PASS(close_visit(w, err));
         open_visit(w);

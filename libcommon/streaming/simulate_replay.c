@@ -13,6 +13,9 @@ static bool repeat(geodec_slots *s, const geodec_slots_event *e, int32_t *slots)
     case GEODEC_SLOTS_FORETELL:
         geodec_slots_foretell(s, e->layer, e->n, e->expert, e->probability);
         return true;
+    case GEODEC_SLOTS_EXPECT:
+        geodec_slots_expect(s, e->layer, e->n, e->expert, e->probability);
+        return true;
     case GEODEC_SLOTS_NEED:
         geodec_slots_need(s, e->layer, e->n, e->expert);
         return true;
