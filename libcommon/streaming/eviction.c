@@ -36,8 +36,8 @@ static double by_score(const geodec__eviction_facts *f)
     return log2(f->frequency) - (double)f->visits * log2(GEODEC__EVICTION_KEEP) + (double)f->last_pass / HALF_LIFE;
 }
 
-/* log2 of (expected + LEAST) recent^BY_RECENT, without the term that all blobs of a layer share. Measured at 8 of 32 slots
- * (docs/results/streaming.md); between .4 and .75 the exponent changes the hits by .003 at most. */
+/* log2 of (expected + LEAST) recent^BY_RECENT, without the term that all blobs of a layer share. Measured at 8 of 32
+ * slots (docs/results/foresight.md); with an exponent of .3 or .6 there are .001 fewer hits. */
 #define BY_RECENT 0.4
 #define LEAST_EXPECTED 0.01
 static double by_map(const geodec__eviction_facts *f)

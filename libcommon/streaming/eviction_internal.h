@@ -14,8 +14,8 @@
 typedef struct geodec__eviction_facts {
     double frequency; /* F of spec 5.6 when its layer had been visited `visits` times */
     int64_t visits;
-    double recent;   /* the same with GEODEC__EVICTION_RECENT */
-    double expected; /* uses in a later visit, as foretold by the map; 0: not */
+    double recent;           /* the same with GEODEC__EVICTION_RECENT */
+    double expected;         /* uses in a later visit, as foretold by the map; 0: not */
     int64_t last, last_pass; /* visit (counted over all layers) and pass of the last use, or of the read */
     int64_t uses;
     int64_t next; /* visit in which it is needed next, counted over all layers; INT64_MAX: never */

@@ -1,7 +1,8 @@
 /* What is expected after the next visit of a layer, for the policy map. */
 #include "streaming/slots_internal.h"
 
-/* Weight of earlier calls: a forecast of the tokens after the next one says something of the tokens after those, too. */
+/* Weight of earlier calls: a forecast of the tokens after the next one says something of the tokens after those, too.
+ */
 static const float EARLIER = 0.2F;
 
 void geodec_slots_expect(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert, const float *share)
@@ -10,11 +11,9 @@ void geodec_slots_expect(geodec_slots *s, int32_t layer, int32_t n, const int32_
     geodec__slots_layer *const l = &s->layer[layer];
     if (n <= 0 && !l->expecting) return;
     if (s->o.observe)
-        s->o.observe(s->o.observe_ctx, &(geodec_slots_event){.call = GEODEC_SLOTS_EXPECT,
-                                                             .layer = layer,
-                                                             .n = n,
-                                                             .expert = expert,
-                                                             .probability = share});
+        s->o.observe(s->o.observe_ctx,
+                     &(geodec_slots_event){
+                         .call = GEODEC_SLOTS_EXPECT, .layer = layer, .n = n, .expert = expert, .probability = share});
     l->expecting = n > 0;
     for (int32_t e = 0; e < s->o.n_expert; e++) {
         geodec__slots_key *const k = geodec__slots_at(s, layer, e);
