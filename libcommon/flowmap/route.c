@@ -70,17 +70,18 @@ static void add_node(const geodec_flowmap_routes *r, const int16_t *length, int6
                      float *share)
 {
     const uint8_t *code = r->code + node * r->bytes;
-    for (int64_t l = 0; l < r->layers; at += length[l++])
-        for (int64_t base = l * r->width, i = 0; i < length[l];) {
-            /* the rest of a byte at a time: most bits are 0 */
-            uint32_t bits = (uint32_t)code[(base + i) / 8] >> ((base + i) % 8);
-            const int64_t here = 8 - (base + i) % 8;
-            for (; bits; bits &= bits - 1) {
-                const int64_t k = i + __builtin_ctz(bits);
-                if (k < length[l]) share[l * r->experts + r->expert[at + k]] += weight;
-            }
-            i += here;
+    const int64_t end = r->layers * r->width;
+    int64_t l = 0, base = 0; /* a layer and its first bit */
+    for (int64_t from = 0; from < r->bytes; from += 8) {
+        uint64_t bits = 0;
+        for (int64_t k = 0; k < 8 && from + k < r->bytes; k++) bits |= (uint64_t)code[from + k] << (8 * k);
+        for (; bits; bits &= bits - 1) {
+            const int64_t i = 8 * from + __builtin_ctzll(bits);
+            if (i >= end) return;
+            for (; i >= base + r->width; base += r->width) at += length[l++];
+            if (i - base < length[l]) share[l * r->experts + r->expert[at + i - base]] += weight;
         }
+    }
 }
 
 /* Counts of the token's table into share. */
@@ -160,16 +161,34 @@ float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, con
                                   float *weight)
 {
     const geodec_flowmap_routes *r = &map->routes;
+    const geodec__flowmap_scan_hop *const hop = map->scan->hop;
     const float factor = WIDER * bandwidth(hit, &n);
+    int32_t node[GEODEC_ROUTE_NEIGHBOURS];
+    float w[GEODEC_ROUTE_NEIGHBOURS];
     for (int64_t i = 0; i < r->layers * r->experts; i++) weight[i] = POPULAR_BEYOND * r->popular[i];
     for (int32_t i = 0; i < n; i++) {
-        float w = weight_of(map, before, hit, i, factor, GEODEC_ROUTE_BEYOND_SAME);
-        int32_t node = map->scan->hop[hit[i].node].along;
-        for (int step = 0; step < GEODEC_ROUTE_BEYOND && node >= 0; step++, node = map->scan->hop[node].along) {
-            const int64_t token = map->scan->hop[node].token;
-            add_node(r, r->length + token * r->layers, r->start[token], node, w, weight);
-            w *= GEODEC_ROUTE_BEYOND_KEEP;
+        node[i] = hit[i].node;
+        w[i] = weight_of(map, before, hit, i, factor, GEODEC_ROUTE_BEYOND_SAME);
+    }
+    /* a step of all texts at a time, so that their loads overlap */
+    for (int step = 0; step < GEODEC_ROUTE_BEYOND; step++) {
+        for (int32_t i = 0; i < n; i++) {
+            if (node[i] >= 0) node[i] = hop[node[i]].along;
+            if (node[i] < 0) continue;
+            __builtin_prefetch(&hop[node[i]]);
+            __builtin_prefetch(r->code + node[i] * r->bytes);
         }
+        for (int32_t i = 0; i < n; i++)
+            if (node[i] >= 0) {
+                const int64_t token = hop[node[i]].token;
+                __builtin_prefetch(r->length + token * r->layers);
+                __builtin_prefetch(r->expert + r->start[token]);
+            }
+        for (int32_t i = 0; i < n; i++, w[i - 1] *= GEODEC_ROUTE_BEYOND_KEEP)
+            if (node[i] >= 0) {
+                const int64_t token = hop[node[i]].token;
+                add_node(r, r->length + token * r->layers, r->start[token], node[i], w[i], weight);
+            }
     }
     return factor;
 }

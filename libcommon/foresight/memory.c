@@ -75,6 +75,13 @@ static float distance(const int8_t *a, const int8_t *b, int64_t n)
     return (float)sum;
 }
 
+static void add(const geodec__foresight_memory *m, const int16_t *expert, float w, float *weight)
+{
+    for (int64_t l = 0; l < m->layers; l++, weight += m->experts)
+        for (int64_t k = 0; k < m->used; k++, expert++)
+            if (*expert >= 0) weight[*expert] += w;
+}
+
 void geodec__foresight_memory_vote(const geodec__foresight_memory *m, int32_t token, int32_t before, const int8_t *key,
                                    float scale, float nearest, float *weight)
 {
@@ -86,10 +93,10 @@ void geodec__foresight_memory_vote(const geodec__foresight_memory *m, int32_t to
         const float z = scale * (distance(key, m->key + at % m->rows * m->dims, m->dims) - nearest);
         const bool same = before >= 0 && r->before == before;
         float w = ROW * expf(fminf(z, MOST) + (same ? GEODEC_ROUTE_BEYOND_SAME : 0));
+        int64_t row_at = at % m->rows;
         for (int64_t j = 1; j <= GEODEC_ROUTE_BEYOND && at + j < m->n; j++) {
-            const int16_t *const e = m->expert + (at + j) % m->rows * n;
-            for (int64_t k = 0; k < n; k++)
-                if (e[k] >= 0) weight[k / m->used * m->experts + e[k]] += w;
+            if (++row_at == m->rows) row_at = 0;
+            add(m, m->expert + row_at * n, w, weight);
             w *= GEODEC_ROUTE_BEYOND_KEEP;
         }
     }
