@@ -12,6 +12,8 @@ enum { BINS = GEODEC_ROUTE_BINS, RANK = 16, GROUP = 8 /* layers */ };
  * without it .738 / .887 / .958; then weights of 1 / rank with 16 neighbours .728 / .879 / .954. */
 static const float BANDWIDTH = 0.24F, SAME_BEFORE = 1;
 static const float TABLE_WEIGHT = 0.5F, POPULAR_WEIGHT = 2, POPULAR_FURTHER = 0.2F;
+/* Of later tokens less is known, so more neighbours have a say. */
+static const float WIDER = 0.5F, POPULAR_BEYOND = 1;
 static const double PRIOR = 4; /* observations in a bin, at the share itself */
 
 bool geodec_flowmap_route_known(const geodec_flowmap *map) { return map->routes.code != NULL; }
@@ -69,17 +71,18 @@ static void add_node(const geodec_flowmap_routes *r, const int16_t *length, int6
                      float *share)
 {
     const uint8_t *code = r->code + node * r->bytes;
-    for (int64_t l = 0; l < r->layers; at += length[l++])
-        for (int64_t base = l * r->width, i = 0; i < length[l];) {
-            /* the rest of a byte at a time: most bits are 0 */
-            uint32_t bits = (uint32_t)code[(base + i) / 8] >> ((base + i) % 8);
-            const int64_t here = 8 - (base + i) % 8;
-            for (; bits; bits &= bits - 1) {
-                const int64_t k = i + __builtin_ctz(bits);
-                if (k < length[l]) share[l * r->experts + r->expert[at + k]] += weight;
-            }
-            i += here;
+    const int64_t end = r->layers * r->width;
+    int64_t l = 0, base = 0; /* a layer and its first bit */
+    for (int64_t from = 0; from < r->bytes; from += 8) {
+        uint64_t bits = 0;
+        for (int64_t k = 0; k < 8 && from + k < r->bytes; k++) bits |= (uint64_t)code[from + k] << (8 * k);
+        for (; bits; bits &= bits - 1) {
+            const int64_t i = 8 * from + __builtin_ctzll(bits);
+            if (i >= end) return;
+            for (; i >= base + r->width; base += r->width) at += length[l++];
+            if (i - base < length[l]) share[l * r->experts + r->expert[at + i - base]] += weight;
         }
+    }
 }
 
 /* Adds the weight [n] of nodes of one token for the experts of their masks. In between, the votes are in the order of
@@ -142,10 +145,10 @@ static float bandwidth(const geodec_flowmap_hit *hit, int32_t *n)
 }
 
 static float weight_of(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t i,
-                       float factor)
+                       float factor, float same_before)
 {
     const bool same = before >= 0 && map->scan->hop[hit[i].node].before == before;
-    return expf((float)(hit[i].distance - hit[0].distance) * factor + (same ? SAME_BEFORE : 0));
+    return expf((float)(hit[i].distance - hit[0].distance) * factor + (same ? same_before : 0));
 }
 
 /* To a sum of `used` in each layer. Layers side by side, because the additions of one sum wait for each other. */
@@ -176,7 +179,7 @@ void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t before, int32_
     if (known && n > 0) {
         float weight[GEODEC_ROUTE_NEIGHBOURS];
         for (int32_t i = 0; i < n; i++) __builtin_prefetch(r->code + hit[i].node * r->bytes);
-        for (int32_t i = 0; i < n; i++) weight[i] = weight_of(map, before, hit, i, factor);
+        for (int32_t i = 0; i < n; i++) weight[i] = weight_of(map, before, hit, i, factor, SAME_BEFORE);
         add_nodes(map, token, n, hit, weight, share);
     }
     scale(r, share);
@@ -192,10 +195,46 @@ void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, con
         const int32_t node = map->scan->hop[hit[i].node].along;
         if (node < 0) continue;
         const int64_t token = map->scan->hop[node].token;
-        add_node(r, r->length + token * r->layers, r->start[token], node, weight_of(map, before, hit, i, factor),
-                 share);
+        add_node(r, r->length + token * r->layers, r->start[token], node,
+                 weight_of(map, before, hit, i, factor, SAME_BEFORE), share);
     }
     scale(r, share);
+}
+
+float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit, int32_t n,
+                                  float *weight)
+{
+    const geodec_flowmap_routes *r = &map->routes;
+    const geodec__flowmap_scan_hop *const hop = map->scan->hop;
+    const float factor = WIDER * bandwidth(hit, &n);
+    int32_t node[GEODEC_ROUTE_NEIGHBOURS];
+    float w[GEODEC_ROUTE_NEIGHBOURS];
+    for (int64_t i = 0; i < r->layers * r->experts; i++) weight[i] = POPULAR_BEYOND * r->popular[i];
+    for (int32_t i = 0; i < n; i++) {
+        node[i] = hit[i].node;
+        w[i] = weight_of(map, before, hit, i, factor, GEODEC_ROUTE_BEYOND_SAME);
+    }
+    /* a step of all texts at a time, so that their loads overlap */
+    for (int step = 0; step < GEODEC_ROUTE_BEYOND; step++) {
+        for (int32_t i = 0; i < n; i++) {
+            if (node[i] >= 0) node[i] = hop[node[i]].along;
+            if (node[i] < 0) continue;
+            __builtin_prefetch(&hop[node[i]]);
+            __builtin_prefetch(r->code + node[i] * r->bytes);
+        }
+        for (int32_t i = 0; i < n; i++)
+            if (node[i] >= 0) {
+                const int64_t token = hop[node[i]].token;
+                __builtin_prefetch(r->length + token * r->layers);
+                __builtin_prefetch(r->expert + r->start[token]);
+            }
+        for (int32_t i = 0; i < n; i++, w[i - 1] *= GEODEC_ROUTE_BEYOND_KEEP)
+            if (node[i] >= 0) {
+                const int64_t token = hop[node[i]].token;
+                add_node(r, r->length + token * r->layers, r->start[token], node[i], w[i], weight);
+            }
+    }
+    return factor;
 }
 
 /* ---- calibration ------------------------------------------------------------------------------------------------ */

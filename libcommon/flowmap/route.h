@@ -17,7 +17,13 @@
 
 #include "flowmap/map.h"
 
-enum { GEODEC_ROUTE_BYTES = 96, GEODEC_ROUTE_NEIGHBOURS = 32 };
+enum {
+    GEODEC_ROUTE_BYTES = 96,
+    GEODEC_ROUTE_NEIGHBOURS = 32,
+    GEODEC_ROUTE_BEYOND = 12 /* tokens that a forecast of later ones reaches */
+};
+/* Weight of each token in it, against the one before. */
+#define GEODEC_ROUTE_BEYOND_KEEP 0.75F
 
 /* What a share was computed from. */
 typedef enum geodec_route_basis { GEODEC_ROUTE_STATE, GEODEC_ROUTE_TOKEN } geodec_route_basis;
@@ -34,6 +40,13 @@ GEODEC_API void geodec_flowmap_route_vote(const geodec_flowmap *map, int32_t bef
  * their texts, and 0.2 popular. */
 GEODEC_API void geodec_flowmap_route_further(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit,
                                              int32_t n, float *share);
+/* Weights of the tokens after the hits' own, all unknown yet: by the routes of the next GEODEC_ROUTE_BEYOND nodes of
+ * their texts, each GEODEC_ROUTE_BEYOND_KEEP of the one before; and popular. The first node after a hit weighs
+ *     exp((D_i - D_1) scale + b_i), b_i = GEODEC_ROUTE_BEYOND_SAME if the token before it is `before`, else 0
+ * Returns scale, below 0; 0 without hits. The weights are not scaled to a sum, so that others can be added. */
+#define GEODEC_ROUTE_BEYOND_SAME 0.5F
+GEODEC_API float geodec_flowmap_route_beyond(const geodec_flowmap *map, int32_t before, const geodec_flowmap_hit *hit,
+                                             int32_t n, float *weight);
 /* Probability that an expert of a layer is used, given its share; measured when the map was baked, on texts whose nodes
  * were left out. */
 GEODEC_API float geodec_flowmap_route_probability(const geodec_flowmap *map, geodec_route_basis basis, int64_t layer,

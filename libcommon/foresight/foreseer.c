@@ -42,6 +42,8 @@ void geodec_foreseer_map_close(geodec_foreseer_map *f)
 
 static void begin(void *ctx) { geodec_foresight_begin(ctx); }
 static void observe(void *ctx, int32_t token, const float *state) { geodec_foresight_observe(ctx, token, state); }
+static void remember(void *ctx, int32_t token, const int32_t *expert) { geodec_foresight_remember(ctx, token, expert); }
+static void expect(void *ctx, int32_t token, float *share) { geodec_foresight_expect(ctx, token, share); }
 static void ask(void *ctx, int32_t token, bool with_state, float *probability)
 {
     geodec_foresight_ask(ctx, token, with_state, probability);
@@ -57,7 +59,13 @@ geodec_status geodec_foreseer_of(void *map, geodec_foreseer *out, geodec_err *er
     const geodec_foreseer_map *f = map;
     geodec_foresight *ctx;
     GEODEC_PASS(geodec_foresight_create(&f->map, f->mixed ? &f->mixture : NULL, &ctx, err));
-    *out =
-        (geodec_foreseer){.ctx = ctx, .begin = begin, .observe = observe, .ask = ask, .mix = mix, .destroy = destroy};
+    *out = (geodec_foreseer){.ctx = ctx,
+                             .begin = begin,
+                             .observe = observe,
+                             .ask = ask,
+                             .mix = mix,
+                             .remember = remember,
+                             .expect = expect,
+                             .destroy = destroy};
     return GEODEC_OK;
 }

@@ -30,6 +30,12 @@ GEODEC_API void geodec_foresight_observe(geodec_foresight *f, int32_t token, con
 GEODEC_API void geodec_foresight_ask(geodec_foresight *f, int32_t token, bool with_state, float *probability);
 /* The token after `token`, which is not known: shares that sum to the used experts, not calibrated. */
 GEODEC_API void geodec_foresight_further(geodec_foresight *f, int32_t token, float *share);
+/* The experts [layers][used] of the row that is observed next: kept, so that what followed a token in this run helps to
+ * foretell what follows it again. Earlier texts of the run are kept, too. */
+GEODEC_API void geodec_foresight_remember(geodec_foresight *f, int32_t token, const int32_t *expert);
+/* The tokens after `token`, the next ones most: mean uses of a token, [layers][experts], not calibrated. By the nodes
+ * that follow the nearest ones in their texts (geodec_flowmap_route_beyond), and by what was remembered. */
+GEODEC_API void geodec_foresight_expect(geodec_foresight *f, int32_t token, float *share);
 /* One layer: probabilities [experts] from those of geodec_foresight_ask (early) and the logits of the layer's router at
  * an earlier stream (model/router.h), by the mixture. out may be early. */
 GEODEC_API void geodec_foresight_mix(const geodec_foresight *f, geodec_routes_stream stream, int64_t layer,

@@ -64,6 +64,11 @@ typedef struct geodec_foreseer {
     /* of one layer [n_expert], from that and the logits of its router on the stream before its attention (blocks 0) or
      * before the experts of the layer before (1) */
     void (*mix)(void *ctx, int32_t blocks, int32_t layer, const float *early, const float *logit, float *out);
+    /* For GEODEC_EVICTION_MAP; NULL: not known. The experts [n_layer][n_expert_used] of the row that is observed next.
+     * Mean uses [n_layer][n_expert] of a token after this one, which follows the observed rows; the next tokens count
+     * most. */
+    void (*remember)(void *ctx, int32_t token, const int32_t *expert);
+    void (*expect)(void *ctx, int32_t token, float *share);
     void (*destroy)(void *ctx);
 } geodec_foreseer;
 

@@ -17,6 +17,8 @@ static const double RARE = 0.5;
 /* Before anything is counted: the first n_expert_used ranks are likely. */
 static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
 
+static const float LEAST_SHARE = 0.004F; /* of what is expected; less is not handed over */
+
 static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks, int32_t rank)
 {
     const int64_t at = (int64_t)blocks * a->n_expert + rank;
@@ -243,6 +245,7 @@ void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id)
 /* Shows it the rows that joined the text since the last pass. */
 static void observe(geodec_session *s)
 {
+    const geodec_model_config *c = &s->model->config;
     geodec__foreseen *f = s->foreseen;
     int32_t at = f->observed;
     if (s->length < f->observed || f->n == 0 || f->base > f->observed) {
@@ -251,9 +254,34 @@ static void observe(geodec_session *s)
     }
     for (; at < s->length && at < f->base + f->n; at++) {
         const int32_t row = f->row[at - f->base];
+        if (s->model->streamed->options.eviction == GEODEC_EVICTION_MAP && f->by.remember)
+            f->by.remember(f->by.ctx, f->token[row], s->expert_id + (int64_t)row * c->n_layer * c->n_expert_used);
         f->by.observe(f->by.ctx, f->token[row], s->x_row[row]);
     }
     f->observed = s->length;
+}
+
+/* What eviction should spare after this pass. A wide pass needs nearly all experts: nothing is expected of it. */
+static void expect(geodec_session *s, const geodec_batch *b)
+{
+    const geodec_model_config *c = &s->model->config;
+    const geodec__streamed *t = s->model->streamed;
+    const geodec__foreseen *f = s->foreseen;
+    geodec__ahead *a = t->ahead;
+    if (t->options.eviction != GEODEC_EVICTION_MAP || !f->by.expect || t->options.mapped) return;
+    const bool narrow = b->n <= GEODEC__AHEAD_ROWS;
+    if (narrow) f->by.expect(f->by.ctx, b->token[0], f->later);
+    for (int32_t layer = 0; layer < s->n_blocks; layer++) {
+        if (!s->model->layer[layer].router.data) continue;
+        int32_t n = 0;
+        for (int32_t e = 0; narrow && e < c->n_expert; e++) {
+            const float share = f->later[(int64_t)layer * c->n_expert + e];
+            if (share < LEAST_SHARE) continue;
+            a->order[n] = e;
+            a->sorted[n++] = share < 1 ? share : 1;
+        }
+        geodec_stream_expect(t->stream, layer, n, a->order, a->sorted);
+    }
 }
 
 static void foresee(geodec_session *s, const geodec_batch *b)
@@ -266,6 +294,7 @@ static void foresee(geodec_session *s, const geodec_batch *b)
     f->asked = false;
     if (a->needless) return;
     observe(s);
+    expect(s, b);
     f->asked = how >= GEODEC_LOOKAHEAD_TOKEN && b->n <= GEODEC__AHEAD_ROWS;
     if (!f->asked) return;
     for (int32_t r = 0; r < b->n; r++)
@@ -315,10 +344,12 @@ geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const geodec_streaming *o = &s->model->streamed->options;
     const bool prices = o->price == GEODEC_STREAMED_PRICE_FORETOLD;
-    if (!o->foreseer || (o->lookahead < GEODEC_LOOKAHEAD_TOKEN && !prices)) return GEODEC_OK;
+    const bool spares = o->eviction == GEODEC_EVICTION_MAP;
+    if (!o->foreseer || (o->lookahead < GEODEC_LOOKAHEAD_TOKEN && !prices && !spares)) return GEODEC_OK;
     GEODEC_NEW(s->foreseen, 1);
     GEODEC_NEW_EACH(s->max_batch, s->foreseen->row, s->foreseen->token);
     GEODEC_NEW(s->foreseen->early, (int64_t)GEODEC__AHEAD_ROWS * c->n_layer * c->n_expert);
+    GEODEC_NEW(s->foreseen->later, (int64_t)c->n_layer * c->n_expert);
     GEODEC_NEW(s->foreseen->mixed, c->n_expert);
     GEODEC_TRY(o->foreseer(o->foreseer_ctx, &s->foreseen->by, err));
 done:
@@ -329,7 +360,8 @@ void geodec__streamed_unforeseen(geodec_session *s)
 {
     if (!s->foreseen) return;
     if (s->foreseen->by.destroy) s->foreseen->by.destroy(s->foreseen->by.ctx);
-    GEODEC_FREE(s->foreseen->row, s->foreseen->token, s->foreseen->early, s->foreseen->mixed, s->foreseen);
+    GEODEC_FREE(s->foreseen->row, s->foreseen->token, s->foreseen->early, s->foreseen->later, s->foreseen->mixed,
+                s->foreseen);
     s->foreseen = NULL;
 }
 

@@ -44,6 +44,7 @@ typedef struct geodec__foreseen {
     int32_t base, n;      /* the text's rows base .. base + n - 1 are these rows of the last pass: */
     int32_t *row, *token; /* [max_batch]; the tokens of those rows of the last pass */
     float *early, *mixed; /* [GEODEC__AHEAD_ROWS][n_layer][n_expert]; [n_expert] */
+    float *later;         /* [n_layer][n_expert] expected after the pass */
     bool asked;           /* early is of this pass */
 } geodec__foreseen;
 /* The rows of a pass are appended at s->length; or some of them stay, in this order. */

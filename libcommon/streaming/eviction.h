@@ -14,7 +14,7 @@
     X(STALE, stale, "the one whose layer is visited last from here")                                                   \
     X(SCORE, score, "the lowest product of frequency and recency")                                                     \
     X(STATIC, static, "never the most used of the usage table, in three quarters of the slots; the others as lru")     \
-    X(MAP, map, "as score, but never an expert that is foretold for the next visits")                                  \
+    X(MAP, map, "the least expected by the map and by recent use; none that is foretold for the next visits")          \
     X(BELADY, belady, "the one needed last; of recorded runs only")
 typedef enum geodec_eviction {
 #define X(NAME, name, help) GEODEC_EVICTION_##NAME,

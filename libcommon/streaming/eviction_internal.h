@@ -6,11 +6,16 @@
 
 /* Spec 5.6: F <- GEODEC__EVICTION_KEEP F + (1 - GEODEC__EVICTION_KEEP) hit at each visit of the layer. */
 #define GEODEC__EVICTION_KEEP 0.999
+/* The same for the recent use of the policy map. */
+#define GEODEC__EVICTION_RECENT 0.985
 
-/* What is known of a blob in memory. All of it is constant until the next use of the blob. */
+/* What is known of a blob in memory. All of it is constant until the next use of the blob, or until something else is
+ * expected of its layer. */
 typedef struct geodec__eviction_facts {
     double frequency; /* F of spec 5.6 when its layer had been visited `visits` times */
     int64_t visits;
+    double recent;           /* the same with GEODEC__EVICTION_RECENT */
+    double expected;         /* uses in a later visit, as foretold by the map; 0: not */
     int64_t last, last_pass; /* visit (counted over all layers) and pass of the last use, or of the read */
     int64_t uses;
     int64_t next; /* visit in which it is needed next, counted over all layers; INT64_MAX: never */

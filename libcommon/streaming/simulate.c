@@ -202,6 +202,9 @@ static geodec_status step(world *w, const geodec_trace_event *e, geodec_err *err
     case GEODEC_SLOTS_PACE:
         if (w->o->prefetch_least < 0) geodec_slots_pace(w->s, c->probability[0], c->probability[1]);
         break;
+    case GEODEC_SLOTS_EXPECT:
+        geodec_slots_expect(w->s, c->layer, c->n, c->expert, c->probability);
+        break;
     case GEODEC_SLOTS_NEED:
         GEODEC_PASS(close_visit(w, err));
         open_visit(w);

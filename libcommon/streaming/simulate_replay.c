@@ -16,6 +16,9 @@ static bool repeat(geodec_slots *s, const geodec_slots_event *e, int32_t *slots)
     case GEODEC_SLOTS_PACE:
         geodec_slots_pace(s, e->probability[0], e->probability[1]);
         return true;
+    case GEODEC_SLOTS_EXPECT:
+        geodec_slots_expect(s, e->layer, e->n, e->expert, e->probability);
+        return true;
     case GEODEC_SLOTS_NEED:
         geodec_slots_need(s, e->layer, e->n, e->expert);
         return true;

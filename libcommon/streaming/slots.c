@@ -112,7 +112,8 @@ static geodec_status set_up(geodec_slots *s, geodec_err *err)
     }
     for (int64_t i = 0; i < keys; i++) {
         const float start = s->o.usage ? s->o.usage[i] : 1.0F / (float)E;
-        s->key[i] = (geodec__slots_key){.slot = -1, .probability = -1, .start = start, .frequency = (double)start};
+        s->key[i] = (geodec__slots_key){
+            .slot = -1, .probability = -1, .start = start, .frequency = (double)start, .recent = (double)start};
     }
     s->n_empty = s->left = n;
     set_quotas(s);
@@ -335,6 +336,8 @@ static void use(geodec_slots *s, geodec__slots_layer *l, int32_t expert)
     geodec__slots_key *const k = geodec__slots_at(s, s->current, expert);
     k->frequency =
         k->frequency * pow(GEODEC__EVICTION_KEEP, (double)(l->visits - k->visits)) + (1 - GEODEC__EVICTION_KEEP);
+    k->recent =
+        k->recent * pow(GEODEC__EVICTION_RECENT, (double)(l->visits - k->visits)) + (1 - GEODEC__EVICTION_RECENT);
     k->visits = l->visits;
     k->wanted = true;
     s->uses[k - s->key]++;

@@ -28,6 +28,7 @@ typedef enum geodec_slots_call {
     GEODEC_SLOTS_GIVE = 11, /* slot; 9 and 10 mean something else in a trace */
     GEODEC_SLOTS_DROPPED,   /* slot */
     GEODEC_SLOTS_PACE,      /* probability[2]: least, far */
+    GEODEC_SLOTS_EXPECT,    /* layer, n, expert, probability: the shares */
     GEODEC_SLOTS_CALLS
 } geodec_slots_call;
 typedef struct geodec_slots_event {
@@ -73,6 +74,10 @@ GEODEC_API void geodec_slots_pass(geodec_slots *s);
  * that have not been read and are no longer foretold become stale. */
 GEODEC_API void geodec_slots_foretell(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert,
                                       const float *probability);
+/* Uses of experts in the visits of a layer after its next one, for GEODEC_EVICTION_MAP: the mean of a visit, the
+ * nearest visits counting most. Experts that are not listed: 0. The shares are averaged over the calls. */
+GEODEC_API void geodec_slots_expect(geodec_slots *s, int32_t layer, int32_t n, const int32_t *expert,
+                                    const float *share);
 /* The visit of a layer: these experts (distinct) are needed now. Counts each as resident, in time (prefetched, first
  * use), late (being read) or missed. Ends the layer's foretelling. All of the previous visit must have been taken and
  * released. */

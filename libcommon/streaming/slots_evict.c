@@ -82,7 +82,8 @@ static geodec__slots_rank rank_of(const geodec_slots *s, const geodec__slots_slo
 {
     if (k->fixed) return GEODEC__SLOTS_FIXED;
     if (k->probability < 0) return GEODEC__SLOTS_FREE;
-    return x->prefetched || s->o.eviction == GEODEC_EVICTION_MAP ? GEODEC__SLOTS_FORETOLD : GEODEC__SLOTS_FREE;
+    if (x->prefetched) return GEODEC__SLOTS_FORETOLD;
+    return s->o.eviction == GEODEC_EVICTION_MAP && k->probability > 0 ? GEODEC__SLOTS_FORETOLD : GEODEC__SLOTS_FREE;
 }
 
 void geodec__slots_offer(geodec_slots *s, int32_t slot)
@@ -96,6 +97,8 @@ void geodec__slots_offer(geodec_slots *s, int32_t slot)
     } else {
         geodec__eviction_facts f = {.frequency = k->frequency,
                                     .visits = k->visits,
+                                    .recent = k->recent,
+                                    .expected = (double)k->expected,
                                     .last = x->last,
                                     .last_pass = x->last_pass,
                                     .uses = s->uses[k - s->key],

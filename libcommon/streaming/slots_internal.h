@@ -39,6 +39,8 @@ typedef struct geodec__slots_key {
     bool fixed;        /* of the static set */
     float start;       /* F at the start */
     double frequency;  /* F when the layer had been visited `visits` times */
+    double recent;     /* the same with GEODEC__EVICTION_RECENT */
+    float expected;    /* uses in a later visit, see geodec_slots_expect */
     int64_t visits;
 } geodec__slots_key;
 
@@ -48,7 +50,8 @@ typedef struct geodec__slots_layer {
     int32_t *heap;     /* [min(n_expert, n_slots)] evictable slots, the first to leave at [0] */
     int32_t *foretold; /* [n_expert] */
     int64_t visits;
-    int64_t idle; /* prefetched and not used yet */
+    int64_t idle;   /* prefetched and not used yet */
+    bool expecting; /* some share is above 0 */
     geodec_slots_counters count;
 } geodec__slots_layer;
 

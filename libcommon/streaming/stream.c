@@ -356,6 +356,11 @@ void geodec_stream_end(geodec_stream *s)
 
 void geodec_stream_pace(geodec_stream *s, float least, float far) { geodec_slots_pace(s->slots, least, far); }
 
+void geodec_stream_expect(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert, const float *share)
+{
+    geodec_slots_expect(s->slots, layer, n, expert, share);
+}
+
 void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert, const float *probability)
 {
     geodec_slots_foretell(s->slots, layer, n, expert, probability);

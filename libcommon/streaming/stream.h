@@ -43,6 +43,8 @@ GEODEC_API geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err)
 GEODEC_API void geodec_stream_begin(geodec_stream *s, int32_t rows);
 GEODEC_API void geodec_stream_end(geodec_stream *s);
 GEODEC_API void geodec_stream_pace(geodec_stream *s, float least, float far); /* slots.h */
+GEODEC_API void geodec_stream_expect(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert,
+                                     const float *share);
 GEODEC_API void geodec_stream_foretell(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert,
                                        const float *probability);
 GEODEC_API void geodec_stream_need(geodec_stream *s, int32_t layer, int32_t n, const int32_t *expert);

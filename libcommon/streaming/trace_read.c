@@ -105,6 +105,7 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
     case GEODEC_SLOTS_PASS:
         return get_index(c, INT32_MAX, &e->rows) && e->rows > 0;
     case GEODEC_SLOTS_FORETELL:
+    case GEODEC_SLOTS_EXPECT:
         return get_list(c, &e->call) && get_probabilities(c, &e->call);
     case GEODEC_SLOTS_NEED:
         return get_list(c, &e->call);

@@ -110,6 +110,7 @@ void geodec_trace_observe(void *writer, const geodec_slots_event *e)
         w->rows = 1;
         break;
     case GEODEC_SLOTS_FORETELL:
+    case GEODEC_SLOTS_EXPECT:
         put_list(w, e);
         for (int32_t i = 0; i < e->n; i++) put_u32(w, geodec__trace_bits(e->probability[i]));
         break;

@@ -222,7 +222,7 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
                            .look = 0.25};
     GEODEC_PASS(read_settings(&o, err));
     if (map_path && !ahead_given) o.lookahead = GEODEC_LOOKAHEAD_MIX;
-    if (!evict_given && o.lookahead != GEODEC_LOOKAHEAD_NONE) o.eviction = GEODEC_EVICTION_MAP;
+    if (!evict_given && (map_path || o.lookahead != GEODEC_LOOKAHEAD_NONE)) o.eviction = GEODEC_EVICTION_MAP;
     if (!streaming.ram && o.slots == 0 && geodec_model_store_bytes(m) > 0) streaming.ram = "auto";
     if (!streaming.ram && o.slots == 0) {
         if (streaming.plan || streaming.experts)

@@ -219,7 +219,7 @@ Test(streamed, shape_of_qwen3moe_q4_0) { compare_qwen3moe(GEODEC_GGML_Q4_0); }
 typedef struct oracle {
     const geodec_model *model;
     int32_t token[PROMPT + STEPS + TREE];
-    int n, begun, asked, mixed, destroyed;
+    int n, begun, asked, mixed, destroyed, remembered, expected;
     uint32_t state;
 } oracle;
 
@@ -267,6 +267,28 @@ static void oracle_mix(void *ctx, int32_t blocks, int32_t layer, const float *ea
     }
 }
 
+/* Just before the row is observed; each layer with experts used distinct ones. */
+static void oracle_remember(void *ctx, int32_t token, const int32_t *expert)
+{
+    oracle *o = ctx;
+    const geodec_model_config *c = geodec_model_configuration(o->model);
+    cr_assert_eq(o->remembered++, o->n);
+    cr_assert(token >= 0 && token < c->n_vocab);
+    for (int32_t i = 0; i < c->n_layer * c->n_expert_used; i++) {
+        cr_assert(expert[i] >= 0 && expert[i] < c->n_expert);
+        if (i % c->n_expert_used > 0) cr_assert_neq(expert[i], expert[i - 1]);
+    }
+}
+
+static void oracle_expect(void *ctx, int32_t token, float *share)
+{
+    oracle *o = ctx;
+    const geodec_model_config *c = geodec_model_configuration(o->model);
+    cr_assert(token >= 0 && token < c->n_vocab);
+    o->expected++;
+    for (int32_t i = 0; i < c->n_layer * c->n_expert; i++) share[i] = draw(o);
+}
+
 static void oracle_destroy(void *ctx) { ((oracle *)ctx)->destroyed++; }
 
 static geodec_status oracle_of(void *ctx, geodec_foreseer *out, geodec_err *err)
@@ -277,6 +299,8 @@ static geodec_status oracle_of(void *ctx, geodec_foreseer *out, geodec_err *err)
                              .observe = oracle_observe,
                              .ask = oracle_ask,
                              .mix = oracle_mix,
+                             .remember = oracle_remember,
+                             .expect = oracle_expect,
                              .destroy = oracle_destroy};
     return GEODEC_OK;
 }
@@ -293,10 +317,14 @@ Test(streamed, a_foreseer_follows_the_text)
     const geodec_model_config c = *geodec_model_configuration(m);
     float *resident = logits_of(m, &so), *got;
     geodec_model_close(m);
-    for (int how = GEODEC_LOOKAHEAD_TOKEN; how < GEODEC_LOOKAHEAD_KINDS; how++) {
+    for (int i = 0; i < 2 * GEODEC_LOOKAHEAD_KINDS; i++) {
+        const int how = i / 2;
+        const bool maps = i % 2 == 0; /* otherwise nobody asks what to spare */
+        if (how < GEODEC_LOOKAHEAD_TOKEN && !maps) continue;
         oracle o = {.state = 7};
         const geodec_streaming s = {.slots = 12,
-                                    .eviction = GEODEC_EVICTION_MAP,
+                                    .eviction = maps ? GEODEC_EVICTION_MAP : GEODEC_EVICTION_SCORE,
+                                    .price = GEODEC_STREAMED_PRICE_NONE,
                                     .lookahead = (geodec_lookahead)how,
                                     .prefetch_least = 0.2F,
                                     .prefetch_most = 6,
@@ -308,11 +336,16 @@ Test(streamed, a_foreseer_follows_the_text)
         got = logits_of(m, &so);
         cr_assert(memcmp(got, resident, (size_t)(PROMPT + STEPS + TREE) * (size_t)c.n_vocab * 4) == 0);
         cr_assert_eq(o.n, PROMPT + STEPS);
-        for (int i = 0; i < o.n; i++) cr_assert_eq(o.token[i], (i * 37 + 11) % c.n_vocab);
+        for (int k = 0; k < o.n; k++) cr_assert_eq(o.token[k], (k * 37 + 11) % c.n_vocab);
         cr_assert_eq(o.begun, 1);
         cr_assert_eq(o.destroyed, 1);
         /* two rows of the tree follow the text; the prompt was too wide to be asked about */
-        cr_assert_eq(o.asked, how == GEODEC_LOOKAHEAD_TOKEN ? 100 * (STEPS + TREE) : STEPS + 2 + 100 * (TREE - 2));
+        cr_assert_eq(o.remembered, maps ? o.n : 0);
+        cr_assert_eq(o.expected, maps ? STEPS + 1 : 0); /* a pass each; not the prompt's */
+        if (how < GEODEC_LOOKAHEAD_TOKEN)
+            cr_assert_eq(o.asked, 0);
+        else
+            cr_assert_eq(o.asked, how == GEODEC_LOOKAHEAD_TOKEN ? 100 * (STEPS + TREE) : STEPS + 2 + 100 * (TREE - 2));
         cr_assert_eq(o.mixed > 0, how == GEODEC_LOOKAHEAD_MIX);
         geodec_mem_free(got);
         geodec_model_close(m);

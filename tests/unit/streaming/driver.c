@@ -116,6 +116,32 @@ static void foretell(bag *b, int32_t pass, int32_t layer)
     geodec_slots_foretell(b->s, layer, m, expert, probability);
 }
 
+void driver_expected(const driver *d, int32_t pass, int32_t layer, float *share)
+{
+    geodec_rng r = geodec_rng_stream(d->seed, geodec_rng_id("expected", (uint64_t)pass * 1000 + (uint64_t)layer));
+    for (int32_t e = 0; e < d->n_expert; e++) {
+        const float u = (float)geodec_rng_uniform(&r);
+        share[e] = u < 0.3F ? 0 : u * u;
+    }
+}
+
+/* In descending order of the experts, those above 0. */
+static void expect(bag *b, int32_t pass)
+{
+    int32_t expert[MOST];
+    float share[MOST], of[MOST];
+    for (int32_t layer = 0; layer < b->d->n_layer; layer++) {
+        int32_t n = 0;
+        driver_expected(b->d, pass, layer, share);
+        for (int32_t e = b->d->n_expert - 1; e >= 0; e--)
+            if (share[e] > 0) {
+                expert[n] = e;
+                of[n++] = share[e];
+            }
+        geodec_slots_expect(b->s, layer, n, expert, of);
+    }
+}
+
 static void visit(bag *b, int32_t pass, int32_t layer)
 {
     const driver *const d = b->d;
@@ -174,6 +200,7 @@ void driver_run(const driver *d, geodec_slots *s)
     b->r = geodec_rng_stream(d->seed, geodec_rng_id("events", 0));
     for (int32_t pass = 0; pass < d->passes; pass++) {
         geodec_slots_pass(s);
+        if (d->expects) expect(b, pass);
         while (geodec_rng_uniform(&b->r) < d->gives && geodec_slots_left(s) > d->n_used + 2) give(b);
         for (int32_t layer = 0; layer < d->n_layer; layer++) {
             for (int32_t k = 1; k <= d->ahead; k++) {

@@ -12,6 +12,7 @@ typedef struct driver {
     double keep;    /* share of visits that use the experts of the last visit of the layer */
     int32_t ahead;  /* layers that are foretold at each visit */
     double right;   /* share of foretold experts that will be needed */
+    bool expects;   /* says before each pass what is expected of each layer */
     double fails;   /* share of reads that fail */
     double cancels; /* share of recalls in which the read has not begun */
     double wide;    /* share of passes with up to all experts needed */
@@ -22,6 +23,8 @@ typedef struct driver {
 
 /* Experts of a visit, [n_expert], distinct; returns their number. A function of (d, pass, layer). */
 int32_t driver_route(const driver *d, int32_t pass, int32_t layer, int32_t *expert);
+/* What is expected of a layer before a pass, [n_expert] shares. */
+void driver_expected(const driver *d, int32_t pass, int32_t layer, float *share);
 /* Runs all passes. Fails the running test when the machine breaks a rule, or a demand waits for ever. */
 void driver_run(const driver *d, geodec_slots *s);
 /* For options.next_use, with ctx a driver_next. Only for runs without wide passes that visit all layers. */

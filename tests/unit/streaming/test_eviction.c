@@ -21,7 +21,8 @@ Test(eviction, names)
 /* A cache by the definitions: every number from the start of the run, and a search of all slots. */
 typedef struct plain {
     bool in[LAYERS][EXPERTS], wanted[LAYERS][EXPERTS];
-    double f[LAYERS][EXPERTS];
+    double f[LAYERS][EXPERTS], recent[LAYERS][EXPERTS];
+    float expected[LAYERS][EXPERTS];
     int64_t last[LAYERS][EXPERTS], pass[LAYERS][EXPERTS], uses[LAYERS][EXPERTS];
     int32_t n;
     int64_t missed;
@@ -35,8 +36,9 @@ static double worth(const plain *c, const driver *d, geodec_eviction e, int32_t 
         return (double)c->uses[l][k];
     case GEODEC_EVICTION_STALE:
         return -(double)(l > now ? l - now : l + LAYERS - now);
-    case GEODEC_EVICTION_SCORE:
     case GEODEC_EVICTION_MAP:
+        return ((double)c->expected[l][k] + 0.01) * pow(c->recent[l][k], 0.4);
+    case GEODEC_EVICTION_SCORE:
         return c->f[l][k] * exp2(-(double)(pass - c->pass[l][k]) / 64);
     case GEODEC_EVICTION_BELADY:
         for (int32_t p = l <= now ? pass + 1 : pass; p < PASSES; p++) {
@@ -72,23 +74,37 @@ static void evict(plain *c, const driver *d, geodec_eviction e, int32_t now, int
     c->n--;
 }
 
+static void expect(plain *c, const driver *d, int32_t pass)
+{
+    float share[EXPERTS];
+    for (int32_t l = 0; l < LAYERS; l++) {
+        driver_expected(d, pass, l, share);
+        for (int32_t k = 0; k < EXPERTS; k++) c->expected[l][k] = c->expected[l][k] * 0.2F + (1 - 0.2F) * share[k];
+    }
+}
+
 static int64_t misses(const driver *d, geodec_eviction e)
 {
     static plain zero;
     plain c = zero;
     int64_t visits = 0;
     for (int32_t l = 0; l < LAYERS; l++)
-        for (int32_t k = 0; k < EXPERTS; k++) c.f[l][k] = 1.0 / EXPERTS;
-    for (int32_t pass = 0; pass < PASSES; pass++)
+        for (int32_t k = 0; k < EXPERTS; k++) c.f[l][k] = c.recent[l][k] = 1.0 / EXPERTS;
+    for (int32_t pass = 0; pass < PASSES; pass++) {
+        if (d->expects) expect(&c, d, pass);
         for (int32_t l = 0; l < LAYERS; l++) {
             int32_t route[EXPERTS];
             bool missing[EXPERTS] = {false};
             const int32_t n = driver_route(d, pass, l, route);
             visits++;
-            for (int32_t k = 0; k < EXPERTS; k++) c.f[l][k] *= 0.999;
+            for (int32_t k = 0; k < EXPERTS; k++) {
+                c.f[l][k] *= 0.999;
+                c.recent[l][k] *= 0.985;
+            }
             for (int32_t i = 0; i < n; i++) {
                 const int32_t k = route[i];
                 c.f[l][k] += 0.001;
+                c.recent[l][k] += 0.015;
                 c.uses[l][k]++;
                 c.last[l][k] = visits;
                 c.pass[l][k] = pass;
@@ -104,7 +120,19 @@ static int64_t misses(const driver *d, geodec_eviction e)
             }
             for (int32_t k = 0; k < EXPERTS; k++) c.wanted[l][k] = false;
         }
+    }
     return c.missed;
+}
+
+static void use_one(geodec_slots *s, int32_t expert)
+{
+    geodec_slots_read r;
+    int32_t slot;
+    geodec_slots_pass(s);
+    geodec_slots_need(s, 0, 1, &expert);
+    if (geodec_slots_next(s, &r)) geodec_slots_finished(s, r.slot, true);
+    cr_assert_eq(geodec_slots_take(s, &slot, 1), 1);
+    geodec_slots_release(s, slot);
 }
 
 static int64_t machine(const driver *d, geodec_eviction e, bool shared, const float *usage)
@@ -135,6 +163,7 @@ static driver traffic(uint64_t seed)
                     .passes = PASSES,
                     .seed = seed,
                     .full = true,
+                    .expects = seed % 2 == 1,
                     .zipf = 0.4 * (double)(seed % 4),
                     .keep = 0.2 * (double)(seed % 3)};
 }
@@ -148,6 +177,27 @@ Test(eviction, every_policy_evicts_what_its_definition_says)
                          geodec_eviction_name(e), (int)seed, (long long)machine(&d, e, true, NULL),
                          (long long)misses(&d, e));
     }
+}
+
+/* Only the map listens; what is expected before a visit counts from that visit on, and a wide pass takes it back. */
+Test(eviction, the_map_keeps_what_is_expected)
+{
+    const int32_t all[6] = {0, 1, 2, 3, 4, 5};
+    for (int with = 0; with < 2; with++)
+        for (geodec_eviction e = 0; e < GEODEC_EVICTION_BELADY; e++) {
+            geodec_slots *s = NULL;
+            const geodec_slots_options o = {.n_layer = 1, .n_expert = 8, .n_slots = 4, .eviction = e};
+            const bool keeps = e == GEODEC_EVICTION_MAP && with;
+            test_ok(geodec_slots_create(&o, &s, &err), &err);
+            for (int32_t k = 0; k < 4; k++) use_one(s, all[k]);
+            geodec_slots_expect(s, 0, 3, (int32_t[]){0, 1, 9}, (float[]){0.5F, 0.25F, 1});
+            if (!with) geodec_slots_expect(s, 0, 0, NULL, NULL);
+            use_one(s, 4);
+            use_one(s, 5);
+            cr_assert_eq(geodec_slots_resident(s, 0, 0) && geodec_slots_resident(s, 0, 1), keeps, "%s",
+                         geodec_eviction_name(e));
+            geodec_slots_destroy(s);
+        }
 }
 
 Test(eviction, no_policy_is_above_belady)

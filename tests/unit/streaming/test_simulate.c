@@ -40,6 +40,7 @@ static driver random_run(uint64_t i)
                     .keep = i % 2 ? 0.3 : 0,
                     .ahead = (int32_t)(i % 4),
                     .right = 0.75,
+                    .expects = i % 3 != 0,
                     .fails = i % 5 == 4 ? 0.05 : 0,
                     .cancels = 0.5,
                     .wide = i % 4 == 3 ? 0.2 : 0,

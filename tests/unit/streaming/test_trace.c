@@ -34,6 +34,7 @@ static void write_small(const char *path)
         {.call = GEODEC_SLOTS_PASS},
         {.call = GEODEC_SLOTS_FORETELL, .layer = 2, .n = 3, .expert = expert, .probability = probability},
         {.call = GEODEC_SLOTS_NEED, .layer = 0, .n = 2, .expert = expert},
+        {.call = GEODEC_SLOTS_EXPECT, .layer = 2, .n = 2, .expert = expert + 1, .probability = probability},
         {.call = GEODEC_SLOTS_NEXT},
         {.call = GEODEC_SLOTS_FINISHED, .slot = 5, .yes = true},
         {.call = GEODEC_SLOTS_RECALLED, .slot = 1, .yes = false},
@@ -79,6 +80,8 @@ Test(trace, what_is_written_is_read)
     cr_assert(e.call.expert[0] == 3 && e.call.expert[2] == 2 && e.call.probability[2] >= 1e-7F &&
               e.call.probability[2] <= 1e-7F);
     cr_assert(geodec_trace_next(c, &e) && e.call.call == GEODEC_SLOTS_NEED && e.call.n == 2 && e.call.expert[1] == 0);
+    cr_assert(geodec_trace_next(c, &e) && e.call.call == GEODEC_SLOTS_EXPECT && e.call.n == 2 && e.call.layer == 2);
+    cr_assert(e.call.expert[0] == 0 && e.call.expert[1] == 2 && e.call.probability[0] >= .9F);
     cr_assert(geodec_trace_next(c, &e) && e.call.call == GEODEC_SLOTS_NEXT);
     cr_assert(geodec_trace_next(c, &e) && e.call.call == GEODEC_SLOTS_FINISHED && e.call.slot == 5 && e.call.yes);
     cr_assert(geodec_trace_next(c, &e) && e.call.call == GEODEC_SLOTS_RECALLED && e.call.slot == 1 && !e.call.yes);
