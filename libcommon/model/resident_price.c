@@ -74,8 +74,8 @@ void geodec_resident_price_follow(geodec_session *s)
     geodec_err err = {0};
     bool any = false;
     for (int32_t l = 0; l < c->n_layer; l++) any = any || routed(s, l);
-    if (s->resident_price || s->model->streamed || !any || c->n_expert > EXPERTS || c->n_expert_used >= c->n_expert)
-        return;
+    geodec__resident_price_destroy(s);
+    if (s->model->streamed || !any || c->n_expert > EXPERTS || c->n_expert_used >= c->n_expert) return;
     (void)create(s, &err); /* without memory there are no prices */
 }
 
