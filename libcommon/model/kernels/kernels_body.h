@@ -64,10 +64,10 @@ INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
  * too short for the hardware prefetcher, so the lines of the whole tile are prefetched in the order of memory. The
  * hardware follows long rows itself, better without hints. For few rows of x the weights go to the first-level cache;
  * more rows fill that cache themselves, so their weights go to the second. */
-enum { AHEAD_ONE = 16384, AHEAD_MORE = 8192, FEW_ROWS = 3, LONG_ROW = 4096 };
+enum { AHEAD_ONE = 16384, AHEAD_FEW = 8192, AHEAD_MORE = 32768, FEW_ROWS = 3, LONG_ROW = 4096 };
 INLINE int64_t ahead_of(int64_t row_bytes, const int B)
 {
-    return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : AHEAD_MORE;
+    return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : B <= FEW_ROWS ? AHEAD_FEW : AHEAD_MORE;
 }
 
 /* What a call reads: its rows end at `end`; then come those at `next`, unless it is NULL. */
