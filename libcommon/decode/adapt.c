@@ -79,8 +79,14 @@ static double path_of(const geodec_draft *draft, int32_t i, double trust, const 
     return fmin(draft[i].confidence * trust, PROBABILITY_MOST) * (draft[i].parent < 0 ? 1 : path[draft[i].parent]);
 }
 
-geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draft *draft, int32_t n,
-                                      const double *trust, double gain)
+/* Time of a pass of the newest token and n drafts, relative to a mean pass of this width. */
+static double share_of(const geodec_price *price, int32_t n)
+{
+    return price && n < price->n && price->mean[n] > 0 ? price->time[n] / price->mean[n] : 1;
+}
+
+geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_price *price, const geodec_draft *draft,
+                                      int32_t n, const double *trust, double gain)
 {
     geodec_adapt_prefix best = {.tokens = 1, .time = geodec_pace_plain(pace)};
     double tokens = 1, path[GEODEC_DRAFT_MAX]; /* probability of the path to each draft */
@@ -88,7 +94,7 @@ geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draf
     for (int32_t i = 0; i < n; i++) {
         path[i] = path_of(draft, i, trust[i], path);
         tokens += path[i];
-        const double time = geodec_pace_round(pace, i + 1);
+        const double time = geodec_pace_round(pace, i + 1) * share_of(price, i + 1);
         if (tokens / time <= rate) continue;
         rate = tokens / time;
         best = (geodec_adapt_prefix){i + 1, tokens, time};
@@ -115,9 +121,22 @@ geodec_adapt_prefix geodec_adapt_best_priced(const geodec_price *price, const ge
     return best;
 }
 
+/* By the timed passes of each width, since nothing is read. */
+static int32_t send_resident(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n)
+{
+    double trust[GEODEC_DRAFT_MAX];
+    for (int32_t i = 0; i < n; i++) trust[i] = trust_of(a, draft[i].source);
+    const geodec_adapt_prefix best = geodec_adapt_best(&a->pace, price, draft, n, trust, GAIN);
+    a->expected = best.tokens;
+    a->first = a->each = 1;
+    a->time = geodec_pace_pass(&a->pace, best.n + 1) * share_of(price, best.n);
+    return best.n;
+}
+
 int32_t geodec_adapt_send_priced(geodec_adapt *a, const geodec_price *price, const geodec_draft *draft, int32_t n)
 {
     double trust[GEODEC_DRAFT_MAX];
+    if (price->mean[0] > 0) return send_resident(a, price, draft, n);
     if (!(price->plain > 0) || !(price->time[0] > 0) || !(price->alone[0] > 0)) return geodec_adapt_send(a, draft, n);
     for (int32_t i = 0; i < n; i++) trust[i] = trust_of(a, draft[i].source);
     a->lost = 0;
@@ -138,7 +157,7 @@ int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n)
 {
     double trust[GEODEC_DRAFT_MAX];
     for (int32_t i = 0; i < n; i++) trust[i] = trust_of(a, draft[i].source);
-    const geodec_adapt_prefix best = geodec_adapt_best(&a->pace, draft, n, trust, GAIN);
+    const geodec_adapt_prefix best = geodec_adapt_best(&a->pace, NULL, draft, n, trust, GAIN);
     a->expected = best.tokens;
     return best.n;
 }

@@ -6,10 +6,11 @@
  * below it, the row of the draft cannot raise the expected tokens per time. After drafting, the prefix with the most
  * expected tokens per time is sent. decode/pace.h supplies the times.
  *
- * Prices. A target may price the rows of a pass one by one (decode/target.h): then the prefix with the most work for
- * its time is sent, where the work of a token is the time that plain decoding would need for it, reading included.
- * Bytes that a row reads are lost when it is rejected: the bytes lost so far and those expected of a prefix stay below
- * a share of the bytes that were of use.
+ * Prices. In a mixture of experts in memory, the time of a prefix is corrected by the experts that it is expected to
+ * use (model/resident_price.h). While experts stream, a target may price the rows of a pass one by one
+ * (decode/target.h): then the prefix with the most work for its time is sent, where the work of a token is the time
+ * that plain decoding would need for it, reading included. Bytes that a row reads are lost when it is rejected: the
+ * bytes lost so far and those expected of a prefix stay below a share of the bytes that were of use.
  *
  * Budget. Drafting has a budget, in units of one-row passes. A round in which the drafter was asked adds its gain over
  * plain decoding of the same number of tokens, or subtracts its loss (the number of tokens is a mean of the counted and
@@ -97,9 +98,11 @@ typedef struct geodec_adapt_prefix {
     double tokens, time;
 } geodec_adapt_prefix;
 /* The prefix with the most expected tokens per time, or none if it is not above (1 + gain) times plain decoding. trust
- * [n]: factor of the confidence of each draft. pace NULL: all rounds take the same time. */
-GEODEC_API geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draft *draft, int32_t n,
-                                                 const double *trust, double gain);
+ * [n]: factor of the confidence of each draft. pace NULL: all rounds take the same time. price, or NULL: a prefix
+ * takes price->time / price->mean of the time of its width. */
+GEODEC_API geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_price *price,
+                                                 const geodec_draft *draft, int32_t n, const double *trust,
+                                                 double gain);
 /* The prefix with the most work per time, or none if it is not above (1 + gain) times that of the newest token alone.
  * tokens: its work in plain passes. time: of its pass, in plain passes. A prefix whose expected loss is above
  * `most_lost` bytes is not taken. */

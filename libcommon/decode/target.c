@@ -1,5 +1,7 @@
 #include "decode/target.h"
 
+#include "model/resident_price.h"
+
 static geodec_status session_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                                      float *state, geodec_err *err)
 {
@@ -23,7 +25,7 @@ static geodec_counters session_counters(const void *self) { return geodec_sessio
 
 static bool session_price(void *self, const int32_t *token, int32_t n, geodec_price *out)
 {
-    return geodec_streamed_price(self, token, n, out);
+    return geodec_streamed_price(self, token, n, out) || geodec_resident_price(self, token, n, out);
 }
 
 static bool session_reads(void *self, geodec_streamed_read *out) { return geodec_streamed_reads(self, out); }
@@ -31,6 +33,7 @@ static bool session_reads(void *self, geodec_streamed_read *out) { return geodec
 geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
 {
     const geodec_model_config *c = geodec_model_configuration(geodec_session_model(s));
+    geodec_resident_price_follow(s);
     return (geodec_target){.self = s,
                            .n_vocab = c->n_vocab,
                            .d_state = c->d_model,

@@ -82,7 +82,7 @@ void geodec__auto_drafter_foresee(auto_arm *x, const geodec_pace *pace)
     double trust[GEODEC_DRAFT_MAX];
     const double ratio = (x->is->accepted + PRIOR) / (x->is->claimed + PRIOR);
     for (int32_t i = 0; i < x->n; i++) trust[i] = fmin(fmax(ratio, TRUST_LEAST), TRUST_MOST);
-    const geodec_adapt_prefix best = geodec_adapt_best(pace, x->draft, x->n, trust, 0);
+    const geodec_adapt_prefix best = geodec_adapt_best(pace, NULL, x->draft, x->n, trust, 0);
     x->tokens = best.tokens;
     x->time = best.time;
 }

@@ -297,6 +297,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     GEODEC_PASS(check_batch(s, b, capture, err));
     for (int32_t i = 0; s->merge && b->parent && i < n; i++)
         if (b->parent[i] != i - 1) GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
+    if (s->resident_price) geodec__resident_price_begin(s);
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;
@@ -325,6 +326,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     if (s->foreseen) geodec__streamed_appended(s, b);
     s->length += n;
     if (s->priced) geodec__streamed_price_end(s, n);
+    if (s->resident_price) geodec__resident_price_end(s, b);
     return GEODEC_OK;
 }
 

@@ -139,9 +139,10 @@ struct geodec_session {
     int32_t *assigned;                 /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     struct geodec__foreseen *foreseen; /* streamed_ahead.c; NULL: no foreseer */
     struct geodec__priced *priced;     /* streamed_price.c; NULL: nothing streams */
-    int32_t *needed;                   /* [n_expert] of a layer, while experts stream */
-    int64_t claimed;                   /* bytes of the budget, while experts stream */
-    geodec_status status;              /* of the pass, while experts stream */
+    struct geodec__resident_price *resident_price; /* NULL: passes are not followed */
+    int32_t *needed;                               /* [n_expert] of a layer, while experts stream */
+    int64_t claimed;                               /* bytes of the budget, while experts stream */
+    geodec_status status;                          /* of the pass, while experts stream */
     geodec_err failure;
     geodec__job *job;    /* [max(3, n_expert)] */
     const uint8_t *then; /* weights that are read after the jobs; NULL: unknown (geodec__jobs_then) */
@@ -221,6 +222,10 @@ void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, i
 void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a);
 void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                         const float *coefficient, int64_t step, float *k);
+/* Around a pass that succeeded, while s->resident_price is set (resident_price.h). */
+void geodec__resident_price_begin(geodec_session *s);
+void geodec__resident_price_end(geodec_session *s, const geodec_batch *b);
+void geodec__resident_price_destroy(geodec_session *s);
 /* create: tables of angles. reach: computes their rows up to position end - 1. apply: rotates `heads` heads of x by one
  * table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;

@@ -39,8 +39,10 @@ typedef struct entry {
 } entry;
 
 struct geodec__prepare {
-    entry *entry;  /* [n] by offset in the file */
-    entry **order; /* [n] by offset here */
+    entry *entry;   /* [n] by offset in the file */
+    entry **order;  /* [n] by offset here */
+    int32_t *place; /* [1 << bits] 1 + the index of an entry, 0: free; at the hash of its address or after it */
+    int bits;
     int64_t n, next, passes, bytes, widest;
     uint8_t *data;
     geodec__prepare_kind kind;
@@ -119,6 +121,27 @@ static bool wanted(const listing *l)
     }
 }
 
+/* Looked up for every job of a pass, which in a mixture has many. */
+static int64_t hash(const geodec__prepare *p, const uint8_t *data)
+{
+    return (int64_t)((uint64_t)(uintptr_t)data * 0x9e3779b97f4a7c15u >> (64 - p->bits));
+}
+
+static geodec_status make_places(geodec__prepare *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (p->bits = 1; (int64_t)1 << p->bits < 2 * p->n;) p->bits++;
+    const int64_t last = ((int64_t)1 << p->bits) - 1;
+    GEODEC_NEW(p->place, last + 1);
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t at = hash(p, p->entry[i].w.data);
+        while (p->place[at] != 0) at = (at + 1) & last;
+        p->place[at] = (int32_t)i + 1;
+    }
+done:
+    return st;
+}
+
 /* Memory comes zeroed, so panels of columns end in zeros. */
 static geodec_status pack_columns(geodec__prepare *p, geodec_err *err)
 {
@@ -161,6 +184,7 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, geodec__
         qsort(p->entry, (size_t)p->n, sizeof *p->entry, geodec__weights_by_place);
         for (int64_t i = 0; i < p->n; i++) p->order[i] = &p->entry[i];
         qsort(p->order, (size_t)p->n, sizeof *p->order, by_use);
+        GEODEC_TRY(make_places(p, err));
     }
     atomic_init(&p->done, p->n == 0 || !p->data);
     if (kind == GEODEC__PREPARE_COLUMNS) GEODEC_TRY(pack_columns(p, err));
@@ -188,7 +212,7 @@ void geodec__prepare_free(geodec__prepare *p)
 {
     if (!p) return;
     geodec_mem_unmap(p->data, p->bytes);
-    GEODEC_FREE(p->entry, p->order, p);
+    GEODEC_FREE(p->entry, p->order, p->place, p);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
@@ -254,10 +278,15 @@ void geodec__prepare_pass(const geodec_model *m, geodec__prepare *p, geodec_pool
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-/* The comparison reads the first member of an entry, its matrix. */
 static const entry *find(const geodec__prepare *p, const geodec__matrix *w)
 {
-    return p && p->n > 0 ? bsearch(w, p->entry, (size_t)p->n, sizeof *p->entry, geodec__weights_by_place) : NULL;
+    if (!p || p->n == 0) return NULL;
+    const int64_t last = ((int64_t)1 << p->bits) - 1;
+    for (int64_t at = hash(p, w->data); p->place[at] != 0; at = (at + 1) & last) {
+        const entry *e = &p->entry[p->place[at] - 1];
+        if (e->w.data == w->data) return e;
+    }
+    return NULL;
 }
 
 static const uint8_t *moved_to(const geodec__prepare *p, const entry *e)

@@ -14,7 +14,10 @@ enum { GEODEC_PRICE_ROWS = 65 /* rows of a pass that are priced */ };
 /* Row 0 is the newest token, the others are drafts in the order of the pass. */
 typedef struct geodec_price {
     int32_t n;
-    double time[GEODEC_PRICE_ROWS];  /* seconds of a pass over rows 0 .. i, reading included */
+    double time[GEODEC_PRICE_ROWS]; /* seconds of a pass over rows 0 .. i, reading included */
+    /* seconds of a mean pass of i + 1 rows, of those that were made; 0: not known. With it, a timed pass of this width
+     * tells more than `time` does */
+    double mean[GEODEC_PRICE_ROWS];
     double alone[GEODEC_PRICE_ROWS]; /* seconds of a pass over row i alone, when the rows before it had theirs */
     double bytes[GEODEC_PRICE_ROWS]; /* read for row i, beyond those of the rows before it */
     double plain;                    /* seconds of a pass of one row, mean of the last ones */

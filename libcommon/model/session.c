@@ -170,6 +170,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec__merge_destroy(s->merge);
     geodec__streamed_unforeseen(s);
     geodec__streamed_price_destroy(s);
+    geodec__resident_price_destroy(s);
     GEODEC_FREE(s->worker, s);
 }
 

@@ -1,24 +1,27 @@
 /* The scheduler compared with the best of its drafters: bench-auto MODEL.gguf DIR TEXT [options], TSV on stdout.
  *
  *     --rounds N (5)  --prompts N (6)  --prompt-tokens N (16)  --tokens N (96)  --arithmetic exact|fast  --drafters
- * LIST
+ * LIST  --threads N (1)  --temperature T (0)  --prices on|off
  *
- * Greedy, adaptive length, one thread. In a round every drafter starts without state and decodes the same prompts.
+ * Adaptive length; with --prices off without the prices of a mixture (model/resident_price.h), which start anew with
+ * every text. In a round every drafter starts without state and decodes the same prompts.
  * Within a prompt the drafters run one after the other, with plain decoding before and after each. The measure is the
  * time of a drafter divided by that of the two plain runs, because the speed of a machine drifts. Times are CPU times
- * of the thread, without the prompt: the median over the rounds for a prompt, then the mean over the prompts. Rows of a
- * drafter: speed over plain decoding, tokens a pass, requests a round, the share of the time in drafts and that outside
- * drafts and passes. `none` is plain decoding as one of the drafters, and shows the noise. Row `ratio`: speed of auto
- * divided by that of the best of the others, and its 95 % interval (bootstrap over rounds). The status is 4 if an
- * output differs from plain decoding. */
+ * of the thread (with several threads: by the clock), without the prompt: the median over the rounds for a prompt, then
+ * the mean over the prompts. Rows of a drafter: speed over plain decoding, tokens a pass, requests a round, the share
+ * of the time in drafts and that outside drafts and passes. `none` is plain decoding as one of the drafters, and shows
+ * the noise. Row `ratio`: speed of auto divided by that of the best of the others, and its 95 % interval (bootstrap
+ * over rounds). The status is 4 if an output differs from plain decoding. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/rng.h"
 #include "decode/loop.h"
 #include "decode/prompts.h"
 #include "drafters/drafting.h"
 #include "io/file.h"
 #include "linalg/stats.h"
+#include "model/resident_price.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +32,9 @@ enum { DRAFTERS = 8, GAMMA = 8, BATCH = GEODEC_DRAFT_MAX + 1, COST_REPEATS = 2, 
 typedef struct options {
     const char *model, *dir, *text;
     int64_t rounds, prompts, length, tokens;
+    int threads;
+    bool prices;
+    float temperature;
     geodec_arithmetic arithmetic;
     const char *name[DRAFTERS]; /* the first is plain decoding, the last auto */
     int n;
@@ -37,6 +43,7 @@ typedef struct options {
 typedef struct bench {
     geodec_model *model;
     geodec_session *session;
+    geodec_pool *pool;
     geodec_target target;
     geodec_drafting *drafting;
     geodec_prompts prompts;
@@ -50,7 +57,8 @@ typedef struct bench {
 static bool read_options(int argc, char **argv, options *o)
 {
     static char list[256] = "ngram,lookup,flowmap";
-    *o = (options){.rounds = 5, .prompts = 6, .length = 16, .tokens = 96, .n = 1, .name = {"none"}};
+    *o = (options){
+        .rounds = 5, .prompts = 6, .length = 16, .tokens = 96, .threads = 1, .prices = true, .n = 1, .name = {"none"}};
     const char **const file[] = {&o->model, &o->dir, &o->text};
     size_t files = 0;
     for (int i = 1; i < argc; i++) {
@@ -64,6 +72,9 @@ static bool read_options(int argc, char **argv, options *o)
         if (strcmp(argv[i], "--prompts") == 0) o->prompts = atoi(value);
         if (strcmp(argv[i], "--prompt-tokens") == 0) o->length = atoi(value);
         if (strcmp(argv[i], "--tokens") == 0) o->tokens = atoi(value);
+        if (strcmp(argv[i], "--threads") == 0) o->threads = atoi(value);
+        if (strcmp(argv[i], "--temperature") == 0) o->temperature = strtof(value, NULL);
+        if (strcmp(argv[i], "--prices") == 0) o->prices = strcmp(value, "off") != 0;
         if (strcmp(argv[i], "--arithmetic") == 0)
             o->arithmetic = strcmp(value, "fast") == 0 ? GEODEC_FAST : GEODEC_EXACT;
         if (strcmp(argv[i], "--drafters") == 0) (void)snprintf(list, sizeof list, "%s", value);
@@ -94,12 +105,13 @@ done:
 static geodec_status set_up(bench *b, const options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    if (o->threads > 1) GEODEC_TRY(geodec_pool_create(o->threads, &b->pool, err));
     GEODEC_TRY(geodec_model_open(o->model, &b->model, err));
     GEODEC_TRY(read_prompts(b, o, err));
     GEODEC_TRY(geodec_drafting_open(b->model, o->dir, o->name, o->n, &b->drafting, err));
     const int64_t longest = geodec_prompts_longest(&b->prompts);
     const geodec_session_options so = {
-        .n_ctx = (int32_t)(longest + o->tokens), .max_batch = BATCH, .arithmetic = o->arithmetic};
+        .n_ctx = (int32_t)(longest + o->tokens), .max_batch = BATCH, .arithmetic = o->arithmetic, .pool = b->pool};
     GEODEC_TRY(geodec_session_create(b->model, &so, &b->session, err));
     GEODEC_TRY(geodec_drafting_sessions(b->drafting, &so, NULL, err));
     b->target = geodec_target_session(b->session, BATCH);
@@ -107,7 +119,9 @@ static geodec_status set_up(bench *b, const options *o, geodec_err *err)
     b->decode.max_tokens = o->tokens;
     b->decode.gamma = GAMMA;
     b->decode.adaptive = true;
-    b->decode.clock = geodec_clock_thread_seconds;
+    b->decode.clock = o->threads > 1 ? geodec_clock_seconds : geodec_clock_thread_seconds;
+    b->decode.sampling.temperature = o->temperature;
+    if (!o->prices) b->target.price = NULL;
     b->decode.stop = b->stop;
     b->decode.n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(b->model), b->stop);
     GEODEC_NEW(b->time, o->n * b->prompts.n * o->rounds);
@@ -123,6 +137,7 @@ static geodec_status one(bench *b, int k, int64_t prompt, geodec_drafter *drafte
     geodec_decoded got = {0};
     const int32_t *ids = b->prompts.token + b->prompts.offset[prompt];
     b->decode.memory = drafter ? &b->memory[k] : NULL;
+    geodec_resident_price_follow(b->session); /* forgets the run before, which had the same text */
     GEODEC_TRY(geodec_decode(&b->target, ids, b->prompts.offset[prompt + 1] - b->prompts.offset[prompt], drafter,
                              &b->decode, &got, err));
     *seconds = got.counters.total_seconds - got.counters.prompt_seconds;
@@ -145,7 +160,7 @@ static geodec_status one_round(bench *b, const options *o, int64_t round, geodec
     geodec_decoded plain = {0};
     const int64_t n = b->prompts.n;
     memset(b->memory, 0, sizeof b->memory);
-    GEODEC_TRY(geodec_cost_measure(&b->target, (int32_t)o->length, GAMMA + 1, COST_REPEATS, geodec_clock_thread_seconds,
+    GEODEC_TRY(geodec_cost_measure(&b->target, (int32_t)o->length, GAMMA + 1, COST_REPEATS, b->decode.clock,
                                    &b->decode.cost, err));
     for (int k = 0; k < o->n; k++) GEODEC_TRY(geodec_drafting_create(b->drafting, o->name[k], &drafter[k], err));
     for (int64_t p = 0; p < n; p++) {
@@ -233,8 +248,10 @@ int main(int argc, char **argv)
     options o;
     bench b = {0};
     if (!read_options(argc, argv, &o)) {
-        (void)fprintf(stderr, "usage: bench-auto MODEL.gguf DIR TEXT [--rounds N] [--prompts N] [--prompt-tokens N] "
-                              "[--tokens N] [--arithmetic exact|fast] [--drafters LIST]\n");
+        (void)fprintf(stderr,
+                      "usage: bench-auto MODEL.gguf DIR TEXT [--rounds N] [--prompts N] [--prompt-tokens N] "
+                      "[--tokens N] [--arithmetic exact|fast] [--drafters LIST] [--threads N] [--temperature T] "
+                      "[--prices on|off]\n");
         return 2;
     }
     st = set_up(&b, &o, &err);
@@ -249,5 +266,6 @@ int main(int argc, char **argv)
     geodec_session_destroy(b.session);
     geodec_drafting_close(b.drafting);
     geodec_model_close(b.model);
+    geodec_pool_destroy(b.pool);
     return st == GEODEC_OK ? 0 : st == GEODEC_CHECK ? 4 : 1;
 }

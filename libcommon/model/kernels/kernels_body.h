@@ -62,12 +62,12 @@ INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
 
 /* Prefetch distance of the weights in bytes; 0 = none. Tiles read several rows at once: rows below a page are streams
  * too short for the hardware prefetcher, so the lines of the whole tile are prefetched in the order of memory. The
- * hardware follows long rows itself, better without hints. For a single row of x the weights go to the first-level
- * cache; several rows fill that cache themselves, so their weights go to the second. */
-enum { AHEAD_ONE = 16384, AHEAD_MORE = 32768, LONG_ROW = 4096 };
+ * hardware follows long rows itself, better without hints. For few rows of x the weights go to the first-level cache;
+ * more rows fill that cache themselves, so their weights go to the second. */
+enum { AHEAD_ONE = 16384, AHEAD_FEW = 8192, AHEAD_MORE = 32768, FEW_ROWS = 3, LONG_ROW = 4096 };
 INLINE int64_t ahead_of(int64_t row_bytes, const int B)
 {
-    return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : AHEAD_MORE;
+    return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : B <= FEW_ROWS ? AHEAD_FEW : AHEAD_MORE;
 }
 
 /* What a call reads: its rows end at `end`; then come those at `next`, unless it is NULL. */
@@ -90,7 +90,7 @@ INLINE void prefetch(const int type, const int R, const int B, const uint8_t *ah
     const int bytes = R * (type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_BYTES_Q8_0 : type == GEODEC_GGML_F32 ? 64 : 32);
     UNROLL
     for (int k = 0; k < bytes; k += 64) {
-        if (B == 1)
+        if (B <= FEW_ROWS)
             __builtin_prefetch(ahead + step * bytes + k, 0, 3);
         else
             __builtin_prefetch(ahead + step * bytes + k, 0, 2);

@@ -287,6 +287,29 @@ Test(adapt, sends_the_prefix_whose_price_pays)
     cr_assert_float_eq(best.tokens, 1.9, 1e-12);
 }
 
+/* In memory, the time of a width is that of its mean pass times what this pass differs from it. */
+Test(adapt, sends_what_the_experts_of_its_drafts_allow)
+{
+    geodec_adapt g;
+    const geodec_cost cost = geodec_cost_linear(0.75);
+    const geodec_draft d[] = {{1, 0, -1, 0.7}, {1, 0, 0, 0.7}};
+    geodec_price price = {.n = 3, .plain = 2, .alone = {2, 2, 2}, .time = {2, 3, 4}, .mean = {2, 3, 4}};
+    geodec_adapt_init(&g, 8, &cost);
+    cr_assert_eq(geodec_adapt_send(&g, d, 2), 0, "a row more takes 0.75, a draft gives 0.7");
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 2), 0, "a mean pass");
+    price.time[1] = 2.4; /* the draft uses few further experts: 1.4 */
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 2), 1);
+    cr_assert_float_eq(g.time, 1.4, 1e-12);
+    price.time[2] = 2.6; /* and the next draft too: 1.625 */
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 2), 2);
+    price.time[1] = price.time[2] = 8;
+    cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 2), 0);
+    cr_assert_float_eq(g.time, 1, 1e-12);
+    geodec_adapt_ask(&g, 8);
+    geodec_adapt_settle(&g, 0, 1);
+    cr_assert_geq(g.budget, 0);
+}
+
 /* What was lost so far is taken from the share. */
 Test(adapt, stops_when_too_many_bytes_were_lost)
 {
