@@ -19,11 +19,10 @@ static const float LIKELY = 0.7F, UNLIKELY = 0.1F, WEIGHT = 8;
 
 static const float LEAST_SHARE = 0.004F; /* of what is expected; less is not handed over */
 
-static float probability_of(const geodec__ahead *a, int32_t used, int32_t blocks, int32_t rank)
+static float probability_of(const geodec__ahead *a, int32_t used, int64_t cell, int32_t rank)
 {
-    const int64_t at = (int64_t)blocks * a->n_expert + rank;
     const float prior = rank < used ? LIKELY : UNLIKELY;
-    return ((float)a->hit[at] + WEIGHT * prior) / ((float)a->seen[blocks] + WEIGHT);
+    return ((float)a->hit[cell * a->n_expert + rank] + WEIGHT * prior) / ((float)a->seen[cell] + WEIGHT);
 }
 
 /* Of many rows: probability that an expert is used that the router chose now for one row, or for none. */
@@ -77,7 +76,7 @@ static void rank_rows(geodec_session *s, int32_t index, int32_t blocks, int64_t 
         const float *score = geodec__experts_order(s, &s->model->layer[index], s->router_row[r]);
         (void)geodec_largest(score, c->n_expert, c->n_expert, order, a->sorted);
         for (int32_t i = 0; i < c->n_expert; i++) {
-            const float p = probability_of(a, c->n_expert_used, blocks, i);
+            const float p = probability_of(a, c->n_expert_used, (int64_t)index * 2 + blocks, i);
             a->likely[order[i]] = 1 - (1 - a->likely[order[i]]) * (1 - p);
         }
     }
@@ -203,8 +202,8 @@ static void look_further(geodec_session *s, int32_t index, int64_t n)
     if (!is_asked(s) || !is_routed(s, index + 1)) return;
     if (n > GEODEC__AHEAD_ROWS)
         ask_votes(s, index + 1, n);
-    else if (is_foreseen(s) ? how == GEODEC_LOOKAHEAD_MIX && !s->model->streamed->ahead->rare
-                            : how == GEODEC_LOOKAHEAD_ROUTER2)
+    else if (how == (is_foreseen(s) ? GEODEC_LOOKAHEAD_MIX : GEODEC_LOOKAHEAD_ROUTER2) &&
+             !s->model->streamed->ahead->rare)
         ask_router(s, index + 1, 1, n);
 }
 
@@ -233,10 +232,10 @@ void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id)
         if (!a->asked[index * 2 + blocks]) continue;
         const int32_t *order = a->ranked + ((int64_t)index * 2 + blocks) * c->n_expert;
         a->asked[index * 2 + blocks] = false;
-        a->seen[blocks]++;
+        a->seen[index * 2 + blocks]++;
         for (int32_t i = 0; i < c->n_expert; i++)
             for (int32_t j = 0; j < c->n_expert_used; j++)
-                if (order[i] == id[j]) a->hit[(int64_t)blocks * c->n_expert + i]++;
+                if (order[i] == id[j]) a->hit[((int64_t)index * 2 + blocks) * c->n_expert + i]++;
     }
 }
 
@@ -377,7 +376,8 @@ geodec_status geodec__streamed_ahead_create(const geodec_model *m, geodec__ahead
     GEODEC_NEW_EACH(c->n_expert, a->order, a->sorted, a->likely);
     GEODEC_NEW(a->input, GEODEC__AHEAD_ROWS * geodec__pad(c->d_model));
     for (int r = 0; r < GEODEC__AHEAD_ROWS; r++) a->norm[r] = a->input + r * geodec__pad(c->d_model);
-    GEODEC_NEW(a->hit, 2 * (int64_t)c->n_expert);
+    GEODEC_NEW(a->hit, 2 * (int64_t)c->n_layer * c->n_expert);
+    GEODEC_NEW(a->seen, 2 * (int64_t)c->n_layer);
     GEODEC_NEW(a->asked, 2 * (int64_t)c->n_layer);
     GEODEC_NEW(a->ranked, 2 * (int64_t)c->n_layer * c->n_expert);
     *out = a;
@@ -390,5 +390,5 @@ done:
 void geodec__streamed_ahead_free(geodec__ahead *a)
 {
     if (!a) return;
-    GEODEC_FREE(a->input, a->order, a->sorted, a->likely, a->hit, a->asked, a->ranked, a);
+    GEODEC_FREE(a->input, a->order, a->sorted, a->likely, a->hit, a->seen, a->asked, a->ranked, a);
 }

@@ -16,13 +16,13 @@ typedef struct geodec__ahead {
     float *input; /* [GEODEC__AHEAD_ROWS][padded d_model] of a router; its rows: */
     float *norm[GEODEC__AHEAD_ROWS];
     const float *in[GEODEC__AHEAD_ROWS];
-    int32_t *order;  /* [n_expert] */
-    float *sorted;   /* [n_expert] their probabilities */
-    float *likely;   /* [n_expert] probability that some row uses the expert */
-    int32_t *ranked; /* [n_layer][2][n_expert] what was foretold of one row, not yet counted */
-    bool *asked;     /* [n_layer][2] */
-    int64_t *hit;    /* [2][n_expert] by rank */
-    int64_t seen[2];
+    int32_t *order;           /* [n_expert] */
+    float *sorted;            /* [n_expert] their probabilities */
+    float *likely;            /* [n_expert] probability that some row uses the expert */
+    int32_t *ranked;          /* [n_layer][2][n_expert] what was foretold of one row, not yet counted */
+    bool *asked;              /* [n_layer][2] */
+    int64_t *hit;             /* [n_layer][2][n_expert] by rank */
+    int64_t *seen;            /* [n_layer][2] */
     int64_t passes;           /* until now; and when it was decided what is read ahead: */
     double needed, computing; /* experts not in memory, seconds, of all passes until then */
     bool needless, rare;      /* all experts are in memory; nearly all that are needed */

@@ -197,9 +197,12 @@ int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probabili
     int32_t slot = l->held >= l->quota ? first_of(s, layer, probability) : -1;
     if (slot < 0) slot = first_of_all(s, probability, true);
     if (slot < 0) slot = first_of(s, layer, probability);
-    /* a wide pass: this layer keeps the experts that it used last, and these are needed again the latest of all */
-    if (slot < 0 && !demand && s->current >= 0 && s->n_want > s->layer[s->current].quota)
-        slot = first_of(s, s->current, probability);
+    /* a wide pass needs more than a layer owns: a quarter of the slots goes with it from layer to layer */
+    if (slot < 0 && !demand && s->current >= 0) {
+        const geodec__slots_layer *const now = &s->layer[s->current];
+        if (s->n_want > now->quota && now->held > now->quota - now->quota / 4)
+            slot = first_of(s, s->current, probability);
+    }
     if (slot >= 0 || !demand) return slot;
     const bool idle = s->n_reading + s->n_pinned == 0 && geodec__slots_lowest(s->due, 0, s->o.n_expert) < 0;
     const int32_t working = s->n_want < GEODEC_SLOTS_WORKING ? s->n_want : GEODEC_SLOTS_WORKING;

@@ -212,7 +212,7 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
 {
     static geodec_streaming o;
     o = (geodec_streaming){.eviction = GEODEC_EVICTION_SCORE,
-                           .lookahead = GEODEC_LOOKAHEAD_ROUTER1,
+                           .lookahead = GEODEC_LOOKAHEAD_ROUTER2,
                            .prefetch_least = -1,
                            .prefetch_most = -1,
                            .sessions = sessions,
