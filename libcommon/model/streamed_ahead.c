@@ -280,6 +280,7 @@ static void expect(geodec_session *s, const geodec_batch *b)
             a->sorted[n++] = share < 1 ? share : 1;
         }
         geodec_stream_expect(t->stream, layer, n, a->order, a->sorted);
+        geodec__streamed_price_expect(s, layer, n, a->order, a->sorted);
     }
 }
 

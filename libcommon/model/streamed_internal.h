@@ -59,6 +59,9 @@ geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err) 
 void geodec__streamed_price_destroy(geodec_session *s);
 void geodec__streamed_price_begin(geodec_session *s);
 void geodec__streamed_price_end(geodec_session *s, int32_t n);
+/* What a foreseer expects after this pass: the prices follow the same eviction. */
+void geodec__streamed_price_expect(geodec_session *s, int32_t layer, int32_t n, const int32_t *expert,
+                                   const float *share);
 void geodec__streamed_price_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
 
 typedef struct geodec__streamed {

@@ -174,6 +174,12 @@ void geodec__streamed_price_end(geodec_session *s, int32_t n)
     p->asked = 0;
 }
 
+void geodec__streamed_price_expect(geodec_session *s, int32_t layer, int32_t n, const int32_t *expert,
+                                   const float *share)
+{
+    if (s->priced && s->priced->shadow) geodec_slots_expect(s->priced->shadow, layer, n, expert, share);
+}
+
 void geodec__streamed_price_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
 {
     newest *l = &s->priced->last;
@@ -300,6 +306,13 @@ static geodec_status open_shadow(geodec_session *s, geodec_err *err)
                                     .eviction = t->options.eviction,
                                     .shared = t->options.shared};
     GEODEC_TRY(geodec_slots_create(&o, &s->priced->shadow, err));
+    /* it begins with what is in memory now */
+    geodec_stream_residents(t->stream, s->priced->resident);
+    for (int32_t i = 0; i < layers * o.n_expert; i++) {
+        geodec_slots_read r;
+        if (s->priced->resident[i] && geodec_slots_warm(s->priced->shadow, i / o.n_expert, i % o.n_expert, &r))
+            geodec_slots_finished(s->priced->shadow, r.slot, true);
+    }
 done:
     geodec_mem_free(routed);
     return st;
