@@ -31,7 +31,7 @@ static int check(const char *path, const geodec_disk_options *o, int steps)
     if (!slots || geodec_disk_open(path, o, &d, NULL) != GEODEC_OK) return 1;
     geodec_rng g = geodec_rng_stream((uint64_t)steps, geodec_rng_id("tsan-disk", (uint64_t)o->engine));
     for (int step = 0; step < steps; step++) {
-        const int s = (int)geodec_rng_below(&g, SLOTS), what = (int)geodec_rng_below(&g, 8);
+        const int s = (int)geodec_rng_below(&g, SLOTS), what = (int)geodec_rng_below(&g, 10);
         if (what < 5 && !busy[s]) {
             const int64_t bytes = 1 + (int64_t)geodec_rng_below(&g, 16000);
             r[s] = (geodec_disk_read){.slot = s, .demand = what < 2, .to = slots + s * ROOM};
@@ -39,10 +39,15 @@ static int check(const char *path, const geodec_disk_options *o, int steps)
             busy[s] = geodec_disk_submit(d, &r[s]);
         } else if (what < 5) {
             if (geodec_disk_cancel(d, s)) busy[s] = false;
+        } else if (what == 8) {
+            geodec_disk_hurry(d, s);
+        } else if (what == 9) {
+            geodec_disk_drop(d, s);
         } else {
             const int n = geodec_disk_take(d, done, 1 + s, what == 7);
             for (int k = 0; k < n; k++) {
-                bad += done[k].status != GEODEC_OK || !right(&r[done[k].slot]);
+                bad += done[k].status != GEODEC_INTERRUPTED &&
+                       (done[k].status != GEODEC_OK || !right(&r[done[k].slot]));
                 busy[done[k].slot] = false;
             }
         }
