@@ -46,8 +46,8 @@ static int check(const char *path, const geodec_disk_options *o, int steps)
         } else {
             const int n = geodec_disk_take(d, done, 1 + s, what == 7);
             for (int k = 0; k < n; k++) {
-                bad += done[k].status != GEODEC_INTERRUPTED &&
-                       (done[k].status != GEODEC_OK || !right(&r[done[k].slot]));
+                bad +=
+                    done[k].status != GEODEC_INTERRUPTED && (done[k].status != GEODEC_OK || !right(&r[done[k].slot]));
                 busy[done[k].slot] = false;
             }
         }
