@@ -29,6 +29,7 @@ static geodec_status check_batch(const geodec_session *s, const geodec_batch *b,
 
 enum {
     ROWS = 4,             /* rows of a task */
+    MANY_ROWS = 64,       /* of a prompt */
     FEW_NUMBERS = 1 << 14 /* below it, dispatch to the pool costs more than it saves */
 };
 
@@ -307,7 +308,8 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         chain = chain && s->parent[i] == i - 1;
     }
     geodec__prepare_pass(m, s->copies, s->pool, false);
-    geodec__prepare_pass(m, s->prepared, s->pool, false);
+    /* a prompt of a model whose experts stream may be one pass, and has few weights to pack beside them */
+    geodec__prepare_pass(m, s->prepared, s->pool, m->streamed && n >= MANY_ROWS);
     geodec__rope_reach(s, s->length + n);
     geodec__team team = {0};
     pass p = {s, b, logits, capture, packed, chain, &team, (int)geodec__team_members(s, n), false};
