@@ -135,8 +135,7 @@ static void ask_votes(geodec_session *s, int32_t index, int64_t n)
 /* x = time to read the experts that are needed and not in memory / time to compute, of the last passes. Where reading
  * is hidden (x below 1), what counts is that the next layer's experts come in time: unlikely ones are read too, and
  * later layers wait. Where the disk is the limit, it must never rest: likely experts of all layers are read, the
- * likeliest first. The constants are the best of the
- * simulations of docs/results/foresight.md. */
+ * likeliest first. The constants are the best of the simulations of docs/results/foresight.md. */
 static void decide(geodec_stream *stream, double x)
 {
     const double least = 0.1 * x, far = 0.1 / (x * x * x * x);
