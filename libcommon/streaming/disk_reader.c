@@ -29,27 +29,29 @@ static void leave(geodec__disk_item *i)
     i->list = NULL;
 }
 
-static void enter(geodec__disk_list *l, geodec__disk_item *i)
+/* before: of that list; NULL: at its front. */
+static void enter_after(geodec__disk_list *l, geodec__disk_item *before, geodec__disk_item *i)
 {
-    leave(i);
-    i->list = l;
-    i->prev = l->last;
-    i->next = NULL;
-    *(l->last ? &l->last->next : &l->first) = i;
-    l->last = i;
-}
-
-/* Prefetches of more worth go first, of equals the older one. */
-static void enter_by_worth(geodec__disk_list *l, geodec__disk_item *i)
-{
-    geodec__disk_item *before = l->last;
-    while (before && before->read.worth < i->read.worth) before = before->prev;
-    leave(i);
     i->list = l;
     i->prev = before;
     i->next = before ? before->next : l->first;
     *(before ? &before->next : &l->first) = i;
     *(i->next ? &i->next->prev : &l->last) = i;
+}
+
+static void enter(geodec__disk_list *l, geodec__disk_item *i)
+{
+    leave(i);
+    enter_after(l, l->last, i);
+}
+
+/* Into the list of its kind: prefetches of more worth go first, of equals the older one. */
+static void line_up(geodec__disk_list *lists, geodec__disk_item *i)
+{
+    leave(i);
+    geodec__disk_item *before = lists[i->demand].last;
+    while (!i->demand && before && before->read.worth < i->read.worth) before = before->prev;
+    enter_after(&lists[i->demand], before, i);
 }
 
 /* ---- the serial disk of a throttle ------------------------------------------------------------------------------ */
@@ -102,10 +104,7 @@ static void take_requests(geodec_disk *d)
         serve(d, q.queued);
         if (d->serial) (void)geodec_serial_drop(d->serial, q.read.slot, q.queued);
         if (i->demand) put_on_serial(d, i, q.queued);
-        if (i->demand)
-            enter(&d->queued[1], i);
-        else
-            enter_by_worth(&d->queued[0], i);
+        line_up(d->queued, i);
     }
 }
 
@@ -149,10 +148,7 @@ static void start(geodec_disk *d, geodec__disk_item *i)
     i->at = i->base = i->came = 0;
     next_piece(i);
     account(d, 1);
-    if (i->demand)
-        enter(&d->flying[1], i);
-    else
-        enter_by_worth(&d->flying[0], i);
+    line_up(d->flying, i);
 }
 
 /* A demand that is queued, read, or with a throttle waits for its time. */
@@ -200,7 +196,7 @@ static void begin_part(geodec_disk *d, geodec__disk_part *p)
     }
 }
 
-/* The next part of a read; false: all have begun, or enough for now. */
+/* The next part of a read begins; false: all have begun, or no part is free. */
 static bool next_part(geodec_disk *d, geodec__disk_item *i)
 {
     if (all_begun(i) || !d->idle) return false;

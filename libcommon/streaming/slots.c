@@ -446,9 +446,7 @@ static int32_t best_foretold(geodec_slots *s, int32_t layer, float *probability)
 static bool may_begin(const geodec_slots *s, float probability, float worth)
 {
     int better = 0;
-    if (s->n_prefetching < PREFETCHES) return true;
-    if (s->n_prefetching >= GEODEC__SLOTS_PREFETCHES) return false;
-    if (probability >= CERTAIN) return true;
+    if (s->n_prefetching < PREFETCHES || probability >= CERTAIN) return true;
     for (int32_t i = 0; i < s->n_prefetching; i++) better += s->slot[s->under_way[i]].worth >= worth;
     return better < PREFETCHES;
 }

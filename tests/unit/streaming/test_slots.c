@@ -526,6 +526,17 @@ Test(slots, nearly_certain_prefetches_may_be_sixteen)
     geodec_slots_destroy(s);
 }
 
+/* The next read is a demand of this expert; it ends, and the expert is used. */
+static void read_and_use(geodec_slots *s, int32_t expert)
+{
+    geodec_slots_read r;
+    int32_t got;
+    cr_assert(geodec_slots_next(s, &r) && r.expert == expert && r.demand);
+    geodec_slots_finished(s, r.slot, true);
+    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
+    geodec_slots_release(s, got);
+}
+
 /* A prefetch that was kept may be broken off later; if it is wanted by then, it is read on demand. */
 Test(slots, a_dropped_prefetch_is_read_again_if_it_is_wanted)
 {
@@ -542,23 +553,14 @@ Test(slots, a_dropped_prefetch_is_read_again_if_it_is_wanted)
     cr_assert(!geodec_slots_wanted(s, slot));
     cr_assert_eq(geodec_slots_recall(s), slot);
     geodec_slots_recalled(s, slot, false);
-    cr_assert(geodec_slots_next(s, &r) && r.expert == 2 && r.demand);
-    geodec_slots_finished(s, r.slot, true);
-    int32_t got;
-    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
-    geodec_slots_release(s, got);
+    read_and_use(s, 2);
     geodec_slots_need(s, 1, 1, (int32_t[]){0});
-    cr_assert(geodec_slots_next(s, &r));
-    geodec_slots_finished(s, r.slot, true);
-    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
-    geodec_slots_release(s, got);
+    read_and_use(s, 0);
     geodec_slots_need(s, 0, 1, (int32_t[]){5}); /* while the read is being broken off */
     cr_assert(geodec_slots_wanted(s, slot));
     cr_assert_eq(geodec_slots_counted(s).late, 1);
     geodec_slots_dropped(s, slot);
-    cr_assert(geodec_slots_next(s, &r) && r.expert == 5 && r.demand);
-    geodec_slots_finished(s, r.slot, true);
-    cr_assert_eq(geodec_slots_take(s, &got, 1), 1);
+    read_and_use(s, 5);
     const geodec_slots_counters c = geodec_slots_counted(s);
     cr_assert_eq(c.cancelled, 1);
     cr_assert_eq(c.late, 0);
