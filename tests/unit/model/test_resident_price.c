@@ -18,6 +18,18 @@ static geodec_session *open_session(const synthetic *shape, geodec_model **m)
     return s;
 }
 
+static const synthetic mixture = {.n_layer = 3,
+                                  .d_model = 32,
+                                  .n_head = 2,
+                                  .n_kv_head = 2,
+                                  .d_ff = 32,
+                                  .n_vocab = VOCAB,
+                                  .n_ctx = 64,
+                                  .n_expert = 16,
+                                  .n_expert_used = 2,
+                                  .type = GEODEC_GGML_F32,
+                                  .seed = 5};
+
 static void pass(geodec_session *s, const int32_t *token, int32_t n, float *logits)
 {
     geodec_err err = {0};
@@ -29,18 +41,7 @@ static void pass(geodec_session *s, const int32_t *token, int32_t n, float *logi
 Test(resident_price, a_draft_whose_experts_are_used_already_is_cheaper)
 {
     geodec_model *m = NULL;
-    const synthetic shape = {.n_layer = 3,
-                             .d_model = 32,
-                             .n_head = 2,
-                             .n_kv_head = 2,
-                             .d_ff = 32,
-                             .n_vocab = VOCAB,
-                             .n_ctx = 64,
-                             .n_expert = 16,
-                             .n_expert_used = 2,
-                             .type = GEODEC_GGML_F32,
-                             .seed = 5};
-    geodec_session *s = open_session(&shape, &m);
+    geodec_session *s = open_session(&mixture, &m);
     geodec_price p;
     const int32_t once[] = {7, 8, 9}, same[] = {7, 7, 7}, unseen[] = {7, 40, 41};
     cr_assert(!geodec_resident_price(s, once, 3, &p), "not followed");
@@ -77,18 +78,7 @@ Test(resident_price, a_draft_whose_experts_are_used_already_is_cheaper)
 Test(resident_price, passes_of_a_width_give_its_mean)
 {
     geodec_model *m = NULL;
-    const synthetic shape = {.n_layer = 3,
-                             .d_model = 32,
-                             .n_head = 2,
-                             .n_kv_head = 2,
-                             .d_ff = 32,
-                             .n_vocab = VOCAB,
-                             .n_ctx = 64,
-                             .n_expert = 16,
-                             .n_expert_used = 2,
-                             .type = GEODEC_GGML_F32,
-                             .seed = 5};
-    geodec_session *s = open_session(&shape, &m), *plain = NULL;
+    geodec_session *s = open_session(&mixture, &m), *plain = NULL;
     geodec_err err = {0};
     geodec_price p;
     float a[3 * VOCAB], b[3 * VOCAB];
