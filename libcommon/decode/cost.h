@@ -16,7 +16,7 @@ typedef struct geodec_cost {
     double v[GEODEC_COST_ROWS + 1]; /* v[0] unused, v[1] = 1 */
     double c;
     double o, o_plain;
-    double seconds; /* T(1); 0 = not known */
+    double seconds; /* T(1); 0: not known, times count for nothing; below 0: of the run's first pass of one row */
 } geodec_cost;
 
 /* v(b) = 1 + slope (b - 1), c = o = 0: used where nothing was measured. */

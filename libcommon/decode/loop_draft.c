@@ -7,10 +7,12 @@ enum { ORDINARY = 2 };
 void geodec__loop_end_round(loop_request *r, double clock)
 {
     loop_times *t = &r->time;
-    const double unit = r->adapt.pace.cost.seconds;
+    geodec_pace *pace = &r->adapt.pace;
+    const double unit = pace->cost.seconds;
     if (r->opt->adaptive && unit > 0 && t->sent_before >= 0)
-        geodec_pace_observe(&r->adapt.pace, t->sent_before, t->asked_before / unit, t->pass / unit,
+        geodec_pace_observe(pace, t->sent_before, t->asked_before / unit, t->pass / unit,
                             (clock - t->end_before) / unit);
+    if (r->opt->adaptive && unit < 0 && t->sent_before == 0 && t->pass > 0) pace->cost.seconds = t->pass;
     t->sent_before = -1;
 }
 

@@ -31,7 +31,7 @@ double geodec_pace_plain(const geodec_pace *p) { return p ? geodec_pace_pass(p, 
 
 double geodec_pace_round(const geodec_pace *p, int32_t n) { return p ? geodec_pace_pass(p, n + 1) + p->cost.o : 1; }
 
-double geodec_pace_seconds(const geodec_pace *p) { return p ? p->cost.seconds * p->slow : 0; }
+double geodec_pace_seconds(const geodec_pace *p) { return p ? fmax(p->cost.seconds, 0) * p->slow : 0; }
 
 void geodec_pace_asked(geodec_pace_asking *a, double passes, double first)
 {

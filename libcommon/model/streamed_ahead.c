@@ -241,8 +241,8 @@ void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id)
 
 /* ---- a foreseer -------------------------------------------------------------------------------------------------- */
 
-/* Shows it the rows that joined the text since the last pass. */
-static void observe(geodec_session *s)
+/* Shows it the rows below `end` that joined the text since the last pass. */
+static void observe(geodec_session *s, int32_t end)
 {
     const geodec_model_config *c = &s->model->config;
     geodec__foreseen *f = s->foreseen;
@@ -251,37 +251,52 @@ static void observe(geodec_session *s)
         f->by.begin(f->by.ctx);
         at = f->n > 0 ? f->base : s->length;
     }
-    for (; at < s->length && at < f->base + f->n; at++) {
+    for (; at < end && at < f->base + f->n; at++) {
         const int32_t row = f->row[at - f->base];
         if (s->model->streamed->options.eviction == GEODEC_EVICTION_MAP && f->by.remember)
             f->by.remember(f->by.ctx, f->token[row], s->expert_id + (int64_t)row * c->n_layer * c->n_expert_used);
         f->by.observe(f->by.ctx, f->token[row], s->x_row[row]);
     }
-    f->observed = s->length;
+    f->observed = end < s->length ? at : s->length;
 }
 
-/* What eviction should spare after this pass. A wide pass needs nearly all experts: nothing is expected of it. */
-static void expect(geodec_session *s, const geodec_batch *b)
+static bool is_spared(const geodec_session *s)
+{
+    const geodec_streaming *o = &s->model->streamed->options;
+    return o->eviction == GEODEC_EVICTION_MAP && s->foreseen && s->foreseen->by.expect && !o->mapped;
+}
+
+/* What eviction should spare after a pass whose newest token is this one, or (-1) nothing. plain: see
+ * geodec__streamed_price_expect. */
+static void expect(geodec_session *s, int32_t token, bool plain)
 {
     const geodec_model_config *c = &s->model->config;
-    const geodec__streamed *t = s->model->streamed;
     const geodec__foreseen *f = s->foreseen;
-    geodec__ahead *a = t->ahead;
-    if (t->options.eviction != GEODEC_EVICTION_MAP || !f->by.expect || t->options.mapped) return;
-    const bool narrow = b->n <= GEODEC__AHEAD_ROWS;
-    if (narrow) f->by.expect(f->by.ctx, b->token[0], f->later);
+    geodec__ahead *a = s->model->streamed->ahead;
+    if (token >= 0) f->by.expect(f->by.ctx, token, f->later);
     for (int32_t layer = 0; layer < s->n_blocks; layer++) {
         if (!s->model->layer[layer].router.data) continue;
         int32_t n = 0;
-        for (int32_t e = 0; narrow && e < c->n_expert; e++) {
+        for (int32_t e = 0; token >= 0 && e < c->n_expert; e++) {
             const float share = f->later[(int64_t)layer * c->n_expert + e];
             if (share < LEAST_SHARE) continue;
             a->order[n] = e;
             a->sorted[n++] = share < 1 ? share : 1;
         }
-        geodec_stream_expect(t->stream, layer, n, a->order, a->sorted);
-        geodec__streamed_price_expect(s, layer, n, a->order, a->sorted);
+        if (!plain) geodec_stream_expect(s->model->streamed->stream, layer, n, a->order, a->sorted);
+        geodec__streamed_price_expect(s, plain, layer, n, a->order, a->sorted);
     }
+}
+
+void geodec__streamed_expect_row(geodec_session *s, int32_t at)
+{
+    const geodec__foreseen *f = s->foreseen;
+    geodec__ahead *a = s->model->streamed->ahead;
+    if (!is_spared(s) || a->needless || at < f->base || at >= f->base + f->n) return;
+    const double begin = a->timing ? geodec_clock_seconds() : 0;
+    observe(s, at);
+    expect(s, f->token[f->row[at - f->base]], true);
+    if (a->timing) a->before += geodec_clock_seconds() - begin;
 }
 
 static void foresee(geodec_session *s, const geodec_batch *b)
@@ -293,8 +308,9 @@ static void foresee(geodec_session *s, const geodec_batch *b)
     geodec__foreseen *f = s->foreseen;
     f->asked = false;
     if (a->needless) return;
-    observe(s);
-    expect(s, b);
+    observe(s, s->length);
+    /* a wide pass needs nearly all experts: nothing is expected of it */
+    if (is_spared(s)) expect(s, b->n <= GEODEC__AHEAD_ROWS ? b->token[0] : -1, false);
     f->asked = how >= GEODEC_LOOKAHEAD_TOKEN && b->n <= GEODEC__AHEAD_ROWS;
     if (!f->asked) return;
     for (int32_t r = 0; r < b->n; r++)

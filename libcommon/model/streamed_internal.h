@@ -50,17 +50,35 @@ typedef struct geodec__foreseen {
 /* The rows of a pass are appended at s->length; or some of them stay, in this order. */
 void geodec__streamed_appended(geodec_session *s, const geodec_batch *b);
 void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
+/* Expects what plain decoding expects when the row `at` of the text is its newest token; that row and those before it are
+ * final. Without a foreseer it does nothing. */
+void geodec__streamed_expect_row(geodec_session *s, int32_t at);
 /* A session begins to follow its text; ends. */
 geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__streamed_unforeseen(geodec_session *s);
+
+/* Slots that begin with these experts [n_layer][n_expert] and follow a run that is not made (streamed_follower.c). */
+typedef struct geodec__follower geodec__follower;
+typedef struct geodec__follower_reads {
+    int64_t blobs, layers; /* read; with a read */
+} geodec__follower_reads;
+geodec_status geodec__follower_create(const geodec_session *s, const uint8_t *resident, geodec__follower **out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec__follower_free(geodec__follower *f);
+/* A pass over these rows of the session's last pass. */
+geodec__follower_reads geodec__follower_pass(geodec__follower *f, geodec_session *s, const int32_t *row, int32_t n);
+/* geodec_slots_expect. */
+void geodec__follower_expect(geodec__follower *f, int32_t layer, int32_t n, const int32_t *expert, const float *share);
+double geodec__follower_bytes(const geodec__follower *f);
 
 /* Prices of drafts (streamed_price.c): around a pass of n rows that succeeded, and when rows of it are left out. */
 geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__streamed_price_destroy(geodec_session *s);
 void geodec__streamed_price_begin(geodec_session *s);
 void geodec__streamed_price_end(geodec_session *s, int32_t n);
-/* What a foreseer expects after this pass: the prices follow the same eviction. */
-void geodec__streamed_price_expect(geodec_session *s, int32_t layer, int32_t n, const int32_t *expert,
+/* What a foreseer expects after a pass, or, plain, after a row of it that plain decoding would have run alone: the
+ * prices follow the same eviction. */
+void geodec__streamed_price_expect(geodec_session *s, bool plain, int32_t layer, int32_t n, const int32_t *expert,
                                    const float *share);
 void geodec__streamed_price_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
 

@@ -25,8 +25,10 @@ struct geodec__priced {
     geodec_price_fit fit,
         reading; /* computing; waiting, by layers and blobs that are read in place of rows and experts */
     newest last;
-    geodec_slots *shadow; /* NULL: prefetches */
-    double shadow_bytes, read;
+    /* The run without drafts; with them, if there are prefetches, which both leave out: the bytes that drafts cost are
+     * the difference. */
+    geodec__follower *plain, *drafted;
+    double read;
     uint8_t *resident; /* [n_layer][n_expert] before the newest pass */
     uint8_t *used;     /* [n_layer][n_expert] 1: by a rejected row, 2: by one that stayed */
     float *likely, *unused, *own;
@@ -49,22 +51,6 @@ static void mark(const geodec_session *s, int32_t row, uint8_t how)
         if (id[i] >= 0) s->priced->used[i / c->n_expert_used * c->n_expert + id[i]] |= how;
 }
 
-/* Experts of a layer that some of these rows used, into s->needed, ascending. */
-static int32_t used_by(geodec_session *s, int32_t layer, const int32_t *row, int32_t n)
-{
-    const geodec_model_config *c = &s->model->config;
-    int32_t count = 0;
-    for (int32_t e = 0; e < c->n_expert; e++) {
-        bool used = false;
-        for (int32_t i = 0; i < n && !used; i++) {
-            const int32_t *id = s->expert_id + ((int64_t)row[i] * c->n_layer + layer) * c->n_expert_used;
-            for (int32_t j = 0; j < c->n_expert_used; j++) used |= id[j] == e;
-        }
-        if (used) s->needed[count++] = e;
-    }
-    return count;
-}
-
 /* What plain decoding read for one more token. */
 static void average(struct geodec__priced *p, double blobs, double layers)
 {
@@ -73,36 +59,18 @@ static void average(struct geodec__priced *p, double blobs, double layers)
     p->row_layers += step * (layers - p->row_layers);
 }
 
-/* A pass of plain decoding over these rows. */
-static void shade(geodec_session *s, const int32_t *row, int32_t n)
+/* Plain decoding of the rows that stay, one by one if they were drafted. */
+static void follow_plain(geodec_session *s)
 {
     struct geodec__priced *p = s->priced;
-    enum { MOST = 32 };
-    int32_t slot[MOST];
-    double blobs = 0, layers = 0;
-    geodec_slots_read r;
-    geodec_slots_pass(p->shadow);
-    for (int32_t l = 0; l < s->model->config.n_layer; l++) {
-        double read = 0;
-        if (!(p->blob[l] > 0)) continue;
-        geodec_slots_need(p->shadow, l, used_by(s, l, row, n), s->needed);
-        for (int32_t got = 1; got > 0 || geodec_slots_waiting(p->shadow);) {
-            bool moved = false;
-            while (geodec_slots_next(p->shadow, &r)) {
-                geodec_slots_finished(p->shadow, r.slot, true);
-                moved = true;
-                read++;
-            }
-            got = geodec_slots_take(p->shadow, slot, MOST);
-            for (int32_t i = 0; i < got; i++) geodec_slots_release(p->shadow, slot[i]);
-            if (got == 0 && !moved) break;
-        }
-        p->shadow_bytes += read * p->blob[l];
-        blobs += read;
-        layers += read > 0;
+    const newest *l = &p->last;
+    const int32_t stay = s->length - l->base < l->n ? s->length - l->base : l->n, step = l->priced ? 1 : stay;
+    for (int32_t i = 0; i < stay; i += step) {
+        /* of the first row, the pass itself asked, unless it was wide */
+        if (l->priced && (i > 0 || l->n > GEODEC__AHEAD_ROWS)) geodec__streamed_expect_row(s, l->base + i);
+        const geodec__follower_reads r = geodec__follower_pass(p->plain, s, l->row + i, step);
+        if (step == 1) average(p, (double)r.blobs, (double)r.layers);
     }
-    if (n > 1) return;
-    average(p, blobs, layers);
 }
 
 /* Counts the experts of the newest pass; its rows that are not in the text any more were rejected. */
@@ -120,9 +88,7 @@ static void settle(geodec_session *s)
         if (!p->used[i] || p->resident[i]) continue;
         *(p->used[i] & 2 ? &p->useful : &p->wasted) += p->blob[i / c->n_expert];
     }
-    if (!p->shadow) return;
-    const int32_t stay = s->length - l->base < l->n ? s->length - l->base : l->n;
-    for (int32_t i = 0; i < stay; i += l->priced ? 1 : stay) shade(s, l->row + i, l->priced ? 1 : stay);
+    if (p->plain) follow_plain(s);
 }
 
 void geodec__streamed_price_begin(geodec_session *s)
@@ -153,6 +119,7 @@ void geodec__streamed_price_end(geodec_session *s, int32_t n)
     l->base = s->length - n;
     l->n = n;
     for (int32_t i = 0; i < n; i++) l->row[i] = i;
+    if (p->drafted) (void)geodec__follower_pass(p->drafted, s, l->row, n);
     if (n > FEW) return;
     memset(p->used, 0, (size_t)c->n_layer * (size_t)c->n_expert);
     for (int32_t r = 0; r < n; r++) mark(s, r, 1);
@@ -166,7 +133,7 @@ void geodec__streamed_price_end(geodec_session *s, int32_t n)
     }
     geodec_price_observe(&p->fit, n, experts, seconds - stall);
     if (layers > 0) geodec_price_observe(&p->reading, layers, blobs, stall);
-    if (n == 1 && !p->shadow) average(p, blobs, layers);
+    if (n == 1 && !p->plain) average(p, blobs, layers);
     if (p->asked >= n && p->expected[n - 1] > 0) {
         const double off = bytes / p->expected[n - 1];
         p->correction += STEP * (fmin(fmax(off, CORRECTION_LEAST), CORRECTION_MOST) - p->correction);
@@ -174,10 +141,12 @@ void geodec__streamed_price_end(geodec_session *s, int32_t n)
     p->asked = 0;
 }
 
-void geodec__streamed_price_expect(geodec_session *s, int32_t layer, int32_t n, const int32_t *expert,
+void geodec__streamed_price_expect(geodec_session *s, bool plain, int32_t layer, int32_t n, const int32_t *expert,
                                    const float *share)
 {
-    if (s->priced && s->priced->shadow) geodec_slots_expect(s->priced->shadow, layer, n, expert, share);
+    if (!s->priced) return;
+    if (s->priced->plain) geodec__follower_expect(s->priced->plain, layer, n, expert, share);
+    if (s->priced->drafted && !plain) geodec__follower_expect(s->priced->drafted, layer, n, expert, share);
 }
 
 void geodec__streamed_price_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
@@ -237,6 +206,13 @@ static double add_row(geodec_session *s, float *unused, reads *sum)
     return experts;
 }
 
+/* What plain decoding would have read so far. Prefetches that are not needed are taken to be the same. */
+static double plain_bytes(const struct geodec__priced *p)
+{
+    const double plain = geodec__follower_bytes(p->plain);
+    return p->drafted ? p->read - (geodec__follower_bytes(p->drafted) - plain) : plain;
+}
+
 bool geodec_streamed_price(geodec_session *s, const int32_t *token, int32_t n, geodec_price *out)
 {
     struct geodec__priced *p = s->priced;
@@ -266,8 +242,8 @@ bool geodec_streamed_price(geodec_session *s, const int32_t *token, int32_t n, g
     }
     out->token = p->row_blobs * p->mean_blob;
     out->plain = one + plain;
-    out->useful = p->shadow ? p->shadow_bytes : p->useful;
-    out->wasted = p->shadow ? p->read - p->shadow_bytes : p->wasted;
+    out->useful = p->plain ? plain_bytes(p) : p->useful;
+    out->wasted = p->plain ? p->read - plain_bytes(p) : p->wasted;
     p->asked = out->n;
     return true;
 }
@@ -282,47 +258,19 @@ bool geodec_streamed_reads(geodec_session *s, geodec_streamed_read *out)
                                   .bytes = k.disk.bytes,
                                   .useful = (int64_t)s->priced->useful,
                                   .wasted = (int64_t)s->priced->wasted,
-                                  .plain = (int64_t)s->priced->shadow_bytes,
+                                  .plain = s->priced->plain ? (int64_t)plain_bytes(s->priced) : 0,
                                   .read = (int64_t)s->priced->read};
     return true;
 }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status open_shadow(geodec_session *s, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec__streamed *t = s->model->streamed;
-    const int32_t layers = s->model->config.n_layer;
-    uint8_t *routed = NULL;
-    if (t->options.lookahead != GEODEC_LOOKAHEAD_NONE || t->options.price == GEODEC_STREAMED_PRICE_NONE)
-        return GEODEC_OK;
-    GEODEC_NEW(routed, layers);
-    for (int32_t i = 0; i < layers; i++) routed[i] = s->priced->blob[i] > 0;
-    const geodec_slots_options o = {.n_layer = layers,
-                                    .n_expert = s->model->config.n_expert,
-                                    .n_slots = t->plan.slots,
-                                    .routed = routed,
-                                    .eviction = t->options.eviction,
-                                    .shared = t->options.shared};
-    GEODEC_TRY(geodec_slots_create(&o, &s->priced->shadow, err));
-    /* it begins with what is in memory now */
-    geodec_stream_residents(t->stream, s->priced->resident);
-    for (int32_t i = 0; i < layers * o.n_expert; i++) {
-        geodec_slots_read r;
-        if (s->priced->resident[i] && geodec_slots_warm(s->priced->shadow, i / o.n_expert, i % o.n_expert, &r))
-            geodec_slots_finished(s->priced->shadow, r.slot, true);
-    }
-done:
-    geodec_mem_free(routed);
-    return st;
-}
-
 geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t all = (int64_t)c->n_layer * c->n_expert;
+    const geodec_streaming *o = &s->model->streamed->options;
     int32_t layers = 0;
     GEODEC_NEW(s->priced, 1);
     GEODEC_NEW_EACH(all, s->priced->resident, s->priced->used, s->priced->likely, s->priced->unused, s->priced->own);
@@ -337,7 +285,11 @@ geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err)
     s->priced->correction = 1;
     geodec_price_begin(&s->priced->fit, (double)layers * c->n_expert_used);
     geodec_price_begin(&s->priced->reading, (double)layers * c->n_expert_used);
-    GEODEC_TRY(open_shadow(s, err));
+    if (o->price == GEODEC_STREAMED_PRICE_NONE) return GEODEC_OK;
+    geodec_stream_residents(s->model->streamed->stream, s->priced->resident);
+    GEODEC_TRY(geodec__follower_create(s, s->priced->resident, &s->priced->plain, err));
+    if (o->lookahead != GEODEC_LOOKAHEAD_NONE)
+        GEODEC_TRY(geodec__follower_create(s, s->priced->resident, &s->priced->drafted, err));
 done:
     return st;
 }
@@ -346,7 +298,8 @@ void geodec__streamed_price_destroy(geodec_session *s)
 {
     struct geodec__priced *p = s->priced;
     if (!p) return;
-    geodec_slots_destroy(p->shadow);
+    geodec__follower_free(p->plain);
+    geodec__follower_free(p->drafted);
     GEODEC_FREE(p->resident, p->used, p->likely, p->unused, p->own, p->blob, p->last.row, p);
     s->priced = NULL;
 }

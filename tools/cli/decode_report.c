@@ -63,11 +63,8 @@ geodec_status decode_cost(const geodec_target *target, int32_t at, int64_t tree,
     const bool streams = target->reads && target->reads(target->self, &reads);
     const int32_t rows = (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1;
     if (!streams) return geodec_cost_measure(target, at, rows, REPEATS, NULL, out, err);
-    const geodec_cost assumed = geodec_decode_options_default().cost;
-    GEODEC_PASS(geodec_cost_measure(target, 0, 1, REPEATS, NULL, out, err));
-    const double seconds = out->seconds;
-    *out = assumed;
-    out->seconds = seconds;
+    *out = geodec_decode_options_default().cost;
+    out->seconds = -1;
     return GEODEC_OK;
 }
 
