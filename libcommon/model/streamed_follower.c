@@ -8,8 +8,8 @@ struct geodec__follower {
     double bytes;
 };
 
-geodec_status geodec__follower_create(const geodec_session *s, const uint8_t *resident, geodec__follower **out,
-                                      geodec_err *err)
+geodec_status geodec__streamed_follower_create(const geodec_session *s, const uint8_t *resident, geodec__follower **out,
+                                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec__streamed *t = s->model->streamed;
@@ -35,20 +35,21 @@ geodec_status geodec__follower_create(const geodec_session *s, const uint8_t *re
     f = NULL;
 done:
     geodec_mem_free(routed);
-    geodec__follower_free(f);
+    geodec__streamed_follower_free(f);
     return st;
 }
 
-void geodec__follower_free(geodec__follower *f)
+void geodec__streamed_follower_free(geodec__follower *f)
 {
     if (!f) return;
     geodec_slots_destroy(f->slots);
     geodec_mem_free(f);
 }
 
-double geodec__follower_bytes(const geodec__follower *f) { return f->bytes; }
+double geodec__streamed_follower_bytes(const geodec__follower *f) { return f->bytes; }
 
-void geodec__follower_expect(geodec__follower *f, int32_t layer, int32_t n, const int32_t *expert, const float *share)
+void geodec__streamed_follower_expect(geodec__follower *f, int32_t layer, int32_t n, const int32_t *expert,
+                                      const float *share)
 {
     geodec_slots_expect(f->slots, layer, n, expert, share);
 }
@@ -90,7 +91,8 @@ static int64_t read_all(geodec_slots *slots)
     return reads;
 }
 
-geodec__follower_reads geodec__follower_pass(geodec__follower *f, geodec_session *s, const int32_t *row, int32_t n)
+geodec__follower_reads geodec__streamed_follower_pass(geodec__follower *f, geodec_session *s, const int32_t *row,
+                                                      int32_t n)
 {
     geodec__follower_reads sum = {0};
     geodec_slots_pass(f->slots);

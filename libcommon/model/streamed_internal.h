@@ -50,8 +50,8 @@ typedef struct geodec__foreseen {
 /* The rows of a pass are appended at s->length; or some of them stay, in this order. */
 void geodec__streamed_appended(geodec_session *s, const geodec_batch *b);
 void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
-/* Expects what plain decoding expects when the row `at` of the text is its newest token; that row and those before it are
- * final. Without a foreseer it does nothing. */
+/* Expects what plain decoding expects when the row `at` of the text is its newest token; that row and those before it
+ * are final. Without a foreseer it does nothing. */
 void geodec__streamed_expect_row(geodec_session *s, int32_t at);
 /* A session begins to follow its text; ends. */
 geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
@@ -62,14 +62,16 @@ typedef struct geodec__follower geodec__follower;
 typedef struct geodec__follower_reads {
     int64_t blobs, layers; /* read; with a read */
 } geodec__follower_reads;
-geodec_status geodec__follower_create(const geodec_session *s, const uint8_t *resident, geodec__follower **out,
-                                      geodec_err *err) GEODEC_MUST_USE;
-void geodec__follower_free(geodec__follower *f);
+geodec_status geodec__streamed_follower_create(const geodec_session *s, const uint8_t *resident, geodec__follower **out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_follower_free(geodec__follower *f);
 /* A pass over these rows of the session's last pass. */
-geodec__follower_reads geodec__follower_pass(geodec__follower *f, geodec_session *s, const int32_t *row, int32_t n);
+geodec__follower_reads geodec__streamed_follower_pass(geodec__follower *f, geodec_session *s, const int32_t *row,
+                                                      int32_t n);
 /* geodec_slots_expect. */
-void geodec__follower_expect(geodec__follower *f, int32_t layer, int32_t n, const int32_t *expert, const float *share);
-double geodec__follower_bytes(const geodec__follower *f);
+void geodec__streamed_follower_expect(geodec__follower *f, int32_t layer, int32_t n, const int32_t *expert,
+                                      const float *share);
+double geodec__streamed_follower_bytes(const geodec__follower *f);
 
 /* Prices of drafts (streamed_price.c): around a pass of n rows that succeeded, and when rows of it are left out. */
 geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;

@@ -68,7 +68,7 @@ static void follow_plain(geodec_session *s)
     for (int32_t i = 0; i < stay; i += step) {
         /* of the first row, the pass itself asked, unless it was wide */
         if (l->priced && (i > 0 || l->n > GEODEC__AHEAD_ROWS)) geodec__streamed_expect_row(s, l->base + i);
-        const geodec__follower_reads r = geodec__follower_pass(p->plain, s, l->row + i, step);
+        const geodec__follower_reads r = geodec__streamed_follower_pass(p->plain, s, l->row + i, step);
         if (step == 1) average(p, (double)r.blobs, (double)r.layers);
     }
 }
@@ -119,7 +119,7 @@ void geodec__streamed_price_end(geodec_session *s, int32_t n)
     l->base = s->length - n;
     l->n = n;
     for (int32_t i = 0; i < n; i++) l->row[i] = i;
-    if (p->drafted) (void)geodec__follower_pass(p->drafted, s, l->row, n);
+    if (p->drafted) (void)geodec__streamed_follower_pass(p->drafted, s, l->row, n);
     if (n > FEW) return;
     memset(p->used, 0, (size_t)c->n_layer * (size_t)c->n_expert);
     for (int32_t r = 0; r < n; r++) mark(s, r, 1);
@@ -145,8 +145,8 @@ void geodec__streamed_price_expect(geodec_session *s, bool plain, int32_t layer,
                                    const float *share)
 {
     if (!s->priced) return;
-    if (s->priced->plain) geodec__follower_expect(s->priced->plain, layer, n, expert, share);
-    if (s->priced->drafted && !plain) geodec__follower_expect(s->priced->drafted, layer, n, expert, share);
+    if (s->priced->plain) geodec__streamed_follower_expect(s->priced->plain, layer, n, expert, share);
+    if (s->priced->drafted && !plain) geodec__streamed_follower_expect(s->priced->drafted, layer, n, expert, share);
 }
 
 void geodec__streamed_price_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
@@ -209,8 +209,8 @@ static double add_row(geodec_session *s, float *unused, reads *sum)
 /* What plain decoding would have read so far. Prefetches that are not needed are taken to be the same. */
 static double plain_bytes(const struct geodec__priced *p)
 {
-    const double plain = geodec__follower_bytes(p->plain);
-    return p->drafted ? p->read - (geodec__follower_bytes(p->drafted) - plain) : plain;
+    const double plain = geodec__streamed_follower_bytes(p->plain);
+    return p->drafted ? p->read - (geodec__streamed_follower_bytes(p->drafted) - plain) : plain;
 }
 
 bool geodec_streamed_price(geodec_session *s, const int32_t *token, int32_t n, geodec_price *out)
@@ -287,9 +287,9 @@ geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err)
     geodec_price_begin(&s->priced->reading, (double)layers * c->n_expert_used);
     if (o->price == GEODEC_STREAMED_PRICE_NONE) return GEODEC_OK;
     geodec_stream_residents(s->model->streamed->stream, s->priced->resident);
-    GEODEC_TRY(geodec__follower_create(s, s->priced->resident, &s->priced->plain, err));
+    GEODEC_TRY(geodec__streamed_follower_create(s, s->priced->resident, &s->priced->plain, err));
     if (o->lookahead != GEODEC_LOOKAHEAD_NONE)
-        GEODEC_TRY(geodec__follower_create(s, s->priced->resident, &s->priced->drafted, err));
+        GEODEC_TRY(geodec__streamed_follower_create(s, s->priced->resident, &s->priced->drafted, err));
 done:
     return st;
 }
@@ -298,8 +298,8 @@ void geodec__streamed_price_destroy(geodec_session *s)
 {
     struct geodec__priced *p = s->priced;
     if (!p) return;
-    geodec__follower_free(p->plain);
-    geodec__follower_free(p->drafted);
+    geodec__streamed_follower_free(p->plain);
+    geodec__streamed_follower_free(p->drafted);
     GEODEC_FREE(p->resident, p->used, p->likely, p->unused, p->own, p->blob, p->last.row, p);
     s->priced = NULL;
 }

@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 
 enum {
-    GEODEC__DISK_PART = 1 << 19,     /* a read is split into parts of this size */
-    GEODEC__DISK_DEPTH = 16,         /* parts in flight */
+    GEODEC__DISK_PART = 1 << 19, /* a read is split into parts of this size */
+    GEODEC__DISK_DEPTH = 8,      /* parts in flight; more of them end out of order, so that the first read comes late */
     GEODEC__DISK_PREFETCH_PARTS = 4, /* of prefetches: a demand waits for these */
     GEODEC__DISK_SLOTS = 1 << 20     /* limit of n_slots */
 };

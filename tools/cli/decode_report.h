@@ -48,8 +48,8 @@ geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const decode_
 geodec_status decode_second(const cli *c, const geodec_session *target, decode_words *w, geodec_pool *pool,
                             geodec_drafting *d, geodec_err *err) GEODEC_MUST_USE;
 
-/* v(b) for adaptive drafts after `at` tokens (tree: drafts of a tree, 0: chains). While experts stream, nothing is timed
- * before the run: each pass would read experts, and the loop learns their price. */
+/* v(b) for adaptive drafts after `at` tokens (tree: drafts of a tree, 0: chains). While experts stream, nothing is
+ * timed before the run: each pass would read experts, and the loop learns their price. */
 geodec_status decode_cost(const geodec_target *target, int32_t at, int64_t tree, geodec_cost *out,
                           geodec_err *err) GEODEC_MUST_USE;
 

@@ -319,14 +319,14 @@ Test(adapt, stops_when_too_many_bytes_were_lost)
     geodec_price price = {
         .n = 2, .plain = 2, .token = 100, .time = {2, 2.1}, .alone = {2, 2}, .bytes = {100, 100}, .useful = 1e5};
     geodec_adapt_init(&g, 8, &cost);
-    price.wasted = 700; /* 0.7 % and 30 bytes are free */
+    price.wasted = 500; /* 0.5 % and 30 bytes are free */
     cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 1), 1);
     cr_assert_float_eq(g.time, 1.05, 1e-12);
-    price.wasted = 770;
+    price.wasted = 570;
     cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 1), 0);
     cr_assert_eq(geodec_adapt_ask(&g, 8), 0, "drafts would not be sent");
     for (int i = 0; i < 100; i++) geodec_adapt_settle(&g, 0, 1);
-    cr_assert_eq(geodec_adapt_ask(&g, 8), 8, "tokens that read nothing too much give 0.7 % each");
+    cr_assert_eq(geodec_adapt_ask(&g, 8), 8, "tokens that read nothing too much give 0.5 % each");
     price.wasted = -500; /* wide passes read less than plain ones */
     cr_assert_eq(geodec_adapt_send_priced(&g, &price, d, 1), 1);
 }
