@@ -142,7 +142,7 @@ for s in $shares; do
     decode 0 "$tokens" "$store" --experts "slots=$(slots_of "$s"),usage=$tmp/usage-$s,report=$tmp/experts-$s.json$extra"
 done
 if [ "$throttle" = 3x ]; then
-    decode 0 "$tokens" "$model"
+    decode 0 "$tokens" "$model" --prompt-file "$tmp/prompt" # without the time of packing
     "$bin/geodec-experts" forecast "$tmp/experts-25.json" >"$tmp/form"
     throttle=$(awk -v d="$(column needed_MB "$tmp/form")" -v v="$speed" 'BEGIN { printf "%.1f", d * v / 3 }')
 fi
