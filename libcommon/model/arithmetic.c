@@ -34,4 +34,7 @@ geodec_arithmetic geodec_model_arithmetic(const geodec_model *m)
     return geodec_arithmetic_of_share(geodec_model_block_share(m));
 }
 
-const char *geodec_arithmetic_name(geodec_arithmetic a) { return a == GEODEC_FAST ? "fast" : "exact"; }
+const char *geodec_arithmetic_name(geodec_arithmetic a)
+{
+    return a == GEODEC_INTEGER ? "integer" : a == GEODEC_FAST ? "fast" : "exact";
+}

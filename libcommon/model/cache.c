@@ -12,6 +12,7 @@
  *          cost of few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
+#include "model/integer_session.h"
 #include "model/streamed_internal.h"
 
 #include <math.h>
@@ -86,8 +87,14 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
 
 void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, s->cache.bytes); }
 
-int64_t geodec_session_cache_bytes(const geodec_session *s) { return s->cache.bytes; }
-int64_t geodec_session_kv_bytes(const geodec_session *s) { return (s->cache.block + GEODEC__KEYS - 1) / GEODEC__KEYS; }
+int64_t geodec_session_cache_bytes(const geodec_session *s)
+{
+    return s->engine ? geodec_engine_cache_bytes(s->engine) : s->cache.bytes;
+}
+int64_t geodec_session_kv_bytes(const geodec_session *s)
+{
+    return s->engine ? geodec_engine_kv_bytes(s->engine) : (s->cache.block + GEODEC__KEYS - 1) / GEODEC__KEYS;
+}
 
 static uint8_t *layer_of(const geodec_session *s, int64_t layer, int64_t block)
 {
@@ -318,7 +325,9 @@ void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int
 
 void geodec_session_truncate(geodec_session *s, int32_t length)
 {
-    if (length >= 0 && length < s->length) s->length = length;
+    if (length < 0 || length >= s->length) return;
+    s->length = length;
+    if (s->engine) geodec_engine_truncate(s->engine, length);
 }
 
 /* Lane `from` of [n][64] elements becomes lane `to` of another such array. */
@@ -357,7 +366,8 @@ static void move_row(geodec_session *s, int64_t from, int64_t to)
 
 void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
 {
-    for (int32_t i = 0; i < n; i++)
+    if (s->engine) geodec_engine_compact(s->engine, base, row, n);
+    for (int32_t i = 0; i < n && !s->engine; i++)
         if (row[i] != i) move_row(s, (int64_t)base + row[i], (int64_t)base + i);
     s->length = base + n;
     if (s->foreseen) geodec__streamed_compacted(s, base, row, n);

@@ -1,3 +1,4 @@
+#include "model/integer_session_internal.h"
 #include "model/streamed_internal.h"
 #include "model/team_internal.h"
 
@@ -295,6 +296,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
 {
     const geodec_model *m = s->model;
     const int32_t n = b->n;
+    if (s->engine) return geodec__integer_session_forward(s, b, logits, packed, capture, err);
     GEODEC_PASS(check_batch(s, b, capture, err));
     for (int32_t i = 0; s->merge && b->parent && i < n; i++)
         if (b->parent[i] != i - 1) GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
@@ -348,7 +350,7 @@ geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, in
         GEODEC_THROW(GEODEC_LIMIT, "context full: %d tokens and %lld more do not fit in %d", s->length, (long long)n,
                      s->n_ctx);
     /* a prompt of several passes would pack in the first and again in the second */
-    if (n > s->max_batch) geodec__prepare_pass(s->model, s->prepared, s->pool, true);
+    if (n > s->max_batch && !s->engine) geodec__prepare_pass(s->model, s->prepared, s->pool, true);
     for (int64_t at = 0; at < n;) {
         const int32_t count = (int32_t)(n - at < s->max_batch ? n - at : s->max_batch);
         geodec_batch b = {.n = count, .token = token + at};

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "integer/engine/network.h"
 #include "model/streamed_internal.h"
 
 #include <string.h>
@@ -78,6 +79,7 @@ void geodec_model_close(geodec_model *m)
     if (m->store) geodec_store_clear(m->store);
     GEODEC_FREE(m->layer, m->norms, m->expert, m->factors, m->store);
     geodec__lowkv_free(m->low);
+    geodec_network_free(m->network);
     geodec__streamed_free(m->streamed);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     GEODEC_FREE(m->lazy, m);

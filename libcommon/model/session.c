@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "model/integer_session_internal.h"
 #include "model/streamed_internal.h"
 #include "model/team_internal.h"
 
@@ -130,6 +131,11 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->kv = o->kv;
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
+    if (s->arithmetic == GEODEC_INTEGER) {
+        GEODEC_TRY(geodec__integer_session_open(s, o, err));
+        GEODEC_MOVE(*out, s);
+        goto done;
+    }
     s->kernels = geodec__kernels_for(o->isa);
     if (!s->kernels)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_kernels_isa_name(o->isa));
@@ -157,6 +163,10 @@ done:
 void geodec_session_destroy(geodec_session *s)
 {
     if (!s) return;
+    if (s->arithmetic == GEODEC_INTEGER) {
+        geodec__integer_session_close(s);
+        return;
+    }
     geodec__streamed_leave(s);
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
@@ -204,11 +214,17 @@ geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_updat
 
 const geodec_model *geodec_session_model(const geodec_session *s) { return s->model; }
 int32_t geodec_session_n_ctx(const geodec_session *s) { return s->n_ctx; }
-geodec_isa geodec_session_isa(const geodec_session *s) { return s->kernels->isa; }
+geodec_isa geodec_session_isa(const geodec_session *s)
+{
+    return s->engine ? geodec_engine_isa(s->engine) : s->kernels->isa;
+}
 geodec_arithmetic geodec_session_arithmetic(const geodec_session *s) { return s->arithmetic; }
 geodec_kv_type geodec_session_kv(const geodec_session *s) { return s->kv; }
 const geodec_attnres *geodec_session_attnres(const geodec_session *s) { return geodec__attnres_how(s->attnres); }
 int32_t geodec_session_length(const geodec_session *s) { return s->length; }
 geodec_counters geodec_session_counters(const geodec_session *s) { return s->counters; }
-const int32_t *geodec_session_expert_ids(const geodec_session *s) { return s->expert_id; }
+const int32_t *geodec_session_expert_ids(const geodec_session *s)
+{
+    return s->engine ? geodec_engine_expert_ids(s->engine) : s->expert_id;
+}
 const float *geodec_session_expert_weights(const geodec_session *s) { return s->expert_weight; }

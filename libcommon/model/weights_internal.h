@@ -60,6 +60,7 @@ struct geodec_model {
     uint8_t *factors;                    /* memory of factored slots (factors.h), NULL without */
     int64_t factor_rank;                 /* largest k */
     struct geodec__low *low;             /* a cache of low rank (lowkv.h), NULL without */
+    struct geodec_network *network;      /* for integer arithmetic; NULL before its first session */
     struct geodec__streamed *streamed;   /* experts on disk (streamed.h), NULL: resident */
 };
 

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-geodec_arithmetic arithmetic_of(const char *word) { return strcmp(word, "fast") == 0 ? GEODEC_FAST : GEODEC_EXACT; }
+geodec_arithmetic arithmetic_of(const char *word)
+{
+    return strcmp(word, "integer") == 0 ? GEODEC_INTEGER : strcmp(word, "fast") == 0 ? GEODEC_FAST : GEODEC_EXACT;
+}
 
 bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word)
 {

@@ -72,7 +72,7 @@ static const cli_option options[] = {
             "drafter of the readiness report (default: the last one except oracle); bigram is its control",
             .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(words.isa),
-    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
+    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(words.kv),
     CLI_KV_PROJECTION_OPTION(words.kv_projection),
     CLI_ATTNRES_OPTION(words.attnres),

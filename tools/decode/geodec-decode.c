@@ -68,7 +68,7 @@ static const cli_option options[] = {
     OPT_STR("stop", 0, &stop_text, "TEXT", "stop before this text"),
     OPT_I64("ctx", 0, &context, 0, 1 << 20, "N", "context length in tokens, 0 = the model's"),
     CLI_ISA_OPTION(words.isa),
-    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
+    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(words.kv),
     CLI_KV_PROJECTION_OPTION(words.kv_projection),
     CLI_ATTNRES_OPTION(words.attnres),

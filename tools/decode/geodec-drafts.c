@@ -42,7 +42,7 @@ static const cli_option options[] = {
     OPT_I64("timed", 0, &timed, 1, 100000, "N", "number of prompts to time", .flags = CLI_VOLATILE),
     OPT_I64("repeats", 0, &repeats, 1, 1000, "N", "measurements of each prompt", .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(words.isa),
-    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
+    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(words.kv),
     CLI_ATTNRES_OPTION(words.attnres),
     CLI_STREAMING_OPTIONS,

@@ -40,7 +40,7 @@ static const cli_option options[] = {
     OPT_I64("text-tokens", 0, &text_tokens, 0, GEODEC_PREPARE_TOKENS_MAX, "N",
             "read N tokens of --text, regardless of the time (0: as many as the time allows)"),
     CLI_SEPARATOR_OPTION(separator),
-    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast|integer"),
     CLI_STREAMING_OPTIONS,
 };
 

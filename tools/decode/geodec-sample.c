@@ -25,7 +25,7 @@ static const cli_option options[] = {
             "sampling temperature: 1 = the model's own distribution, 0 = greedy"),
     OPT_I64("top-k", 0, &top_k, 0, 1e9, "K", "sample from the K most probable tokens, 0 = all"),
     OPT_F64("top-p", 0, &top_p, 1e-6, 1, "P", "sample from the most probable tokens of total mass P"),
-    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(kv),
     OPT_FLAG("text", 0, &as_text, "write text instead of token ids"),
     CLI_STREAMING_OPTIONS,

@@ -41,7 +41,7 @@ static const cli_option options[] = {
                "output format: one artifact, or a folder of safetensors shards with an index"),
     OPT_I64("shard-tokens", 0, &shard_tokens, 2, 1e12, "N",
             "tokens of a shard; an interrupted run loses at most one shard", .flags = CLI_VOLATILE),
-    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
     CLI_STREAMING_OPTIONS,

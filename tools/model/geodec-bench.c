@@ -19,7 +19,7 @@ static const cli_option options[] = {
     TOKENS_OPTION("first", first, "tokens of the prompt of first_token, 0: do not measure it"),
     OPT_I64("batch", 0, &batch, 1, 4096, "N", "rows of a pass over the prompt"),
     OPT_I64("repeats", 'r', &repeats, 1, 1001, "N", "repeats of each measurement, interleaved"),
-    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast|integer"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
     OPT_FLAG("no-read-limit", 0, &no_limit, "do not measure the memory read limit"),

@@ -30,12 +30,12 @@ static const cli_option options[] = {
     OPT_I64("rows", 0, &rows, 0, 64, "N",
             "tokens of a pass, for measurements of time (0: 64); 1: as in decoding. No result depends on it",
             .flags = CLI_VOLATILE),
-    OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|float64", "MODE",
+    OPT_CHOICE("arithmetic", 0, &arithmetic, "auto|exact|fast|integer|float64", "MODE",
                "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
                "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"),
     CLI_KV_OPTION(kv),
     OPT_FILE("against", 0, &against_path, "FILE", "second model with the same vocabulary"),
-    OPT_CHOICE("against-arithmetic", 0, &against_arithmetic, "auto|exact|fast|float64", "MODE",
+    OPT_CHOICE("against-arithmetic", 0, &against_arithmetic, "auto|exact|fast|integer|float64", "MODE",
                "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic; auto: "
                "chosen from the file of the second model)"),
     OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",

@@ -6,10 +6,11 @@
 
 #include <stdbool.h>
 
-/* Arithmetic of the matrix products. exact: float activations. fast: where the weights are block-quantised, activations
- * are rounded to int8 in blocks of 32 and multiplied in integers; other weights as in exact. */
-typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
-enum { GEODEC_ARITHMETICS = 2 };
+/* Arithmetic of a pass. exact: float activations. fast: where the weights are block-quantised, activations are rounded to
+ * int8 in blocks of 32 and multiplied in integers; other weights as in exact. integer: the whole pass in integers
+ * (integer/engine/engine.h), the same bits on every processor. */
+typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST, GEODEC_INTEGER } geodec_arithmetic;
+enum { GEODEC_ARITHMETICS = 2 /* those that prepare floats' matrices */ };
 /* Element types of the key and value cache: X(NAME, name). */
 #define GEODEC_KV_TYPES(X) X(F32, f32) X(F16, f16) X(Q8_0, q8_0) X(Q4_0, q4_0)
 #define GEODEC__KV_MEMBER(NAME, name) GEODEC_KV_##NAME,

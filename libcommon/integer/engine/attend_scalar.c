@@ -1,0 +1,2 @@
+#define ATTEND geodec__engine_attend_scalar
+#include "integer/engine/attend_body.h"

@@ -1,0 +1,147 @@
+#include "integer/engine/product_internal.h"
+
+#include "base/mem.h"
+#include "integer/fixed/wide.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- conversion -------------------------------------------------------------------------------------------------- */
+
+static int largest_code(int bits) { return bits == 16 ? 32767 : 127; }
+
+static void put_code(uint8_t *row, int bits, int64_t c, int code)
+{
+    const uint32_t u = (uint32_t)code;
+    if (bits == 8) {
+        row[c] = (uint8_t)u;
+    } else if (bits == 16) {
+        row[2 * c] = (uint8_t)u;
+        row[2 * c + 1] = (uint8_t)(u >> 8);
+    } else {
+        row[c / 2] = (uint8_t)(c % 2 ? (row[c / 2] & 15) | (u & 15) << 4 : (row[c / 2] & 240) | (u & 15));
+    }
+}
+
+static int get_code(const uint8_t *row, int bits, int64_t c)
+{
+    if (bits == 8) return (int8_t)row[c];
+    if (bits == 16) return (int16_t)(uint16_t)(row[2 * c] | row[2 * c + 1] << 8);
+    const int u = row[c / 2] >> (c % 2 ? 4 : 0) & 15;
+    return u < 8 ? u : u - 16;
+}
+
+/* Multipliers and the shift of a row from the scales of its blocks. up: away from zero, so that no code is cut. */
+static void scales(const double *scale, int64_t blocks, int bits, bool up, int16_t *multiplier, int16_t *shift)
+{
+    const int wanted = bits == 16 ? GEODEC_CODED_MULTIPLIER_WIDE : GEODEC_CODED_MULTIPLIER;
+    const double most = (1 << wanted) - 1;
+    double top = 0;
+    int order = 0;
+    for (int64_t b = 0; b < blocks; b++) top = fabs(scale[b]) > top ? fabs(scale[b]) : top;
+    if (top > 0) (void)frexp(top, &order); /* top = f 2^order, f in [1/2, 1) */
+    int s = top > 0 ? wanted - order : 0;
+    if (ceil(ldexp(top, s)) > most) s--;
+    for (int64_t b = 0; b < blocks; b++) {
+        const double m = ldexp(scale[b], s);
+        multiplier[b] = (int16_t)(!up ? rint(m) : m < 0 ? floor(m) : ceil(m));
+    }
+    *shift = (int16_t)s;
+}
+
+enum { BLOCKS = GEODEC_CODED_COLS / GEODEC_CODED_BLOCK };
+
+void geodec_coded_row(const float *x, int64_t cols, int bits, uint8_t *code, int16_t *multiplier, int16_t *shift)
+{
+    double scale[BLOCKS] = {0};
+    const int64_t blocks = geodec_coded_blocks(cols);
+    for (int64_t b = 0; b < blocks; b++) {
+        float top = 0;
+        for (int64_t c = 32 * b; c < cols && c < 32 * b + 32; c++) top = fabsf(x[c]) > fabsf(top) ? x[c] : top;
+        scale[b] = bits == 4 ? (double)top / -8 : fabs((double)top) / largest_code(bits);
+    }
+    scales(scale, blocks, bits, true, multiplier, shift);
+    memset(code, 0, (size_t)geodec_coded_row_bytes(cols, bits));
+    for (int64_t c = 0; c < cols; c++) {
+        const double unit = ldexp(multiplier[c / 32], -*shift);
+        if (unit == 0) continue;
+        const double least = bits == 4 ? -8 : -largest_code(bits), most = bits == 4 ? 7 : largest_code(bits);
+        const double q = round((double)x[c] / unit);
+        put_code(code, bits, c, (int)(q < least ? least : q > most ? most : q));
+    }
+}
+
+void geodec_coded_row_of(const double *scale, const int8_t *value, int64_t cols, int bits, uint8_t *code,
+                         int16_t *multiplier, int16_t *shift)
+{
+    scales(scale, geodec_coded_blocks(cols), bits, false, multiplier, shift);
+    memset(code, 0, (size_t)geodec_coded_row_bytes(cols, bits));
+    for (int64_t c = 0; c < cols; c++) put_code(code, bits, c, value[c]);
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
+
+static int64_t panel_count(int64_t rows) { return (rows + GEODEC__PRODUCT_ROWS - 1) / GEODEC__PRODUCT_ROWS; }
+
+geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_panels16 *p = NULL;
+    if (m->rows < 1 || m->rows > GEODEC_CODED_ROWS || m->cols < 1 || m->cols > GEODEC_CODED_COLS)
+        GEODEC_THROW(GEODEC_LIMIT, "a matrix of %lld x %lld; at most %d x %d are supported", (long long)m->rows,
+                     (long long)m->cols, GEODEC_CODED_ROWS, GEODEC_CODED_COLS);
+    GEODEC_NEW(p, 1);
+    p->rows = m->rows;
+    p->cols = m->cols;
+    p->blocks = geodec_coded_blocks(m->cols);
+    p->bits = m->bits;
+    p->record = (int64_t)GEODEC__PRODUCT_ROWS * 4 * m->bits;
+    const int64_t panels = panel_count(m->rows), records = panels * p->blocks;
+    p->bytes = records * (p->record + GEODEC__PRODUCT_ROWS * 2) + panels * GEODEC__PRODUCT_ROWS * 4 + 256;
+    p->memory = geodec_mem_map(p->bytes);
+    if (!p->memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of weights", (long long)p->bytes);
+    p->code = p->memory;
+    p->multiplier = (int16_t *)(void *)(p->memory + (records * p->record + 63) / 64 * 64);
+    p->shift = (int32_t *)(void *)(p->multiplier + records * GEODEC__PRODUCT_ROWS);
+    const int64_t row_bytes = geodec_coded_row_bytes(m->cols, m->bits);
+    for (int64_t r = 0; r < m->rows; r++) {
+        const int64_t panel = r / GEODEC__PRODUCT_ROWS, lane = r % GEODEC__PRODUCT_ROWS;
+        const uint8_t *row = m->code + r * row_bytes;
+        if (m->shift[r] > GEODEC_CODED_SHIFT || m->shift[r] < -GEODEC_CODED_SHIFT)
+            GEODEC_THROW(GEODEC_FORMAT, "the shift of row %lld is %d", (long long)r, m->shift[r]);
+        p->shift[r] = m->shift[r];
+        for (int64_t b = 0; b < p->blocks; b++) {
+            const int64_t at = panel * p->blocks + b;
+            uint8_t *to = p->code + at * p->record;
+            p->multiplier[at * GEODEC__PRODUCT_ROWS + lane] = m->multiplier[r * p->blocks + b];
+            for (int c = 0; c < GEODEC_CODED_BLOCK; c++)
+                geodec__product_put(to, m->bits, (int)lane, c, get_code(row, m->bits, 32 * b + c));
+        }
+    }
+    GEODEC_MOVE(*out, p);
+done:
+    geodec_coded_free(p);
+    return st;
+}
+
+void geodec_coded_free(geodec_panels16 *p)
+{
+    if (!p) return;
+    geodec_mem_unmap(p->memory, p->bytes);
+    geodec_mem_free(p);
+}
+
+int64_t geodec_coded_bytes(const geodec_panels16 *p) { return p->bytes; }
+int64_t geodec_coded_rows(const geodec_panels16 *p) { return p->rows; }
+int64_t geodec_coded_cols(const geodec_panels16 *p) { return p->cols; }
+int geodec_coded_bits(const geodec_panels16 *p) { return p->bits; }
+
+void geodec_coded_decode(const geodec_panels16 *p, int64_t r, int64_t *out)
+{
+    const int64_t panel = r / GEODEC__PRODUCT_ROWS, lane = r % GEODEC__PRODUCT_ROWS;
+    for (int64_t c = 0; c < p->cols; c++) {
+        const int64_t at = panel * p->blocks + c / 32;
+        const int64_t code = geodec__product_get(p->code + at * p->record, p->bits, (int)lane, (int)(c % 32));
+        out[c] = geodec_wide_shift(code * p->multiplier[at * GEODEC__PRODUCT_ROWS + lane], p->shift[r] - 24);
+    }
+}

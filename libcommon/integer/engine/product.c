@@ -1,0 +1,46 @@
+#include "integer/engine/product_internal.h"
+
+#include "integer/fixed/wide.h"
+
+const geodec__product_ops *geodec__product_for(geodec_isa isa)
+{
+    const bool any = isa == GEODEC_ISA_AUTO;
+    if (!any && !geodec_kernels_isa_available(isa)) return NULL;
+#if defined(__x86_64__)
+    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512) &&
+        __builtin_cpu_supports("avx512vnni"))
+        return &geodec__product_vnni;
+    if (isa != GEODEC_ISA_SCALAR && geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return &geodec__product_avx2;
+#endif
+    return &geodec__product_scalar;
+}
+
+void geodec__product_finish(const geodec_panels16 *w, int64_t panel, const geodec_rounded *x,
+                            const int64_t acc[GEODEC__PRODUCT_ROWS], int64_t *y)
+{
+    const int64_t first = panel * GEODEC__PRODUCT_ROWS, left = w->rows - first;
+    const int64_t count = left < GEODEC__PRODUCT_ROWS ? left : GEODEC__PRODUCT_ROWS;
+    const int base = x->exponent + GEODEC_ROUNDED_SHIFT - GEODEC__PRODUCT_UNIT;
+    for (int64_t i = 0; i < count; i++) y[first + i] = geodec_wide_shift(acc[i], base + w->shift[first + i]);
+}
+
+void geodec__product_wide(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x,
+                          int64_t n, int64_t *const *y)
+{
+    for (int64_t panel = begin; panel < end; panel++) {
+        const int16_t *code = (const int16_t *)(const void *)(w->code + panel * w->blocks * w->record);
+        const int16_t *m = w->multiplier + panel * w->blocks * GEODEC__PRODUCT_ROWS;
+        for (int64_t t = 0; t < n; t++) {
+            int64_t acc[GEODEC__PRODUCT_ROWS] = {0};
+            for (int64_t b = 0; b < w->blocks; b++)
+                for (int r = 0; r < GEODEC__PRODUCT_ROWS; r++) {
+                    const int16_t *c = code + (b * GEODEC__PRODUCT_ROWS + r) * GEODEC_CODED_BLOCK;
+                    const int16_t *v = x[t]->v + b * GEODEC_CODED_BLOCK;
+                    int64_t sum = 0;
+                    for (int i = 0; i < GEODEC_CODED_BLOCK; i++) sum += (int64_t)((int32_t)c[i] * v[i]);
+                    acc[r] += sum * (m[b * GEODEC__PRODUCT_ROWS + r] * (1 << x[t]->up[b]));
+                }
+            geodec__product_finish(w, panel, x[t], acc, y[t]);
+        }
+    }
+}
