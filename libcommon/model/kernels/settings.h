@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Arithmetic of a pass. exact: float activations. fast: where the weights are block-quantised, activations are rounded to
- * int8 in blocks of 32 and multiplied in integers; other weights as in exact. integer: the whole pass in integers
+/* Arithmetic of a pass. exact: float activations. fast: where the weights are block-quantised, activations are rounded
+ * to int8 in blocks of 32 and multiplied in integers; other weights as in exact. integer: the whole pass in integers
  * (integer/engine/engine.h), the same bits on every processor. */
 typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST, GEODEC_INTEGER } geodec_arithmetic;
 enum { GEODEC_ARITHMETICS = 2 /* those that prepare floats' matrices */ };
