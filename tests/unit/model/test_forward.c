@@ -2,6 +2,7 @@
  * token. */
 #include "base/mem.h"
 #include "model/families.h"
+#include "model/integer_network.h"
 #include "model/reference.h"
 #include "model/weights_internal.h"
 #include "support/support.h"
@@ -131,7 +132,7 @@ static geodec_model *open_model(size_t i)
 /* Of the sessions that follow. */
 static geodec_arithmetic arithmetic;
 
-/* All models in exact arithmetic, then those with quantised weights in fast. */
+/* All models in exact arithmetic, those with quantised weights in fast, all in integer. */
 static bool next_case(size_t *i)
 {
     if (*i == N_MODELS && arithmetic == GEODEC_EXACT) {
@@ -139,6 +140,10 @@ static bool next_case(size_t *i)
         *i = 0;
     }
     while (arithmetic == GEODEC_FAST && *i < N_MODELS && recipe(*i)->type != GEODEC_GGML_Q8_0) ++*i;
+    if (*i == N_MODELS && arithmetic == GEODEC_FAST) {
+        arithmetic = GEODEC_INTEGER;
+        *i = 0;
+    }
     return *i < N_MODELS;
 }
 
@@ -282,6 +287,49 @@ Test(model_forward, quantised_families_equal_the_plain_evaluation)
         check_fast(m, token, N, logits, families[i].name);
         free(want);
         geodec_mem_free(logits);
+        geodec_session_destroy(s);
+        geodec_model_close(m);
+    }
+}
+
+/* In integers with weights of 16 bits: near the float64 evaluation, layer by layer. */
+Test(model_forward, integers_are_near_the_plain_evaluation)
+{
+    for (size_t i = 0; i < N_MODELS; i++) {
+        enum { N = 24 };
+        geodec_model *m = open_model(i);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        const geodec_integer_options sixteen = {.bits = 16};
+        const int64_t states = (int64_t)(c->n_layer + 1) * N * c->d_model, logit = (int64_t)N * c->n_vocab;
+        int32_t token[N], layers[8];
+        geodec_err err = {0};
+        random_tokens(m, token, N, i);
+        for (int l = 0; l <= c->n_layer; l++) layers[l] = l;
+        double *residual = calloc((size_t)states, sizeof *residual), *want = reference_logits(m, token, N, residual);
+        float *logits = geodec_mem_new(logit, sizeof *logits), *state = geodec_mem_new(states, sizeof *state);
+        test_ok(geodec_integer_network_make(m, &sixteen, NULL, &m->network, &err), &err);
+        arithmetic = GEODEC_INTEGER;
+        geodec_session *s = open_session(m, GEODEC_ISA_AUTO, NULL, 0);
+        const geodec_capture capture = {.n_layers = c->n_layer + 1, .layer = layers, .state = state};
+        test_ok(geodec_forward(s, &(geodec_batch){.n = N, .token = token}, logits, &capture, &err), &err);
+        double square = 0, size = 0, worst = 0, largest = 0;
+        for (int64_t k = 0; k < logit; k++) {
+            square += pow((double)logits[k] - want[k], 2);
+            size += pow(want[k], 2);
+        }
+        for (int64_t k = 0; k < states; k++) {
+            worst = fmax(worst, fabs((double)state[k] - residual[k]));
+            largest = fmax(largest, fabs(residual[k]));
+        }
+        worst /= largest;
+        cr_log_info("model %zu (%s): logits %.2g, states %.2g", i, c->arch, sqrt(square / size), worst);
+        const bool coded = recipe(i)->type == GEODEC_GGML_Q8_0; /* in place of 16 bits */
+        cr_assert_lt(sqrt(square / size), coded ? 3e-3 : 1e-3, "model %zu (%s): logits %g", i, c->arch,
+                     sqrt(square / size));
+        cr_assert_lt(worst, 1e-3, "model %zu (%s): states %g", i, c->arch, worst);
+        free(residual);
+        free(want);
+        GEODEC_FREE(logits, state);
         geodec_session_destroy(s);
         geodec_model_close(m);
     }
