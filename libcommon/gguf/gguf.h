@@ -48,6 +48,10 @@ GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_at(int i);
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_named(const char *name);
 /* ggml's name of a type number, supported or not, for messages; "unknown" outside its list. */
 GEODEC_API const char *geodec_ggml_type_name(int type);
+/* Plain integers, little-endian: no weights of a model in floats, but of one in integers
+ * (integer/engine/network_file.h). Their number in the file; bytes of an element, 0 for any other type. */
+enum { GEODEC_GGML_I8 = 24, GEODEC_GGML_I16 = 25, GEODEC_GGML_I32 = 26 };
+GEODEC_API int geodec_ggml_integer_bytes(int type);
 /* Bytes of n elements; n must be a multiple of the block. */
 GEODEC_API size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n);
 

@@ -175,7 +175,9 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
         GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': rows of %lld are not a multiple of the %s block of %d", name,
                     (long long)t->dim[0], traits->name, traits->block);
     int64_t bytes = 0;
-    if (traits && geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
+    const int plain = geodec_ggml_integer_bytes(t->type);
+    if ((traits && geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0) ||
+        (plain && geodec_mem_mul(elements, plain, &bytes) != 0))
         GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
     t->bytes = (size_t)bytes;
     if (*offset % (uint64_t)g->alignment)
@@ -204,7 +206,7 @@ static geodec_status check_layout(geodec_gguf_tensor *const *order, uint64_t n, 
         geodec_gguf_tensor *t = order[i];
         const uint8_t *next = i + 1 < n ? order[i + 1]->data : end;
         const size_t apart = (size_t)(next - (const uint8_t *)t->data);
-        if (!geodec_ggml_traits_of(t->type))
+        if (!geodec_ggml_traits_of(t->type) && !geodec_ggml_integer_bytes(t->type))
             t->bytes = apart;
         else if (i + 1 < n && apart != (t->bytes + alignment - 1) / alignment * alignment)
             GEODEC_FAIL(GEODEC_FORMAT, "tensors '%s' and '%s' %s", t->name, order[i + 1]->name,

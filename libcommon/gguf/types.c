@@ -40,6 +40,11 @@ size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n)
     return (size_t)(n / t->block) * (size_t)t->block_bytes;
 }
 
+int geodec_ggml_integer_bytes(int type)
+{
+    return type == GEODEC_GGML_I8 ? 1 : type == GEODEC_GGML_I16 ? 2 : type == GEODEC_GGML_I32 ? 4 : 0;
+}
+
 const char *geodec_ggml_type_name(int type)
 {
     /* Unsupported types of ggml, for messages. */

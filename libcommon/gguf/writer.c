@@ -233,16 +233,17 @@ static geodec_status check_tensor(const char *name, int type, int n_dims, const 
                                   geodec_err *err)
 {
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
-    if (!t) GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
+    const int plain = geodec_ggml_integer_bytes(type), block = t ? t->block : 1;
+    if (!t && !plain) GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
     if (n_dims < 1 || n_dims > 4) GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
     *n = 1;
     for (int i = 0; i < n_dims; i++)
         if (dim[i] < 1 || geodec_mem_mul(*n, dim[i], n) != 0)
             GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
-    if (dim[0] % t->block)
+    if (dim[0] % block)
         GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': rows of %lld are not a multiple of the %s block of %d", name,
                     (long long)dim[0], t->name, t->block);
-    if (geodec_mem_mul(*n / t->block, t->block_bytes, size) != 0)
+    if (geodec_mem_mul(*n / block, t ? t->block_bytes : plain, size) != 0)
         GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
     return GEODEC_OK;
 }

@@ -234,6 +234,7 @@ const char *geodec__arch_names(char *text, size_t n)
 const char *geodec__model_peculiarity(const geodec_model *m)
 {
     const geodec_model_config *c = &m->config;
+    if (!m->layer) return "weights in integers";
     if (m->store) return "its experts in a store";
     if (strcmp(c->arch, table[0].name) != 0) return c->arch;
     if (m->rope_divisor[0] || c->rope_scale != 0 || c->rope_magnitude != 0) return "scaled rotations";

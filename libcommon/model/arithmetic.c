@@ -31,7 +31,7 @@ geodec_arithmetic geodec_arithmetic_of_share(double share) { return share >= 0.5
 
 geodec_arithmetic geodec_model_arithmetic(const geodec_model *m)
 {
-    return geodec_arithmetic_of_share(geodec_model_block_share(m));
+    return m->layer ? geodec_arithmetic_of_share(geodec_model_block_share(m)) : GEODEC_INTEGER;
 }
 
 const char *geodec_arithmetic_name(geodec_arithmetic a)

@@ -3,7 +3,7 @@
  * fast rounds activations to bytes where the weights are of block types, and is as exact elsewhere
  * (model/kernels/products_internal.h). Reading the weights dominates the cost of a pass, so the rule compares bytes:
  *     share = bytes of matrices in block types that fast supports / bytes of all matrices that a pass multiplies
- *     fast if share >= 1/2, else exact
+ *     fast if share >= 1/2, else exact; integer if the file holds integers (integer/engine/network_file.h)
  * Vectors (norms, biases) do not count, nor does the embedding when the head is a matrix of its own. */
 #ifndef GEODEC_MODEL_ARITHMETIC_H
 #define GEODEC_MODEL_ARITHMETIC_H

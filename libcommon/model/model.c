@@ -1,8 +1,21 @@
 #include "base/mem.h"
-#include "integer/engine/network.h"
+#include "integer/engine/network_file.h"
 #include "model/streamed_internal.h"
 
 #include <string.h>
+
+/* The weights of a file in integers. Its configuration must be that of the keys. */
+static geodec_status read_integers(geodec_model *m, geodec_err *err)
+{
+    GEODEC_PASS(geodec_network_file_read(m->gguf, &m->network, err));
+    const geodec_network_config *n = &m->network->config;
+    geodec_model_config *c = &m->config;
+    c->tied = n->tied;
+    if (n->n_layer != c->n_layer || n->d_model != c->d_model || n->n_vocab != c->n_vocab ||
+        n->n_expert != c->n_expert || n->n_expert_used != c->n_expert_used)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: the integers are of another model than the keys", geodec_gguf_path(m->gguf));
+    return GEODEC_OK;
+}
 
 /* Takes over g, and the content of *store (NULL: a plain GGUF), on failure too. */
 static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec_model **out, geodec_err *err)
@@ -22,7 +35,8 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec_mode
         GEODEC_MOVE(*m->store, *store);
         memcpy(m->fingerprint, m->store->fingerprint, sizeof m->fingerprint);
     }
-    GEODEC_TRY(geodec_gguf_check_types(g, err));
+    const bool integers = geodec_network_file_is(g);
+    if (!integers) GEODEC_TRY(geodec_gguf_check_types(g, err));
     GEODEC_TRY(geodec__config_read(g, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(g, &m->tokenizer, err));
     const int32_t n_vocab = geodec_tokenizer_size(m->tokenizer);
@@ -30,7 +44,10 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec_mode
         GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s.vocab_size' is %d, but the tokenizer has %d tokens", path,
                      m->config.arch, m->config.n_vocab, n_vocab);
     m->config.n_vocab = n_vocab;
-    GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
+    if (integers)
+        GEODEC_TRY(read_integers(m, err));
+    else
+        GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
     const char *slash = strrchr(path, '/');
     m->name = slash ? slash + 1 : path;
     if (geodec_gguf_has(g, "general.name")) GEODEC_TRY(geodec_gguf_get_str(g, "general.name", &m->name, err));
@@ -111,6 +128,9 @@ int64_t geodec_model_store_bytes(const geodec_model *m)
 
 geodec_status geodec__model_resident(const geodec_model *m, geodec_err *err)
 {
+    if (!m->layer)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: has weights in integers; this needs the file from which it was made",
+                    geodec_gguf_path(m->gguf));
     if (m->store)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: is a store of experts; this needs the GGUF file from which it was built",
                     geodec_gguf_path(m->gguf));

@@ -116,7 +116,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     const geodec_model_config *c = &m->config;
     const geodec_session_options defaults = {0};
     if (!o) o = &defaults;
-    if (!m->streamed) GEODEC_TRY(geodec__model_resident(m, err));
+    if (!m->streamed && m->layer && o->arithmetic != GEODEC_INTEGER) GEODEC_TRY(geodec__model_resident(m, err));
     if (o->n_ctx < 0 || o->n_ctx > MAX_SESSION_CONTEXT)
         GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is outside 1 to %d", o->n_ctx, MAX_SESSION_CONTEXT);
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)
@@ -127,7 +127,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->model = m;
     s->n_blocks = o->n_blocks ? o->n_blocks : c->n_layer;
     s->pool = o->pool;
-    s->arithmetic = o->arithmetic;
+    s->arithmetic = m->layer ? o->arithmetic : GEODEC_INTEGER;
     s->kv = o->kv;
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;

@@ -14,7 +14,7 @@ geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, 
     geodec__streamed *t = NULL;
     if (m->config.n_expert == 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: no experts, so nothing can be streamed", geodec_gguf_path(m->gguf));
-    if (o->arithmetic == GEODEC_INTEGER)
+    if (o->arithmetic == GEODEC_INTEGER || !m->layer)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: integer arithmetic needs all experts in memory",
                      geodec_gguf_path(m->gguf));
     if (m->streamed || m->prepared[GEODEC__PREPARE_PANELS][o->arithmetic])

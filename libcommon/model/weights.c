@@ -387,7 +387,7 @@ done:
 void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
 {
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
-    for (int32_t i = 0; i < m->config.n_layer; i++) {
+    for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         const geodec__matrix *const single[] = {
             &l->q, &l->k, &l->v, &l->o, &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};

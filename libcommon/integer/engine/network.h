@@ -17,13 +17,15 @@ GEODEC_API geodec_network_factor geodec_network_factor_of(double x);
 /* Numbers of the configuration, all non-negative: X(name). As in geodec_model_config; flags are 0 or 1. */
 #define GEODEC_NETWORK_NUMBERS(X)                                                                                      \
     X(n_layer)                                                                                                         \
-    X(d_model) X(n_head) X(n_kv_head) X(head_dim) X(rope_dim) X(d_ff) X(n_vocab) X(n_ctx) X(n_expert) X(n_expert_used) \
+    X(d_model)                                                                                                         \
+    X(n_head) X(n_kv_head) X(head_dim) X(rope_dim) X(d_ff) X(n_vocab) X(n_ctx) X(n_expert) X(n_expert_used)            \
         X(d_ff_dense) X(d_ff_shared) X(n_expert_group) X(n_expert_group_used) X(tied) X(rope_halves) X(gelu)           \
             X(qk_norm_whole) X(qk_norm_rotated) X(expert_keep_weights) X(expert_sigmoid) X(rope_tables)                \
                 X(rope_n_ctx_original) X(activation_bits)
 #define GEODEC_NETWORK_FACTORS(X)                                                                                      \
     X(rms_eps)                                                                                                         \
-    X(attn_scale) X(attn_softcap) X(final_softcap) X(embed_scale) X(residual_scale) X(logit_factor) X(expert_scale)    \
+    X(attn_scale)                                                                                                      \
+    X(attn_softcap) X(final_softcap) X(embed_scale) X(residual_scale) X(logit_factor) X(expert_scale)                  \
         X(rope_magnitude)
 typedef struct geodec_network_config {
 #define X(name) int32_t name;
@@ -47,16 +49,18 @@ GEODEC_API geodec_status geodec_network_vector_of(const float *x, int64_t n, geo
 /* Parts of a layer: X(field, tensor name after "blk.N."). */
 #define GEODEC_NETWORK_VECTORS(X)                                                                                      \
     X(attn_norm, "attn_norm.weight")                                                                                   \
-    X(ffn_norm, "ffn_norm.weight") X(attn_post_norm, "post_attention_norm.weight")                                     \
-        X(ffn_post_norm, "post_ffw_norm.weight") X(q_norm, "attn_q_norm.weight") X(k_norm, "attn_k_norm.weight")       \
-            X(q_bias, "attn_q.bias") X(k_bias, "attn_k.bias") X(v_bias, "attn_v.bias") X(o_bias, "attn_output.bias")   \
+    X(ffn_norm, "ffn_norm.weight")                                                                                     \
+    X(attn_post_norm, "post_attention_norm.weight") X(ffn_post_norm, "post_ffw_norm.weight")                           \
+        X(q_norm, "attn_q_norm.weight") X(k_norm, "attn_k_norm.weight") X(q_bias, "attn_q.bias")                       \
+            X(k_bias, "attn_k.bias") X(v_bias, "attn_v.bias") X(o_bias, "attn_output.bias")                            \
                 X(expert_bias, "exp_probs_b.bias")
 #define GEODEC_NETWORK_MATRICES(X)                                                                                     \
     X(q, "attn_q.weight")                                                                                              \
-    X(k, "attn_k.weight") X(v, "attn_v.weight") X(o, "attn_output.weight") X(router, "ffn_gate_inp.weight")            \
-        X(gate, "ffn_gate.weight") X(up, "ffn_up.weight") X(down, "ffn_down.weight")                                   \
-            X(shared_gate, "ffn_gate_shexp.weight") X(shared_up, "ffn_up_shexp.weight")                                \
-                X(shared_down, "ffn_down_shexp.weight") X(shared_factor, "ffn_gate_inp_shexp.weight")
+    X(k, "attn_k.weight")                                                                                              \
+    X(v, "attn_v.weight") X(o, "attn_output.weight") X(router, "ffn_gate_inp.weight") X(gate, "ffn_gate.weight")       \
+        X(up, "ffn_up.weight") X(down, "ffn_down.weight") X(shared_gate, "ffn_gate_shexp.weight")                      \
+            X(shared_up, "ffn_up_shexp.weight") X(shared_down, "ffn_down_shexp.weight")                                \
+                X(shared_factor, "ffn_gate_inp_shexp.weight")
 typedef struct geodec_network_layer {
 #define X(field, name) geodec_network_vector field;
     GEODEC_NETWORK_VECTORS(X)
