@@ -3,7 +3,7 @@
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
 FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/engine model reference evaluate lowrank train \
-  geometry chain records flowmap export foresight decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
+  geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := artifact linalg io base
 MODEL_BELOW := integer/engine integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
@@ -33,6 +33,7 @@ DEPS_flowmap       := chain geometry $(FILES_BELOW)
 DEPS_export        := chain geometry model documents $(MODEL_BELOW)
 DEPS_foresight     := export flowmap chain geometry model documents $(MODEL_BELOW)
 DEPS_decode        := model documents $(MODEL_BELOW)
+DEPS_integer/attest := integer/engine integer/fixed model/kernels gguf io base
 DEPS_drafters      := decode foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
@@ -44,7 +45,7 @@ $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
 DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)
 
 # So are those of the integer engine; tests of a model's pass in integers are in the folder model.
-DEPS_integer       := integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
+DEPS_integer       := integer/attest integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \

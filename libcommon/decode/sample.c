@@ -26,7 +26,8 @@ static geodec_status sample_one(const job *j, slot *s, int64_t text, geodec_err 
     const geodec_tokenizer *t = geodec_model_tokenizer(j->m);
     const int32_t vocab = geodec_model_configuration(j->m)->n_vocab, eos = geodec_tokenizer_eos(t);
     const geodec_sampling how = {j->o->temperature, j->o->top_k, j->o->top_p,
-                                 geodec_rng_at(j->o->seed, geodec_rng_id("sample text", 0), (uint64_t)text)};
+                                 geodec_rng_at(j->o->seed, geodec_rng_id("sample text", 0), (uint64_t)text),
+                                 geodec_session_arithmetic(s->session) == GEODEC_INTEGER};
     geodec_sampler_destroy(s->sampler);
     s->sampler = NULL;
     GEODEC_PASS(geodec_sampler_create(&how, vocab, &s->sampler, err));

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "integer/engine/choose.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -14,9 +15,12 @@ typedef struct candidate {
 struct geodec_sampler {
     geodec_sampling opt;
     int32_t n_vocab;
-    candidate *heap; /* [n_vocab] */
-    candidate *kept; /* [n_vocab] candidates in order */
-    double *mass;    /* [n_vocab] unnormalised, of kept */
+    candidate *heap;       /* [n_vocab] */
+    candidate *kept;       /* [n_vocab] candidates in order */
+    double *mass;          /* [n_vocab] unnormalised, of kept */
+    geodec_choose *choose; /* in integers: then none of these */
+    int32_t *z;            /* [n_vocab] */
+    uint32_t *weight;      /* [n_vocab] */
 };
 
 geodec_sampling geodec_sampler_default(void)
@@ -38,7 +42,12 @@ geodec_status geodec_sampler_create(const geodec_sampling *options, int32_t n_vo
     GEODEC_NEW(s, 1);
     s->opt = *options;
     s->n_vocab = n_vocab;
-    if (options->temperature > 0) {
+    if (options->integers) {
+        const geodec_choose_settings how =
+            geodec_choose_settings_of(options->temperature, options->top_k, options->top_p, options->seed);
+        GEODEC_TRY(geodec_choose_create(&how, n_vocab, &s->choose, err));
+        GEODEC_NEW_EACH(n_vocab, s->z, s->weight);
+    } else if (options->temperature > 0) {
         GEODEC_NEW_EACH(n_vocab, s->heap, s->kept, s->mass);
     }
     GEODEC_MOVE(*out, s);
@@ -50,7 +59,8 @@ done:
 void geodec_sampler_destroy(geodec_sampler *s)
 {
     if (!s) return;
-    GEODEC_FREE(s->heap, s->kept, s->mass, s);
+    geodec_choose_destroy(s->choose);
+    GEODEC_FREE(s->heap, s->kept, s->mass, s->z, s->weight, s);
 }
 
 const geodec_sampling *geodec_sampler_options(const geodec_sampler *s) { return &s->opt; }
@@ -137,11 +147,31 @@ static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t 
     }
 }
 
+/* The integers of a row; those of other values are the nearest. */
+static geodec_status integers_of(geodec_sampler *s, const float *row, geodec_err *err)
+{
+    for (int32_t i = 0; i < s->n_vocab; i++) {
+        if (isnan(row[i]) || row[i] == INFINITY) GEODEC_FAIL(GEODEC_NUMERIC, "the logit of token %d is not finite", i);
+        const float z = row[i] * 65536.0f;
+        s->z[i] = row[i] == -INFINITY ? INT32_MIN
+                  : z > 1e9f          ? 1000000000
+                  : z < -1e9f         ? -1000000000
+                                      : (int32_t)lrintf(z);
+    }
+    return GEODEC_OK;
+}
+
 geodec_status geodec_sampler_next(geodec_sampler *s, int64_t index, const float *row, int32_t *id, geodec_err *err)
 {
     int64_t heap = 0, n = 0;
     double total = 0, sum = 0;
     float top = 0;
+    if (s->choose) {
+        GEODEC_PASS(integers_of(s, row, err));
+        *id = geodec_choose_next(s->choose, index, s->z);
+        if (*id < 0) GEODEC_FAIL(GEODEC_NUMERIC, "no token can be sampled: every logit is masked");
+        return GEODEC_OK;
+    }
     if (s->opt.temperature <= 0) {
         int32_t best = geodec_argmax(row, s->n_vocab);
         if (!isfinite(row[best]))
@@ -169,6 +199,13 @@ geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, d
     int64_t heap = 0, n = 0;
     double total = 0;
     float top = 0;
+    if (s->choose) {
+        GEODEC_PASS(integers_of(s, row, err));
+        const uint64_t sum = geodec_choose_weights(s->choose, s->z, s->weight);
+        if (sum == 0) GEODEC_FAIL(GEODEC_NUMERIC, "no token can be sampled: every logit is masked");
+        for (int32_t i = 0; i < s->n_vocab; i++) p[i] = (double)s->weight[i] / (double)sum;
+        return GEODEC_OK;
+    }
     if (s->opt.temperature <= 0) {
         int32_t best = 0;
         GEODEC_PASS(geodec_sampler_next(s, 0, row, &best, err));

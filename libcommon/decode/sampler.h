@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct geodec_sampling {
@@ -17,6 +18,7 @@ typedef struct geodec_sampling {
     int32_t top_k;      /* 0 = all */
     double top_p;       /* in (0,1]; 1 = all. Ignored, like top_k, when greedy */
     uint64_t seed;      /* seed of the request */
+    bool integers;      /* rows are multiples of 2^-16: sampled with integers alone (integer/engine/choose.h) */
 } geodec_sampling;
 
 /* Greedy. */

@@ -256,7 +256,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                  .max_tokens = max_tokens,
                                  .stop = w.stop,
                                  .loop_only = loop_only,
-                                 .sampling = {temperature, (int32_t)top_k, top_p, 0},
+                                 .sampling = {.temperature = temperature, .top_k = (int32_t)top_k, .top_p = top_p},
                                  .n_seeds = (int32_t)seeds,
                                  .seed = c->seed,
                                  .resamples = RESAMPLES,

@@ -325,7 +325,8 @@ static void round_ended(void *printer)
 static geodec_status fill_options(work *w, geodec_err *err)
 {
     geodec_decode_options *o = &w->o;
-    o->sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, w->c->seed};
+    o->sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, w->c->seed,
+                                    geodec_session_arithmetic(w->s) == GEODEC_INTEGER};
     o->max_tokens = max_tokens;
     o->min_tokens = min_tokens;
     o->stop = w->stop;

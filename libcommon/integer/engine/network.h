@@ -14,6 +14,7 @@ typedef struct geodec_network_factor {
 /* The nearest one; 0 for 0. */
 GEODEC_API geodec_network_factor geodec_network_factor_of(double x);
 
+/* clang-format off */
 /* Numbers of the configuration, all non-negative: X(name). As in geodec_model_config; flags are 0 or 1. */
 #define GEODEC_NETWORK_NUMBERS(X)                                                                                      \
     X(n_layer)                                                                                                         \
@@ -27,6 +28,7 @@ GEODEC_API geodec_network_factor geodec_network_factor_of(double x);
     X(attn_scale)                                                                                                      \
     X(attn_softcap) X(final_softcap) X(embed_scale) X(residual_scale) X(logit_factor) X(expert_scale)                  \
         X(rope_magnitude)
+/* clang-format on */
 typedef struct geodec_network_config {
 #define X(name) int32_t name;
     GEODEC_NETWORK_NUMBERS(X)
@@ -46,6 +48,7 @@ typedef struct geodec_network_vector {
 GEODEC_API geodec_status geodec_network_vector_of(const float *x, int64_t n, geodec_network_vector *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
+/* clang-format off */
 /* Parts of a layer: X(field, tensor name after "blk.N."). */
 #define GEODEC_NETWORK_VECTORS(X)                                                                                      \
     X(attn_norm, "attn_norm.weight")                                                                                   \
@@ -61,6 +64,7 @@ GEODEC_API geodec_status geodec_network_vector_of(const float *x, int64_t n, geo
         X(up, "ffn_up.weight") X(down, "ffn_down.weight") X(shared_gate, "ffn_gate_shexp.weight")                      \
             X(shared_up, "ffn_up_shexp.weight") X(shared_down, "ffn_down_shexp.weight")                                \
                 X(shared_factor, "ffn_gate_inp_shexp.weight")
+/* clang-format on */
 typedef struct geodec_network_layer {
 #define X(field, name) geodec_network_vector field;
     GEODEC_NETWORK_VECTORS(X)

@@ -62,7 +62,8 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
     }
 KERNEL(1, 8)
 KERNEL(2, 8)
-KERNEL(1, 4) KERNEL(2, 4)
+KERNEL(1, 4)
+KERNEL(2, 4)
 
     static void multiply(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x,
                          int64_t n, int64_t *const *y)

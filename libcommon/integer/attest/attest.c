@@ -1,0 +1,254 @@
+#include "integer/attest/attest.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "integer/fixed/fixed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- links ------------------------------------------------------------------------------------------------------- */
+
+static void finish(geodec_sha256 *h, uint8_t out[GEODEC_ATTEST_HASH])
+{
+    char hex[GEODEC_SHA256_HEX];
+    geodec_sha256_hex(h, hex);
+    for (int i = 0; i < GEODEC_ATTEST_HASH; i++) {
+        const char a = hex[2 * i], b = hex[2 * i + 1];
+        out[i] = (uint8_t)((a <= '9' ? a - '0' : a - 'a' + 10) << 4 | (b <= '9' ? b - '0' : b - 'a' + 10));
+    }
+}
+
+static void put64(geodec_sha256 *h, uint64_t v)
+{
+    uint8_t b[8];
+    for (int i = 0; i < 8; i++) b[i] = (uint8_t)(v >> (8 * i));
+    geodec_sha256_update(h, b, sizeof b);
+}
+
+static void head_of(const geodec_attest *a, uint8_t out[GEODEC_ATTEST_HASH])
+{
+    char text[256];
+    geodec_sha256 h;
+    geodec_sha256_init(&h);
+    const int n = snprintf(text, sizeof text, "geodec-attest 1\n%s\n%s\n%a %a %d %llu\n%d\n", a->model, a->tables,
+                           a->temperature, a->top_p, a->top_k, (unsigned long long)a->seed, a->n_prompt);
+    geodec_sha256_update(&h, text, (size_t)n);
+    for (int32_t i = 0; i < a->n_prompt; i++) put64(&h, (uint64_t)a->prompt[i]);
+    finish(&h, out);
+}
+
+static void link_of(const uint8_t before[GEODEC_ATTEST_HASH], int64_t index, int32_t token, const int32_t *logits,
+                    int32_t n, uint8_t out[GEODEC_ATTEST_HASH])
+{
+    uint8_t piece[4096];
+    size_t at = 0;
+    geodec_sha256 h;
+    geodec_sha256_init(&h);
+    geodec_sha256_update(&h, before, GEODEC_ATTEST_HASH);
+    put64(&h, (uint64_t)index);
+    put64(&h, (uint64_t)token);
+    for (int32_t i = 0; i < n; i++) {
+        for (int b = 0; b < 4; b++) piece[at++] = (uint8_t)((uint32_t)logits[i] >> (8 * b));
+        if (at == sizeof piece) {
+            geodec_sha256_update(&h, piece, at);
+            at = 0;
+        }
+    }
+    geodec_sha256_update(&h, piece, at);
+    finish(&h, out);
+}
+
+static geodec_status chooser(const geodec_attest *a, int32_t n_vocab, geodec_choose **out, geodec_err *err)
+{
+    const geodec_choose_settings s = geodec_choose_settings_of(a->temperature, a->top_k, a->top_p, a->seed);
+    return geodec_choose_create(&s, n_vocab, out, err);
+}
+
+void geodec_attest_clear(geodec_attest *a)
+{
+    GEODEC_FREE(a->prompt, a->token, a->link);
+    memset(a, 0, sizeof *a);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+enum { CHUNK = 64 /* rows of a pass over a prompt */ };
+
+/* Rows [from, to) of tokens; logits of the last one, or NULL. */
+static geodec_status prefill(geodec_engine *e, const int32_t *token, int32_t n, int32_t rows, int32_t *last,
+                             geodec_err *err)
+{
+    for (int32_t at = 0; at < n; at += rows) {
+        bool want[CHUNK] = {false};
+        const int32_t count = n - at < rows ? n - at : rows;
+        if (at + count == n) want[count - 1] = true;
+        const geodec_engine_pass p = {
+            .n = count, .token = token + at, .want = want, .logits = at + count == n ? last : NULL, .packed = true};
+        GEODEC_PASS(geodec_engine_forward(e, &p, err));
+    }
+    return GEODEC_OK;
+}
+
+geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos, geodec_attest *a,
+                                const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_choose *c = NULL;
+    int32_t *logits = NULL;
+    if (a->n_prompt < 1) GEODEC_THROW(GEODEC_INVAL, "a prompt of no tokens");
+    if (n < 0 || n > GEODEC_ATTEST_TOKENS)
+        GEODEC_THROW(GEODEC_INVAL, "%d tokens are outside 0 to %d", n, GEODEC_ATTEST_TOKENS);
+    GEODEC_TRY(chooser(a, n_vocab, &c, err));
+    GEODEC_NEW(logits, n_vocab);
+    GEODEC_NEW(a->token, n);
+    GEODEC_NEW(a->link, (int64_t)n + 1);
+    geodec_fixed_digest(a->tables);
+    head_of(a, a->link[0]);
+    GEODEC_TRY(prefill(e, a->prompt, a->n_prompt, CHUNK, logits, err));
+    for (a->n = 0; a->n < n;) {
+        const int32_t token = geodec_choose_next(c, a->n, logits);
+        a->token[a->n] = token;
+        link_of(a->link[a->n], a->n, token, logits, n_vocab, a->link[a->n + 1]);
+        a->n++;
+        if (token == eos || a->n == n) break;
+        GEODEC_TRY(geodec_hooks_progress(hooks, "tokens", a->n, n, err));
+        GEODEC_TRY(prefill(e, &token, 1, 1, logits, err));
+    }
+done:
+    geodec_choose_destroy(c);
+    geodec_mem_free(logits);
+    return st;
+}
+
+/* ---- verification ------------------------------------------------------------------------------------------------ */
+
+const char *geodec_attest_verdict_text(geodec_attest_verdict v)
+{
+    switch (v) {
+    case GEODEC_ATTEST_HOLDS:
+        return "holds";
+    case GEODEC_ATTEST_OTHER_MODEL:
+        return "made with another model";
+    case GEODEC_ATTEST_OTHER_TABLES:
+        return "made with other tables of the engine";
+    case GEODEC_ATTEST_HEADER:
+        return "prompt or settings are not those of the chain";
+    case GEODEC_ATTEST_TOKEN:
+        return "a token is not the one that the settings choose";
+    case GEODEC_ATTEST_LOGITS:
+        return "the logits are not those of the model";
+    default:
+        return "not checked";
+    }
+}
+
+/* Which outputs are checked: [n]; their number. */
+static int32_t draw(const geodec_attest *a, const geodec_attest_check *how, bool *drawn)
+{
+    int32_t count = 0;
+    const int32_t wanted = how->sample > 0 && how->sample < a->n ? how->sample : a->n;
+    geodec_rng r = geodec_rng_stream(how->seed, geodec_rng_id("attest-sample", 0));
+    for (int32_t i = 0; i < a->n; i++) { /* every set of this size is as likely */
+        drawn[i] = (int32_t)geodec_rng_below(&r, (uint64_t)(a->n - i)) < wanted - count;
+        count += drawn[i];
+    }
+    return count;
+}
+
+typedef struct checking {
+    geodec_engine *e;
+    geodec_choose *c;
+    const geodec_attest *a;
+    const bool *drawn;
+    int32_t *logits; /* [rows][n_vocab] */
+    int32_t n_vocab;
+    geodec_attest_result *r;
+} checking;
+
+/* Output i against its logits. */
+static bool check_output(const checking *k, int32_t i, const int32_t *logits)
+{
+    uint8_t link[GEODEC_ATTEST_HASH];
+    link_of(k->a->link[i], i, k->a->token[i], logits, k->n_vocab, link);
+    k->r->checked++;
+    if (geodec_choose_next(k->c, i, logits) != k->a->token[i])
+        k->r->verdict = GEODEC_ATTEST_TOKEN;
+    else if (memcmp(link, k->a->link[i + 1], sizeof link) != 0)
+        k->r->verdict = GEODEC_ATTEST_LOGITS;
+    else
+        return true;
+    k->r->at = i;
+    return false;
+}
+
+/* The prompt and all outputs but the last one, whose logits nobody needs, in passes of `rows`. */
+static geodec_status check_outputs(const checking *k, int32_t rows, int32_t end, const geodec_hooks *hooks,
+                                   geodec_err *err)
+{
+    const geodec_attest *a = k->a;
+    const int32_t all = a->n_prompt + end - 1;
+    for (int32_t at = 0; at < all; at += rows) {
+        int32_t token[CHUNK], wanted = 0;
+        bool want[CHUNK];
+        const int32_t n = all - at < rows ? all - at : rows;
+        for (int32_t j = 0; j < n; j++) {
+            const int32_t row = at + j, output = row - a->n_prompt + 1; /* whose logits are those of the row */
+            token[j] = row < a->n_prompt ? a->prompt[row] : a->token[row - a->n_prompt];
+            want[j] = output >= 0 && k->drawn[output];
+            wanted += want[j];
+        }
+        const geodec_engine_pass p = {
+            .n = n, .token = token, .want = want, .logits = wanted ? k->logits : NULL, .packed = true};
+        GEODEC_PASS(geodec_engine_forward(k->e, &p, err));
+        GEODEC_PASS(geodec_hooks_progress(hooks, "tokens checked", at + n, all, err));
+        int32_t done = 0;
+        for (int32_t j = 0; j < n; j++)
+            if (want[j] && !check_output(k, at + j - a->n_prompt + 1, k->logits + (int64_t)done++ * k->n_vocab))
+                return GEODEC_OK;
+    }
+    k->r->verdict = GEODEC_ATTEST_HOLDS;
+    return GEODEC_OK;
+}
+
+geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geodec_attest *a,
+                                   const geodec_attest_check *how, geodec_attest_result *out, const geodec_hooks *hooks,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_attest_result r = {.at = -1};
+    checking k = {.e = e, .a = a, .n_vocab = n_vocab, .r = &r};
+    bool *drawn = NULL;
+    uint8_t head[GEODEC_ATTEST_HASH];
+    char tables[GEODEC_SHA256_HEX];
+    const int32_t rows = how->rows < 1 ? 1 : how->rows > CHUNK ? CHUNK : how->rows;
+    geodec_fixed_digest(tables);
+    head_of(a, head);
+    if (strcmp(a->model, how->model) != 0)
+        r.verdict = GEODEC_ATTEST_OTHER_MODEL;
+    else if (strcmp(a->tables, tables) != 0)
+        r.verdict = GEODEC_ATTEST_OTHER_TABLES;
+    else if (memcmp(head, a->link[0], sizeof head) != 0)
+        r.verdict = GEODEC_ATTEST_HEADER;
+    if (r.verdict != GEODEC_ATTEST_NOT_CHECKED || a->n == 0) goto done; /* of no output nothing is checked */
+    for (int32_t i = 0; i < a->n_prompt + a->n; i++) {
+        const int32_t token = i < a->n_prompt ? a->prompt[i] : a->token[i - a->n_prompt];
+        if (token >= 0 && token < n_vocab) continue;
+        r.verdict = i < a->n_prompt ? GEODEC_ATTEST_HEADER : GEODEC_ATTEST_TOKEN;
+        r.at = i - a->n_prompt;
+        goto done;
+    }
+    GEODEC_TRY(chooser(a, n_vocab, &k.c, err));
+    GEODEC_NEW(drawn, a->n);
+    GEODEC_NEW(k.logits, (int64_t)rows * n_vocab);
+    (void)draw(a, how, drawn);
+    k.drawn = drawn;
+    int32_t end = a->n; /* after the last output that is checked */
+    while (end > 1 && !drawn[end - 1]) end--;
+    GEODEC_TRY(check_outputs(&k, rows, end, hooks, err));
+done:
+    if (st == GEODEC_OK) *out = r;
+    geodec_choose_destroy(k.c);
+    GEODEC_FREE(drawn, k.logits);
+    return st;
+}

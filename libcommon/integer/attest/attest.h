@@ -1,0 +1,74 @@
+/* Records that prove a run: which model wrote which tokens.
+ *
+ * A run in integers gives the same logits wherever and however it is computed, so anybody with the model's file can
+ * check a record. The record has the hash of the model's file, the prompt, the settings, the tokens and a chain of
+ * hashes:
+ *
+ *     h_0     = SHA-256(header)           header: the text of everything but tokens and chain
+ *     h_(i+1) = SHA-256(h_i, i, token of output i, logits of output i as little-endian int32)
+ *     digest  = h_n
+ *
+ * Verification computes the logits again in wide passes, which give the same bits as the passes of one row, and
+ * compares links and tokens: of all outputs, or of a sample that the verifier draws. A link depends on the one before
+ * it, which the record contains, so each output can be checked alone. */
+#ifndef GEODEC_INTEGER_ATTEST_ATTEST_H
+#define GEODEC_INTEGER_ATTEST_ATTEST_H
+
+#include "base/hooks.h"
+#include "base/sha256.h"
+#include "integer/engine/choose.h"
+#include "integer/engine/engine.h"
+
+enum { GEODEC_ATTEST_HASH = 32, GEODEC_ATTEST_TOKENS = 1 << 20 /* most of a record */ };
+
+typedef struct geodec_attest {
+    char model[GEODEC_SHA256_HEX], tables[GEODEC_SHA256_HEX]; /* of the model's file; of the engine's tables */
+    double temperature, top_p;
+    int32_t top_k;
+    uint64_t seed;
+    int32_t n_prompt, n;                 /* n: outputs */
+    int32_t *prompt, *token;             /* [n_prompt], [n] */
+    uint8_t (*link)[GEODEC_ATTEST_HASH]; /* [n + 1] */
+} geodec_attest;
+
+/* Generates up to n tokens after the prompt of *a (whose settings, prompt and model the caller has set) and fills the
+ * rest. eos: a token that ends the run, -1: none. The engine is empty, takes 64 rows, and has room for all tokens. */
+GEODEC_API geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos, geodec_attest *a,
+                                           const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+
+/* JSON, put in place at once. */
+GEODEC_API geodec_status geodec_attest_write(const char *path, const geodec_attest *a, const char *command,
+                                             geodec_err *err) GEODEC_MUST_USE;
+/* GEODEC_FORMAT, GEODEC_LIMIT. The digest in the file must be the last link. */
+GEODEC_API geodec_status geodec_attest_read(const char *path, geodec_attest *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_attest_clear(geodec_attest *a);
+
+/* What a verification found. Begins as NOT_CHECKED. */
+typedef enum geodec_attest_verdict {
+    GEODEC_ATTEST_NOT_CHECKED,
+    GEODEC_ATTEST_HOLDS,
+    GEODEC_ATTEST_OTHER_MODEL,  /* the hash of the file */
+    GEODEC_ATTEST_OTHER_TABLES, /* of the engine */
+    GEODEC_ATTEST_HEADER,       /* the first link is not that of prompt and settings */
+    GEODEC_ATTEST_TOKEN,        /* output `at` is not what the settings choose from the logits */
+    GEODEC_ATTEST_LOGITS        /* link `at` is not that of the logits */
+} geodec_attest_verdict;
+typedef struct geodec_attest_result {
+    geodec_attest_verdict verdict;
+    int32_t at;      /* the first output that differs, -1: none */
+    int32_t checked; /* outputs */
+} geodec_attest_result;
+GEODEC_API const char *geodec_attest_verdict_text(geodec_attest_verdict v);
+
+typedef struct geodec_attest_check {
+    const char *model; /* hash of the verifier's file */
+    int32_t sample;    /* outputs drawn, 0: all */
+    uint64_t seed;     /* of the drawing: secret to whoever made the record */
+    int32_t rows;      /* of a pass, at most 64 */
+} geodec_attest_check;
+/* The engine is empty. A record that does not hold is a result, not an error. */
+GEODEC_API geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geodec_attest *a,
+                                              const geodec_attest_check *how, geodec_attest_result *out,
+                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,136 @@
+/* geodec-attest: a run that others can check, and the check. */
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "integer/attest/attest.h"
+#include "io/file.h"
+#include "model/integer_session.h"
+#include "model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *model_path, *prompt, *prompt_file, *output = "run.attest.json", *verify;
+static int64_t max_tokens = 256, top_k, sample, rows = 64;
+static double temperature, top_p = 1;
+
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(model_path),
+    OPT_STR("prompt", 'p', &prompt, "TEXT", "prompt"),
+    OPT_FILE("prompt-file", 'f', &prompt_file, "FILE", "read the prompt from FILE"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 1, GEODEC_ATTEST_TOKENS, "N", "largest number of tokens"),
+    OPT_F64("temperature", 0, &temperature, 0, 100, "T", "sampling temperature, 0 = greedy"),
+    OPT_I64("top-k", 0, &top_k, 0, 1e9, "K", "sample from the K most probable tokens, 0 = all"),
+    OPT_F64("top-p", 0, &top_p, 1e-6, 1, "P", "sample from the most probable tokens of total mass P"),
+    CLI_OUTPUT_OPTION(output, "run.attest.json"),
+    OPT_FILE("verify", 0, &verify, "FILE", "check this record instead of making one"),
+    OPT_I64("sample", 0, &sample, 0, GEODEC_ATTEST_TOKENS, "N", "check N outputs that --seed draws, 0 = all"),
+    OPT_I64("rows", 0, &rows, 1, 64, "N", "tokens of a pass of the check"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-attest",
+    .topic = CLI_TOPIC_DECODING,
+    .purpose = "generate text with a record that proves which model wrote it, or check such a record",
+    .usage = "--model FILE {-p TEXT | -f FILE | --verify FILE} [OPTIONS]",
+    .description =
+        "The model runs in integers, so its logits have the same bits on every processor, in every batch and with any\n"
+        "number of threads. The record has the fingerprint of the model's file, the prompt, the settings, the tokens\n"
+        "and, for each token, a link of a chain of SHA-256 hashes over the logits. The text goes to standard output.\n"
+        "--verify computes the logits again in wide passes and compares tokens and links: all of them, or --sample\n"
+        "drawn ones. A change of one output is found by a sample of K out of N outputs with probability K / N. Use a\n"
+        "seed that the author of the record does not know. Exit status 4: the record does not hold.",
+    .examples = "  geodec-attest --model model.int.gguf -p \"Once upon a time\" -o run.attest.json\n"
+                "  geodec-attest --model model.int.gguf --verify run.attest.json\n"
+                "  geodec-attest --model model.int.gguf --verify run.attest.json --sample 16 --seed 4711",
+    CLI_TAKES(options, 0, 0),
+};
+
+static geodec_status session_of(const cli *c, const geodec_model *m, int32_t tokens, geodec_session **out,
+                                geodec_err *err)
+{
+    const geodec_session_options o = {
+        .n_ctx = tokens + 1, .max_batch = 64, .pool = c->pool, .arithmetic = GEODEC_INTEGER};
+    return geodec_session_create(m, &o, out, err);
+}
+
+static geodec_status read_prompt(const geodec_model *m, geodec_attest *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    const char *words = prompt;
+    size_t size = prompt ? strlen(prompt) : 0;
+    int64_t n;
+    if (prompt_file) {
+        GEODEC_TRY(geodec_file_read(prompt_file, GEODEC_ATTEST_TOKENS, &text, &size, err));
+        words = text;
+    }
+    GEODEC_NEW(a->prompt, (int64_t)size + 2);
+    GEODEC_TRY(geodec_tokenizer_encode(geodec_model_tokenizer(m), words, size, true, a->prompt, &n, err));
+    if (n < 1) GEODEC_THROW(GEODEC_INVAL, "the prompt has no tokens");
+    a->n_prompt = (int32_t)n;
+done:
+    geodec_mem_free(text);
+    return st;
+}
+
+static geodec_status make(const cli *c, const geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_attest a = {.temperature = temperature, .top_p = top_p, .top_k = (int32_t)top_k, .seed = c->seed};
+    geodec_session *s = NULL;
+    char *text = NULL;
+    size_t size;
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(read_prompt(m, &a, err));
+    (void)snprintf(a.model, sizeof a.model, "%s", geodec_model_fingerprint(m));
+    GEODEC_TRY(session_of(c, m, a.n_prompt + (int32_t)max_tokens, &s, err));
+    GEODEC_TRY(geodec_attest_run(geodec_integer_session_engine(s), geodec_model_configuration(m)->n_vocab,
+                                 (int32_t)max_tokens, geodec_tokenizer_eos(t), &a, &c->hooks, err));
+    GEODEC_TRY(geodec_attest_write(output, &a, c->command_line, err));
+    GEODEC_TRY(geodec_tokenizer_decode(t, a.token, a.n, &text, &size, err));
+    (void)fwrite(text, 1, size, stdout);
+    (void)putchar('\n');
+    cli_say(c, "%d tokens after a prompt of %d -> %s", a.n, a.n_prompt, output);
+done:
+    geodec_mem_free(text);
+    geodec_session_destroy(s);
+    geodec_attest_clear(&a);
+    return st;
+}
+
+static geodec_status check(const cli *c, const geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_attest a = {0};
+    geodec_attest_result r = {0};
+    geodec_session *s = NULL;
+    GEODEC_TRY(geodec_attest_read(verify, &a, err));
+    const geodec_attest_check how = {
+        .model = geodec_model_fingerprint(m), .sample = (int32_t)sample, .seed = c->seed, .rows = (int32_t)rows};
+    GEODEC_TRY(session_of(c, m, a.n_prompt + a.n, &s, err));
+    GEODEC_TRY(geodec_attest_verify(geodec_integer_session_engine(s), geodec_model_configuration(m)->n_vocab, &a, &how,
+                                    &r, &c->hooks, err));
+    (void)printf("verdict\t%s\noutputs\t%d\nchecked\t%d\n", geodec_attest_verdict_text(r.verdict), a.n, r.checked);
+    if (r.at >= 0) (void)printf("output\t%d\n", r.at);
+    if (r.verdict == GEODEC_ATTEST_NOT_CHECKED) GEODEC_THROW(GEODEC_SCARCE, "%s: has no output to check", verify);
+    if (r.verdict != GEODEC_ATTEST_HOLDS)
+        GEODEC_THROW(GEODEC_CHECK, "%s: %s", verify, geodec_attest_verdict_text(r.verdict));
+done:
+    geodec_session_destroy(s);
+    geodec_attest_clear(&a);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_model *m = NULL;
+    if ((prompt != NULL) + (prompt_file != NULL) + (verify != NULL) != 1)
+        GEODEC_FAIL(GEODEC_INVAL, "one of --prompt, --prompt-file and --verify is needed");
+    GEODEC_PASS(geodec_model_open(model_path, &m, err));
+    const geodec_status st = verify ? check(c, m, err) : make(c, m, err);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
