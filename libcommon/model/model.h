@@ -90,8 +90,8 @@ typedef struct geodec_session_options {
     int32_t n_ctx;     /* cache rows; 0 = the model's */
     int32_t max_batch; /* rows of one forward call; 0 = 64 */
     geodec_isa isa;
-    geodec_pool *pool; /* NULL = caller's thread; must outlive the session */
-    geodec_arithmetic arithmetic; /* a model whose file holds integers runs in integers in any case */
+    geodec_pool *pool;            /* NULL = caller's thread; must outlive the session */
+    geodec_arithmetic arithmetic; /* a file of integers runs in integers in any case */
     geodec_kv_type kv;
     int32_t n_blocks; /* only this many blocks, then final norm and head (early exit); 0 = all. The session has its own
                        * cache, with the rows of the whole model */

@@ -73,7 +73,8 @@ void geodec_resident_price_follow(geodec_session *s)
     const geodec_model_config *c = &s->model->config;
     geodec_err err = {0};
     bool any = false;
-    for (int32_t l = 0; l < c->n_layer && !s->engine; l++) any = any || routed(s, l); /* integers have no timed passes */
+    /* integers have no timed passes */
+    for (int32_t l = 0; l < c->n_layer && !s->engine; l++) any = any || routed(s, l);
     geodec__resident_price_destroy(s);
     if (s->model->streamed || !any || c->n_expert > EXPERTS || c->n_expert_used >= c->n_expert) return;
     (void)create(s, &err); /* without memory there are no prices */

@@ -34,7 +34,7 @@ static const cli_tool tool = {
     .usage = "--model FILE {-p TEXT | -f FILE | --verify FILE} [OPTIONS]",
     .description =
         "The model runs in integers, so its logits have the same bits on every processor, in every batch and with any\n"
-        "number of threads. The record has the fingerprint of the model's file, the prompt, the settings, the tokens\n"
+        "number of threads. The record has the SHA-256 of the model's file, the prompt, the settings, the tokens\n"
         "and, for each token, a link of a chain of SHA-256 hashes over the logits. The text goes to standard output.\n"
         "--verify computes the logits again in wide passes and compares tokens and links: all of them, or --sample\n"
         "drawn ones. A change of one output is found by a sample of K out of N outputs with probability K / N. Use a\n"
@@ -83,7 +83,7 @@ static geodec_status make(const cli *c, const geodec_model *m, geodec_err *err)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(read_prompt(m, &a, err));
-    (void)snprintf(a.model, sizeof a.model, "%s", geodec_model_fingerprint(m));
+    GEODEC_TRY(geodec_file_sha256(model_path, a.model, err));
     GEODEC_TRY(session_of(c, m, a.n_prompt + (int32_t)max_tokens, &s, err));
     GEODEC_TRY(geodec_attest_run(geodec_integer_session_engine(s), geodec_model_configuration(m)->n_vocab,
                                  (int32_t)max_tokens, geodec_tokenizer_eos(t), &a, &c->hooks, err));
@@ -105,9 +105,10 @@ static geodec_status check(const cli *c, const geodec_model *m, geodec_err *err)
     geodec_attest a = {0};
     geodec_attest_result r = {0};
     geodec_session *s = NULL;
+    char model[GEODEC_SHA256_HEX];
     GEODEC_TRY(geodec_attest_read(verify, &a, err));
-    const geodec_attest_check how = {
-        .model = geodec_model_fingerprint(m), .sample = (int32_t)sample, .seed = c->seed, .rows = (int32_t)rows};
+    GEODEC_TRY(geodec_file_sha256(model_path, model, err));
+    const geodec_attest_check how = {.model = model, .sample = (int32_t)sample, .seed = c->seed, .rows = (int32_t)rows};
     GEODEC_TRY(session_of(c, m, a.n_prompt + a.n, &s, err));
     GEODEC_TRY(geodec_attest_verify(geodec_integer_session_engine(s), geodec_model_configuration(m)->n_vocab, &a, &how,
                                     &r, &c->hooks, err));

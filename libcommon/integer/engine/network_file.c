@@ -199,7 +199,7 @@ geodec_status geodec_network_file_write(const char *path, const geodec_network *
     geodec_gguf_writer *w = NULL;
     char digest[65];
     GEODEC_TRY(geodec_gguf_writer_create(path, &w, err));
-    for (int64_t i = 0; i < geodec_gguf_n_keys(source); i++) {
+    for (int64_t i = 0; source && i < geodec_gguf_n_keys(source); i++) {
         const char *key = geodec_gguf_key_at(source, i);
         if (strcmp(key, "general.file_type") == 0 || strcmp(key, "general.alignment") == 0) continue;
         GEODEC_TRY(geodec_gguf_put_copy(w, source, key, err));

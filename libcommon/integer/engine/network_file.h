@@ -16,7 +16,7 @@
 
 enum { GEODEC_NETWORK_FILE_VERSION = 1 };
 
-/* source: the open file whose keys are copied; fingerprint: of its weights, kept in the file. */
+/* source: the open file whose keys are copied, NULL: none; fingerprint: of its weights, kept in the file. */
 GEODEC_API geodec_status geodec_network_file_write(const char *path, const geodec_network *n, const geodec_gguf *source,
                                                    const char *fingerprint, geodec_err *err) GEODEC_MUST_USE;
 /* Whether a file holds a network. */

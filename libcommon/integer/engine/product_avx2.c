@@ -60,13 +60,11 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
     {                                                                                                                  \
         panel_rows(w, bits, panel, x, T, y);                                                                           \
     }
-KERNEL(1, 8)
-KERNEL(2, 8)
-KERNEL(1, 4)
-KERNEL(2, 4)
+UP_TO(2, KERNEL, 8)
+UP_TO(2, KERNEL, 4)
 
-    static void multiply(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x,
-                         int64_t n, int64_t *const *y)
+static void multiply(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x, int64_t n,
+                     int64_t *const *y)
 {
     if (w->bits == 16) {
         geodec__product_wide(w, begin, end, x, n, y);

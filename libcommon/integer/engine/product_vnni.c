@@ -90,12 +90,10 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
     {                                                                                                                  \
         panel_rows(w, bits, panel, x, T, y);                                                                           \
     }
-KERNEL(1, 8)
-KERNEL(2, 8)
-KERNEL(3, 8)
-KERNEL(4, 8) KERNEL(1, 4) KERNEL(2, 4) KERNEL(3, 4) KERNEL(4, 4)
+UP_TO(4, KERNEL, 8)
+UP_TO(4, KERNEL, 4)
 
-    typedef void (*kernel)(const geodec_panels16 *w, int64_t panel, const geodec_rounded *const *x, int64_t *const *y);
+typedef void (*kernel)(const geodec_panels16 *w, int64_t panel, const geodec_rounded *const *x, int64_t *const *y);
 static const kernel wide[] = {NULL, rows_8_1, rows_8_2, rows_8_3, rows_8_4},
                     narrow[] = {NULL, rows_4_1, rows_4_2, rows_4_3, rows_4_4};
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# Integer arithmetic in the tools: conversion, decoding, sampling, records of runs.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export d=$BATS_FILE_TMPDIR model=data/model/geodec-stories-q8_0.gguf
+    "${B:-build/release}/bin/geodec-integer-convert" -q -o "$d/m.int.gguf" "$model"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    tmp=$BATS_TEST_TMPDIR
+}
+
+text() { "$bin/geodec-decode" -q --artifacts none -p "Once upon a time" --max-tokens 40 --seed 3 "$@"; }
+
+@test "a converted file and a conversion in memory give the same text, whatever the threads and the instruction set" {
+    text --model "$d/m.int.gguf" --draft none --temperature 0.8 > "$tmp/a"
+    [ -s "$tmp/a" ]
+    text --model "$model" --arithmetic integer --draft none --temperature 0.8 > "$tmp/b"
+    cmp "$tmp/a" "$tmp/b"
+    text --model "$d/m.int.gguf" --draft none --temperature 0.8 --threads 1 --isa scalar > "$tmp/b"
+    cmp "$tmp/a" "$tmp/b"
+}
+
+@test "drafters and trees do not change the text" {
+    for t in 0 0.8; do
+        text --model "$d/m.int.gguf" --draft none --temperature $t > "$tmp/a"
+        for draft in lookup recycle "ngram --gamma auto" "lookup --tree 8" exit:1; do
+            # shellcheck disable=SC2086
+            text --model "$d/m.int.gguf" --draft $draft --temperature $t > "$tmp/b"
+            cmp "$tmp/a" "$tmp/b" || { echo "draft $draft, temperature $t"; false; }
+        done
+    done
+}
+
+@test "what has no integers is refused by name" {
+    run -3 text --model "$d/m.int.gguf" --kv q8_0
+    [[ $output == *"cache of 16-bit integers"* ]]
+    run -3 "$bin/geodec-perplexity" --model "$d/m.int.gguf" --arithmetic float64 README.md
+    [[ $output == *"weights in integers"* ]]
+    run -3 "$bin/geodec-integer-convert" -o "$tmp/again.gguf" "$d/m.int.gguf"
+    [ ! -e "$tmp/again.gguf" ]
+}
+
+@test "a damaged file is refused or gives another fingerprint" {
+    head -c 20000 "$d/m.int.gguf" > "$tmp/cut.gguf"
+    run -3 text --model "$tmp/cut.gguf"
+    sed 's/geodec.integer.tables/geodec.integer.tablex/' "$d/m.int.gguf" > "$tmp/key.gguf"
+    run -1 text --model "$tmp/key.gguf"
+    [[ $output == *"geodec.integer.tables"* ]]
+}
+
+@test "perplexity in integers is within half a percent of the exact one" {
+    "$bin/geodec-perplexity" -q --model "$model" --arithmetic integer --against-arithmetic exact docs/tutorial.md > "$tmp/p"
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+        NR == 2 { r = $c["perplexity"] / $c["against_perplexity"]; print r; ok = r < 1.005 && r > 0.995 && $c["tokens"] > 500 }
+        END { exit !ok }' "$tmp/p"
+}
+
+@test "a record of a run holds, and no changed one does" {
+    "$bin/geodec-attest" -q --model "$d/m.int.gguf" -p "One day" -n 30 --temperature 0.9 --seed 5 -o "$tmp/r.json" > "$tmp/text"
+    text --model "$d/m.int.gguf" --draft none -p "One day" --max-tokens 30 --temperature 0.9 --seed 5 > "$tmp/same"
+    diff <(tr -d " " < "$tmp/text" | head -c 60) <(tr -d " " < "$tmp/same" | head -c 60)
+    for o in "" "--rows 1 --threads 1" "--sample 4 --seed 9"; do
+        # shellcheck disable=SC2086
+        run -0 "$bin/geodec-attest" -q --model "$d/m.int.gguf" --verify "$tmp/r.json" $o
+        [[ $output == *"holds"* ]]
+    done
+    sed 's/"seed": "5"/"seed": "6"/' "$tmp/r.json" > "$tmp/seed.json"
+    awk '/"tokens"/ { n = NR } NR == n + 3 { sub(/[0-9]+/, "7") } { print }' "$tmp/r.json" > "$tmp/token.json"
+    for f in seed token; do
+        ! cmp -s "$tmp/r.json" "$tmp/$f.json"
+        run -4 "$bin/geodec-attest" -q --model "$d/m.int.gguf" --verify "$tmp/$f.json"
+        [[ $output != *holds* ]]
+    done
+    "$bin/geodec-integer-convert" -q --activations 8 -o "$tmp/other.int.gguf" "$model"
+    run -4 "$bin/geodec-attest" -q --model "$tmp/other.int.gguf" --verify "$tmp/r.json"
+    [[ $output == *"another model"* ]]
+}
