@@ -68,7 +68,7 @@ complete_() {
     [[ " $(complete_ geodec "") " == *" prepare "* ]]
     [ "$(complete_ geodec decode --arith)" = "--arithmetic=" ]
     [ "$(complete_ geodec-decode --check)" = --check-plain ]
-    [ "$(complete_ geodec-decode --arithmetic "")" = "auto exact fast" ]
+    [ "$(complete_ geodec-decode --arithmetic "")" = "auto exact fast integer" ]
     [ "$(complete_ geodec decode --arithmetic = f)" = fast ]
     [ "$(complete_ geodec decode --kv =)" = "f32 f16 q8_0 q4_0" ]
     [ "$(complete_ geodec decode --model READM)" = README.md ]

@@ -137,12 +137,28 @@ static geodec_status check_layer(const geodec_network_config *c, const geodec_ne
     return check_feed(c, l, i, err);
 }
 
+/* Numbers that no matrix confirms. */
+static bool groups_fit(const geodec_network_config *c)
+{
+    const int32_t groups = c->n_expert_group;
+    return groups == 0 || (c->n_expert % groups == 0 && c->n_expert / groups >= 2 && c->n_expert_group_used >= 1 &&
+                           c->n_expert_group_used <= groups);
+}
+
+static bool widths_fit(const geodec_network_config *c)
+{
+    const int64_t most = GEODEC_CODED_COLS;
+    return c->d_model <= most && c->d_ff <= most && c->d_ff_dense <= most && c->d_ff_shared <= most &&
+           (int64_t)c->n_head * c->head_dim <= most && c->n_vocab <= GEODEC_CODED_ROWS;
+}
+
 geodec_status geodec_network_check(const geodec_network *n, geodec_err *err)
 {
     const geodec_network_config *c = &n->config;
     if (c->n_layer < 1 || c->d_model < 1 || c->n_head < 1 || c->n_kv_head < 1 || c->head_dim < 1 ||
-        c->head_dim > 4096 || c->n_head % c->n_kv_head || c->rope_dim % 2 || c->rope_dim > c->head_dim ||
-        c->d_model > GEODEC_CODED_COLS || c->rope_tables < 1 || (c->activation_bits != 7 && c->activation_bits != 15) ||
+        c->head_dim > 4096 || c->n_head % c->n_kv_head || c->rope_dim % 2 || !groups_fit(c) || !widths_fit(c) ||
+        c->rope_dim > c->head_dim || c->d_model > GEODEC_CODED_COLS || c->rope_tables < 1 ||
+        (c->activation_bits != 7 && c->activation_bits != 15) ||
         (c->n_expert > 0 && (c->n_expert_used < 1 || c->n_expert_used > c->n_expert)))
         GEODEC_FAIL(GEODEC_FORMAT, "the numbers of the configuration do not fit together");
     GEODEC_PASS(check_matrix(n->embedding, c->n_vocab, c->d_model, true, -1, "token_embd", err));
