@@ -124,10 +124,10 @@ static int64_t padded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static geodec_status pack(geodec_ring_matrix *m, geodec_err *err)
 {
-    const int64_t of = m->zero_b ? 1 : 2, ahead = 4; /* rows that are prefetched beyond the last */
+    const int64_t of = m->zero_b ? 1 : 2;
     int64_t values, bytes;
     m->stride = padded(of * m->cols, GEODEC__GEMV_PAD16);
-    if (geodec_mem_mul(m->rows + ahead, m->stride, &values) || geodec_mem_mul(values, 2, &bytes))
+    if (geodec_mem_mul(m->rows, m->stride, &values) || geodec_mem_mul(values, 2, &bytes))
         GEODEC_FAIL(GEODEC_RANGE, "a matrix of %lld x %lld is too large", (long long)m->rows, (long long)m->cols);
     m->pairs = geodec_mem_map(bytes);
     if (!m->pairs) GEODEC_FAIL(GEODEC_NOMEM, "no memory for %lld bytes", (long long)bytes);

@@ -20,9 +20,7 @@ INLINE void tile16(const int R, const int both, const int16_t *w, int64_t n, int
             const svec p = s_load(u + k * STEP), q = both ? s_load(v + k * STEP) : p;
             UNROLL
             for (int r = 0; r < R; r++) {
-                const int16_t *const at = w + r * n + k * STEP;
-                s_ahead(at + AHEAD * n);
-                const svec row = s_load(at);
+                const svec row = s_load(w + r * n + k * STEP);
                 part[r] = s_dot(part[r], row, p);
                 if (both) other[r] = s_dot(other[r], row, q);
             }

@@ -2,6 +2,8 @@
  * row is shuffled. */
 #include "base/unroll_internal.h"
 
+enum { AHEAD64 = 2048 /* bytes */ };
+
 INLINE void tile64(const int R, const int zero_b, const geodec_ring_element *w, int64_t cols,
                    const geodec_ring_element *x, const geodec_ring_element *swapped, geodec_ring_element *y)
 {
@@ -13,6 +15,7 @@ INLINE void tile64(const int R, const int zero_b, const geodec_ring_element *w, 
         const lvec v = l_load(x + k), s = l_load(swapped + k);
         UNROLL
         for (int r = 0; r < R; r++) {
+            __builtin_prefetch((const char *)(w + r * cols + k) + AHEAD64);
             const lvec row = l_load(w + r * cols + k);
             own[r] = l_add(own[r], l_mul(zero_b ? l_first(row) : row, v));
             if (!zero_b) cross[r] = l_add(cross[r], l_mul(row, s));

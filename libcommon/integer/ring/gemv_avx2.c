@@ -5,7 +5,7 @@
 
 typedef __m256i lvec;
 typedef __m256i svec;
-enum { E = 2, STEP = 16, AHEAD = 4 };
+enum { E = 2, STEP = 16 };
 
 static inline __m256i load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 static inline __m256i add64(__m256i a, __m256i b) { return _mm256_add_epi64(a, b); }
@@ -30,7 +30,6 @@ static inline void l_sums(lvec a, uint64_t *even, uint64_t *odd)
 
 static inline svec s_zero(void) { return _mm256_setzero_si256(); }
 static inline svec s_load(const int16_t *p) { return load(p); }
-static inline void s_ahead(const int16_t *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
 static inline svec s_dot(svec s, svec a, svec b) { return _mm256_add_epi32(s, _mm256_madd_epi16(a, b)); }
 static inline svec s_widen(svec s, svec part)
 {

@@ -4,11 +4,10 @@
 #include <immintrin.h>
 
 typedef __m512i svec;
-enum { STEP = 32, AHEAD = 4 };
+enum { STEP = 32 };
 
 static inline svec s_zero(void) { return _mm512_setzero_si512(); }
 static inline svec s_load(const int16_t *p) { return _mm512_loadu_si512(p); }
-static inline void s_ahead(const int16_t *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
 static inline svec s_dot(svec s, svec a, svec b) { return _mm512_dpwssd_epi32(s, a, b); }
 static inline svec s_widen(svec s, svec part)
 {

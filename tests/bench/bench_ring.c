@@ -1,0 +1,212 @@
+/* Speed of matrix-vector products over Z[w], one thread, as TSV on stdout.
+ *
+ *     bench-ring [--quick] [--only pairs16|pairs64|wide] [--isa scalar|avx2|avx512]
+ *
+ * A matrix of 2048 x 2048 elements with coordinates of 8 bits. us: processor time of a product, the median of the
+ * rounds; gbps: bytes of weights / time. zero_b: 1 where the matrix has b = 0 throughout. Controls, in the same rounds:
+ * stream_us: a float32 dot product of as many bytes with a vector in the cache, the fastest of one row or four at a
+ * time, with and without prefetch; float_us: the library's float32 matrix-vector product of as many bytes. ratio: the
+ * median over rounds of us / the faster control's of the round.
+ */
+#include "arguments.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/unroll_internal.h"
+#include "integer/ring/gemv.h"
+#include "model/kernels/kernels_internal.h"
+
+#include <time.h>
+
+enum { N = 2048, ROUNDS = 41, QUICK = 9, MOST = 64 };
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(const char *what)
+{
+    (void)fprintf(stderr, "bench-ring: %s\n", what);
+    exit(1);
+}
+
+/* ---- controls --------------------------------------------------------------------------------------------------- */
+
+typedef float floats __attribute__((vector_size(64)));
+typedef float (*stream_fn)(const float *w, int64_t rows, const float *x, int pattern);
+
+/* 8 chains of sums, R rows at a time. */
+INLINE float tile(const int R, const int ahead, const float *w, int64_t rows, const float *x)
+{
+    enum { STEP = 16, CHAINS = 8 };
+    float total = 0;
+    for (int64_t i = 0; i + R <= rows; i += R, w += R * N) {
+        floats s[CHAINS] = {{0}};
+        for (int64_t k = 0; k < N; k += STEP * CHAINS / R) {
+            UNROLL
+            for (int c = 0; c < CHAINS; c++) {
+                const int64_t at = k + c / R * STEP;
+                const float *p = w + c % R * N + at;
+                if (ahead) __builtin_prefetch(p + 4 * N);
+                s[c] += *(const floats *)(const void *)p * *(const floats *)(const void *)(x + at);
+            }
+        }
+        for (int c = 1; c < CHAINS; c++) s[0] += s[c];
+        for (int l = 0; l < STEP; l++) total += s[0][l];
+    }
+    return total;
+}
+
+/* pattern: bit 0 four rows, bit 1 prefetch. */
+INLINE float stream(const float *w, int64_t rows, const float *x, int pattern)
+{
+    return pattern == 0   ? tile(1, 0, w, rows, x)
+           : pattern == 1 ? tile(4, 0, w, rows, x)
+           : pattern == 2 ? tile(1, 1, w, rows, x)
+                          : tile(4, 1, w, rows, x);
+}
+
+static float stream_baseline(const float *w, int64_t rows, const float *x, int pattern)
+{
+    return stream(w, rows, x, pattern);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static float stream_avx2(const float *w, int64_t rows, const float *x, int pattern)
+{
+    return stream(w, rows, x, pattern);
+}
+__attribute__((target("avx512f"))) static float stream_avx512(const float *w, int64_t rows, const float *x, int pattern)
+{
+    return stream(w, rows, x, pattern);
+}
+#endif
+
+static stream_fn stream_of(geodec_isa isa)
+{
+#if defined(__x86_64__)
+    if (isa != GEODEC_ISA_SCALAR && isa != GEODEC_ISA_AVX2 && geodec_kernels_isa_available(GEODEC_ISA_AVX512))
+        return stream_avx512;
+    if (isa != GEODEC_ISA_SCALAR && geodec_kernels_isa_available(GEODEC_ISA_AVX2)) return stream_avx2;
+#endif
+    return stream_baseline;
+}
+
+/* ---- rounds ----------------------------------------------------------------------------------------------------- */
+
+typedef struct bench {
+    float *w, *x, *y, *scratch; /* [as many bytes], [N], [rows] */
+    geodec_ring_vector *v;
+    geodec_ring_element *out;
+    int rounds;
+    volatile float sink;
+} bench;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_value);
+    return x[n / 2];
+}
+
+static double stream_seconds(bench *b, geodec_isa isa, int64_t rows)
+{
+    double best = 1e9;
+    for (int pattern = 0; pattern < 4; pattern++) {
+        const double t = now();
+        b->sink += stream_of(isa)(b->w, rows, b->x, pattern);
+        const double d = now() - t;
+        if (d < best) best = d;
+    }
+    return best;
+}
+
+static double float_seconds(bench *b, geodec_isa isa, int64_t rows)
+{
+    const geodec__matrix m = {
+        .data = (const uint8_t *)b->w, .rows = rows, .cols = N, .row_bytes = N * 4, .type = GEODEC_GGML_F32};
+    const float *const x = b->x;
+    const double t = now();
+    geodec__kernels_for(isa)->matmul(&m, 0, rows, &x, 1, &b->y, b->scratch);
+    return now() - t;
+}
+
+static void measure(bench *b, const geodec_ring_matrix *m, geodec_ring_form form, geodec_isa isa)
+{
+    const geodec_ring_gemv_options o = {isa, form};
+    const int64_t bytes = form == GEODEC_RING_PAIRS16 ? geodec_ring_matrix_bytes16(m) : (int64_t)N * N * 16;
+    const int64_t rows = bytes / (4 * N);
+    double own[MOST], streams[MOST], floating[MOST], ratio[MOST];
+    geodec_ring_gemv_report r = {0};
+    const int rounds = form == GEODEC_RING_WIDE ? QUICK : b->rounds;
+    for (int i = 0; i < rounds; i++) {
+        streams[i] = stream_seconds(b, isa, rows);
+        floating[i] = float_seconds(b, isa, rows);
+        const double t = now();
+        if (geodec_ring_gemv(m, b->v, &o, b->out, NULL, &r, NULL) != GEODEC_OK) die("a product failed");
+        own[i] = now() - t;
+        ratio[i] = own[i] / (streams[i] < floating[i] ? streams[i] : floating[i]);
+    }
+    if (r.rows16 + r.rows64 + r.wide != N) die("another form ran");
+    const double us = median(own, rounds) * 1e6;
+    (void)printf("%s\t%s\t%d\t%lld\t%.0f\t%.1f\t%.0f\t%.0f\t%.2f\n", geodec_ring_form_name(form),
+                 geodec_kernels_isa_name(isa), r.zero_b, (long long)bytes, us, (double)bytes / us * 1e-3,
+                 median(streams, rounds) * 1e6, median(floating, rounds) * 1e6, median(ratio, rounds));
+    (void)fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    bench_arguments given;
+    if (!bench_arguments_read(argc, argv, "bench-ring", "FORM", &given) || given.threads != 1) return 2;
+    const int64_t floats_all = (int64_t)N * N * 4;
+    bench b = {.w = geodec_mem_map(floats_all * 4),
+               .x = geodec_mem_new(N, sizeof(float)),
+               .y = geodec_mem_new(floats_all / N, sizeof(float)),
+               .scratch = geodec_mem_new(geodec__product_scratch(N), sizeof(float)),
+               .out = geodec_mem_new(N, sizeof *b.out),
+               .rounds = given.quick ? QUICK : ROUNDS};
+    geodec_ring_element *w[2] = {geodec_mem_map((int64_t)N * N * 16), geodec_mem_map((int64_t)N * N * 16)};
+    geodec_ring_element *x = geodec_mem_new(N, sizeof *x);
+    geodec_ring_matrix *m[2] = {NULL, NULL};
+    if (!b.w || !b.x || !b.y || !b.scratch || !b.out || !w[0] || !w[1] || !x) die("no memory");
+    geodec_rng g = geodec_rng_stream(15, 9);
+    for (int64_t i = 0; i < (int64_t)N * N; i++) {
+        w[0][i] = (geodec_ring_element){i * 37 % 255 - 127, i * 101 % 251 - 125};
+        w[1][i] = (geodec_ring_element){w[0][i].a, 0};
+    }
+    for (int64_t i = 0; i < floats_all; i++) b.w[i] = (float)(i % 17 - 8);
+    for (int k = 0; k < N; k++) {
+        x[k] =
+            (geodec_ring_element){(int64_t)geodec_rng_below(&g, 255) - 127, (int64_t)geodec_rng_below(&g, 255) - 127};
+        b.x[k] = (float)x[k].a;
+    }
+    for (int z = 0; z < 2; z++)
+        if (geodec_ring_matrix_create(w[z], N, N, true, &m[z], NULL) != GEODEC_OK) die("no matrix");
+    if (geodec_ring_vector_create(x, N, &b.v, NULL) != GEODEC_OK) die("no vector");
+    (void)printf("form\tisa\tzero_b\tbytes\tus\tgbps\tstream_us\tfloat_us\tratio\n");
+    for (int form = GEODEC_RING_PAIRS16; form <= GEODEC_RING_WIDE; form++)
+        for (int isa = GEODEC_ISA_AVX512; isa >= GEODEC_ISA_SCALAR; isa--)
+            for (int z = 0; z < 2; z++) {
+                if (*given.only && strcmp(given.only, geodec_ring_form_name((geodec_ring_form)form)) != 0) continue;
+                if (given.isa != GEODEC_ISA_AUTO && given.isa != (geodec_isa)isa) continue;
+                if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
+                if (form == GEODEC_RING_WIDE && isa != GEODEC_ISA_SCALAR) continue;
+                measure(&b, m[z], (geodec_ring_form)form, (geodec_isa)isa);
+            }
+    for (int z = 0; z < 2; z++) {
+        geodec_ring_matrix_destroy(m[z]);
+        geodec_mem_unmap(w[z], (int64_t)N * N * 16);
+    }
+    geodec_ring_vector_destroy(b.v);
+    geodec_mem_unmap(b.w, floats_all * 4);
+    GEODEC_FREE(b.x, b.y, b.scratch, b.out, x);
+    return 0;
+}
