@@ -92,8 +92,7 @@ static int exponent_of(parts m, int q_max, const geodec_ring_scale *s)
     }
 }
 
-geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ring_scale *s, geodec_ring_element *x,
-                                 geodec_err *err)
+geodec_status geodec_ring_encode_step(const float *w, int64_t n, int q_max, geodec_ring_scale *s, geodec_err *err)
 {
     if (n < 0) GEODEC_FAIL(GEODEC_RANGE, "%lld weights", (long long)n);
     if (q_max < 1 || q_max > GEODEC_RING_ENCODE_BITS)
@@ -108,14 +107,25 @@ geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ri
         const float m = fabsf(w[i]);
         if (m > top) top = m;
     }
-    const int e = top > 0 ? exponent_of(parts_of(top), q_max, s) : 0;
+    s->exponent = top > 0 ? exponent_of(parts_of(top), q_max, s) : 0;
+    return GEODEC_OK;
+}
+
+void geodec_ring_encode_part(const float *w, int64_t n, const geodec_ring_scale *s, geodec_ring_element *x)
+{
     for (int64_t i = 0; i < n; i++) {
         const parts p = parts_of(w[i]);
-        const quotient t = divide(p.mantissa * (uint64_t)s->num, p.exponent - e, (uint64_t)s->den);
+        const quotient t = divide(p.mantissa * (uint64_t)s->num, p.exponent - s->exponent, (uint64_t)s->den);
         const int64_t a = (int64_t)(t.floor + (uint64_t)(t.rest >= 0));
         x[i] = (geodec_ring_element){p.negative ? -a : a, 0};
     }
-    s->exponent = e;
+}
+
+geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ring_scale *s, geodec_ring_element *x,
+                                 geodec_err *err)
+{
+    GEODEC_PASS(geodec_ring_encode_step(w, n, q_max, s, err));
+    geodec_ring_encode_part(w, n, s, x);
     return GEODEC_OK;
 }
 

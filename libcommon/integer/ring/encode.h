@@ -31,6 +31,10 @@ GEODEC_API geodec_status geodec_ring_encode_factor(geodec_ring_scale *s, int64_t
  * GEODEC_RING_ENCODE_BITS. GEODEC_RANGE (q_max, n, factor), GEODEC_NUMERIC (NaN, infinity: names the index). */
 GEODEC_API geodec_status geodec_ring_encode(const float *w, int64_t n, int q_max, geodec_ring_scale *s,
                                             geodec_ring_element *x, geodec_err *err) GEODEC_MUST_USE;
+/* Its two halves: the exponent for all of w, then the codes of a part of it. */
+GEODEC_API geodec_status geodec_ring_encode_step(const float *w, int64_t n, int q_max, geodec_ring_scale *s,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_ring_encode_part(const float *w, int64_t n, const geodec_ring_scale *s, geodec_ring_element *x);
 /* binary16 with the step 2^-24: without loss, |a| < 2^40. GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_ring_encode_f16(const uint16_t *w, int64_t n, geodec_ring_scale *s,
                                                 geodec_ring_element *x, geodec_err *err) GEODEC_MUST_USE;

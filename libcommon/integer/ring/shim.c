@@ -1,8 +1,7 @@
 #include "integer/ring/shim.h"
 
-#include "base/mem.h"
-
 #include <math.h>
+#include <string.h>
 
 static const geodec_ring_shim shims[GEODEC_RING_SHIM_CONFIGS] = {
     {"none", 1, 0, {1, 0}, {1, 0}, 1},
@@ -53,63 +52,69 @@ geodec_status geodec_ring_shim_frobenius(geodec_ring_element x, int64_t p, int64
     return GEODEC_OK;
 }
 
-static geodec_status map_residues(const geodec_ring_shim *shim, geodec_ring_element *x, int64_t n, geodec_err *err)
-{
-    if (shim->k == 0) return GEODEC_OK;
-    for (int64_t i = 0; i < n; i++) {
-        const geodec_ring_element r = {(int64_t)least(x[i].a, shim->p), (int64_t)least(x[i].b, shim->p)};
-        geodec_ring_element image;
-        GEODEC_PASS(geodec_ring_shim_frobenius(r, shim->p, shim->k, &image, err));
-        x[i].a += image.a - r.a;
-        x[i].b += image.b - r.b;
-    }
-    return GEODEC_OK;
-}
-
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
-static geodec_status decoded(const geodec_ring_shim *shim, int reading, int q_max, const float *w, int64_t n,
-                             geodec_ring_element *x, float *out, int *exponent, geodec_err *err)
+enum { PART = 1024, LARGEST_P = 41 };
+
+/* How one configuration encodes and decodes a tensor. */
+typedef struct coder {
+    geodec_ring_scale scale;
+    int64_t p, change[LARGEST_P]; /* reading 1: what a code with residue r modulo p gains; p = 1: nothing */
+} coder;
+
+static geodec_status prepare(const geodec_ring_shim *shim, int reading, int q_max, const float *w, int64_t n, coder *c,
+                             geodec_err *err)
 {
-    geodec_ring_scale s = {1, 1, 0};
-    if (reading == 2) GEODEC_PASS(geodec_ring_encode_factor(&s, shim->modulus, 1, err));
-    GEODEC_PASS(geodec_ring_encode(w, n, q_max, &s, x, err));
-    if (reading == 1) GEODEC_PASS(map_residues(shim, x, n, err));
-    *exponent = s.exponent;
-    return geodec_ring_encode_back(x, n, s, out, err);
+    *c = (coder){.scale = {1, 1, 0}, .p = 1};
+    if (reading == 2) GEODEC_PASS(geodec_ring_encode_factor(&c->scale, shim->modulus, 1, err));
+    for (int64_t r = 0; reading == 1 && shim->k > 0 && r < shim->p; r++) {
+        geodec_ring_element image; /* of a rational integer, so b = 0 */
+        GEODEC_PASS(geodec_ring_shim_frobenius((geodec_ring_element){r, 0}, shim->p, shim->k, &image, err));
+        c->p = shim->p;
+        c->change[r] = image.a - r;
+    }
+    return geodec_ring_encode_step(w, n, q_max, &c->scale, err);
 }
 
-static double distance(const float *x, const float *y, int64_t n)
+static geodec_status decode(const coder *c, const float *w, int64_t n, float *out, geodec_err *err)
+{
+    geodec_ring_element x[PART];
+    geodec_ring_encode_part(w, n, &c->scale, x);
+    for (int64_t i = 0; i < n && c->p > 1; i++) x[i].a += c->change[least(x[i].a, c->p)];
+    return geodec_ring_encode_back(x, n, c->scale, out, err);
+}
+
+static double distance2(const float *x, const float *y, int64_t n)
 {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double d = (double)x[i] - (double)y[i];
-        sum += d * d;
-    }
-    return n ? sqrt(sum / (double)n) : 0;
+    for (int64_t i = 0; i < n; i++) sum += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    return sum;
 }
 
 geodec_status geodec_ring_shim_apply(geodec_ring_shim_config config, int reading, int q_max, float *w, int64_t n,
                                      geodec_ring_shim_report *report, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    geodec_ring_element *x = NULL;
-    float *out = NULL, *plain = NULL;
-    int exponent, unused;
     const geodec_ring_shim *const shim = geodec_ring_shim_of(config);
+    coder own, plain;
     if (!shim || reading < 1 || reading > GEODEC_RING_SHIM_READINGS)
-        GEODEC_THROW(GEODEC_RANGE, "configuration %d, reading %d", (int)config, reading);
-    GEODEC_NEW(x, n);
-    GEODEC_NEW(out, n);
-    GEODEC_TRY(decoded(shim, reading, q_max, w, n, x, out, &exponent, err));
-    if (report) {
-        GEODEC_NEW(plain, n);
-        GEODEC_TRY(decoded(&shims[GEODEC_RING_SHIM_NONE], reading, q_max, w, n, x, plain, &unused, err));
-        *report = (geodec_ring_shim_report){exponent, 0, distance(out, w, n), distance(plain, w, n)};
-        for (int64_t i = 0; i < n; i++) report->changed += out[i] != plain[i];
+        GEODEC_FAIL(GEODEC_RANGE, "configuration %d, reading %d", (int)config, reading);
+    GEODEC_PASS(prepare(shim, reading, q_max, w, n, &own, err));
+    GEODEC_PASS(prepare(&shims[GEODEC_RING_SHIM_NONE], reading, q_max, w, n, &plain, err));
+    geodec_ring_shim_report r = {.exponent = own.scale.exponent};
+    for (int64_t at = 0; at < n; at += PART) {
+        const int64_t count = n - at < PART ? n - at : PART;
+        float out[PART], control[PART];
+        GEODEC_PASS(decode(&own, w + at, count, out, err));
+        if (report) {
+            GEODEC_PASS(decode(&plain, w + at, count, control, err));
+            r.error += distance2(out, w + at, count);
+            r.plain += distance2(control, w + at, count);
+            for (int64_t i = 0; i < count; i++) r.changed += out[i] != control[i];
+        }
+        memcpy(w + at, out, (size_t)count * sizeof *w);
     }
-    memcpy(w, out, (size_t)n * sizeof *w);
-done:
-    GEODEC_FREE(x, out, plain);
-    return st;
+    r.error = n > 0 ? sqrt(r.error / (double)n) : 0;
+    r.plain = n > 0 ? sqrt(r.plain / (double)n) : 0;
+    if (report) *report = r;
+    return GEODEC_OK;
 }

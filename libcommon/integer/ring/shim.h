@@ -51,7 +51,7 @@ typedef struct geodec_ring_shim_report {
 
 /* Replaces w [n] by what is decoded after encoding with q_max bits under a configuration: reading 1 replaces each
  * code's residue modulo p by its image, reading 2 encodes with the factor |pi^k|. report: or NULL. Errors as
- * geodec_ring_encode; GEODEC_RANGE (config, reading), GEODEC_NOMEM. */
+ * geodec_ring_encode; GEODEC_RANGE (config, reading). */
 GEODEC_API geodec_status geodec_ring_shim_apply(geodec_ring_shim_config config, int reading, int q_max, float *w,
                                                 int64_t n, geodec_ring_shim_report *report,
                                                 geodec_err *err) GEODEC_MUST_USE;
