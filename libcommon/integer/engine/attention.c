@@ -75,7 +75,8 @@ static int rotate_head(const geodec_engine *e, const uint64_t *step, int64_t pos
 
 static void add_bias(int64_t *y, const geodec_network_vector *bias)
 {
-    for (int64_t i = 0; bias->v && i < bias->n; i++) y[i] += geodec__engine_value(bias, i);
+    for (int64_t i = 0; bias->v && i < bias->n; i++)
+        y[i] = geodec_wide_limit(y[i]) + geodec_wide_limit(geodec__engine_value(bias, i));
 }
 
 typedef struct attention {

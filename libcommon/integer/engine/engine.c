@@ -233,6 +233,9 @@ static void norm_row(const rows *w, int64_t r, int worker)
 
 static void norm_task(void *ctx, int64_t r, int worker) { norm_row(ctx, r, worker); }
 
+/* Numbers of a model are far below the limit; those of a damaged one must not overflow. */
+static void add(int64_t *x, int64_t y) { *x = geodec_wide_limit(*x + geodec_wide_limit(y)); }
+
 /* Adds a half layer's output to the stream, and normalises the sum for the next product, if there is one. */
 static void finish_task(void *ctx, int64_t r, int worker)
 {
@@ -245,16 +248,17 @@ static void finish_task(void *ctx, int64_t r, int worker)
         if ((int64_t)e->c->n_head * e->c->head_dim < d) y = e->worker[worker].wide;
         geodec__engine_mixture_sum(e, w->l, w->layer, r, y);
     }
-    for (int64_t i = 0; w->bias && w->bias->v && i < d; i++) y[i] += geodec__engine_value(w->bias, i);
+    for (int64_t i = 0; w->bias && w->bias->v && i < d; i++)
+        y[i] = geodec_wide_limit(y[i]) + geodec_wide_limit(geodec__engine_value(w->bias, i));
     if (e->c->residual_scale.multiplier)
         for (int64_t i = 0; i < d; i++) y[i] = geodec__engine_times(y[i], e->c->residual_scale);
     if (w->post->v) {
         int64_t *normed = y == e->worker[worker].wide ? e->q[r] : e->worker[worker].wide;
         geodec__engine_norm(e->c, y, w->post, d, normed);
         for (int64_t i = 0; i < d; i++)
-            e->x[r][i] += geodec_wide_shift(normed[i], w->post->exponent - GEODEC__ENGINE_UNIT);
+            add(&e->x[r][i], geodec_wide_shift(normed[i], w->post->exponent - GEODEC__ENGINE_UNIT));
     } else {
-        for (int64_t i = 0; i < d; i++) e->x[r][i] += y[i];
+        for (int64_t i = 0; i < d; i++) add(&e->x[r][i], y[i]);
     }
     if (w->next) norm_row(w, r, worker);
 }
@@ -359,9 +363,10 @@ geodec_status geodec_engine_forward(geodec_engine *e, const geodec_engine_pass *
         e->depth[i] = e->parent[i] < 0 ? 0 : e->depth[e->parent[i]] + 1;
         chain = chain && e->parent[i] == i - 1;
         geodec_coded_decode(e->net->embedding, p->token[i], e->x[i]);
+        for (int64_t d = 0; d < e->c->d_model; d++) e->x[i][d] = geodec_wide_limit(e->x[i][d]);
         if (e->c->embed_scale.multiplier)
             for (int64_t d = 0; d < e->c->d_model; d++)
-                e->x[i][d] = geodec__engine_times(e->x[i][d], e->c->embed_scale);
+                e->x[i][d] = geodec_wide_limit(geodec__engine_times(e->x[i][d], e->c->embed_scale));
     }
     show(e, p, 0);
     for (int32_t layer = 0; layer < e->n_blocks; layer++) {

@@ -163,10 +163,13 @@ void geodec__engine_mixture_sum(geodec_engine *e, const geodec_network_layer *l,
     memset(y, 0, (size_t)c->d_model * sizeof *y);
     for (int32_t j = 0; j < k; j++) {
         const int64_t *x = e->down[e->place[row * k + j]];
-        for (int64_t i = 0; i < c->d_model; i++) y[i] += geodec_wide_round(geodec_wide_mul(x[i], weight[j]), 30);
+        for (int64_t i = 0; i < c->d_model; i++)
+            y[i] = geodec_wide_limit(y[i]) + geodec_wide_limit(geodec_wide_round(geodec_wide_mul(x[i], weight[j]), 30));
     }
     if (!l->shared_gate) return;
     const int64_t f =
         l->shared_factor ? geodec_fixed_sigmoid(geodec_wide_shift(e->dense_up[row][0], 8)) : GEODEC_FIXED_ONE;
-    for (int64_t i = 0; i < c->d_model; i++) y[i] += geodec_wide_round(geodec_wide_mul(e->shared[row][i], f), 30);
+    for (int64_t i = 0; i < c->d_model; i++)
+        y[i] =
+            geodec_wide_limit(y[i]) + geodec_wide_limit(geodec_wide_round(geodec_wide_mul(e->shared[row][i], f), 30));
 }

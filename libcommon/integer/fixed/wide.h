@@ -78,14 +78,20 @@ static inline uint64_t geodec_wide_divide(geodec_wide n, uint64_t d)
 #endif
 }
 
-/* floor((x + 2^(s-1)) / 2^s) for s > 0, x 2^-s for s <= 0; |x| < 2^62 for s > 0. A result that does not fit becomes the
- * nearest int64. */
+/* floor((x + 2^(s-1)) / 2^s) for s > 0, x 2^-s for s <= 0. A result that does not fit becomes the nearest int64. */
 static inline int64_t geodec_wide_shift(int64_t x, int s)
 {
-    if (s > 0) return s > 63 ? 0 : (x + ((int64_t)1 << (s - 1))) >> s;
+    if (s > 0) return s > 63 ? 0 : (x >> s) + (x >> (s - 1) & 1);
     if (s == 0 || x == 0) return x;
     if (s < -62 || x > INT64_MAX >> -s || x < INT64_MIN >> -s) return x < 0 ? INT64_MIN : INT64_MAX;
     return (int64_t)((uint64_t)x << -s);
+}
+
+/* The nearest value of at most 2^61: sums of two of them do not overflow. */
+static inline int64_t geodec_wide_limit(int64_t x)
+{
+    const int64_t most = (int64_t)1 << 61;
+    return x > most ? most : x < -most ? -most : x;
 }
 
 /* Bits of |x|: 0 for 0, 64 for INT64_MIN. */

@@ -141,6 +141,8 @@ Test(fixed, wide_products)
     cr_assert_eq(geodec_wide_round(geodec_wide_mul(INT64_MIN, INT64_MAX), 3), INT64_MIN);
     cr_assert_eq(geodec_wide_shift(5, 1), 3);
     cr_assert_eq(geodec_wide_shift(-5, 1), -2);
+    cr_assert_eq(geodec_wide_shift(INT64_MAX, 8), (int64_t)1 << 55);
+    cr_assert_eq(geodec_wide_shift(INT64_MIN, 63), -1);
     cr_assert_eq(geodec_wide_shift(INT64_MAX / 2, -3), INT64_MAX);
     cr_assert_eq(geodec_wide_divide(geodec_wide_mul(INT64_MAX, 6), 7), INT64_MAX / 7 * 6);
 }
