@@ -238,3 +238,116 @@ Test(codes, golden_paths_and_files)
     cr_assert_eq(files, 5);
     cr_log_info("1 path x %d files, %lld cases", files, (long long)cases);
 }
+
+/* Any changed bit of a block is refused; splits are balanced, larger ones first. */
+Test(codes, v1_corrupt_blocks_and_splits)
+{
+    geodec_rng r = geodec_rng_stream(5, 1);
+    geodec_err err = {0};
+    float x[300], y[300];
+    uint8_t blocks[6 * GEODEC_BLOCK_V1_BYTES];
+    cr_assert_eq(geodec_block_v1_crc8((const uint8_t *)"123456789", 9), 0xF4);
+    for (int i = 0; i < 300; i++) x[i] = (float)geodec_rng_normal(&r);
+    geodec_block_v1_encode(x, 43, blocks);
+    for (int bit = 0; bit < 8 * GEODEC_BLOCK_V1_BYTES; bit++) {
+        blocks[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        cr_assert_eq(geodec_block_v1_decode(blocks, 43, y, &err), GEODEC_CHECKSUM);
+        blocks[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    cr_assert_eq(geodec_block_v1_decode(blocks, 42, y, &err), GEODEC_FORMAT); /* a code too many */
+    for (int at = 4; at < 7; at++) {
+        blocks[at] = 1;
+        blocks[62] = geodec_block_v1_crc8(blocks, 62);
+        cr_assert_eq(geodec_block_v1_decode(blocks, 43, y, &err), GEODEC_FORMAT);
+        blocks[at] = 0;
+    }
+    const int64_t want[3] = {43, 43, 42};
+    cr_assert_eq(geodec_block_v1_blocks(128), 3);
+    for (int i = 0; i < 3; i++) cr_assert_eq(geodec_block_v1_split(128, i), want[i]);
+    for (int64_t n = 1; n <= 300; n++) {
+        int64_t sum = 0;
+        for (int64_t i = 0; i < geodec_block_v1_blocks(n); i++) {
+            const int64_t k = geodec_block_v1_split(n, i);
+            cr_assert(k >= 1 && k <= 55 && (i == 0 || k <= geodec_block_v1_split(n, i - 1)));
+            cr_assert_leq(geodec_block_v1_split(n, 0) - k, 1);
+            sum += k;
+        }
+        cr_assert_eq(sum, n);
+        geodec_block_v1_encode_vector(x, n, blocks);
+        test_ok(geodec_block_v1_decode_vector(blocks, n, y, &err), &err);
+        for (int64_t i = 0; i < n; i++) cr_assert_leq(fabsf(x[i] - y[i]), 4.0f * 0.501f / 127.0f);
+    }
+    blocks[GEODEC_BLOCK_V1_BYTES + 9] ^= 1;
+    cr_assert_eq(geodec_block_v1_decode_vector(blocks, 128, y, &err), GEODEC_CHECKSUM);
+}
+
+/* Headers go round; every truncation and each defect is refused. Both readings of the block decode within their step.
+ */
+Test(codes, h63_headers_and_readings)
+{
+    geodec_rng r = geodec_rng_stream(6, 1);
+    geodec_err err = {0};
+    enum { N = 2000, DIM = 128 };
+    float *x = geodec_mem_new(N * DIM, sizeof *x), c[320];
+    double d[320];
+    uint8_t block[63], *header = NULL;
+    for (int i = 0; i < N * DIM; i++) x[i] = (float)geodec_rng_normal(&r) * (float)(1 + i % DIM / 32);
+    for (int reading = 0; reading < GEODEC_BLOCK_H63_READINGS; reading++) {
+        geodec_block_h63 h = {0}, back = {0};
+        test_ok(geodec_block_h63_create(DIM, (geodec_block_h63_reading)reading, &h, &err), &err);
+        test_ok(geodec_block_h63_fit(&h, N, x, &err), &err);
+        cr_assert_eq(geodec_block_h63_bytes(&h), 63);
+        const int64_t size = geodec_block_h63_header_bytes(&h);
+        header = geodec_mem_new(size, 1);
+        geodec_block_h63_header_write(&h, header);
+        for (int64_t n = 0; n < size; n++)
+            cr_assert_eq(geodec_block_h63_header_read(header, n, &back, &err), GEODEC_FORMAT);
+        test_ok(geodec_block_h63_header_read(header, size, &back, &err), &err);
+        cr_assert_eq(back.reading, (geodec_block_h63_reading)reading);
+        cr_assert_eq(memcmp(back.w, h.w, (size_t)(h.n_residual * h.n_skeleton) * sizeof *h.w), 0);
+        cr_assert_eq(memcmp(back.skeleton, h.skeleton, (size_t)h.n_skeleton * sizeof *h.skeleton), 0);
+        geodec_block_h63_clear(&back);
+        header[5] = 7;
+        cr_assert_eq(geodec_block_h63_header_read(header, size, &back, &err), GEODEC_FORMAT);
+        header[5] = (uint8_t)reading;
+        header[16] = 200; /* an index outside */
+        cr_assert_eq(geodec_block_h63_header_read(header, size, &back, &err), GEODEC_FORMAT);
+        geodec_block_h63_transform(&h, x, c);
+        geodec_block_h63_encode(&h, c, block);
+        geodec_block_h63_decode(&h, block, d);
+        const double amax = (double)geodec__bits_get_f32(block + 59);
+        const double most = reading ? 6 * amax / 16 : amax / 14;
+        int within = 0;
+        for (int k = 0; k < h.n_residual; k++) {
+            const int32_t i = h.residual[k];
+            within += fabs(d[i] - (double)c[i]) <= most * 1.0001;
+        }
+        cr_assert_geq(within, reading ? 50 : 60); /* the mid-rise code clips beyond 3 mean |d| */
+        for (int k = 0; k < h.n_skeleton; k++)
+            cr_assert_leq(fabs(d[h.skeleton[k]] - (double)c[h.skeleton[k]]), 1e-3 * fabs((double)c[h.skeleton[k]]));
+        geodec_block_h63_clear(&h);
+        geodec_mem_free(header);
+    }
+    geodec_mem_free(x);
+}
+
+Test(codes, limits)
+{
+    geodec_err err = {0};
+    int32_t order[34];
+    geodec_block_h63 h = {0};
+    const geodec_band_layout bad[] = {{.n = 3, .bands = 4, .bits = {4, 4, 4, 4}},
+                                      {.n = 8, .bands = 1, .bits = {9}},
+                                      {.n = 8, .bands = 1, .bits = {1}},
+                                      {.n = 8, .bands = 0}};
+    for (int i = 0; i < 4; i++) cr_assert_eq(geodec_band_check(&bad[i], &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_mobius_order(4, 8, order, NULL, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_mobius_order(GEODEC_MOBIUS_AFFINE17, 34, order, NULL, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_mobius_order(GEODEC_MOBIUS_MU0, 0, order, NULL, &err), GEODEC_RANGE);
+    cr_assert_null(geodec_mobius_name(9));
+    cr_assert(!geodec_vht2_fits(13) && !geodec_vht2_fits(0) && !geodec_vht2_fits(2048));
+    cr_assert_eq(geodec_vht2_length(13), 14);
+    cr_assert_eq(geodec_vht2_length(2000), 0);
+    cr_assert_eq(geodec_block_h63_create(7, GEODEC_BLOCK_H63_MAGNITUDE, &h, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_block_h63_create(257, GEODEC_BLOCK_H63_MAGNITUDE, &h, &err), GEODEC_RANGE);
+}
