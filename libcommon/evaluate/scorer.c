@@ -67,6 +67,7 @@ static geodec_status create_session(geodec_scorer *s, const geodec_scorer_evalua
                                       .attnres = e->attnres,
                                       .kv_merge = e->kv_merge};
     GEODEC_TRY(geodec_session_create(e->model, &o, &s->session, err));
+    if (e->rewrite) GEODEC_TRY(geodec_session_rewrite(s->session, e->rewrite, err));
     GEODEC_NEW(s->logits, o.max_batch * s->n_vocab);
 done:
     return st;

@@ -3,6 +3,7 @@
 #define GEODEC_EVALUATE_SCORER_H
 
 #include "model/model.h"
+#include "model/rewrite.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ typedef struct geodec_scorer_evaluation {
     bool float64;
     geodec_attnres attnres;
     double kv_merge;
+    const geodec_rewrite *rewrite; /* NULL: none; its function may run on several threads at once */
     geodec_pool *pool; /* for passes of the session; NULL: the caller's thread alone */
 } geodec_scorer_evaluation;
 

@@ -370,6 +370,7 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     geodec_pool_run_dynamic(n * c->n_kv_head * c->head_dim * (2 + share) < SMALL_WORK ? NULL : s->pool, c->n_kv_head,
                             store_task, &put);
     if (s->team) geodec__team_meet(s->team);
+    if (s->rewrite) geodec__rewrite_run(s, layer, n);
 
     attention a = {.s = s, .layer = layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
     int64_t keys = 0;

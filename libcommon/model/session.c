@@ -178,6 +178,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
     geodec__merge_destroy(s->merge);
+    geodec__rewrite_destroy(s->rewrite);
     geodec__streamed_unforeseen(s);
     geodec__streamed_price_destroy(s);
     geodec__resident_price_destroy(s);

@@ -71,9 +71,9 @@ int64_t geodec__team_members(const geodec_session *s, int64_t n)
 {
     const int64_t threads = geodec_pool_threads(s->pool);
     /* observers see whole batches; attnres and caches of low rank work on rows of the session, merging on the order of
-     * the rows */
+     * the rows, rewriting on groups of them */
     if (s->team_rows == 0 || n < 2 || (s->team_rows > 1 && n < s->team_rows * threads) || s->watch || s->watch_update ||
-        s->attnres || s->model->low || s->merge)
+        s->attnres || s->model->low || s->merge || s->rewrite)
         return 1;
     return n < threads ? n : threads;
 }

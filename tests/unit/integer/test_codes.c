@@ -277,6 +277,7 @@ Test(codes, v1_corrupt_blocks_and_splits)
         test_ok(geodec_block_v1_decode_vector(blocks, n, y, &err), &err);
         for (int64_t i = 0; i < n; i++) cr_assert_leq(fabsf(x[i] - y[i]), 4.0f * 0.501f / 127.0f);
     }
+    geodec_block_v1_encode_vector(x, 128, blocks);
     blocks[GEODEC_BLOCK_V1_BYTES + 9] ^= 1;
     cr_assert_eq(geodec_block_v1_decode_vector(blocks, 128, y, &err), GEODEC_CHECKSUM);
 }
