@@ -24,7 +24,7 @@ DEPS_integer/fixed := base
 DEPS_integer/engine := integer/fixed model/kernels gguf base
 DEPS_model         := $(MODEL_BELOW)
 DEPS_reference     := model $(MODEL_BELOW)
-DEPS_evaluate      := reference model $(MODEL_BELOW)
+DEPS_evaluate      := integer/codes reference model $(MODEL_BELOW)
 DEPS_lowrank       := model $(MODEL_BELOW)
 DEPS_train         := model documents $(MODEL_BELOW)
 DEPS_geometry      := linalg base
@@ -38,9 +38,9 @@ DEPS_integer/attest := integer/engine integer/fixed model/kernels gguf io base
 DEPS_drafters      := decode foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
-DEPS_lab/harness   := records chain geometry evaluate reference model $(MODEL_BELOW)
+DEPS_lab/harness   := records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
 # An experiment may use the library that it measures, but no other experiment.
-LAB_BELOW          := lab/harness records chain geometry evaluate reference model $(MODEL_BELOW)
+LAB_BELOW          := lab/harness records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
 $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
 # The unit tests of all experiments are one program.
 DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)

@@ -300,7 +300,8 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     GEODEC_PASS(check_batch(s, b, capture, err));
     for (int32_t i = 0; (s->merge || s->rewrite) && b->parent && i < n; i++)
         if (b->parent[i] != i - 1)
-            GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache", s->merge ? "merged" : "rewritten");
+            GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
+                        s->merge ? "merged" : "rewritten");
     if (s->resident_price) geodec__resident_price_begin(s);
     s->counters.passes++;
     s->counters.rows += n;

@@ -52,6 +52,15 @@ static void turn_back(const geodec_session *s, int32_t table, float *x, int32_t 
         }
 }
 
+void geodec_session_rewrite_turn(const geodec_session *s, int32_t layer, int64_t position, bool back, float *k)
+{
+    const int32_t table = s->model->layer[layer].rope;
+    if (back)
+        turn_back(s, table, k, s->model->config.n_kv_head, position);
+    else
+        geodec__rope_apply(s, table, k, s->model->config.n_kv_head, position);
+}
+
 void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n)
 {
     const geodec__rewrite *w = s->rewrite;
@@ -69,7 +78,7 @@ void geodec__rewrite_run(geodec_session *s, int32_t layer, int64_t n)
         if (w->r.unrotated) turn_back(s, table, k, c->n_kv_head, row);
     }
     const geodec_rewrite_rows rows = {layer, first, end - first, group == 1 ? (const float *const *)s->query_row : NULL,
-                                      w->k, w->v};
+                                      w->k,  w->v};
     w->r.fn(w->r.ctx, &rows);
     for (int64_t row = first; row < end; row++) {
         float *k = w->k + (row - first) * heads * dim, *v = w->v + (row - first) * heads * dim;

@@ -15,6 +15,7 @@
 #include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
 #include "drafters/rollout.h"
+#include "evaluate/key_codes.h"
 #include "flowmap/map.h"
 #include "foresight/recall.h"
 #include "lab/blocks/correct.h"
@@ -99,6 +100,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_depth_kind,
     &geodec_projection_kind,
     &geodec_kv_projection_kind,
+    &geodec_key_codes_kind,
     &geodec_bench_decode_kind,
     &geodec_bench_speed_kind,
     &geodec_drafts_kind,
