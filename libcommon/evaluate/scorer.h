@@ -19,7 +19,7 @@ typedef struct geodec_scorer_evaluation {
     geodec_attnres attnres;
     double kv_merge;
     const geodec_rewrite *rewrite; /* NULL: none; its function may run on several threads at once */
-    geodec_pool *pool; /* for passes of the session; NULL: the caller's thread alone */
+    geodec_pool *pool;             /* for passes of the session; NULL: the caller's thread alone */
 } geodec_scorer_evaluation;
 
 /* "exact", "fast" or "float64"; "f32", "f16", "q8_0", "q4_0" or "f64". Static storage. */
