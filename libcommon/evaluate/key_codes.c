@@ -152,7 +152,7 @@ geodec_status geodec_key_codes_capture(const geodec_model *m, const geodec_key_c
 {
     geodec_status st = GEODEC_OK;
     geodec_key_codes_rows *r = NULL;
-    if (o->every < 2 || o->calibration < 1 || o->calibration > 1 << 24)
+    if (o->every < 1 || o->calibration < 1 || o->calibration > 1 << 24)
         GEODEC_THROW(GEODEC_RANGE, "calibration on %lld tokens of every %lld. document", (long long)o->calibration,
                      (long long)o->every);
     GEODEC_TRY(geodec__key_codes_begin(m, o, o->calibration, false, &r, err));

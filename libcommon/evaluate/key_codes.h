@@ -49,7 +49,7 @@ typedef struct geodec_key_codes_texts {
 typedef struct geodec_key_codes_options {
     int32_t window;              /* tokens of a document, 32 to 65536 */
     int64_t calibration, tokens; /* tokens to read at most, of the calibration documents and of the others */
-    int64_t every;               /* every n-th document calibrates; >= 2 */
+    int64_t every;               /* every n-th document calibrates; >= 2, for geodec_key_codes_capture >= 1 */
     int64_t replicates;
     uint64_t seed;
     geodec_isa isa;

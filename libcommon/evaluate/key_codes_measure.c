@@ -207,6 +207,7 @@ geodec_status geodec_key_codes_measure(const geodec_model *m, const geodec_key_c
     geodec_key_codes_report r = {.cases = n, .perplexity = (double)NAN};
     measure w = {.o = o, .cases = n, .capacity = t->n};
     const geodec_model_config *c = geodec_model_configuration(m);
+    if (o->every < 2) GEODEC_THROW(GEODEC_RANGE, "no document is left to measure");
     if (c->n_kv_head > 64) GEODEC_THROW(GEODEC_UNSUPPORTED, "codes of more than 64 key heads");
     GEODEC_NEW(w.set, n);
     GEODEC_NEW(r.row, n);

@@ -80,6 +80,7 @@ static geodec_status create_reference(geodec_scorer *s, const geodec_scorer_eval
     const geodec_reference_options o = {.n_ctx = window};
     const int64_t d = geodec_model_configuration(e->model)->d_model;
     if (geodec_attnres_on(&e->attnres)) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation does not support attnres");
+    if (e->rewrite) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation has no cache to rewrite");
     GEODEC_TRY(geodec_reference_create(e->model, &o, &s->reference, err));
     GEODEC_NEW_EACH(window * d, s->embedding, s->state);
     GEODEC_NEW(s->wanted, GEODEC_SCORER_ROWS * s->n_vocab);

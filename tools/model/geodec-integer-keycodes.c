@@ -1,12 +1,10 @@
 /* geodec-integer-keycodes: codes of the key and value cache on the keys and values of a model. */
-#include "base/mem.h"
+#include "cli/key_code.h"
 #include "cli/stage.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
-#include "evaluate/key_codes.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *model_path, *output = "keycodes.h5", *separator = "auto", *codes = GEODEC_KEY_CODES_DEFAULT;
 static int64_t window = 256, calibration = 16384, tokens = 16384, every = 4, replicates = 1000, windows;
@@ -46,67 +44,12 @@ static const cli_tool tool = {
     CLI_TAKES(options, 1, -1),
 };
 
-/* Documents of all texts. */
-typedef struct corpus {
-    int64_t n, capacity, n_token, token_capacity;
-    int64_t *begin;
-    int32_t *token;
-    char *held_out; /* the documents that do not calibrate, separated by empty lines */
-    size_t n_held_out;
-} corpus;
-
-static geodec_status add_document(corpus *x, const geodec_tokenizer *t, const char *text, size_t n, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t count;
-    if (x->n + 1 >= x->capacity) {
-        int64_t *more = geodec_mem_grow(x->begin, x->capacity, 2 * x->capacity + 64, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for documents");
-        x->begin = more;
-        x->capacity = 2 * x->capacity + 64;
-    }
-    if (x->n_token + (int64_t)n + 2 > x->token_capacity) {
-        const int64_t wanted = 2 * x->token_capacity + (int64_t)n + 2;
-        int32_t *more = geodec_mem_grow(x->token, x->token_capacity, wanted, sizeof *more);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for tokens");
-        x->token = more;
-        x->token_capacity = wanted;
-    }
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, true, x->token + x->n_token, &count, err));
-    if (x->n % every != 0) {
-        char *more = geodec_mem_grow(x->held_out, (int64_t)x->n_held_out, (int64_t)(x->n_held_out + n) + 2, 1);
-        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for documents");
-        x->held_out = more;
-        memcpy(more + x->n_held_out, text, n);
-        memcpy(more + x->n_held_out + n, "\n\n", 2);
-        x->n_held_out += n + 2;
-    }
-    x->n_token += count;
-    x->begin[++x->n] = x->n_token;
-done:
-    return st;
-}
-
-static geodec_status add_text(corpus *x, const char *path, const geodec_tokenizer *t, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    text_file f = {.run = NULL};
-    GEODEC_TRY(text_open(path, separator, t, false, &f, err));
-    for (int64_t i = 0; i < f.documents.n; i++) {
-        const geodec_document *d = &f.documents.item[i];
-        GEODEC_TRY_MSG(add_document(x, t, f.documents.text + d->begin, (size_t)(d->end - d->begin), err), "%s", path);
-    }
-done:
-    text_close(&f);
-    return st;
-}
-
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     cli_stage stage = {0};
     geodec_model *m = NULL;
-    corpus x = {0};
+    key_code_corpus x = {.every = every};
     geodec_key_codes_report r = {0};
     geodec_key_codes_case cases[GEODEC_KEY_CODES_CASES];
     int64_t n;
@@ -116,7 +59,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     GEODEC_TRY(stage_model(&stage, model_path, m, err));
     for (int i = 0; i < c->n_args; i++) {
-        GEODEC_TRY(add_text(&x, c->args[i], geodec_model_tokenizer(m), err));
+        GEODEC_TRY(key_code_add(&x, c->args[i], separator, geodec_model_tokenizer(m), err));
         GEODEC_TRY(stage_file(&stage, c->args[i], err));
     }
     const geodec_key_codes_texts texts = {x.n, x.begin, x.token};
@@ -139,7 +82,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     stage_end(&stage);
     geodec_key_codes_clear(&r);
-    GEODEC_FREE(x.begin, x.token, x.held_out);
+    key_code_clear(&x);
     st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     return st;

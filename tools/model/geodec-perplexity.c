@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "cli/key_code.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/kv_projection.h"
@@ -16,6 +17,7 @@ static const char *model_path, *against_path, *arithmetic = "auto", *against_ari
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows, rows;
+static const char *kv_code, *against_kv_code, *kv_code_text;
 static double kv_merge, against_kv_merge;
 
 static const cli_option options[] = {
@@ -48,6 +50,9 @@ static const cli_option options[] = {
     CLI_KV_MERGE_OPTION(kv_merge),
     OPT_F64("against-kv-merge", 0, &against_kv_merge, 0, 1e6, "T", "--kv-merge of the second evaluation"),
     OPT_FILE("against-kv-projection", 0, &against_kv_projection, "FILE", "--kv-projection of the second evaluation"),
+    CLI_KV_CODE_OPTION(kv_code),
+    CLI_KV_CODE_TEXT_OPTION(kv_code_text),
+    OPT_STR("against-kv-code", 0, &against_kv_code, "CODE", "--kv-code of the second evaluation"),
     CLI_ATTNRES_OPTION(attnres),
     OPT_STR("against-attnres", 0, &against_attnres, "WHAT",
             "--attnres of the second evaluation; off: none (default: --attnres)"),
@@ -113,9 +118,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_model *m = NULL, *other = NULL;
     geodec_perplexity_options o = {.stride = (int32_t)stride, .max_windows = windows, .rows = (int32_t)rows};
     geodec_scorer_evaluation p, q;
+    geodec_key_codes_set *code = NULL, *against_code = NULL;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                          against_kv_projection || against_kv_merge > 0;
+                          against_kv_projection || against_kv_code || against_kv_merge > 0;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection || against_kv_projection)
@@ -133,6 +139,10 @@ static geodec_status run(const cli *c, geodec_err *err)
                       against_kv ? against_kv : kv, isa);
     p.kv_merge = kv_merge;
     q.kv_merge = against_kv_merge;
+    GEODEC_TRY(key_code_fit(c, m, kv_code, kv_code_text, o.window, &code, err));
+    GEODEC_TRY(key_code_fit(c, q.model, against_kv_code, kv_code_text, o.window, &against_code, err));
+    if (code) p.rewrite = geodec_key_codes_rewrite(code);
+    if (against_code) q.rewrite = geodec_key_codes_rewrite(against_code);
     GEODEC_TRY(geodec_attnres_parse(attnres, &p.attnres, err));
     GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &q.attnres, err));
     if (compared) s.q = &q;
@@ -141,6 +151,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_perplexity_report_end(&s, err));
 done:
     geodec_perplexity_report_abandon(&s);
+    geodec_key_codes_unfit(code);
+    geodec_key_codes_unfit(against_code);
     st = streaming_end(c, m, st, err);
     geodec_model_close(m);
     geodec_model_close(other);

@@ -223,7 +223,7 @@ Test(key_codes, refusals)
     const geodec_key_codes_texts t = {DOCS, begin, token}, few = {2, begin, token};
     geodec_key_codes_options o = {.window = 64, .calibration = 1024, .tokens = 64, .every = 2, .replicates = 10};
     cr_assert_eq(geodec_key_codes_capture(m, &few, &o, &rows, &err), GEODEC_SCARCE);
-    o.every = 1;
+    o.every = 0;
     cr_assert_eq(geodec_key_codes_capture(m, &t, &o, &rows, &err), GEODEC_RANGE);
     o.every = 2;
     o.window = 31;
@@ -231,6 +231,14 @@ Test(key_codes, refusals)
     o.window = 64;
     test_ok(geodec_key_codes_capture(m, &t, &o, &rows, &err), &err);
     cr_assert_eq(geodec_key_codes_captured(rows), 12 * LENGTH);
+    const geodec_rewrite *none = &(geodec_rewrite){look, NULL, 1, false};
+    const geodec_scorer_evaluation exact = {.model = m, .float64 = true, .rewrite = none};
+    geodec_scorer *s = NULL;
+    cr_assert_eq(geodec_scorer_create(&exact, 32, &s, &err), GEODEC_UNSUPPORTED);
+    geodec_key_codes_report r = {0};
+    const geodec_key_codes_case klt = {.kind = geodec_codes_named("klt")};
+    o.every = 1;
+    cr_assert_eq(geodec_key_codes_measure(m, &t, &klt, 1, NULL, 0, 0, &o, &r, &err), GEODEC_RANGE);
     geodec_key_codes_release(rows);
     geodec_model_close(m);
 }
