@@ -22,8 +22,9 @@ static const double LAMBDA = 0.09;
 
 typedef struct component {
     double deviation;
-    double below[KNOTS];  /* distribution at -8, -4, -3.75, ..., 4, 8 deviations */
-    double moment[KNOTS]; /* first moment below, in deviations */
+    double below[KNOTS];   /* distribution at -8, -4, -3.75, ..., 4, 8 deviations: multiples of 2^-16 */
+    double density[KNOTS]; /* of the cell above a knot; exact, as cells have powers of two as widths */
+    double moment[KNOTS];  /* first moment below, in deviations */
 } component;
 
 typedef struct klt {
@@ -48,12 +49,13 @@ static int knot_of(double t)
     return 1 + (int)((t + 4) * 4);
 }
 
+/* Monotone in t after rounding too: the value at the upper knot of a cell is exact. */
 static double below(const component *c, double t)
 {
     if (t <= -8) return 0;
     if (t >= 8) return 1;
     const int k = knot_of(t);
-    return c->below[k] + (c->below[k + 1] - c->below[k]) * (t - knot(k)) / (knot(k + 1) - knot(k));
+    return c->below[k] + c->density[k] * (t - (k == 0 ? -8 : (k - 1) * 0.25 - 4));
 }
 
 static double moment(const component *c, double t)
@@ -61,8 +63,7 @@ static double moment(const component *c, double t)
     if (t <= -8) return 0;
     if (t >= 8) return c->moment[KNOTS - 1];
     const int k = knot_of(t);
-    const double density = (c->below[k + 1] - c->below[k]) / (knot(k + 1) - knot(k));
-    return c->moment[k] + density * 0.5 * (t * t - knot(k) * knot(k));
+    return c->moment[k] + c->density[k] * 0.5 * (t * t - knot(k) * knot(k));
 }
 
 /* The symbols of a component at a step: -most .. most, the ends with an escape. */
@@ -89,13 +90,16 @@ static uint32_t begin_of(const scheme *s, int32_t q)
 
 static uint32_t size_of(const scheme *s, int32_t q) { return begin_of(s, q + 1) - begin_of(s, q); }
 
-/* -log2(size / 2^16), to 0.01. */
+/* -log2(size / 2^16), to 0.01; size >= 1. */
 static double bits_of(uint32_t size)
 {
-    int e = 0;
-    while (size >> (e + 1)) e++;
-    const double t = (double)size / (double)(1u << e) - 1;
-    return GEODEC__RANGE_BITS - e - t - 0.3437 * t * (1 - t);
+    double v = (double)size;
+    uint64_t word;
+    memcpy(&word, &v, sizeof word);
+    const int exponent = (int)(word >> 52) - 1023;
+    word = (word & (((uint64_t)1 << 52) - 1)) | (uint64_t)1023 << 52;
+    memcpy(&v, &word, sizeof v);
+    return GEODEC__RANGE_BITS - exponent - (v - 1) - 0.3437 * (v - 1) * (2 - v);
 }
 
 static int log2_of(uint32_t v)
@@ -291,6 +295,7 @@ static void fit_component(int64_t n, int64_t dim, const float *y, double floor_,
         c->below[k] = k == KNOTS - 1 ? 1 : (double)(int32_t)(sum / total * 65536) / 65536;
         if (k < KNOTS - 1) sum += count[k];
     }
+    for (int k = 0; k < KNOTS - 1; k++) c->density[k] = (c->below[k + 1] - c->below[k]) / (knot(k + 1) - knot(k));
     c->moment[0] = 0;
     for (int k = 1; k < KNOTS; k++)
         c->moment[k] = c->moment[k - 1] + (c->below[k] - c->below[k - 1]) * 0.5 * (knot(k - 1) + knot(k));

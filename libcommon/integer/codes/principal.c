@@ -77,7 +77,7 @@ geodec_status geodec__principal_fit(int64_t dim, const geodec_codes_sample *s, f
                     b += v[k] * inverse[k * dim + j];
                 }
             }
-            analysis[i * dim + j] = (float)a;
+            analysis[j * dim + i] = (float)a;
             synthesis[i * dim + j] = (float)b;
         }
 done:
@@ -90,10 +90,9 @@ void geodec__principal_analyse(int64_t dim, int64_t n, const float *mean, const 
 {
     double d[GEODEC_CODES_DIM_MAX];
     for (int64_t i = 0; i < dim; i++) d[i] = (double)x[i] - (double)mean[i];
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = 0;
-        for (int64_t j = 0; j < dim; j++) y[i] += (double)analysis[i * dim + j] * d[j];
-    }
+    for (int64_t i = 0; i < n; i++) y[i] = 0;
+    for (int64_t j = 0; j < dim; j++)
+        for (int64_t i = 0; i < n; i++) y[i] += (double)analysis[j * dim + i] * d[j];
 }
 
 void geodec__principal_synthesise(int64_t dim, int64_t n, const float *mean, const float *synthesis, const double *y,
