@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# Codes of the key and value cache: the table, its artifact, the same bytes with any threads, and perplexity through a code.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
+    [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
+    tmp=$BATS_TEST_TMPDIR
+    "$bin/geodec-corpus" --quiet --seed 3 --stories 12 -o "$tmp/text"
+}
+
+@test "a row for each code, errors in the order of the bytes, the same artifact with any number of threads" {
+    "$bin/geodec-integer-keycodes" --model "$model" --codes q8_0,q4_0,q3,klt/pre --every 2 --calibration 1024 --tokens 256 --replicates 50 --perplexity --windows 2 \
+        --threads 1 -o "$tmp/a.h5" "$tmp/text" > "$tmp/table" 2> "$tmp/err"
+    grep -q "measured on" "$tmp/err"
+    [ "$(wc -l < "$tmp/table")" -eq 5 ]
+    awk -F '\t' '{ e[$1] = $5; k[$1] = $11; b[$1] = $2 }
+        END { exit !(e["q8_0"] < e["klt/pre"] && e["klt/pre"] < e["q4_0"] && e["q4_0"] < e["q3"] && b["klt/pre"] < 0.5 && k["klt/pre"] < k["q4_0"]) }' "$tmp/table"
+    "$bin/geodec-check" "$tmp/a.h5"
+    "$bin/geodec-integer-keycodes" --quiet --model "$model" --codes q8_0,q4_0,q3,klt/pre --every 2 --calibration 1024 --tokens 256 --replicates 50 --perplexity --windows 2 \
+        --threads 2 -o "$tmp/b.h5" "$tmp/text" > /dev/null
+    "$bin/geodec-diff" "$tmp/a.h5" "$tmp/b.h5"
+}
+
+@test "perplexity through a code; codes and texts that are refused" {
+    "$bin/geodec-perplexity" --quiet --model "$model" --windows 2 --against-kv-code klt --kv-code-text "$tmp/text" "$tmp/text" > "$tmp/table"
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == 2 { exit !($at["kl"] > 0 && $at["kl"] < 0.1) }' "$tmp/table"
+    run --separate-stderr "$bin/geodec-perplexity" --model "$model" --kv-code klt "$tmp/text"
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"needs --kv-code-text"* ]]
+    run --separate-stderr "$bin/geodec-perplexity" --model "$model" --kv-code klt,q8_0 --kv-code-text "$tmp/text" "$tmp/text"
+    [ "$status" -ne 0 ]
+    run --separate-stderr "$bin/geodec-integer-keycodes" --model "$model" --codes q5 -o "$tmp/c.h5" "$tmp/text"
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"no code is named q5"* ]]
+    [ ! -e "$tmp/c.h5" ]
+    printf 'one short line\n' > "$tmp/short"
+    run "$bin/geodec-integer-keycodes" --quiet --model "$model" -o "$tmp/c.h5" "$tmp/short"
+    [ "$status" -eq 5 ]
+}
