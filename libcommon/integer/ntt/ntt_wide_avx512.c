@@ -1,0 +1,141 @@
+/* p60 = 2^59 + c in 8 lanes of 64 bits. Values are signed, |x| < 16q. A product by a constant w has the quotient
+ * floor(w' x / 2^64), w' = w 2^64 / q rounded, from three signed products of 32 bits; the fourth is below 2^62 and left
+ * out. With |w| <= q / 2 and |x| < 2^63 the remainder is in (-0.75q, 1.75q), and in (-0.5q, 1.5q) of the rounded w'. */
+#include "integer/ntt/ntt_internal.h"
+
+#include <immintrin.h>
+
+#define WORD uint64_t
+#define TWORD uint64_t
+#define V __m512i
+#define LOG_LANES 3
+#define RADIX 3
+#define UP_TO_LOG(X) X(1) X(2) X(3)
+#define PARTS 3
+/* Each level adds at most 1.5q to values below q: after 9 levels they are below 14.5q. */
+#define SETTLE 9
+
+#include "base/unroll_internal.h"
+
+typedef struct K {
+    V q, c, mask, half;
+} K;
+typedef struct TW {
+    V w, low, high; /* w mod 2^64; w' = low + 2^32 high, signed halves in the low words */
+} TW;
+
+/* The halves of w' are rounded to nearest; w is replaced by w - q where w' is negative. */
+static void twiddle(uint64_t q, uint64_t w, uint64_t parts[GEODEC__NTT_PARTS])
+{
+    uint64_t rest;
+    uint64_t scaled = geodec_mulmod_quotient(w, 64, q, &rest);
+    scaled += rest > q / 2;
+    const uint32_t low = (uint32_t)scaled, high = (uint32_t)((scaled + ((uint64_t)1 << 31)) >> 32);
+    const bool negative = high >> 31 || (high == 0 && low >> 31);
+    parts[0] = negative ? w - q : w;
+    parts[1] = low;
+    parts[2] = high;
+}
+
+INLINE K constants(const geodec__ntt_tables *t)
+{
+    return (K){_mm512_set1_epi64((long long)t->modulus->q), _mm512_set1_epi64(GEODEC_MODULUS_FOLD),
+               _mm512_set1_epi64((1ll << GEODEC_MODULUS_SHIFT) - 1), _mm512_set1_epi64(1ll << 31)};
+}
+INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
+{
+    return (TW){_mm512_set1_epi64((long long)p[i]), _mm512_set1_epi64((long long)p[n + i]),
+                _mm512_set1_epi64((long long)p[2 * n + i])};
+}
+INLINE TW lanes(const uint64_t *p)
+{
+    return (TW){_mm512_loadu_si512(p), _mm512_loadu_si512(p + 8), _mm512_loadu_si512(p + 16)};
+}
+INLINE V take(const uint64_t *p) { return _mm512_loadu_si512(p); }
+INLINE void put(const K *k, uint64_t *p, V x)
+{
+    (void)k;
+    _mm512_storeu_si512(p, x);
+}
+INLINE V times(const K *k, TW t, V x)
+{
+    const V top = _mm512_srli_epi64(_mm512_add_epi64(x, k->half), 32);
+    const V middle = _mm512_add_epi64(_mm512_mul_epi32(t.high, x), _mm512_mul_epi32(t.low, top));
+    const V quotient = _mm512_add_epi64(_mm512_mul_epi32(t.high, top), _mm512_srai_epi64(middle, 32));
+    return _mm512_sub_epi64(_mm512_mullo_epi64(t.w, x), _mm512_mullo_epi64(quotient, k->q));
+}
+INLINE void forward_pair(const K *k, TW t, V *x, V *y)
+{
+    const V a = *x, b = times(k, t, *y);
+    *x = _mm512_add_epi64(a, b);
+    *y = _mm512_sub_epi64(a, b);
+}
+/* x = 2^59 h + l is l - c h modulo q: between -16c and 2^59 + 16c. */
+INLINE V settle(const K *k, V x)
+{
+    const V h = _mm512_srai_epi64(x, GEODEC_MODULUS_SHIFT);
+    return _mm512_sub_epi64(_mm512_and_si512(x, k->mask), _mm512_mul_epi32(h, k->c));
+}
+INLINE V canonical(const K *k, V x)
+{
+    const V r = settle(k, x), s = _mm512_min_epu64(r, _mm512_add_epi64(r, k->q));
+    return _mm512_min_epu64(s, _mm512_sub_epi64(s, k->q));
+}
+/* Sums of 3 levels of values up to 1.5q are at most 12q; the sums of the last level are settled. */
+INLINE V inverse_settle(const K *k, V x) { return settle(k, x); }
+INLINE void inverse_pair(const K *k, TW t, V *x, V *y)
+{
+    const V a = *x, b = *y;
+    *x = _mm512_add_epi64(a, b);
+    *y = times(k, t, _mm512_sub_epi64(a, b));
+}
+INLINE void inverse_last(const K *k, TW n, TW t, V *x, V *y)
+{
+    const V a = *x, b = *y;
+    *x = canonical(k, times(k, n, _mm512_add_epi64(a, b)));
+    *y = canonical(k, times(k, t, _mm512_sub_epi64(a, b)));
+}
+
+/* a b = 2^59 h + l, both below 2^60: l - c h; then c h = 2^59 h' + l': l - l' + c h', above -2^59. */
+INLINE V product(const K *k, V x, V y)
+{
+    const V x1 = _mm512_srli_epi64(x, 32), y1 = _mm512_srli_epi64(y, 32), word = _mm512_set1_epi64(0xffffffff);
+    const V p00 = _mm512_mul_epu32(x, y), p11 = _mm512_mul_epu32(x1, y1);
+    /* below 2^62 */
+    const V cross = _mm512_add_epi64(_mm512_add_epi64(_mm512_mul_epu32(x, y1), _mm512_mul_epu32(x1, y)),
+                                     _mm512_srli_epi64(p00, 32));
+    const V low = _mm512_or_si512(_mm512_slli_epi64(cross, 32), _mm512_and_si512(p00, word));
+    const V high = _mm512_add_epi64(p11, _mm512_srli_epi64(cross, 32));
+    const V h = _mm512_or_si512(_mm512_slli_epi64(high, 5), _mm512_srli_epi64(low, 59));
+    const V h1 = _mm512_srli_epi64(h, 32), c0 = _mm512_mul_epu32(h, k->c), c1 = _mm512_mul_epu32(h1, k->c);
+    /* c h = c0 + 2^32 c1 = 2^59 g + rest */
+    const V c2 = _mm512_add_epi64(c1, _mm512_srli_epi64(c0, 32));
+    const V g = _mm512_srli_epi64(c2, 27);
+    const V rest = _mm512_and_si512(_mm512_or_si512(_mm512_slli_epi64(c2, 32), _mm512_and_si512(c0, word)), k->mask);
+    const V r = _mm512_add_epi64(_mm512_sub_epi64(_mm512_and_si512(low, k->mask), rest), _mm512_mul_epu32(g, k->c));
+    const V s = _mm512_min_epu64(r, _mm512_add_epi64(r, k->q));
+    return _mm512_min_epu64(s, _mm512_sub_epi64(s, k->q));
+}
+
+INLINE void transpose(V x[8])
+{
+    V y[8];
+    UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = _mm512_unpacklo_epi64(x[i], x[i + 1]);
+        y[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 1]);
+    }
+    UNROLL
+    for (int j = 0; j < 2; j++) {
+        const V a = _mm512_shuffle_i64x2(y[j], y[j + 2], 0x88), b = _mm512_shuffle_i64x2(y[j], y[j + 2], 0xdd);
+        const V c = _mm512_shuffle_i64x2(y[j + 4], y[j + 6], 0x88), d = _mm512_shuffle_i64x2(y[j + 4], y[j + 6], 0xdd);
+        x[j] = _mm512_shuffle_i64x2(a, c, 0x88);
+        x[j + 2] = _mm512_shuffle_i64x2(b, d, 0x88);
+        x[j + 4] = _mm512_shuffle_i64x2(a, c, 0xdd);
+        x[j + 6] = _mm512_shuffle_i64x2(b, d, 0xdd);
+    }
+}
+
+#include "integer/ntt/ntt_body.h"
+
+const geodec__ntt_kernel geodec__ntt_wide_avx512 = KERNEL(GEODEC_NTT_AVX512);
