@@ -5,7 +5,7 @@
 #include "integer/ntt/mulmod.h"
 #include "integer/ntt/ntt.h"
 
-enum { GEODEC__NTT_PARTS = 3 };
+enum { GEODEC__NTT_PARTS = 4 };
 
 /* Constants of each twiddle: `parts` table words. roots, inverses: [parts][n], of psi^bitrev(i) and psi^-bitrev(i);
  * inverses[0] = N^-1 and inverses[1] = N^-1 psi^-bitrev(1), for the last level. The lane tables are for the levels

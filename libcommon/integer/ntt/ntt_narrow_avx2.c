@@ -54,10 +54,16 @@ INLINE void put(const K *k, uint32_t *p, V x)
 INLINE V once(V x, V q) { return _mm256_min_epu32(x, _mm256_sub_epi32(x, q)); }
 /* The high words of the even products and of the odd ones, in place. */
 INLINE V merged(V even, V odd) { return _mm256_blend_epi32(_mm256_shuffle_epi32(even, 0xf5), odd, 0xaa); }
+/* Compilers would add and subtract the two parts of a difference one by one, with one instruction more. */
+INLINE V whole(V x)
+{
+    __asm__("" : "+v"(x));
+    return x;
+}
 INLINE V times(const K *k, TW t, V x)
 {
     const V high = merged(_mm256_mul_epu32(t.scaled, x), _mm256_mul_epu32(t.odd, _mm256_srli_epi64(x, 32)));
-    return _mm256_sub_epi32(_mm256_mullo_epi32(t.w, x), _mm256_mullo_epi32(high, k->q));
+    return whole(_mm256_sub_epi32(_mm256_mullo_epi32(t.w, x), _mm256_mullo_epi32(high, k->q)));
 }
 INLINE void forward_pair(const K *k, TW t, V *x, V *y)
 {
