@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* p60: one prime of 60 bits. q1, q2: a pair of 30 bits for N up to 512. w1, w2: a pair of 30 bits for N up to 131072. */
+/* p60: one prime of 60 bits. q1, q2: a pair of 30 bits for N up to 512. w1, w2: a pair of 30 bits for N up to 131072.
+ */
 typedef enum geodec_modulus_id {
     GEODEC_MODULUS_P60,
     GEODEC_MODULUS_Q1,
@@ -20,9 +21,9 @@ enum { GEODEC_MODULI = 5, GEODEC_MODULUS_SHIFT = 59 /* p60 = 2^59 + GEODEC_MODUL
 typedef struct geodec_modulus {
     const char *name;
     uint64_t q;
-    int bits, v2;   /* bits of q; 2^v2 is the largest power of two that divides q - 1 */
-    int64_t most;   /* the largest N of a negacyclic transform: 2^(v2 - 1) */
-    uint64_t qnr;   /* the smallest quadratic non-residue */
+    int bits, v2; /* bits of q; 2^v2 is the largest power of two that divides q - 1 */
+    int64_t most; /* the largest N of a negacyclic transform: 2^(v2 - 1) */
+    uint64_t qnr; /* the smallest quadratic non-residue */
 } geodec_modulus;
 
 GEODEC_API const geodec_modulus *geodec_modulus_of(geodec_modulus_id id);

@@ -66,8 +66,8 @@ static inline uint64_t geodec_mulmod_reduce(const geodec_mulmod_barrett *c, geod
 /* The same with products of 32 bits. */
 static inline uint64_t geodec_mulmod_reduce_portable(const geodec_mulmod_barrett *c, geodec_mulmod_wide x)
 {
-    const uint64_t t = geodec_mulmod_shifted(
-        geodec_mulmod_product_portable(geodec_mulmod_shifted(x, c->first), c->mu), c->second);
+    const uint64_t t =
+        geodec_mulmod_shifted(geodec_mulmod_product_portable(geodec_mulmod_shifted(x, c->first), c->mu), c->second);
     uint64_t r = x.low - t * c->q;
     while (r >= c->q) r -= c->q;
     return r;

@@ -19,17 +19,21 @@ const geodec__ntt_kernel *geodec__ntt_kernel_for(geodec_ntt_path path, size_t wo
 {
     const bool narrow = word == sizeof(uint32_t);
     switch (path) {
-    case GEODEC_NTT_PORTABLE: return narrow ? NULL : &geodec__ntt_portable64;
-    case GEODEC_NTT_SCALAR: return narrow ? &geodec__ntt_scalar32 : &geodec__ntt_scalar64;
+    case GEODEC_NTT_PORTABLE:
+        return narrow ? NULL : &geodec__ntt_portable64;
+    case GEODEC_NTT_SCALAR:
+        return narrow ? &geodec__ntt_scalar32 : &geodec__ntt_scalar64;
 #if defined(__x86_64__)
     case GEODEC_NTT_AVX2:
         return narrow && geodec_kernels_isa_available(GEODEC_ISA_AVX2) ? &geodec__ntt_narrow_avx2 : NULL;
     case GEODEC_NTT_AVX512:
         if (!geodec_kernels_isa_available(GEODEC_ISA_AVX512)) return NULL;
         return narrow ? &geodec__ntt_narrow_avx512 : &geodec__ntt_wide_avx512;
-    case GEODEC_NTT_IFMA: return narrow && has_ifma() ? &geodec__ntt_narrow_ifma : NULL;
+    case GEODEC_NTT_IFMA:
+        return narrow && has_ifma() ? &geodec__ntt_narrow_ifma : NULL;
 #endif
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -49,10 +53,14 @@ bool geodec_ntt_path_available(geodec_ntt_path path, const geodec_modulus *m)
 geodec_ntt_path geodec_ntt_path_of(geodec_isa isa)
 {
     switch (isa) {
-    case GEODEC_ISA_SCALAR: return GEODEC_NTT_SCALAR;
-    case GEODEC_ISA_AVX2: return GEODEC_NTT_AVX2;
-    case GEODEC_ISA_AVX512: return GEODEC_NTT_AVX512;
-    default: return GEODEC_NTT_AUTO;
+    case GEODEC_ISA_SCALAR:
+        return GEODEC_NTT_SCALAR;
+    case GEODEC_ISA_AVX2:
+        return GEODEC_NTT_AVX2;
+    case GEODEC_ISA_AVX512:
+        return GEODEC_NTT_AVX512;
+    default:
+        return GEODEC_NTT_AUTO;
     }
 }
 
@@ -236,8 +244,7 @@ uint64_t geodec_ntt_dot(const geodec_ntt *t, const void *a, const void *b)
             sum = geodec_mulmod_once(sum, c->q);
         }
     }
-    return geodec_mulmod_reduce(
-        c, geodec_mulmod_product(sum, geodec_modulus_inverse(c->q, (uint64_t)n)), NULL);
+    return geodec_mulmod_reduce(c, geodec_mulmod_product(sum, geodec_modulus_inverse(c->q, (uint64_t)n)), NULL);
 }
 
 int64_t geodec_ntt_position(const geodec_ntt *t, int64_t k)
@@ -248,11 +255,13 @@ int64_t geodec_ntt_position(const geodec_ntt *t, int64_t k)
 
 void geodec_ntt_to_natural(const geodec_ntt *t, const void *in, void *out)
 {
-    for (int64_t k = 0; k < t->tables.n; k++) geodec_ntt_set(t, out, k, geodec_ntt_get(t, in, geodec_ntt_position(t, k)));
+    for (int64_t k = 0; k < t->tables.n; k++)
+        geodec_ntt_set(t, out, k, geodec_ntt_get(t, in, geodec_ntt_position(t, k)));
 }
 void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out)
 {
-    for (int64_t k = 0; k < t->tables.n; k++) geodec_ntt_set(t, out, geodec_ntt_position(t, k), geodec_ntt_get(t, in, k));
+    for (int64_t k = 0; k < t->tables.n; k++)
+        geodec_ntt_set(t, out, geodec_ntt_position(t, k), geodec_ntt_get(t, in, k));
 }
 
 void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out)

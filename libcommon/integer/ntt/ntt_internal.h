@@ -13,7 +13,7 @@ enum { GEODEC__NTT_PARTS = 4 };
 typedef struct geodec__ntt_tables {
     const geodec_modulus *modulus;
     int64_t n;
-    int levels; /* log2 n */
+    int levels;                    /* log2 n */
     geodec_mulmod_barrett barrett; /* tight */
     void *roots, *inverses, *root_lanes, *inverse_lanes;
 } geodec__ntt_tables;
@@ -21,7 +21,7 @@ typedef struct geodec__ntt_tables {
 typedef struct geodec__ntt_kernel {
     geodec_ntt_path path;
     int lanes, parts;
-    size_t word, table_word;                                             /* bytes */
+    size_t word, table_word; /* bytes */
     void (*twiddle)(uint64_t q, uint64_t w, uint64_t parts[GEODEC__NTT_PARTS]);
     void (*forward)(const geodec__ntt_tables *t, const void *in, void *out); /* n >= lanes^2 */
     void (*inverse)(const geodec__ntt_tables *t, const void *in, void *out);

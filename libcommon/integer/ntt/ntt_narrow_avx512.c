@@ -60,7 +60,8 @@ INLINE V whole(V x)
 }
 INLINE V times(const K *k, TW t, V x)
 {
-    const V high = merged(_mm512_mul_epu32(t.scaled, x), _mm512_mul_epu32(t.odd, _mm512_shuffle_epi32(x, _MM_PERM_DDBB)));
+    const V high =
+        merged(_mm512_mul_epu32(t.scaled, x), _mm512_mul_epu32(t.odd, _mm512_shuffle_epi32(x, _MM_PERM_DDBB)));
     return whole(_mm512_sub_epi32(_mm512_mullo_epi32(t.w, x), _mm512_mullo_epi32(high, k->q)));
 }
 INLINE void forward_pair(const K *k, TW t, V *x, V *y)
@@ -121,7 +122,8 @@ INLINE void transpose(V x[16])
     UNROLL
     for (int j = 0; j < 4; j++) {
         const V a = _mm512_shuffle_i32x4(x[j], x[j + 4], 0x88), b = _mm512_shuffle_i32x4(x[j], x[j + 4], 0xdd);
-        const V c = _mm512_shuffle_i32x4(x[j + 8], x[j + 12], 0x88), d = _mm512_shuffle_i32x4(x[j + 8], x[j + 12], 0xdd);
+        const V c = _mm512_shuffle_i32x4(x[j + 8], x[j + 12], 0x88),
+                d = _mm512_shuffle_i32x4(x[j + 8], x[j + 12], 0xdd);
         y[j] = _mm512_shuffle_i32x4(a, c, 0x88);
         y[j + 4] = _mm512_shuffle_i32x4(b, d, 0x88);
         y[j + 8] = _mm512_shuffle_i32x4(a, c, 0xdd);

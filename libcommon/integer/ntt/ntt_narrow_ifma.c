@@ -32,8 +32,12 @@ static void twiddle(uint64_t q, uint64_t w, uint64_t parts[GEODEC__NTT_PARTS])
 INLINE K constants(const geodec__ntt_tables *t)
 {
     const long long q = (long long)t->modulus->q;
-    return (K){_mm512_set1_epi64(q), _mm512_set1_epi64(2 * q), _mm512_set1_epi64(64 * q),
-               _mm512_set1_epi64((1ll << 52) / q), _mm512_set1_epi64((1ll << 60) / q), _mm512_set1_epi64((1ll << 52) - 1)};
+    return (K){_mm512_set1_epi64(q),
+               _mm512_set1_epi64(2 * q),
+               _mm512_set1_epi64(64 * q),
+               _mm512_set1_epi64((1ll << 52) / q),
+               _mm512_set1_epi64((1ll << 60) / q),
+               _mm512_set1_epi64((1ll << 52) - 1)};
 }
 INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
 {
@@ -46,10 +50,7 @@ INLINE V low(V a, V b) { return _mm512_madd52lo_epu64(_mm512_setzero_si512(), a,
 INLINE V high(V a, V b) { return _mm512_madd52hi_epu64(_mm512_setzero_si512(), a, b); }
 /* x < 2^52 to [0, 2q). */
 INLINE V lower(const K *k, V x) { return _mm512_sub_epi64(x, low(high(x, k->mu), k->q)); }
-INLINE void put(const K *k, uint32_t *p, V x)
-{
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(lower(k, x)));
-}
+INLINE void put(const K *k, uint32_t *p, V x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(lower(k, x))); }
 INLINE V times(const K *k, TW t, V x)
 {
     return _mm512_and_si512(_mm512_sub_epi64(low(t.w, x), low(high(t.scaled, x), k->q)), k->mask);

@@ -1,7 +1,7 @@
 /* p60 = 2^59 + c in 8 lanes of 64 bits. Values are signed, |x| < 16q.
  *
- * A product by a constant w: x = x0 + 2^32 x1 with signed halves, u = w and v = 2^32 w modulo q, both centred. Then wx =
- * u x0 + v x1 = 2^59 h + l is below 2^91, so h fits in 32 bits, and l - c h, between -2^55 and 2^59 + 2^55, is its
+ * A product by a constant w: x = x0 + 2^32 x1 with signed halves, u = w and v = 2^32 w modulo q, both centred. Then wx
+ * = u x0 + v x1 = 2^59 h + l is below 2^91, so h fits in 32 bits, and l - c h, between -2^55 and 2^59 + 2^55, is its
  * residue: five products of 32 bits, and no quotient. */
 #include "integer/ntt/ntt_internal.h"
 
@@ -53,7 +53,8 @@ INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
 }
 INLINE TW lanes(const uint64_t *p)
 {
-    return (TW){_mm512_loadu_si512(p), _mm512_loadu_si512(p + 8), _mm512_loadu_si512(p + 16), _mm512_loadu_si512(p + 24)};
+    return (TW){_mm512_loadu_si512(p), _mm512_loadu_si512(p + 8), _mm512_loadu_si512(p + 16),
+                _mm512_loadu_si512(p + 24)};
 }
 INLINE V take(const uint64_t *p) { return _mm512_loadu_si512(p); }
 INLINE void put(const K *k, uint64_t *p, V x)
