@@ -264,9 +264,20 @@ void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out)
         geodec_ntt_set(t, out, geodec_ntt_position(t, k), geodec_ntt_get(t, in, k));
 }
 
+/* Without a division where |x| < q, or |x| < 2^58 with q of 30 bits: x + floor(q / 2) q is below q^2. */
+static uint64_t residue(const geodec_modulus *m, const geodec_mulmod_barrett *c, int64_t x)
+{
+    const int64_t q = (int64_t)m->q, most = (int64_t)1 << 58;
+    if (x > -q && x < q) return (uint64_t)(x < 0 ? x + q : x);
+    if (m->bits > 32 || x <= -most || x >= most) return geodec_modulus_residue(m, x);
+    const uint64_t u = (uint64_t)(x + q / 2 * q), r = u - (((u >> c->first) * c->mu) >> c->second) * c->q;
+    return geodec_mulmod_once(r, c->q);
+}
+
 void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out)
 {
-    for (int64_t i = 0; i < n; i++) geodec_ntt_set(t, out, i, geodec_modulus_residue(t->tables.modulus, x[i]));
+    for (int64_t i = 0; i < n; i++)
+        geodec_ntt_set(t, out, i, residue(t->tables.modulus, &t->tables.barrett, x[i]));
 }
 void geodec_ntt_centred(const geodec_ntt *t, const void *words, int64_t n, int64_t *out)
 {

@@ -32,11 +32,11 @@ static void random_words(const geodec_ntt *t, geodec_rng *r, int64_t n, void *ou
 static void assert_equal(const geodec_ntt *t, const void *a, const void *b, int64_t n, const char *what)
 {
     for (int64_t i = 0; i < n; i++)
-        cr_assert_eq(geodec_ntt_get(t, a, i), geodec_ntt_get(t, b, i), "%s: %s, N = %lld, paths %s and %s: word %lld: %llu, not %llu", what,
-                     geodec_ntt_modulus(t)->name, (long long)geodec_ntt_length(t),
-                     geodec_ntt_path_name(geodec_ntt_path_single(t)), geodec_ntt_path_name(geodec_ntt_path_batch(t)),
-                     (long long)i, (unsigned long long)geodec_ntt_get(t, a, i),
-                     (unsigned long long)geodec_ntt_get(t, b, i));
+        cr_assert_eq(geodec_ntt_get(t, a, i), geodec_ntt_get(t, b, i),
+                     "%s: %s, N = %lld, paths %s and %s: word %lld: %llu, not %llu", what, geodec_ntt_modulus(t)->name,
+                     (long long)geodec_ntt_length(t), geodec_ntt_path_name(geodec_ntt_path_single(t)),
+                     geodec_ntt_path_name(geodec_ntt_path_batch(t)), (long long)i,
+                     (unsigned long long)geodec_ntt_get(t, a, i), (unsigned long long)geodec_ntt_get(t, b, i));
 }
 
 /* One golden case, alone and as each member of a batch, forward and back. */
@@ -117,8 +117,8 @@ static uint64_t coefficient(const geodec_ntt *t, const void *a, const void *b, i
     uint64_t sum = 0;
     for (int64_t i = 0; i < n; i++) {
         const int64_t j = (at - i + n) % n;
-        const uint64_t p = geodec_mulmod_reduce(
-            &c, geodec_mulmod_product(geodec_ntt_get(t, a, i), geodec_ntt_get(t, b, j)), NULL);
+        const uint64_t p =
+            geodec_mulmod_reduce(&c, geodec_mulmod_product(geodec_ntt_get(t, a, i), geodec_ntt_get(t, b, j)), NULL);
         sum = (sum + (i + j == at ? p : q - p)) % q;
     }
     return sum;
