@@ -54,8 +54,8 @@ static void load(const char *path)
 typedef struct work {
     geodec_ntt *t;
     void *theirs;
-    void *a, *b, *out;               /* a batch of ours */
-    uint64_t *pa, *pb, *pout;        /* the peer's */
+    void *a, *b, *out;        /* a batch of ours */
+    uint64_t *pa, *pb, *pout; /* the peer's */
     int64_t n;
     uint64_t q;
 } work;
@@ -63,12 +63,24 @@ typedef struct work {
 static void ours(const work *w, op o)
 {
     switch (o) {
-    case FORWARD: geodec_ntt_forward(w->t, w->a, w->out); break;
-    case INVERSE: geodec_ntt_inverse(w->t, w->a, w->out); break;
-    case MULTIPLY: geodec_ntt_multiply(w->t, w->a, w->b, w->out); break;
-    case FORWARD_BATCH: geodec_ntt_forward_batch(w->t, w->a, w->out); break;
-    case INVERSE_BATCH: geodec_ntt_inverse_batch(w->t, w->a, w->out); break;
-    case MULTIPLY_BATCH: geodec_ntt_multiply_batch(w->t, w->a, w->b, w->out); break;
+    case FORWARD:
+        geodec_ntt_forward(w->t, w->a, w->out);
+        break;
+    case INVERSE:
+        geodec_ntt_inverse(w->t, w->a, w->out);
+        break;
+    case MULTIPLY:
+        geodec_ntt_multiply(w->t, w->a, w->b, w->out);
+        break;
+    case FORWARD_BATCH:
+        geodec_ntt_forward_batch(w->t, w->a, w->out);
+        break;
+    case INVERSE_BATCH:
+        geodec_ntt_inverse_batch(w->t, w->a, w->out);
+        break;
+    case MULTIPLY_BATCH:
+        geodec_ntt_multiply_batch(w->t, w->a, w->b, w->out);
+        break;
     }
 }
 
@@ -76,11 +88,17 @@ static void theirs(const work *w, op o)
 {
     switch (o) {
     case FORWARD:
-    case FORWARD_BATCH: peer.forward(w->theirs, w->pa, w->pout); break;
+    case FORWARD_BATCH:
+        peer.forward(w->theirs, w->pa, w->pout);
+        break;
     case INVERSE:
-    case INVERSE_BATCH: peer.inverse(w->theirs, w->pa, w->pout); break;
+    case INVERSE_BATCH:
+        peer.inverse(w->theirs, w->pa, w->pout);
+        break;
     case MULTIPLY:
-    case MULTIPLY_BATCH: peer.multiply(w->pa, w->pb, w->pout, (uint64_t)w->n, w->q); break;
+    case MULTIPLY_BATCH:
+        peer.multiply(w->pa, w->pb, w->pout, (uint64_t)w->n, w->q);
+        break;
     }
 }
 

@@ -6,9 +6,11 @@
 
 #include <limits.h>
 
-/* Measured costs in nanoseconds of AVX-512 (bench-correlate): of a multiplication of a direct sum, and of a word of a
- * product by the pair for each level and for the rest. Other processors differ, but scale both. */
-static const double NARROW = 0.027, WORD = 0.062, LEVEL = 0.42, REST = 7.5;
+/* Measured costs in nanoseconds of AVX-512 (geodec-integer-correlate --crossover): of a shift and of a
+ * multiplication of a direct sum, of a word of a
+ * product modulo p60 for each level and for the rest, and of a word of the tables. Other processors differ, but scale
+ * both. */
+static const double SHIFT = 2.2, NARROW = 0.042, WORD = 0.076, LEVEL = 0.65, REST = 5.5, PLAN = 50;
 
 const char *geodec_correlate_name(geodec_correlate_by by)
 {
@@ -25,12 +27,12 @@ static int64_t parts_of(int64_t d, int64_t n, int64_t length)
 /* The cheapest length of transforms; 0 in `length` if the query is too long. */
 static geodec_correlate_report transforms(int64_t d, int64_t n, double *cost)
 {
-    geodec_correlate_report best = {.by = GEODEC_CORRELATE_PAIR};
+    geodec_correlate_report best = {.by = GEODEC_CORRELATE_P60};
     int levels = 0;
     for (int64_t length = 1; length <= GEODEC_NEGACYCLIC_MOST; length *= 2, levels++) {
         if (length < d) continue;
         const int64_t parts = parts_of(d, n, length);
-        const double c = (double)parts * (double)length * (LEVEL * levels + REST);
+        const double c = (double)length * ((double)parts * (LEVEL * levels + REST) + PLAN);
         if (best.length && c >= *cost) continue;
         *cost = c;
         best.length = length;
@@ -43,7 +45,7 @@ geodec_correlate_report geodec_correlate_choose(int64_t d, int64_t n, bool narro
 {
     double cost = 0;
     const geodec_correlate_report r = transforms(d, n, &cost);
-    const double direct = (double)(n - d + 1) * (double)d * (narrow ? NARROW : WORD);
+    const double direct = (double)(n - d + 1) * (SHIFT + (double)d * (narrow ? NARROW : WORD));
     return r.length && cost < direct ? r : (geodec_correlate_report){.by = GEODEC_CORRELATE_DIRECT};
 }
 
@@ -173,6 +175,7 @@ geodec_status geodec_correlate_run(const int64_t *q, int64_t d, const int64_t *s
     geodec_correlate_report r = {.by = GEODEC_CORRELATE_DIRECT};
     if (by == GEODEC_CORRELATE_AUTO) {
         r = geodec_correlate_choose(d, n, narrow);
+        if (!within(&a, &b, range_of(r.by, r.length)) && r.by == GEODEC_CORRELATE_P60) r.by = GEODEC_CORRELATE_PAIR;
         if (!within(&a, &b, range_of(r.by, r.length))) r = (geodec_correlate_report){.by = GEODEC_CORRELATE_DIRECT};
     } else if (by != GEODEC_CORRELATE_DIRECT) {
         r = transforms(d, n, &cost);

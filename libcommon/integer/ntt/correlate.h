@@ -5,7 +5,8 @@
 
 #include "integer/ntt/negacyclic.h"
 
-/* AUTO: the faster of direct sums and the pair of moduli, by the lengths and the size of the values. */
+/* AUTO: the faster of direct sums and p60, by the lengths and the size of the values; the pair, whose range is twice
+ * as large, where p60 has too little. */
 typedef enum geodec_correlate_by {
     GEODEC_CORRELATE_AUTO,
     GEODEC_CORRELATE_DIRECT,
@@ -25,7 +26,8 @@ typedef struct geodec_correlate_report {
 GEODEC_API geodec_correlate_report geodec_correlate_choose(int64_t d, int64_t n, bool narrow);
 /* out [n - d + 1]. 1 <= d <= n. report may be NULL. GEODEC_LIMIT: values beyond 32 bits, a query longer than
  * GEODEC_NEGACYCLIC_MOST for a method with transforms, or sums that may leave the range of the method (int64; (M - 1) /
- * 2 of the moduli), by |q|_1 |s|_max; AUTO then takes direct sums. GEODEC_INVAL, GEODEC_NOMEM. */
+ * 2 of the moduli), by |q|_1 |s|_max; AUTO then takes the
+ * next method. GEODEC_INVAL, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_correlate_run(const int64_t *q, int64_t d, const int64_t *s, int64_t n,
                                               geodec_correlate_by by, geodec_ntt_path path, int64_t *out,
                                               geodec_correlate_report *report, geodec_err *err);

@@ -3,6 +3,14 @@
 uint64_t geodec_mulmod_quotient(uint64_t w, int bits, uint64_t q, uint64_t *rest)
 {
     uint64_t quotient = 0;
+#ifdef __SIZEOF_INT128__
+    if (bits <= 64) {
+        __extension__ typedef unsigned __int128 u128;
+        const u128 x = (u128)w << bits;
+        if (rest) *rest = (uint64_t)(x % q);
+        return (uint64_t)(x / q);
+    }
+#endif
     for (int i = 0; i < bits; i++) {
         w <<= 1;
         const bool above = w >= q;

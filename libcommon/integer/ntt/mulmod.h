@@ -39,7 +39,7 @@ static inline uint64_t geodec_mulmod_shifted(geodec_mulmod_wide x, int s)
     return s == 0 ? x.low : x.low >> s | x.high << (64 - s);
 }
 
-/* floor(w 2^bits / q) mod 2^64, by long division; w < q < 2^63. *rest, unless NULL: what is left. */
+/* floor(w 2^bits / q) mod 2^64; w < q < 2^63. *rest, unless NULL: what is left. */
 GEODEC_API uint64_t geodec_mulmod_quotient(uint64_t w, int bits, uint64_t q, uint64_t *rest);
 
 /* Barrett: t = ((x >> first) mu) >> second, r = x - t q, and subtractions of q until r < q. x < q^2. */

@@ -265,7 +265,7 @@ void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out)
 }
 
 /* Without a division where |x| < q, or |x| < 2^58 with q of 30 bits: x + floor(q / 2) q is below q^2. */
-static uint64_t residue(const geodec_modulus *m, const geodec_mulmod_barrett *c, int64_t x)
+static inline uint64_t residue(const geodec_modulus *m, const geodec_mulmod_barrett *c, int64_t x)
 {
     const int64_t q = (int64_t)m->q, most = (int64_t)1 << 58;
     if (x > -q && x < q) return (uint64_t)(x < 0 ? x + q : x);
@@ -276,12 +276,24 @@ static uint64_t residue(const geodec_modulus *m, const geodec_mulmod_barrett *c,
 
 void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out)
 {
-    for (int64_t i = 0; i < n; i++)
-        geodec_ntt_set(t, out, i, residue(t->tables.modulus, &t->tables.barrett, x[i]));
+    const geodec_modulus m = *t->tables.modulus;
+    const geodec_mulmod_barrett c = t->tables.barrett;
+    uint32_t *narrow = out;
+    uint64_t *wide = out;
+    if (t->single->word == sizeof *wide)
+        for (int64_t i = 0; i < n; i++) wide[i] = residue(&m, &c, x[i]);
+    else
+        for (int64_t i = 0; i < n; i++) narrow[i] = (uint32_t)residue(&m, &c, x[i]);
 }
 void geodec_ntt_centred(const geodec_ntt *t, const void *words, int64_t n, int64_t *out)
 {
-    for (int64_t i = 0; i < n; i++) out[i] = geodec_modulus_centred(t->tables.modulus, geodec_ntt_get(t, words, i));
+    const int64_t q = (int64_t)t->tables.modulus->q, half = q / 2;
+    const uint32_t *narrow = words;
+    const uint64_t *wide = words;
+    if (t->single->word == sizeof *wide)
+        for (int64_t i = 0; i < n; i++) out[i] = (int64_t)wide[i] - ((int64_t)wide[i] > half ? q : 0);
+    else
+        for (int64_t i = 0; i < n; i++) out[i] = (int64_t)narrow[i] - ((int64_t)narrow[i] > half ? q : 0);
 }
 
 uint64_t geodec_ntt_get(const geodec_ntt *t, const void *words, int64_t i)

@@ -468,6 +468,6 @@ Test(ntt_products, correlation_lengths)
     cr_assert_eq(geodec_correlate_run(q, 5, s, 4, GEODEC_CORRELATE_AUTO, GEODEC_NTT_AUTO, a, NULL, NULL), GEODEC_INVAL);
     q[1] = (int64_t)INT32_MAX + 1;
     cr_assert_eq(geodec_correlate_run(q, 2, s, N, GEODEC_CORRELATE_AUTO, GEODEC_NTT_AUTO, a, NULL, NULL), GEODEC_LIMIT);
-    cr_assert_eq(geodec_correlate_choose(1000, 1000000, true).by, GEODEC_CORRELATE_PAIR);
+    cr_assert_eq(geodec_correlate_choose(1000, 1000000, true).by, GEODEC_CORRELATE_P60);
     cr_assert_eq(geodec_correlate_choose(8, 1000000, true).by, GEODEC_CORRELATE_DIRECT);
 }
