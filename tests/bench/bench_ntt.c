@@ -3,10 +3,10 @@
  *     bench-ntt [--quick] [--only MODULUS] [--peer peer_hexl.so]
  *
  * For each modulus, length, path and operation: us, the time of one transform or of one product of N words (a batch
- * divided by its size), median of rounds that alternate with the peer; with --peer also the peer's median in the same
- * rounds and the median of the ratios. The peer transforms the same polynomial with the same root; its result is
- * compared. Times are of the thread, so that other programs disturb them little. make bench-ntt PEER=FOLDER builds the
- * peer from FOLDER/libhexl.a. */
+ * divided by its size), median of rounds that alternate with the peer; --quick: N = 256 and 4096, path auto, fewer
+ * rounds; with --peer also the peer's median in the same rounds and the median of the ratios. The peer transforms the
+ * same polynomial with the same root; its result is compared. Times are of the thread, so that other programs disturb
+ * them little. make bench-ntt PEER=FOLDER builds the peer from FOLDER/libhexl.a. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -164,7 +164,9 @@ static void measure(const geodec_modulus *m, int64_t n, geodec_ntt_path path, wo
             ratio[i] = peer.create ? us[i] / their_us[i] : 0;
         }
         (void)printf("%s\t%lld\t%s\t%s\t%.4f", m->name, (long long)n,
-                     geodec_ntt_path_name(many > 1 ? geodec_ntt_path_batch(w->t) : geodec_ntt_path_single(w->t)),
+                     path == GEODEC_NTT_AUTO
+                         ? "auto"
+                         : geodec_ntt_path_name(many > 1 ? geodec_ntt_path_batch(w->t) : geodec_ntt_path_single(w->t)),
                      op_names[o], median(us));
         if (peer.create) (void)printf("\t%.4f\t%.3f", median(their_us), median(ratio));
         (void)printf("\n");
@@ -201,9 +203,9 @@ int main(int argc, char **argv)
         const geodec_modulus *modulus = geodec_modulus_of((geodec_modulus_id)m);
         if (*only ? strcmp(only, modulus->name) != 0 : m != GEODEC_MODULUS_P60 && m != GEODEC_MODULUS_W1) continue;
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-            for (int p = GEODEC_NTT_PORTABLE; p < GEODEC_NTT_PATHS; p++)
+            for (int p = GEODEC_NTT_AUTO; p < GEODEC_NTT_PATHS; p++)
                 if (lengths[i] <= modulus->most && geodec_ntt_path_available((geodec_ntt_path)p, modulus) &&
-                    (rounds == MAX_ROUNDS || (p >= GEODEC_NTT_AVX512 && (lengths[i] == 256 || lengths[i] == 4096))))
+                    (rounds == MAX_ROUNDS || (p == GEODEC_NTT_AUTO && (lengths[i] == 256 || lengths[i] == 4096))))
                     measure(modulus, lengths[i], (geodec_ntt_path)p, &w);
     }
     GEODEC_FREE(w.a, w.b, w.out, w.pa, w.pb, w.pout);

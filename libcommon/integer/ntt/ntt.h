@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Code paths. portable: no type of 128 bits; ifma: multiply-add of 52 bits. AUTO: the fastest of the processor. */
+/* Code paths. portable: no type of 128 bits; ifma: multiply-add of 52 bits. AUTO: the fastest of the processor,
+ * which may be another for batches. */
 typedef enum geodec_ntt_path {
     GEODEC_NTT_AUTO,
     GEODEC_NTT_PORTABLE,
