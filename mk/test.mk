@@ -97,7 +97,7 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 .PHONY: bench $(BENCHES:$(B)/bench/%=%)
 bench: $(BENCHES:$(B)/bench/%=%)
-$(filter-out bench-chain bench-field,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
+$(filter-out bench-chain bench-field bench-ntt,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
 # Cost of the field by the number of sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
 bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/style.gp
@@ -110,6 +110,12 @@ bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/sty
 # The geometry chain compared with vectorised numpy, if numpy is installed.
 bench-chain: $(B)/bench/bench-chain
 	@B=$(B) sh tests/bench/chain.sh
+# Transforms compared with Intel HEXL: make bench-ntt PEER=FOLDER, with FOLDER/libhexl.a and the headers in FOLDER/hexl/include
+# (ARGS="--quick --only w1"). The peer is loaded at run time and never linked.
+PEER_CXX ?= clang++
+bench-ntt: $(B)/bench/bench-ntt
+	@$(if $(PEER),$(PEER_CXX) -std=c++17 -O3 -march=native -fPIC -shared -I$(PEER)/hexl/include tests/bench/peer_hexl.cpp $(PEER)/libhexl.a -o $(B)/bench/peer_hexl.so)
+	@$< $(if $(PEER),--peer $(B)/bench/peer_hexl.so) $(ARGS)
 -include $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.d)
 # Comparison with llama.cpp on one file: make bench-peer PEER=llama.cpp/build/bin MODEL=model.gguf [ARGS="--kv f16"]
 .PHONY: bench-peer

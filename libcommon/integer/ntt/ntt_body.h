@@ -21,9 +21,9 @@ enum { LANES = 1 << LOG_LANES, CACHED = (32 << 10) / (int)sizeof(WORD) };
 /* Level l of `log`: 2^l blocks of 2^(log - l) values; block g has the twiddle (index << l) + g. */
 INLINE void forward_level(const K *k, const TWORD *table, int64_t n, int64_t index, V *x, int l, int log)
 {
-    const int half = 1 << (log - 1 - l);
+    const int pairs = 1 << (log - 1), half = pairs >> l;
     UNROLL
-    for (int p = 0; p < 1 << (log - 1); p++) {
+    for (int p = 0; p < pairs; p++) {
         const int g = p / half, at = g * 2 * half + p % half;
         forward_pair(k, one(table, n, (index << l) + g), &x[at], &x[at + half]);
     }
@@ -35,28 +35,29 @@ INLINE void forward_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
 {
     const K k = constants(t);
     const int64_t step = total >> (s + log);
+    const int count = 1 << log;
     for (int64_t i = from; i < to; i++) {
         const int64_t base = i * (total >> s), index = ((int64_t)1 << s) + i;
         for (int64_t j = base; j < base + step; j += LANES) {
             V x[1 << RADIX];
             UNROLL
-            for (int r = 0; r < 1 << log; r++)
+            for (int r = 0; r < count; r++)
                 x[r] = settled ? settle(&k, take(in + j + r * step)) : take(in + j + r * step);
             forward_level(&k, t->roots, t->n, index, x, 0, log);
             if (log > 1) forward_level(&k, t->roots, t->n, index, x, 1, log);
             if (log > 2) forward_level(&k, t->roots, t->n, index, x, 2, log);
             if (log > 3) forward_level(&k, t->roots, t->n, index, x, 3, log);
             UNROLL
-            for (int r = 0; r < 1 << log; r++) put(&k, out + j + r * step, last ? canonical(&k, x[r]) : x[r]);
+            for (int r = 0; r < count; r++) put(&k, out + j + r * step, last ? canonical(&k, x[r]) : x[r]);
         }
     }
 }
 
 INLINE void inverse_level(const K *k, const TWORD *table, int64_t n, int64_t index, V *x, int l, int log)
 {
-    const int half = 1 << (log - 1 - l);
+    const int pairs = 1 << (log - 1), half = pairs >> l;
     UNROLL
-    for (int p = 0; p < 1 << (log - 1); p++) {
+    for (int p = 0; p < pairs; p++) {
         const int g = p / half, at = g * 2 * half + p % half;
         inverse_pair(k, one(table, n, (index << l) + g), &x[at], &x[at + half]);
     }
@@ -68,13 +69,14 @@ INLINE void inverse_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
 {
     const K k = constants(t);
     const int64_t step = total >> (s + log);
+    const int count = 1 << log;
     for (int64_t i = from; i < to; i++) {
         const int64_t base = i * (total >> s), index = ((int64_t)1 << s) + i;
         for (int64_t j = base; j < base + step; j += LANES) {
             V x[1 << RADIX];
-            const int half = 1 << (log - 1);
+            const int half = count / 2;
             UNROLL
-            for (int r = 0; r < 1 << log; r++) x[r] = take(in + j + r * step);
+            for (int r = 0; r < count; r++) x[r] = take(in + j + r * step);
             if (log > 3) inverse_level(&k, t->inverses, t->n, index, x, 3, log);
             if (log > 2) inverse_level(&k, t->inverses, t->n, index, x, 2, log);
             if (log > 1) inverse_level(&k, t->inverses, t->n, index, x, 1, log);
@@ -87,7 +89,7 @@ INLINE void inverse_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
                     x[r] = inverse_settle(&k, x[r]);
             }
             UNROLL
-            for (int r = 0; r < 1 << log; r++) put(&k, out + j + r * step, x[r]);
+            for (int r = 0; r < count; r++) put(&k, out + j + r * step, x[r]);
         }
     }
 }

@@ -50,7 +50,6 @@ INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
 INLINE TW lanes(const uint64_t *p) { return (TW){_mm512_loadu_si512(p), _mm512_loadu_si512(p + 8)}; }
 INLINE V take(const uint32_t *p) { return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)p)); }
 INLINE V once(V x, V q) { return _mm512_min_epu64(x, _mm512_sub_epi64(x, q)); }
-INLINE V low(V a, V b) { return _mm512_madd52lo_epu64(_mm512_setzero_si512(), a, b); }
 INLINE V high(V a, V b) { return _mm512_madd52hi_epu64(_mm512_setzero_si512(), a, b); }
 /* In what follows values are the low 52 bits of a lane: products ignore the others. x + wy - floor(wy / q) q: */
 INLINE V plus(const K *k, TW t, V x, V y)
@@ -166,12 +165,13 @@ INLINE void head(const geodec__ntt_tables *t, const uint32_t *in, uint32_t *out,
     const K k = constants(t);
     const bool last = inverted && s == 0;
     const int64_t size = t->n >> s, step = size >> log;
+    const int count = 1 << log;
     for (int64_t i = 0; i < (int64_t)1 << s; i++)
         for (int64_t j = 0; j < step; j++) {
             const int64_t at = i * size + j, index = ((int64_t)1 << s) + i;
             V x[SIDE], y[SIDE], keep[SIDE];
             UNROLL
-            for (int r = 0; r < 1 << log; r++) {
+            for (int r = 0; r < count; r++) {
                 keep[r] = _mm512_loadu_si512(in + (at + r * step) * WIDTH);
                 x[r] = half_of(keep[r], false);
             }
@@ -181,7 +181,7 @@ INLINE void head(const geodec__ntt_tables *t, const uint32_t *in, uint32_t *out,
             else
                 forward_some(&k, t, index, x, log);
             UNROLL
-            for (int r = 0; r < 1 << log; r++) {
+            for (int r = 0; r < count; r++) {
                 y[r] = last ? x[r] : lower(&k, x[r]);
                 x[r] = half_of(keep[r], true);
             }
@@ -191,7 +191,7 @@ INLINE void head(const geodec__ntt_tables *t, const uint32_t *in, uint32_t *out,
             else
                 forward_some(&k, t, index, x, log);
             UNROLL
-            for (int r = 0; r < 1 << log; r++)
+            for (int r = 0; r < count; r++)
                 put_both(&k, out + (at + r * step) * WIDTH, y[r], last ? x[r] : lower(&k, x[r]), last);
         }
 }

@@ -30,7 +30,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-integer-correlate",
-    .topic = CLI_TOPIC_EXPERIMENTS,
+    .topic = CLI_TOPIC_MODELS,
     .purpose = "correlate a query with every shift of a sequence of integers, exactly",
     .usage = "[OPTIONS] QUERY SEQUENCE | --crossover",
     .description =
