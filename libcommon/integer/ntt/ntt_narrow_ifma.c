@@ -141,7 +141,7 @@ INLINE void forward_some(const K *k, const geodec__ntt_tables *t, int64_t index,
     if (log > 2) forward_level(k, t->roots, t->n, index, x, 2, log);
     if (log > 3) forward_level(k, t->roots, t->n, index, x, 3, log);
 }
-/* Ends in [0, 2q). last: with the factor N^-1. */
+/* The upper half of x, which has products, ends in [0, 2q). last: all of it does, and has the factor N^-1. */
 INLINE void inverse_some(const K *k, const geodec__ntt_tables *t, int64_t index, V *x, int log, bool last)
 {
     if (log > 3) inverse_level(k, t->inverses, t->n, index, x, 3, log);
@@ -158,6 +158,8 @@ INLINE void inverse_some(const K *k, const geodec__ntt_tables *t, int64_t index,
         }
     }
 }
+
+INLINE bool small(bool inverted, bool last, int r, int count) { return inverted && (last || r >= count / 2); }
 
 /* A pass of memory: levels s .. s + log - 1. Each line is read and written once. */
 INLINE void head(const geodec__ntt_tables *t, const uint32_t *in, uint32_t *out, int s, int log, bool inverted)
@@ -182,7 +184,7 @@ INLINE void head(const geodec__ntt_tables *t, const uint32_t *in, uint32_t *out,
                 forward_some(&k, t, index, x, log);
             UNROLL
             for (int r = 0; r < count; r++) {
-                y[r] = last ? x[r] : lower(&k, x[r]);
+                y[r] = small(inverted, last, r, count) ? x[r] : lower(&k, x[r]);
                 x[r] = half_of(keep[r], true);
             }
             __asm__ volatile("" : "+m"(y));
@@ -192,7 +194,8 @@ INLINE void head(const geodec__ntt_tables *t, const uint32_t *in, uint32_t *out,
                 forward_some(&k, t, index, x, log);
             UNROLL
             for (int r = 0; r < count; r++)
-                put_both(&k, out + (at + r * step) * WIDTH, y[r], last ? x[r] : lower(&k, x[r]), last);
+                put_both(&k, out + (at + r * step) * WIDTH, y[r],
+                         small(inverted, last, r, count) ? x[r] : lower(&k, x[r]), last);
         }
 }
 
@@ -256,7 +259,7 @@ INLINE void inverse_tail(const K *k, const geodec__ntt_tables *t, const uint32_t
         UNROLL
         for (int r = 0; r < SIDE; r++) {
             const int at = j + r * SIDE;
-            const V y = last ? x[r] : lower(k, x[r]);
+            const V y = last || r >= SIDE / 2 ? x[r] : lower(k, x[r]);
             if (odd)
                 put_both(k, out + at * WIDTH, even[at], y, last);
             else

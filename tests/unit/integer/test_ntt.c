@@ -170,3 +170,57 @@ Test(ntt, lengths)
         }
     }
 }
+
+/* Inputs that reach the ends of the lazy ranges, on every path, alone and in a batch, compared with the scalar path. A
+ * value that leaves its range would wrap and give another residue. */
+static void check_extremes(const geodec_modulus *m, int64_t n, geodec_ntt_path path)
+{
+    geodec_ntt *t = ntt(m, n, path), *s = ntt(m, n, GEODEC_NTT_SCALAR);
+    const int64_t many = n * GEODEC_NTT_BATCH;
+    void *a = words(t, many), *x = words(t, many), *y = words(t, many), *z = words(t, n);
+    for (int pattern = 0; pattern < 6; pattern++) {
+        for (int64_t i = 0; i < many; i++) {
+            const int64_t at = i / GEODEC_NTT_BATCH;
+            const bool high = pattern == 0 || (pattern == 1 && at % 2) || (pattern == 2 && at < n / 2) ||
+                              (pattern == 3 && at >= n / 2) || (pattern == 4 && at % 16 < 8) ||
+                              (pattern == 5 && at == n - 1);
+            geodec_ntt_set(t, a, i, high ? m->q - 1 : 0);
+        }
+        for (int back = 0; back < 2; back++) {
+            (back ? geodec_ntt_inverse_batch : geodec_ntt_forward_batch)(t, a, x);
+            (back ? geodec_ntt_inverse_batch : geodec_ntt_forward_batch)(s, a, y);
+            assert_equal(t, x, y, many, "extremes of a batch");
+            for (int64_t i = 0; i < n; i++) geodec_ntt_set(t, z, i, geodec_ntt_get(t, a, i * GEODEC_NTT_BATCH));
+            if (back) {
+                geodec_ntt_from_natural(t, z, x);
+                geodec_ntt_inverse(t, x, x);
+                geodec_ntt_from_natural(s, z, y);
+                geodec_ntt_inverse(s, y, y);
+                assert_equal(t, x, y, n, "extremes, inverse");
+            } else {
+                geodec_ntt_forward(t, z, x);
+                geodec_ntt_forward(s, z, y);
+                geodec_ntt_to_natural(s, y, z);
+                geodec_ntt_to_natural(t, x, y);
+                assert_equal(t, y, z, n, "extremes");
+            }
+        }
+        geodec_ntt_multiply_batch(t, a, a, x);
+        for (int64_t i = 0; i < many; i++)
+            cr_assert_eq(geodec_ntt_get(t, x, i), geodec_ntt_get(t, a, i) ? 1 : 0); /* (q - 1)^2 = 1 */
+    }
+    GEODEC_FREE(a, x, y, z);
+    geodec_ntt_destroy(t);
+    geodec_ntt_destroy(s);
+}
+
+Test(ntt, extremes)
+{
+    for (int m = 0; m < GEODEC_MODULI; m++) {
+        const geodec_modulus *modulus = geodec_modulus_of((geodec_modulus_id)m);
+        for (int p = GEODEC_NTT_AUTO; p < GEODEC_NTT_PATHS; p++)
+            for (int64_t n = 4; n <= modulus->most && n <= 32768; n *= n < 1024 ? 2 : 8)
+                if (geodec_ntt_path_available((geodec_ntt_path)p, modulus))
+                    check_extremes(modulus, n, (geodec_ntt_path)p);
+    }
+}
