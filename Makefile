@@ -13,6 +13,7 @@ include mk/config-default.mk
 include mk/layers.mk
 include mk/rules.mk
 include mk/fuzz.mk
+include mk/everywhere.mk
 include mk/test.mk
 include mk/lint.mk
 include mk/install.mk

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "gguf/gguf_internal.h"
+#include "gguf/order_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +103,7 @@ static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
     if (!is_signed && kind != GGUF_U8 && kind != GGUF_U16 && kind != GGUF_U32 && kind != GGUF_U64) return false;
     const size_t width = geodec__gguf_width(kind);
     uint64_t x = 0;
-    memcpy(&x, p, width);
+    for (size_t i = width; i-- > 0;) x = x << 8 | p[i];
     const uint64_t sign = (uint64_t)1 << (8 * width - 1);
     if (is_signed) x = (x ^ sign) - sign;
     if (!is_signed && x > INT64_MAX) return false;
@@ -127,10 +128,10 @@ geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double 
     float f;
     GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
     if (k->kind == GGUF_F64) {
-        memcpy(v, k->value, sizeof *v);
+        geodec__order_copy(v, k->value, 1, sizeof *v);
     } else {
         if (k->kind != GGUF_F32) GEODEC_PASS(wrong_kind(g, k, "a float", err));
-        memcpy(&f, k->value, sizeof f);
+        geodec__order_copy(&f, k->value, 1, sizeof f);
         *v = (double)f;
     }
     return GEODEC_OK;
@@ -171,7 +172,7 @@ geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64
     if (i < 0 || i >= k->count)
         GEODEC_FAIL(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key, (long long)k->count,
                     (long long)i);
-    memcpy(&length, g->map.data + k->at[i], sizeof length);
+    geodec__order_copy(&length, g->map.data + k->at[i], 1, sizeof length);
     *s = (const char *)(g->map.data + k->at[i] + sizeof length);
     *n = (size_t)length;
     return GEODEC_OK;
@@ -189,7 +190,7 @@ geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float
     const geodec__gguf_key *k;
     GEODEC_PASS(find_key(g, key, GGUF_ARRAY, GGUF_F32, "an array of float32", &k, err));
     GEODEC_PASS(check_length(g, k, n, err));
-    memcpy(out, k->value, (size_t)n * sizeof *out);
+    geodec__order_copy(out, k->value, (size_t)n, sizeof *out);
     return GEODEC_OK;
 }
 
@@ -199,7 +200,7 @@ geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32
     GEODEC_PASS(find_key(g, key, GGUF_ARRAY, ANY, "an array of int32", &k, err));
     if (k->element != GGUF_I32 && k->element != GGUF_U32) GEODEC_PASS(wrong_kind(g, k, "an array of int32", err));
     GEODEC_PASS(check_length(g, k, n, err));
-    memcpy(out, k->value, (size_t)n * sizeof *out);
+    geodec__order_copy(out, k->value, (size_t)n, sizeof *out);
     for (int64_t i = 0; k->element == GGUF_U32 && i < n; i++)
         if (out[i] < 0)
             GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name,
@@ -229,9 +230,11 @@ void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]
     for (int64_t i = 0; i < g->n_tensors; i++) {
         const geodec_gguf_tensor *t = g->tensor_order[i];
         const uint32_t head[2] = {(uint32_t)t->type, (uint32_t)t->n_dims};
+        uint8_t bytes[sizeof head + sizeof t->dim];
+        geodec__order_copy(bytes, head, 2, sizeof *head);
+        geodec__order_copy(bytes + sizeof head, t->dim, 4, sizeof *t->dim);
         geodec_sha256_update(&h, t->name, strlen(t->name) + 1);
-        geodec_sha256_update(&h, head, sizeof head);
-        geodec_sha256_update(&h, t->dim, sizeof t->dim);
+        geodec_sha256_update(&h, bytes, sizeof bytes);
         digest_bytes(g, t, &h);
     }
     geodec_sha256_hex(&h, hex);

@@ -1,4 +1,4 @@
-/* GGUF v2/v3, little-endian: bounded reader over a read-only map, and a writer.
+/* GGUF v2/v3, little-endian on any host: bounded reader over a read-only map, and a writer.
  *
  * Files are untrusted: every count, length and offset is checked before use. Errors name the file and the key or
  * tensor. */

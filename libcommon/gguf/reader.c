@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "gguf/gguf_internal.h"
+#include "gguf/order_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,12 @@ typedef struct cursor {
     size_t size, at;
 } cursor;
 
-static bool take(cursor *c, void *out, size_t n)
+/* A number of `width` bytes. */
+static bool take(cursor *c, void *out, size_t width)
 {
-    if (c->size - c->at < n) return false;
-    memcpy(out, c->data + c->at, n);
-    c->at += n;
+    if (c->size - c->at < width) return false;
+    geodec__order_copy(out, c->data + c->at, 1, width);
+    c->at += width;
     return true;
 }
 
@@ -177,7 +179,7 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
     int64_t bytes = 0;
     const int plain = geodec_ggml_integer_bytes(t->type);
     if ((traits && geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0) ||
-        (plain && geodec_mem_mul(elements, plain, &bytes) != 0))
+        (plain && geodec_mem_mul(elements, plain, &bytes) != 0) || (uint64_t)bytes > SIZE_MAX / 2)
         GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
     t->bytes = (size_t)bytes;
     if (*offset % (uint64_t)g->alignment)
@@ -258,7 +260,7 @@ static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
     uint32_t v;
     if (k->kind != GGUF_U32)
         GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
-    memcpy(&v, k->value, sizeof v);
+    geodec__order_copy(&v, k->value, 1, sizeof v);
     if (v < 8 || v > GGUF_MAX_ALIGNMENT || (v & (v - 1)))
         GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment': %u is not a power of two from 8 to %d", v,
                     GGUF_MAX_ALIGNMENT);
@@ -269,11 +271,10 @@ static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
 static geodec_status read_file(geodec_gguf *g, geodec_err *err)
 {
     cursor c = {g->map.data, g->map.size, 0};
-    char magic[4];
     uint64_t n_tensors, n_keys;
     if (c.size >= 8 && memcmp(c.data, "GEXPERTS", 8) == 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "is a store of experts; this needs the GGUF file from which it was built");
-    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_FAIL(GEODEC_FORMAT, "not a GGUF file");
+    if (!skip(&c, 4) || memcmp(c.data, "GGUF", 4) != 0) GEODEC_FAIL(GEODEC_FORMAT, "not a GGUF file");
     if (!take(&c, &g->version, sizeof g->version)) GEODEC_FAIL(GEODEC_FORMAT, "the file ends inside its header");
     if (g->version != 0 && (g->version & 0xffffu) == 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");

@@ -1,14 +1,17 @@
 #include "base/unroll_internal.h"
+#include "gguf/order_internal.h"
 #include "gguf/types_internal.h"
-
-#include <string.h>
 
 /* ---- floats ----------------------------------------------------------------------------------------------------- */
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used in place: little-endian hosts only");
-
-void geodec__types_decode_f32(const void *src, float *dst, int64_t n) { memcpy(dst, src, (size_t)n * sizeof *dst); }
-void geodec__encode_f32(const float *src, void *dst, int64_t n) { memcpy(dst, src, (size_t)n * sizeof *src); }
+void geodec__types_decode_f32(const void *src, float *dst, int64_t n)
+{
+    geodec__order_copy(dst, src, (size_t)n, sizeof *dst);
+}
+void geodec__encode_f32(const float *src, void *dst, int64_t n)
+{
+    geodec__order_copy(dst, src, (size_t)n, sizeof *src);
+}
 
 void geodec__types_decode_f16(const void *src, float *dst, int64_t n)
 {

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "gguf/gguf_internal.h"
+#include "gguf/order_internal.h"
 #include "io/atomic.h"
 
 #include <math.h>
@@ -39,10 +40,19 @@ done:
     return st;
 }
 
+/* n numbers of `width` bytes. */
+static geodec_status put_numbers(bytes *b, const void *p, int64_t n, size_t width, geodec_err *err)
+{
+    const int64_t at = b->n;
+    GEODEC_PASS(put(b, p, (size_t)n * width, err));
+    geodec__order_copy(b->data + at, p, (size_t)n, width);
+    return GEODEC_OK;
+}
+
 static geodec_status put_text(bytes *b, const char *s, size_t n, geodec_err *err)
 {
     const uint64_t length = n;
-    GEODEC_PASS(put(b, &length, sizeof length, err));
+    GEODEC_PASS(put_numbers(b, &length, 1, sizeof length, err));
     GEODEC_PASS(put(b, s, n, err));
     return GEODEC_OK;
 }
@@ -122,7 +132,7 @@ static geodec_status put_head(geodec_gguf_writer *w, const char *key, geodec__gg
     if (w->streaming) GEODEC_FAIL(GEODEC_INVAL, "key '%.100s': keys come before the first tensor's bytes", key);
     GEODEC_PASS_MSG(add_name(&w->key_names, "key", key, GGUF_MAX_KEY, err), "%s", w->path);
     GEODEC_PASS(put_text(&w->keys, key, strlen(key), err));
-    GEODEC_PASS(put(&w->keys, &type, sizeof type, err));
+    GEODEC_PASS(put_numbers(&w->keys, &type, 1, sizeof type, err));
     return GEODEC_OK;
 }
 
@@ -141,20 +151,22 @@ static geodec_status put_array(geodec_gguf_writer *w, const char *key, geodec__g
     const uint32_t type = (uint32_t)element;
     if (n < 0) GEODEC_FAIL(GEODEC_INVAL, "%s: key '%.100s': %lld values", w->path, key, (long long)n);
     GEODEC_PASS(put_head(w, key, GGUF_ARRAY, err));
-    GEODEC_PASS(put(&w->keys, &type, sizeof type, err));
-    GEODEC_PASS(put(&w->keys, &n, sizeof n, err));
+    GEODEC_PASS(put_numbers(&w->keys, &type, 1, sizeof type, err));
+    GEODEC_PASS(put_numbers(&w->keys, &n, 1, sizeof n, err));
     if (data) GEODEC_PASS(put(&w->keys, data, size, err));
     return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v, geodec_err *err)
 {
-    return put_scalar(w, key, GGUF_U32, &v, err);
+    GEODEC_PASS(put_head(w, key, GGUF_U32, err));
+    return put_numbers(&w->keys, &v, 1, sizeof v, err);
 }
 
 geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v, geodec_err *err)
 {
-    return put_scalar(w, key, GGUF_F32, &v, err);
+    GEODEC_PASS(put_head(w, key, GGUF_F32, err));
+    return put_numbers(&w->keys, &v, 1, sizeof v, err);
 }
 
 geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v, geodec_err *err)
@@ -181,13 +193,15 @@ geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, 
 geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n,
                                         geodec_err *err)
 {
-    return put_array(w, key, GGUF_F32, n, v, (size_t)n * sizeof *v, err);
+    GEODEC_PASS(put_array(w, key, GGUF_F32, n, NULL, 0, err));
+    return put_numbers(&w->keys, v, n, sizeof *v, err);
 }
 
 geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
                                         geodec_err *err)
 {
-    return put_array(w, key, GGUF_I32, n, v, (size_t)n * sizeof *v, err);
+    GEODEC_PASS(put_array(w, key, GGUF_I32, n, NULL, 0, err));
+    return put_numbers(&w->keys, v, n, sizeof *v, err);
 }
 
 /* Bytes of an array's elements in the file. */
@@ -197,7 +211,7 @@ static size_t elements_size(const geodec_gguf *g, const geodec__gguf_key *k)
     if (k->count == 0) return 0;
     const size_t last = k->at[k->count - 1], first = (size_t)(k->value - g->map.data);
     uint64_t length;
-    memcpy(&length, g->map.data + last, sizeof length);
+    geodec__order_copy(&length, g->map.data + last, 1, sizeof length);
     return last - first + sizeof length + (size_t)length;
 }
 
@@ -255,10 +269,10 @@ static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type
     const uint64_t offset = (uint64_t)(w->n_planned ? w->planned : w->data.n);
     GEODEC_PASS_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);
     GEODEC_PASS(put_text(&w->entries, name, strlen(name), err));
-    GEODEC_PASS(put(&w->entries, &n, sizeof n, err));
-    GEODEC_PASS(put(&w->entries, dim, (size_t)n_dims * sizeof *dim, err));
-    GEODEC_PASS(put(&w->entries, &kind, sizeof kind, err));
-    GEODEC_PASS(put(&w->entries, &offset, sizeof offset, err));
+    GEODEC_PASS(put_numbers(&w->entries, &n, 1, sizeof n, err));
+    GEODEC_PASS(put_numbers(&w->entries, dim, n_dims, sizeof *dim, err));
+    GEODEC_PASS(put_numbers(&w->entries, &kind, 1, sizeof kind, err));
+    GEODEC_PASS(put_numbers(&w->entries, &offset, 1, sizeof offset, err));
     return GEODEC_OK;
 }
 
@@ -291,9 +305,9 @@ static geodec_status write_head(geodec_gguf_writer *w, geodec_err *err)
     bytes head = {0};
     const uint32_t version = 3;
     GEODEC_TRY(put(&head, "GGUF", 4, err));
-    GEODEC_TRY(put(&head, &version, sizeof version, err));
-    GEODEC_TRY(put(&head, &w->tensor_names.n, sizeof w->tensor_names.n, err));
-    GEODEC_TRY(put(&head, &w->key_names.n, sizeof w->key_names.n, err));
+    GEODEC_TRY(put_numbers(&head, &version, 1, sizeof version, err));
+    GEODEC_TRY(put_numbers(&head, &w->tensor_names.n, 1, sizeof w->tensor_names.n, err));
+    GEODEC_TRY(put_numbers(&head, &w->key_names.n, 1, sizeof w->key_names.n, err));
     GEODEC_TRY(put(&head, w->keys.data, (size_t)w->keys.n, err));
     GEODEC_TRY(put(&head, w->entries.data, (size_t)w->entries.n, err));
     GEODEC_TRY(pad(&head, err));

@@ -38,6 +38,9 @@ static geodec_status map_open(const char *path, int64_t offset, int64_t size, ge
     if (size >= 0 && (offset < 0 || offset > sb.st_size || size > sb.st_size - offset))
         GEODEC_THROW(GEODEC_FORMAT, "%s: the file of %lld bytes has no %lld bytes at %lld", path, (long long)sb.st_size,
                      (long long)size, (long long)offset);
+    if ((uint64_t)(size < 0 ? sb.st_size : size) > SIZE_MAX / 2)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: the file of %lld bytes is larger than the addresses of this program", path,
+                     (long long)sb.st_size);
     geodec_file_map map = {NULL, (size_t)(size < 0 ? sb.st_size : size)};
     if (map.size) {
         void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);

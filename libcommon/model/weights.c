@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used in place: little-endian hosts only");
+
 enum { NAME = 80, SUFFIX = 48 };
 static const char fused_experts[] = "ffn_gate_up_exps.weight";
 
