@@ -163,7 +163,11 @@ done:
 static geodec_status run_all(run *r, bool *differ, geodec_err *err)
 {
     char first[HEX] = "", hex[HEX];
+#if defined(__x86_64__)
     static const geodec_isa sets[] = {GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512};
+#else
+    static const geodec_isa sets[] = {GEODEC_ISA_SCALAR};
+#endif
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         char mine[HEX] = "";
         r->isa = sets[i];
