@@ -25,6 +25,7 @@ help:
 	@echo "make [build]        library and tools into $(B)/"
 	@echo "make check          set-up if needed, then unit, command-line, bad-input and pipeline tests"
 	@echo "make check-all      check, plus the sanitizer builds"
+	@echo "make check-everywhere  one hash of a model in integers over compilers, levels, instruction sets and (qemu-user) architectures"
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make fuzz-weekly    every fuzz target for SECONDS each, JOBS=1 at a time; keeps the inputs that add coverage"
 	@echo "make lint           layers, symbols, headers, format, shell"

@@ -239,7 +239,7 @@ static geodec_status read_matrix(const geodec_gguf *g, const char *name, int64_t
 {
     geodec_status st = GEODEC_OK;
     char other[NAME + 16];
-    const geodec_gguf_tensor *code, *multiplier, *shift;
+    const geodec_gguf_tensor *code = NULL, *multiplier = NULL, *shift = NULL;
     int16_t *m = NULL, *s = NULL;
     GEODEC_TRY(tensor(g, name, GEODEC_GGML_I8, &code, err));
     (void)snprintf(other, sizeof other, "%s.multiplier", name);
@@ -277,7 +277,7 @@ static geodec_status read_vector(const geodec_gguf *g, const char *name, geodec_
 {
     geodec_status st = GEODEC_OK;
     geodec_network_vector v = {0};
-    const geodec_gguf_tensor *t;
+    const geodec_gguf_tensor *t = NULL;
     GEODEC_TRY(tensor(g, name, GEODEC_GGML_I32, &t, err));
     if (t->n_dims != 1 || t->dim[0] < 2) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' is no vector", name);
     v.n = t->dim[0] - 1;
