@@ -22,7 +22,7 @@ typedef struct geodec_rewrite {
 } geodec_rewrite;
 
 /* r NULL: none. Passes are chains from then on (GEODEC_UNSUPPORTED for trees); truncate to whole groups. GEODEC_RANGE
- * (group outside 1 .. 64), GEODEC_UNSUPPORTED (a cache of low rank), GEODEC_NOMEM. */
+ * (group outside 1 .. 64), GEODEC_UNSUPPORTED (integer arithmetic, a cache of low rank), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_session_rewrite(geodec_session *s, const geodec_rewrite *r,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
