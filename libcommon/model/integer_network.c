@@ -124,7 +124,7 @@ static void row_task(void *ctx, int64_t r, int worker)
 
 /* bits: 0 for the file's codes, or as `otherwise` where it has none. */
 static geodec_status matrix_of(const geodec__matrix *w, int bits, int otherwise, geodec_pool *pool,
-                               geodec_panels16 **out, geodec_err *err)
+                               geodec_coded_area **area, geodec_panels16 **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t blocks = geodec_coded_blocks(w->cols), threads = geodec_pool_threads(pool);
@@ -148,7 +148,7 @@ static geodec_status matrix_of(const geodec__matrix *w, int bits, int otherwise,
     for (int64_t i = 0; i < threads; i++)
         if (k.bad[i]) GEODEC_THROW(GEODEC_NUMERIC, "a weight of row %d is not finite", k.bad[i] - 1);
     const geodec_coded c = {w->rows, w->cols, k.bits, k.code, k.multiplier, k.shift};
-    GEODEC_TRY(geodec_coded_pack(&c, out, err));
+    GEODEC_TRY(geodec_coded_pack_in(&c, area, out, err));
 done:
     GEODEC_FREE(k.code, k.multiplier, k.shift, k.bad, k.scale, k.value, k.room);
     return st;
@@ -165,7 +165,7 @@ static geodec_status vector_of(const float *x, int64_t n, geodec_network_vector 
 }
 
 static geodec_status layer_of(const geodec_model *m, int32_t index, int bits, geodec_pool *pool,
-                              geodec_network_layer *to, geodec_err *err)
+                              geodec_coded_area **area, geodec_network_layer *to, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &m->config;
@@ -200,15 +200,15 @@ static geodec_status layer_of(const geodec_model *m, int32_t index, int bits, ge
                 {&l->shared_down, &to->shared_down, 0},
                 {&l->shared_factor, &to->shared_factor, 16}};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        GEODEC_TRY(matrix_of(part[i].from, part[i].bits, bits, pool, part[i].to, err));
+        GEODEC_TRY(matrix_of(part[i].from, part[i].bits, bits, pool, area, part[i].to, err));
     const geodec__matrix *const feed[] = {&l->gate, &l->up, &l->down};
     geodec_panels16 **const dense[] = {&to->gate, &to->up, &to->down};
     if (l->router.data) GEODEC_NEW(to->expert, 3 * (int64_t)c->n_expert);
     for (int k = 0; k < 3; k++) {
-        if (!l->router.data) GEODEC_TRY(matrix_of(feed[k], 0, bits, pool, dense[k], err));
+        if (!l->router.data) GEODEC_TRY(matrix_of(feed[k], 0, bits, pool, area, dense[k], err));
         for (int32_t e = 0; l->router.data && e < c->n_expert; e++) {
             const geodec__matrix w = geodec__expert(feed[k], e);
-            GEODEC_TRY(matrix_of(&w, 0, bits, pool, &to->expert[3 * e + k], err));
+            GEODEC_TRY(matrix_of(&w, 0, bits, pool, area, &to->expert[3 * e + k], err));
         }
     }
 done:
@@ -242,14 +242,15 @@ geodec_status geodec_integer_network_make(const geodec_model *m, const geodec_in
     GEODEC_TRY(steps_of(m, &n->config, &n->step, err));
     GEODEC_TRY_MSG(vector_of(m->output_norm, m->config.d_model, &n->output_norm, err), "output_norm");
     const bool floats = geodec_ggml_traits_of(m->embedding.type)->product == GEODEC_GGML_FLOATS;
-    GEODEC_TRY_MSG(matrix_of(&m->embedding, !n->config.tied && floats ? 16 : 0, bits, pool, &n->embedding, err),
-                   "token_embd");
+    GEODEC_TRY_MSG(
+        matrix_of(&m->embedding, !n->config.tied && floats ? 16 : 0, bits, pool, &n->area, &n->embedding, err),
+        "token_embd");
     if (n->config.tied)
         n->head = n->embedding;
     else
-        GEODEC_TRY_MSG(matrix_of(&m->head, 0, bits, pool, &n->head, err), "output");
+        GEODEC_TRY_MSG(matrix_of(&m->head, 0, bits, pool, &n->area, &n->head, err), "output");
     for (int32_t i = 0; i < m->config.n_layer; i++)
-        GEODEC_TRY_MSG(layer_of(m, i, bits, pool, &n->layer[i], err), "layer %d", i);
+        GEODEC_TRY_MSG(layer_of(m, i, bits, pool, &n->area, &n->layer[i], err), "layer %d", i);
     GEODEC_TRY(geodec_network_check(n, err));
     GEODEC_MOVE(*out, n);
 done:

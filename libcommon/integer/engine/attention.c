@@ -50,21 +50,20 @@ static void norm_heads(const geodec_engine *e, int64_t *y, const geodec_network_
 {
     const int64_t width = (int64_t)heads * e->c->head_dim, part = e->c->qk_norm_whole ? width : e->c->head_dim;
     for (int64_t at = 0; at < width; at += part) {
-        geodec__engine_norm(e->c, y + at, w, part, room);
+        geodec__engine_norm(e, y + at, w, part, room);
         for (int64_t i = 0; i < part; i++) y[at + i] = geodec_wide_shift(room[i], w->exponent - GEODEC__ENGINE_UNIT);
     }
 }
 
 /* In place; values are first brought below 2^30 by one shift for each head, which the unit of that head tells. */
-static int rotate_head(const geodec_engine *e, const uint64_t *step, int64_t position, int64_t *y)
+static int rotate_head(const geodec_engine *e, const geodec_fixed_turn *turn, int64_t *y)
 {
     const int64_t half = e->c->rope_dim / 2;
     const int top = top_bits(y, e->c->head_dim), shift = top > 30 ? top - 30 : 0;
     for (int64_t i = 0; shift && i < e->c->head_dim; i++) y[i] = geodec_wide_shift(y[i], shift);
     for (int64_t i = 0; i < half; i++) {
-        const geodec_fixed_turn t = geodec_fixed_turn_of((uint64_t)position * step[i]);
         int64_t *a = e->c->rope_halves ? y + i : y + 2 * i, *b = e->c->rope_halves ? y + half + i : y + 2 * i + 1;
-        geodec_fixed_rotate(t, a, b);
+        geodec_fixed_rotate(turn[i], a, b);
         if (e->c->rope_magnitude.multiplier) {
             *a = geodec__engine_times(*a, e->c->rope_magnitude);
             *b = geodec__engine_times(*b, e->c->rope_magnitude);
@@ -96,15 +95,14 @@ static void prepare_row(void *ctx, int64_t r, int worker)
     const geodec_network_config *c = e->c;
     const geodec_network_layer *l = a->l;
     int64_t *room = e->worker[worker].wide;
-    const int64_t dim = c->head_dim, position = e->length + e->depth[r], row = e->length + r;
-    const uint64_t *step = e->step + (int64_t)l->rope * (c->rope_dim / 2);
+    const int64_t dim = c->head_dim, row = e->length + r;
+    const geodec_fixed_turn *turn = e->turn + (r * c->rope_tables + l->rope) * (c->rope_dim / 2);
     add_bias(e->q[r], &l->q_bias);
     add_bias(e->kk[r], &l->k_bias);
     add_bias(e->vv[r], &l->v_bias);
     if (l->q_norm.v && !c->qk_norm_rotated) norm_heads(e, e->q[r], &l->q_norm, c->n_head, room);
     if (l->k_norm.v && !c->qk_norm_rotated) norm_heads(e, e->kk[r], &l->k_norm, c->n_kv_head, room);
-    for (int32_t h = 0; h < c->n_head; h++)
-        a->unit[r * c->n_head + h] = rotate_head(e, step, position, e->q[r] + h * dim);
+    for (int32_t h = 0; h < c->n_head; h++) a->unit[r * c->n_head + h] = rotate_head(e, turn, e->q[r] + h * dim);
     if (l->q_norm.v && c->qk_norm_rotated) {
         for (int32_t h = 0; h < c->n_head; h++)
             a->unit[r * c->n_head + h] = GEODEC__ENGINE_UNIT; /* norms have no unit */
@@ -112,7 +110,7 @@ static void prepare_row(void *ctx, int64_t r, int worker)
     }
     for (int32_t h = 0; h < c->n_kv_head; h++) {
         int64_t *y = e->kk[r] + h * dim;
-        int unit = rotate_head(e, step, position, y);
+        int unit = rotate_head(e, turn, y);
         if (l->k_norm.v && c->qk_norm_rotated) {
             norm_heads(e, y, &l->k_norm, 1, room);
             unit = GEODEC__ENGINE_UNIT;
@@ -158,20 +156,27 @@ typedef struct head_of {
     int32_t exponent; /* of the query */
 } head_of;
 
-static int32_t score_of(const head_of *h, int32_t raw, int64_t row)
+/* Scores of n rows of the cache from `row`, as numbers `to` .. of the worker. */
+static void score_rows(const head_of *h, int64_t row, int64_t n, int64_t to)
 {
-    const geodec_network_factor f = h->e->c->attn_scale;
-    const int shift = h->exponent + h->k->exponent[row] + f.shift - SCORE;
-    int64_t z = geodec_wide_shift((int64_t)raw * f.multiplier, shift);
-    if (h->e->c->attn_softcap.multiplier) z = geodec__engine_cap(h->e->c->attn_softcap, z);
-    return (int32_t)(z > INT32_MAX / 2 ? INT32_MAX / 2 : z < -INT32_MAX / 2 ? -INT32_MAX / 2 : z);
+    const geodec_network_config *c = h->e->c;
+    const int64_t dim = c->head_dim;
+    int32_t *raw = h->w->raw + to, *z = h->w->score + to;
+    h->e->rows->dots(h->w->query, h->k->v + row * dim, n, dim, raw);
+    h->e->rows->scores(raw, h->k->exponent + row, n, c->attn_scale.multiplier,
+                       h->exponent + c->attn_scale.shift - SCORE, z);
+    for (int64_t i = 0; c->attn_softcap.multiplier && i < n; i++)
+        z[i] = geodec__rows_limit(geodec__engine_cap(c->attn_softcap, z[i]));
 }
 
-/* A weight in Q30 for a value of this exponent, in the unit of the least one. */
-static int32_t weight_of(int64_t e, int32_t exponent, int32_t least)
+/* Adds the values of these rows with their weights; returns the sum of the weights. */
+static uint64_t add_rows(const head_of *h, int64_t row, int64_t n, int64_t from, int32_t top, int32_t least)
 {
-    const int64_t shift = (int64_t)exponent - least;
-    return (int32_t)(shift == 0 ? e : shift > 31 ? 0 : (e + ((int64_t)1 << (shift - 1))) >> shift);
+    const int64_t dim = h->e->c->head_dim;
+    int32_t *weight = h->w->raw + from;
+    const uint64_t sum = h->e->rows->weights(h->w->score + from, h->v->exponent + row, n, top, least, weight);
+    h->e->rows->mix(weight, h->v->v + row * dim, n, dim, h->w->acc);
+    return sum;
 }
 
 static void attend_task(void *ctx, int64_t task, int worker)
@@ -185,33 +190,22 @@ static void attend_task(void *ctx, int64_t task, int worker)
     head_of o = {.e = e, .k = &e->k[kv], .v = &e->v[kv], .w = w};
     o.exponent = round_length(e->q[r] + h * dim, dim, a->unit[task], w->query);
     const view v = view_of(e, a->l, r, a->chain);
-    int64_t n = v.end - v.from;
+    const int64_t run = v.end - v.from;
+    int64_t n = run;
     int32_t top = INT32_MIN, least = INT32_MAX;
-    e->attend->dots(w->query, o.k->v + v.from * dim, n, dim, w->raw);
-    for (int64_t i = 0; i < n; i++) w->score[i] = score_of(&o, w->raw[i], v.from + i);
-    for (int32_t at = v.row < 0 ? -1 : next_of(&v, -1); at >= 0; at = next_of(&v, at), n++) {
-        e->attend->dots(w->query, o.k->v + (e->length + at) * dim, 1, dim, w->raw + n);
-        w->score[n] = score_of(&o, w->raw[n], e->length + at);
+    score_rows(&o, v.from, run, 0);
+    for (int64_t i = v.from; i < v.end; i++) least = o.v->exponent[i] < least ? o.v->exponent[i] : least;
+    for (int32_t at = v.row < 0 ? -1 : next_of(&v, -1); at >= 0; at = next_of(&v, at)) {
+        score_rows(&o, e->length + at, 1, n++);
         if (o.v->exponent[e->length + at] < least) least = o.v->exponent[e->length + at];
     }
     for (int64_t i = 0; i < n; i++) top = w->score[i] > top ? w->score[i] : top;
-    for (int64_t i = v.from; i < v.end; i++) least = o.v->exponent[i] < least ? o.v->exponent[i] : least;
     /* The divisor has the weights without the exponents of the values. */
-    uint64_t sum = 0;
     memset(w->acc, 0, (size_t)dim * sizeof *w->acc);
-    n = v.end - v.from;
-    for (int64_t i = 0; i < n; i++) {
-        const uint32_t weight = geodec_fixed_exp((uint32_t)(top - w->score[i]));
-        sum += weight;
-        w->raw[i] = weight_of(weight, o.v->exponent[v.from + i], least);
-    }
-    e->attend->mix(w->raw, o.v->v + v.from * dim, n, dim, w->acc);
-    for (int32_t at = v.row < 0 ? -1 : next_of(&v, -1); at >= 0; at = next_of(&v, at), n++) {
-        const uint32_t weight = geodec_fixed_exp((uint32_t)(top - w->score[n]));
-        sum += weight;
-        const int32_t f = weight_of(weight, o.v->exponent[e->length + at], least);
-        e->attend->mix(&f, o.v->v + (e->length + at) * dim, 1, dim, w->acc);
-    }
+    uint64_t sum = add_rows(&o, v.from, run, 0, top, least);
+    n = run;
+    for (int32_t at = v.row < 0 ? -1 : next_of(&v, -1); at >= 0; at = next_of(&v, at))
+        sum += add_rows(&o, e->length + at, 1, n++, top, least);
     /* acc / sum 2^-least in Q24, by the reciprocal 2^order / sum of at least 31 bits */
     const int bits = geodec_wide_bits((int64_t)sum), order = bits + 30 < 64 ? 64 : bits + 30;
     const uint64_t inverse = geodec_wide_divide((geodec_wide){0, (int64_t)1 << (order - 64)}, sum);

@@ -79,44 +79,87 @@ void geodec_coded_row_of(const double *scale, const int8_t *value, int64_t cols,
     for (int64_t c = 0; c < cols; c++) put_code(code, bits, c, value[c]);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+enum { CHUNK = 64 << 20, ALIGN = 64 };
+
+/* Mapped, so what is not used of it costs no memory. */
+struct geodec_coded_area {
+    geodec_coded_area *before;
+    uint8_t *memory;
+    int64_t bytes, used;
+};
+
+void geodec_coded_area_free(geodec_coded_area *a)
+{
+    for (geodec_coded_area *before; a; a = before) {
+        before = a->before;
+        geodec_mem_unmap(a->memory, a->bytes);
+        geodec_mem_free(a);
+    }
+}
+
+static geodec_status area_room(geodec_coded_area **area, int64_t bytes, uint8_t **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_coded_area *a = NULL;
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (!*area || (*area)->bytes - (*area)->used < bytes) {
+        GEODEC_NEW(a, 1);
+        *a = (geodec_coded_area){.before = *area, .bytes = bytes > CHUNK ? bytes : CHUNK};
+        a->memory = geodec_mem_map(a->bytes);
+        if (!a->memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of weights", (long long)a->bytes);
+        GEODEC_MOVE(*area, a);
+    }
+    *out = (*area)->memory + (*area)->used;
+    (*area)->used += bytes;
+done:
+    geodec_mem_free(a);
+    return st;
+}
+
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 static int64_t panel_count(int64_t rows) { return (rows + GEODEC__PRODUCT_ROWS - 1) / GEODEC__PRODUCT_ROWS; }
 
+static void pack_row(const geodec_coded *m, int64_t r, geodec_panels16 *p)
+{
+    const int64_t blocks = geodec_coded_blocks(m->cols), lane = r % GEODEC__PRODUCT_ROWS;
+    const uint8_t *row = m->code + r * geodec_coded_row_bytes(m->cols, m->bits);
+    for (int64_t b = 0; b < blocks; b++) {
+        uint8_t *codes = geodec__product_codes(p, r / GEODEC__PRODUCT_ROWS, b);
+        geodec__product_multipliers(p, r / GEODEC__PRODUCT_ROWS, b)[lane] = m->multiplier[r * blocks + b];
+        for (int c = 0; c < GEODEC_CODED_BLOCK; c++)
+            geodec__product_put(codes, m->bits, (int)lane, c, get_code(row, m->bits, 32 * b + c));
+    }
+}
+
 geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out, geodec_err *err)
+{
+    return geodec_coded_pack_in(m, NULL, out, err);
+}
+
+geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_panels16 *p = NULL;
     if (m->rows < 1 || m->rows > GEODEC_CODED_ROWS || m->cols < 1 || m->cols > GEODEC_CODED_COLS)
         GEODEC_THROW(GEODEC_LIMIT, "a matrix of %lld x %lld; at most %d x %d are supported", (long long)m->rows,
                      (long long)m->cols, GEODEC_CODED_ROWS, GEODEC_CODED_COLS);
-    GEODEC_NEW(p, 1);
-    p->rows = m->rows;
-    p->cols = m->cols;
-    p->blocks = geodec_coded_blocks(m->cols);
-    p->bits = m->bits;
-    p->record = (int64_t)GEODEC__PRODUCT_ROWS * 4 * m->bits;
-    const int64_t panels = panel_count(m->rows), records = panels * p->blocks;
-    p->bytes = records * (p->record + GEODEC__PRODUCT_ROWS * 2) + panels * GEODEC__PRODUCT_ROWS * 4 + 256;
-    p->memory = geodec_mem_map(p->bytes);
-    if (!p->memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of weights", (long long)p->bytes);
-    p->code = p->memory;
-    p->multiplier = (int16_t *)(void *)(p->memory + (records * p->record + 63) / 64 * 64);
-    p->shift = (int32_t *)(void *)(p->multiplier + records * GEODEC__PRODUCT_ROWS);
-    const int64_t row_bytes = geodec_coded_row_bytes(m->cols, m->bits);
-    for (int64_t r = 0; r < m->rows; r++) {
-        const int64_t panel = r / GEODEC__PRODUCT_ROWS, lane = r % GEODEC__PRODUCT_ROWS;
-        const uint8_t *row = m->code + r * row_bytes;
+    for (int64_t r = 0; r < m->rows; r++)
         if (m->shift[r] > GEODEC_CODED_SHIFT || m->shift[r] < -GEODEC_CODED_SHIFT)
             GEODEC_THROW(GEODEC_FORMAT, "the shift of row %lld is %d", (long long)r, m->shift[r]);
+    GEODEC_NEW(p, 1);
+    *p = (geodec_panels16){.rows = m->rows, .cols = m->cols, .bits = m->bits};
+    p->pairs = geodec_coded_places(m->cols) / 2;
+    p->record = geodec__product_record(m->bits);
+    p->bytes = panel_count(m->rows) * p->pairs * p->record;
+    GEODEC_NEW(p->shift, panel_count(m->rows) * GEODEC__PRODUCT_ROWS);
+    GEODEC_TRY(area_room(area ? area : &p->own, p->bytes, &p->data, err));
+    for (int64_t r = 0; r < m->rows; r++) {
         p->shift[r] = m->shift[r];
-        for (int64_t b = 0; b < p->blocks; b++) {
-            const int64_t at = panel * p->blocks + b;
-            uint8_t *to = p->code + at * p->record;
-            p->multiplier[at * GEODEC__PRODUCT_ROWS + lane] = m->multiplier[r * p->blocks + b];
-            for (int c = 0; c < GEODEC_CODED_BLOCK; c++)
-                geodec__product_put(to, m->bits, (int)lane, c, get_code(row, m->bits, 32 * b + c));
-        }
+        pack_row(m, r, p);
     }
     GEODEC_MOVE(*out, p);
 done:
@@ -127,8 +170,8 @@ done:
 void geodec_coded_free(geodec_panels16 *p)
 {
     if (!p) return;
-    geodec_mem_unmap(p->memory, p->bytes);
-    geodec_mem_free(p);
+    geodec_coded_area_free(p->own);
+    GEODEC_FREE(p->shift, p);
 }
 
 int64_t geodec_coded_bytes(const geodec_panels16 *p) { return p->bytes; }
@@ -140,8 +183,9 @@ void geodec_coded_decode(const geodec_panels16 *p, int64_t r, int64_t *out)
 {
     const int64_t panel = r / GEODEC__PRODUCT_ROWS, lane = r % GEODEC__PRODUCT_ROWS;
     for (int64_t c = 0; c < p->cols; c++) {
-        const int64_t at = panel * p->blocks + c / 32;
-        const int64_t code = geodec__product_get(p->code + at * p->record, p->bits, (int)lane, (int)(c % 32));
-        out[c] = geodec_wide_shift(code * p->multiplier[at * GEODEC__PRODUCT_ROWS + lane], p->shift[r] - 24);
+        const int64_t b = c / GEODEC_CODED_BLOCK;
+        const int64_t code =
+            geodec__product_get(geodec__product_codes(p, panel, b), p->bits, (int)lane, (int)(c % GEODEC_CODED_BLOCK));
+        out[c] = geodec_wide_shift(code * geodec__product_multipliers(p, panel, b)[lane], p->shift[r] - 24);
     }
 }

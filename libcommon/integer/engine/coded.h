@@ -33,6 +33,8 @@ typedef struct geodec_coded {
 } geodec_coded;
 
 static inline int64_t geodec_coded_blocks(int64_t cols) { return (cols + GEODEC_CODED_BLOCK - 1) / GEODEC_CODED_BLOCK; }
+/* Blocks in memory, where rows are filled to an even number of them. */
+static inline int64_t geodec_coded_places(int64_t cols) { return (geodec_coded_blocks(cols) + 1) / 2 * 2; }
 /* Bytes of the codes of a row: whole blocks. */
 static inline int64_t geodec_coded_row_bytes(int64_t cols, int bits) { return geodec_coded_blocks(cols) * 4 * bits; }
 
@@ -45,11 +47,19 @@ GEODEC_API void geodec_coded_row(const float *x, int64_t cols, int bits, uint8_t
 GEODEC_API void geodec_coded_row_of(const double *scale, const int8_t *value, int64_t cols, int bits, uint8_t *code,
                                     int16_t *multiplier, int16_t *shift);
 
+/* Memory for the codes of many matrices, one behind the other: products prefetch beyond the end of one. NULL: none yet.
+ */
+typedef struct geodec_coded_area geodec_coded_area;
+GEODEC_API void geodec_coded_area_free(geodec_coded_area *a); /* NULL ok */
+
 /* The same matrix in panels of 16 rows, for products. */
 typedef struct geodec_panels16 geodec_panels16;
 /* GEODEC_FORMAT: a shift is out of range. GEODEC_LIMIT: too wide or high. */
 GEODEC_API geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels16 **out,
                                            geodec_err *err) GEODEC_MUST_USE;
+/* The same in an area, which is extended and must outlive the matrix. */
+GEODEC_API geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_coded_free(geodec_panels16 *p); /* NULL ok */
 GEODEC_API int64_t geodec_coded_bytes(const geodec_panels16 *p);
 GEODEC_API int64_t geodec_coded_rows(const geodec_panels16 *p);

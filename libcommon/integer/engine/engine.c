@@ -43,14 +43,11 @@ done:
 static geodec_status new_rounded(geodec_engine *e, geodec_rounded **row, int64_t n, int64_t width, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t blocks = geodec_coded_blocks(width);
-    int16_t *v;
-    uint8_t *up;
+    const int64_t bytes = geodec_rounded_bytes(width);
+    uint8_t *memory;
     ROOM(*row, n);
-    ROOM(v, n * blocks * GEODEC_CODED_BLOCK);
-    ROOM(up, n * blocks);
-    for (int64_t i = 0; i < n; i++)
-        (*row)[i] = (geodec_rounded){.v = v + i * blocks * GEODEC_CODED_BLOCK, .up = up + i * blocks};
+    ROOM(memory, n * bytes);
+    for (int64_t i = 0; i < n; i++) (*row)[i] = geodec_rounded_at(memory + i * bytes, width);
 done:
     return st;
 }
@@ -98,6 +95,7 @@ static geodec_status new_activations(geodec_engine *e, geodec_err *err)
     ROOM(e->parent, n);
     ROOM(e->depth, n);
     ROOM(e->unit, n * c->n_head);
+    ROOM(e->turn, n * c->rope_tables * (c->rope_dim / 2));
     if (c->n_expert > 0) {
         GEODEC_TRY(new_rows(e, &e->router, n, c->n_expert, err));
         if (dense > 0) {
@@ -143,17 +141,6 @@ done:
     return st;
 }
 
-static const geodec__engine_attend *attend_for(geodec_isa isa)
-{
-#if defined(__x86_64__)
-    if (isa == GEODEC_ISA_AVX512) return &geodec__engine_attend_avx512;
-    if (isa == GEODEC_ISA_AVX2) return &geodec__engine_attend_avx2;
-#else
-    (void)isa;
-#endif
-    return &geodec__engine_attend_scalar;
-}
-
 geodec_status geodec_engine_create(const geodec_network *n, const geodec_engine_options *o, geodec_engine **out,
                                    geodec_err *err)
 {
@@ -176,7 +163,7 @@ geodec_status geodec_engine_create(const geodec_network *n, const geodec_engine_
     e->product = geodec__product_for(o->isa);
     if (!e->product)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_kernels_isa_name(o->isa));
-    e->attend = attend_for(e->product->isa);
+    e->rows = geodec__rows_for(e->product->isa);
     const bool far = n->config.rope_n_ctx_original > 0 && o->n_ctx > n->config.rope_n_ctx_original;
     e->step = n->step + (far ? (int64_t)n->config.rope_tables * (n->config.rope_dim / 2) : 0);
     GEODEC_TRY(new_cache(e, err));
@@ -227,8 +214,8 @@ static void norm_row(const rows *w, int64_t r, int worker)
 {
     geodec_engine *e = w->e;
     int64_t *y = e->worker[worker].wide;
-    geodec__engine_norm(e->c, e->x[r], w->next, e->c->d_model, y);
-    geodec_rounded_of(y, e->c->d_model, w->next->exponent, e->c->activation_bits, &e->in[r]);
+    geodec__engine_norm(e, e->x[r], w->next, e->c->d_model, y);
+    e->rows->round(y, e->c->d_model, w->next->exponent, e->c->activation_bits, &e->in[r]);
 }
 
 static void norm_task(void *ctx, int64_t r, int worker) { norm_row(ctx, r, worker); }
@@ -254,7 +241,7 @@ static void finish_task(void *ctx, int64_t r, int worker)
         for (int64_t i = 0; i < d; i++) y[i] = geodec__engine_times(y[i], e->c->residual_scale);
     if (w->post->v) {
         int64_t *normed = y == e->worker[worker].wide ? e->q[r] : e->worker[worker].wide;
-        geodec__engine_norm(e->c, y, w->post, d, normed);
+        geodec__engine_norm(e, y, w->post, d, normed);
         for (int64_t i = 0; i < d; i++)
             add(&e->x[r][i], geodec_wide_shift(normed[i], w->post->exponent - GEODEC__ENGINE_UNIT));
     } else {
@@ -272,8 +259,8 @@ static void round_heads(void *ctx, int64_t r, int worker)
 {
     geodec_engine *e = ctx;
     (void)worker;
-    geodec_rounded_of(e->mixed[r], (int64_t)e->c->n_head * e->c->head_dim, GEODEC__ENGINE_UNIT, e->c->activation_bits,
-                      &e->heads[r]);
+    e->rows->round(e->mixed[r], (int64_t)e->c->n_head * e->c->head_dim, GEODEC__ENGINE_UNIT, e->c->activation_bits,
+                   &e->heads[r]);
 }
 
 static void feed_forward(geodec_engine *e, const geodec_network_layer *l, int32_t layer, int64_t n)
@@ -337,13 +324,11 @@ static void run_head(geodec_engine *e, const geodec_engine_pass *p)
         geodec__engine_products(e, 1);
         for (int64_t i = 0; i < n; i++) {
             int32_t *to = p->logits + (p->packed ? wanted + i : row[i]) * (int64_t)c->n_vocab;
-            for (int64_t t = 0; t < c->n_vocab; t++) {
-                int64_t z = e->logit[i][t];
-                if (c->logit_factor.multiplier) z = geodec__engine_times(z, c->logit_factor);
-                z = geodec_wide_shift(z, GEODEC__ENGINE_UNIT - 16);
-                if (c->final_softcap.multiplier) z = geodec__engine_cap(c->final_softcap, z);
-                to[t] = (int32_t)(z > INT32_MAX / 2 ? INT32_MAX / 2 : z < -INT32_MAX / 2 ? -INT32_MAX / 2 : z);
-            }
+            for (int64_t t = 0; c->logit_factor.multiplier && t < c->n_vocab; t++)
+                e->logit[i][t] = geodec__engine_times(e->logit[i][t], c->logit_factor);
+            e->rows->logits(e->logit[i], c->n_vocab, to);
+            for (int64_t t = 0; c->final_softcap.multiplier && t < c->n_vocab; t++)
+                to[t] = geodec__rows_limit(geodec__engine_cap(c->final_softcap, to[t]));
         }
         wanted += n;
     }
@@ -352,6 +337,15 @@ static void run_head(geodec_engine *e, const geodec_engine_pass *p)
 static void show(const geodec_engine *e, const geodec_engine_pass *p, int32_t layer)
 {
     if (p->show) p->show(p->ctx, layer, p->n, (const int64_t *const *)e->x);
+}
+
+/* The angles of a row, which all layers and heads share. */
+static void turn_task(void *ctx, int64_t r, int worker)
+{
+    geodec_engine *e = ctx;
+    const int64_t n = (int64_t)e->c->rope_tables * (e->c->rope_dim / 2), position = e->length + e->depth[r];
+    (void)worker;
+    for (int64_t i = 0; i < n; i++) e->turn[r * n + i] = geodec_fixed_turn_of((uint64_t)position * e->step[i]);
 }
 
 geodec_status geodec_engine_forward(geodec_engine *e, const geodec_engine_pass *p, geodec_err *err)
@@ -368,6 +362,7 @@ geodec_status geodec_engine_forward(geodec_engine *e, const geodec_engine_pass *
             for (int64_t d = 0; d < e->c->d_model; d++)
                 e->x[i][d] = geodec_wide_limit(geodec__engine_times(e->x[i][d], e->c->embed_scale));
     }
+    geodec_pool_run_dynamic(p->n > 1 ? e->pool : NULL, p->n, turn_task, e);
     show(e, p, 0);
     for (int32_t layer = 0; layer < e->n_blocks; layer++) {
         run_layer(e, layer, p->n, chain);

@@ -4,6 +4,7 @@
 
 #include "integer/engine/engine.h"
 #include "integer/engine/product_internal.h"
+#include "integer/engine/rows_internal.h"
 #include "integer/fixed/fixed.h"
 
 enum { GEODEC__ENGINE_UNIT = GEODEC__PRODUCT_UNIT /* Q24 */ };
@@ -22,16 +23,6 @@ typedef struct geodec__engine_rows {
     int32_t *exponent; /* [n_ctx] */
 } geodec__engine_rows;
 
-/* Inner loops of attention, one table per instruction set. */
-typedef struct geodec__engine_attend {
-    /* sum[i] = q . k[i], i < n */
-    void (*dots)(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int32_t *sum);
-    /* acc[d] += sum over i < n of w[i] v[i][d] */
-    void (*mix)(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int64_t *acc);
-} geodec__engine_attend;
-extern const geodec__engine_attend geodec__engine_attend_scalar, geodec__engine_attend_avx2,
-    geodec__engine_attend_avx512;
-
 typedef struct geodec__engine_worker {
     int32_t *score; /* [n_ctx] scores, then weights */
     int32_t *raw;   /* [n_ctx] */
@@ -45,13 +36,14 @@ struct geodec_engine {
     const geodec_network *net;
     const geodec_network_config *c;
     const geodec__product_ops *product;
-    const geodec__engine_attend *attend;
+    const geodec__rows_ops *rows;
     geodec_pool *pool;
     int32_t n_ctx, max_batch, n_blocks, length;
     const uint64_t *step;       /* of this context: [rope_tables][rope_dim / 2] */
     geodec__engine_rows *k, *v; /* [n_layer][n_kv_head] */
     int32_t *parent, *depth;    /* [max_batch] */
     int *unit;                  /* [max_batch][n_head] of the rotated queries */
+    geodec_fixed_turn *turn;    /* [max_batch][rope_tables][rope_dim / 2] of the rows of a pass */
     /* rows: residual stream, queries, keys, values, heads' sums, gate and up and result of each (row, expert) */
     int64_t **x, **q, **kk, **vv, **mixed, **gate, **up, **down, **dense_gate, **dense_up, **shared;
     geodec_rounded *in, *heads, *hidden,
@@ -83,7 +75,7 @@ static inline int64_t geodec__engine_value(const geodec_network_vector *v, int64
     return geodec_wide_shift(v->v[i], v->exponent - GEODEC__ENGINE_UNIT);
 }
 /* RMS norm of x [n] in Q24: y [n] in the unit of w, Q(w->exponent). */
-void geodec__engine_norm(const geodec_network_config *c, const int64_t *x, const geodec_network_vector *w, int64_t n,
+void geodec__engine_norm(const geodec_engine *e, const int64_t *x, const geodec_network_vector *w, int64_t n,
                          int64_t *y);
 /* cap tanh(x / cap), x in Q16. */
 int64_t geodec__engine_cap(geodec_network_factor cap, int64_t x);

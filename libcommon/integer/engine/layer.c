@@ -1,27 +1,22 @@
 /* The parts of a layer beside attention: norms, products, gates. */
 #include "integer/engine/engine_internal.h"
 
-void geodec__engine_norm(const geodec_network_config *c, const int64_t *x, const geodec_network_vector *w, int64_t n,
+void geodec__engine_norm(const geodec_engine *e, const int64_t *x, const geodec_network_vector *w, int64_t n,
                          int64_t *y)
 {
-    uint64_t all = 0, ss = 0;
-    for (int64_t i = 0; i < n; i++) all |= (uint64_t)(x[i] < 0 ? -(x[i] + 1) : x[i]);
     /* n max^2 stays below 2^62, and |x| below 2^31 */
-    const int room = (61 - geodec_wide_bits(n)) / 2, most = room < 31 ? room : 31, top = geodec_wide_bits((int64_t)all);
+    const int room = (61 - geodec_wide_bits(n)) / 2, most = room < 30 ? room : 30,
+              top = geodec_wide_bits((int64_t)e->rows->reach(x, n));
     const int shift = top > most ? top - most : 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t v = geodec_wide_shift(x[i], shift);
-        ss += (uint64_t)(v * v);
-    }
-    const geodec_network_factor f = c->rms_eps;
+    uint64_t ss = e->rows->squares(x, n, shift);
+    const geodec_network_factor f = e->c->rms_eps;
     const int64_t eps = geodec_wide_shift(n * f.multiplier, f.shift - 2 * (GEODEC__ENGINE_UNIT - shift));
     ss += (uint64_t)eps < (uint64_t)1 << 61 ? (uint64_t)eps : (uint64_t)1 << 61;
     if (ss == 0) {
         for (int64_t i = 0; i < n; i++) y[i] = 0;
         return;
     }
-    const geodec_fixed_rms r = geodec_fixed_rms_of(ss, n);
-    for (int64_t i = 0; i < n; i++) y[i] = geodec_fixed_rms_apply(r, geodec_wide_shift(x[i], shift), w->v[i]);
+    e->rows->scale(geodec_fixed_rms_of(ss, n), x, shift, w->v, n, y);
 }
 
 int64_t geodec__engine_cap(geodec_network_factor cap, int64_t x)
@@ -87,17 +82,14 @@ static void gate_task(void *ctx, int64_t task, int worker)
     const int64_t r = task / g->pieces, begin = task % g->pieces * PIECE;
     const int64_t end = begin + PIECE < g->width ? begin + PIECE : g->width;
     int64_t *y = g->gate[r];
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t a = g->e->c->gelu ? geodec_fixed_gelu(y[i]) : geodec_fixed_silu(y[i]);
-        y[i] = geodec_wide_round(geodec_wide_mul(a, g->up[r][i]), GEODEC__ENGINE_UNIT);
-    }
+    g->e->rows->gate(y + begin, g->up[r] + begin, end - begin, g->e->c->gelu);
 }
 
 static void round_task(void *ctx, int64_t r, int worker)
 {
     const gates *g = ctx;
     (void)worker;
-    geodec_rounded_of(g->gate[r], g->width, GEODEC__ENGINE_UNIT, g->e->c->activation_bits, &g->to[r]);
+    g->e->rows->round(g->gate[r], g->width, GEODEC__ENGINE_UNIT, g->e->c->activation_bits, &g->to[r]);
 }
 
 void geodec__engine_gate(geodec_engine *e, int64_t *const *gate, int64_t *const *up, int64_t n, int64_t width,

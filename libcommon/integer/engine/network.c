@@ -49,6 +49,7 @@ void geodec_network_free(geodec_network *n)
     }
     if (n->head != n->embedding) geodec_coded_free(n->head);
     geodec_coded_free(n->embedding);
+    geodec_coded_area_free(n->area);
     GEODEC_FREE(n->output_norm.v, n->step, n->layer, n);
 }
 

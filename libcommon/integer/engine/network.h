@@ -85,6 +85,7 @@ typedef struct geodec_network {
      * positions, and of longer ones */
     uint64_t *step;
     geodec_network_layer *layer; /* [n_layer] */
+    geodec_coded_area *area;     /* of the matrices' codes; NULL: each has its own */
 } geodec_network;
 
 /* Shapes of all parts against the configuration, and the limits of the engine. */

@@ -91,7 +91,7 @@ static geodec_status plan(void *ctx, const part *p, geodec_err *err)
     const geodec_panels16 *m = *p->matrix;
     const int dims = p->n ? 3 : 2;
     const int64_t codes[3] = {geodec_coded_row_bytes(m->cols, m->bits), m->rows, p->n};
-    const int64_t multipliers[3] = {m->blocks, m->rows, p->n}, shifts[3] = {m->rows + 1, p->n, 1};
+    const int64_t multipliers[3] = {geodec_coded_blocks(m->cols), m->rows, p->n}, shifts[3] = {m->rows + 1, p->n, 1};
     GEODEC_PASS(geodec_gguf_plan_tensor(w, p->name, GEODEC_GGML_I8, dims, codes, err));
     (void)snprintf(name, sizeof name, "%s.multiplier", p->name);
     GEODEC_PASS(geodec_gguf_plan_tensor(w, name, GEODEC_GGML_I16, dims, multipliers, err));
@@ -107,10 +107,10 @@ static geodec_status write_codes(geodec_gguf_writer *w, const geodec_panels16 *m
     GEODEC_NEW(row, bytes);
     for (int64_t r = 0; r < m->rows; r++) {
         memset(row, 0, (size_t)bytes);
-        for (int64_t c = 0; c < m->blocks * GEODEC_CODED_BLOCK; c++) {
-            const int64_t at = r / GEODEC__PRODUCT_ROWS * m->blocks + c / GEODEC_CODED_BLOCK;
-            const int code = geodec__product_get(m->code + at * m->record, m->bits, (int)(r % GEODEC__PRODUCT_ROWS),
-                                                 (int)(c % GEODEC_CODED_BLOCK));
+        for (int64_t c = 0; c < geodec_coded_blocks(m->cols) * GEODEC_CODED_BLOCK; c++) {
+            const uint8_t *codes = geodec__product_codes(m, r / GEODEC__PRODUCT_ROWS, c / GEODEC_CODED_BLOCK);
+            const int code =
+                geodec__product_get(codes, m->bits, (int)(r % GEODEC__PRODUCT_ROWS), (int)(c % GEODEC_CODED_BLOCK));
             if (m->bits == 4)
                 row[c / 2] = (uint8_t)(row[c / 2] | ((unsigned)code & 15) << (c % 2 ? 4 : 0));
             else
@@ -127,9 +127,8 @@ static geodec_status write_multipliers(geodec_gguf_writer *w, const geodec_panel
 {
     uint8_t b[2];
     for (int64_t r = 0; r < m->rows; r++)
-        for (int64_t k = 0; k < m->blocks; k++) {
-            const int64_t at = r / GEODEC__PRODUCT_ROWS * m->blocks + k;
-            put(b, m->multiplier[at * GEODEC__PRODUCT_ROWS + r % GEODEC__PRODUCT_ROWS], 2);
+        for (int64_t k = 0; k < geodec_coded_blocks(m->cols); k++) {
+            put(b, geodec__product_multipliers(m, r / GEODEC__PRODUCT_ROWS, k)[r % GEODEC__PRODUCT_ROWS], 2);
             GEODEC_PASS(geodec_gguf_stream(w, b, 2, err));
         }
     return GEODEC_OK;
@@ -235,7 +234,7 @@ static geodec_status tensor(const geodec_gguf *g, const char *name, int type, co
 
 /* Matrix e of n (0 of 1: not an expert's) of cols columns. */
 static geodec_status read_matrix(const geodec_gguf *g, const char *name, int64_t cols, int64_t e, int64_t n,
-                                 geodec_panels16 **out, geodec_err *err)
+                                 geodec_coded_area **area, geodec_panels16 **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char other[NAME + 16];
@@ -267,7 +266,7 @@ static geodec_status read_matrix(const geodec_gguf *g, const char *name, int64_t
     }
     for (int64_t r = 0; r < rows; r++) s[r] = get16(shifts + 2 * r);
     const geodec_coded c = {rows, cols, bits, (const uint8_t *)code->data + e * rows * code->dim[0], m, s};
-    GEODEC_TRY_MSG(geodec_coded_pack(&c, out, err), "tensor '%s'", name);
+    GEODEC_TRY_MSG(geodec_coded_pack_in(&c, area, out, err), "tensor '%s'", name);
 done:
     GEODEC_FREE(m, s);
     return st;
@@ -329,7 +328,7 @@ static int64_t cols_of(const geodec_network_config *c, const char *text)
 }
 
 static geodec_status read_layer(const geodec_gguf *g, const geodec_network_config *c, int32_t i,
-                                geodec_network_layer *l, geodec_err *err)
+                                geodec_coded_area **area, geodec_network_layer *l, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char name[NAME];
@@ -339,7 +338,7 @@ static geodec_status read_layer(const geodec_gguf *g, const geodec_network_confi
 #undef X
 #define X(field, text)                                                                                                 \
     if (geodec_gguf_find(g, name_of(i, text, name)))                                                                   \
-        GEODEC_TRY(read_matrix(g, name, cols_of(c, text), 0, 1, &l->field, err));
+        GEODEC_TRY(read_matrix(g, name, cols_of(c, text), 0, 1, area, &l->field, err));
     GEODEC_NETWORK_MATRICES(X)
 #undef X
     if (!geodec_gguf_find(g, name_of(i, expert_part[0], name))) return GEODEC_OK;
@@ -347,7 +346,7 @@ static geodec_status read_layer(const geodec_gguf *g, const geodec_network_confi
     for (int k = 0; k < 3; k++)
         for (int32_t e = 0; e < c->n_expert; e++)
             GEODEC_TRY(read_matrix(g, name_of(i, expert_part[k], name), cols_of(c, expert_part[k]), e, c->n_expert,
-                                   &l->expert[3 * e + k], err));
+                                   area, &l->expert[3 * e + k], err));
 done:
     return st;
 }
@@ -394,14 +393,14 @@ static geodec_status read_network(const geodec_gguf *g, geodec_network *n, geode
     GEODEC_PASS(read_numbers(g, &c, err));
     n->config = c;
     GEODEC_PASS(read_arrays(g, n, err));
-    GEODEC_PASS(read_matrix(g, "token_embd.weight", c.d_model, 0, 1, &n->embedding, err));
+    GEODEC_PASS(read_matrix(g, "token_embd.weight", c.d_model, 0, 1, &n->area, &n->embedding, err));
     n->head = n->embedding;
     if (!c.tied) {
         n->head = NULL;
-        GEODEC_PASS(read_matrix(g, "output.weight", c.d_model, 0, 1, &n->head, err));
+        GEODEC_PASS(read_matrix(g, "output.weight", c.d_model, 0, 1, &n->area, &n->head, err));
     }
     GEODEC_PASS(read_vector(g, "output_norm.weight", &n->output_norm, err));
-    for (int32_t i = 0; i < c.n_layer; i++) GEODEC_PASS(read_layer(g, &c, i, &n->layer[i], err));
+    for (int32_t i = 0; i < c.n_layer; i++) GEODEC_PASS(read_layer(g, &c, i, &n->area, &n->layer[i], err));
     return geodec_network_check(n, err);
 }
 

@@ -28,18 +28,18 @@ void geodec__product_wide(const geodec_panels16 *w, int64_t begin, int64_t end, 
                           int64_t n, int64_t *const *y)
 {
     for (int64_t panel = begin; panel < end; panel++) {
-        const int16_t *code = (const int16_t *)(const void *)(w->code + panel * w->blocks * w->record);
-        const int16_t *m = w->multiplier + panel * w->blocks * GEODEC__PRODUCT_ROWS;
         for (int64_t t = 0; t < n; t++) {
             int64_t acc[GEODEC__PRODUCT_ROWS] = {0};
-            for (int64_t b = 0; b < w->blocks; b++)
+            for (int64_t b = 0; b < 2 * w->pairs; b++) {
+                const int16_t *code = (const int16_t *)(const void *)geodec__product_codes(w, panel, b);
+                const int16_t *m = geodec__product_multipliers(w, panel, b), *v = x[t]->v + b * GEODEC_CODED_BLOCK;
                 for (int r = 0; r < GEODEC__PRODUCT_ROWS; r++) {
-                    const int16_t *c = code + (b * GEODEC__PRODUCT_ROWS + r) * GEODEC_CODED_BLOCK;
-                    const int16_t *v = x[t]->v + b * GEODEC_CODED_BLOCK;
+                    const int16_t *c = code + r * GEODEC_CODED_BLOCK;
                     int64_t sum = 0;
                     for (int i = 0; i < GEODEC_CODED_BLOCK; i++) sum += (int64_t)((int32_t)c[i] * v[i]);
-                    acc[r] += sum * (m[b * GEODEC__PRODUCT_ROWS + r] * (1 << x[t]->up[b]));
+                    acc[r] += sum * (m[r] * (1 << x[t]->up[b]));
                 }
+            }
             geodec__product_finish(w, panel, x[t], acc, y[t]);
         }
     }

@@ -9,12 +9,11 @@
 static inline __m128i load16(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 
 /* Word g, rows 4q to 4q + 3, as 16-bit numbers. */
-INLINE __m256i word(const uint8_t *record, const int bits, int g, int q)
+INLINE __m256i word(const uint8_t *codes, const int bits, int g, int q)
 {
-    if (bits == 8) return _mm256_cvtepi8_epi16(load16(record + 64 * g + 16 * q));
-    const __m128i v = load16(record + 64 * (g & 3) + 16 * q), low = _mm_set1_epi8(15);
-    const __m128i u = _mm_and_si128(g < 4 ? v : _mm_srli_epi16(v, 4), low);
-    return _mm256_cvtepi8_epi16(_mm_sub_epi8(u, _mm_set1_epi8(8)));
+    if (bits == 8) return _mm256_cvtepu8_epi16(load16(codes + 64 * g + 16 * q));
+    const __m128i v = load16(codes + 64 * (g & 3) + 16 * q), low = _mm_set1_epi8(15);
+    return _mm256_cvtepu8_epi16(_mm_and_si128(g < 4 ? v : _mm_srli_epi16(v, 4), low));
 }
 
 INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, const geodec_rounded *const *x,
@@ -22,15 +21,19 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
 {
     __m256i acc[2 * 4];
     for (int i = 0; i < 4 * T; i++) acc[i] = _mm256_setzero_si256();
-    for (int64_t b = 0; b < w->blocks; b++) {
-        const uint8_t *record = w->code + (panel * w->blocks + b) * w->record;
-        const int16_t *m = w->multiplier + (panel * w->blocks + b) * GEODEC__PRODUCT_ROWS;
+    for (int64_t b = 0; b < 2 * w->pairs; b++) {
+        const uint8_t *codes = geodec__product_codes(w, panel, b);
+        const int16_t *m = geodec__product_multipliers(w, panel, b);
+        __m256i start[2]; /* takes the offset of the codes off */
+        UNROLL
+        for (int t = 0; t < T; t++)
+            start[t] = _mm256_set1_epi64x((uint32_t)(x[t]->sum[b] * -geodec__product_offset(bits)));
         UNROLL
         for (int q = 0; q < 4; q++) {
-            __m256i sum[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+            __m256i sum[2] = {start[0], start[T - 1]};
             UNROLL
             for (int g = 0; g < 8; g++) {
-                const __m256i c = word(record, bits, g, q);
+                const __m256i c = word(codes, bits, g, q);
                 UNROLL
                 for (int t = 0; t < T; t++) {
                     int64_t four;

@@ -14,36 +14,51 @@
 
 enum { GEODEC__PRODUCT_ROWS = 16 /* of a panel */, GEODEC__PRODUCT_UNIT = 24 };
 
-/* A record is a block of 16 rows. Codes of 8 bits: word g (columns 4g to 4g + 3) of all rows, [8][16][4]. Of 4 bits:
- * the same bytes, words g and g + 4 in the low and high nibbles (plus 8, so that they are unsigned), [4][16][4]. Of 16
- * bits: [16 rows][32]. */
+/* A record is two blocks of 16 rows: multipliers [2][16] as int16, then the codes of each block. They are unsigned,
+ * code
+ * + geodec__product_offset, but with 16 bits. 8 bits: word g (columns 4g to 4g + 3) of all rows, [8][16][4]. 4 bits:
+ * the same, words g and g + 4 in the low and high nibbles, [4][16][4]. 16 bits: [16 rows][32]. */
+enum { GEODEC__PRODUCT_HEAD = 4 * GEODEC__PRODUCT_ROWS /* bytes of multipliers */ };
 struct geodec_panels16 {
-    int64_t rows, cols, blocks, record, bytes;
+    int64_t rows, cols, pairs, record, bytes;
     int bits;
-    uint8_t *memory, *code; /* [panels][blocks][record] */
-    int16_t *multiplier;    /* [panels][blocks][16] */
+    uint8_t *data;          /* [panels][pairs][record], aligned to 64 bytes */
     int32_t *shift;         /* [16 panels] */
+    geodec_coded_area *own; /* of data; NULL: in a larger one */
 };
 
-static inline void geodec__product_put(uint8_t *record, int bits, int lane, int c, int code)
+static inline int64_t geodec__product_record(int bits) { return GEODEC__PRODUCT_HEAD + 2 * 64 * (int64_t)bits; }
+static inline int geodec__product_offset(int bits) { return bits == 8 ? 128 : bits == 4 ? 8 : 0; }
+/* Of block b. */
+static inline uint8_t *geodec__product_codes(const geodec_panels16 *p, int64_t panel, int64_t b)
 {
+    return p->data + (panel * p->pairs + b / 2) * p->record + GEODEC__PRODUCT_HEAD + b % 2 * 64 * p->bits;
+}
+static inline int16_t *geodec__product_multipliers(const geodec_panels16 *p, int64_t panel, int64_t b)
+{
+    uint8_t *head = p->data + (panel * p->pairs + b / 2) * p->record;
+    return (int16_t *)(void *)head + b % 2 * GEODEC__PRODUCT_ROWS;
+}
+
+static inline void geodec__product_put(uint8_t *codes, int bits, int lane, int c, int code)
+{
+    const unsigned u = (unsigned)(code + geodec__product_offset(bits));
     if (bits == 8) {
-        record[(c / 4 * 16 + lane) * 4 + c % 4] = (uint8_t)code;
+        codes[(c / 4 * 16 + lane) * 4 + c % 4] = (uint8_t)u;
     } else if (bits == 4) {
-        uint8_t *at = record + (c % 16 / 4 * 16 + lane) * 4 + c % 4;
-        const unsigned u = (unsigned)(code + 8) & 15;
+        uint8_t *at = codes + (c % 16 / 4 * 16 + lane) * 4 + c % 4;
         *at = (uint8_t)(c < 16 ? (*at & 240u) | u : (*at & 15u) | u << 4);
     } else {
-        int16_t *row = (int16_t *)(void *)record;
+        int16_t *row = (int16_t *)(void *)codes;
         row[32 * lane + c] = (int16_t)code;
     }
 }
 
-static inline int geodec__product_get(const uint8_t *record, int bits, int lane, int c)
+static inline int geodec__product_get(const uint8_t *codes, int bits, int lane, int c)
 {
-    if (bits == 8) return (int8_t)record[(c / 4 * 16 + lane) * 4 + c % 4];
-    if (bits == 4) return (record[(c % 16 / 4 * 16 + lane) * 4 + c % 4] >> (c < 16 ? 0 : 4) & 15) - 8;
-    return ((const int16_t *)(const void *)record)[32 * lane + c];
+    if (bits == 8) return codes[(c / 4 * 16 + lane) * 4 + c % 4] - 128;
+    if (bits == 4) return (codes[(c % 16 / 4 * 16 + lane) * 4 + c % 4] >> (c < 16 ? 0 : 4) & 15) - 8;
+    return ((const int16_t *)(const void *)codes)[32 * lane + c];
 }
 
 typedef struct geodec__product_ops {

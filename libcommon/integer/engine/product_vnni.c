@@ -1,4 +1,4 @@
-/* AVX-512 with VNNI: eight rows of a word in one register of 16-bit numbers. */
+/* AVX-512 with VNNI: sixteen rows of a word in one register of bytes, against two digits of the activations. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
 #include "base/unroll_internal.h"
 #include "integer/engine/product_internal.h"
@@ -8,14 +8,27 @@
 
 enum { AHEAD = 8192 /* prefetch distance in bytes, into the second-level cache */ };
 
-/* Word g, rows 8h to 8h + 7, as 16-bit numbers. */
-INLINE __m512i word(const uint8_t *record, const int bits, int g, int h)
+/* The words of a block. */
+INLINE void load_codes(const uint8_t *p, const int bits, __m512i c[8])
 {
-    const __m256i v =
-        _mm256_loadu_si256((const __m256i *)(const void *)(record + 64 * (bits == 8 ? g : g & 3) + 32 * h));
-    if (bits == 8) return _mm512_cvtepi8_epi16(v);
-    const __m256i u = _mm256_and_si256(g < 4 ? v : _mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
-    return _mm512_cvtepi8_epi16(_mm256_sub_epi8(u, _mm256_set1_epi8(8)));
+    const __m512i low = _mm512_set1_epi8(15);
+    UNROLL
+    for (int g = 0; g < 8; g++) {
+        const __m512i v = _mm512_loadu_si512(p + 64 * (bits == 8 ? g : g & 3));
+        c[g] = bits == 8 ? v : _mm512_and_si512(g < 4 ? v : _mm512_srli_epi16(v, 4), low);
+    }
+}
+
+/* Sums of a digit's products with a block, added to `sum`. */
+INLINE __m512i dot(__m512i sum, const __m512i c[8], const int8_t *digit)
+{
+    UNROLL
+    for (int g = 0; g < 8; g++) {
+        int32_t four;
+        memcpy(&four, digit + 4 * g, sizeof four);
+        sum = _mm512_dpbusd_epi32(sum, c[g], _mm512_set1_epi32(four));
+    }
+    return sum;
 }
 
 /* floor(acc 2^-s + 1/2) of eight rows; every s is 1 to 62. */
@@ -25,41 +38,37 @@ INLINE __m512i finish(__m512i acc, __m512i s)
     return _mm512_srav_epi64(_mm512_add_epi64(acc, half), s);
 }
 
-INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, const geodec_rounded *const *x,
-                       const int T, int64_t *const *y)
+/* Sums stay in pairs of registers: those of even rows, those of odd rows. */
+INLINE void panel_rows(const geodec_panels16 *w, const int bits, const int digits, int64_t panel,
+                       const geodec_rounded *const *x, const int T, int64_t *const *y)
 {
-    enum { MOST = 4 };
+    enum { MOST = 8 };
     __m512i acc[2 * MOST];
     UNROLL
     for (int i = 0; i < 2 * T; i++) acc[i] = _mm512_setzero_si512();
-    for (int64_t b = 0; b < w->blocks; b++) {
-        const uint8_t *record = w->code + (panel * w->blocks + b) * w->record;
-        const int16_t *m = w->multiplier + (panel * w->blocks + b) * GEODEC__PRODUCT_ROWS;
+    const uint8_t *record = w->data + panel * w->pairs * w->record;
+    for (int64_t b = 0; b < 2 * w->pairs; b += 2, record += GEODEC__PRODUCT_HEAD + 128 * bits) {
         UNROLL
-        for (int i = 0; i < bits; i++) _mm_prefetch((const char *)(record + AHEAD + 64 * i), _MM_HINT_T1);
-        __m512i sum[2 * MOST];
-        UNROLL
-        for (int i = 0; i < 2 * T; i++) sum[i] = _mm512_setzero_si512();
-        UNROLL
-        for (int g = 0; g < 8; g++) {
-            const __m512i low = word(record, bits, g, 0), high = word(record, bits, g, 1);
-            UNROLL
-            for (int t = 0; t < T; t++) {
-                int64_t four;
-                memcpy(&four, x[t]->v + b * GEODEC_CODED_BLOCK + 4 * g, sizeof four);
-                const __m512i v = _mm512_set1_epi64(four);
-                sum[2 * t] = _mm512_dpwssd_epi32(sum[2 * t], low, v);
-                sum[2 * t + 1] = _mm512_dpwssd_epi32(sum[2 * t + 1], high, v);
-            }
-        }
+        for (int i = 0; i < 1 + 2 * bits; i++) _mm_prefetch((const char *)(record + AHEAD + 64 * i), _MM_HINT_T1);
         UNROLL
         for (int h = 0; h < 2; h++) {
-            const __m512i scale = _mm512_cvtepi16_epi64(_mm_loadu_si128((const __m128i *)(const void *)(m + 8 * h)));
+            __m512i c[8];
+            load_codes(record + GEODEC__PRODUCT_HEAD + 64 * bits * h, bits, c);
+            const __m512i scale =
+                _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(record + 32 * h)));
             UNROLL
             for (int t = 0; t < T; t++) {
-                const __m512i s = sum[2 * t + h], whole = _mm512_add_epi32(s, _mm512_srli_epi64(s, 32));
-                const __m512i factor = _mm512_sll_epi64(scale, _mm_cvtsi32_si128(x[t]->up[b]));
-                acc[2 * t + h] = _mm512_add_epi64(acc[2 * t + h], _mm512_mul_epi32(whole, factor));
+                const int8_t *digit = x[t]->digit + (b + h) * 2 * GEODEC_CODED_BLOCK;
+                __m512i sum = _mm512_set1_epi32(x[t]->sum[b + h] * -geodec__product_offset(bits));
+                sum = dot(sum, c, digit);
+                if (digits == 2) {
+                    const __m512i high = dot(_mm512_setzero_si512(), c, digit + GEODEC_CODED_BLOCK);
+                    sum = _mm512_add_epi32(sum, _mm512_slli_epi32(high, 8));
+                }
+                const __m512i factor = _mm512_sll_epi32(scale, _mm_cvtsi32_si128(x[t]->up[b + h]));
+                acc[2 * t] = _mm512_add_epi64(acc[2 * t], _mm512_mul_epi32(sum, factor));
+                acc[2 * t + 1] = _mm512_add_epi64(
+                    acc[2 * t + 1], _mm512_mul_epi32(_mm512_srli_epi64(sum, 32), _mm512_srli_epi64(factor, 32)));
             }
         }
     }
@@ -70,43 +79,54 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
     for (int t = 0; t < T; t++) {
         const __m512i s =
             _mm512_add_epi32(shift, _mm512_set1_epi32(x[t]->exponent + GEODEC_ROUNDED_SHIFT - GEODEC__PRODUCT_UNIT));
+        const __m512i even = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11),
+                      odd = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+        const __m512i first_rows = _mm512_permutex2var_epi64(acc[2 * t], even, acc[2 * t + 1]),
+                      last_rows = _mm512_permutex2var_epi64(acc[2 * t], odd, acc[2 * t + 1]);
         const __mmask16 far = _mm512_cmpge_epu32_mask(_mm512_sub_epi32(s, _mm512_set1_epi32(1)), _mm512_set1_epi32(62));
         if (whole && !far) {
             const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(s)),
                           high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(s, 1));
-            _mm512_storeu_si512(y[t] + first, finish(acc[2 * t], low));
-            _mm512_storeu_si512(y[t] + first + 8, finish(acc[2 * t + 1], high));
+            _mm512_storeu_si512(y[t] + first, finish(first_rows, low));
+            _mm512_storeu_si512(y[t] + first + 8, finish(last_rows, high));
         } else {
             int64_t sums[GEODEC__PRODUCT_ROWS];
-            memcpy(sums, acc + 2 * t, sizeof sums);
+            _mm512_storeu_si512(sums, first_rows);
+            _mm512_storeu_si512(sums + 8, last_rows);
             geodec__product_finish(w, panel, x[t], sums, y[t]);
         }
     }
 }
 
-#define KERNEL(T, bits)                                                                                                \
-    static void rows_##bits##_##T(const geodec_panels16 *w, int64_t panel, const geodec_rounded *const *x,             \
-                                  int64_t *const *y)                                                                   \
+#define KERNEL(T, bits, digits)                                                                                        \
+    static void rows_##bits##_##digits##_##T(const geodec_panels16 *w, int64_t panel, const geodec_rounded *const *x,  \
+                                             int64_t *const *y)                                                        \
     {                                                                                                                  \
-        panel_rows(w, bits, panel, x, T, y);                                                                           \
+        panel_rows(w, bits, digits, panel, x, T, y);                                                                   \
     }
-UP_TO(4, KERNEL, 8)
-UP_TO(4, KERNEL, 4)
+#define ENTRY(T, bits, digits) [T] = rows_##bits##_##digits##_##T,
+UP_TO(8, KERNEL, 8, 1)
+UP_TO(8, KERNEL, 8, 2)
+UP_TO(8, KERNEL, 4, 1)
+UP_TO(8, KERNEL, 4, 2)
 
+enum { TILE = 8 };
 typedef void (*kernel)(const geodec_panels16 *w, int64_t panel, const geodec_rounded *const *x, int64_t *const *y);
-static const kernel wide[] = {NULL, rows_8_1, rows_8_2, rows_8_3, rows_8_4},
-                    narrow[] = {NULL, rows_4_1, rows_4_2, rows_4_3, rows_4_4};
+static const kernel kernels[2][2][TILE + 1] = {{{UP_TO(8, ENTRY, 4, 1)}, {UP_TO(8, ENTRY, 4, 2)}},
+                                               {{UP_TO(8, ENTRY, 8, 1)}, {UP_TO(8, ENTRY, 8, 2)}}};
 
 static void multiply(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x, int64_t n,
                      int64_t *const *y)
 {
+    int digits = 1;
     if (w->bits == 16) {
         geodec__product_wide(w, begin, end, x, n, y);
         return;
     }
-    const kernel *of = w->bits == 8 ? wide : narrow;
+    for (int64_t t = 0; t < n; t++) digits = x[t]->n_digits > digits ? x[t]->n_digits : digits;
+    const kernel *of = kernels[w->bits == 8][digits - 1];
     for (int64_t panel = begin; panel < end; panel++)
-        for (int64_t t = 0; t < n; t += 4) of[n - t < 4 ? n - t : 4](w, panel, x + t, y + t);
+        for (int64_t t = 0; t < n; t += TILE) of[n - t < TILE ? n - t : TILE](w, panel, x + t, y + t);
 }
 
 const geodec__product_ops geodec__product_vnni = {GEODEC_ISA_AVX512, multiply};

@@ -3,35 +3,76 @@
 #include "integer/engine/coded.h"
 #include "integer/fixed/wide.h"
 
-/* v 2^-s to the nearest, at most `most` in magnitude. */
-static int16_t code(int64_t v, int s, int64_t most)
+int64_t geodec_rounded_bytes(int64_t n)
 {
-    const int64_t c = s > 0 ? s > 62 ? 0 : (v + ((int64_t)1 << (s - 1))) >> s : (int64_t)((uint64_t)v << -s);
-    return (int16_t)(c > most ? most : c < -most ? -most : c);
+    const int64_t blocks = geodec_coded_places(n);
+    return (blocks * (GEODEC_CODED_BLOCK * 4 + 4 + 1) + 63) / 64 * 64;
 }
+
+geodec_rounded geodec_rounded_at(void *memory, int64_t n)
+{
+    const int64_t blocks = geodec_coded_places(n);
+    geodec_rounded x = {.v = memory};
+    x.digit = (int8_t *)(x.v + blocks * GEODEC_CODED_BLOCK);
+    x.sum = (int32_t *)(void *)(x.digit + 2 * blocks * GEODEC_CODED_BLOCK);
+    x.up = (uint8_t *)(x.sum + blocks);
+    return x;
+}
+
+void geodec_rounded_split(geodec_rounded *x, int64_t n)
+{
+    const int64_t blocks = geodec_coded_blocks(n);
+    int any = 0;
+    for (int64_t b = 0; b < blocks; b++) {
+        const int16_t *v = x->v + b * GEODEC_CODED_BLOCK;
+        int8_t *low = x->digit + 2 * b * GEODEC_CODED_BLOCK, *high = low + GEODEC_CODED_BLOCK;
+        int32_t sum = 0;
+        for (int i = 0; i < GEODEC_CODED_BLOCK; i++) {
+            const int h = (v[i] + 128) >> 8;
+            sum += v[i];
+            high[i] = (int8_t)h;
+            low[i] = (int8_t)(v[i] - 256 * h);
+            any |= h;
+        }
+        x->sum[b] = sum;
+    }
+    x->n_digits = any ? 2 : 1;
+}
+
+/* Largest magnitude, at most 2^61. */
+static int64_t largest(const int64_t *y, int64_t n)
+{
+    int64_t low = 0, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        low = y[i] < low ? y[i] : low;
+        high = y[i] > high ? y[i] : high;
+    }
+    low = -geodec_wide_limit(low);
+    high = geodec_wide_limit(high);
+    return low > high ? low : high;
+}
+
+/* Binary orders of a row or block whose largest magnitude is m, at most 2^61: m 2^-orders < 0.9922. */
+static int orders(int64_t m) { return geodec_wide_bits(m + (m >> 7)); }
 
 void geodec_rounded_of(const int64_t *y, int64_t n, int unit, int bits, geodec_rounded *out)
 {
-    const int64_t blocks = geodec_coded_blocks(n), limit = (int64_t)1 << 61, most = ((int64_t)1 << bits) - 1;
-    uint64_t all = 0; /* the complement of a negative number has as many bits as its magnitude, or one less for a power
-                         of two, which is then cut to `most` */
-    for (int64_t i = 0; i < n; i++) all |= (uint64_t)(y[i] < 0 ? -(y[i] + 1) : y[i]);
-    const int top = geodec_wide_bits((int64_t)all);
+    const int64_t blocks = geodec_coded_blocks(n);
+    const int top = orders(largest(y, n));
     out->exponent = unit - (top - bits);
     for (int64_t b = 0; b < blocks; b++) {
         const int64_t *at = y + b * GEODEC_CODED_BLOCK, left = n - b * GEODEC_CODED_BLOCK;
         const int64_t count = left < GEODEC_CODED_BLOCK ? left : GEODEC_CODED_BLOCK;
         int16_t *v = out->v + b * GEODEC_CODED_BLOCK;
-        uint64_t part = 0;
-        for (int64_t i = 0; i < count; i++) part |= (uint64_t)(at[i] < 0 ? -(at[i] + 1) : at[i]);
-        int shift = top - geodec_wide_bits((int64_t)part);
+        int shift = top - orders(largest(at, count));
         if (shift > GEODEC_ROUNDED_SHIFT) shift = GEODEC_ROUNDED_SHIFT;
         out->up[b] = (uint8_t)(GEODEC_ROUNDED_SHIFT - shift);
         const int s = top - bits - shift;
         for (int64_t i = 0; i < count; i++) {
-            const int64_t x = at[i] > limit ? limit : at[i] < -limit ? -limit : at[i];
-            v[i] = code(x, s, most);
+            const int64_t x = geodec_wide_limit(at[i]);
+            v[i] = (int16_t)(s > 0 ? (x + ((int64_t)1 << (s - 1))) >> s : (int64_t)((uint64_t)x << -s));
         }
         for (int64_t i = count; i < GEODEC_CODED_BLOCK; i++) v[i] = 0;
     }
+    geodec_rounded_split(out, n);
 }

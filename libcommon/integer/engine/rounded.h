@@ -1,9 +1,10 @@
 /* Activations of the integer engine: rows of 16-bit integers in blocks of 32, each with a shift of its own.
  *
- *     x = v 2^-(exponent + shift(block)),   |v| <= 32767,   0 <= shift <= 8
+ *     x = v 2^-(exponent + shift(block)),   |v| < 0.9922 2^bits,   0 <= shift <= 8
  *
  * The exponent follows from the largest magnitude of the row, the shift from that of the block, so a small block beside
- * a large one keeps its precision. Both depend on the row alone, never on its neighbours in a batch. */
+ * a large one keeps its precision. Both depend on the row alone, never on its neighbours in a batch. The bound below
+ * 2^bits makes v = 256 high + low with two signed bytes, which is how products with bytes read it. */
 #ifndef GEODEC_INTEGER_ENGINE_ROUNDED_H
 #define GEODEC_INTEGER_ENGINE_ROUNDED_H
 
@@ -13,13 +14,22 @@
 
 enum { GEODEC_ROUNDED_SHIFT = 8 /* most of a block */ };
 
+/* Blocks are as many as a matrix has in memory (coded.h): an even number. */
 typedef struct geodec_rounded {
-    int16_t *v;       /* [32 blocks], zeros behind the last column */
+    int16_t *v;       /* [blocks][32], zeros behind the last column */
+    int8_t *digit;    /* [blocks][2][32] low, high */
+    int32_t *sum;     /* [blocks] of v */
     uint8_t *up;      /* [blocks] 8 - shift */
     int32_t exponent; /* of the row */
+    int32_t n_digits; /* 1: high is zero */
 } geodec_rounded;
 
+/* Bytes of the arrays of a row of n numbers, and their places in memory of that size, which is zero. */
+GEODEC_API int64_t geodec_rounded_bytes(int64_t n);
+GEODEC_API geodec_rounded geodec_rounded_at(void *memory, int64_t n);
 /* y [n] in Q(unit) becomes a row; bits: of v without its sign, 15, or 7 for activations of one byte. */
 GEODEC_API void geodec_rounded_of(const int64_t *y, int64_t n, int unit, int bits, geodec_rounded *out);
+/* Digits and sums from v, |v| <= 32639. */
+GEODEC_API void geodec_rounded_split(geodec_rounded *x, int64_t n);
 
 #endif

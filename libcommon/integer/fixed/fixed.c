@@ -1,12 +1,8 @@
-#include "integer/fixed/fixed_internal.h"
+#include "integer/fixed/fixed_tables.h"
 
 #include "base/sha256.h"
 
-static const uint64_t LOG2E = 1549082005;    /* Q30 */
-static const int64_t GELU_LINEAR = 26772207; /* 2 sqrt(2 / pi), Q24 */
-static const int64_t GELU_CUBE = 1197126;    /* that times 0.044715, Q24 */
-static const int64_t TWO_PI = 6588397;       /* Q20 */
-enum { WIDE_ENOUGH = 32 << 24 /* Q24: beyond it the sigmoids are 0 or 1 in Q30 */ };
+static const int64_t TWO_PI = 6588397; /* Q20 */
 
 uint32_t geodec_fixed_isqrt(uint64_t v)
 {
@@ -25,7 +21,7 @@ uint32_t geodec_fixed_isqrt(uint64_t v)
 
 uint32_t geodec_fixed_exp(uint32_t d)
 {
-    const uint64_t t = (d * LOG2E + (1u << 29)) >> 30, n = t >> 16, f = t & 65535;
+    const uint64_t t = ((uint64_t)d * GEODEC__FIXED_LOG2E + (1u << 29)) >> 30, n = t >> 16, f = t & 65535;
     if (n >= 31) return 0;
     const uint64_t e =
         ((uint64_t)geodec__fixed_exp_coarse[f >> 8] * geodec__fixed_exp_fine[f & 255] + (1u << 29)) >> 30;
@@ -64,10 +60,11 @@ int64_t geodec_fixed_silu(int64_t x) { return gated(x, geodec_fixed_sigmoid(geod
 
 int64_t geodec_fixed_gelu(int64_t x)
 {
-    if (x > WIDE_ENOUGH) return x;
-    if (x < -WIDE_ENOUGH) return 0;
+    if (x > GEODEC__FIXED_GELU_MOST) return x;
+    if (x < -GEODEC__FIXED_GELU_MOST) return 0;
     const int64_t square = (x * x) >> 24; /* at most 2^34 */
-    const int64_t factor = GELU_LINEAR + geodec_wide_round(geodec_wide_mul(square, GELU_CUBE), 24);
+    const int64_t factor =
+        GEODEC__FIXED_GELU_LINEAR + geodec_wide_round(geodec_wide_mul(square, GEODEC__FIXED_GELU_CUBE), 24);
     return gated(x, geodec_fixed_sigmoid(geodec_wide_round(geodec_wide_mul(x, factor), 32)));
 }
 

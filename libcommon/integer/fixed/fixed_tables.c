@@ -1,5 +1,5 @@
 /* Written by scripts/fixed-tables; not edited by hand. */
-#include "integer/fixed/fixed_internal.h"
+#include "integer/fixed/fixed_tables.h"
 
 /* clang-format off */
 const uint32_t geodec__fixed_exp_coarse[GEODEC__FIXED_EXP] = {

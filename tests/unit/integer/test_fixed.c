@@ -1,7 +1,7 @@
 /* Fixed-point functions: golden values, monotony, error limits, the portable wide product. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "integer/fixed/fixed_internal.h"
+#include "integer/fixed/fixed_tables.h"
 #include "support/json.h"
 #include "support/support.h"
 

@@ -1,0 +1,341 @@
+/* AVX-512: eight numbers of 64 bits. */
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+#include "base/unroll_internal.h"
+#include "integer/engine/coded.h"
+#include "integer/engine/rows_internal.h"
+#include "integer/fixed/fixed_tables.h"
+
+#include <immintrin.h>
+
+enum { LANES = 8 };
+typedef __m512i vec;
+
+static inline vec set1(int64_t x) { return _mm512_set1_epi64(x); }
+static inline vec load(const int64_t *p) { return _mm512_loadu_si512(p); }
+/* Zeros behind the end. */
+static inline __mmask8 lanes(int64_t left) { return (__mmask8)(left >= LANES ? 255 : (1 << left) - 1); }
+static inline vec load_part(const int64_t *p, int64_t left) { return _mm512_maskz_loadu_epi64(lanes(left), p); }
+static inline vec load32(const int32_t *p)
+{
+    return _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+static inline vec load32_part(const int32_t *p, int64_t left)
+{
+    return _mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(lanes(left), p));
+}
+static inline void store32_part(int32_t *p, vec x, int64_t left)
+{
+    _mm256_mask_storeu_epi32(p, lanes(left), _mm512_cvtepi64_epi32(x));
+}
+static inline vec limit(vec x, vec most)
+{
+    return _mm512_max_epi64(_mm512_min_epi64(x, most), _mm512_sub_epi64(_mm512_setzero_si512(), most));
+}
+/* floor(x 2^-s + 1/2), 1 <= s <= 63. */
+static inline vec round_by(vec x, vec s)
+{
+    const vec one = set1(1), below = _mm512_srav_epi64(x, _mm512_sub_epi64(s, one));
+    return _mm512_add_epi64(_mm512_srai_epi64(below, 1), _mm512_and_si512(below, one));
+}
+/* All lanes fit into 32 bits. */
+static inline bool narrow(vec x)
+{
+    return _mm512_cmpeq_epi64_mask(x, _mm512_srai_epi64(_mm512_slli_epi64(x, 32), 32)) == 255;
+}
+
+static inline int order(int64_t m) { return geodec_wide_bits(m + (m >> 7)); }
+
+/* ---- rounding and norms ------------------------------------------------------------------------------------------ */
+
+static uint64_t reach(const int64_t *x, int64_t n)
+{
+    vec most = _mm512_setzero_si512();
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec v = load_part(x + i, n - i);
+        most = _mm512_max_epi64(most, _mm512_xor_si512(v, _mm512_srai_epi64(v, 63)));
+    }
+    return (uint64_t)_mm512_reduce_max_epi64(most);
+}
+
+enum { BLOCK_VECS = GEODEC_CODED_BLOCK / LANES };
+
+/* A block below 2^61, and its largest magnitude. */
+static inline int64_t load_block(const int64_t *y, int64_t left, vec v[BLOCK_VECS])
+{
+    const vec most = set1((int64_t)1 << 61);
+    vec top = _mm512_setzero_si512();
+    UNROLL
+    for (int k = 0; k < BLOCK_VECS; k++) {
+        const int64_t here = left - k * LANES;
+        v[k] = limit(here >= LANES ? load(y + k * LANES)
+                     : here > 0    ? load_part(y + k * LANES, here)
+                                   : _mm512_setzero_si512(),
+                     most);
+        top = _mm512_max_epi64(top, _mm512_abs_epi64(v[k]));
+    }
+    return _mm512_reduce_max_epi64(top);
+}
+
+static void round_row(const int64_t *y, int64_t n, int unit, int bits, geodec_rounded *out)
+{
+    const int64_t blocks = geodec_coded_blocks(n);
+    vec v[BLOCK_VECS];
+    int64_t most = 0;
+    __m256i any = _mm256_setzero_si256();
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t m = load_block(y + b * GEODEC_CODED_BLOCK, n - b * GEODEC_CODED_BLOCK, v);
+        most = m > most ? m : most;
+        out->sum[b] = order(m); /* for the second pass */
+    }
+    const int top = order(most);
+    out->exponent = unit - (top - bits);
+    for (int64_t b = 0; b < blocks; b++) {
+        (void)load_block(y + b * GEODEC_CODED_BLOCK, n - b * GEODEC_CODED_BLOCK, v);
+        int shift = top - out->sum[b];
+        if (shift > GEODEC_ROUNDED_SHIFT) shift = GEODEC_ROUNDED_SHIFT;
+        out->up[b] = (uint8_t)(GEODEC_ROUNDED_SHIFT - shift);
+        const int s = top - bits - shift;
+        __m128i part[BLOCK_VECS];
+        UNROLL
+        for (int k = 0; k < BLOCK_VECS; k++) {
+            const vec r = s > 0 ? round_by(v[k], set1(s)) : _mm512_sllv_epi64(v[k], set1(-s));
+            part[k] = _mm512_cvtepi64_epi16(r);
+        }
+        const vec all = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(part[1], part[0])),
+                                           _mm256_set_m128i(part[3], part[2]), 1);
+        const vec high = _mm512_srai_epi16(_mm512_add_epi16(all, _mm512_set1_epi16(128)), 8);
+        const __m256i high8 = _mm512_cvtepi16_epi8(high);
+        int8_t *digit = out->digit + 2 * b * GEODEC_CODED_BLOCK;
+        _mm512_storeu_si512(out->v + b * GEODEC_CODED_BLOCK, all);
+        _mm256_storeu_si256((__m256i *)(void *)digit, _mm512_cvtepi16_epi8(all));
+        _mm256_storeu_si256((__m256i *)(void *)(digit + GEODEC_CODED_BLOCK), high8);
+        out->sum[b] = _mm512_reduce_add_epi32(_mm512_madd_epi16(all, _mm512_set1_epi16(1)));
+        any = _mm256_or_si256(any, high8);
+    }
+    out->n_digits = _mm256_testz_si256(any, any) ? 1 : 2;
+}
+
+static uint64_t squares(const int64_t *x, int64_t n, int shift)
+{
+    vec sum = _mm512_setzero_si512();
+    for (int64_t i = 0; i < n; i += LANES) {
+        vec v = load_part(x + i, n - i);
+        if (shift > 0) v = round_by(v, set1(shift));
+        sum = _mm512_add_epi64(sum, _mm512_mul_epi32(v, v));
+    }
+    return (uint64_t)_mm512_reduce_add_epi64(sum);
+}
+
+/* x inv w 2^-k = (a 2^31 + b) 2^-k, of the upper and lower 31 bits of x inv. */
+static void scale(geodec_fixed_rms r, const int64_t *x, int shift, const int32_t *w, int64_t n, int64_t *y)
+{
+    if (r.k < 33 || r.k > 31 + 62) {
+        geodec__rows_scalar.scale(r, x, shift, w, n, y);
+        return;
+    }
+    const vec inv = set1(r.inv), low = set1(0x7fffffff), half = set1((int64_t)1 << (r.k - 32)), by = set1(r.k - 31);
+    for (int64_t i = 0; i < n; i += LANES) {
+        vec v = load_part(x + i, n - i);
+        const vec weight = load32_part(w + i, n - i);
+        if (shift > 0) v = round_by(v, set1(shift));
+        const vec p = _mm512_mul_epi32(v, inv);
+        const vec a = _mm512_mul_epi32(_mm512_srai_epi64(p, 31), weight),
+                  b = _mm512_mul_epi32(_mm512_and_si512(p, low), weight);
+        const vec sum = _mm512_add_epi64(_mm512_add_epi64(a, half), _mm512_srai_epi64(b, 31));
+        _mm512_mask_storeu_epi64(y + i, lanes(n - i), _mm512_srav_epi64(sum, by));
+    }
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+/* geodec_fixed_exp of lanes below 2^32. */
+static inline vec exp_of(vec d)
+{
+    const vec half = set1(1 << 29), byte = set1(255), one = set1(1);
+    const vec t = _mm512_srli_epi64(_mm512_add_epi64(_mm512_mul_epu32(d, set1(GEODEC__FIXED_LOG2E)), half), 30);
+    const vec n = _mm512_srli_epi64(t, 16);
+    const __m256i c =
+        _mm512_i64gather_epi32(_mm512_and_si512(_mm512_srli_epi64(t, 8), byte), geodec__fixed_exp_coarse, 4);
+    const __m256i f = _mm512_i64gather_epi32(_mm512_and_si512(t, byte), geodec__fixed_exp_fine, 4);
+    const vec product = _mm512_mul_epu32(_mm512_cvtepu32_epi64(c), _mm512_cvtepu32_epi64(f));
+    const vec e = _mm512_srli_epi64(_mm512_add_epi64(product, half), 30);
+    const vec up = _mm512_sllv_epi64(one, _mm512_sub_epi64(n, one)); /* 0 for n = 0 */
+    return _mm512_maskz_srlv_epi64(_mm512_cmplt_epi64_mask(n, set1(31)), _mm512_add_epi64(e, up), n);
+}
+
+/* floor((2^60 + floor(d / 2)) / d), 2^30 <= d <= 2^31. From a line within 1/17, three steps of Newton's give the
+ * quotient less at most 2 (each rounds down twice, by less than 3/2 in all); the rest decides. */
+static inline vec invert(vec d)
+{
+    const vec one = set1(1), whole = set1((int64_t)1 << 60);
+    vec r = _mm512_sub_epi64(set1(1515870810), _mm512_srli_epi64(_mm512_mul_epu32(d, set1(1010580540)), 31));
+    UNROLL
+    for (int k = 0; k < 3; k++) {
+        const vec error = _mm512_srai_epi64(_mm512_sub_epi64(whole, _mm512_mul_epu32(d, r)), 29);
+        r = _mm512_add_epi64(r, _mm512_srai_epi64(_mm512_mul_epi32(r, error), 31));
+    }
+    vec rest = _mm512_sub_epi64(_mm512_add_epi64(whole, _mm512_srli_epi64(d, 1)), _mm512_mul_epu32(d, r));
+    UNROLL
+    for (int k = 0; k < 3; k++) {
+        const __mmask8 more = _mm512_cmpge_epi64_mask(rest, d);
+        r = _mm512_mask_add_epi64(r, more, r, one);
+        rest = _mm512_mask_sub_epi64(rest, more, rest, d);
+    }
+    return _mm512_mask_sub_epi64(r, _mm512_movepi64_mask(rest), r, one);
+}
+
+/* geodec_fixed_sigmoid of Q16. */
+static inline vec sigmoid(vec x)
+{
+    const vec one = set1(GEODEC_FIXED_ONE), size = _mm512_min_epu64(_mm512_abs_epi64(x), set1(UINT32_MAX));
+    const vec s = invert(_mm512_add_epi64(one, exp_of(size)));
+    return _mm512_mask_sub_epi64(s, _mm512_movepi64_mask(x), one, s);
+}
+
+/* geodec_fixed_gelu's argument of the sigmoid, |x| <= 2^29. */
+static inline vec gelu_of(vec x)
+{
+    const vec square = _mm512_srli_epi64(_mm512_mul_epi32(x, x), 24);
+    const vec cube = _mm512_mullo_epi64(square, set1(GEODEC__FIXED_GELU_CUBE));
+    const vec factor = _mm512_add_epi64(set1(GEODEC__FIXED_GELU_LINEAR), round_by(cube, set1(24)));
+    return round_by(_mm512_mullo_epi64(x, factor), set1(32));
+}
+
+static void gate(int64_t *y, const int64_t *up, int64_t n, bool gelu)
+{
+    const vec most = set1(gelu ? GEODEC__FIXED_GELU_MOST : INT32_MAX);
+    for (int64_t i = 0; i < n; i += LANES) {
+        const int64_t count = n - i < LANES ? n - i : LANES;
+        const vec x = load_part(y + i, n - i), u = load_part(up + i, n - i);
+        if (_mm512_cmpgt_epi64_mask(_mm512_abs_epi64(x), most) || !narrow(u)) {
+            geodec__rows_scalar.gate(y + i, up + i, count, gelu);
+            continue;
+        }
+        const vec s = sigmoid(gelu ? gelu_of(x) : round_by(x, set1(8)));
+        const vec a = round_by(_mm512_mul_epi32(x, s), set1(30));
+        _mm512_mask_storeu_epi64(y + i, lanes(n - i), round_by(_mm512_mul_epi32(a, u), set1(24)));
+    }
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+static void scores(const int32_t *raw, const int32_t *exponent, int64_t n, int32_t f, int base, int32_t *z)
+{
+    const vec factor = set1(f), most = set1(INT32_MAX / 2), one = set1(1);
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec s = _mm512_add_epi64(load32_part(exponent + i, n - i), set1(base));
+        if (_mm512_mask_cmpgt_epu64_mask(lanes(n - i), _mm512_sub_epi64(s, one), set1(62))) {
+            geodec__rows_scalar.scores(raw + i, exponent + i, n - i < LANES ? n - i : LANES, f, base, z + i);
+            continue;
+        }
+        const vec x = round_by(_mm512_mul_epi32(load32_part(raw + i, n - i), factor), s);
+        store32_part(z + i, limit(x, most), n - i);
+    }
+}
+
+static uint64_t weights(const int32_t *z, const int32_t *exponent, int64_t n, int32_t top, int32_t least, int32_t *w)
+{
+    const vec one = set1(1);
+    vec sum = _mm512_setzero_si512();
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec d = _mm512_sub_epi64(set1(top), load32_part(z + i, n - i));
+        const vec e = _mm512_maskz_mov_epi64(lanes(n - i), exp_of(_mm512_and_si512(d, set1(UINT32_MAX))));
+        const vec s = _mm512_sub_epi64(load32_part(exponent + i, n - i), set1(least));
+        const vec half = _mm512_sllv_epi64(one, _mm512_sub_epi64(s, one)); /* 0 for s = 0 */
+        sum = _mm512_add_epi64(sum, e);
+        store32_part(w + i, _mm512_maskz_srlv_epi64(_mm512_cmple_epi64_mask(s, set1(31)), _mm512_add_epi64(e, half), s),
+                     n - i);
+    }
+    return (uint64_t)_mm512_reduce_add_epi64(sum);
+}
+
+static void logits(const int64_t *x, int64_t n, int32_t *z)
+{
+    for (int64_t i = 0; i < n; i += LANES)
+        store32_part(z + i, limit(round_by(load_part(x + i, n - i), set1(8)), set1(INT32_MAX / 2)), n - i);
+}
+
+static inline vec load16_part(const int16_t *p, int64_t left)
+{
+    return _mm512_maskz_loadu_epi16(left >= 32 ? ~(__mmask32)0 : ((__mmask32)1 << left) - 1, p);
+}
+
+/* Four keys together share the additions across a register. */
+static void dots(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int32_t *sum)
+{
+    for (int64_t i = 0; i < n; i += 4, k += 4 * dim) {
+        const int64_t count = n - i < 4 ? n - i : 4;
+        vec s[4];
+        UNROLL
+        for (int j = 0; j < 4; j++) s[j] = _mm512_setzero_si512();
+        for (int64_t d = 0; d < dim; d += 32) {
+            const vec query = load16_part(q + d, dim - d);
+            UNROLL
+            for (int j = 0; j < 4; j++) {
+                const int16_t *key = k + (j < count ? j : 0) * dim;
+                s[j] = _mm512_add_epi32(s[j], _mm512_madd_epi16(query, load16_part(key + d, dim - d)));
+            }
+        }
+        const vec a = _mm512_add_epi32(_mm512_unpacklo_epi32(s[0], s[1]), _mm512_unpackhi_epi32(s[0], s[1]));
+        const vec b = _mm512_add_epi32(_mm512_unpacklo_epi32(s[2], s[3]), _mm512_unpackhi_epi32(s[2], s[3]));
+        const vec c = _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+        const __m256i h = _mm256_add_epi32(_mm512_castsi512_si256(c), _mm512_extracti64x4_epi64(c, 1));
+        const __m128i t = _mm_add_epi32(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+        _mm_mask_storeu_epi32(sum + i, (__mmask8)((1 << count) - 1), t);
+    }
+}
+
+INLINE vec load16_wide(const int16_t *p, int64_t left)
+{
+    return _mm512_cvtepi16_epi64(_mm_maskz_loadu_epi16(lanes(left), p));
+}
+
+static void mix(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int64_t *acc)
+{
+    enum { TILE = 8 };
+    for (int64_t first = 0; first < dim; first += TILE * LANES) {
+        const int64_t left = dim - first;
+        vec sum[TILE];
+        UNROLL
+        for (int k = 0; k < TILE; k++)
+            sum[k] = left > k * LANES ? load_part(acc + first + k * LANES, left - k * LANES) : _mm512_setzero_si512();
+        if (left >= TILE * LANES) {
+            for (int64_t i = 0; i < n; i++) {
+                const vec f = set1(w[i]);
+                const int16_t *at = v + i * dim + first;
+                UNROLL
+                for (int k = 0; k < TILE; k++)
+                    sum[k] = _mm512_add_epi64(sum[k], _mm512_mul_epi32(load16_wide(at + k * LANES, LANES), f));
+            }
+        } else {
+            for (int64_t i = 0; i < n; i++) {
+                const vec f = set1(w[i]);
+                const int16_t *at = v + i * dim + first;
+                UNROLL
+                for (int k = 0; k < TILE; k++)
+                    if (left > k * LANES)
+                        sum[k] = _mm512_add_epi64(sum[k],
+                                                  _mm512_mul_epi32(load16_wide(at + k * LANES, left - k * LANES), f));
+            }
+        }
+        UNROLL
+        for (int k = 0; k < TILE; k++)
+            if (left > k * LANES) _mm512_mask_storeu_epi64(acc + first + k * LANES, lanes(left - k * LANES), sum[k]);
+    }
+}
+
+const geodec__rows_ops geodec__rows_avx512 = {
+    .round = round_row,
+    .reach = reach,
+    .squares = squares,
+    .scale = scale,
+    .gate = gate,
+    .scores = scores,
+    .weights = weights,
+    .logits = logits,
+    .dots = dots,
+    .mix = mix,
+};
+#else
+typedef int geodec__rows_no_avx512; /* built for another architecture */
+#endif
