@@ -7,39 +7,25 @@ enum { LENGTH = 15 /* bits of a query's and a key's Euclidean length */, VALUE =
 
 /* ---- rounding to 16 bits ----------------------------------------------------------------------------------------- */
 
-static int top_bits(const int64_t *y, int64_t n)
+static int top_bits(const geodec_engine *e, const int64_t *y, int64_t n)
 {
-    uint64_t all = 0;
-    for (int64_t i = 0; i < n; i++) all |= (uint64_t)(y[i] < 0 ? -(y[i] + 1) : y[i]);
-    return geodec_wide_bits((int64_t)all);
-}
-
-static void store(const int64_t *y, int64_t n, int shift, int16_t *v)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t c = geodec_wide_shift(y[i], shift);
-        v[i] = (int16_t)(c > 32767 ? 32767 : c < -32767 ? -32767 : c);
-    }
+    return geodec_wide_bits((int64_t)e->rows->reach(y, n));
 }
 
 /* y [n] in Q(unit), below 2^62: v with a Euclidean length of at most about 2^LENGTH; its exponent. */
-static int32_t round_length(const int64_t *y, int64_t n, int unit, int16_t *v)
+static int32_t round_length(const geodec_engine *e, const int64_t *y, int64_t n, int unit, int16_t *v)
 {
-    const int top = top_bits(y, n), near = top > 24 ? top - 24 : 0;
-    uint64_t ss = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t x = geodec_wide_shift(y[i], near);
-        ss += (uint64_t)(x * x);
-    }
+    const int top = top_bits(e, y, n), near = top > 24 ? top - 24 : 0;
+    const uint64_t ss = e->rows->squares(y, n, near);
     const int length = (geodec_wide_bits((int64_t)ss) + 1) / 2 + near, shift = ss ? length - LENGTH : 0;
-    store(y, n, shift, v);
+    e->rows->store(y, n, shift, v);
     return unit - shift;
 }
 
-static int32_t round_largest(const int64_t *y, int64_t n, int unit, int16_t *v)
+static int32_t round_largest(const geodec_engine *e, const int64_t *y, int64_t n, int unit, int16_t *v)
 {
-    const int top = top_bits(y, n), shift = top ? top - VALUE : 0;
-    store(y, n, shift, v);
+    const int top = top_bits(e, y, n), shift = top ? top - VALUE : 0;
+    e->rows->store(y, n, shift, v);
     return unit - shift;
 }
 
@@ -58,17 +44,11 @@ static void norm_heads(const geodec_engine *e, int64_t *y, const geodec_network_
 /* In place; values are first brought below 2^30 by one shift for each head, which the unit of that head tells. */
 static int rotate_head(const geodec_engine *e, const geodec_fixed_turn *turn, int64_t *y)
 {
-    const int64_t half = e->c->rope_dim / 2;
-    const int top = top_bits(y, e->c->head_dim), shift = top > 30 ? top - 30 : 0;
+    const int top = top_bits(e, y, e->c->head_dim), shift = top > 30 ? top - 30 : 0;
     for (int64_t i = 0; shift && i < e->c->head_dim; i++) y[i] = geodec_wide_shift(y[i], shift);
-    for (int64_t i = 0; i < half; i++) {
-        int64_t *a = e->c->rope_halves ? y + i : y + 2 * i, *b = e->c->rope_halves ? y + half + i : y + 2 * i + 1;
-        geodec_fixed_rotate(turn[i], a, b);
-        if (e->c->rope_magnitude.multiplier) {
-            *a = geodec__engine_times(*a, e->c->rope_magnitude);
-            *b = geodec__engine_times(*b, e->c->rope_magnitude);
-        }
-    }
+    e->rows->rotate(turn, e->c->rope_dim / 2, e->c->rope_halves, y);
+    for (int64_t i = 0; e->c->rope_magnitude.multiplier && i < e->c->rope_dim; i++)
+        y[i] = geodec__engine_times(y[i], e->c->rope_magnitude);
     return GEODEC__ENGINE_UNIT - shift;
 }
 
@@ -117,8 +97,8 @@ static void prepare_row(void *ctx, int64_t r, int worker)
         }
         const geodec__engine_rows *k = &e->k[(int64_t)a->layer * c->n_kv_head + h],
                                   *v = &e->v[(int64_t)a->layer * c->n_kv_head + h];
-        k->exponent[row] = round_length(y, dim, unit, k->v + row * dim);
-        v->exponent[row] = round_largest(e->vv[r] + h * dim, dim, GEODEC__ENGINE_UNIT, v->v + row * dim);
+        k->exponent[row] = round_length(e, y, dim, unit, k->v + row * dim);
+        v->exponent[row] = round_largest(e, e->vv[r] + h * dim, dim, GEODEC__ENGINE_UNIT, v->v + row * dim);
     }
 }
 
@@ -188,7 +168,7 @@ static void attend_task(void *ctx, int64_t task, int worker)
     const int64_t kv = (int64_t)a->layer * c->n_kv_head + h / (c->n_head / c->n_kv_head);
     geodec__engine_worker *w = &e->worker[worker];
     head_of o = {.e = e, .k = &e->k[kv], .v = &e->v[kv], .w = w};
-    o.exponent = round_length(e->q[r] + h * dim, dim, a->unit[task], w->query);
+    o.exponent = round_length(e, e->q[r] + h * dim, dim, a->unit[task], w->query);
     const view v = view_of(e, a->l, r, a->chain);
     const int64_t run = v.end - v.from;
     int64_t n = run;
@@ -210,11 +190,7 @@ static void attend_task(void *ctx, int64_t task, int worker)
     const int bits = geodec_wide_bits((int64_t)sum), order = bits + 30 < 64 ? 64 : bits + 30;
     const uint64_t inverse = geodec_wide_divide((geodec_wide){0, (int64_t)1 << (order - 64)}, sum);
     const int scale = order + least - GEODEC__ENGINE_UNIT;
-    for (int64_t d = 0; d < dim; d++) {
-        const geodec_wide p = geodec_wide_mul(w->acc[d], (int64_t)inverse);
-        e->mixed[r][h * dim + d] = scale >= 0 ? geodec_wide_round(p, scale < 127 ? scale : 127)
-                                              : geodec_wide_shift(geodec_wide_round(p, 0), scale);
-    }
+    e->rows->share(w->acc, dim, (int64_t)inverse, scale, e->mixed[r] + h * dim);
 }
 
 void geodec__engine_attention(geodec_engine *e, int32_t layer, int64_t n, bool chain)

@@ -43,11 +43,11 @@ done:
 static geodec_status new_rounded(geodec_engine *e, geodec_rounded **row, int64_t n, int64_t width, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t bytes = geodec_rounded_bytes(width);
-    uint8_t *memory;
+    const int64_t blocks = geodec_coded_places(width);
+    geodec_rounded_block *block;
     ROOM(*row, n);
-    ROOM(memory, n * bytes);
-    for (int64_t i = 0; i < n; i++) (*row)[i] = geodec_rounded_at(memory + i * bytes, width);
+    ROOM(block, n * blocks);
+    for (int64_t i = 0; i < n; i++) (*row)[i].block = block + i * blocks;
 done:
     return st;
 }
@@ -220,9 +220,6 @@ static void norm_row(const rows *w, int64_t r, int worker)
 
 static void norm_task(void *ctx, int64_t r, int worker) { norm_row(ctx, r, worker); }
 
-/* Numbers of a model are far below the limit; those of a damaged one must not overflow. */
-static void add(int64_t *x, int64_t y) { *x = geodec_wide_limit(*x + geodec_wide_limit(y)); }
-
 /* Adds a half layer's output to the stream, and normalises the sum for the next product, if there is one. */
 static void finish_task(void *ctx, int64_t r, int worker)
 {
@@ -243,10 +240,10 @@ static void finish_task(void *ctx, int64_t r, int worker)
         int64_t *normed = y == e->worker[worker].wide ? e->q[r] : e->worker[worker].wide;
         geodec__engine_norm(e, y, w->post, d, normed);
         for (int64_t i = 0; i < d; i++)
-            add(&e->x[r][i], geodec_wide_shift(normed[i], w->post->exponent - GEODEC__ENGINE_UNIT));
-    } else {
-        for (int64_t i = 0; i < d; i++) add(&e->x[r][i], y[i]);
+            normed[i] = geodec_wide_shift(normed[i], w->post->exponent - GEODEC__ENGINE_UNIT);
+        y = normed;
     }
+    e->rows->add(e->x[r], y, d);
     if (w->next) norm_row(w, r, worker);
 }
 

@@ -32,12 +32,12 @@ void geodec__product_wide(const geodec_panels16 *w, int64_t begin, int64_t end, 
             int64_t acc[GEODEC__PRODUCT_ROWS] = {0};
             for (int64_t b = 0; b < 2 * w->pairs; b++) {
                 const int16_t *code = (const int16_t *)(const void *)geodec__product_codes(w, panel, b);
-                const int16_t *m = geodec__product_multipliers(w, panel, b), *v = x[t]->v + b * GEODEC_CODED_BLOCK;
+                const int16_t *m = geodec__product_multipliers(w, panel, b), *v = x[t]->block[b].v;
                 for (int r = 0; r < GEODEC__PRODUCT_ROWS; r++) {
                     const int16_t *c = code + r * GEODEC_CODED_BLOCK;
                     int64_t sum = 0;
                     for (int i = 0; i < GEODEC_CODED_BLOCK; i++) sum += (int64_t)((int32_t)c[i] * v[i]);
-                    acc[r] += sum * (m[r] * (1 << x[t]->up[b]));
+                    acc[r] += sum * (m[r] * (1 << x[t]->block[b].up));
                 }
             }
             geodec__product_finish(w, panel, x[t], acc, y[t]);

@@ -26,8 +26,7 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
         const int16_t *m = geodec__product_multipliers(w, panel, b);
         __m256i start[2]; /* takes the offset of the codes off */
         UNROLL
-        for (int t = 0; t < T; t++)
-            start[t] = _mm256_set1_epi64x((uint32_t)(x[t]->sum[b] * -geodec__product_offset(bits)));
+        for (int t = 0; t < T; t++) start[t] = _mm256_set1_epi64x((uint32_t)x[t]->block[b].start[bits == 8]);
         UNROLL
         for (int q = 0; q < 4; q++) {
             __m256i sum[2] = {start[0], start[T - 1]};
@@ -37,7 +36,7 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
                 UNROLL
                 for (int t = 0; t < T; t++) {
                     int64_t four;
-                    memcpy(&four, x[t]->v + b * GEODEC_CODED_BLOCK + 4 * g, sizeof four);
+                    memcpy(&four, x[t]->block[b].v + 4 * g, sizeof four);
                     sum[t] = _mm256_add_epi32(sum[t], _mm256_madd_epi16(c, _mm256_set1_epi64x(four)));
                 }
             }
@@ -45,7 +44,7 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, int64_t panel, 
             UNROLL
             for (int t = 0; t < T; t++) {
                 const __m256i whole = _mm256_add_epi32(sum[t], _mm256_srli_epi64(sum[t], 32));
-                const __m256i factor = _mm256_sll_epi64(scale, _mm_cvtsi32_si128(x[t]->up[b]));
+                const __m256i factor = _mm256_sll_epi64(scale, _mm_cvtsi32_si128(x[t]->block[b].up));
                 acc[4 * t + q] = _mm256_add_epi64(acc[4 * t + q], _mm256_mul_epi32(whole, factor));
             }
         }

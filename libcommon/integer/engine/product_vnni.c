@@ -56,19 +56,23 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, const int digit
             load_codes(record + GEODEC__PRODUCT_HEAD + 64 * bits * h, bits, c);
             const __m512i scale =
                 _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(record + 32 * h)));
+            const __m512i scale_odd = _mm512_srli_epi64(scale, 32);
             UNROLL
             for (int t = 0; t < T; t++) {
-                const int8_t *digit = x[t]->digit + (b + h) * 2 * GEODEC_CODED_BLOCK;
-                __m512i sum = _mm512_set1_epi32(x[t]->sum[b + h] * -geodec__product_offset(bits));
-                sum = dot(sum, c, digit);
+                const geodec_rounded_block *in = x[t]->block + b + h;
+                const __m512i up = _mm512_set1_epi32(in->up);
+                __m512i sum = dot(_mm512_set1_epi32(in->start[bits == 8]), c, in->digit[0]), even = scale,
+                        odd = scale_odd;
                 if (digits == 2) {
-                    const __m512i high = dot(_mm512_setzero_si512(), c, digit + GEODEC_CODED_BLOCK);
+                    const __m512i high = dot(_mm512_setzero_si512(), c, in->digit[1]);
                     sum = _mm512_add_epi32(sum, _mm512_slli_epi32(high, 8));
+                    even = _mm512_sllv_epi32(even, up);
+                    odd = _mm512_srli_epi64(even, 32);
+                } else {
+                    sum = _mm512_sllv_epi32(sum, up); /* at most 2^27 */
                 }
-                const __m512i factor = _mm512_sll_epi32(scale, _mm_cvtsi32_si128(x[t]->up[b + h]));
-                acc[2 * t] = _mm512_add_epi64(acc[2 * t], _mm512_mul_epi32(sum, factor));
-                acc[2 * t + 1] = _mm512_add_epi64(
-                    acc[2 * t + 1], _mm512_mul_epi32(_mm512_srli_epi64(sum, 32), _mm512_srli_epi64(factor, 32)));
+                acc[2 * t] = _mm512_add_epi64(acc[2 * t], _mm512_mul_epi32(sum, even));
+                acc[2 * t + 1] = _mm512_add_epi64(acc[2 * t + 1], _mm512_mul_epi32(_mm512_srli_epi64(sum, 32), odd));
             }
         }
     }

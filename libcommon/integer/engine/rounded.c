@@ -3,38 +3,22 @@
 #include "integer/engine/coded.h"
 #include "integer/fixed/wide.h"
 
-int64_t geodec_rounded_bytes(int64_t n)
-{
-    const int64_t blocks = geodec_coded_places(n);
-    return (blocks * (GEODEC_CODED_BLOCK * 4 + 4 + 1) + 63) / 64 * 64;
-}
-
-geodec_rounded geodec_rounded_at(void *memory, int64_t n)
-{
-    const int64_t blocks = geodec_coded_places(n);
-    geodec_rounded x = {.v = memory};
-    x.digit = (int8_t *)(x.v + blocks * GEODEC_CODED_BLOCK);
-    x.sum = (int32_t *)(void *)(x.digit + 2 * blocks * GEODEC_CODED_BLOCK);
-    x.up = (uint8_t *)(x.sum + blocks);
-    return x;
-}
-
 void geodec_rounded_split(geodec_rounded *x, int64_t n)
 {
     const int64_t blocks = geodec_coded_blocks(n);
     int any = 0;
-    for (int64_t b = 0; b < blocks; b++) {
-        const int16_t *v = x->v + b * GEODEC_CODED_BLOCK;
-        int8_t *low = x->digit + 2 * b * GEODEC_CODED_BLOCK, *high = low + GEODEC_CODED_BLOCK;
+    for (int64_t i = 0; i < blocks; i++) {
+        geodec_rounded_block *b = &x->block[i];
         int32_t sum = 0;
-        for (int i = 0; i < GEODEC_CODED_BLOCK; i++) {
-            const int h = (v[i] + 128) >> 8;
-            sum += v[i];
-            high[i] = (int8_t)h;
-            low[i] = (int8_t)(v[i] - 256 * h);
-            any |= h;
+        for (int c = 0; c < GEODEC_CODED_BLOCK; c++) {
+            const int high = (b->v[c] + 128) >> 8;
+            sum += b->v[c];
+            b->digit[1][c] = (int8_t)high;
+            b->digit[0][c] = (int8_t)(b->v[c] - 256 * high);
+            any |= high;
         }
-        x->sum[b] = sum;
+        b->start[0] = sum * -8;
+        b->start[1] = sum * -128;
     }
     x->n_digits = any ? 2 : 1;
 }
@@ -63,10 +47,10 @@ void geodec_rounded_of(const int64_t *y, int64_t n, int unit, int bits, geodec_r
     for (int64_t b = 0; b < blocks; b++) {
         const int64_t *at = y + b * GEODEC_CODED_BLOCK, left = n - b * GEODEC_CODED_BLOCK;
         const int64_t count = left < GEODEC_CODED_BLOCK ? left : GEODEC_CODED_BLOCK;
-        int16_t *v = out->v + b * GEODEC_CODED_BLOCK;
+        int16_t *v = out->block[b].v;
         int shift = top - orders(largest(at, count));
         if (shift > GEODEC_ROUNDED_SHIFT) shift = GEODEC_ROUNDED_SHIFT;
-        out->up[b] = (uint8_t)(GEODEC_ROUNDED_SHIFT - shift);
+        out->block[b].up = GEODEC_ROUNDED_SHIFT - shift;
         const int s = top - bits - shift;
         for (int64_t i = 0; i < count; i++) {
             const int64_t x = geodec_wide_limit(at[i]);

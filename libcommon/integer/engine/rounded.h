@@ -14,22 +14,24 @@
 
 enum { GEODEC_ROUNDED_SHIFT = 8 /* most of a block */ };
 
-/* Blocks are as many as a matrix has in memory (coded.h): an even number. */
+/* One block in every form that products read. */
+typedef struct geodec_rounded_block {
+    int16_t v[32];       /* zeros behind the last column */
+    int8_t digit[2][32]; /* low, high */
+    int32_t start[2];    /* -8 and -128 times the sum of v: takes the offset of unsigned codes off */
+    int32_t up;          /* 8 - shift */
+    int32_t unused;
+} geodec_rounded_block;
+
 typedef struct geodec_rounded {
-    int16_t *v;       /* [blocks][32], zeros behind the last column */
-    int8_t *digit;    /* [blocks][2][32] low, high */
-    int32_t *sum;     /* [blocks] of v */
-    uint8_t *up;      /* [blocks] 8 - shift */
-    int32_t exponent; /* of the row */
-    int32_t n_digits; /* 1: high is zero */
+    geodec_rounded_block *block; /* [geodec_coded_places(n)] */
+    int32_t exponent;            /* of the row */
+    int32_t n_digits;            /* 1: high is zero */
 } geodec_rounded;
 
-/* Bytes of the arrays of a row of n numbers, and their places in memory of that size, which is zero. */
-GEODEC_API int64_t geodec_rounded_bytes(int64_t n);
-GEODEC_API geodec_rounded geodec_rounded_at(void *memory, int64_t n);
 /* y [n] in Q(unit) becomes a row; bits: of v without its sign, 15, or 7 for activations of one byte. */
 GEODEC_API void geodec_rounded_of(const int64_t *y, int64_t n, int unit, int bits, geodec_rounded *out);
-/* Digits and sums from v, |v| <= 32639. */
+/* Digits and starts from v, |v| <= 32639. */
 GEODEC_API void geodec_rounded_split(geodec_rounded *x, int64_t n);
 
 #endif

@@ -85,15 +85,16 @@ static void round_row(const int64_t *y, int64_t n, int unit, int bits, geodec_ro
     for (int64_t b = 0; b < blocks; b++) {
         const int64_t m = load_block(y + b * GEODEC_CODED_BLOCK, n - b * GEODEC_CODED_BLOCK, v);
         most = m > most ? m : most;
-        out->sum[b] = order(m); /* for the second pass */
+        out->block[b].up = order(m); /* for the second pass */
     }
     const int top = order(most);
     out->exponent = unit - (top - bits);
     for (int64_t b = 0; b < blocks; b++) {
         (void)load_block(y + b * GEODEC_CODED_BLOCK, n - b * GEODEC_CODED_BLOCK, v);
-        int shift = top - out->sum[b];
+        geodec_rounded_block *to = &out->block[b];
+        int shift = top - to->up;
         if (shift > GEODEC_ROUNDED_SHIFT) shift = GEODEC_ROUNDED_SHIFT;
-        out->up[b] = (uint8_t)(GEODEC_ROUNDED_SHIFT - shift);
+        to->up = GEODEC_ROUNDED_SHIFT - shift;
         const int s = top - bits - shift;
         __m128i part[BLOCK_VECS];
         UNROLL
@@ -105,11 +106,12 @@ static void round_row(const int64_t *y, int64_t n, int unit, int bits, geodec_ro
                                            _mm256_set_m128i(part[3], part[2]), 1);
         const vec high = _mm512_srai_epi16(_mm512_add_epi16(all, _mm512_set1_epi16(128)), 8);
         const __m256i high8 = _mm512_cvtepi16_epi8(high);
-        int8_t *digit = out->digit + 2 * b * GEODEC_CODED_BLOCK;
-        _mm512_storeu_si512(out->v + b * GEODEC_CODED_BLOCK, all);
-        _mm256_storeu_si256((__m256i *)(void *)digit, _mm512_cvtepi16_epi8(all));
-        _mm256_storeu_si256((__m256i *)(void *)(digit + GEODEC_CODED_BLOCK), high8);
-        out->sum[b] = _mm512_reduce_add_epi32(_mm512_madd_epi16(all, _mm512_set1_epi16(1)));
+        _mm512_storeu_si512(to->v, all);
+        _mm256_storeu_si256((__m256i *)(void *)to->digit[0], _mm512_cvtepi16_epi8(all));
+        _mm256_storeu_si256((__m256i *)(void *)to->digit[1], high8);
+        const int32_t sum = _mm512_reduce_add_epi32(_mm512_madd_epi16(all, _mm512_set1_epi16(1)));
+        to->start[0] = sum * -8;
+        to->start[1] = sum * -128;
         any = _mm256_or_si256(any, high8);
     }
     out->n_digits = _mm256_testz_si256(any, any) ? 1 : 2;
@@ -143,6 +145,15 @@ static void scale(geodec_fixed_rms r, const int64_t *x, int shift, const int32_t
                   b = _mm512_mul_epi32(_mm512_and_si512(p, low), weight);
         const vec sum = _mm512_add_epi64(_mm512_add_epi64(a, half), _mm512_srai_epi64(b, 31));
         _mm512_mask_storeu_epi64(y + i, lanes(n - i), _mm512_srav_epi64(sum, by));
+    }
+}
+
+static void add(int64_t *x, const int64_t *y, int64_t n)
+{
+    const vec most = set1((int64_t)1 << 61);
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec sum = _mm512_add_epi64(load_part(x + i, n - i), limit(load_part(y + i, n - i), most));
+        _mm512_mask_storeu_epi64(x + i, lanes(n - i), limit(sum, most));
     }
 }
 
@@ -218,6 +229,51 @@ static void gate(int64_t *y, const int64_t *up, int64_t n, bool gelu)
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
+
+/* The cosine is in the lower half of a turn's 64 bits. */
+static inline void rotate_pairs(vec turn, vec *a, vec *b)
+{
+    const vec half = set1(1 << 29), sine = _mm512_srli_epi64(turn, 32);
+    const vec x = _mm512_sub_epi64(_mm512_mul_epi32(*a, turn), _mm512_mul_epi32(*b, sine));
+    const vec y = _mm512_add_epi64(_mm512_mul_epi32(*a, sine), _mm512_mul_epi32(*b, turn));
+    *a = _mm512_srai_epi64(_mm512_add_epi64(x, half), 30);
+    *b = _mm512_srai_epi64(_mm512_add_epi64(y, half), 30);
+}
+
+static void rotate(const geodec_fixed_turn *turn, int64_t n, bool halves, int64_t *y)
+{
+    const vec even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    const vec low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), high = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    int64_t i = 0;
+    for (; halves && i + LANES <= n; i += LANES) {
+        vec a = load(y + i), b = load(y + n + i);
+        rotate_pairs(_mm512_loadu_si512(turn + i), &a, &b);
+        _mm512_storeu_si512(y + i, a);
+        _mm512_storeu_si512(y + n + i, b);
+    }
+    for (; !halves && i + LANES <= n; i += LANES) {
+        const vec first = load(y + 2 * i), last = load(y + 2 * i + LANES);
+        vec a = _mm512_permutex2var_epi64(first, even, last), b = _mm512_permutex2var_epi64(first, odd, last);
+        rotate_pairs(_mm512_loadu_si512(turn + i), &a, &b);
+        _mm512_storeu_si512(y + 2 * i, _mm512_permutex2var_epi64(a, low, b));
+        _mm512_storeu_si512(y + 2 * i + LANES, _mm512_permutex2var_epi64(a, high, b));
+    }
+    for (; i < n; i++) geodec_fixed_rotate(turn[i], y + (halves ? i : 2 * i), y + (halves ? n + i : 2 * i + 1));
+}
+
+static void store(const int64_t *y, int64_t n, int shift, int16_t *v)
+{
+    if (shift < -32 || shift > 63) {
+        geodec__rows_scalar.store(y, n, shift, v);
+        return;
+    }
+    const vec most = set1(INT16_MAX), small = set1((int64_t)1 << 30);
+    for (int64_t i = 0; i < n; i += LANES) {
+        vec x = load_part(y + i, n - i);
+        x = shift > 0 ? round_by(x, set1(shift)) : _mm512_sllv_epi64(limit(x, small), set1(-shift));
+        _mm_mask_storeu_epi16(v + i, lanes(n - i), _mm512_cvtepi64_epi16(limit(x, most)));
+    }
+}
 
 static void scores(const int32_t *raw, const int32_t *exponent, int64_t n, int32_t f, int base, int32_t *z)
 {
@@ -324,17 +380,44 @@ static void mix(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int6
     }
 }
 
+/* acc inverse 2^-shift = (a 2^28 + b) 2^-shift, of the upper bits of acc and the 28 lower ones. */
+static void share(const int64_t *acc, int64_t n, int64_t inverse, int shift, int64_t *y)
+{
+    enum { LOW = 28 };
+    if (inverse > (int64_t)1 << 34 || shift <= LOW + 1 || shift > LOW + 60) {
+        geodec__rows_scalar.share(acc, n, inverse, shift, y);
+        return;
+    }
+    const vec factor = set1(inverse), low = set1((1 << LOW) - 1), half = set1((int64_t)1 << (shift - LOW - 1));
+    const vec most = set1((int64_t)1 << 54), by = set1(shift - LOW);
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec x = load_part(acc + i, n - i);
+        if (_mm512_cmpgt_epi64_mask(_mm512_abs_epi64(x), most)) {
+            geodec__rows_scalar.share(acc + i, n - i < LANES ? n - i : LANES, inverse, shift, y + i);
+            continue;
+        }
+        const vec a = _mm512_mullo_epi64(_mm512_srai_epi64(x, LOW), factor);
+        const vec b = _mm512_mullo_epi64(_mm512_and_si512(x, low), factor);
+        const vec sum = _mm512_add_epi64(_mm512_add_epi64(a, half), _mm512_srli_epi64(b, LOW));
+        _mm512_mask_storeu_epi64(y + i, lanes(n - i), _mm512_srav_epi64(sum, by));
+    }
+}
+
 const geodec__rows_ops geodec__rows_avx512 = {
     .round = round_row,
     .reach = reach,
     .squares = squares,
     .scale = scale,
+    .add = add,
     .gate = gate,
+    .rotate = rotate,
+    .store = store,
     .scores = scores,
     .weights = weights,
     .logits = logits,
     .dots = dots,
     .mix = mix,
+    .share = share,
 };
 #else
 typedef int geodec__rows_no_avx512; /* built for another architecture */

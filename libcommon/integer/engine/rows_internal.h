@@ -19,8 +19,14 @@ typedef struct geodec__rows_ops {
     uint64_t (*squares)(const int64_t *x, int64_t n, int shift);
     /* y = x 2^-shift w / rms, geodec_fixed_rms_apply. */
     void (*scale)(geodec_fixed_rms r, const int64_t *x, int shift, const int32_t *w, int64_t n, int64_t *y);
+    /* x += y, all at most 2^61 in magnitude: a damaged model's must not overflow. */
+    void (*add)(int64_t *x, const int64_t *y, int64_t n);
     /* y = act(y) up, Q24. */
     void (*gate)(int64_t *y, const int64_t *up, int64_t n, bool gelu);
+    /* Rotates n pairs of y, below 2^30: (i, n + i) of halves, else (2i, 2i + 1). */
+    void (*rotate)(const geodec_fixed_turn *turn, int64_t n, bool halves, int64_t *y);
+    /* v = y 2^-shift, at most 32767 in magnitude. */
+    void (*store)(const int64_t *y, int64_t n, int shift, int16_t *v);
     /* z = raw f 2^-(base + exponent) in Q16, at most INT32_MAX / 2 in magnitude. */
     void (*scores)(const int32_t *raw, const int32_t *exponent, int64_t n, int32_t f, int base, int32_t *z);
     /* w = exp(z - top) in Q30, in units of 2^-(exponent - least); returns the sum of them before the units. */
@@ -31,6 +37,8 @@ typedef struct geodec__rows_ops {
     void (*dots)(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int32_t *sum);
     /* acc[d] += sum over i < n of w[i] v[i][d] */
     void (*mix)(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int64_t *acc);
+    /* y = acc inverse 2^-shift, 0 < inverse < 2^63. */
+    void (*share)(const int64_t *acc, int64_t n, int64_t inverse, int shift, int64_t *y);
 } geodec__rows_ops;
 extern const geodec__rows_ops geodec__rows_scalar, geodec__rows_avx512;
 /* For the set of the products (product_internal.h). */

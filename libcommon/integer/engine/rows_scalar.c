@@ -26,11 +26,34 @@ static void scale(geodec_fixed_rms r, const int64_t *x, int shift, const int32_t
     for (int64_t i = 0; i < n; i++) y[i] = geodec_fixed_rms_apply(r, geodec_wide_shift(x[i], shift), w[i]);
 }
 
+static void add(int64_t *x, const int64_t *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) x[i] = geodec_wide_limit(x[i] + geodec_wide_limit(y[i]));
+}
+
 static void gate(int64_t *y, const int64_t *up, int64_t n, bool gelu)
 {
     for (int64_t i = 0; i < n; i++) {
         const int64_t a = gelu ? geodec_fixed_gelu(y[i]) : geodec_fixed_silu(y[i]);
         y[i] = geodec_wide_round(geodec_wide_mul(a, up[i]), 24);
+    }
+}
+
+static void rotate(const geodec_fixed_turn *turn, int64_t n, bool halves, int64_t *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (halves)
+            geodec_fixed_rotate(turn[i], y + i, y + n + i);
+        else
+            geodec_fixed_rotate(turn[i], y + 2 * i, y + 2 * i + 1);
+    }
+}
+
+static void store(const int64_t *y, int64_t n, int shift, int16_t *v)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t c = geodec_wide_shift(y[i], shift);
+        v[i] = (int16_t)(c > INT16_MAX ? INT16_MAX : c < -INT16_MAX ? -INT16_MAX : c);
     }
 }
 
@@ -74,15 +97,28 @@ static void mix(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int6
     }
 }
 
+static void share(const int64_t *acc, int64_t n, int64_t inverse, int shift, int64_t *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_wide p = geodec_wide_mul(acc[i], inverse);
+        y[i] = shift >= 0 ? geodec_wide_round(p, shift < 127 ? shift : 127)
+                          : geodec_wide_shift(geodec_wide_round(p, 0), shift);
+    }
+}
+
 const geodec__rows_ops geodec__rows_scalar = {
     .round = geodec_rounded_of,
     .reach = reach,
     .squares = squares,
     .scale = scale,
+    .add = add,
     .gate = gate,
+    .rotate = rotate,
+    .store = store,
     .scores = scores,
     .weights = weights,
     .logits = logits,
     .dots = dots,
     .mix = mix,
+    .share = share,
 };

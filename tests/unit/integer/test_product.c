@@ -64,33 +64,30 @@ Test(rounded, blocks_keep_their_precision)
 {
     enum { N = 96 };
     int64_t y[N];
-    void *memory = geodec_mem_new(geodec_rounded_bytes(N), 1);
-    geodec_rounded r = geodec_rounded_at(memory, N);
-    int16_t *const v = r.v;
-    uint8_t *const up = r.up;
+    geodec_rounded_block block[4];
+    geodec_rounded r = {.block = block};
     for (int bits = 7; bits <= 15; bits += 8) {
         for (int i = 0; i < N; i++)
             y[i] = ((int64_t)geodec_rng_at(4, 1, (uint64_t)i) >> 31) * 7 / 4 >> (i < 32 ? 0 : i < 64 ? 5 : 25);
         geodec_rounded_of(y, N, 24, bits, &r);
-        cr_assert_eq(up[0], 8);
-        cr_assert_eq(up[1], 3);
-        cr_assert_eq(up[2], 0);
+        cr_assert_eq(block[0].up, 8);
+        cr_assert_eq(block[1].up, 3);
+        cr_assert_eq(block[2].up, 0);
         for (int i = 0; i < N; i++) {
-            const double value = ldexp(v[i], -(r.exponent + 8 - up[i / 32])),
-                         step = ldexp(1, -(r.exponent + 8 - up[i / 32]));
+            const geodec_rounded_block *b = &block[i / 32];
+            const int v = b->v[i % 32];
+            const double value = ldexp(v, -(r.exponent + 8 - b->up)), step = ldexp(1, -(r.exponent + 8 - b->up));
             cr_assert_leq(fabs(value - ldexp((double)y[i], -24)), step);
-            cr_assert_leq(abs(v[i]), bits == 7 ? 127 : 32639);
-            const int8_t *digit = r.digit + i / 32 * 64 + i % 32;
-            cr_assert_eq(256 * digit[32] + digit[0], v[i]);
+            cr_assert_leq(abs(v), bits == 7 ? 127 : 32639);
+            cr_assert_eq(256 * b->digit[1][i % 32] + b->digit[0][i % 32], v);
         }
     }
     for (int i = 0; i < N; i++) y[i] = i == 7 ? INT64_MIN : 0;
     geodec_rounded_of(y, N, 24, 15, &r);
-    cr_assert_eq(v[7], -16384, "%d: beyond 2^61 the nearest", v[7]);
+    cr_assert_eq(block[0].v[7], -16384, "%d: beyond 2^61 the nearest", block[0].v[7]);
     for (int i = 0; i < N; i++) y[i] = 0;
     geodec_rounded_of(y, N, 24, 15, &r);
-    for (int i = 0; i < N; i++) cr_assert_eq(v[i], 0);
-    geodec_mem_free(memory);
+    for (int i = 0; i < N; i++) cr_assert_eq(block[i / 32].v[i % 32], 0);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -102,24 +99,25 @@ typedef struct input {
 
 static input inputs(int64_t n, int64_t cols, uint64_t seed, bool extreme)
 {
-    const int64_t blocks = geodec_coded_blocks(cols), bytes = geodec_rounded_bytes(cols);
-    uint8_t *memory = geodec_mem_new(n, (size_t)bytes);
+    const int64_t blocks = geodec_coded_blocks(cols), places = geodec_coded_places(cols);
+    geodec_rounded_block *memory = geodec_mem_new(n * places, sizeof *memory);
     input in = {geodec_mem_new(n, sizeof *in.x), geodec_mem_new(n, sizeof *in.list)};
     for (int64_t t = 0; t < n; t++) {
         geodec_rounded *x = &in.x[t];
-        *x = geodec_rounded_at(memory + t * bytes, cols);
+        x->block = memory + t * places;
         x->exponent = extreme ? 10 : 12 + (int)t;
         for (int64_t i = 0; i < cols; i++)
-            x->v[i] = (int16_t)(extreme ? 32639 : (int)(geodec_rng_at(seed, (uint64_t)t, (uint64_t)i) % 65279) - 32639);
+            x->block[i / 32].v[i % 32] =
+                (int16_t)(extreme ? 32639 : (int)(geodec_rng_at(seed, (uint64_t)t, (uint64_t)i) % 65279) - 32639);
         for (int64_t b = 0; b < blocks; b++)
-            x->up[b] = (uint8_t)(extreme ? 8 : geodec_rng_at(seed, 99 + (uint64_t)t, (uint64_t)b) % 9);
+            x->block[b].up = (int32_t)(extreme ? 8 : geodec_rng_at(seed, 99 + (uint64_t)t, (uint64_t)b) % 9);
         geodec_rounded_split(x, cols);
         in.list[t] = x;
     }
     return in;
 }
 
-static void free_inputs(input in) { GEODEC_FREE(in.x[0].v, in.x, in.list); }
+static void free_inputs(input in) { GEODEC_FREE(in.x[0].block, in.x, in.list); }
 
 /* Of one output, from the definition. */
 static int64_t plain(const geodec_panels16 *w, int64_t r, const geodec_rounded *x)
@@ -127,8 +125,8 @@ static int64_t plain(const geodec_panels16 *w, int64_t r, const geodec_rounded *
     int64_t acc = 0;
     for (int64_t c = 0; c < w->cols; c++) {
         const uint8_t *codes = geodec__product_codes(w, r / 16, c / 32);
-        acc += (int64_t)geodec__product_get(codes, w->bits, (int)(r % 16), (int)(c % 32)) * x->v[c] *
-               geodec__product_multipliers(w, r / 16, c / 32)[r % 16] * (1 << x->up[c / 32]);
+        acc += (int64_t)geodec__product_get(codes, w->bits, (int)(r % 16), (int)(c % 32)) * x->block[c / 32].v[c % 32] *
+               geodec__product_multipliers(w, r / 16, c / 32)[r % 16] * (1 << x->block[c / 32].up);
     }
     const int s = x->exponent + 8 + w->shift[r] - 24;
     return geodec_wide_shift(acc, s);

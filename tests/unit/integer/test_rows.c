@@ -1,11 +1,11 @@
 /* Vector forms of the work on rows against the scalar reference: random numbers of all sizes, and the limits. */
-#include "base/mem.h"
 #include "base/rng.h"
 #include "integer/engine/rows_internal.h"
 #include "model/kernels/settings.h"
 
 #include <criterion/criterion.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { N = 1000 };
@@ -35,8 +35,8 @@ Test(rows, rounding)
         for (int64_t n = 1; n <= 200; n++)
             for (int wide = 2; wide <= 63; wide++) {
                 int64_t y[200];
-                void *a = geodec_mem_new(geodec_rounded_bytes(n), 1), *b = geodec_mem_new(geodec_rounded_bytes(n), 1);
-                geodec_rounded p = geodec_rounded_at(a, n), q = geodec_rounded_at(b, n);
+                geodec_rounded_block a[8] = {0}, b[8] = {0};
+                geodec_rounded p = {.block = a}, q = {.block = b};
                 for (int64_t i = 0; i < n; i++) y[i] = number((uint64_t)(n + 1000 * wide), i, wide);
                 if (n % 50 == 0) y[n / 2] = INT64_MIN;
                 if (n % 50 == 1) y[n / 2] = INT64_MAX;
@@ -45,9 +45,8 @@ Test(rows, rounding)
                 f->round(y, n, 24, bits, &q);
                 cr_assert_eq(p.exponent, q.exponent);
                 cr_assert_eq(p.n_digits, q.n_digits);
-                cr_assert_arr_eq(a, b, (size_t)geodec_rounded_bytes(n), "%lld numbers of %d bits", (long long)n, wide);
-                for (int64_t i = 0; i < n; i++) cr_assert_leq(p.v[i] < 0 ? -p.v[i] : p.v[i], bits == 7 ? 127 : 32639);
-                GEODEC_FREE(a, b);
+                cr_assert_arr_eq(a, b, sizeof a, "%lld numbers of %d bits", (long long)n, wide);
+                for (int64_t i = 0; i < n; i++) cr_assert_leq(abs(a[i / 32].v[i % 32]), bits == 7 ? 127 : 32639);
             }
 }
 
@@ -127,6 +126,44 @@ Test(rows, attention)
         f->logits(x, n, b);
         cr_assert_arr_eq(a, b, (size_t)n * sizeof *a);
     }
+}
+
+Test(rows, heads)
+{
+    const geodec__rows_ops *f = fast();
+    geodec_fixed_turn turn[N / 2];
+    int64_t x[N], y[N];
+    int16_t v[N] = {0}, w[N] = {0};
+    for (int i = 0; i < N / 2; i++) turn[i] = geodec_fixed_turn_of(geodec_rng_at(1, 2, (uint64_t)i));
+    for (int64_t n = 1; n < 40; n++)
+        for (int halves = 0; halves < 2; halves++) {
+            for (int64_t i = 0; i < 2 * n; i++) x[i] = y[i] = number(8, i, 30);
+            plain->rotate(turn, n, halves, x);
+            f->rotate(turn, n, halves, y);
+            cr_assert_arr_eq(x, y, (size_t)(2 * n) * sizeof *x);
+        }
+    for (int shift = -63; shift <= 64; shift++) {
+        const int64_t n = N - (shift & 15);
+        for (int64_t i = 0; i < N; i++) x[i] = number(9, i, 62);
+        plain->store(x, n, shift, v);
+        f->store(x, n, shift, w);
+        cr_assert_arr_eq(v, w, sizeof v, "shift %d", shift);
+    }
+    for (int shift = -2; shift < 130; shift++)
+        for (int bits = 20; bits <= 62; bits += 7) {
+            int64_t acc[100];
+            const int64_t inverse = (int64_t)(geodec_rng_at(3, 3, (uint64_t)shift) >> (shift % 4 ? 30 : 20));
+            for (int64_t i = 0; i < 100; i++) acc[i] = number(10, i, bits);
+            plain->share(acc, 100 - shift % 9, inverse, shift, x);
+            f->share(acc, 100 - shift % 9, inverse, shift, y);
+            cr_assert_arr_eq(x, y, (size_t)(100 - shift % 9) * sizeof *x, "shift %d, %d bits", shift, bits);
+        }
+    for (int64_t i = 0; i < N; i++) x[i] = y[i] = number(11, i, 61);
+    int64_t to[N];
+    for (int64_t i = 0; i < N; i++) to[i] = i % 7 ? number(12, i, 62) : INT64_MIN;
+    plain->add(x, to, N - 3);
+    f->add(y, to, N - 3);
+    cr_assert_arr_eq(x, y, sizeof x);
 }
 
 Test(rows, sums_of_heads)
