@@ -129,8 +129,12 @@ static void pack_row(const geodec_coded *m, int64_t r, geodec_panels16 *p)
     for (int64_t b = 0; b < blocks; b++) {
         uint8_t *codes = geodec__product_codes(p, r / GEODEC__PRODUCT_ROWS, b);
         geodec__product_multipliers(p, r / GEODEC__PRODUCT_ROWS, b)[lane] = m->multiplier[r * blocks + b];
+        if (m->bits == 8) {
+            geodec__product_put_bytes(codes, (int)lane, row + GEODEC_CODED_BLOCK * b);
+            continue;
+        }
         for (int c = 0; c < GEODEC_CODED_BLOCK; c++)
-            geodec__product_put(codes, m->bits, (int)lane, c, get_code(row, m->bits, 32 * b + c));
+            geodec__product_put(codes, m->bits, (int)lane, c, get_code(row, m->bits, GEODEC_CODED_BLOCK * b + c));
     }
 }
 

@@ -12,6 +12,8 @@
 #include "integer/engine/rounded.h"
 #include "model/kernels/settings.h"
 
+#include <string.h>
+
 enum { GEODEC__PRODUCT_ROWS = 16 /* of a panel */, GEODEC__PRODUCT_UNIT = 24 };
 
 /* A record is two blocks of 16 rows: multipliers [2][16] as int16, then the codes of each block. They are unsigned,
@@ -51,6 +53,17 @@ static inline void geodec__product_put(uint8_t *codes, int bits, int lane, int c
     } else {
         int16_t *row = (int16_t *)(void *)codes;
         row[32 * lane + c] = (int16_t)code;
+    }
+}
+
+/* A row's 32 codes of 8 bits, word by word. */
+static inline void geodec__product_put_bytes(uint8_t *codes, int lane, const uint8_t *from)
+{
+    for (int g = 0; g < GEODEC_CODED_BLOCK / 4; g++) {
+        uint32_t word;
+        memcpy(&word, from + 4 * g, sizeof word);
+        word ^= 0x80808080u; /* code + 128 */
+        memcpy(codes + (g * GEODEC__PRODUCT_ROWS + lane) * 4, &word, sizeof word);
     }
 }
 
