@@ -49,7 +49,7 @@ help:
 	@echo "make docs           pages and tables made from the library's tables: artifact kinds, drafters, tensor types, architectures, integrators"
 	@echo "make install        PREFIX= DESTDIR="
 	@echo "QUICK=1 is the short version of each; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"
-	@echo "PROFILE=release|debug|asan|tsan  CC=gcc|clang  V=1"
+	@echo "PROFILE=release|debug|asan|ubsan|tsan  CC=gcc|clang  V=1"
 clean:
 	rm -rf build
 distclean: clean

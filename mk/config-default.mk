@@ -1,4 +1,4 @@
-# Toolchain and profiles. PROFILE = release | debug | asan | tsan; each has its own tree build/<profile>/.
+# Toolchain and profiles. PROFILE = release | debug | asan | ubsan | tsan; each has its own tree build/<profile>/.
 -include mk/config.mk
 
 PROFILE ?= release
@@ -28,8 +28,11 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissin
 OPT_release := -O2 -g
 OPT_debug   := -O0 -g -DGEODEC_DEBUG
 OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DGEODEC_DEBUG
+# All overflow of signed integers and all shifts, in code that is otherwise optimised as in the release.
+OPT_ubsan   := -O2 -g -fsanitize=signed-integer-overflow,shift -fno-sanitize-recover=undefined
 OPT_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DGEODEC_DEBUG
 LD_asan     := -fsanitize=address,undefined
+LD_ubsan    := -fsanitize=signed-integer-overflow,shift
 LD_tsan     := -fsanitize=thread
 
 PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3 liburing

@@ -12,7 +12,7 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 # Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. Only release
 # builds use the flag; it changes the speed, not the values.
-VECTORISED := integer/engine/attend_% geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_%
+VECTORISED := integer/engine/rows_scalar integer/engine/rows_avx2 geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_%
 $(VECTORISED:%=$(B)/obj/libcommon/%.o): OPT_release := -O3 -g
 $(B)/obj/libcommon/geometry/space_warped.o: OPT_release := -O3 -g
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
@@ -82,7 +82,7 @@ build/.packages-build: packages.txt
 	@bash scripts/packages check build
 
 # Inlined and instrumented, the sixteen-lane scalar kernels take minutes to compile.
-ifneq ($(filter asan tsan,$(PROFILE)),)
+ifneq ($(filter asan ubsan tsan,$(PROFILE)),)
 $(B)/obj/libcommon/model/kernels/kernels_scalar.o: CPPFLAGS_EXTRA := -fno-inline
 endif
 

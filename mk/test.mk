@@ -29,7 +29,7 @@ endef
 $(foreach f,$(TEST_FOLDERS),$(eval $(call unit_test,$f)))
 UNIT_TESTS := $(TEST_FOLDERS:%=$(B)/tests/test-%)
 
-.PHONY: check check-unit check-all check-asan check-tsan
+.PHONY: check check-unit check-all check-asan check-ubsan check-tsan
 check-unit: $(UNIT_TESTS)
 	@for t in $(UNIT_TESTS); do echo "== $$t"; $$t || exit 1; done
 
@@ -55,6 +55,8 @@ TINY := QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENG
 check-asan:
 	+@CRITERION_JOBS=1 $(MAKE) --no-print-directory PROFILE=asan check-unit-run
 	+@$(MAKE) --no-print-directory PROFILE=asan $(TINY) R=build/asan/chain geometry decoding
+check-ubsan:
+	+@$(MAKE) --no-print-directory PROFILE=ubsan check-run
 check-tsan:
 	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 $(MAKE) --no-print-directory PROFILE=tsan check-tsan-pool check-tsan-disk
 	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 GEODEC_THREADS=3 $(MAKE) --no-print-directory PROFILE=tsan $(TINY) R=build/tsan/chain \
@@ -75,6 +77,7 @@ check-unit-run: $(UNIT_TESTS)
 check-all: check
 	@bash scripts/packages install build lint
 	+@$(MAKE) --no-print-directory check-asan
+	+@$(MAKE) --no-print-directory check-ubsan
 	+@$(MAKE) --no-print-directory check-tsan
 	+@$(MAKE) --no-print-directory lint
 

@@ -18,19 +18,21 @@ static int64_t number(uint64_t seed, int64_t i, int bits)
     return shape >> 32 & 1 ? -v : v;
 }
 
-static const geodec__rows_ops *fast(void)
-{
-#if defined(__x86_64__)
-    if (geodec_kernels_isa_available(GEODEC_ISA_AVX512)) return &geodec__rows_avx512;
-#endif
-    cr_skip("this processor has no AVX-512");
-    return NULL;
-}
 static const geodec__rows_ops *const plain = &geodec__rows_scalar;
+static const geodec_isa set[] = {GEODEC_ISA_AVX2, GEODEC_ISA_AVX512};
 
-Test(rows, rounding)
+/* A test for each set that this processor has. */
+#define ROWS_TEST(name)                                                                                                \
+    static void test_##name(const geodec__rows_ops *f);                                                                \
+    Test(rows, name)                                                                                                   \
+    {                                                                                                                  \
+        for (int i = 0; i < 2; i++)                                                                                    \
+            if (geodec_kernels_isa_available(set[i])) test_##name(geodec__rows_for(set[i]));                           \
+    }                                                                                                                  \
+    static void test_##name(const geodec__rows_ops *f)
+
+ROWS_TEST(rounding)
 {
-    const geodec__rows_ops *f = fast();
     for (int bits = 7; bits <= 15; bits += 8)
         for (int64_t n = 1; n <= 200; n++)
             for (int wide = 2; wide <= 63; wide++) {
@@ -50,9 +52,8 @@ Test(rows, rounding)
             }
 }
 
-Test(rows, norms)
+ROWS_TEST(norms)
 {
-    const geodec__rows_ops *f = fast();
     for (int64_t n = 1; n < 100; n += 7)
         for (int bits = 3; bits <= 30; bits++) {
             int64_t x[100], y[100], z[100];
@@ -74,9 +75,8 @@ Test(rows, norms)
         }
 }
 
-Test(rows, gates)
+ROWS_TEST(gates)
 {
-    const geodec__rows_ops *f = fast();
     int64_t x[N], y[N], up[N];
     for (int gelu = 0; gelu < 2; gelu++)
         for (int bits = 2; bits <= 62; bits++) {
@@ -100,9 +100,8 @@ Test(rows, gates)
     }
 }
 
-Test(rows, attention)
+ROWS_TEST(attention)
 {
-    const geodec__rows_ops *f = fast();
     int32_t raw[N], exponent[N], a[N], b[N];
     for (int kind = 0; kind < 200; kind++) {
         const int64_t n = 1 + kind * 4;
@@ -128,9 +127,8 @@ Test(rows, attention)
     }
 }
 
-Test(rows, heads)
+ROWS_TEST(heads)
 {
-    const geodec__rows_ops *f = fast();
     geodec_fixed_turn turn[N / 2];
     int64_t x[N], y[N];
     int16_t v[N] = {0}, w[N] = {0};
@@ -166,9 +164,8 @@ Test(rows, heads)
     cr_assert_arr_eq(x, y, sizeof x);
 }
 
-Test(rows, sums_of_heads)
+ROWS_TEST(sums_of_heads)
 {
-    const geodec__rows_ops *f = fast();
     enum { MOST = 9 };
     for (int64_t dim = 1; dim <= 200; dim += dim < 40 ? 1 : 13) {
         int16_t q[200], k[200 * MOST];
