@@ -223,7 +223,7 @@ static geodec_status run_file(const char *file, int32_t n_tokens, bool *differ, 
     run r = {.n_tokens = n_tokens};
     GEODEC_TRY(check_sha256(err));
     GEODEC_TRY(geodec_gguf_open(file, &g, err));
-    GEODEC_TRY(geodec_network_file_read(g, &net, err));
+    GEODEC_TRY(geodec_network_file_read(g, NULL, NULL, &net, err));
     r.net = net;
     GEODEC_NEW(r.known, 2 * ((int64_t)PROMPT + n_tokens));
     GEODEC_TRY(run_all(&r, differ, err));
