@@ -20,7 +20,7 @@ build/fuzz/obj/libcommon/geometry/rbf_kernel%.o: FUZZ_FLAGS := $(filter-out -fsa
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)
-	$(Q)clang $(CPPFLAGS) -Itests $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
+	$(Q)clang $(CPPFLAGS) -Itests -Itests/unit $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
 build/fuzz/obj/libgeodec.a: $(FUZZ_OBJS)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
@@ -74,7 +74,7 @@ $(FUZZ_TARGETS:%=build/fuzz/keep-%): build/fuzz/keep-%: build/fuzz/fuzz-%
 
 # The same targets without libFuzzer: they run every file of a folder.
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/fuzz/replay-%)
-$(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests
+$(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests -Itests/unit
 $(FUZZ_REPLAYS): $(B)/fuzz/replay-%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
