@@ -21,7 +21,8 @@ static const cli_tool tool = {
         "ring elements with AVX2 (nan on processors without it), the Barrett reduction with each constant of 64 bits\n"
         "that it might mean. Constants: subtractions that a reduction needs, Proth primes, the longest transform, the\n"
         "range of the pair of primes, the largest coordinates without overflow, the coefficients that the block of 63\n"
-        "bytes keeps. The rows cancel-* have the largest relative difference after a norm when a factor multiplies the\n"
+        "bytes keeps. The rows cancel-* have the largest relative difference after a norm when a factor multiplies "
+        "the\n"
         "weights before it.",
     .examples = "  geodec-integer-listings\n"
                 "  geodec-integer-listings --draws 1000000 --seed 2 -o listings.tsv",
@@ -33,6 +34,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_listings_row row[GEODEC_LISTINGS_ROWS];
     geodec_tsv *t = NULL;
+    if (output) GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_listings_measure(draws, c->seed, row, err));
     if (output)
         GEODEC_TRY(geodec_tsv_create(output, &t, err));

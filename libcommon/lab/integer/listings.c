@@ -119,8 +119,7 @@ static void count_crt(int64_t draws, uint64_t seed, geodec_listings_row *same, g
         for (int narrow = 0; narrow < 2; narrow++) {
             const uint64_t half = narrow ? (p60->q - 1) / 2 : c.half;
             const int64_t x = (int64_t)geodec_rng_below(&r, 2 * half + 1) - (int64_t)half;
-            const int64_t pair =
-                geodec_crt_centred(&c, geodec_modulus_residue(c.a, x), geodec_modulus_residue(c.b, x));
+            const int64_t pair = geodec_crt_centred(&c, geodec_modulus_residue(c.a, x), geodec_modulus_residue(c.b, x));
             const int64_t one = geodec_modulus_centred(p60, geodec_modulus_residue(p60, x));
             equal[narrow] += pair == one;
             pair_right += !narrow && pair == x;
