@@ -43,6 +43,9 @@ build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o bu
 # targets continue after a crash, and scripts/fuzz-summary counts crashes inside HDF5 separately.
 FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
 FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
+# Inputs are lists of edits, which are short and of any number.
+FUZZ_ARGS_network := -len_control=0 -max_len=240
+FUZZ_ARGS_convert := $(FUZZ_ARGS_network)
 # leaks are not checked there, because HDF5 leaks when it refuses a file
 FUZZ_ENV_artifact := ASAN_OPTIONS=detect_leaks=0
 FUZZ_ENV_import := $(FUZZ_ENV_artifact)
