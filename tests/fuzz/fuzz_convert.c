@@ -155,7 +155,7 @@ static void check_file(const geodec_network *n, const geodec_gguf *source, const
     if (!again || !fuzz_file((const uint8_t *)"", 0, path)) abort();
     if (geodec_network_file_write(path, n, source, "00", &err) == GEODEC_OK) {
         fuzz_must(geodec_gguf_open(path, &file, &err) == GEODEC_OK &&
-                      geodec_network_file_read(file, &back, &err) == GEODEC_OK,
+                      geodec_network_file_read(file, NULL, NULL, &back, &err) == GEODEC_OK,
                   "a written file is refused");
         fuzz_must(logits_of(back, again) && memcmp(again, logits, (size_t)count * sizeof *again) == 0,
                   "other logits of the file");
