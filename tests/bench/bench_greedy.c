@@ -1,11 +1,12 @@
 /* Greedy steps of a model in exact arithmetic, compared with the same steps in integers, as TSV on stdout.
  *
- *     bench-greedy [MODEL.gguf [TEXT [PROMPTS [STEPS]]]]
+ *     bench-greedy [MODEL.gguf [TEXT [PROMPTS [STEPS [OTHER.gguf]]]]]
  *
  * (The embedded model, docs/tutorial.md, 16, 64.) Prompts are BOS and 8 tokens of the text, spread over it; each is
  * continued greedily for STEPS tokens in exact arithmetic. Every other arithmetic reads the same tokens. Columns:
  * arithmetic   integer, wide (integers, weights without codes of their own in 16 bits instead of 8), narrow (integers,
- *              activations of 8 bits), and the control fast
+ *              activations of 8 bits), and the controls fast and other: exact arithmetic of OTHER.gguf, the same
+ *              model with other weights
  * steps        tokens chosen; differ: those with another largest logit
  * decided      steps whose two best exact logits are more than 0.1 apart; decided_differ: those of them that differ
  * margin       the largest distance of the two best exact logits in a step that differs
@@ -114,7 +115,7 @@ static void print_counts(const greedy *g, const char *name, const counts *c)
 }
 
 /* All rows of a prompt in one pass. */
-static void compare_session(const greedy *g, geodec_arithmetic arithmetic, const char *name)
+static void compare_session(const greedy *g, const geodec_model *m, geodec_arithmetic arithmetic, const char *name)
 {
     geodec_err err = {0};
     geodec_session *s = NULL;
@@ -122,7 +123,7 @@ static void compare_session(const greedy *g, geodec_arithmetic arithmetic, const
     float *z = geodec_mem_new(g->n * g->n_vocab, sizeof *z);
     const geodec_session_options o = {.n_ctx = (int32_t)g->n, .max_batch = (int32_t)g->n, .arithmetic = arithmetic};
     if (!z) exit(1);
-    if (geodec_session_create(g->m, &o, &s, &err) != GEODEC_OK) die(&err);
+    if (geodec_session_create(m, &o, &s, &err) != GEODEC_OK) die(&err);
     for (int64_t p = 0; p < g->prompts; p++) {
         geodec_session_truncate(s, 0);
         const geodec_batch b = {.n = (int32_t)g->n, .token = g->token + p * g->n};
@@ -167,9 +168,9 @@ static void compare_network(const greedy *g, const geodec_integer_options *optio
 int main(int argc, char **argv)
 {
     geodec_err err = {0};
-    geodec_model *m = NULL;
-    if (argc > 5) {
-        (void)fprintf(stderr, "usage: bench-greedy [MODEL.gguf [TEXT [PROMPTS [STEPS]]]]\n");
+    geodec_model *m = NULL, *other = NULL;
+    if (argc > 6) {
+        (void)fprintf(stderr, "usage: bench-greedy [MODEL.gguf [TEXT [PROMPTS [STEPS [OTHER.gguf]]]]]\n");
         return 2;
     }
     if (geodec_model_open(argc > 1 ? argv[1] : "data/model/geodec-stories-q8_0.gguf", &m, &err) != GEODEC_OK) die(&err);
@@ -188,10 +189,19 @@ int main(int argc, char **argv)
     draw_prompts(&g, argc > 2 ? argv[2] : "docs/tutorial.md");
     continue_exactly(&g);
     printf("arithmetic\tsteps\tdiffer\tdecided\tdecided_differ\tmargin\tdelta\n");
-    compare_session(&g, GEODEC_INTEGER, "integer");
+    compare_session(&g, m, GEODEC_INTEGER, "integer");
     compare_network(&g, &(geodec_integer_options){.bits = 16}, "wide");
     compare_network(&g, &(geodec_integer_options){.activation_bits = 8}, "narrow");
-    compare_session(&g, GEODEC_FAST, "fast");
+    compare_session(&g, m, GEODEC_FAST, "fast");
+    if (argc > 5) {
+        if (geodec_model_open(argv[5], &other, &err) != GEODEC_OK) die(&err);
+        if (geodec_model_configuration(other)->n_vocab != g.n_vocab) {
+            (void)fprintf(stderr, "bench-greedy: %s has another vocabulary\n", argv[5]);
+            return 1;
+        }
+        compare_session(&g, other, GEODEC_EXACT, "other");
+        geodec_model_close(other);
+    }
     geodec_mem_free(g.token);
     geodec_mem_free(g.logits);
     geodec_model_close(m);
