@@ -28,7 +28,7 @@ help:
 	@echo "make check-everywhere  one hash of a model in integers over compilers, levels, instruction sets and (qemu-user) architectures"
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make fuzz-weekly    every fuzz target for SECONDS each, JOBS=1 at a time; keeps the inputs that add coverage"
-	@echo "make lint           layers, symbols, headers, format, shell"
+	@echo "make lint           layers, symbols, headers, format, shell, floats in the object code of the integer engine"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make plan           the sizes that MODEL= and TEXT= support, each with its reason"
 	@echo "make figures        figures and the report page"

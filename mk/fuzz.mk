@@ -15,12 +15,13 @@ FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-s
 # As in the asan profile: instrumented and unrolled, the kernels take minutes to compile.
 build/fuzz/obj/libcommon/model/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
 build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
+build/fuzz/obj/libcommon/integer/engine/product_%.o: FUZZ_FLAGS += -fno-sanitize-address-use-after-scope
 # clang takes even longer for these. They read no bytes of a file, only numbers of a field that was checked.
-build/fuzz/obj/libcommon/geometry/rbf_kernel%.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
+build/fuzz/obj/libcommon/geometry/rbf_kernel.o build/fuzz/obj/libcommon/geometry/rbf_kernel%.o build/fuzz/obj/libcommon/linalg/small_avx512.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)
-	$(Q)clang $(CPPFLAGS) -Itests $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
+	$(Q)clang $(CPPFLAGS) -Itests -Itests/unit $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
 build/fuzz/obj/libgeodec.a: $(FUZZ_OBJS)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
@@ -74,7 +75,7 @@ $(FUZZ_TARGETS:%=build/fuzz/keep-%): build/fuzz/keep-%: build/fuzz/fuzz-%
 
 # The same targets without libFuzzer: they run every file of a folder.
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/fuzz/replay-%)
-$(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests
+$(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests -Itests/unit
 $(FUZZ_REPLAYS): $(B)/fuzz/replay-%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

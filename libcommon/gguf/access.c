@@ -213,14 +213,21 @@ geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32
 enum { DIGEST_STEP = 4 << 20 };
 
 /* In steps, whose pages are released: a file may be larger than the memory that its reader may use. */
-static void digest_bytes(const geodec_gguf *g, const geodec_gguf_tensor *t, geodec_sha256 *h)
+static void digest_bytes(const geodec_gguf *g, const uint8_t *data, size_t bytes, geodec_sha256 *h)
 {
-    const uint8_t *data = t->data;
-    for (size_t at = 0; at < t->bytes; at += DIGEST_STEP) {
-        const size_t n = t->bytes - at < DIGEST_STEP ? t->bytes - at : DIGEST_STEP;
+    for (size_t at = 0; at < bytes; at += DIGEST_STEP) {
+        const size_t n = bytes - at < DIGEST_STEP ? bytes - at : DIGEST_STEP;
         geodec_sha256_update(h, data + at, n);
         if (n == DIGEST_STEP) geodec_gguf_release(g, data + at, n);
     }
+}
+
+void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
+{
+    geodec_sha256 h;
+    geodec_sha256_init(&h);
+    digest_bytes(g, g->map.data, g->map.size, &h);
+    geodec_sha256_hex(&h, hex);
 }
 
 void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
@@ -235,7 +242,7 @@ void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]
         geodec__order_copy(bytes + sizeof head, t->dim, 4, sizeof *t->dim);
         geodec_sha256_update(&h, t->name, strlen(t->name) + 1);
         geodec_sha256_update(&h, bytes, sizeof bytes);
-        digest_bytes(g, t, &h);
+        digest_bytes(g, t->data, t->bytes, &h);
     }
     geodec_sha256_hex(&h, hex);
 }

@@ -115,6 +115,8 @@ GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char 
 GEODEC_API void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
 /* The same for the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at random. */
 GEODEC_API void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
+/* SHA-256 of the whole file, or of the part that was opened. */
+GEODEC_API void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 /* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
 GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 

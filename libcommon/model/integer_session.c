@@ -21,6 +21,11 @@ static geodec_status network_of(const geodec_model *model, geodec_pool *pool, co
     return st;
 }
 
+static int64_t logit_bytes(const geodec_session *s)
+{
+    return (int64_t)s->max_batch * s->model->config.n_vocab * (int64_t)sizeof *s->integer_logits;
+}
+
 geodec_status geodec__integer_session_open(geodec_session *s, const geodec_session_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -33,7 +38,8 @@ geodec_status geodec__integer_session_open(geodec_session *s, const geodec_sessi
     GEODEC_TRY(network_of(s->model, o->pool, &n, err));
     const geodec_engine_options e = {s->n_ctx, s->max_batch, o->n_blocks, o->isa, o->pool};
     GEODEC_TRY(geodec_engine_create(n, &e, &s->engine, err));
-    GEODEC_NEW(s->integer_logits, (int64_t)s->max_batch * c->n_vocab);
+    s->integer_logits = geodec_mem_map(logit_bytes(s));
+    if (!s->integer_logits) GEODEC_THROW(GEODEC_NOMEM, "no memory for the logits of %d rows", s->max_batch);
     GEODEC_NEW(s->want, s->max_batch);
     if (c->n_expert > 0) GEODEC_NEW(s->expert_weight, (int64_t)s->max_batch * c->n_layer * c->n_expert_used);
 done:
@@ -43,7 +49,8 @@ done:
 void geodec__integer_session_close(geodec_session *s)
 {
     geodec_engine_destroy(s->engine);
-    GEODEC_FREE(s->integer_logits, s->expert_weight, s->want, s);
+    geodec_mem_unmap(s->integer_logits, logit_bytes(s));
+    GEODEC_FREE(s->expert_weight, s->want, s);
 }
 
 typedef struct taken {

@@ -1,13 +1,14 @@
 #include "base/mem.h"
 #include "integer/engine/network_file.h"
+#include "io/file.h"
 #include "model/streamed_internal.h"
 
 #include <string.h>
 
 /* The weights of a file in integers. Its configuration must be that of the keys. */
-static geodec_status read_integers(geodec_model *m, geodec_err *err)
+static geodec_status read_integers(geodec_model *m, const geodec_model_open_options *o, geodec_err *err)
 {
-    GEODEC_PASS(geodec_network_file_read(m->gguf, &m->network, err));
+    GEODEC_PASS(geodec_network_file_read(m->gguf, o->pool, o->digest, &m->network, err));
     const geodec_network_config *n = &m->network->config;
     geodec_model_config *c = &m->config;
     c->tied = n->tied;
@@ -18,7 +19,8 @@ static geodec_status read_integers(geodec_model *m, geodec_err *err)
 }
 
 /* Takes over g, and the content of *store (NULL: a plain GGUF), on failure too. */
-static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec_model **out, geodec_err *err)
+static geodec_status from_parts(geodec_gguf *g, geodec_store *store, const geodec_model_open_options *o,
+                                geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *path = geodec_gguf_path(g);
@@ -45,7 +47,7 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec_mode
                      m->config.arch, m->config.n_vocab, n_vocab);
     m->config.n_vocab = n_vocab;
     if (integers)
-        GEODEC_TRY(read_integers(m, err));
+        GEODEC_TRY(read_integers(m, o, err));
     else
         GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
     const char *slash = strrchr(path, '/');
@@ -61,7 +63,7 @@ done:
 
 geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
 {
-    return from_parts(g, NULL, out, err);
+    return from_parts(g, NULL, &(geodec_model_open_options){0}, out, err);
 }
 
 static geodec_status open_store(const char *path, geodec_model **out, geodec_err *err)
@@ -71,7 +73,7 @@ static geodec_status open_store(const char *path, geodec_model **out, geodec_err
     geodec_gguf *g = NULL;
     GEODEC_TRY(geodec_store_read(path, &s, err));
     GEODEC_TRY(geodec_gguf_open_part(path, s.resident_offset, s.resident_bytes, &g, err));
-    GEODEC_TRY(from_parts(g, &s, out, err));
+    GEODEC_TRY(from_parts(g, &s, &(geodec_model_open_options){0}, out, err));
 done:
     geodec_store_clear(&s);
     return st;
@@ -79,11 +81,20 @@ done:
 
 geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
 {
-    if (geodec_store_is(path)) return open_store(path, out, err);
+    return geodec_model_open_with(path, &(geodec_model_open_options){0}, out, err);
+}
+
+geodec_status geodec_model_open_with(const char *path, const geodec_model_open_options *o, geodec_model **out,
+                                     geodec_err *err)
+{
+    if (geodec_store_is(path)) {
+        if (o->digest) GEODEC_PASS(geodec_file_sha256(path, o->digest, err));
+        return open_store(path, out, err);
+    }
     geodec_gguf *g = NULL;
     GEODEC_PASS(geodec_gguf_open(path, &g, err));
-    GEODEC_PASS(geodec_model_from_gguf(g, out, err));
-    return GEODEC_OK;
+    if (o->digest && !geodec_network_file_is(g)) geodec_gguf_file_digest(g, o->digest);
+    return from_parts(g, NULL, o, out, err);
 }
 
 void geodec_model_close(geodec_model *m)

@@ -68,6 +68,12 @@ typedef struct geodec_model geodec_model; /* immutable after open; may be shared
 
 /* A GGUF file, or a store of experts (streaming/store.h). */
 GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
+typedef struct geodec_model_open_options {
+    geodec_pool *pool; /* reads weights in integers; NULL: the caller's thread */
+    char *digest;      /* [GEODEC_SHA256_HEX] receives the SHA-256 of the file; NULL: not wanted */
+} geodec_model_open_options;
+GEODEC_API geodec_status geodec_model_open_with(const char *path, const geodec_model_open_options *o,
+                                                geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same from an open file, which the model then owns (and closes on failure). */
 GEODEC_API geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_model_close(geodec_model *m);

@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (at < used) copy[at] = data[i + 2];
     }
     if (geodec_gguf_open_memory(copy, used, "fuzz", &g, &err) == GEODEC_OK) {
-        if (geodec_network_file_is(g) && geodec_network_file_read(g, &n, &err) == GEODEC_OK) run(n);
+        if (geodec_network_file_is(g) && geodec_network_file_read(g, NULL, NULL, &n, &err) == GEODEC_OK) run(n);
         geodec_network_free(n);
         geodec_gguf_close(g);
     }

@@ -73,7 +73,7 @@ done:
     return st;
 }
 
-static geodec_status make(const cli *c, const geodec_model *m, geodec_err *err)
+static geodec_status make(const cli *c, const geodec_model *m, const char *digest, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_attest a = {.temperature = temperature, .top_p = top_p, .top_k = (int32_t)top_k, .seed = c->seed};
@@ -83,7 +83,7 @@ static geodec_status make(const cli *c, const geodec_model *m, geodec_err *err)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(read_prompt(m, &a, err));
-    GEODEC_TRY(geodec_file_sha256(model_path, a.model, err));
+    memcpy(a.model, digest, sizeof a.model);
     GEODEC_TRY(session_of(c, m, a.n_prompt + (int32_t)max_tokens, &s, err));
     GEODEC_TRY(geodec_attest_run(geodec_integer_session_engine(s), geodec_model_configuration(m)->n_vocab,
                                  (int32_t)max_tokens, geodec_tokenizer_eos(t), &a, &c->hooks, err));
@@ -99,16 +99,15 @@ done:
     return st;
 }
 
-static geodec_status check(const cli *c, const geodec_model *m, geodec_err *err)
+static geodec_status check(const cli *c, const geodec_model *m, const char *digest, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_attest a = {0};
     geodec_attest_result r = {0};
     geodec_session *s = NULL;
-    char model[GEODEC_SHA256_HEX];
     GEODEC_TRY(geodec_attest_read(verify, &a, err));
-    GEODEC_TRY(geodec_file_sha256(model_path, model, err));
-    const geodec_attest_check how = {.model = model, .sample = (int32_t)sample, .seed = c->seed, .rows = (int32_t)rows};
+    const geodec_attest_check how = {
+        .model = digest, .sample = (int32_t)sample, .seed = c->seed, .rows = (int32_t)rows, .pool = c->pool};
     GEODEC_TRY(session_of(c, m, a.n_prompt + a.n, &s, err));
     GEODEC_TRY(geodec_attest_verify(geodec_integer_session_engine(s), geodec_model_configuration(m)->n_vocab, &a, &how,
                                     &r, &c->hooks, err));
@@ -128,8 +127,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_model *m = NULL;
     if ((prompt != NULL) + (prompt_file != NULL) + (verify != NULL) != 1)
         GEODEC_FAIL(GEODEC_INVAL, "one of --prompt, --prompt-file and --verify is needed");
-    GEODEC_PASS(geodec_model_open(model_path, &m, err));
-    const geodec_status st = verify ? check(c, m, err) : make(c, m, err);
+    char digest[GEODEC_SHA256_HEX];
+    const geodec_model_open_options o = {.pool = c->pool, .digest = digest};
+    GEODEC_PASS(geodec_model_open_with(model_path, &o, &m, err));
+    const geodec_status st = verify ? check(c, m, digest, err) : make(c, m, digest, err);
     geodec_model_close(m);
     return st;
 }

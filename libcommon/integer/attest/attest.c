@@ -158,33 +158,48 @@ static int32_t draw(const geodec_attest *a, const geodec_attest_check *how, bool
 
 typedef struct checking {
     geodec_engine *e;
-    geodec_choose *c;
+    geodec_pool *pool;
+    geodec_choose **c; /* of each thread */
     const geodec_attest *a;
     const bool *drawn;
     int32_t *logits; /* [rows][n_vocab] */
     int32_t n_vocab;
     geodec_attest_result *r;
+    int32_t output[CHUNK]; /* of each row of logits */
+    geodec_attest_verdict found[CHUNK];
 } checking;
 
-/* Output i against its logits. */
-static bool check_output(const checking *k, int32_t i, const int32_t *logits)
+/* An output against its logits. */
+static void check_output(void *ctx, int64_t row, int worker)
 {
+    checking *k = ctx;
     uint8_t link[GEODEC_ATTEST_HASH];
+    const int32_t i = k->output[row], *logits = k->logits + row * k->n_vocab;
     link_of(k->a->link[i], i, k->a->token[i], logits, k->n_vocab, link);
-    k->r->checked++;
-    if (geodec_choose_next(k->c, i, logits) != k->a->token[i])
-        k->r->verdict = GEODEC_ATTEST_TOKEN;
+    if (geodec_choose_next(k->c[worker], i, logits) != k->a->token[i])
+        k->found[row] = GEODEC_ATTEST_TOKEN;
     else if (memcmp(link, k->a->link[i + 1], sizeof link) != 0)
-        k->r->verdict = GEODEC_ATTEST_LOGITS;
+        k->found[row] = GEODEC_ATTEST_LOGITS;
     else
-        return true;
-    k->r->at = i;
-    return false;
+        k->found[row] = GEODEC_ATTEST_HOLDS;
+}
+
+/* The outputs of n rows of logits; false: the first one that differs is the result. */
+static bool check_rows(checking *k, int32_t n)
+{
+    geodec_pool_run_dynamic(k->pool, n, check_output, k);
+    for (int32_t row = 0; row < n; row++) {
+        k->r->checked++;
+        if (k->found[row] == GEODEC_ATTEST_HOLDS) continue;
+        k->r->verdict = k->found[row];
+        k->r->at = k->output[row];
+        return false;
+    }
+    return true;
 }
 
 /* The prompt and all outputs but the last one, whose logits nobody needs, in passes of `rows`. */
-static geodec_status check_outputs(const checking *k, int32_t rows, int32_t end, const geodec_hooks *hooks,
-                                   geodec_err *err)
+static geodec_status check_outputs(checking *k, int32_t rows, int32_t end, const geodec_hooks *hooks, geodec_err *err)
 {
     const geodec_attest *a = k->a;
     const int32_t all = a->n_prompt + end - 1;
@@ -196,16 +211,13 @@ static geodec_status check_outputs(const checking *k, int32_t rows, int32_t end,
             const int32_t row = at + j, output = row - a->n_prompt + 1; /* whose logits are those of the row */
             token[j] = row < a->n_prompt ? a->prompt[row] : a->token[row - a->n_prompt];
             want[j] = output >= 0 && k->drawn[output];
-            wanted += want[j];
+            if (want[j]) k->output[wanted++] = output;
         }
         const geodec_engine_pass p = {
             .n = n, .token = token, .want = want, .logits = wanted ? k->logits : NULL, .packed = true};
         GEODEC_PASS(geodec_engine_forward(k->e, &p, err));
         GEODEC_PASS(geodec_hooks_progress(hooks, "tokens checked", at + n, all, err));
-        int32_t done = 0;
-        for (int32_t j = 0; j < n; j++)
-            if (want[j] && !check_output(k, at + j - a->n_prompt + 1, k->logits + (int64_t)done++ * k->n_vocab))
-                return GEODEC_OK;
+        if (!check_rows(k, wanted)) return GEODEC_OK;
     }
     k->r->verdict = GEODEC_ATTEST_HOLDS;
     return GEODEC_OK;
@@ -217,7 +229,8 @@ geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geod
 {
     geodec_status st = GEODEC_OK;
     geodec_attest_result r = {.at = -1};
-    checking k = {.e = e, .a = a, .n_vocab = n_vocab, .r = &r};
+    checking k = {.e = e, .pool = how->pool, .a = a, .n_vocab = n_vocab, .r = &r};
+    const int threads = geodec_pool_threads(how->pool);
     bool *drawn = NULL;
     uint8_t head[GEODEC_ATTEST_HASH];
     char tables[GEODEC_SHA256_HEX];
@@ -238,9 +251,11 @@ geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geod
         r.at = i - a->n_prompt;
         goto done;
     }
-    GEODEC_TRY(chooser(a, n_vocab, &k.c, err));
+    GEODEC_NEW(k.c, threads);
+    for (int i = 0; i < threads; i++) GEODEC_TRY(chooser(a, n_vocab, &k.c[i], err));
     GEODEC_NEW(drawn, a->n);
-    GEODEC_NEW(k.logits, (int64_t)rows * n_vocab);
+    k.logits = geodec_mem_map((int64_t)rows * n_vocab * (int64_t)sizeof *k.logits);
+    if (!k.logits) GEODEC_THROW(GEODEC_NOMEM, "no memory for the logits of %d rows", rows);
     (void)draw(a, how, drawn);
     k.drawn = drawn;
     int32_t end = a->n; /* after the last output that is checked */
@@ -248,7 +263,8 @@ geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geod
     GEODEC_TRY(check_outputs(&k, rows, end, hooks, err));
 done:
     if (st == GEODEC_OK) *out = r;
-    geodec_choose_destroy(k.c);
-    GEODEC_FREE(drawn, k.logits);
+    for (int i = 0; k.c && i < threads; i++) geodec_choose_destroy(k.c[i]);
+    geodec_mem_unmap(k.logits, (int64_t)rows * n_vocab * (int64_t)sizeof *k.logits);
+    GEODEC_FREE(k.c, drawn);
     return st;
 }

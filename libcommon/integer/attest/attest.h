@@ -65,6 +65,7 @@ typedef struct geodec_attest_check {
     int32_t sample;    /* outputs drawn, 0: all */
     uint64_t seed;     /* of the drawing: secret to whoever made the record */
     int32_t rows;      /* of a pass, at most 64 */
+    geodec_pool *pool; /* hashes and chooses for several outputs at a time; NULL: the caller's thread */
 } geodec_attest_check;
 /* The engine is empty. A record that does not hold is a result, not an error. */
 GEODEC_API geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geodec_attest *a,

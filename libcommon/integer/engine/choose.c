@@ -25,9 +25,9 @@ geodec_choose_settings geodec_choose_settings_of(double temperature, int32_t top
 
 int32_t geodec_choose_argmax(const int32_t *z, int32_t n)
 {
-    int32_t best = 0;
-    for (int32_t i = 1; i < n; i++)
-        if (z[i] > z[best]) best = i;
+    int32_t top = z[0], best = 0;
+    for (int32_t i = 1; i < n; i++) top = z[i] > top ? z[i] : top;
+    while (z[best] != top) best++;
     return best;
 }
 

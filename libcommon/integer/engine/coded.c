@@ -122,19 +122,21 @@ done:
 
 static int64_t panel_count(int64_t rows) { return (rows + GEODEC__PRODUCT_ROWS - 1) / GEODEC__PRODUCT_ROWS; }
 
-static void pack_row(const geodec_coded *m, int64_t r, geodec_panels16 *p)
+/* Row r of m becomes row `to` of p. */
+static void pack_row(const geodec_coded *m, int64_t r, geodec_panels16 *p, int64_t to)
 {
-    const int64_t blocks = geodec_coded_blocks(m->cols), lane = r % GEODEC__PRODUCT_ROWS;
+    const int64_t blocks = geodec_coded_blocks(m->cols), panel = to / GEODEC__PRODUCT_ROWS;
+    const int lane = (int)(to % GEODEC__PRODUCT_ROWS);
     const uint8_t *row = m->code + r * geodec_coded_row_bytes(m->cols, m->bits);
     for (int64_t b = 0; b < blocks; b++) {
-        uint8_t *codes = geodec__product_codes(p, r / GEODEC__PRODUCT_ROWS, b);
-        geodec__product_multipliers(p, r / GEODEC__PRODUCT_ROWS, b)[lane] = m->multiplier[r * blocks + b];
+        uint8_t *codes = geodec__product_codes(p, panel, b);
+        geodec__product_multipliers(p, panel, b)[lane] = m->multiplier[r * blocks + b];
         if (m->bits == 8) {
-            geodec__product_put_bytes(codes, (int)lane, row + GEODEC_CODED_BLOCK * b);
+            geodec__product_put_bytes(codes, lane, row + GEODEC_CODED_BLOCK * b);
             continue;
         }
         for (int c = 0; c < GEODEC_CODED_BLOCK; c++)
-            geodec__product_put(codes, m->bits, (int)lane, c, get_code(row, m->bits, GEODEC_CODED_BLOCK * b + c));
+            geodec__product_put(codes, m->bits, lane, c, get_code(row, m->bits, GEODEC_CODED_BLOCK * b + c));
     }
 }
 
@@ -148,27 +150,45 @@ geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **ar
 {
     geodec_status st = GEODEC_OK;
     geodec_panels16 *p = NULL;
-    if (m->rows < 1 || m->rows > GEODEC_CODED_ROWS || m->cols < 1 || m->cols > GEODEC_CODED_COLS)
-        GEODEC_THROW(GEODEC_LIMIT, "a matrix of %lld x %lld; at most %d x %d are supported", (long long)m->rows,
-                     (long long)m->cols, GEODEC_CODED_ROWS, GEODEC_CODED_COLS);
-    for (int64_t r = 0; r < m->rows; r++)
-        if (m->shift[r] > GEODEC_CODED_SHIFT || m->shift[r] < -GEODEC_CODED_SHIFT)
-            GEODEC_THROW(GEODEC_FORMAT, "the shift of row %lld is %d", (long long)r, m->shift[r]);
-    GEODEC_NEW(p, 1);
-    *p = (geodec_panels16){.rows = m->rows, .cols = m->cols, .bits = m->bits};
-    p->pairs = geodec_coded_places(m->cols) / 2;
-    p->record = geodec__product_record(m->bits);
-    p->bytes = panel_count(m->rows) * p->pairs * p->record;
-    GEODEC_NEW(p->shift, panel_count(m->rows) * GEODEC__PRODUCT_ROWS);
-    GEODEC_TRY(area_room(area ? area : &p->own, p->bytes, &p->data, err));
-    for (int64_t r = 0; r < m->rows; r++) {
-        p->shift[r] = m->shift[r];
-        pack_row(m, r, p);
-    }
+    GEODEC_TRY(geodec_coded_room(m->rows, m->cols, m->bits, area, &p, err));
+    GEODEC_TRY(geodec_coded_fill(p, 0, m, err));
     GEODEC_MOVE(*out, p);
 done:
     geodec_coded_free(p);
     return st;
+}
+
+geodec_status geodec_coded_room(int64_t rows, int64_t cols, int bits, geodec_coded_area **area, geodec_panels16 **out,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_panels16 *p = NULL;
+    if (rows < 1 || rows > GEODEC_CODED_ROWS || cols < 1 || cols > GEODEC_CODED_COLS)
+        GEODEC_THROW(GEODEC_LIMIT, "a matrix of %lld x %lld; at most %d x %d are supported", (long long)rows,
+                     (long long)cols, GEODEC_CODED_ROWS, GEODEC_CODED_COLS);
+    GEODEC_NEW(p, 1);
+    *p = (geodec_panels16){.rows = rows, .cols = cols, .bits = bits};
+    p->pairs = geodec_coded_places(cols) / 2;
+    p->record = geodec__product_record(bits);
+    p->bytes = panel_count(rows) * p->pairs * p->record;
+    GEODEC_NEW(p->shift, panel_count(rows) * GEODEC__PRODUCT_ROWS);
+    GEODEC_TRY(area_room(area ? area : &p->own, p->bytes, &p->data, err));
+    GEODEC_MOVE(*out, p);
+done:
+    geodec_coded_free(p);
+    return st;
+}
+
+geodec_status geodec_coded_fill(geodec_panels16 *p, int64_t first, const geodec_coded *m, geodec_err *err)
+{
+    for (int64_t r = 0; r < m->rows; r++)
+        if (m->shift[r] > GEODEC_CODED_SHIFT || m->shift[r] < -GEODEC_CODED_SHIFT)
+            GEODEC_FAIL(GEODEC_FORMAT, "the shift of row %lld is %d", (long long)(first + r), m->shift[r]);
+    for (int64_t r = 0; r < m->rows; r++) {
+        p->shift[first + r] = m->shift[r];
+        pack_row(m, r, p, first + r);
+    }
+    return GEODEC_OK;
 }
 
 void geodec_coded_free(geodec_panels16 *p)

@@ -60,6 +60,13 @@ GEODEC_API geodec_status geodec_coded_pack(const geodec_coded *m, geodec_panels1
 /* The same in an area, which is extended and must outlive the matrix. */
 GEODEC_API geodec_status geodec_coded_pack_in(const geodec_coded *m, geodec_coded_area **area, geodec_panels16 **out,
                                               geodec_err *err) GEODEC_MUST_USE;
+/* The same in two steps. A matrix of zeros (area NULL: in memory of its own): GEODEC_LIMIT, GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_coded_room(int64_t rows, int64_t cols, int bits, geodec_coded_area **area,
+                                           geodec_panels16 **out, geodec_err *err) GEODEC_MUST_USE;
+/* Rows first .. first + m->rows - 1 of p, whose columns and bits are those of m. Threads may fill parts at the same
+ * time, each a multiple of 16 rows from its first one but the last part. GEODEC_FORMAT: a shift is out of range. */
+GEODEC_API geodec_status geodec_coded_fill(geodec_panels16 *p, int64_t first, const geodec_coded *m,
+                                           geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_coded_free(geodec_panels16 *p); /* NULL ok */
 GEODEC_API int64_t geodec_coded_bytes(const geodec_panels16 *p);
 GEODEC_API int64_t geodec_coded_rows(const geodec_panels16 *p);

@@ -4,23 +4,26 @@
 
 #include <string.h>
 
-enum { MOST_CONTEXT = 1 << 18, MOST_ROWS = 4096, HEAD_ROWS = 16, MEMORIES = 64 };
+enum { MOST_CONTEXT = 1 << 18, MOST_ROWS = 4096, HEAD_ROWS = 16, MEMORIES = 64, LARGE = 1 << 20 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* Memory of the engine. */
+/* Memory of the engine. What is large takes no pages before its first use: a run may end long before its context. */
 static void *room(geodec_engine *e, int64_t n, size_t size, geodec_status *st, geodec_err *err)
 {
     if (*st != GEODEC_OK) return NULL;
-    void *p = geodec_mem_new(n, size);
+    int64_t bytes, mapped = 0;
+    if (geodec_mem_mul(n, (int64_t)size, &bytes) == 0 && bytes >= LARGE) mapped = bytes;
+    void *p = mapped ? geodec_mem_map(mapped) : geodec_mem_new(n, size);
     if (!p) {
         *st =
             geodec_err_set(err, GEODEC_NOMEM, __func__, __LINE__, "no memory for %lld x %zu bytes", (long long)n, size);
         return NULL;
     }
-    e->memory[e->n_memory++] = p;
+    e->memory[e->n_memory].p = p;
+    e->memory[e->n_memory++].mapped = mapped;
     return p;
 }
 #define ROOM(p, n)                                                                                                     \
@@ -179,7 +182,11 @@ done:
 void geodec_engine_destroy(geodec_engine *e)
 {
     if (!e) return;
-    for (int i = 0; i < e->n_memory; i++) geodec_mem_free(e->memory[i]);
+    for (int i = 0; i < e->n_memory; i++)
+        if (e->memory[i].mapped)
+            geodec_mem_unmap(e->memory[i].p, e->memory[i].mapped);
+        else
+            geodec_mem_free(e->memory[i].p);
     GEODEC_FREE(e->memory, e);
 }
 

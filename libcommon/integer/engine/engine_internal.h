@@ -58,7 +58,10 @@ struct geodec_engine {
     int32_t *expert_end;                /* [n_expert] */
     geodec__engine_worker *worker;
     int n_workers;
-    void **memory; /* everything above, to be freed */
+    struct {
+        void *p;
+        int64_t mapped; /* bytes; 0: of geodec_mem_new */
+    } * memory;         /* everything above, to be freed */
     int n_memory;
 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 96, MOST_LAYERS = 1024, MOST_EXPERTS = 4096 };
+enum { NAME = 96 };
 static const char VERSION[] = "geodec.integer.version", TABLES[] = "geodec.integer.tables",
                   SOURCE[] = "geodec.integer.source", STEPS[] = "geodec.integer.rope_steps",
                   LAYERS[] = "geodec.integer.layers";
@@ -232,43 +232,124 @@ static geodec_status tensor(const geodec_gguf *g, const char *name, int type, co
     return GEODEC_OK;
 }
 
-/* Matrix e of n (0 of 1: not an expert's) of cols columns. */
-static geodec_status read_matrix(const geodec_gguf *g, const char *name, int64_t cols, int64_t e, int64_t n,
-                                 geodec_coded_area **area, geodec_panels16 **out, geodec_err *err)
+/* A matrix that is to be filled, and where its rows are in the file. */
+typedef struct filling {
+    char name[NAME];
+    geodec_panels16 *to;
+    const uint8_t *code, *multiplier, *shift;
+} filling;
+
+typedef struct reading {
+    const geodec_gguf *g;
+    geodec_network *network;
+    filling *matrix; /* [n] */
+    int64_t n, room;
+} reading;
+
+/* Matrix e of n (0 of 1: not an expert's) of cols columns; its rows are filled at the end, all matrices together. */
+static geodec_status read_matrix(reading *in, const char *name, int64_t cols, int64_t e, int64_t n,
+                                 geodec_panels16 **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char other[NAME + 16];
     const geodec_gguf_tensor *code = NULL, *multiplier = NULL, *shift = NULL;
-    int16_t *m = NULL, *s = NULL;
-    GEODEC_TRY(tensor(g, name, GEODEC_GGML_I8, &code, err));
+    GEODEC_TRY(tensor(in->g, name, GEODEC_GGML_I8, &code, err));
     (void)snprintf(other, sizeof other, "%s.multiplier", name);
-    GEODEC_TRY(tensor(g, other, GEODEC_GGML_I16, &multiplier, err));
+    GEODEC_TRY(tensor(in->g, other, GEODEC_GGML_I16, &multiplier, err));
     (void)snprintf(other, sizeof other, "%s.shift", name);
-    GEODEC_TRY(tensor(g, other, GEODEC_GGML_I16, &shift, err));
+    GEODEC_TRY(tensor(in->g, other, GEODEC_GGML_I16, &shift, err));
     const int64_t rows = code->dim[1], blocks = geodec_coded_blocks(cols);
     if (rows > GEODEC_CODED_ROWS || cols > GEODEC_CODED_COLS || multiplier->dim[0] != blocks ||
         multiplier->dim[1] != rows || shift->dim[0] != rows + 1 || code->dim[2] != n || multiplier->dim[2] != n ||
         shift->dim[1] != n || code->dim[3] != 1 || multiplier->dim[3] != 1 || shift->dim[2] != 1 || shift->dim[3] != 1)
         GEODEC_THROW(GEODEC_FORMAT, "the shapes of tensor '%s', its multipliers and its shifts differ", name);
-    const uint8_t *shifts = (const uint8_t *)shift->data + 2 * e * (rows + 1);
-    const uint8_t *multipliers = (const uint8_t *)multiplier->data + 2 * e * rows * blocks;
-    const int bits = get16(shifts + 2 * rows);
+    filling f = {.code = (const uint8_t *)code->data + e * rows * code->dim[0],
+                 .multiplier = (const uint8_t *)multiplier->data + 2 * e * rows * blocks,
+                 .shift = (const uint8_t *)shift->data + 2 * e * (rows + 1)};
+    const int bits = get16(f.shift + 2 * rows);
     if ((bits != 4 && bits != 8 && bits != 16) || code->dim[0] != geodec_coded_row_bytes(cols, bits))
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has codes of %d bits in rows of %lld bytes", name, bits,
                      (long long)code->dim[0]);
-    GEODEC_NEW(m, rows * blocks);
-    GEODEC_NEW(s, rows);
-    const int most = bits == 16 ? (1 << GEODEC_CODED_MULTIPLIER_WIDE) - 1 : 32767;
-    for (int64_t i = 0; i < rows * blocks; i++) {
-        m[i] = get16(multipliers + 2 * i);
-        if (m[i] > most || m[i] < -most)
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': multiplier %lld is %d", name, (long long)i, m[i]);
-    }
-    for (int64_t r = 0; r < rows; r++) s[r] = get16(shifts + 2 * r);
-    const geodec_coded c = {rows, cols, bits, (const uint8_t *)code->data + e * rows * code->dim[0], m, s};
-    GEODEC_TRY_MSG(geodec_coded_pack_in(&c, area, out, err), "tensor '%s'", name);
+    (void)snprintf(f.name, sizeof f.name, "%s", name);
+    GEODEC_TRY_MSG(geodec_coded_room(rows, cols, bits, &in->network->area, out, err), "tensor '%s'", name);
+    f.to = *out;
+    GEODEC_GROW(in->matrix, in->n, in->room, 1);
+    in->matrix[in->n++] = f;
 done:
-    GEODEC_FREE(m, s);
+    return st;
+}
+
+enum { SLICE = 64 /* rows of a task */ };
+
+typedef struct slice {
+    const filling *matrix;
+    int64_t first;
+    bool failed;
+} slice;
+
+typedef struct fills {
+    const geodec_gguf *g;
+    char *digest;
+    slice *slice;        /* [n] */
+    int16_t *multiplier; /* [threads][each] */
+    int64_t n, each;     /* each: SLICE blocks of the widest matrix */
+} fills;
+
+static geodec_status fill_slice(const fills *f, const slice *s, int16_t *multiplier, geodec_err *err)
+{
+    const filling *in = s->matrix;
+    const int64_t blocks = geodec_coded_blocks(in->to->cols), left = in->to->rows - s->first;
+    const int64_t rows = left < SLICE ? left : SLICE, bytes = geodec_coded_row_bytes(in->to->cols, in->to->bits);
+    const uint8_t *multipliers = in->multiplier + 2 * s->first * blocks, *codes = in->code + s->first * bytes;
+    const int most = in->to->bits == 16 ? (1 << GEODEC_CODED_MULTIPLIER_WIDE) - 1 : 32767;
+    int16_t shift[SLICE];
+    for (int64_t i = 0; i < rows * blocks; i++) {
+        multiplier[i] = get16(multipliers + 2 * i);
+        if (multiplier[i] > most || multiplier[i] < -most)
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': multiplier %lld is %d", in->name,
+                        (long long)(s->first * blocks + i), multiplier[i]);
+    }
+    for (int64_t r = 0; r < rows; r++) shift[r] = get16(in->shift + 2 * (s->first + r));
+    const geodec_coded c = {rows, in->to->cols, in->to->bits, codes, multiplier, shift};
+    const geodec_status st = geodec_coded_fill(in->to, s->first, &c, err);
+    if (st != GEODEC_OK) return geodec_err_add(err, st, __func__, __LINE__, "tensor '%s'", in->name);
+    geodec_gguf_release(f->g, codes, (size_t)(rows * bytes));
+    return GEODEC_OK;
+}
+
+/* Task 0 is the digest, which takes the longest; the slices follow. */
+static void fill_task(void *ctx, int64_t task, int worker)
+{
+    fills *f = ctx;
+    if (task > 0) {
+        slice *s = &f->slice[task - 1];
+        s->failed = fill_slice(f, s, f->multiplier + worker * f->each, NULL) != GEODEC_OK;
+    } else if (f->digest) {
+        geodec_gguf_file_digest(f->g, f->digest);
+    }
+}
+
+static geodec_status fill(const reading *in, geodec_pool *pool, char *digest, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    fills f = {.g = in->g, .digest = digest};
+    int64_t blocks = 0;
+    for (int64_t i = 0; i < in->n; i++) {
+        const geodec_panels16 *p = in->matrix[i].to;
+        if (geodec_coded_blocks(p->cols) > blocks) blocks = geodec_coded_blocks(p->cols);
+        f.n += (p->rows + SLICE - 1) / SLICE;
+    }
+    f.each = SLICE * blocks;
+    GEODEC_NEW(f.slice, f.n);
+    GEODEC_NEW(f.multiplier, geodec_pool_threads(pool) * f.each);
+    int64_t n = 0;
+    for (int64_t i = 0; i < in->n; i++)
+        for (int64_t r = 0; r < in->matrix[i].to->rows; r += SLICE) f.slice[n++] = (slice){&in->matrix[i], r, false};
+    geodec_pool_run_dynamic(pool, 1 + f.n, fill_task, &f);
+    for (int64_t i = 0; i < f.n; i++) /* the first one that failed says why */
+        if (f.slice[i].failed) GEODEC_TRY(fill_slice(&f, &f.slice[i], f.multiplier, err));
+done:
+    GEODEC_FREE(f.slice, f.multiplier);
     return st;
 }
 
@@ -300,21 +381,16 @@ static geodec_status read_numbers(const geodec_gguf *g, geodec_network_config *c
     int32_t f[2];
 #define X(name)                                                                                                        \
     GEODEC_PASS(geodec_gguf_get_i64(g, key_of(#name, key), &v, err));                                                  \
-    if (v < 0 || v > 1 << 24) GEODEC_FAIL(GEODEC_LIMIT, "key '%s' is %lld", key, (long long)v);                        \
+    if (v < 0 || v > INT32_MAX) GEODEC_FAIL(GEODEC_LIMIT, "key '%s' is %lld", key, (long long)v);                      \
     c->name = (int32_t)v;
     GEODEC_NETWORK_NUMBERS(X)
 #undef X
 #define X(name)                                                                                                        \
     GEODEC_PASS(geodec_gguf_array_i32(g, key_of(#name, key), f, 2, err));                                              \
-    if (f[1] < -64 || f[1] > 1100) GEODEC_FAIL(GEODEC_FORMAT, "key '%s' has the shift %d", key, f[1]);                 \
     c->name = (geodec_network_factor){f[0], f[1]};
     GEODEC_NETWORK_FACTORS(X)
 #undef X
-    if (c->n_layer < 1 || c->n_layer > MOST_LAYERS || c->n_expert > MOST_EXPERTS || c->rope_tables < 1 ||
-        c->rope_tables > 2 || c->rope_dim > 4096)
-        GEODEC_FAIL(GEODEC_LIMIT, "%d layers, %d experts, %d tables of rotations are outside of the limits", c->n_layer,
-                    c->n_expert, c->rope_tables);
-    return GEODEC_OK;
+    return geodec_network_check_numbers(c, err);
 }
 
 /* Columns of a matrix by its part. */
@@ -327,26 +403,27 @@ static int64_t cols_of(const geodec_network_config *c, const char *text)
     return c->d_model;
 }
 
-static geodec_status read_layer(const geodec_gguf *g, const geodec_network_config *c, int32_t i,
-                                geodec_coded_area **area, geodec_network_layer *l, geodec_err *err)
+static geodec_status read_layer(reading *in, int32_t i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char name[NAME];
+    const geodec_network_config *c = &in->network->config;
+    geodec_network_layer *l = &in->network->layer[i];
 #define X(field, text)                                                                                                 \
-    if (geodec_gguf_find(g, name_of(i, text, name))) GEODEC_TRY(read_vector(g, name, &l->field, err));
+    if (geodec_gguf_find(in->g, name_of(i, text, name))) GEODEC_TRY(read_vector(in->g, name, &l->field, err));
     GEODEC_NETWORK_VECTORS(X)
 #undef X
 #define X(field, text)                                                                                                 \
-    if (geodec_gguf_find(g, name_of(i, text, name)))                                                                   \
-        GEODEC_TRY(read_matrix(g, name, cols_of(c, text), 0, 1, area, &l->field, err));
+    if (geodec_gguf_find(in->g, name_of(i, text, name)))                                                               \
+        GEODEC_TRY(read_matrix(in, name, cols_of(c, text), 0, 1, &l->field, err));
     GEODEC_NETWORK_MATRICES(X)
 #undef X
-    if (!geodec_gguf_find(g, name_of(i, expert_part[0], name))) return GEODEC_OK;
+    if (!geodec_gguf_find(in->g, name_of(i, expert_part[0], name))) return GEODEC_OK;
     GEODEC_NEW(l->expert, 3 * (int64_t)c->n_expert);
     for (int k = 0; k < 3; k++)
         for (int32_t e = 0; e < c->n_expert; e++)
-            GEODEC_TRY(read_matrix(g, name_of(i, expert_part[k], name), cols_of(c, expert_part[k]), e, c->n_expert,
-                                   area, &l->expert[3 * e + k], err));
+            GEODEC_TRY(read_matrix(in, name_of(i, expert_part[k], name), cols_of(c, expert_part[k]), e, c->n_expert,
+                                   &l->expert[3 * e + k], err));
 done:
     return st;
 }
@@ -375,43 +452,47 @@ done:
     return st;
 }
 
-static geodec_status read_network(const geodec_gguf *g, geodec_network *n, geodec_err *err)
+static geodec_status read_parts(reading *in, geodec_err *err)
 {
+    geodec_network *n = in->network;
     const char *tables;
     char digest[65];
     int64_t version;
-    GEODEC_PASS(geodec_gguf_get_i64(g, VERSION, &version, err));
+    GEODEC_PASS(geodec_gguf_get_i64(in->g, VERSION, &version, err));
     if (version != GEODEC_NETWORK_FILE_VERSION)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "integer model of version %lld; this program reads %d", (long long)version,
                     GEODEC_NETWORK_FILE_VERSION);
-    GEODEC_PASS(geodec_gguf_get_str(g, TABLES, &tables, err));
+    GEODEC_PASS(geodec_gguf_get_str(in->g, TABLES, &tables, err));
     geodec_fixed_digest(digest);
     if (strcmp(tables, digest) != 0)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "made with other tables (%.16s...) than those of this program (%.16s...)",
                     tables, digest);
     geodec_network_config c = {0};
-    GEODEC_PASS(read_numbers(g, &c, err));
+    GEODEC_PASS(read_numbers(in->g, &c, err));
     n->config = c;
-    GEODEC_PASS(read_arrays(g, n, err));
-    GEODEC_PASS(read_matrix(g, "token_embd.weight", c.d_model, 0, 1, &n->area, &n->embedding, err));
+    GEODEC_PASS(read_arrays(in->g, n, err));
+    GEODEC_PASS(read_matrix(in, "token_embd.weight", c.d_model, 0, 1, &n->embedding, err));
     n->head = n->embedding;
     if (!c.tied) {
         n->head = NULL;
-        GEODEC_PASS(read_matrix(g, "output.weight", c.d_model, 0, 1, &n->area, &n->head, err));
+        GEODEC_PASS(read_matrix(in, "output.weight", c.d_model, 0, 1, &n->head, err));
     }
-    GEODEC_PASS(read_vector(g, "output_norm.weight", &n->output_norm, err));
-    for (int32_t i = 0; i < c.n_layer; i++) GEODEC_PASS(read_layer(g, &c, i, &n->area, &n->layer[i], err));
+    GEODEC_PASS(read_vector(in->g, "output_norm.weight", &n->output_norm, err));
+    for (int32_t i = 0; i < c.n_layer; i++) GEODEC_PASS(read_layer(in, i, err));
     return geodec_network_check(n, err);
 }
 
-geodec_status geodec_network_file_read(const geodec_gguf *g, geodec_network **out, geodec_err *err)
+geodec_status geodec_network_file_read(const geodec_gguf *g, geodec_pool *pool, char digest[GEODEC_SHA256_HEX],
+                                       geodec_network **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_network *n = NULL;
-    GEODEC_NEW(n, 1);
-    GEODEC_TRY_MSG(read_network(g, n, err), "%s", geodec_gguf_path(g));
-    GEODEC_MOVE(*out, n);
+    reading in = {.g = g};
+    GEODEC_NEW(in.network, 1);
+    GEODEC_TRY_MSG(read_parts(&in, err), "%s", geodec_gguf_path(g));
+    GEODEC_TRY_MSG(fill(&in, pool, digest, err), "%s", geodec_gguf_path(g));
+    GEODEC_MOVE(*out, in.network);
 done:
-    geodec_network_free(n);
+    geodec_network_free(in.network);
+    geodec_mem_free(in.matrix);
     return st;
 }

@@ -11,6 +11,7 @@
 #ifndef GEODEC_INTEGER_ENGINE_NETWORK_FILE_H
 #define GEODEC_INTEGER_ENGINE_NETWORK_FILE_H
 
+#include "base/pool.h"
 #include "gguf/gguf.h"
 #include "integer/engine/network.h"
 
@@ -21,8 +22,10 @@ GEODEC_API geodec_status geodec_network_file_write(const char *path, const geode
                                                    const char *fingerprint, geodec_err *err) GEODEC_MUST_USE;
 /* Whether a file holds a network. */
 GEODEC_API bool geodec_network_file_is(const geodec_gguf *g);
-/* GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_UNSUPPORTED (a newer version, other tables): names the key or tensor. */
-GEODEC_API geodec_status geodec_network_file_read(const geodec_gguf *g, geodec_network **out,
+/* digest: receives the SHA-256 of the file, which one thread computes while the others pack the weights; NULL: not
+ * wanted. GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_UNSUPPORTED (a newer version, other tables): names the key or tensor. */
+GEODEC_API geodec_status geodec_network_file_read(const geodec_gguf *g, geodec_pool *pool,
+                                                  char digest[GEODEC_SHA256_HEX], geodec_network **out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

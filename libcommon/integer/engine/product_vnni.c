@@ -6,29 +6,24 @@
 #include <immintrin.h>
 #include <string.h>
 
-enum { AHEAD = 8192 /* prefetch distance in bytes, into the second-level cache */ };
+enum {
+    AHEAD = 8192, /* prefetch distance in bytes, into the second-level cache */
+    TILE = 4      /* most rows of a tile: eight chains of sums; more wait for the work at the end of a block */
+};
 
-/* The words of a block. */
-INLINE void load_codes(const uint8_t *p, const int bits, __m512i c[8])
+/* Word g of a block. */
+INLINE __m512i codes_of(const uint8_t *p, const int bits, const int g)
 {
-    const __m512i low = _mm512_set1_epi8(15);
-    UNROLL
-    for (int g = 0; g < 8; g++) {
-        const __m512i v = _mm512_loadu_si512(p + 64 * (bits == 8 ? g : g & 3));
-        c[g] = bits == 8 ? v : _mm512_and_si512(g < 4 ? v : _mm512_srli_epi16(v, 4), low);
-    }
+    const __m512i v = _mm512_loadu_si512(p + 64 * (bits == 8 ? g : g & 3));
+    return bits == 8 ? v : _mm512_and_si512(g < 4 ? v : _mm512_srli_epi16(v, 4), _mm512_set1_epi8(15));
 }
 
-/* Sums of a digit's products with a block, added to `sum`. */
-INLINE __m512i dot(__m512i sum, const __m512i c[8], const int8_t *digit)
+/* Word g of a digit. */
+INLINE __m512i digits_of(const int8_t *digit, const int g)
 {
-    UNROLL
-    for (int g = 0; g < 8; g++) {
-        int32_t four;
-        memcpy(&four, digit + 4 * g, sizeof four);
-        sum = _mm512_dpbusd_epi32(sum, c[g], _mm512_set1_epi32(four));
-    }
-    return sum;
+    int32_t four;
+    memcpy(&four, digit + 4 * g, sizeof four);
+    return _mm512_set1_epi32(four);
 }
 
 /* floor(acc 2^-s + 1/2) of eight rows; every s is 1 to 62. */
@@ -38,12 +33,12 @@ INLINE __m512i finish(__m512i acc, __m512i s)
     return _mm512_srav_epi64(_mm512_add_epi64(acc, half), s);
 }
 
-/* Sums stay in pairs of registers: those of even rows, those of odd rows. */
+/* Sums stay in pairs of registers: those of even rows, those of odd rows. The chains of a tile take turns, so that the
+ * latency of one is the work of the others. */
 INLINE void panel_rows(const geodec_panels16 *w, const int bits, const int digits, int64_t panel,
                        const geodec_rounded *const *x, const int T, int64_t *const *y)
 {
-    enum { MOST = 8 };
-    __m512i acc[2 * MOST];
+    __m512i acc[2 * TILE];
     UNROLL
     for (int i = 0; i < 2 * T; i++) acc[i] = _mm512_setzero_si512();
     const uint8_t *record = w->data + panel * w->pairs * w->record;
@@ -52,27 +47,33 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, const int digit
         for (int i = 0; i < 1 + 2 * bits; i++) _mm_prefetch((const char *)(record + AHEAD + 64 * i), _MM_HINT_T1);
         UNROLL
         for (int h = 0; h < 2; h++) {
-            __m512i c[8];
-            load_codes(record + GEODEC__PRODUCT_HEAD + 64 * bits * h, bits, c);
+            const uint8_t *codes = record + GEODEC__PRODUCT_HEAD + 64 * bits * h;
             const __m512i scale =
                 _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(record + 32 * h)));
-            const __m512i scale_odd = _mm512_srli_epi64(scale, 32);
+            __m512i low[TILE], high[TILE];
             UNROLL
             for (int t = 0; t < T; t++) {
-                const geodec_rounded_block *in = x[t]->block + b + h;
-                const __m512i up = _mm512_set1_epi32(in->up);
-                __m512i sum = dot(_mm512_set1_epi32(in->start[bits == 8]), c, in->digit[0]), even = scale,
-                        odd = scale_odd;
-                if (digits == 2) {
-                    const __m512i high = dot(_mm512_setzero_si512(), c, in->digit[1]);
-                    sum = _mm512_add_epi32(sum, _mm512_slli_epi32(high, 8));
-                    even = _mm512_sllv_epi32(even, up);
-                    odd = _mm512_srli_epi64(even, 32);
-                } else {
-                    sum = _mm512_sllv_epi32(sum, up); /* at most 2^27 */
+                low[t] = _mm512_set1_epi32(x[t]->block[b + h].start[bits == 8]);
+                high[t] = _mm512_setzero_si512();
+            }
+            UNROLL
+            for (int g = 0; g < 8; g++) {
+                const __m512i c = codes_of(codes, bits, g);
+                UNROLL
+                for (int t = 0; t < T; t++) {
+                    const geodec_rounded_block *in = x[t]->block + b + h;
+                    if (digits == 2) high[t] = _mm512_dpbusd_epi32(high[t], c, digits_of(in->digit[1], g));
+                    low[t] = _mm512_dpbusd_epi32(low[t], c, digits_of(in->digit[0], g));
                 }
+            }
+            UNROLL
+            for (int t = 0; t < T; t++) {
+                const __m512i up = _mm512_set1_epi32(x[t]->block[b + h].up);
+                const __m512i sum = digits == 2 ? _mm512_add_epi32(low[t], _mm512_slli_epi32(high[t], 8)) : low[t];
+                const __m512i even = _mm512_sllv_epi32(scale, up);
                 acc[2 * t] = _mm512_add_epi64(acc[2 * t], _mm512_mul_epi32(sum, even));
-                acc[2 * t + 1] = _mm512_add_epi64(acc[2 * t + 1], _mm512_mul_epi32(_mm512_srli_epi64(sum, 32), odd));
+                acc[2 * t + 1] = _mm512_add_epi64(
+                    acc[2 * t + 1], _mm512_mul_epi32(_mm512_srli_epi64(sum, 32), _mm512_srli_epi64(even, 32)));
             }
         }
     }
@@ -109,15 +110,14 @@ INLINE void panel_rows(const geodec_panels16 *w, const int bits, const int digit
         panel_rows(w, bits, digits, panel, x, T, y);                                                                   \
     }
 #define ENTRY(T, bits, digits) [T] = rows_##bits##_##digits##_##T,
-UP_TO(8, KERNEL, 8, 1)
-UP_TO(8, KERNEL, 8, 2)
-UP_TO(8, KERNEL, 4, 1)
-UP_TO(8, KERNEL, 4, 2)
+UP_TO(4, KERNEL, 8, 1)
+UP_TO(4, KERNEL, 8, 2)
+UP_TO(4, KERNEL, 4, 1)
+UP_TO(4, KERNEL, 4, 2)
 
-enum { TILE = 8 };
 typedef void (*kernel)(const geodec_panels16 *w, int64_t panel, const geodec_rounded *const *x, int64_t *const *y);
-static const kernel kernels[2][2][TILE + 1] = {{{UP_TO(8, ENTRY, 4, 1)}, {UP_TO(8, ENTRY, 4, 2)}},
-                                               {{UP_TO(8, ENTRY, 8, 1)}, {UP_TO(8, ENTRY, 8, 2)}}};
+static const kernel kernels[2][2][TILE + 1] = {{{UP_TO(4, ENTRY, 4, 1)}, {UP_TO(4, ENTRY, 4, 2)}},
+                                               {{UP_TO(4, ENTRY, 8, 1)}, {UP_TO(4, ENTRY, 8, 2)}}};
 
 static void multiply(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x, int64_t n,
                      int64_t *const *y)
@@ -129,8 +129,12 @@ static void multiply(const geodec_panels16 *w, int64_t begin, int64_t end, const
     }
     for (int64_t t = 0; t < n; t++) digits = x[t]->n_digits > digits ? x[t]->n_digits : digits;
     const kernel *of = kernels[w->bits == 8][digits - 1];
+    const int64_t tiles = (n + TILE - 1) / TILE; /* of about equal size: a row alone takes longer */
     for (int64_t panel = begin; panel < end; panel++)
-        for (int64_t t = 0; t < n; t += TILE) of[n - t < TILE ? n - t : TILE](w, panel, x + t, y + t);
+        for (int64_t i = 0; i < tiles; i++) {
+            const int64_t t = n * i / tiles;
+            of[n * (i + 1) / tiles - t](w, panel, x + t, y + t);
+        }
 }
 
 const geodec__product_ops geodec__product_vnni = {GEODEC_ISA_AVX512, multiply};

@@ -6,6 +6,7 @@
 #include "integer/fixed/fixed_tables.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 enum { LANES = 8 };
 typedef __m512i vec;
@@ -341,42 +342,95 @@ static void dots(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int
     }
 }
 
-INLINE vec load16_wide(const int16_t *p, int64_t left)
+/* Weights of at most 2^30 are three digits of 10 bits, so that products of pairs of keys are added in 32 bits: 64 keys
+ * give at most 64 2^10 (2^15 - 1) < 2^31. */
+enum { DIGIT = 10, DIGITS = 3, RUN = 64 /* keys */, WORDS = 32 /* of a register */ };
+
+/* Digits of n weights, zeros behind them. */
+static inline void digits_of(const int32_t *w, int64_t n, int16_t digit[DIGITS][RUN])
 {
-    return _mm512_cvtepi16_epi64(_mm_maskz_loadu_epi16(lanes(left), p));
+    const vec low = _mm512_set1_epi32((1 << DIGIT) - 1);
+    for (int64_t i = 0; i < n; i += 16) {
+        const int64_t left = n - i;
+        vec v = _mm512_maskz_loadu_epi32((__mmask16)(left >= 16 ? 0xffff : (1 << left) - 1), w + i);
+        UNROLL
+        for (int k = 0; k < DIGITS; k++, v = _mm512_srli_epi32(v, DIGIT)) {
+            const vec d = k + 1 < DIGITS ? _mm512_and_si512(v, low) : v;
+            _mm256_storeu_si256((__m256i *)(void *)(digit[k] + i), _mm512_cvtepi32_epi16(d));
+        }
+    }
+}
+
+/* Adds 16 sums of each digit. */
+INLINE void add_sums(const vec s[DIGITS], int64_t left, int64_t *acc)
+{
+    UNROLL
+    for (int h = 0; h < 2; h++) {
+        if (left <= h * LANES) return;
+        vec sum = load_part(acc + h * LANES, left - h * LANES);
+        UNROLL
+        for (int k = 0; k < DIGITS; k++) {
+            const vec wide =
+                _mm512_cvtepi32_epi64(h ? _mm512_extracti64x4_epi64(s[k], 1) : _mm512_castsi512_si256(s[k]));
+            sum = _mm512_add_epi64(sum, _mm512_slli_epi64(wide, (unsigned)(DIGIT * k)));
+        }
+        _mm512_mask_storeu_epi64(acc + h * LANES, lanes(left - h * LANES), sum);
+    }
+}
+
+/* A run of n keys and 64 numbers of each. */
+INLINE void mix_run(const int16_t digit[DIGITS][RUN], const int16_t *v, int64_t n, int64_t dim, int64_t left,
+                    bool whole, int64_t *acc)
+{
+    enum { REGS = 4 };
+    vec sum[DIGITS][REGS];
+    UNROLL
+    for (int r = 0; r < DIGITS * REGS; r++) sum[r / REGS][r % REGS] = _mm512_setzero_si512();
+    for (int64_t i = 0; i < n; i += 2, v += 2 * dim) {
+        const int16_t *next = i + 1 < n ? v + dim : v; /* with the weight 0 */
+        vec pair[REGS];
+        UNROLL
+        for (int h = 0; h < 2; h++) {
+            const int64_t here = whole ? WORDS : left - h * WORDS > 0 ? left - h * WORDS : 0;
+            const vec a = load16_part(v + h * WORDS, here), b = load16_part(next + h * WORDS, here);
+            pair[2 * h] = _mm512_unpacklo_epi16(a, b);
+            pair[2 * h + 1] = _mm512_unpackhi_epi16(a, b);
+        }
+        UNROLL
+        for (int k = 0; k < DIGITS; k++) {
+            int32_t two;
+            memcpy(&two, digit[k] + i, sizeof two);
+            const vec d = _mm512_set1_epi32(two);
+            UNROLL
+            for (int r = 0; r < REGS; r++) sum[k][r] = _mm512_add_epi32(sum[k][r], _mm512_madd_epi16(pair[r], d));
+        }
+    }
+    /* the lower and upper halves of each 8 numbers are in two registers */
+    const vec first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    const vec last = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+    UNROLL
+    for (int q = 0; q < REGS; q++) {
+        vec s[DIGITS];
+        UNROLL
+        for (int k = 0; k < DIGITS; k++)
+            s[k] = _mm512_permutex2var_epi32(sum[k][q & 2], q & 1 ? last : first, sum[k][(q & 2) + 1]);
+        if (whole || left > 16 * q) add_sums(s, whole ? 16 : left - 16 * q, acc + 16 * q);
+    }
 }
 
 static void mix(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int64_t *acc)
 {
-    enum { TILE = 8 };
-    for (int64_t first = 0; first < dim; first += TILE * LANES) {
-        const int64_t left = dim - first;
-        vec sum[TILE];
-        UNROLL
-        for (int k = 0; k < TILE; k++)
-            sum[k] = left > k * LANES ? load_part(acc + first + k * LANES, left - k * LANES) : _mm512_setzero_si512();
-        if (left >= TILE * LANES) {
-            for (int64_t i = 0; i < n; i++) {
-                const vec f = set1(w[i]);
-                const int16_t *at = v + i * dim + first;
-                UNROLL
-                for (int k = 0; k < TILE; k++)
-                    sum[k] = _mm512_add_epi64(sum[k], _mm512_mul_epi32(load16_wide(at + k * LANES, LANES), f));
-            }
-        } else {
-            for (int64_t i = 0; i < n; i++) {
-                const vec f = set1(w[i]);
-                const int16_t *at = v + i * dim + first;
-                UNROLL
-                for (int k = 0; k < TILE; k++)
-                    if (left > k * LANES)
-                        sum[k] = _mm512_add_epi64(sum[k],
-                                                  _mm512_mul_epi32(load16_wide(at + k * LANES, left - k * LANES), f));
-            }
+    int16_t digit[DIGITS][RUN] = {{0}};
+    for (int64_t i = 0; i < n; i += RUN) {
+        const int64_t count = n - i < RUN ? n - i : RUN;
+        digits_of(w + i, count, digit);
+        for (int64_t d = 0; d < dim; d += 2 * WORDS) {
+            const int64_t left = dim - d;
+            if (left >= 2 * WORDS)
+                mix_run(digit, v + i * dim + d, count, dim, left, true, acc + d);
+            else
+                mix_run(digit, v + i * dim + d, count, dim, left, false, acc + d);
         }
-        UNROLL
-        for (int k = 0; k < TILE; k++)
-            if (left > k * LANES) _mm512_mask_storeu_epi64(acc + first + k * LANES, lanes(left - k * LANES), sum[k]);
     }
 }
 

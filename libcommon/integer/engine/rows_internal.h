@@ -35,7 +35,7 @@ typedef struct geodec__rows_ops {
     void (*logits)(const int64_t *x, int64_t n, int32_t *z);
     /* sum[i] = q . k[i], i < n */
     void (*dots)(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int32_t *sum);
-    /* acc[d] += sum over i < n of w[i] v[i][d] */
+    /* acc[d] += sum over i < n of w[i] v[i][d], 0 <= w <= 2^30, |v| < 2^15 */
     void (*mix)(const int32_t *w, const int16_t *v, int64_t n, int64_t dim, int64_t *acc);
     /* y = acc inverse 2^-shift, 0 < inverse < 2^63. */
     void (*share)(const int64_t *acc, int64_t n, int64_t inverse, int shift, int64_t *y);

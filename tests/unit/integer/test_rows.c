@@ -1,4 +1,5 @@
 /* Vector forms of the work on rows against the scalar reference: random numbers of all sizes, and the limits. */
+#include "base/mem.h"
 #include "base/rng.h"
 #include "integer/engine/rows_internal.h"
 #include "model/kernels/settings.h"
@@ -185,4 +186,23 @@ ROWS_TEST(sums_of_heads)
             cr_assert_arr_eq(x, y, sizeof x);
         }
     }
+}
+
+/* The largest weights and values, in more rows than any set adds at a time. */
+ROWS_TEST(largest_sums_of_heads)
+{
+    enum { MOST = 200, DIM = 80 };
+    int16_t *v = geodec_mem_new((int64_t)MOST * DIM, sizeof *v);
+    int32_t w[MOST];
+    for (int64_t i = 0; i < MOST * DIM; i++) v[i] = (int16_t)(i % DIM < 40 ? INT16_MAX : -INT16_MAX);
+    for (int low = 0; low < 3; low++) {
+        int64_t x[DIM] = {0}, y[DIM] = {0};
+        for (int i = 0; i < MOST; i++) w[i] = (1 << 30) - (low == 1 ? 1 : low == 2 ? i % 3 : 0);
+        for (int64_t n = 60; n <= MOST; n += n < 70 ? 1 : 31) {
+            plain->mix(w, v, n, DIM, x);
+            f->mix(w, v, n, DIM, y);
+            cr_assert_arr_eq(x, y, sizeof x, "%lld rows", (long long)n);
+        }
+    }
+    geodec_mem_free(v);
 }

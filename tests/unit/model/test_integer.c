@@ -1,6 +1,7 @@
 /* Models in integers: files, quality on trained models, refusals. */
 #include "base/mem.h"
 #include "integer/engine/network_file.h"
+#include "io/file.h"
 #include "model/families.h"
 #include "model/integer_network.h"
 #include "model/integer_session.h"
@@ -66,6 +67,69 @@ Test(integer, files_give_the_logits_of_the_model_in_memory)
         geodec_model_close(f);
         geodec_model_close(m);
     }
+}
+
+static void overwrite(const char *path, int64_t at, uint8_t byte)
+{
+    FILE *f = fopen(path, "r+b");
+    cr_assert_not_null(f);
+    cr_assert_eq(fseek(f, (long)at, SEEK_SET), 0);
+    (void)fputc(byte, f);
+    (void)fclose(f);
+}
+
+/* The high byte of the first shift of a tensor. */
+static int64_t shift_of(const geodec_model *m, const char *name)
+{
+    const geodec_gguf *g = geodec_model_gguf(m);
+    const geodec_gguf_tensor *t = geodec_gguf_find(g, name);
+    cr_assert_not_null(t);
+    return geodec_gguf_offset(g, t->data) + 1;
+}
+
+Test(integer, threads_load_the_same_model_and_name_the_same_error)
+{
+    enum { N = 6, FAMILY = 3 /* with experts */ };
+    geodec_err err = {0};
+    const char *path = test_tmp("threads.int.gguf");
+    const int32_t token[N] = {1, 5, 3, 9, 2, 4};
+    geodec_model *m = open_family(FAMILY), *f = converted(m, NULL, path), *loaded = NULL;
+    const int64_t v = geodec_model_configuration(m)->n_vocab, first = shift_of(f, "blk.0.attn_q.weight.shift"),
+                  last = shift_of(f, "blk.1.attn_output.weight.shift");
+    float *logits[2] = {geodec_mem_new(N * v, sizeof(float)), geodec_mem_new(N * v, sizeof(float))};
+    geodec_pool *pool = NULL;
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    char digest[GEODEC_SHA256_HEX] = "", wanted[GEODEC_SHA256_HEX];
+    const geodec_model_open_options o = {.pool = pool, .digest = digest};
+    test_ok(geodec_model_open_with(path, &o, &loaded, &err), &err);
+    test_ok(geodec_file_sha256(path, wanted, &err), &err);
+    cr_assert_str_eq(digest, wanted);
+    for (int i = 0; i < 2; i++) {
+        geodec_session *s = session(i ? loaded : f, GEODEC_INTEGER);
+        test_ok(geodec_forward(s, &(geodec_batch){.n = N, .token = token}, logits[i], NULL, &err), &err);
+        geodec_session_destroy(s);
+    }
+    cr_assert_eq(memcmp(logits[0], logits[1], (size_t)(N * v) * sizeof(float)), 0);
+    geodec_model_close(loaded);
+    geodec_model_close(f);
+    overwrite(path, last, 0x7f);
+    overwrite(path, first, 0x7f);
+    for (int threads = 0; threads < 2; threads++) {
+        char text[512];
+        cr_assert_eq(geodec_model_open_with(path, threads ? &o : &(geodec_model_open_options){0}, &loaded, &err),
+                     GEODEC_FORMAT);
+        (void)geodec_err_line(&err, text, sizeof text);
+        cr_assert_not_null(strstr(text, "blk.0.attn_q.weight"), "%s", text);
+        geodec_err_clear(&err);
+    }
+    const char *plain = test_tmp("family.gguf");
+    test_ok(geodec_model_open_with(plain, &o, &loaded, &err), &err);
+    test_ok(geodec_file_sha256(plain, wanted, &err), &err);
+    cr_assert_str_eq(digest, wanted, "of a file that is not in integers, too");
+    geodec_model_close(loaded);
+    geodec_model_close(m);
+    geodec_pool_destroy(pool);
+    GEODEC_FREE(logits[0], logits[1]);
 }
 
 /* Any one allocation may fail. */
@@ -145,6 +209,17 @@ Test(integer, refusals)
     cr_assert_eq(geodec_integer_network_make(m, &(geodec_integer_options){.bits = 5}, NULL, &n, &err), GEODEC_INVAL);
     cr_assert_null(s);
     cr_assert_null(n);
+    /* What the reader of a file refuses is not converted: 1 / 1e-30 is no factor of the engine. */
+    const char *path = test_tmp("scale.gguf");
+    geodec_model *large = NULL;
+    synthetic scale = {.arch = "granitemoe", .n_layer = 1, .d_model = 32, .n_head = 2, .n_kv_head = 2, .d_ff = 16};
+    scale.n_vocab = 300, scale.n_ctx = 64, scale.type = GEODEC_GGML_F32, scale.n_expert = 4, scale.n_expert_used = 2;
+    scale.logit_scale = 1e-30f, scale.tied = true;
+    test_ok(synthetic_write(path, &scale, &err), &err);
+    test_ok(geodec_model_open(path, &large, &err), &err);
+    cr_assert_eq(geodec_integer_network_make(large, NULL, NULL, &n, &err), GEODEC_LIMIT);
+    cr_assert_not_null(strstr(err.frame[0].text, "logit_factor"));
+    geodec_model_close(large);
     geodec_model_close(f);
     geodec_model_close(m);
 }
