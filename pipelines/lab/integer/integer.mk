@@ -38,7 +38,7 @@ $(IE)/keycodes.h5: $(BIN)/geodec-integer-keycodes $(MODEL_FILE) $(TEXT_FILE) $(P
 	@$(call tool,integer-keycodes) --model $(MODEL_FILE) --seed $(SEED) $(INTEGER_CODES) -o $(out) $(TEXT_FILE) > $(new)/keycodes.tsv
 $(IE)/keycodes.tsv: $(IE)/keycodes.h5
 $(IE)/scores.tsv: $(LAB)/integer/measure $(filter $(BIN)/geodec-integer-scores,$(TOOL_BINS)) FORCE
-	@$(integer) scores $(BIN) $(INTEGER_SCORES) $(out)
+	@$(integer) scores $(BIN) $(w) $(INTEGER_SCORES) > $(out)
 $(IE)/ring.tsv: $(LAB)/integer/measure $(R)/streaming/model.gguf $(BIN)/geodec-decode FORCE
 	@$(integer) ring $(BIN) $(w) $(R)/streaming/model.gguf > $(out)
 $(IE)/memory.tsv: $(LAB)/integer/measure $(BIN)/geodec-bench $(MODEL_FILE) FORCE
