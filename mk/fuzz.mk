@@ -15,12 +15,14 @@ FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-s
 # As in the asan profile: instrumented and unrolled, the kernels take minutes to compile.
 build/fuzz/obj/libcommon/model/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
 build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
+# Unrolled; its addresses are checked, and its arithmetic in the other variants of the product.
+build/fuzz/obj/libcommon/integer/engine/product_vnni.o: FUZZ_FLAGS += -fno-sanitize=undefined
 # clang takes even longer for these. They read no bytes of a file, only numbers of a field that was checked.
-build/fuzz/obj/libcommon/geometry/rbf_kernel%.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
+build/fuzz/obj/libcommon/geometry/rbf_kernel.o build/fuzz/obj/libcommon/geometry/rbf_kernel%.o build/fuzz/obj/libcommon/linalg/small_avx512.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)
-	$(Q)clang $(CPPFLAGS) -Itests $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
+	$(Q)clang $(CPPFLAGS) -Itests -Itests/unit $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
 build/fuzz/obj/libgeodec.a: $(FUZZ_OBJS)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
@@ -41,6 +43,9 @@ build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o bu
 # targets continue after a crash, and scripts/fuzz-summary counts crashes inside HDF5 separately.
 FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
 FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
+# Inputs are lists of edits, which are short and of any number.
+FUZZ_ARGS_network := -len_control=0 -max_len=240
+FUZZ_ARGS_convert := $(FUZZ_ARGS_network)
 # leaks are not checked there, because HDF5 leaks when it refuses a file
 FUZZ_ENV_artifact := ASAN_OPTIONS=detect_leaks=0
 FUZZ_ENV_import := $(FUZZ_ENV_artifact)
@@ -74,7 +79,7 @@ $(FUZZ_TARGETS:%=build/fuzz/keep-%): build/fuzz/keep-%: build/fuzz/fuzz-%
 
 # The same targets without libFuzzer: they run every file of a folder.
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/fuzz/replay-%)
-$(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests
+$(B)/obj/tests/fuzz/%.o: CPPFLAGS_EXTRA := -Itests -Itests/unit
 $(FUZZ_REPLAYS): $(B)/fuzz/replay-%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

@@ -1,6 +1,6 @@
 # Rules that are checked automatically.
-.PHONY: lint check-layers check-symbols check-headers check-style
-lint: check-layers check-symbols check-headers check-style
+.PHONY: lint check-layers check-symbols check-headers check-style check-integer-code
+lint: check-layers check-symbols check-headers check-style check-integer-code
 check-layers:
 	@mkdir -p $(B)
 	@{ $(foreach f,$(FOLDERS),echo '$f' $(DEPS_$f);) } > $(B)/layers.txt
@@ -9,6 +9,9 @@ check-symbols: $(LIB_A) $(LIB_SO)
 	@sh scripts/check-symbols $(LIB_A) $(LIB_SO) $(B)/obj/libcommon && echo "symbols: ok"
 check-headers: $(B)/geodec.h
 	@sh scripts/check-headers $< $(CC) $(CPPFLAGS) -std=c11 $(WARN) && echo "headers: ok"
+# No arithmetic of floats between token id and token id, in the object code.
+check-integer-code: $(LIB_A)
+	@sh scripts/check-integer-code $(B)/obj/libcommon
 check-style:
 	@bash scripts/packages check lint
 	@sh scripts/check-style && echo "style: ok"

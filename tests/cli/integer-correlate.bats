@@ -32,6 +32,9 @@ setup_file() {
     done
     "$TOOL" --force -o "$D/out.tsv" "$D/q1" "$D/s1"
     cmp "$D/out.tsv" "$D/wanted"
+    run -1 "$TOOL" -o "$D/out.tsv" "$D/q1" "$D/q1"
+    [[ "$output" == *"out.tsv exists; --force replaces it"* ]]
+    cmp "$D/out.tsv" "$D/wanted"
 }
 
 @test "what cannot be exact is refused, with the file and the reason" {

@@ -37,6 +37,22 @@ text() { "$bin/geodec-decode" -q --artifacts none -p "Once upon a time" --max-to
     done
 }
 
+@test "sampled drafts give a text that depends on the seed alone, and the plain text when greedy" {
+    second="--draft-model data/model/geodec-stories-f16.gguf"
+    for draft in exit-sampled:2 "exit-sampled:2 --tree 8" "model-sampled $second" "model-sampled $second --tree 8"; do
+        # shellcheck disable=SC2086
+        text --model "$d/m.int.gguf" --draft $draft --temperature 0.8 --threads 1 --isa scalar > "$tmp/a"
+        [ "$(wc -c < "$tmp/a")" -gt 40 ]
+        # shellcheck disable=SC2086
+        text --model "$d/m.int.gguf" --draft $draft --temperature 0.8 --threads 2 > "$tmp/b"
+        cmp "$tmp/a" "$tmp/b" || { echo "draft $draft"; false; }
+        text --model "$d/m.int.gguf" --draft none --temperature 0 > "$tmp/a"
+        # shellcheck disable=SC2086
+        text --model "$d/m.int.gguf" --draft $draft --temperature 0 > "$tmp/b"
+        cmp "$tmp/a" "$tmp/b" || { echo "draft $draft, greedy"; false; }
+    done
+}
+
 @test "what has no integers is refused by name" {
     run -3 text --model "$d/m.int.gguf" --kv q8_0
     [[ $output == *"cache of 16-bit integers"* ]]

@@ -40,6 +40,18 @@ with_bench() {
     "$bin/geodec-check" "$out"/*/t*-b*.h5
 }
 
+@test "in integers, no drafter of a dense model or a mixture changes a token, and every planted fault does" {
+    export ARITHMETIC=integer PROMPTS=1 TOKENS=12 GAMMAS=1,5 TREES=16
+    pipelines/lab/exactness/exactness "$bin" "$out" data/model/geodec-stories-q8_0.gguf data/model/geodec-mixture-f16.gguf > "$BATS_TEST_TMPDIR/table"
+    awk -F'\t' '$1 == "all" {all = $4; compared = $5; wrong = $6} END {exit all != 384 || compared < 4000 || wrong != 0}' "$out/exactness.tsv" ||
+        { cat "$out/exactness.tsv"; false; }
+    awk -F'\t' 'NR > 1 {n++; if ($9 == 0) bad = 1} END {exit bad || n != 8}' "$out/faults.tsv" || { cat "$out/faults.tsv"; false; }
+    pipelines/lab/exactness/page "$out" > "$BATS_TEST_TMPDIR/page.md"
+    grep -q 'ARITHMETIC=integer' "$BATS_TEST_TMPDIR/page.md"
+    ARITHMETIC=exact DRAFTERS=ngram THREADS=1 pipelines/lab/exactness/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/table" # nothing of the other is kept
+    awk -F'\t' '$1 == "all" {exit $4 != 6}' "$out/exactness.tsv"
+}
+
 @test "a broken verifier ends the run with status 4, and its differences are in the table" {
     with_bench 'exec "$real" "$@" --fault stale'
     run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"

@@ -181,6 +181,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_tsv *t = NULL;
     if (crossover ? c->n_args != 0 : c->n_args != 2)
         GEODEC_THROW(GEODEC_INVAL, "expected QUERY and SEQUENCE, or --crossover without files");
+    if (output) GEODEC_TRY(cli_may_write(c, output, err));
     if (!crossover) {
         GEODEC_TRY(read_numbers(c->args[0], &q, &d, err));
         GEODEC_TRY(read_numbers(c->args[1], &s, &n, err));

@@ -70,6 +70,8 @@ int64_t geodec_network_bytes(const geodec_network *n)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
+enum { MOST_LAYERS = 1024, MOST_EXPERTS = 4096 };
+
 static geodec_status check_matrix(const geodec_panels16 *p, int64_t rows, int64_t cols, bool needed, int32_t layer,
                                   const char *name, geodec_err *err)
 {
@@ -153,13 +155,32 @@ static bool widths_fit(const geodec_network_config *c)
            (int64_t)c->n_head * c->head_dim <= most && c->n_vocab <= GEODEC_CODED_ROWS;
 }
 
+geodec_status geodec_network_check_numbers(const geodec_network_config *c, geodec_err *err)
+{
+#define X(name)                                                                                                        \
+    if (c->name < 0 || c->name > 1 << 24) GEODEC_FAIL(GEODEC_LIMIT, "%s is %d", #name, c->name);
+    GEODEC_NETWORK_NUMBERS(X)
+#undef X
+#define X(name)                                                                                                        \
+    if (c->name.shift < -64 || c->name.shift > 1100)                                                                   \
+        GEODEC_FAIL(GEODEC_LIMIT, "%s is out of range: it has the shift %d", #name, c->name.shift);
+    GEODEC_NETWORK_FACTORS(X)
+#undef X
+    if (c->n_layer < 1 || c->n_layer > MOST_LAYERS || c->n_expert > MOST_EXPERTS || c->rope_tables < 1 ||
+        c->rope_tables > 2 || c->rope_dim > 4096)
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "%d layers, %d experts, %d tables of rotations of %d numbers are outside of the limits", c->n_layer,
+                    c->n_expert, c->rope_tables, c->rope_dim);
+    return GEODEC_OK;
+}
+
 geodec_status geodec_network_check(const geodec_network *n, geodec_err *err)
 {
     const geodec_network_config *c = &n->config;
-    if (c->n_layer < 1 || c->d_model < 1 || c->n_head < 1 || c->n_kv_head < 1 || c->head_dim < 1 ||
-        c->head_dim > 4096 || c->n_head % c->n_kv_head || c->rope_dim % 2 || !groups_fit(c) || !widths_fit(c) ||
-        c->rope_dim > c->head_dim || c->d_model > GEODEC_CODED_COLS || c->rope_tables < 1 ||
-        (c->activation_bits != 7 && c->activation_bits != 15) ||
+    GEODEC_PASS(geodec_network_check_numbers(c, err));
+    if (c->d_model < 1 || c->n_head < 1 || c->n_kv_head < 1 || c->head_dim < 1 || c->head_dim > 4096 ||
+        c->n_head % c->n_kv_head || c->rope_dim % 2 || !groups_fit(c) || !widths_fit(c) || c->rope_dim > c->head_dim ||
+        c->d_model > GEODEC_CODED_COLS || (c->activation_bits != 7 && c->activation_bits != 15) ||
         (c->n_expert > 0 && (c->n_expert_used < 1 || c->n_expert_used > c->n_expert)))
         GEODEC_FAIL(GEODEC_FORMAT, "the numbers of the configuration do not fit together");
     GEODEC_PASS(check_matrix(n->embedding, c->n_vocab, c->d_model, true, -1, "token_embd", err));

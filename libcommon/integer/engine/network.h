@@ -88,7 +88,9 @@ typedef struct geodec_network {
     geodec_coded_area *area;     /* of the matrices' codes; NULL: each has its own */
 } geodec_network;
 
-/* Shapes of all parts against the configuration, and the limits of the engine. */
+/* Every number and factor against the limits of the engine, before anything is allocated for them. GEODEC_LIMIT. */
+GEODEC_API geodec_status geodec_network_check_numbers(const geodec_network_config *c, geodec_err *err) GEODEC_MUST_USE;
+/* The same, and the shapes of all parts against the configuration, and the limits of the engine. */
 GEODEC_API geodec_status geodec_network_check(const geodec_network *n, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_network_free(geodec_network *n); /* NULL ok */
 GEODEC_API int64_t geodec_network_bytes(const geodec_network *n);

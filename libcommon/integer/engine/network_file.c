@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 96, MOST_LAYERS = 1024, MOST_EXPERTS = 4096 };
+enum { NAME = 96 };
 static const char VERSION[] = "geodec.integer.version", TABLES[] = "geodec.integer.tables",
                   SOURCE[] = "geodec.integer.source", STEPS[] = "geodec.integer.rope_steps",
                   LAYERS[] = "geodec.integer.layers";
@@ -381,21 +381,16 @@ static geodec_status read_numbers(const geodec_gguf *g, geodec_network_config *c
     int32_t f[2];
 #define X(name)                                                                                                        \
     GEODEC_PASS(geodec_gguf_get_i64(g, key_of(#name, key), &v, err));                                                  \
-    if (v < 0 || v > 1 << 24) GEODEC_FAIL(GEODEC_LIMIT, "key '%s' is %lld", key, (long long)v);                        \
+    if (v < 0 || v > INT32_MAX) GEODEC_FAIL(GEODEC_LIMIT, "key '%s' is %lld", key, (long long)v);                      \
     c->name = (int32_t)v;
     GEODEC_NETWORK_NUMBERS(X)
 #undef X
 #define X(name)                                                                                                        \
     GEODEC_PASS(geodec_gguf_array_i32(g, key_of(#name, key), f, 2, err));                                              \
-    if (f[1] < -64 || f[1] > 1100) GEODEC_FAIL(GEODEC_FORMAT, "key '%s' has the shift %d", key, f[1]);                 \
     c->name = (geodec_network_factor){f[0], f[1]};
     GEODEC_NETWORK_FACTORS(X)
 #undef X
-    if (c->n_layer < 1 || c->n_layer > MOST_LAYERS || c->n_expert > MOST_EXPERTS || c->rope_tables < 1 ||
-        c->rope_tables > 2 || c->rope_dim > 4096)
-        GEODEC_FAIL(GEODEC_LIMIT, "%d layers, %d experts, %d tables of rotations are outside of the limits", c->n_layer,
-                    c->n_expert, c->rope_tables);
-    return GEODEC_OK;
+    return geodec_network_check_numbers(c, err);
 }
 
 /* Columns of a matrix by its part. */

@@ -1,5 +1,4 @@
-/* Modular products, Garner, negacyclic products, scores and correlation: golden values, limits, the published Barrett
- * listing. */
+/* Modular products, Garner, negacyclic products, scores and correlation: golden values, limits. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "integer/ntt/correlate.h"
@@ -185,32 +184,6 @@ Test(ntt_products, lazy_ranges)
             cr_assert_lt(geodec_mulmod_shoup32_lazy((uint32_t)any, (uint32_t)w,
                                                     (uint32_t)geodec_mulmod_quotient(w, 32, q, NULL), (uint32_t)q),
                          2 * q);
-    }
-}
-
-/* The paper's reduction: one constant of 64 bits and two shifts by 64. floor(2^128 / q) has 69 bits, so no constant
- * fits. */
-Test(ntt_products, published_barrett_fails)
-{
-    const uint64_t q = geodec_modulus_of(GEODEC_MODULUS_P60)->q;
-    const uint64_t candidates[] = {geodec_mulmod_quotient(1, 64, q, NULL),
-                                   geodec_mulmod_quotient(1, 120, q, NULL),
-                                   geodec_mulmod_quotient(1, 121, q, NULL),
-                                   geodec_mulmod_quotient(1, 122, q, NULL),
-                                   geodec_mulmod_quotient(1, 123, q, NULL),
-                                   geodec_mulmod_quotient(1, 124, q, NULL),
-                                   geodec_mulmod_quotient(1, 128, q, NULL) /* its low 64 bits */,
-                                   UINT64_MAX};
-    const geodec_mulmod_barrett right = geodec_mulmod_tight(q);
-    for (size_t c = 0; c < sizeof candidates / sizeof *candidates; c++) {
-        geodec_rng r = geodec_rng_stream(15, 3);
-        int correct = 0;
-        for (int i = 0; i < 20000; i++) {
-            const geodec_mulmod_wide x = geodec_mulmod_product(geodec_rng_u64(&r) % q, geodec_rng_u64(&r) % q);
-            const uint64_t t = geodec_mulmod_product(x.high, candidates[c]).high;
-            correct += geodec_mulmod_once(x.low - t * q, q) == geodec_mulmod_reduce(&right, x, NULL);
-        }
-        cr_assert_eq(correct, 0, "constant %zu: %d correct", c, correct);
     }
 }
 

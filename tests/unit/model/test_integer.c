@@ -209,6 +209,17 @@ Test(integer, refusals)
     cr_assert_eq(geodec_integer_network_make(m, &(geodec_integer_options){.bits = 5}, NULL, &n, &err), GEODEC_INVAL);
     cr_assert_null(s);
     cr_assert_null(n);
+    /* What the reader of a file refuses is not converted: 1 / 1e-30 is no factor of the engine. */
+    const char *path = test_tmp("scale.gguf");
+    geodec_model *large = NULL;
+    synthetic scale = {.arch = "granitemoe", .n_layer = 1, .d_model = 32, .n_head = 2, .n_kv_head = 2, .d_ff = 16};
+    scale.n_vocab = 300, scale.n_ctx = 64, scale.type = GEODEC_GGML_F32, scale.n_expert = 4, scale.n_expert_used = 2;
+    scale.logit_scale = 1e-30f, scale.tied = true;
+    test_ok(synthetic_write(path, &scale, &err), &err);
+    test_ok(geodec_model_open(path, &large, &err), &err);
+    cr_assert_eq(geodec_integer_network_make(large, NULL, NULL, &n, &err), GEODEC_LIMIT);
+    cr_assert_not_null(strstr(err.frame[0].text, "logit_factor"));
+    geodec_model_close(large);
     geodec_model_close(f);
     geodec_model_close(m);
 }

@@ -1,9 +1,9 @@
-#include "integer/ring_listing_avx2.h"
+#include "lab/integer/listings.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-geodec_ring_element ring_listing_avx2(const geodec_ring_element w[2], const geodec_ring_element x[2], bool mended)
+geodec_ring_element geodec_listings_avx2(const geodec_ring_element w[2], const geodec_ring_element x[2], bool mended)
 {
     const __m256i row = _mm256_loadu_si256((const __m256i *)(const void *)w);
     const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)x);
@@ -16,7 +16,7 @@ geodec_ring_element ring_listing_avx2(const geodec_ring_element w[2], const geod
     return (geodec_ring_element){ac - 41 * bd, cross[0] + cross[1] + cross[2] + cross[3] + bd};
 }
 #else
-geodec_ring_element ring_listing_avx2(const geodec_ring_element w[2], const geodec_ring_element x[2], bool mended)
+geodec_ring_element geodec_listings_avx2(const geodec_ring_element w[2], const geodec_ring_element x[2], bool mended)
 {
     (void)w;
     (void)x;
