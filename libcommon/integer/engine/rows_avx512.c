@@ -16,10 +16,6 @@ static inline vec load(const int64_t *p) { return _mm512_loadu_si512(p); }
 /* Zeros behind the end. */
 static inline __mmask8 lanes(int64_t left) { return (__mmask8)(left >= LANES ? 255 : (1 << left) - 1); }
 static inline vec load_part(const int64_t *p, int64_t left) { return _mm512_maskz_loadu_epi64(lanes(left), p); }
-static inline vec load32(const int32_t *p)
-{
-    return _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
 static inline vec load32_part(const int32_t *p, int64_t left)
 {
     return _mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(lanes(left), p));
