@@ -209,10 +209,11 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
                        const geodec__projection_finish *f, int64_t *y, const uint8_t *next)
 {
     const int bits = s->bits, up = 64 - bits;
-    /* Registers have acc 2^(up - zeros); `right` and one more shift make y of it. */
+    /* Registers have acc 2^(up - zeros), and bits of other sums in the `up` last places. `right` and one more shift
+     * make y of it, without these bits. */
     const int right = up - s->zeros + f->base - 1;
     const int64_t eights = n / 8;
-    if (bits > WIDE || right + f->least < 0) return geodec__projection_scalar.output(s, r, total, n, f, y, next);
+    if (bits > WIDE || right + f->least < up) return geodec__projection_scalar.output(s, r, total, n, f, y, next);
     /* number i of eight begins at bit i bits: byte i bits / 8 and the seven after it */
     const __m512i first = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(bits));
     const __m512i bytes =

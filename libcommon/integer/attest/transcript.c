@@ -129,14 +129,14 @@ bool geodec_transcript_add(geodec_transcript_writer *w, int32_t row, const int64
     geodec_transcript_sums s = {0};
     row_out *r = &w->row[row];
     if (acc) geodec_transcript_measure(acc, n, &s);
-    uint8_t *kind = extend(&r->kinds, 2), *sums = extend(&r->sums, geodec_transcript_bytes(n, s.bits));
-    if (!kind || !sums) {
+    uint8_t *kind = extend(&r->kinds, 2), *sums = s.bits ? extend(&r->sums, geodec_transcript_bytes(n, s.bits)) : NULL;
+    if (!kind || (s.bits && !sums)) {
         w->failed = true;
         return false;
     }
     kind[0] = (uint8_t)s.bits;
     kind[1] = (uint8_t)s.zeros;
-    if (s.bits) geodec_transcript_pack(acc, n, s.bits, s.zeros, sums);
+    if (sums) geodec_transcript_pack(acc, n, s.bits, s.zeros, sums);
     return true;
 }
 
@@ -240,7 +240,8 @@ bool geodec_transcript_next(geodec_transcript *t, int32_t row, int64_t n, geodec
     const geodec_transcript_sums s = {.packed = r->sums, .bits = r->kind[0], .zeros = r->kind[1]};
     if (s.bits > GEODEC_TRANSCRIPT_BITS || s.bits + s.zeros > GEODEC_TRANSCRIPT_RANGE) return false;
     const int64_t size = geodec_transcript_bytes(n, s.bits);
-    if (size > r->end - r->sums) return false;
+    const int rest = (int)(n * s.bits % 8); /* bits of the last byte; the others are zero */
+    if (size > r->end - r->sums || (rest && r->sums[size - 1] >> rest)) return false;
     r->kind += 2;
     r->sums += size;
     r->left--;

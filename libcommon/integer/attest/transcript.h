@@ -1,13 +1,16 @@
 /* Transcripts: the exact sums of all products of a run, next to its record (attest.h).
  *
- *     "GDTRANS1", the first link of the record (32 bytes); then for each token of the prompt and each output but the
- * last 8 bytes  size of what follows 4 bytes  number of products 2 bytes  for each product, in the order of the pass:
- * bits of a sum and zeros the sums of each product, from a whole byte on: bits of two's complement each, lowest first
+ * The file begins with "GDTRANS1" and the first link of the record (32 bytes). For each token of the prompt and each
+ * output but the last follow
+ *
+ *     8 bytes   size of what follows
+ *     4 bytes   number P of products
+ *     2 P       bits and zeros of each product, in the order of the pass
+ *     ...       the sums of each product, from a whole byte on: two's complement, lowest bits first, then zeros
  *
  * Numbers are little-endian. A sum is the number times 2^zeros. 1 <= bits <= 57 and bits + zeros <= 59, so that no sum
- * is above 2^58 in magnitude; bits 0: the sums are left out, and whoever reads computes them.
- *
- * A token of P products with R rows in all takes 12 + 2 P + (the sum of rows x bits / 8) bytes. */
+ * is above 2^58 in magnitude; bits 0: the sums are left out, and whoever reads computes them. A token takes
+ * 12 + 2 P + (the sum over its products of rows x bits / 8) bytes. */
 #ifndef GEODEC_INTEGER_ATTEST_TRANSCRIPT_H
 #define GEODEC_INTEGER_ATTEST_TRANSCRIPT_H
 
