@@ -36,7 +36,7 @@ DEPS_flowmap       := chain geometry $(FILES_BELOW)
 DEPS_export        := chain geometry model documents $(MODEL_BELOW)
 DEPS_foresight     := export flowmap chain geometry model documents $(MODEL_BELOW)
 DEPS_decode        := model documents $(MODEL_BELOW)
-DEPS_integer/attest := integer/engine integer/fixed model/kernels gguf io base
+DEPS_integer/attest := integer/ntt integer/engine integer/fixed model/kernels gguf io base
 DEPS_drafters      := decode foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
@@ -52,7 +52,7 @@ DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring integer/ntt $(LAB_
 DEPS_integer       := integer/attest integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
-SHARED_INTERNAL := base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \
+SHARED_INTERNAL := base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h integer/engine/product_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.
 PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))

@@ -111,6 +111,7 @@ static geodec_status new_activations(geodec_engine *e, geodec_err *err)
         ROOM(e->expert_weight, places * c->n_layer);
         for (int64_t i = 0; i < places * c->n_layer; i++) e->expert_id[i] = -1; /* stays so in dense layers */
         ROOM(e->place, places);
+        ROOM(e->origin, places);
         ROOM(e->expert_end, c->n_expert);
     }
 done:
@@ -324,7 +325,7 @@ static void run_head(geodec_engine *e, const geodec_engine_pass *p)
             e->list[i] = &e->in[row[i]];
         }
         if (n == 0) break;
-        e->job[0] = (geodec__engine_job){e->net->head, e->list, e->logit, n};
+        e->job[0] = (geodec__engine_job){e->net->head, e->list, e->logit, n, row};
         geodec__engine_products(e, 1);
         for (int64_t i = 0; i < n; i++) {
             int32_t *to = p->logits + (p->packed ? wanted + i : row[i]) * (int64_t)c->n_vocab;
@@ -397,6 +398,13 @@ void geodec_engine_compact(geodec_engine *e, int32_t base, const int32_t *row, i
     e->length = base + n;
 }
 
+void geodec_engine_replace_products(geodec_engine *e, geodec_engine_multiply multiply, void *ctx)
+{
+    e->multiply = multiply;
+    e->multiply_ctx = ctx;
+}
+
+const geodec_network *geodec_engine_network(const geodec_engine *e) { return e->net; }
 geodec_isa geodec_engine_isa(const geodec_engine *e) { return e->product->isa; }
 int64_t geodec_engine_kv_bytes(const geodec_engine *e)
 {

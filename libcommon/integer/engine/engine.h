@@ -12,6 +12,7 @@
 
 #include "base/pool.h"
 #include "integer/engine/network.h"
+#include "integer/engine/rounded.h"
 #include "model/kernels/settings.h"
 
 typedef struct geodec_engine geodec_engine; /* one thread at a time */
@@ -42,6 +43,20 @@ typedef struct geodec_engine_pass {
 /* GEODEC_LIMIT (context full, too many rows), GEODEC_RANGE (token, parent); then the cache is unchanged. */
 GEODEC_API geodec_status geodec_engine_forward(geodec_engine *e, const geodec_engine_pass *p,
                                                geodec_err *err) GEODEC_MUST_USE;
+
+/* A product of a pass: y[i] = w x[i] in Q24 for n inputs. */
+typedef struct geodec_engine_product {
+    const geodec_panels16 *w;
+    const geodec_rounded *const *x; /* [n] */
+    int64_t *const *y;              /* [n][rows of w] */
+    int64_t n;
+    const int32_t *row; /* [n] of the pass; NULL: 0 to n - 1 */
+} geodec_engine_product;
+/* Fills y of all jobs. The products of one row of a pass come in the same order whatever other rows the pass has. */
+typedef void (*geodec_engine_multiply)(void *ctx, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool);
+/* Later passes get their products from `multiply`; NULL: from the engine itself. */
+GEODEC_API void geodec_engine_replace_products(geodec_engine *e, geodec_engine_multiply multiply, void *ctx);
+GEODEC_API const geodec_network *geodec_engine_network(const geodec_engine *e);
 
 GEODEC_API int32_t geodec_engine_length(const geodec_engine *e);
 GEODEC_API void geodec_engine_truncate(geodec_engine *e, int32_t length);
