@@ -161,6 +161,7 @@ geodec_status geodec_engine_create(const geodec_network *n, const geodec_engine_
     e->net = n;
     e->c = &n->config;
     e->pool = o->pool;
+    if (o->scores) e->scores = *o->scores;
     e->n_ctx = o->n_ctx;
     e->max_batch = o->max_batch;
     e->n_blocks = o->n_blocks ? o->n_blocks : n->config.n_layer;
@@ -394,6 +395,7 @@ void geodec_engine_compact(geodec_engine *e, int32_t base, const int32_t *row, i
             memmove(e->v[h].v + to * dim, e->v[h].v + from * dim, (size_t)dim * sizeof(int16_t));
             e->k[h].exponent[to] = e->k[h].exponent[from];
             e->v[h].exponent[to] = e->v[h].exponent[from];
+            if (e->scores.copy) e->scores.copy(e->scores.ctx, h, to, from);
         }
     e->length = base + n;
 }
@@ -411,6 +413,5 @@ int64_t geodec_engine_kv_bytes(const geodec_engine *e)
     return 2 * (int64_t)e->c->n_layer * e->c->n_kv_head *
            (e->c->head_dim * (int64_t)sizeof(int16_t) + (int64_t)sizeof(int32_t));
 }
-int64_t geodec_engine_cache_bytes(const geodec_engine *e) { return geodec_engine_kv_bytes(e) * e->n_ctx; }
 const int32_t *geodec_engine_expert_ids(const geodec_engine *e) { return e->expert_id; }
 const int32_t *geodec_engine_expert_weights(const geodec_engine *e) { return e->expert_weight; }

@@ -31,6 +31,7 @@ struct geodec_engine {
     const geodec_network_config *c;
     const geodec__product_ops *product;
     const geodec__rows_ops *rows;
+    geodec_engine_scores scores; /* functions NULL: direct sums */
     geodec_pool *pool;
     int32_t n_ctx, max_batch, n_blocks, length;
     const uint64_t *step;       /* of this context: [rope_tables][rope_dim / 2] */

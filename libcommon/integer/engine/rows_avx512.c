@@ -328,14 +328,16 @@ static void dots(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int
         const int64_t count = n - i < 4 ? n - i : 4;
         vec s[4];
         UNROLL
-        for (int j = 0; j < 4; j++) s[j] = _mm512_setzero_si512();
-        for (int64_t d = 0; d < dim; d += 32) {
-            const vec query = load16_part(q + d, dim - d);
-            UNROLL
-            for (int j = 0; j < 4; j++) {
-                const int16_t *key = k + (j < count ? j : 0) * dim;
-                s[j] = _mm512_add_epi32(s[j], _mm512_madd_epi16(query, load16_part(key + d, dim - d)));
-            }
+        for (int j = 0; j < 4; j++) { /* one key after the other: memory is read in order */
+            const int16_t *key = k + (j < count ? j : 0) * dim;
+            int64_t d = 0;
+            s[j] = _mm512_setzero_si512();
+            for (; d + 32 <= dim; d += 32)
+                s[j] =
+                    _mm512_add_epi32(s[j], _mm512_madd_epi16(_mm512_loadu_si512(q + d), _mm512_loadu_si512(key + d)));
+            if (d < dim)
+                s[j] = _mm512_add_epi32(s[j],
+                                        _mm512_madd_epi16(load16_part(q + d, dim - d), load16_part(key + d, dim - d)));
         }
         const vec a = _mm512_add_epi32(_mm512_unpacklo_epi32(s[0], s[1]), _mm512_unpackhi_epi32(s[0], s[1]));
         const vec b = _mm512_add_epi32(_mm512_unpacklo_epi32(s[2], s[3]), _mm512_unpackhi_epi32(s[2], s[3]));

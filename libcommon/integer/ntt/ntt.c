@@ -274,6 +274,17 @@ void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out)
         geodec_ntt_set(t, out, geodec_ntt_position(t, k), geodec_ntt_get(t, in, k));
 }
 
+void geodec_ntt_to_reversed(const geodec_ntt *t, const void *in, void *out)
+{
+    const int64_t n = t->tables.n, *p = t->position;
+    if (!p)
+        memcpy(out, in, (size_t)n * t->single->word);
+    else if (t->single->word == sizeof(uint64_t))
+        for (int64_t i = 0; i < n; i++) ((uint64_t *)out)[i] = ((const uint64_t *)in)[p[i]];
+    else
+        for (int64_t i = 0; i < n; i++) ((uint32_t *)out)[i] = ((const uint32_t *)in)[p[i]];
+}
+
 /* Without a division where |x| < q, or |x| < 2^58 with q of 30 bits: x + floor(q / 2) q is below q^2. */
 static inline uint64_t residue(const geodec_modulus *m, const geodec_mulmod_barrett *c, int64_t x)
 {
