@@ -45,12 +45,13 @@ CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS)
 LDFLAGS_ALL = $(LD_$(PROFILE)) -pthread $(LDFLAGS)
 
-# Vector variants live in files named *_avx2.c, *_avx512.c, *_vnni.c and *_ifma.c; the dispatcher calls them only if the CPU supports them.
+# Vector variants live in files named *_avx2.c, *_avx512.c, *_vnni.c, *_ifma.c and *_vbmi.c; the dispatcher calls them only if the CPU supports them.
 SIMD_avx2   := -mavx2 -mfma -mf16c
 SIMD_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c
 SIMD_vnni   := $(SIMD_avx512) -mavx512vnni
 SIMD_ifma   := $(SIMD_avx512) -mavx512ifma
-simd_flags = $(if $(filter %_ifma.c,$1),$(SIMD_ifma))$(if $(filter %_vnni.c,$1),$(SIMD_vnni))$(if $(filter %_avx512.c,$1),$(SIMD_avx512),$(if $(filter %_avx2.c,$1),$(SIMD_avx2)))
+SIMD_vbmi   := $(SIMD_avx512) -mavx512vnni -mavx512ifma -mavx512vbmi
+simd_flags = $(if $(filter %_vbmi.c,$1),$(SIMD_vbmi))$(if $(filter %_ifma.c,$1),$(SIMD_ifma))$(if $(filter %_vnni.c,$1),$(SIMD_vnni))$(if $(filter %_avx512.c,$1),$(SIMD_avx512),$(if $(filter %_avx2.c,$1),$(SIMD_avx2)))
 
 ifeq ($(V),1)
 Q :=

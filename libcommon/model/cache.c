@@ -12,7 +12,7 @@
  *          cost of few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "model/integer_session.h"
+#include "model/integer_session_internal.h"
 #include "model/streamed_internal.h"
 
 #include <math.h>
@@ -89,11 +89,11 @@ void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, 
 
 int64_t geodec_session_cache_bytes(const geodec_session *s)
 {
-    return s->engine ? geodec_engine_cache_bytes(s->engine) : s->cache.bytes;
+    return s->engine ? geodec__integer_session_kv_bytes(s) * s->n_ctx : s->cache.bytes;
 }
 int64_t geodec_session_kv_bytes(const geodec_session *s)
 {
-    return s->engine ? geodec_engine_kv_bytes(s->engine) : (s->cache.block + GEODEC__KEYS - 1) / GEODEC__KEYS;
+    return s->engine ? geodec__integer_session_kv_bytes(s) : (s->cache.block + GEODEC__KEYS - 1) / GEODEC__KEYS;
 }
 
 static uint8_t *layer_of(const geodec_session *s, int64_t layer, int64_t block)

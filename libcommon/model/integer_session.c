@@ -1,6 +1,7 @@
 #include "model/integer_session_internal.h"
 
 #include "base/mem.h"
+#include "integer/scores/score_cache.h"
 #include "model/integer_network.h"
 #include "model/model_internal.h"
 
@@ -8,9 +9,13 @@
 
 geodec_engine *geodec_integer_session_engine(const geodec_session *s) { return s->engine; }
 
-/* The model's network, made on first use. */
-static geodec_status network_of(const geodec_model *model, geodec_pool *pool, const geodec_network **out,
-                                geodec_err *err)
+int64_t geodec__integer_session_kv_bytes(const geodec_session *s)
+{
+    return geodec_engine_kv_bytes(s->engine) + (s->keys ? geodec_keys_bytes(s->keys) : 0);
+}
+
+geodec_status geodec_integer_session_network(const geodec_model *model, geodec_pool *pool, const geodec_network **out,
+                                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = (geodec_model *)(uintptr_t)model;
@@ -26,6 +31,14 @@ static int64_t logit_bytes(const geodec_session *s)
     return (int64_t)s->max_batch * s->model->config.n_vocab * (int64_t)sizeof *s->integer_logits;
 }
 
+static geodec_status open_scores(geodec_session *s, const geodec_network *n, const geodec_session_options *o,
+                                 geodec_err *err)
+{
+    const geodec_network_config *c = &n->config;
+    GEODEC_PASS(geodec_keys_create(o->scores, c->head_dim, c->n_layer, c->n_kv_head, s->n_ctx, &s->keys, err));
+    return geodec_score_cache_create(s->keys, geodec_pool_threads(o->pool), o->isa, &s->score_cache, err);
+}
+
 geodec_status geodec__integer_session_open(geodec_session *s, const geodec_session_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -35,8 +48,14 @@ geodec_status geodec__integer_session_open(geodec_session *s, const geodec_sessi
         GEODEC_THROW(GEODEC_UNSUPPORTED,
                      "integer arithmetic has its own cache of 16-bit integers: no other element type, no "
                      "merged tokens and no attention over layers");
-    GEODEC_TRY(network_of(s->model, o->pool, &n, err));
-    const geodec_engine_options e = {s->n_ctx, s->max_batch, o->n_blocks, o->isa, o->pool};
+    GEODEC_TRY(geodec_integer_session_network(s->model, o->pool, &n, err));
+    if (o->scores != GEODEC_SCORES_DIRECT) GEODEC_TRY(open_scores(s, n, o, err));
+    const geodec_engine_options e = {.n_ctx = s->n_ctx,
+                                     .max_batch = s->max_batch,
+                                     .n_blocks = o->n_blocks,
+                                     .isa = o->isa,
+                                     .pool = o->pool,
+                                     .scores = s->keys ? geodec_score_cache_engine(s->score_cache) : NULL};
     GEODEC_TRY(geodec_engine_create(n, &e, &s->engine, err));
     s->integer_logits = geodec_mem_map(logit_bytes(s));
     if (!s->integer_logits) GEODEC_THROW(GEODEC_NOMEM, "no memory for the logits of %d rows", s->max_batch);
@@ -50,6 +69,8 @@ void geodec__integer_session_close(geodec_session *s)
 {
     geodec_engine_destroy(s->engine);
     geodec_mem_unmap(s->integer_logits, logit_bytes(s));
+    geodec_score_cache_destroy(s->score_cache);
+    geodec_keys_destroy(s->keys);
     GEODEC_FREE(s->expert_weight, s->want, s);
 }
 

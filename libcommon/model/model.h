@@ -104,6 +104,8 @@ typedef struct geodec_session_options {
     geodec_attnres attnres; /* all zero: off */
     double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
                       * cache, as in the papers' runtime; no trees */
+    geodec_scores_by scores; /* of integer attention; the logits are the same. Others than direct keep transformed keys:
+                              * 8 bytes a number in addition to the 2 of the cache */
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;

@@ -108,7 +108,9 @@ struct geodec_session {
     int32_t n_ctx, max_batch, length, n_blocks;
     geodec_counters counters;
     struct geodec_engine *engine; /* integer arithmetic (integer_session.h): then most of the rest is not used */
-    int32_t *integer_logits;      /* [max_batch][n_vocab] Q16 */
+    struct geodec_keys *keys;     /* transformed, with scores by transforms; and their use */
+    struct geodec_score_cache *score_cache;
+    int32_t *integer_logits; /* [max_batch][n_vocab] Q16 */
     geodec__cache cache;
     int64_t attend_dim;   /* dimensions of attention: head_dim, or as many coefficients as a value has */
     float **wide_row;     /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */

@@ -1,4 +1,6 @@
 #include "base/mem.h"
+#include "integer/scores/scores.h"
+#include "model/arithmetic.h"
 #include "model/integer_session_internal.h"
 #include "model/streamed_internal.h"
 #include "model/team_internal.h"
@@ -131,6 +133,9 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->kv = o->kv;
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
+    if (s->arithmetic != GEODEC_INTEGER && o->scores != GEODEC_SCORES_DIRECT)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not %s", geodec_scores_name(o->scores),
+                     geodec_arithmetic_name(s->arithmetic));
     if (s->arithmetic == GEODEC_INTEGER) {
         GEODEC_TRY(geodec__integer_session_open(s, o, err));
         GEODEC_MOVE(*out, s);

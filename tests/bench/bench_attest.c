@@ -82,7 +82,7 @@ static side run(const char *path, geodec_pool *pool, geodec_attest *a, bool veri
         }
     } else {
         memcpy(a->model, digest, sizeof a->model);
-        if (geodec_attest_run(e, n_vocab, (int32_t)tokens, -1, a, NULL, &err) != GEODEC_OK) die(&err);
+        if (geodec_attest_run(e, n_vocab, (int32_t)tokens, -1, NULL, a, NULL, &err) != GEODEC_OK) die(&err);
     }
     const side out = since(open, ready);
     geodec_session_destroy(s);

@@ -7,7 +7,9 @@
  * stream_us: a float32 dot product of as many bytes with a vector in the cache, the fastest of one row or four at a
  * time, with and without prefetch; float_us: the library's float32 matrix-vector product of as many bytes. ratio: the
  * median over rounds of us / the faster control's of the round, each the fastest of four passes in a row. turns: the
- * same when passes of float_us and of the form take turns, so that each finds the other's data in the caches.
+ * same when passes of float_us and of the form take turns, so that each finds the other's data in the caches. cold_us,
+ * cold_control_us, cold: one pass after another memory of FLUSH bytes was read, so that no data is in the caches; the
+ * faster control; the median of their ratios.
  */
 #include "arguments.h"
 #include "base/clock.h"
@@ -19,6 +21,7 @@
 
 #include <time.h>
 
+enum { FLUSH = 256 << 20 };
 enum { N = 2048, ROUNDS = 41, QUICK = 9, MOST = 64, PASSES = 4 };
 
 static double now(void)
@@ -101,6 +104,7 @@ typedef struct bench {
     float *w, *x, *y, *scratch; /* [as many bytes], [N], [rows] */
     geodec_ring_vector *v;
     geodec_ring_element *out;
+    char *flush;
     int rounds;
     volatile float sink;
 } bench;
@@ -149,12 +153,39 @@ static double own_pass(bench *b, const geodec_ring_matrix *m, const geodec_ring_
 
 static double least(double a, double b) { return a < b ? a : b; }
 
+static void flush(bench *b)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < FLUSH; i += 64) sum += (float)b->flush[i];
+    b->sink += sum;
+}
+
+/* Passes from memory: of the form, of the faster control, and their ratio. */
+static void cold_passes(bench *b, const geodec_ring_matrix *m, const geodec_ring_gemv_options *o, int64_t rows,
+                        double out[3])
+{
+    geodec_ring_gemv_report r;
+    double control = 1e9;
+    for (int pattern = 0; pattern < PASSES; pattern++) {
+        flush(b);
+        const double t = now();
+        b->sink += stream_of(o->isa)(b->w, rows, b->x, pattern);
+        control = least(control, now() - t);
+    }
+    flush(b);
+    control = least(control, float_pass(b, o->isa, rows));
+    flush(b);
+    out[0] = own_pass(b, m, o, &r);
+    out[1] = control;
+    out[2] = out[0] / control;
+}
+
 static void measure(bench *b, const geodec_ring_matrix *m, geodec_ring_form form, geodec_isa isa)
 {
     const geodec_ring_gemv_options o = {isa, form};
     const int64_t bytes = form == GEODEC_RING_PAIRS16 ? geodec_ring_matrix_bytes16(m) : (int64_t)N * N * 16;
     const int64_t rows = bytes / (4 * N);
-    double own[MOST], streams[MOST], floating[MOST], ratio[MOST], turns[MOST];
+    double own[MOST], streams[MOST], floating[MOST], ratio[MOST], turns[MOST], cold[3][MOST];
     geodec_ring_gemv_report r = {0};
     const int rounds = form == GEODEC_RING_WIDE ? QUICK : b->rounds;
     for (int i = 0; i < rounds; i++) {
@@ -169,13 +200,17 @@ static void measure(bench *b, const geodec_ring_matrix *m, geodec_ring_form form
         }
         ratio[i] = own[i] / least(streams[i], floating[i]);
         turns[i] = own_turn / float_turn;
+        double c[3];
+        cold_passes(b, m, &o, rows, c);
+        for (int k = 0; k < 3; k++) cold[k][i] = c[k];
     }
     if (r.rows16 + r.rows64 + r.wide != N) die("another form ran");
     const double us = median(own, rounds) * 1e6;
-    (void)printf("%s\t%s\t%d\t%lld\t%.0f\t%.1f\t%.0f\t%.0f\t%.2f\t%.2f\n", geodec_ring_form_name(form),
-                 geodec_kernels_isa_name(isa), r.zero_b, (long long)bytes, us, (double)bytes / us * 1e-3,
-                 median(streams, rounds) * 1e6, median(floating, rounds) * 1e6, median(ratio, rounds),
-                 median(turns, rounds));
+    (void)printf("%s\t%s\t%d\t%lld\t%.0f\t%.1f\t%.0f\t%.0f\t%.2f\t%.2f\t%.0f\t%.0f\t%.2f\n",
+                 geodec_ring_form_name(form), geodec_kernels_isa_name(isa), r.zero_b, (long long)bytes, us,
+                 (double)bytes / us * 1e-3, median(streams, rounds) * 1e6, median(floating, rounds) * 1e6,
+                 median(ratio, rounds), median(turns, rounds), median(cold[0], rounds) * 1e6,
+                 median(cold[1], rounds) * 1e6, median(cold[2], rounds));
     (void)fflush(stdout);
 }
 
@@ -189,11 +224,13 @@ int main(int argc, char **argv)
                .y = geodec_mem_new(floats_all / N, sizeof(float)),
                .scratch = geodec_mem_new(geodec__product_scratch(N), sizeof(float)),
                .out = geodec_mem_new(N, sizeof *b.out),
+               .flush = geodec_mem_map(FLUSH),
                .rounds = given.quick ? QUICK : ROUNDS};
     geodec_ring_element *w[2] = {geodec_mem_map((int64_t)N * N * 16), geodec_mem_map((int64_t)N * N * 16)};
     geodec_ring_element *x = geodec_mem_new(N, sizeof *x);
     geodec_ring_matrix *m[2] = {NULL, NULL};
-    if (!b.w || !b.x || !b.y || !b.scratch || !b.out || !w[0] || !w[1] || !x) die("no memory");
+    if (!b.w || !b.x || !b.y || !b.scratch || !b.out || !b.flush || !w[0] || !w[1] || !x) die("no memory");
+    memset(b.flush, 1, FLUSH);
     geodec_rng g = geodec_rng_stream(15, 9);
     for (int64_t i = 0; i < (int64_t)N * N; i++) {
         w[0][i] = (geodec_ring_element){i * 37 % 255 - 127, i * 101 % 251 - 125};
@@ -208,7 +245,8 @@ int main(int argc, char **argv)
     for (int z = 0; z < 2; z++)
         if (geodec_ring_matrix_create(w[z], N, N, true, &m[z], NULL) != GEODEC_OK) die("no matrix");
     if (geodec_ring_vector_create(x, N, &b.v, NULL) != GEODEC_OK) die("no vector");
-    (void)printf("form\tisa\tzero_b\tbytes\tus\tgbps\tstream_us\tfloat_us\tratio\tturns\n");
+    (void)printf(
+        "form\tisa\tzero_b\tbytes\tus\tgbps\tstream_us\tfloat_us\tratio\tturns\tcold_us\tcold_control_us\tcold\n");
     for (int form = GEODEC_RING_PAIRS16; form <= GEODEC_RING_WIDE; form++)
         for (int isa = GEODEC_ISA_AVX512; isa >= GEODEC_ISA_SCALAR; isa--)
             for (int z = 0; z < 2; z++) {
@@ -224,6 +262,7 @@ int main(int argc, char **argv)
     }
     geodec_ring_vector_destroy(b.v);
     geodec_mem_unmap(b.w, floats_all * 4);
+    geodec_mem_unmap(b.flush, FLUSH);
     GEODEC_FREE(b.x, b.y, b.scratch, b.out, x);
     return 0;
 }

@@ -17,6 +17,7 @@ static const char *model_path, *against_path, *arithmetic = "auto", *against_ari
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows, rows;
+static const char *scores = "direct", *against_scores;
 static const char *kv_code, *against_kv_code, *kv_code_text;
 static double kv_merge, against_kv_merge;
 
@@ -42,6 +43,12 @@ static const cli_option options[] = {
                "chosen from the file of the second model)"),
     OPT_CHOICE("against-kv", 0, &against_kv, GEODEC_KV_CHOICES, "TYPE",
                "cache of the second evaluation (default: --kv)"),
+    OPT_CHOICE(
+        "scores", 0, &scores, GEODEC_SCORES_CHOICES, "HOW",
+        "scores of integer attention: direct sums, or transformed keys modulo one prime of 60 bits or two of 30; "
+        "the logits are the same"),
+    OPT_CHOICE("against-scores", 0, &against_scores, GEODEC_SCORES_CHOICES, "HOW",
+               "scores of the second evaluation (default: --scores if it is in integers)"),
     OPT_FILE("projection", 0, &projection, "FILE",
              "projection.h5 of the model (geodec-project), which replaces weights"),
     OPT_FILE("against-projection", 0, &against_projection, "FILE",
@@ -82,12 +89,19 @@ static const cli_tool tool = {
     CLI_TAKES(options, 1, -1),
 };
 
+/* What the second evaluation took. */
+static const char *against_of(const geodec_perplexity_report *s, const geodec_perplexity_result *r, char text[64])
+{
+    (void)snprintf(text, 64, ", those of the second evaluation %.3f s", r->against_seconds);
+    return s->q ? text : "";
+}
+
 static geodec_status one_text(const cli *c, geodec_perplexity_report *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     text_file file = {.run = NULL};
     geodec_perplexity_result r = {0};
-    char hex[GEODEC_SHA256_HEX];
+    char hex[GEODEC_SHA256_HEX], against[64];
     const char *name = cli_base_name(path);
     GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p->model), true, &file, err));
     GEODEC_TRY_MSG(geodec_perplexity_text(s->p, s->q, s->o, file.run, file.n_run, &r, c->pool, &c->hooks, err), "%s",
@@ -95,6 +109,8 @@ static geodec_status one_text(const cli *c, geodec_perplexity_report *s, const c
     geodec_sha256_of(file.map.data, file.map.size, hex);
     GEODEC_TRY(geodec_perplexity_report_add(s, name, hex, geodec_documents_separator_name(file.documents.rule),
                                             file.documents.n, &r, err));
+    if (c->verbose > 0)
+        cli_say(c, "%s: passes took %.3f s of processor time%s", name, r.seconds, against_of(s, &r, against));
     if (file.documents.rule != GEODEC_SEPARATOR_NONE)
         cli_say(c, "%s: %lld documents by the rule '%s', read as one text", name, (long long)file.documents.n,
                 geodec_documents_separator_name(file.documents.rule));
@@ -121,7 +137,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_key_codes_set *code = NULL, *against_code = NULL;
     geodec_perplexity_report s = {.p = &p, .o = &o, .out = stdout};
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                          against_kv_projection || against_kv_code || against_kv_merge > 0;
+                          against_kv_projection || against_kv_code || against_scores || against_kv_merge > 0;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection || against_kv_projection)
@@ -137,6 +153,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     p = evaluation_of(m, arithmetic, kv, isa);
     q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                       against_kv ? against_kv : kv, isa);
+    p.scores = scores_of(scores);
+    q.scores = scores_of(against_scores ? against_scores : q.arithmetic == GEODEC_INTEGER ? scores : "direct");
     p.kv_merge = kv_merge;
     q.kv_merge = against_kv_merge;
     GEODEC_TRY(key_code_fit(c, m, kv_code, kv_code_text, o.window, &code, err));

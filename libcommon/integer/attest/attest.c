@@ -2,7 +2,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "integer/attest/freivalds.h"
 #include "integer/fixed/fixed.h"
+#include "io/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,12 +75,14 @@ void geodec_attest_clear(geodec_attest *a)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-enum { CHUNK = 64 /* rows of a pass over a prompt */ };
+/* Rows of a pass; with a transcript, whose sums of a pass are kept in memory. */
+enum { CHUNK = 64, CHUNK_WRITTEN = 8 };
 
-/* Rows [from, to) of tokens; logits of the last one, or NULL. */
-static geodec_status prefill(geodec_engine *e, const int32_t *token, int32_t n, int32_t rows, int32_t *last,
-                             geodec_err *err)
+/* Rows [from, to) of tokens; logits of the last one, or NULL. w: takes the sums, or NULL. */
+static geodec_status prefill(geodec_engine *e, const int32_t *token, int32_t n, geodec_transcript_writer *w,
+                             int32_t *last, geodec_err *err)
 {
+    const int32_t rows = w ? CHUNK_WRITTEN : CHUNK;
     for (int32_t at = 0; at < n; at += rows) {
         bool want[CHUNK] = {false};
         const int32_t count = n - at < rows ? n - at : rows;
@@ -86,15 +90,18 @@ static geodec_status prefill(geodec_engine *e, const int32_t *token, int32_t n, 
         const geodec_engine_pass p = {
             .n = count, .token = token + at, .want = want, .logits = at + count == n ? last : NULL, .packed = true};
         GEODEC_PASS(geodec_engine_forward(e, &p, err));
+        if (w) GEODEC_PASS(geodec_transcript_flush(w, count, err));
     }
     return GEODEC_OK;
 }
 
-geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos, geodec_attest *a,
-                                const geodec_hooks *hooks, geodec_err *err)
+geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos, const char *transcript,
+                                geodec_attest *a, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_choose *c = NULL;
+    geodec_transcript_writer *w = NULL;
+    geodec_freivalds *f = NULL;
     int32_t *logits = NULL;
     if (a->n_prompt < 1) GEODEC_THROW(GEODEC_INVAL, "a prompt of no tokens");
     if (n < 0 || n > GEODEC_ATTEST_TOKENS)
@@ -105,7 +112,12 @@ geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, in
     GEODEC_NEW(a->link, (int64_t)n + 1);
     geodec_fixed_digest(a->tables);
     head_of(a, a->link[0]);
-    GEODEC_TRY(prefill(e, a->prompt, a->n_prompt, CHUNK, logits, err));
+    if (transcript) {
+        GEODEC_TRY(geodec_transcript_create(transcript, a->link[0], CHUNK_WRITTEN, &w, err));
+        GEODEC_TRY(geodec_freivalds_prover(e, w, &f, err));
+        geodec_engine_replace_products(e, geodec_freivalds_prove, f);
+    }
+    GEODEC_TRY(prefill(e, a->prompt, a->n_prompt, w, logits, err));
     for (a->n = 0; a->n < n;) {
         const int32_t token = geodec_choose_next(c, a->n, logits);
         a->token[a->n] = token;
@@ -113,9 +125,13 @@ geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, in
         a->n++;
         if (token == eos || a->n == n) break;
         GEODEC_TRY(geodec_hooks_progress(hooks, "tokens", a->n, n, err));
-        GEODEC_TRY(prefill(e, &token, 1, 1, logits, err));
+        GEODEC_TRY(prefill(e, &token, 1, w, logits, err));
     }
+    if (w) GEODEC_TRY(geodec_transcript_commit(w, &a->transcript_size, a->transcript, err));
 done:
+    geodec_engine_replace_products(e, NULL, NULL);
+    geodec_freivalds_free(f);
+    geodec_transcript_abandon(w);
     geodec_choose_destroy(c);
     geodec_mem_free(logits);
     return st;
@@ -138,6 +154,10 @@ const char *geodec_attest_verdict_text(geodec_attest_verdict v)
         return "a token is not the one that the settings choose";
     case GEODEC_ATTEST_LOGITS:
         return "the logits are not those of the model";
+    case GEODEC_ATTEST_TRANSCRIPT:
+        return "the transcript is not that of the record";
+    case GEODEC_ATTEST_SUMS:
+        return "a product in the transcript is not that of the model";
     default:
         return "not checked";
     }
@@ -167,6 +187,8 @@ typedef struct checking {
     geodec_attest_result *r;
     int32_t output[CHUNK]; /* of each row of logits */
     geodec_attest_verdict found[CHUNK];
+    geodec_transcript *t; /* NULL: without */
+    geodec_freivalds *f;
 } checking;
 
 /* An output against its logits. */
@@ -198,6 +220,23 @@ static bool check_rows(checking *k, int32_t n)
     return true;
 }
 
+/* The first row of a pass of n with a wrong product, n: none. GEODEC_FORMAT: the transcript does not have the products
+ * of each row; it may have more only where no logits are wanted. */
+static geodec_status check_pass(const checking *k, int32_t n, const bool *want, int32_t *wrong, geodec_err *err)
+{
+    *wrong = n;
+    if (!k->t) return GEODEC_OK;
+    const geodec_freivalds_report r = geodec_freivalds_pass_report(k->f);
+    k->r->matrices = r.matrices;
+    k->r->products = r.checked;
+    k->r->recomputed = r.recomputed;
+    if (r.wrong >= 0) *wrong = r.wrong;
+    for (int32_t i = 0; i < *wrong; i++)
+        if (i == r.missing || geodec_transcript_left(k->t, i) > !want[i])
+            GEODEC_FAIL(GEODEC_FORMAT, "the transcript does not have the products of the model");
+    return GEODEC_OK;
+}
+
 /* The prompt and all outputs but the last one, whose logits nobody needs, in passes of `rows`. */
 static geodec_status check_outputs(checking *k, int32_t rows, int32_t end, const geodec_hooks *hooks, geodec_err *err)
 {
@@ -215,11 +254,38 @@ static geodec_status check_outputs(checking *k, int32_t rows, int32_t end, const
         }
         const geodec_engine_pass p = {
             .n = n, .token = token, .want = want, .logits = wanted ? k->logits : NULL, .packed = true};
+        int32_t wrong, sound = 0; /* the first row with a wrong product; wanted rows before it */
+        if (k->t) GEODEC_PASS(geodec_transcript_pass(k->t, n, err));
         GEODEC_PASS(geodec_engine_forward(k->e, &p, err));
         GEODEC_PASS(geodec_hooks_progress(hooks, "tokens checked", at + n, all, err));
-        if (!check_rows(k, wanted)) return GEODEC_OK;
+        GEODEC_PASS(check_pass(k, n, want, &wrong, err));
+        for (int32_t j = 0; j < wrong; j++) sound += want[j];
+        if (!check_rows(k, sound)) return GEODEC_OK;
+        if (wrong == n) continue;
+        k->r->verdict = GEODEC_ATTEST_SUMS;
+        k->r->at = at + wrong < a->n_prompt ? 0 : at + wrong - a->n_prompt + 1;
+        return GEODEC_OK;
     }
+    if (k->t && end == a->n && !geodec_transcript_ended(k->t))
+        GEODEC_FAIL(GEODEC_FORMAT, "the transcript has more tokens than the record");
     k->r->verdict = GEODEC_ATTEST_HOLDS;
+    return GEODEC_OK;
+}
+
+/* Opens the transcript; a verdict if it is not that of the record. */
+static geodec_status begin_transcript(checking *k, const geodec_attest_check *how, int32_t rows, geodec_err *err)
+{
+    char digest[GEODEC_SHA256_HEX] = "";
+    if (!how->transcript) return GEODEC_OK;
+    GEODEC_PASS(geodec_transcript_open(how->transcript, rows, &k->t, err));
+    if (how->hash) GEODEC_PASS(geodec_file_sha256(how->transcript, digest, err));
+    if (memcmp(geodec_transcript_binding(k->t), k->a->link[0], GEODEC_ATTEST_HASH) != 0 ||
+        geodec_transcript_size(k->t) != k->a->transcript_size || (how->hash && strcmp(digest, k->a->transcript) != 0)) {
+        k->r->verdict = GEODEC_ATTEST_TRANSCRIPT;
+        return GEODEC_OK;
+    }
+    GEODEC_PASS(geodec_freivalds_verifier(k->e, k->t, rows, how->secret, &k->f, err));
+    geodec_engine_replace_products(k->e, geodec_freivalds_check, k->f);
     return GEODEC_OK;
 }
 
@@ -251,6 +317,8 @@ geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geod
         r.at = i - a->n_prompt;
         goto done;
     }
+    GEODEC_TRY(begin_transcript(&k, how, rows, err));
+    if (r.verdict != GEODEC_ATTEST_NOT_CHECKED) goto done;
     GEODEC_NEW(k.c, threads);
     for (int i = 0; i < threads; i++) GEODEC_TRY(chooser(a, n_vocab, &k.c[i], err));
     GEODEC_NEW(drawn, a->n);
@@ -263,6 +331,9 @@ geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geod
     GEODEC_TRY(check_outputs(&k, rows, end, hooks, err));
 done:
     if (st == GEODEC_OK) *out = r;
+    geodec_engine_replace_products(e, NULL, NULL);
+    geodec_freivalds_free(k.f);
+    geodec_transcript_close(k.t);
     for (int i = 0; k.c && i < threads; i++) geodec_choose_destroy(k.c[i]);
     geodec_mem_unmap(k.logits, (int64_t)rows * n_vocab * (int64_t)sizeof *k.logits);
     GEODEC_FREE(k.c, drawn);

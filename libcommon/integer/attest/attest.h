@@ -29,12 +29,16 @@ typedef struct geodec_attest {
     int32_t n_prompt, n;                 /* n: outputs */
     int32_t *prompt, *token;             /* [n_prompt], [n] */
     uint8_t (*link)[GEODEC_ATTEST_HASH]; /* [n + 1] */
+    char transcript[GEODEC_SHA256_HEX];  /* of the file with the sums of all products (transcript.h); "": none */
+    int64_t transcript_size;             /* bytes */
 } geodec_attest;
 
 /* Generates up to n tokens after the prompt of *a (whose settings, prompt and model the caller has set) and fills the
- * rest. eos: a token that ends the run, -1: none. The engine is empty, takes 64 rows, and has room for all tokens. */
-GEODEC_API geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos, geodec_attest *a,
-                                           const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+ * rest. eos: a token that ends the run, -1: none. transcript: a file to write, NULL: none. The engine is empty, takes
+ * 64 rows, and has room for all tokens. */
+GEODEC_API geodec_status geodec_attest_run(geodec_engine *e, int32_t n_vocab, int32_t n, int32_t eos,
+                                           const char *transcript, geodec_attest *a, const geodec_hooks *hooks,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 /* JSON, put in place at once. */
 GEODEC_API geodec_status geodec_attest_write(const char *path, const geodec_attest *a, const char *command,
@@ -51,12 +55,16 @@ typedef enum geodec_attest_verdict {
     GEODEC_ATTEST_OTHER_TABLES, /* of the engine */
     GEODEC_ATTEST_HEADER,       /* the first link is not that of prompt and settings */
     GEODEC_ATTEST_TOKEN,        /* output `at` is not what the settings choose from the logits */
-    GEODEC_ATTEST_LOGITS        /* link `at` is not that of the logits */
+    GEODEC_ATTEST_LOGITS,       /* link `at` is not that of the logits */
+    GEODEC_ATTEST_TRANSCRIPT,   /* the file is not the one of the record */
+    GEODEC_ATTEST_SUMS          /* a product whose sums are wrong; output `at` is the first that depends on it */
 } geodec_attest_verdict;
 typedef struct geodec_attest_result {
     geodec_attest_verdict verdict;
     int32_t at;      /* the first output that differs, -1: none */
     int32_t checked; /* outputs */
+    /* with a transcript: matrices that were projected; products of one row that were checked, and computed again */
+    int64_t matrices, products, recomputed;
 } geodec_attest_result;
 GEODEC_API const char *geodec_attest_verdict_text(geodec_attest_verdict v);
 
@@ -66,8 +74,14 @@ typedef struct geodec_attest_check {
     uint64_t seed;     /* of the drawing: secret to whoever made the record */
     int32_t rows;      /* of a pass, at most 64 */
     geodec_pool *pool; /* hashes and chooses for several outputs at a time; NULL: the caller's thread */
+    /* The sums of the products come from this file and are checked by random projections (freivalds.h); NULL: products
+     * are computed. */
+    const char *transcript;
+    uint64_t secret; /* seed of the projections: secret to whoever made the transcript */
+    bool hash;       /* and compare the SHA-256 of the file with the record's */
 } geodec_attest_check;
-/* The engine is empty. A record that does not hold is a result, not an error. */
+/* The engine is empty. A record that does not hold is a result, not an error. GEODEC_FORMAT: the transcript is damaged.
+ */
 GEODEC_API geodec_status geodec_attest_verify(geodec_engine *e, int32_t n_vocab, const geodec_attest *a,
                                               const geodec_attest_check *how, geodec_attest_result *out,
                                               const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;

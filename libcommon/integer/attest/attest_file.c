@@ -43,6 +43,10 @@ geodec_status geodec_attest_write(const char *path, const geodec_attest *a, cons
     geodec_json_end(w);
     hex_of(a->link[a->n], hex);
     geodec_json_put_str(w, "digest", hex);
+    if (*a->transcript) {
+        geodec_json_put_str(w, "transcript", a->transcript);
+        geodec_json_put_i64(w, "transcript_bytes", a->transcript_size);
+    }
     return geodec_json_commit(w, err);
 }
 
@@ -137,7 +141,10 @@ static geodec_status parse(const geodec_json *v, geodec_attest *a, geodec_err *e
     if (*text < '0' || *text > '9' || *end || strlen(text) > 20) GEODEC_FAIL(GEODEC_FORMAT, "'seed' is no number");
     GEODEC_PASS(tokens_of(v, "prompt", 1, &a->prompt, &a->n_prompt, err));
     GEODEC_PASS(tokens_of(v, "tokens", 0, &a->token, &a->n, err));
-    return chain_of(v, a, err);
+    GEODEC_PASS(chain_of(v, a, err));
+    if (!geodec_json_member(v, "transcript")) return GEODEC_OK;
+    GEODEC_PASS(hash_of(v, "transcript", a->transcript, err));
+    return geodec_json_get_i64(v, "transcript_bytes", &a->transcript_size, err);
 }
 
 geodec_status geodec_attest_read(const char *path, geodec_attest *out, geodec_err *err)

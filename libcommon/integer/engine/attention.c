@@ -98,6 +98,9 @@ static void prepare_row(void *ctx, int64_t r, int worker)
         const geodec__engine_rows *k = &e->k[(int64_t)a->layer * c->n_kv_head + h],
                                   *v = &e->v[(int64_t)a->layer * c->n_kv_head + h];
         k->exponent[row] = round_length(e, y, dim, unit, k->v + row * dim);
+        if (e->scores.append)
+            e->scores.append(e->scores.ctx, (int64_t)a->layer * c->n_kv_head + h, row, k->v + row * dim,
+                             k->exponent[row], worker);
         v->exponent[row] = round_largest(e, e->vv[r] + h * dim, dim, GEODEC__ENGINE_UNIT, v->v + row * dim);
     }
 }
@@ -133,6 +136,7 @@ typedef struct head_of {
     const geodec_engine *e;
     const geodec__engine_rows *k, *v;
     geodec__engine_worker *w;
+    int worker;
     int32_t exponent; /* of the query */
 } head_of;
 
@@ -141,8 +145,12 @@ static void score_rows(const head_of *h, int64_t row, int64_t n, int64_t to)
 {
     const geodec_network_config *c = h->e->c;
     const int64_t dim = c->head_dim;
+    const geodec_engine_scores *s = &h->e->scores;
     int32_t *raw = h->w->raw + to, *z = h->w->score + to;
-    h->e->rows->dots(h->w->query, h->k->v + row * dim, n, dim, raw);
+    if (s->sums)
+        s->sums(s->ctx, h->k - h->e->k, row, n, raw, h->worker);
+    else
+        h->e->rows->dots(h->w->query, h->k->v + row * dim, n, dim, raw);
     h->e->rows->scores(raw, h->k->exponent + row, n, c->attn_scale.multiplier,
                        h->exponent + c->attn_scale.shift - SCORE, z);
     for (int64_t i = 0; c->attn_softcap.multiplier && i < n; i++)
@@ -167,8 +175,9 @@ static void attend_task(void *ctx, int64_t task, int worker)
     const int64_t r = task / c->n_head, h = task % c->n_head, dim = c->head_dim;
     const int64_t kv = (int64_t)a->layer * c->n_kv_head + h / (c->n_head / c->n_kv_head);
     geodec__engine_worker *w = &e->worker[worker];
-    head_of o = {.e = e, .k = &e->k[kv], .v = &e->v[kv], .w = w};
+    head_of o = {.e = e, .k = &e->k[kv], .v = &e->v[kv], .w = w, .worker = worker};
     o.exponent = round_length(e, e->q[r] + h * dim, dim, a->unit[task], w->query);
+    if (e->scores.query) e->scores.query(e->scores.ctx, (int64_t)a->layer * c->n_head + h, w->query, worker);
     const view v = view_of(e, a->l, r, a->chain);
     const int64_t run = v.end - v.from;
     int64_t n = run;

@@ -111,6 +111,7 @@ static geodec_status new_activations(geodec_engine *e, geodec_err *err)
         ROOM(e->expert_weight, places * c->n_layer);
         for (int64_t i = 0; i < places * c->n_layer; i++) e->expert_id[i] = -1; /* stays so in dense layers */
         ROOM(e->place, places);
+        ROOM(e->origin, places);
         ROOM(e->expert_end, c->n_expert);
     }
 done:
@@ -160,6 +161,7 @@ geodec_status geodec_engine_create(const geodec_network *n, const geodec_engine_
     e->net = n;
     e->c = &n->config;
     e->pool = o->pool;
+    if (o->scores) e->scores = *o->scores;
     e->n_ctx = o->n_ctx;
     e->max_batch = o->max_batch;
     e->n_blocks = o->n_blocks ? o->n_blocks : n->config.n_layer;
@@ -324,7 +326,7 @@ static void run_head(geodec_engine *e, const geodec_engine_pass *p)
             e->list[i] = &e->in[row[i]];
         }
         if (n == 0) break;
-        e->job[0] = (geodec__engine_job){e->net->head, e->list, e->logit, n};
+        e->job[0] = (geodec__engine_job){e->net->head, e->list, e->logit, n, row};
         geodec__engine_products(e, 1);
         for (int64_t i = 0; i < n; i++) {
             int32_t *to = p->logits + (p->packed ? wanted + i : row[i]) * (int64_t)c->n_vocab;
@@ -393,16 +395,23 @@ void geodec_engine_compact(geodec_engine *e, int32_t base, const int32_t *row, i
             memmove(e->v[h].v + to * dim, e->v[h].v + from * dim, (size_t)dim * sizeof(int16_t));
             e->k[h].exponent[to] = e->k[h].exponent[from];
             e->v[h].exponent[to] = e->v[h].exponent[from];
+            if (e->scores.copy) e->scores.copy(e->scores.ctx, h, to, from);
         }
     e->length = base + n;
 }
 
+void geodec_engine_replace_products(geodec_engine *e, geodec_engine_multiply multiply, void *ctx)
+{
+    e->multiply = multiply;
+    e->multiply_ctx = ctx;
+}
+
+const geodec_network *geodec_engine_network(const geodec_engine *e) { return e->net; }
 geodec_isa geodec_engine_isa(const geodec_engine *e) { return e->product->isa; }
 int64_t geodec_engine_kv_bytes(const geodec_engine *e)
 {
     return 2 * (int64_t)e->c->n_layer * e->c->n_kv_head *
            (e->c->head_dim * (int64_t)sizeof(int16_t) + (int64_t)sizeof(int32_t));
 }
-int64_t geodec_engine_cache_bytes(const geodec_engine *e) { return geodec_engine_kv_bytes(e) * e->n_ctx; }
 const int32_t *geodec_engine_expert_ids(const geodec_engine *e) { return e->expert_id; }
 const int32_t *geodec_engine_expert_weights(const geodec_engine *e) { return e->expert_weight; }

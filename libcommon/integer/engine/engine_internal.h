@@ -9,13 +9,7 @@
 
 enum { GEODEC__ENGINE_UNIT = GEODEC__PRODUCT_UNIT /* Q24 */ };
 
-/* A product: y[r] = w x[r] in Q24. */
-typedef struct geodec__engine_job {
-    const geodec_panels16 *w;
-    const geodec_rounded *const *x;
-    int64_t *const *y;
-    int64_t n;
-} geodec__engine_job;
+typedef geodec_engine_product geodec__engine_job;
 
 /* One head of keys or values of the cache: rows of 16-bit numbers, v 2^-exponent. */
 typedef struct geodec__engine_rows {
@@ -37,6 +31,7 @@ struct geodec_engine {
     const geodec_network_config *c;
     const geodec__product_ops *product;
     const geodec__rows_ops *rows;
+    geodec_engine_scores scores; /* functions NULL: direct sums */
     geodec_pool *pool;
     int32_t n_ctx, max_batch, n_blocks, length;
     const uint64_t *step;       /* of this context: [rope_tables][rope_dim / 2] */
@@ -55,7 +50,10 @@ struct geodec_engine {
     int64_t **router;                   /* [max_batch][n_expert] */
     int32_t *expert_id, *expert_weight; /* [max_batch][n_layer][n_expert_used] */
     int32_t *place;                     /* [max_batch][n_expert_used] gathered row of a choice */
+    int32_t *origin;                    /* [max_batch n_expert_used] row of a gathered row */
     int32_t *expert_end;                /* [n_expert] */
+    geodec_engine_multiply multiply; /* in place of the engine's products */
+    void *multiply_ctx;
     geodec__engine_worker *worker;
     int n_workers;
     struct {

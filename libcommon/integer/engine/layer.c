@@ -56,6 +56,10 @@ static void product_task(void *ctx, int64_t task, int worker)
 void geodec__engine_products(geodec_engine *e, int64_t jobs)
 {
     enum { TASKS = 8 /* of a thread */ };
+    if (e->multiply) {
+        e->multiply(e->multiply_ctx, e->job, jobs, e->pool);
+        return;
+    }
     int64_t all = 0, tasks = 0;
     for (int64_t i = 0; i < jobs; i++) all += panels(&e->job[i]);
     products p = {.e = e, .jobs = jobs, .step = all / (TASKS * e->n_workers)};

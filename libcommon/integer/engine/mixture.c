@@ -103,6 +103,7 @@ static void group(geodec_engine *e, int32_t layer, int64_t n)
         for (int32_t j = 0; j < k; j++) {
             const int32_t place = end[e->expert_id[(r * c->n_layer + layer) * k + j]]++;
             e->place[r * k + j] = place;
+            e->origin[place] = (int32_t)r;
             e->list[place] = &e->in[r];
         }
 }
@@ -113,7 +114,8 @@ static int64_t jobs_of(geodec_engine *e, const geodec_network_layer *l, int part
 {
     for (int32_t i = 0, begin = 0; i < e->c->n_expert; begin = e->expert_end[i++]) {
         const int32_t n = e->expert_end[i] - begin;
-        if (n > 0) e->job[jobs++] = (geodec__engine_job){l->expert[3 * i + part], x + begin, y + begin, n};
+        if (n > 0)
+            e->job[jobs++] = (geodec__engine_job){l->expert[3 * i + part], x + begin, y + begin, n, e->origin + begin};
     }
     return jobs;
 }

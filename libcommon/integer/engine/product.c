@@ -24,6 +24,33 @@ void geodec__product_finish(const geodec_panels16 *w, int64_t panel, const geode
     for (int64_t i = 0; i < count; i++) y[first + i] = geodec_wide_shift(acc[i], base + w->shift[first + i]);
 }
 
+void geodec__product_sums(const geodec__product_ops *ops, const geodec_panels16 *w, int64_t begin, int64_t end,
+                          const geodec_rounded *const *x, int64_t n, int64_t *const *acc)
+{
+    enum { TILE = 16 };
+    int32_t none[GEODEC__PRODUCT_ROWS] = {0};
+    for (int64_t panel = begin; panel < end; panel++) {
+        const int64_t first = panel * GEODEC__PRODUCT_ROWS, left = w->rows - first;
+        geodec_panels16 one = *w;
+        one.rows = left < GEODEC__PRODUCT_ROWS ? left : GEODEC__PRODUCT_ROWS;
+        one.data += panel * w->pairs * w->record;
+        one.shift = none;
+        for (int64_t t = 0; t < n; t += TILE) {
+            const int64_t count = n - t < TILE ? n - t : TILE;
+            geodec_rounded in[TILE];
+            const geodec_rounded *list[TILE];
+            int64_t *y[TILE];
+            for (int64_t i = 0; i < count; i++) {
+                in[i] = *x[t + i];
+                in[i].exponent = GEODEC__PRODUCT_UNIT - GEODEC_ROUNDED_SHIFT; /* so that s = 0 */
+                list[i] = &in[i];
+                y[i] = acc[t + i] + first;
+            }
+            ops->multiply(&one, 0, 1, list, count, y);
+        }
+    }
+}
+
 void geodec__product_wide(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x,
                           int64_t n, int64_t *const *y)
 {

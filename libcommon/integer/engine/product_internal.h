@@ -86,6 +86,9 @@ const geodec__product_ops *geodec__product_for(geodec_isa isa);
 /* y of a panel from its sums. */
 void geodec__product_finish(const geodec_panels16 *w, int64_t panel, const geodec_rounded *x,
                             const int64_t acc[GEODEC__PRODUCT_ROWS], int64_t *y);
+/* acc[t][r] of panels begin .. end - 1 and n inputs, without the last step. */
+void geodec__product_sums(const geodec__product_ops *ops, const geodec_panels16 *w, int64_t begin, int64_t end,
+                          const geodec_rounded *const *x, int64_t n, int64_t *const *acc);
 /* Codes of 16 bits, in every set. */
 void geodec__product_wide(const geodec_panels16 *w, int64_t begin, int64_t end, const geodec_rounded *const *x,
                           int64_t n, int64_t *const *y);

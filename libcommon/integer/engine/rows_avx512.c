@@ -16,10 +16,6 @@ static inline vec load(const int64_t *p) { return _mm512_loadu_si512(p); }
 /* Zeros behind the end. */
 static inline __mmask8 lanes(int64_t left) { return (__mmask8)(left >= LANES ? 255 : (1 << left) - 1); }
 static inline vec load_part(const int64_t *p, int64_t left) { return _mm512_maskz_loadu_epi64(lanes(left), p); }
-static inline vec load32(const int32_t *p)
-{
-    return _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
 static inline vec load32_part(const int32_t *p, int64_t left)
 {
     return _mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(lanes(left), p));
@@ -37,6 +33,11 @@ static inline vec round_by(vec x, vec s)
 {
     const vec one = set1(1), below = _mm512_srav_epi64(x, _mm512_sub_epi64(s, one));
     return _mm512_add_epi64(_mm512_srai_epi64(below, 1), _mm512_and_si512(below, one));
+}
+/* The same of |x| <= 2^62, s <= 62 known to the compiler. */
+INLINE vec round_small(vec x, unsigned s)
+{
+    return _mm512_srai_epi64(_mm512_add_epi64(x, set1((int64_t)1 << (s - 1))), s);
 }
 /* All lanes fit into 32 bits. */
 static inline bool narrow(vec x)
@@ -175,25 +176,28 @@ static inline vec exp_of(vec d)
     return _mm512_maskz_srlv_epi64(_mm512_cmplt_epi64_mask(n, set1(31)), _mm512_add_epi64(e, up), n);
 }
 
-/* floor((2^60 + floor(d / 2)) / d), 2^30 <= d <= 2^31. From a line within 1/17, three steps of Newton's give the
- * quotient less at most 2 (each rounds down twice, by less than 3/2 in all); the rest decides. */
+/* 16 lines near 2^60 / d, within 2^-11 of it: line[0][i] - d line[1][i] / 2^31. */
+static const uint32_t line[2][16] = {
+    {2083843760, 1964616611, 1858301340, 1762907244, 1676833013, 1598775927, 1527665332, 1462613150, 1402876547,
+     1347829393, 1296940203, 1249754905, 1205883236, 1164987909, 1126775921, 1090991512},
+    {2021161080, 1796587627, 1607473140, 1446725826, 1308942414, 1189947649, 1086473940, 995934445, 916259690,
+     845778175, 783127940, 727190230, 677039180, 631903234, 591135284, 554189329}};
+
+/* floor((2^60 + floor(d / 2)) / d), 2^30 <= d <= 2^31. From a line, two steps of Newton's give the quotient or one
+ * less, which was tried for every d; the rest decides. */
 static inline vec invert(vec d)
 {
-    const vec one = set1(1), whole = set1((int64_t)1 << 60);
-    vec r = _mm512_sub_epi64(set1(1515870810), _mm512_srli_epi64(_mm512_mul_epu32(d, set1(1010580540)), 31));
+    const vec whole = set1((int64_t)1 << 60), part = _mm512_srli_epi64(_mm512_min_epu64(d, set1(INT32_MAX)), 26);
+    const vec from = _mm512_maskz_permutexvar_epi32(0x5555, part, _mm512_loadu_si512(line[0]));
+    const vec slope = _mm512_permutexvar_epi32(part, _mm512_loadu_si512(line[1]));
+    vec r = _mm512_sub_epi64(from, _mm512_srli_epi64(_mm512_mul_epu32(d, slope), 31));
     UNROLL
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         const vec error = _mm512_srai_epi64(_mm512_sub_epi64(whole, _mm512_mul_epu32(d, r)), 29);
         r = _mm512_add_epi64(r, _mm512_srai_epi64(_mm512_mul_epi32(r, error), 31));
     }
-    vec rest = _mm512_sub_epi64(_mm512_add_epi64(whole, _mm512_srli_epi64(d, 1)), _mm512_mul_epu32(d, r));
-    UNROLL
-    for (int k = 0; k < 3; k++) {
-        const __mmask8 more = _mm512_cmpge_epi64_mask(rest, d);
-        r = _mm512_mask_add_epi64(r, more, r, one);
-        rest = _mm512_mask_sub_epi64(rest, more, rest, d);
-    }
-    return _mm512_mask_sub_epi64(r, _mm512_movepi64_mask(rest), r, one);
+    const vec rest = _mm512_sub_epi64(_mm512_add_epi64(whole, _mm512_srli_epi64(d, 1)), _mm512_mul_epu32(d, r));
+    return _mm512_mask_add_epi64(r, _mm512_cmpge_epi64_mask(rest, d), r, set1(1));
 }
 
 /* geodec_fixed_sigmoid of Q16. */
@@ -223,9 +227,9 @@ static void gate(int64_t *y, const int64_t *up, int64_t n, bool gelu)
             geodec__rows_scalar.gate(y + i, up + i, count, gelu);
             continue;
         }
-        const vec s = sigmoid(gelu ? gelu_of(x) : round_by(x, set1(8)));
-        const vec a = round_by(_mm512_mul_epi32(x, s), set1(30));
-        _mm512_mask_storeu_epi64(y + i, lanes(n - i), round_by(_mm512_mul_epi32(a, u), set1(24)));
+        const vec s = sigmoid(gelu ? gelu_of(x) : round_small(x, 8));
+        const vec a = round_small(_mm512_mul_epi32(x, s), 30);
+        _mm512_mask_storeu_epi64(y + i, lanes(n - i), round_small(_mm512_mul_epi32(a, u), 24));
     }
 }
 
@@ -324,14 +328,16 @@ static void dots(const int16_t *q, const int16_t *k, int64_t n, int64_t dim, int
         const int64_t count = n - i < 4 ? n - i : 4;
         vec s[4];
         UNROLL
-        for (int j = 0; j < 4; j++) s[j] = _mm512_setzero_si512();
-        for (int64_t d = 0; d < dim; d += 32) {
-            const vec query = load16_part(q + d, dim - d);
-            UNROLL
-            for (int j = 0; j < 4; j++) {
-                const int16_t *key = k + (j < count ? j : 0) * dim;
-                s[j] = _mm512_add_epi32(s[j], _mm512_madd_epi16(query, load16_part(key + d, dim - d)));
-            }
+        for (int j = 0; j < 4; j++) { /* one key after the other: memory is read in order */
+            const int16_t *key = k + (j < count ? j : 0) * dim;
+            int64_t d = 0;
+            s[j] = _mm512_setzero_si512();
+            for (; d + 32 <= dim; d += 32)
+                s[j] =
+                    _mm512_add_epi32(s[j], _mm512_madd_epi16(_mm512_loadu_si512(q + d), _mm512_loadu_si512(key + d)));
+            if (d < dim)
+                s[j] = _mm512_add_epi32(s[j],
+                                        _mm512_madd_epi16(load16_part(q + d, dim - d), load16_part(key + d, dim - d)));
         }
         const vec a = _mm512_add_epi32(_mm512_unpacklo_epi32(s[0], s[1]), _mm512_unpackhi_epi32(s[0], s[1]));
         const vec b = _mm512_add_epi32(_mm512_unpacklo_epi32(s[2], s[3]), _mm512_unpackhi_epi32(s[2], s[3]));

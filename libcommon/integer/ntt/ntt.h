@@ -62,6 +62,8 @@ GEODEC_API int64_t geodec_ntt_position(const geodec_ntt *t, int64_t k);
 /* Out of place: natural order from the transform's order, and back. */
 GEODEC_API void geodec_ntt_to_natural(const geodec_ntt *t, const void *in, void *out);
 GEODEC_API void geodec_ntt_from_natural(const geodec_ntt *t, const void *in, void *out);
+/* Out of place: bit-reversed order, A[bitrev(i)] at i, from the transform's order. */
+GEODEC_API void geodec_ntt_to_reversed(const geodec_ntt *t, const void *in, void *out);
 /* Residues of signed coefficients as words, and back to the representatives nearest to 0. */
 GEODEC_API void geodec_ntt_words(const geodec_ntt *t, const int64_t *x, int64_t n, void *out);
 GEODEC_API void geodec_ntt_centred(const geodec_ntt *t, const void *words, int64_t n, int64_t *out);

@@ -20,7 +20,7 @@
 #include "base/unroll_internal.h"
 
 typedef struct K {
-    V q, c, mask, upper, half;
+    V q, c, mask, upper, half, round;
 } K;
 typedef struct TW {
     V u0, u1, v0, v1; /* u = u0 + 2^32 u1, v = v0 + 2^32 v1, signed, in the low words */
@@ -42,9 +42,12 @@ static void twiddle(uint64_t q, uint64_t w, uint64_t parts[GEODEC__NTT_PARTS])
 
 INLINE K constants(const geodec__ntt_tables *t)
 {
-    return (K){_mm512_set1_epi64((long long)t->modulus->q), _mm512_set1_epi64(GEODEC_MODULUS_FOLD),
+    return (K){_mm512_set1_epi64((long long)t->modulus->q),
+               _mm512_set1_epi64(GEODEC_MODULUS_FOLD),
                _mm512_set1_epi64((1ll << GEODEC_MODULUS_SHIFT) - 1),
-               _mm512_set1_epi64((1ll << (GEODEC_MODULUS_SHIFT - 32)) - 1), _mm512_set1_epi64(1ll << 31)};
+               _mm512_set1_epi64((1ll << (GEODEC_MODULUS_SHIFT - 32)) - 1),
+               _mm512_set1_epi64(1ll << 31),
+               _mm512_set1_epi64(1ll << (GEODEC_MODULUS_SHIFT - 33))};
 }
 INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
 {
@@ -110,23 +113,21 @@ INLINE void inverse_last(const K *k, TW n, TW t, V *x, V *y)
     *y = canonical(k, times(k, t, _mm512_sub_epi64(a, b)));
 }
 
-/* a b = 2^59 h + l, both below 2^60: l - c h; then c h = 2^59 h' + l': l - l' + c h', above -2^59. */
+/* a b = 2^59 h + l, both below 2^60. The quotient by q = 2^59 + c is h - c h / 2^59 and up to one more. g, rounded from
+ * the upper word of h, differs from c h / 2^59 by less than 0.57, so a b - q (h - g) is between -q and 2q: its lower 64
+ * bits are enough. */
 INLINE V product(const K *k, V x, V y)
 {
-    const V x1 = _mm512_srli_epi64(x, 32), y1 = _mm512_srli_epi64(y, 32), word = _mm512_set1_epi64(0xffffffff);
+    const V x1 = _mm512_srli_epi64(x, 32), y1 = _mm512_srli_epi64(y, 32);
     const V p00 = _mm512_mul_epu32(x, y), p11 = _mm512_mul_epu32(x1, y1);
     /* below 2^62 */
     const V cross = _mm512_add_epi64(_mm512_add_epi64(_mm512_mul_epu32(x, y1), _mm512_mul_epu32(x1, y)),
                                      _mm512_srli_epi64(p00, 32));
-    const V low = _mm512_or_si512(_mm512_slli_epi64(cross, 32), _mm512_and_si512(p00, word));
-    const V high = _mm512_add_epi64(p11, _mm512_srli_epi64(cross, 32));
-    const V h = _mm512_or_si512(_mm512_slli_epi64(high, 5), _mm512_srli_epi64(low, 59));
-    const V h1 = _mm512_srli_epi64(h, 32), c0 = _mm512_mul_epu32(h, k->c), c1 = _mm512_mul_epu32(h1, k->c);
-    /* c h = c0 + 2^32 c1 = 2^59 g + rest */
-    const V c2 = _mm512_add_epi64(c1, _mm512_srli_epi64(c0, 32));
-    const V g = _mm512_srli_epi64(c2, 27);
-    const V rest = _mm512_and_si512(_mm512_or_si512(_mm512_slli_epi64(c2, 32), _mm512_and_si512(c0, word)), k->mask);
-    const V r = _mm512_add_epi64(_mm512_sub_epi64(_mm512_and_si512(low, k->mask), rest), _mm512_mul_epu32(g, k->c));
+    const V low = _mm512_mask_shuffle_epi32(p00, 0xaaaa, cross, _MM_PERM_CCAA);
+    const V h = _mm512_add_epi64(_mm512_slli_epi64(p11, 5), _mm512_srli_epi64(cross, GEODEC_MODULUS_SHIFT - 32));
+    const V part = _mm512_mul_epu32(_mm512_srli_epi64(h, 32), k->c);
+    const V g = _mm512_srli_epi64(_mm512_add_epi64(part, k->round), GEODEC_MODULUS_SHIFT - 32);
+    const V r = _mm512_sub_epi64(low, _mm512_mullo_epi64(_mm512_sub_epi64(h, g), k->q));
     const V s = _mm512_min_epu64(r, _mm512_add_epi64(r, k->q));
     return _mm512_min_epu64(s, _mm512_sub_epi64(s, k->q));
 }

@@ -1,4 +1,4 @@
-# Distinct results by build and model. tsv: x, y, result, build, row
+# Distinct results by build and model. tsv: x, y, result, build, row, several
 load plots.'/style.gp'
 set title 'Distinct results over builds'
 set lmargin at screen 0.28
@@ -17,4 +17,4 @@ set xtics rotate by 90 right scale 0 font ',8' noenhanced
 set ytics scale 0 font ',9' noenhanced
 set style fill solid 1 border rgb '#ffffff'
 plot tsv using 1:2:(0.48):(0.46):($3 > 8 ? 8 : $3):xticlabels(4):yticlabels(5) skip 1 with boxxyerror linecolor palette, \
-     tsv using 1:2:3 skip 1 with labels font ',8' textcolor rgb '#ffffff'
+     tsv using 1:2:(sprintf('%d%s', $3, $6 > 1 ? '*' : '')) skip 1 with labels font ',8' textcolor rgb '#ffffff'

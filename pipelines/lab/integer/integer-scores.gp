@@ -10,7 +10,8 @@ set offsets graph 0.1, graph 0.1, 0, 0
 contexts = system("awk -F'\t' 'NR > 1 && !seen[$2]++ {print $2}' ".tsv)
 set xtics ()
 do for [i=1:words(contexts)] { set xtics add (word(contexts, i) real(word(contexts, i))) }
-methods = system("awk -F'\t' 'NR > 1 && !seen[$3]++ {print $3}' ".tsv)
+# without the transforms of a key and of a query alone
+methods = system("awk -F'\t' 'NR > 1 && $3 !~ /^(key|query)-/ && !seen[$3]++ {print $3}' ".tsv)
 of(method, state) = sprintf("< awk -F'\t' 'BEGIN {print \"nan\tnan\"} $1 == \"%s\" && $3 == \"%s\" && $4 == \"%s\" {print $2 \"\t\" $7}' %s", dim, method, state, tsv)
 plot for [i=1:words(methods)] of(word(methods, i), 'hot') using 1:2 with linespoints linetype i title word(methods, i), \
      for [i=1:words(methods)] of(word(methods, i), 'streamed') using 1:2 with linespoints linetype i dashtype 3 title i == 1 ? 'dotted: streamed' : ''

@@ -38,7 +38,7 @@ $(IE)/keycodes.h5: $(BIN)/geodec-integer-keycodes $(MODEL_FILE) $(TEXT_FILE) $(P
 	@$(call tool,integer-keycodes) --model $(MODEL_FILE) --seed $(SEED) $(INTEGER_CODES) -o $(out) $(TEXT_FILE) > $(new)/keycodes.tsv
 $(IE)/keycodes.tsv: $(IE)/keycodes.h5
 $(IE)/scores.tsv: $(LAB)/integer/measure $(filter $(BIN)/geodec-integer-scores,$(TOOL_BINS)) FORCE
-	@$(integer) scores $(BIN) $(INTEGER_SCORES) $(out)
+	@$(integer) scores $(BIN) $(w) $(INTEGER_SCORES) > $(out)
 $(IE)/ring.tsv: $(LAB)/integer/measure $(R)/streaming/model.gguf $(BIN)/geodec-decode FORCE
 	@$(integer) ring $(BIN) $(w) $(R)/streaming/model.gguf > $(out)
 $(IE)/memory.tsv: $(LAB)/integer/measure $(BIN)/geodec-bench $(MODEL_FILE) FORCE
@@ -48,16 +48,17 @@ $(IE)/bridges.tsv: $(LAB)/integer/measure $(LAB)/integer/bridges.c FORCE
 $(IE)/hashes.tsv: $(LAB)/integer/measure $(BIN)/geodec-table $(wildcard $(EVERYWHERE)) FORCE
 	@$(integer) hashes $(BIN) $(EVERYWHERE) > $(out)
 
-# A cell for each build and model: the number of its result among the distinct ones of this system, model and number of tokens.
+# A cell for each build and model, of its largest number of tokens: the number of its first result among the distinct ones of this system, model and
+# number of tokens; several: results of the build, by threads and rows of a pass.
 $(F)/integer-hashes.tsv: $(IE)/hashes.tsv $(wildcard $(EVERYWHERE)) FORCE
-	@$(table) $(EVERYWHERE) "WITH r AS (SELECT rowid AS i, *, architecture || ' ' || compiler || ' ' || flags || ' ' || \"set\" AS build FROM t \
-	    WHERE hash NOT IN ('-', '')), \
-	  first AS (SELECT system, model, tokens, hash, min(i) AS at FROM r GROUP BY system, model, tokens, hash), \
-	  number AS (SELECT *, row_number() OVER (PARTITION BY system, model, tokens ORDER BY at) AS nth FROM first), \
-	  builds AS (SELECT build, row_number() OVER (ORDER BY min(i)) AS x FROM r GROUP BY build), \
-	  rows AS (SELECT system, model, row_number() OVER (ORDER BY min(i) DESC) AS y FROM r GROUP BY system, model) \
-	  SELECT x, y, nth AS result, build, r.system || ', ' || r.model AS \"row\" FROM r JOIN number USING (system, model, tokens, hash) JOIN builds USING (build) \
-	  JOIN rows USING (system, model) ORDER BY y, x" > $(out)
+	@$(table) $(EVERYWHERE) "WITH r AS (SELECT rowid AS i, *, number(tokens) AS length, architecture || ' ' || compiler || ' ' || flags || ' ' || \"set\" AS build \
+	    FROM t WHERE hash NOT IN ('-', '')), \
+	  w AS (SELECT *, max(length) OVER (PARTITION BY system, model, build) AS longest, min(i) OVER (PARTITION BY system, model, tokens, hash) AS of_hash, \
+	    min(i) OVER cell AS of_cell, count(*) OVER cell AS several, min(i) OVER (PARTITION BY build) AS of_build, \
+	    min(i) OVER (PARTITION BY system, model) AS of_row FROM r WINDOW cell AS (PARTITION BY system, model, build, tokens)), \
+	  n AS (SELECT *, dense_rank() OVER (PARTITION BY system, model, tokens ORDER BY of_hash) AS nth, dense_rank() OVER (ORDER BY of_build) AS x, \
+	    dense_rank() OVER (ORDER BY of_row DESC) AS y FROM w) \
+	  SELECT x, y, nth AS result, build, system || ', ' || model AS \"row\", several FROM n WHERE i = of_cell AND length = longest ORDER BY y, x" > $(out)
 
 $(eval $(call figure,integer-shim,$(IE)/shim.tsv $(IE)/arithmetic.tsv,tsv='$(IE)/shim.tsv'; info='$(IE)/arithmetic.tsv'))
 $(eval $(call figure,integer-bits,$(IE)/bits.tsv,tsv='$(IE)/bits.tsv'))

@@ -35,7 +35,7 @@ static geodec_attest make(const geodec_network *n, uint64_t seed)
     a.prompt = geodec_mem_new(PROMPT, sizeof *a.prompt);
     for (int i = 0; i < PROMPT; i++) a.prompt[i] = (int32_t)(geodec_rng_at(seed, 8, (uint64_t)i) % TOY_VOCAB);
     geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
-    test_ok(geodec_attest_run(e, TOY_VOCAB, OUTPUTS, -1, &a, NULL, &err), &err);
+    test_ok(geodec_attest_run(e, TOY_VOCAB, OUTPUTS, -1, NULL, &a, NULL, &err), &err);
     geodec_engine_destroy(e);
     return a;
 }
