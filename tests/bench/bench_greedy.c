@@ -9,6 +9,7 @@
  *              model with other weights
  * steps        tokens chosen; differ: those with another largest logit
  * decided      steps whose two best exact logits are more than 0.1 apart; decided_differ: those of them that differ
+ * rerouted     those of decided_differ whose token has other experts in some layer (a mixture of experts)
  * margin       the largest distance of the two best exact logits in a step that differs
  * delta        the largest difference of a logit */
 #include "base/mem.h"
@@ -32,10 +33,12 @@ typedef struct greedy {
     int64_t prompts, steps;
     int32_t *token; /* [prompts][n] */
     float *logits;  /* [prompts][steps][n_vocab], exact */
+    int64_t n_layer, used;
+    int32_t *expert; /* [prompts][steps][n_layer][used], exact; NULL: dense */
 } greedy;
 
 typedef struct counts {
-    int64_t differ, decided, decided_differ;
+    int64_t differ, decided, decided_differ, rerouted;
     double margin, delta;
 } counts;
 
@@ -87,13 +90,28 @@ static void continue_exactly(greedy *g)
                                             : geodec_forward_prefill(s, token + PROMPT + i - 1, 1, row, &err);
             if (st != GEODEC_OK) die(&err);
             token[PROMPT + i] = geodec_argmax(row, g->n_vocab);
+            const int64_t each = g->n_layer * g->used;
+            if (g->expert)
+                memcpy(g->expert + (p * g->steps + i) * each,
+                       geodec_session_expert_ids(s) + (i == 0 ? PROMPT - 1 : 0) * each, (size_t)each * sizeof(int32_t));
         }
     }
     geodec_session_destroy(s);
 }
 
-/* Other logits [n_vocab] of step i. */
-static void count_step(const greedy *g, int64_t p, int64_t i, const float *other, counts *c)
+/* Whether the experts of a token [n_layer][used] are others, in whatever order. */
+static bool other_experts(const greedy *g, const int32_t *a, const int32_t *b)
+{
+    for (int64_t k = 0; k < g->n_layer * g->used; k++) {
+        bool found = false;
+        for (int64_t j = k / g->used * g->used; j < (k / g->used + 1) * g->used; j++) found = found || b[j] == a[k];
+        if (!found) return true;
+    }
+    return false;
+}
+
+/* Other logits [n_vocab] of step i, and experts [n][n_layer][used] of its pass. */
+static void count_step(const greedy *g, int64_t p, int64_t i, const float *other, const int32_t *expert, counts *c)
 {
     const float *row = g->logits + (p * g->steps + i) * g->n_vocab;
     int32_t best[2];
@@ -104,14 +122,18 @@ static void count_step(const greedy *g, int64_t p, int64_t i, const float *other
     c->differ += differs;
     c->decided += decided;
     c->decided_differ += differs && decided;
+    const int64_t each = g->n_layer * g->used;
+    if (g->expert && differs && decided)
+        c->rerouted += other_experts(g, g->expert + (p * g->steps + i) * each, expert + (PROMPT - 1 + i) * each);
     if (differs) c->margin = fmax(c->margin, margin);
     for (int64_t k = 0; k < g->n_vocab; k++) c->delta = fmax(c->delta, fabs((double)row[k] - (double)other[k]));
 }
 
 static void print_counts(const greedy *g, const char *name, const counts *c)
 {
-    printf("%s\t%lld\t%lld\t%lld\t%lld\t%.4f\t%.4f\n", name, (long long)(g->prompts * g->steps), (long long)c->differ,
-           (long long)c->decided, (long long)c->decided_differ, c->margin, c->delta);
+    printf("%s\t%lld\t%lld\t%lld\t%lld\t%lld\t%.4f\t%.4f\n", name, (long long)(g->prompts * g->steps),
+           (long long)c->differ, (long long)c->decided, (long long)c->decided_differ, (long long)c->rerouted, c->margin,
+           c->delta);
 }
 
 /* All rows of a prompt in one pass. */
@@ -128,7 +150,8 @@ static void compare_session(const greedy *g, const geodec_model *m, geodec_arith
         geodec_session_truncate(s, 0);
         const geodec_batch b = {.n = (int32_t)g->n, .token = g->token + p * g->n};
         if (geodec_forward(s, &b, z, NULL, &err) != GEODEC_OK) die(&err);
-        for (int64_t i = 0; i < g->steps; i++) count_step(g, p, i, z + (PROMPT - 1 + i) * g->n_vocab, &c);
+        for (int64_t i = 0; i < g->steps; i++)
+            count_step(g, p, i, z + (PROMPT - 1 + i) * g->n_vocab, geodec_session_expert_ids(s), &c);
     }
     print_counts(g, name, &c);
     geodec_session_destroy(s);
@@ -155,7 +178,7 @@ static void compare_network(const greedy *g, const geodec_integer_options *optio
         for (int64_t i = 0; i < g->steps; i++) {
             const int32_t *from = z + (PROMPT - 1 + i) * g->n_vocab;
             for (int64_t k = 0; k < g->n_vocab; k++) row[k] = (float)from[k] * 0x1p-16f;
-            count_step(g, p, i, row, &c);
+            count_step(g, p, i, row, geodec_engine_expert_ids(e), &c);
         }
     }
     print_counts(g, name, &c);
@@ -185,10 +208,14 @@ int main(int argc, char **argv)
     g.n = PROMPT + g.steps;
     g.token = geodec_mem_new(g.prompts * g.n, sizeof *g.token);
     g.logits = geodec_mem_new(g.prompts * g.steps * g.n_vocab, sizeof *g.logits);
-    if (!g.token || !g.logits) return 1;
+    const geodec_model_config *config = geodec_model_configuration(m);
+    g.n_layer = config->n_layer;
+    g.used = config->n_expert_used;
+    if (g.used > 0) g.expert = geodec_mem_new(g.prompts * g.steps * g.n_layer * g.used, sizeof *g.expert);
+    if (!g.token || !g.logits || (g.used > 0 && !g.expert)) return 1;
     draw_prompts(&g, argc > 2 ? argv[2] : "docs/tutorial.md");
     continue_exactly(&g);
-    printf("arithmetic\tsteps\tdiffer\tdecided\tdecided_differ\tmargin\tdelta\n");
+    printf("arithmetic\tsteps\tdiffer\tdecided\tdecided_differ\trerouted\tmargin\tdelta\n");
     compare_session(&g, m, GEODEC_INTEGER, "integer");
     compare_network(&g, &(geodec_integer_options){.bits = 16}, "wide");
     compare_network(&g, &(geodec_integer_options){.activation_bits = 8}, "narrow");
@@ -204,6 +231,7 @@ int main(int argc, char **argv)
     }
     geodec_mem_free(g.token);
     geodec_mem_free(g.logits);
+    geodec_mem_free(g.expert);
     geodec_model_close(m);
     return 0;
 }
