@@ -97,3 +97,36 @@ text() { "$bin/geodec-decode" -q --artifacts none -p "Once upon a time" --max-to
     run -4 "$bin/geodec-attest" -q --model "$tmp/other.int.gguf" --verify "$tmp/r.json"
     [[ $output == *"another model"* ]]
 }
+
+@test "a transcript of the products holds, and no changed one does" {
+    attest() { "$bin/geodec-attest" -q --model "$d/m.int.gguf" "$@"; }
+    attest -p "One day" -n 20 --transcript "$tmp/r.sums" -o "$tmp/r.json" > "$tmp/text"
+    attest -p "One day" -n 20 -o "$tmp/plain.json" > "$tmp/same"
+    cmp "$tmp/text" "$tmp/same"
+    for o in "" "--rows 3 --threads 1" "--hash --sample 4"; do
+        # shellcheck disable=SC2086
+        run -0 attest --verify "$tmp/r.json" --transcript "$tmp/r.sums" $o
+        [[ $output == *"holds"* && $output == *$'recomputed\t0'* ]]
+    done
+    run -4 attest --verify "$tmp/plain.json" --transcript "$tmp/r.sums"
+    [[ $output == *"not that of the record"* ]]
+    size=$(wc -c < "$tmp/r.sums")
+    for at in 20 60 500 $((size / 2)) $((size - 9)); do
+        cp "$tmp/r.sums" "$tmp/flip.sums"
+        byte=$(od -An -tu1 -j "$at" -N 1 "$tmp/r.sums")
+        # shellcheck disable=SC2059
+        printf "\\x$(printf %02x $((byte ^ 1)))" | dd of="$tmp/flip.sums" bs=1 seek="$at" conv=notrunc 2> "$tmp/dd"
+        ! cmp -s "$tmp/r.sums" "$tmp/flip.sums"
+        run attest --verify "$tmp/r.json" --transcript "$tmp/flip.sums"
+        echo "byte $at: $status $output"
+        [ "$status" -eq 3 ] || [ "$status" -eq 4 ]
+        [[ $output == *transcript* && $output != *holds* ]]
+    done
+    head -c $((size - 1)) "$tmp/r.sums" > "$tmp/cut.sums"
+    run -4 attest --verify "$tmp/r.json" --transcript "$tmp/cut.sums"
+    run -3 attest --verify "$tmp/r.json" --transcript README.md
+    [[ $output == *"is no transcript"* ]]
+    run -1 attest -p "One day" -n 2 --transcript "$tmp/r.sums" -o "$tmp/new.json"
+    [[ $output == *"r.sums"* ]]
+    run -2 attest -p "One day" --hash
+}

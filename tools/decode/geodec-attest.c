@@ -48,9 +48,9 @@ static const cli_tool tool = {
         "drawn ones. A change of one output is found by a sample of K out of N outputs with probability K / N. Use a\n"
         "seed that the author of the record does not know. Exit status 4: the record does not hold.\n"
         "With --transcript the sums of all matrix products are written too. --verify --transcript takes the products\n"
-        "from the file and checks them with random vectors modulo a prime of 60 bits, in about a tenth of the time; "
-        "the\n"
-        "rest is computed again. A wrong product passes with probability 2^-59. Do not tell --secret to the author.",
+        "from the file and checks them with random vectors modulo a prime of 60 bits, in about a seventh of the time;\n"
+        "the rest is computed again. A wrong product passes with probability 2^-59. The author of the record must not\n"
+        "know --secret.",
     .examples =
         "  geodec-attest --model model.int.gguf -p \"Once upon a time\" -o run.attest.json\n"
         "  geodec-attest --model model.int.gguf --verify run.attest.json\n"
