@@ -190,6 +190,9 @@ static geodec_status check_size(const geodec_file_map *m, const header *h, geode
                     m->size, h->layers, h->heads, h->positions, h->n);
     if (geodec_crc32c(0, m->data + GEODEC_KEYS_HEADER, (int64_t)m->size - GEODEC_KEYS_HEADER) != h->crc)
         GEODEC_FAIL(GEODEC_CHECKSUM, "the keys are damaged");
+    const uint8_t *padding = m->data + GEODEC_KEYS_HEADER + heads * positions * (int64_t)sizeof(int32_t);
+    for (int64_t i = 0; i < padding_of(heads, positions); i++)
+        if (padding[i]) GEODEC_FAIL(GEODEC_FORMAT, "the exponents are not followed by zeros");
     return GEODEC_OK;
 }
 
