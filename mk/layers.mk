@@ -45,9 +45,9 @@ DEPS_lab/harness   := records chain geometry evaluate integer/codes reference mo
 # An experiment may use the library that it measures, but no other experiment.
 LAB_BELOW          := lab/harness records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
 $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
-DEPS_lab/integer   := integer/ring integer/ntt integer/codes linalg $(MODEL_BELOW)
+DEPS_lab/integer   := integer/ring integer/codes linalg $(MODEL_BELOW)
 # The unit tests of all experiments are one program.
-DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring integer/ntt $(LAB_BELOW)
+DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring $(LAB_BELOW)
 
 # So are those of the integer engine; tests of a model's pass in integers are in the folder model.
 DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
