@@ -26,6 +26,7 @@ help:
 	@echo "make check          set-up if needed, then unit, command-line, bad-input and pipeline tests"
 	@echo "make check-all      check, plus the sanitizer builds"
 	@echo "make check-everywhere  one hash of a model in integers over compilers, levels, instruction sets and (qemu-user) architectures"
+	@echo "make everywhere-results  the same with its controls, exact and llama.cpp (PEER=its sources): the table of docs/results"
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make fuzz-weekly    every fuzz target for SECONDS each, JOBS=1 at a time; keeps the inputs that add coverage"
 	@echo "make lint           layers, symbols, headers, format, shell, floats in the object code of the integer engine"

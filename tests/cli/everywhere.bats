@@ -64,7 +64,7 @@ END
 }
 
 @test "the control in floats counts its hashes: one over instruction sets, threads and passes" {
-    run -0 everywhere --systems exact --compilers gcc --levels -O0 --models data/model/geodec-mixture-f16.gguf --tokens 16 --slow-tokens 16
+    run -0 everywhere --systems exact --compilers gcc --levels -O0 --models data/model/geodec-mixture-f16.gguf --tokens 16
     echo "$output"
     n=$(rows "gcc " same | wc -l)
     [ "$n" -ge 1 ]
