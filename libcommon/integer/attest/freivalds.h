@@ -11,11 +11,11 @@
  * Completeness: true sums satisfy the equation for every r, so a true transcript always passes.
  *
  * Soundness: let d be the claimed sums less the true ones of the first wrong product, in the order of the run. What
- * comes before it is true, so its inputs are those of the run, and d depends on the transcript alone, not on r. Claimed
- * sums are at most 2^58 (transcript.h), true sums at most 2^58 for matrices whose bound below says so, so an entry d(i)
- * that is not zero is not zero modulo p60 either. Then for any values of the other numbers of r at most one value of
- * r(i) satisfies the equation: the wrong product passes with probability at most 2^-59 = 1.7e-18. A false run is
- * accepted only if its first wrong product passes, so this also bounds the acceptance of the whole run, however many
+ * comes before it is true, so its inputs are those of the run, and d depends on record and transcript alone, not on r.
+ * Claimed sums are at most 2^58 (transcript.h), true sums at most 2^58 for matrices whose bound below says so, so an
+ * entry d(i) that is not zero is not zero modulo p60 either. Then for any values of the other numbers of r at most one
+ * value of r(i) satisfies the equation: the wrong product passes with probability at most 2^-59 = 1.7e-18. A false run
+ * is accepted only if its first wrong product passes, so this also bounds the acceptance of the whole run, however many
  * products it has and although they share r. That every one of K wrong products is found, not only one, fails with
  * probability at most K 2^-59. r is stretched from a 64-bit seed (base/rng.h); the bound supposes that the author of
  * the transcript does not know the seed and cannot tell the numbers from uniform ones.
@@ -34,8 +34,7 @@
 
 typedef struct geodec_freivalds geodec_freivalds;
 
-/* Writes the sums of all products of later passes of `rows` rows at most to w, which must outlive it; the caller
- * flushes w after each pass. */
+/* Writes the sums of all products of later passes to w, which must outlive it; the caller flushes w after each pass. */
 GEODEC_API geodec_status geodec_freivalds_prover(const geodec_engine *e, geodec_transcript_writer *w,
                                                  geodec_freivalds **out, geodec_err *err) GEODEC_MUST_USE;
 /* Takes the sums of later passes, of `rows` rows at most, from t, and checks them. secret: the seed of r. */
