@@ -13,6 +13,7 @@ FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-s
               -ffp-contract=off -fno-math-errno -pthread -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 
 # As in the asan profile: instrumented and unrolled, the kernels take minutes to compile.
+build/fuzz/obj/libcommon/integer/ntt/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG
 build/fuzz/obj/libcommon/model/%.o: FUZZ_FLAGS += -DGEODEC_DEBUG -fno-sanitize-address-use-after-scope
 build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inline
 # Unrolled; its addresses are checked, and its arithmetic in the other variants of the product.
