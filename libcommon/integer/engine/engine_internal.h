@@ -52,7 +52,7 @@ struct geodec_engine {
     int32_t *place;                     /* [max_batch][n_expert_used] gathered row of a choice */
     int32_t *origin;                    /* [max_batch n_expert_used] row of a gathered row */
     int32_t *expert_end;                /* [n_expert] */
-    geodec_engine_multiply multiply; /* in place of the engine's products */
+    geodec_engine_multiply multiply;    /* in place of the engine's products */
     void *multiply_ctx;
     geodec__engine_worker *worker;
     int n_workers;
