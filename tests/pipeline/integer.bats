@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
-    export R="$BATS_FILE_TMPDIR/r" bin=${B:-build/release}/bin EVERYWHERE="$BATS_FILE_TMPDIR/everywhere.tsv"
+    export R="$BATS_FILE_TMPDIR/r" bin=${B:-build/release}/bin EVERYWHERE_TABLE="$BATS_FILE_TMPDIR/everywhere.tsv"
     # one result in integers, several in floats, of which one build failed
     {
         printf 'system\tmodel\ttokens\tcompiler\tflags\tarchitecture\tset\thash\tresult\n'
@@ -19,8 +19,8 @@ setup_file() {
         # the same builds with fewer tokens, and a build with two results
         printf 'integer\tm1\t24\tgcc\t-O2\tx86_64\tavx2\tbb\tsame\nexact\tm1\t256\tclang\t-O2\tx86_64\tavx2\tcc\tdiffers\n'
         printf 'integer\tm1\t24\tgcc\t-O2\ts390x\tscalar\tbb\tsame\nexact\tm1\t256\tgcc\t-O0\tx86_64\tscalar\t-\tskipped\n'
-    } > "$EVERYWHERE"
-    make -s QUICK=1 R="$R" EVERYWHERE="$EVERYWHERE" INTEGER='WINDOWS=3 ROUNDS=1 NEW_TOKENS=40' INTEGER_SCORES='256 1024 1' \
+    } > "$EVERYWHERE_TABLE"
+    make -s QUICK=1 R="$R" EVERYWHERE_TABLE="$EVERYWHERE_TABLE" INTEGER='WINDOWS=3 ROUNDS=1 NEW_TOKENS=40' INTEGER_SCORES='256 1024 1' \
         INTEGER_MODELS='nowhere/absent.gguf nowhere/absent.txt' \
         INTEGER_CODES='--codes q8_0,q4_0,h63,v1,klt/pre --calibration 512 --tokens 256 --replicates 50' integer > "$BATS_FILE_TMPDIR/log" 2>&1 ||
         { cat "$BATS_FILE_TMPDIR/log"; false; }
@@ -83,7 +83,7 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     [ "$(sed 1d "$R/fig/integer-hashes.tsv" | wc -l)" -eq 9 ]
     [ "$(awk -F'\t' '$5 == "exact, m1" {print $3, $6, $4}' "$R/fig/integer-hashes.tsv" | sort | tr '\n' ';')" = \
         "1 1 x86_64 clang -O2 scalar;1 1 x86_64 gcc -O2 scalar;2 1 x86_64 gcc -O2 avx2;2 2 x86_64 clang -O2 avx2;" ]
-    run make -s QUICK=1 R="$BATS_TEST_TMPDIR/none" EVERYWHERE=nowhere.tsv "$BATS_TEST_TMPDIR/none/fig/integer-hashes.svg"
+    run make -s QUICK=1 R="$BATS_TEST_TMPDIR/none" EVERYWHERE_TABLE=nowhere.tsv "$BATS_TEST_TMPDIR/none/fig/integer-hashes.svg"
     [ "$status" -eq 0 ] && grep -q 'the matrix of builds was not measured' "$BATS_TEST_TMPDIR/none/fig/integer-hashes.svg.not-measured"
 }
 
@@ -138,4 +138,10 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     [ "$(grep -c '^## ' "$BATS_TEST_TMPDIR/page")" -eq 9 ]
     [ "$(sed '1,/^## Every/d' "$BATS_TEST_TMPDIR/page" | grep -cE '\*\*(refuted|holds|reproduced|artefact|undecidable|untestable)\*\*')" -eq 35 ]
     [ -s "$t/scores.tsv" ] || grep -q '^Not measured: geodec-integer-scores' "$BATS_TEST_TMPDIR/page"
+}
+
+@test "without a setting the results over builds are those of docs/results" {
+    unset EVERYWHERE_TABLE
+    make -s QUICK=1 R="$BATS_TEST_TMPDIR/default" "$BATS_TEST_TMPDIR/default/integer/hashes.tsv"
+    [ "$(cut -f 1 "$BATS_TEST_TMPDIR/default/integer/hashes.tsv" | tail -n +2 | paste -sd ' ')" = "$(tail -n +2 docs/results/everywhere.tsv | cut -f 1 | awk '!seen[$0]++' | paste -sd ' ')" ]
 }

@@ -17,7 +17,7 @@ INTEGER_CODES ?= --calibration 8192 --tokens 8192 --perplexity --windows 40
 INTEGER_MODELS ?= $(SHARED)/models/stories260K-f32.gguf $(SHARED)/text/tinystories-a.txt $(SHARED)/models/moe22m-f16.gguf $(SHARED)/text/moe22m-a.txt
 endif
 # The results over builds, which make check-everywhere and its controls wrote.
-EVERYWHERE ?= docs/results/everywhere.tsv
+EVERYWHERE_TABLE ?= docs/results/everywhere.tsv
 INTEGER_TABLES := $(addprefix $(IE)/,arithmetic.tsv listings.tsv shim.tsv bits.tsv few.tsv scores.tsv keycodes.tsv bridges.tsv hashes.tsv ring.tsv memory.tsv)
 INTEGER_FIGURES := integer-shim integer-bits integer-scores integer-codes integer-hashes
 integer = $(INTEGER) $(LAB)/integer/measure
@@ -45,13 +45,13 @@ $(IE)/memory.tsv: $(LAB)/integer/measure $(BIN)/geodec-bench $(MODEL_FILE) FORCE
 	@$(integer) memory $(BIN) $(MODEL_FILE) > $(out)
 $(IE)/bridges.tsv: $(LAB)/integer/measure $(LAB)/integer/bridges.c FORCE
 	@$(integer) bridges $(BIN) $(w) $(LAB)/integer/bridges.c > $(out)
-$(IE)/hashes.tsv: $(LAB)/integer/measure $(BIN)/geodec-table $(wildcard $(EVERYWHERE)) FORCE
-	@$(integer) hashes $(BIN) $(EVERYWHERE) > $(out)
+$(IE)/hashes.tsv: $(LAB)/integer/measure $(BIN)/geodec-table $(wildcard $(EVERYWHERE_TABLE)) FORCE
+	@$(integer) hashes $(BIN) $(EVERYWHERE_TABLE) > $(out)
 
 # A cell for each build and model, of its largest number of tokens: the number of its first result among the distinct ones of this system, model and
 # number of tokens; several: results of the build, by threads and rows of a pass.
-$(F)/integer-hashes.tsv: $(IE)/hashes.tsv $(wildcard $(EVERYWHERE)) FORCE
-	@$(table) $(EVERYWHERE) "WITH r AS (SELECT rowid AS i, *, number(tokens) AS length, architecture || ' ' || compiler || ' ' || flags || ' ' || \"set\" AS build \
+$(F)/integer-hashes.tsv: $(IE)/hashes.tsv $(wildcard $(EVERYWHERE_TABLE)) FORCE
+	@$(table) $(EVERYWHERE_TABLE) "WITH r AS (SELECT rowid AS i, *, number(tokens) AS length, architecture || ' ' || compiler || ' ' || flags || ' ' || \"set\" AS build \
 	    FROM t WHERE hash NOT IN ('-', '')), \
 	  w AS (SELECT *, max(length) OVER (PARTITION BY system, model, build) AS longest, min(i) OVER (PARTITION BY system, model, tokens, hash) AS of_hash, \
 	    min(i) OVER cell AS of_cell, count(*) OVER cell AS several, min(i) OVER (PARTITION BY build) AS of_build, \
