@@ -33,26 +33,31 @@ uint64_t geodec_rng_id(const char *name, uint64_t index)
     return h ^ (h >> 31);
 }
 
-uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i)
+/* Values 2 block and 2 block + 1 of a stream. */
+static void pair_at(uint64_t seed, uint64_t stream, uint64_t block, uint64_t pair[2])
 {
-    const uint64_t block = i / 2;
     const uint32_t ctr[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     uint32_t out[4];
     philox4x32_10(ctr, key, out);
-    return (i & 1) ? ((uint64_t)out[3] << 32 | out[2]) : ((uint64_t)out[1] << 32 | out[0]);
+    pair[0] = (uint64_t)out[1] << 32 | out[0];
+    pair[1] = (uint64_t)out[3] << 32 | out[2];
+}
+
+uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i)
+{
+    uint64_t pair[2];
+    pair_at(seed, stream, i / 2, pair);
+    return pair[i & 1];
 }
 
 void geodec_rng_fill(uint64_t seed, uint64_t stream, int64_t n, uint64_t *out)
 {
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     for (int64_t i = 0; i < n; i += 2) {
-        const uint64_t block = (uint64_t)i / 2;
-        const uint32_t ctr[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
-        uint32_t v[4];
-        philox4x32_10(ctr, key, v);
-        out[i] = (uint64_t)v[1] << 32 | v[0];
-        if (i + 1 < n) out[i + 1] = (uint64_t)v[3] << 32 | v[2];
+        uint64_t pair[2];
+        pair_at(seed, stream, (uint64_t)i / 2, pair);
+        out[i] = pair[0];
+        if (i + 1 < n) out[i + 1] = pair[1];
     }
 }
 

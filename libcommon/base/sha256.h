@@ -6,8 +6,9 @@
 
 #include <nettle/sha2.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { GEODEC_SHA256_HEX = 65 }; /* 64 hex digits and a zero */
+enum { GEODEC_SHA256_BYTES = 32, GEODEC_SHA256_HEX = 65 /* 64 hex digits and a zero */ };
 
 typedef struct geodec_sha256 {
     struct sha256_ctx ctx;
@@ -15,6 +16,8 @@ typedef struct geodec_sha256 {
 
 GEODEC_API void geodec_sha256_init(geodec_sha256 *h);
 GEODEC_API void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n);
+/* The digest as bytes; h must be initialised again before it is reused. */
+GEODEC_API void geodec_sha256_bytes(geodec_sha256 *h, uint8_t digest[GEODEC_SHA256_BYTES]);
 /* Lower-case hex digest; h must be initialised again before it is reused. */
 GEODEC_API void geodec_sha256_hex(geodec_sha256 *h, char hex[GEODEC_SHA256_HEX]);
 /* Digest of one buffer. */

@@ -11,16 +11,6 @@
 
 /* ---- links ------------------------------------------------------------------------------------------------------- */
 
-static void finish(geodec_sha256 *h, uint8_t out[GEODEC_ATTEST_HASH])
-{
-    char hex[GEODEC_SHA256_HEX];
-    geodec_sha256_hex(h, hex);
-    for (int i = 0; i < GEODEC_ATTEST_HASH; i++) {
-        const char a = hex[2 * i], b = hex[2 * i + 1];
-        out[i] = (uint8_t)((a <= '9' ? a - '0' : a - 'a' + 10) << 4 | (b <= '9' ? b - '0' : b - 'a' + 10));
-    }
-}
-
 static void put64(geodec_sha256 *h, uint64_t v)
 {
     uint8_t b[8];
@@ -37,7 +27,7 @@ static void head_of(const geodec_attest *a, uint8_t out[GEODEC_ATTEST_HASH])
                            a->temperature, a->top_p, a->top_k, (unsigned long long)a->seed, a->n_prompt);
     geodec_sha256_update(&h, text, (size_t)n);
     for (int32_t i = 0; i < a->n_prompt; i++) put64(&h, (uint64_t)a->prompt[i]);
-    finish(&h, out);
+    geodec_sha256_bytes(&h, out);
 }
 
 static void link_of(const uint8_t before[GEODEC_ATTEST_HASH], int64_t index, int32_t token, const int32_t *logits,
@@ -58,7 +48,7 @@ static void link_of(const uint8_t before[GEODEC_ATTEST_HASH], int64_t index, int
         }
     }
     geodec_sha256_update(&h, piece, at);
-    finish(&h, out);
+    geodec_sha256_bytes(&h, out);
 }
 
 static geodec_status chooser(const geodec_attest *a, int32_t n_vocab, geodec_choose **out, geodec_err *err)

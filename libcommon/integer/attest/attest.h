@@ -19,7 +19,7 @@
 #include "integer/engine/choose.h"
 #include "integer/engine/engine.h"
 
-enum { GEODEC_ATTEST_HASH = 32, GEODEC_ATTEST_TOKENS = 1 << 20 /* most of a record */ };
+enum { GEODEC_ATTEST_HASH = GEODEC_SHA256_BYTES, GEODEC_ATTEST_TOKENS = 1 << 20 /* most of a record */ };
 
 typedef struct geodec_attest {
     char model[GEODEC_SHA256_HEX], tables[GEODEC_SHA256_HEX]; /* of the model's file; of the engine's tables */

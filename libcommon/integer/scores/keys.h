@@ -25,7 +25,7 @@
 
 #include "integer/scores/scores.h"
 
-enum { GEODEC_KEYS_SOURCE = 32, GEODEC_KEYS_HEADER = 128 };
+enum { GEODEC_KEYS_SOURCE = 32 /* of a SHA-256 */, GEODEC_KEYS_HEADER = 128 };
 
 typedef struct geodec_keys {
     geodec_scores_by by;

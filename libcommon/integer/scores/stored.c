@@ -17,7 +17,7 @@ static void source_of(const geodec_stored_text *t, int32_t n, uint8_t source[GEO
         const uint8_t bytes[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
         geodec_sha256_update(&h, bytes, sizeof bytes);
     }
-    sha256_digest(&h.ctx, GEODEC_KEYS_SOURCE, source);
+    geodec_sha256_bytes(&h, source);
 }
 
 /* Tokens from .. end - 1 without logits. */
