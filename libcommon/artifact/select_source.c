@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,8 @@ static void result_text(sqlite3_context *c, const char *cell)
 {
     if (!cell)
         sqlite3_result_text(c, "", 0, SQLITE_STATIC);
+    else if (strcmp(cell, "inf") == 0 || strcmp(cell, "-inf") == 0) /* SQLite reads neither as a number */
+        sqlite3_result_double(c, *cell == '-' ? -(double)INFINITY : (double)INFINITY);
     else if (strcmp(cell, "nan") != 0)
         sqlite3_result_text(c, cell, -1, SQLITE_STATIC);
 }
@@ -174,8 +177,9 @@ static int vtab_connect(sqlite3 *db, void *table, int argc, const char *const *a
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->over[d]);
     for (int i = 0; i < t->n_fields; i++, between = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->field[i].name);
+    /* NUMERIC: in a join of two stored subqueries SQLite compares without the collation, and 1 would differ from '1'. */
     for (int64_t k = 0; k < t->text.columns; k++, between = ", ")
-        sqlite3_str_appendf(sql, "%s\"%w\" TEXT COLLATE number", between, t->text.cell[k]);
+        sqlite3_str_appendf(sql, "%s\"%w\" NUMERIC COLLATE number", between, t->text.cell[k]);
     sqlite3_str_appendall(sql, ")");
     char *text = sqlite3_str_finish(sql);
     int rc = text && v ? sqlite3_declare_vtab(db, text) : SQLITE_NOMEM;

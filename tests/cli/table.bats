@@ -114,6 +114,11 @@ rows() { "$table" --no-header "$1" "$2" | tr '\n' ' '; }
     refused 2 "ambiguous column name: size" --also w=w.tsv t.tsv 'SELECT size FROM t JOIN w ON w.kind = t.kind'
     refused 2 "cannot join using column other" --also w=w.tsv t.tsv 'SELECT watt FROM t JOIN w USING (other)'
     refused 2 "NAME=FILE" --also w.tsv t.tsv kind
+    # a computed number and a cell, both in subqueries that are stored
+    q='WITH s AS MATERIALIZED (SELECT sum(size) AS n FROM t GROUP BY size), u AS MATERIALIZED (SELECT size, watt FROM w) SELECT watt FROM'
+    for order in 's JOIN u ON n = size' 's JOIN u ON size = n' 'u JOIN s ON size = n'; do
+        [ "$("$table" --no-header --also w=short.tsv t.tsv "$q $order ORDER BY watt" | sort | tr '\n' ' ')" = "w20 w21 " ]
+    done
     # by the number of the row
     [ "$("$table" --no-header --also w=w.tsv t.tsv 'SELECT watt FROM t JOIN w ON w.rowid = t.rowid' | tr '\n' ' ')" = "w21 w11 w20 w10 " ]
 }
