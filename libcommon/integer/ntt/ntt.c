@@ -13,8 +13,8 @@ static bool has_ifma(void)
 {
     return geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512ifma");
 }
-/* Measured: IFMA is the fastest path of batches from the length of its blocks on, but not where products of 32 bits
- * are as fast (Zen 4: 1.1 to 1.5 times the time). */
+/* Measured, moduli of 30 bits: IFMA is the fastest path of batches from the length of its blocks on, but not where
+ * products of 32 bits are as fast (Zen 4: 1.1 to 1.5 times the time). */
 static bool prefers_ifma(void) { return !__builtin_cpu_is("amdfam19h"); }
 #else
 static bool prefers_ifma(void) { return false; }
@@ -35,7 +35,8 @@ const geodec__ntt_kernel *geodec__ntt_kernel_for(geodec_ntt_path path, size_t wo
         if (!geodec_kernels_isa_available(GEODEC_ISA_AVX512)) return NULL;
         return narrow ? &geodec__ntt_narrow_avx512 : &geodec__ntt_wide_avx512;
     case GEODEC_NTT_IFMA:
-        return narrow && has_ifma() ? &geodec__ntt_narrow_ifma : NULL;
+        if (!has_ifma()) return NULL;
+        return narrow ? &geodec__ntt_narrow_ifma : &geodec__ntt_wide_ifma;
 #endif
     default:
         return NULL;
@@ -62,8 +63,6 @@ geodec_ntt_path geodec_ntt_path_of(geodec_isa isa)
         return GEODEC_NTT_SCALAR;
     case GEODEC_ISA_AVX2:
         return GEODEC_NTT_AVX2;
-    case GEODEC_ISA_AVX512:
-        return GEODEC_NTT_AVX512;
     default:
         return GEODEC_NTT_AUTO;
     }
@@ -72,8 +71,7 @@ geodec_ntt_path geodec_ntt_path_of(geodec_isa isa)
 /* The widest path, not wider than asked, whose lanes fit: the square of its lanes is at most `most`. */
 static const geodec__ntt_kernel *choose(geodec_ntt_path path, size_t word, int64_t most)
 {
-    if (path == GEODEC_NTT_IFMA && word == sizeof(uint64_t)) path = GEODEC_NTT_AVX512;
-    if (path == GEODEC_NTT_AUTO) path = GEODEC_NTT_AVX512;
+    if (path == GEODEC_NTT_AUTO) path = word == sizeof(uint64_t) ? GEODEC_NTT_IFMA : GEODEC_NTT_AVX512;
     if (path == GEODEC_NTT_PORTABLE && word == sizeof(uint32_t)) path = GEODEC_NTT_SCALAR;
     for (; path > GEODEC_NTT_SCALAR; path--) {
         const geodec__ntt_kernel *k = geodec__ntt_kernel_for(path, word);
@@ -97,7 +95,7 @@ static void write_word(void *p, size_t size, int64_t i, uint64_t v)
         ((uint32_t *)p)[i] = (uint32_t)v;
 }
 
-/* table [parts][n] of root^bitrev(i); for inverses (scale != 0) entries 0 and 1 are scale and scale root^bitrev(1). */
+/* table [n][parts] of root^bitrev(i); for inverses (scale != 0) entries 0 and 1 are scale and scale root^bitrev(1). */
 static void fill(const geodec__ntt_kernel *k, const geodec__ntt_tables *t, uint64_t root, uint64_t scale, void *table)
 {
     uint64_t power = 1;
@@ -106,7 +104,7 @@ static void fill(const geodec__ntt_kernel *k, const geodec__ntt_tables *t, uint6
         uint64_t parts[GEODEC__NTT_PARTS], w = power;
         if (scale && at < 2) w = geodec_mulmod_reduce(&t->barrett, geodec_mulmod_product(w, scale), NULL);
         k->twiddle(t->modulus->q, w, parts);
-        for (int p = 0; p < k->parts; p++) write_word(table, k->table_word, p * t->n + at, parts[p]);
+        for (int p = 0; p < k->parts; p++) write_word(table, k->table_word, at * k->parts + p, parts[p]);
         power = geodec_mulmod_reduce(&t->barrett, geodec_mulmod_product(power, root), NULL);
     }
 }
@@ -120,7 +118,8 @@ static void fill_lanes(const geodec__ntt_kernel *k, const geodec__ntt_tables *t,
             for (int64_t g = 0; g < width; g++)
                 for (int p = 0; p < k->parts; p++)
                     for (int64_t b = block; b < block + k->lanes; b++, to += size)
-                        memcpy(to, (const char *)table + (p * t->n + (blocks + b) * width + g) * size, (size_t)size);
+                        memcpy(to, (const char *)table + (((blocks + b) * width + g) * k->parts + p) * size,
+                               (size_t)size);
 }
 
 static geodec_status fill_tables(const geodec__ntt_kernel *k, const geodec_modulus *m, int64_t n, bool lanes,

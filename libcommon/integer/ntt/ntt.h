@@ -26,10 +26,10 @@ typedef enum geodec_ntt_path {
 enum { GEODEC_NTT_PATHS = 6, GEODEC_NTT_BATCH = 16 };
 
 GEODEC_API const char *geodec_ntt_path_name(geodec_ntt_path path);
-/* Whether the processor has the path, and the path has code of its own for the modulus: avx2 and ifma have none for
- * p60, portable none for the others. geodec_ntt_create takes any path and uses the next narrower one. */
+/* Whether the processor has the path, and the path has code of its own for the modulus: avx2 has none for p60, portable
+ * none for the others. geodec_ntt_create takes any path and uses the next narrower one. */
 GEODEC_API bool geodec_ntt_path_available(geodec_ntt_path path, const geodec_modulus *m);
-/* The path of an instruction set of the kernels. */
+/* The path of an instruction set of the kernels: the fastest, AUTO, for AVX-512. */
 GEODEC_API geodec_ntt_path geodec_ntt_path_of(geodec_isa isa);
 
 typedef struct geodec_ntt geodec_ntt;

@@ -5,13 +5,13 @@
  *   RADIX             most levels that a pass does in registers, 1 to 4
  *   PARTS             constants of a twiddle
  *   SETTLE            levels after which values of a forward transform must be settled; 0: never
- *   TW, one(p, n, i), lanes(p)   a twiddle; entry i of a table [PARTS][n]; an entry [PARTS][lanes] of a lane table
+ *   TW, one(p), lanes(p)   a twiddle; an entry [PARTS] of a table; an entry [PARTS][lanes] of a lane table
  *   K, constants(tables)
  *   take(WORD *), put(K, WORD *, V)   reading, and writing between passes
  *   forward_pair(K, TW, V *x, V *y)   x, y = x + wy, x - wy
  *   inverse_pair(K, TW, V *x, V *y)   x, y = x + y, w(x - y)
  *   inverse_last(K, TW n, TW w, V *x, V *y)   x, y = n(x + y), w(x - y), canonical
- *   settle(K, V), canonical(K, V)     of forward values; reduces any value of the path, to [0, q)
+ *   settle(K, V), canonical(K, V)     of forward values that the next level does not multiply; to [0, q)
  *   inverse_settle(K, V)              of inverse values that are sums in the last level of a pass
  *   transpose(V x[lanes])             if LOG_LANES > 0 */
 #include "base/unroll_internal.h"
@@ -19,13 +19,13 @@
 enum { LANES = 1 << LOG_LANES, CACHED = (32 << 10) / (int)sizeof(WORD) };
 
 /* Level l of `log`: 2^l blocks of 2^(log - l) values; block g has the twiddle (index << l) + g. */
-INLINE void forward_level(const K *k, const TWORD *table, int64_t n, int64_t index, V *x, int l, int log)
+INLINE void forward_level(const K *k, const TWORD *table, int64_t index, V *x, int l, int log)
 {
     const int pairs = 1 << (log - 1), half = pairs >> l;
     UNROLL
     for (int p = 0; p < pairs; p++) {
         const int g = p / half, at = g * 2 * half + p % half;
-        forward_pair(k, one(table, n, (index << l) + g), &x[at], &x[at + half]);
+        forward_pair(k, one(table + ((index << l) + g) * PARTS), &x[at], &x[at + half]);
     }
 }
 
@@ -34,6 +34,7 @@ INLINE void forward_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
                          int64_t to, int s, int log, bool settled, bool last)
 {
     const K k = constants(t);
+    const TWORD *const roots = t->roots;
     const int64_t step = total >> (s + log);
     const int count = 1 << log;
     for (int64_t i = from; i < to; i++) {
@@ -42,24 +43,24 @@ INLINE void forward_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
             V x[1 << RADIX];
             UNROLL
             for (int r = 0; r < count; r++)
-                x[r] = settled ? settle(&k, take(in + j + r * step)) : take(in + j + r * step);
-            forward_level(&k, t->roots, t->n, index, x, 0, log);
-            if (log > 1) forward_level(&k, t->roots, t->n, index, x, 1, log);
-            if (log > 2) forward_level(&k, t->roots, t->n, index, x, 2, log);
-            if (log > 3) forward_level(&k, t->roots, t->n, index, x, 3, log);
+                x[r] = settled && r < count / 2 ? settle(&k, take(in + j + r * step)) : take(in + j + r * step);
+            forward_level(&k, roots, index, x, 0, log);
+            if (log > 1) forward_level(&k, roots, index, x, 1, log);
+            if (log > 2) forward_level(&k, roots, index, x, 2, log);
+            if (log > 3) forward_level(&k, roots, index, x, 3, log);
             UNROLL
             for (int r = 0; r < count; r++) put(&k, out + j + r * step, last ? canonical(&k, x[r]) : x[r]);
         }
     }
 }
 
-INLINE void inverse_level(const K *k, const TWORD *table, int64_t n, int64_t index, V *x, int l, int log)
+INLINE void inverse_level(const K *k, const TWORD *table, int64_t index, V *x, int l, int log)
 {
     const int pairs = 1 << (log - 1), half = pairs >> l;
     UNROLL
     for (int p = 0; p < pairs; p++) {
         const int g = p / half, at = g * 2 * half + p % half;
-        inverse_pair(k, one(table, n, (index << l) + g), &x[at], &x[at + half]);
+        inverse_pair(k, one(table + ((index << l) + g) * PARTS), &x[at], &x[at + half]);
     }
 }
 
@@ -68,6 +69,7 @@ INLINE void inverse_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
                          int64_t to, int s, int log, bool last)
 {
     const K k = constants(t);
+    const TWORD *const inverses = t->inverses;
     const int64_t step = total >> (s + log);
     const int count = 1 << log;
     for (int64_t i = from; i < to; i++) {
@@ -77,14 +79,14 @@ INLINE void inverse_pass(const geodec__ntt_tables *t, const WORD *in, WORD *out,
             const int half = count / 2;
             UNROLL
             for (int r = 0; r < count; r++) x[r] = take(in + j + r * step);
-            if (log > 3) inverse_level(&k, t->inverses, t->n, index, x, 3, log);
-            if (log > 2) inverse_level(&k, t->inverses, t->n, index, x, 2, log);
-            if (log > 1) inverse_level(&k, t->inverses, t->n, index, x, 1, log);
-            if (!last) inverse_level(&k, t->inverses, t->n, index, x, 0, log);
+            if (log > 3) inverse_level(&k, inverses, index, x, 3, log);
+            if (log > 2) inverse_level(&k, inverses, index, x, 2, log);
+            if (log > 1) inverse_level(&k, inverses, index, x, 1, log);
+            if (!last) inverse_level(&k, inverses, index, x, 0, log);
             UNROLL
             for (int r = 0; r < half; r++) {
                 if (last)
-                    inverse_last(&k, one(t->inverses, t->n, 0), one(t->inverses, t->n, 1), &x[r], &x[r + half]);
+                    inverse_last(&k, one(inverses), one(inverses + PARTS), &x[r], &x[r + half]);
                 else
                     x[r] = inverse_settle(&k, x[r]);
             }
@@ -196,7 +198,7 @@ INLINE void forward_lanes(const geodec__ntt_tables *t, WORD *a, bool settled)
         transpose(x);
         if (settled) {
             UNROLL
-            for (int r = 0; r < LANES; r++) x[r] = settle(&k, x[r]);
+            for (int r = 0; r < LANES / 2; r++) x[r] = settle(&k, x[r]);
         }
         forward_within(&k, w, x);
         w += (LANES - 1) * PARTS * LANES;
@@ -242,10 +244,10 @@ static void forward_square(const geodec__ntt_tables *t, const WORD *in, WORD *ou
     V x[LANES];
     UNROLL
     for (int r = 0; r < LANES; r++) x[r] = take(in + r * LANES);
-    forward_level(&k, t->roots, t->n, 1, x, 0, LOG_LANES);
-    forward_level(&k, t->roots, t->n, 1, x, 1, LOG_LANES);
-    forward_level(&k, t->roots, t->n, 1, x, 2, LOG_LANES);
-    if (LOG_LANES > 3) forward_level(&k, t->roots, t->n, 1, x, 3, LOG_LANES);
+    forward_level(&k, t->roots, 1, x, 0, LOG_LANES);
+    forward_level(&k, t->roots, 1, x, 1, LOG_LANES);
+    forward_level(&k, t->roots, 1, x, 2, LOG_LANES);
+    if (LOG_LANES > 3) forward_level(&k, t->roots, 1, x, 3, LOG_LANES);
     transpose(x);
     forward_within(&k, t->root_lanes, x);
     UNROLL
@@ -262,12 +264,12 @@ static void inverse_square(const geodec__ntt_tables *t, const WORD *in, WORD *ou
     UNROLL
     for (int r = 0; r < LANES / 2; r++) x[r] = inverse_settle(&k, x[r]);
     transpose(x);
-    if (LOG_LANES > 3) inverse_level(&k, t->inverses, t->n, 1, x, 3, LOG_LANES);
-    inverse_level(&k, t->inverses, t->n, 1, x, 2, LOG_LANES);
-    inverse_level(&k, t->inverses, t->n, 1, x, 1, LOG_LANES);
+    if (LOG_LANES > 3) inverse_level(&k, t->inverses, 1, x, 3, LOG_LANES);
+    inverse_level(&k, t->inverses, 1, x, 2, LOG_LANES);
+    inverse_level(&k, t->inverses, 1, x, 1, LOG_LANES);
     UNROLL
     for (int r = 0; r < LANES / 2; r++)
-        inverse_last(&k, one(t->inverses, t->n, 0), one(t->inverses, t->n, 1), &x[r], &x[r + LANES / 2]);
+        inverse_last(&k, one(t->inverses), one((const TWORD *)t->inverses + PARTS), &x[r], &x[r + LANES / 2]);
     UNROLL
     for (int r = 0; r < LANES; r++) put(&k, out + r * LANES, x[r]);
 }

@@ -7,7 +7,7 @@
 
 enum { GEODEC__NTT_PARTS = 4 };
 
-/* Constants of each twiddle: `parts` table words. roots, inverses: [parts][n], of psi^bitrev(i) and psi^-bitrev(i);
+/* Constants of each twiddle: `parts` table words. roots, inverses: [n][parts], of psi^bitrev(i) and psi^-bitrev(i);
  * inverses[0] = N^-1 and inverses[1] = N^-1 psi^-bitrev(1), for the last level. The lane tables are for the levels
  * within a vector: [n / lanes^2][lanes - 1][parts][lanes], in the order of use. */
 typedef struct geodec__ntt_tables {
@@ -34,7 +34,7 @@ typedef struct geodec__ntt_kernel {
 extern const geodec__ntt_kernel geodec__ntt_scalar32, geodec__ntt_scalar64, geodec__ntt_portable64;
 #if defined(__x86_64__)
 extern const geodec__ntt_kernel geodec__ntt_narrow_avx2, geodec__ntt_narrow_avx512, geodec__ntt_wide_avx512,
-    geodec__ntt_narrow_ifma;
+    geodec__ntt_narrow_ifma, geodec__ntt_wide_ifma;
 #endif
 
 /* By path, for words of 4 or 8 bytes; NULL: the processor or the library lacks it. */

@@ -33,10 +33,10 @@ INLINE K constants(const geodec__ntt_tables *t)
     return (K){_mm512_set1_epi32(q), _mm512_set1_epi32((int)(2u * (unsigned)q)),
                _mm512_set1_epi64((long long)t->barrett.mu)};
 }
-INLINE TW one(const uint32_t *p, int64_t n, int64_t i)
+INLINE TW one(const uint32_t *p)
 {
-    const V scaled = _mm512_set1_epi32((int)p[n + i]);
-    return (TW){_mm512_set1_epi32((int)p[i]), scaled, scaled};
+    const V scaled = _mm512_set1_epi32((int)p[1]);
+    return (TW){_mm512_set1_epi32((int)p[0]), scaled, scaled};
 }
 INLINE TW lanes(const uint32_t *p)
 {

@@ -43,9 +43,9 @@ INLINE K constants(const geodec__ntt_tables *t)
                _mm512_set1_epi64(one52 - 1),
                _mm512_set1_epi64(2)};
 }
-INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
+INLINE TW one(const uint64_t *p)
 {
-    return (TW){_mm512_set1_epi64((long long)p[i]), _mm512_set1_epi64((long long)p[n + i])};
+    return (TW){_mm512_set1_epi64((long long)p[0]), _mm512_set1_epi64((long long)p[1])};
 }
 INLINE TW lanes(const uint64_t *p) { return (TW){_mm512_loadu_si512(p), _mm512_loadu_si512(p + 8)}; }
 INLINE V take(const uint32_t *p) { return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)p)); }
@@ -96,24 +96,7 @@ INLINE V product(const K *k, V x, V y)
     return once(once(_mm512_sub_epi64(p, _mm512_mul_epu32(t, k->q)), k->two), k->q);
 }
 
-INLINE void transpose(V x[8])
-{
-    V y[8];
-    UNROLL
-    for (int i = 0; i < 8; i += 2) {
-        y[i] = _mm512_unpacklo_epi64(x[i], x[i + 1]);
-        y[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 1]);
-    }
-    UNROLL
-    for (int j = 0; j < 2; j++) {
-        const V a = _mm512_shuffle_i64x2(y[j], y[j + 2], 0x88), b = _mm512_shuffle_i64x2(y[j], y[j + 2], 0xdd);
-        const V c = _mm512_shuffle_i64x2(y[j + 4], y[j + 6], 0x88), d = _mm512_shuffle_i64x2(y[j + 4], y[j + 6], 0xdd);
-        x[j] = _mm512_shuffle_i64x2(a, c, 0x88);
-        x[j + 2] = _mm512_shuffle_i64x2(b, d, 0x88);
-        x[j + 4] = _mm512_shuffle_i64x2(a, c, 0xdd);
-        x[j + 6] = _mm512_shuffle_i64x2(b, d, 0xdd);
-    }
-}
+#include "integer/ntt/ntt_transpose_body.h"
 
 #include "integer/ntt/ntt_body.h"
 
@@ -136,25 +119,26 @@ INLINE void put_both(const K *k, uint32_t *p, V even, V odd, bool reduce)
 }
 INLINE void forward_some(const K *k, const geodec__ntt_tables *t, int64_t index, V *x, int log)
 {
-    forward_level(k, t->roots, t->n, index, x, 0, log);
-    if (log > 1) forward_level(k, t->roots, t->n, index, x, 1, log);
-    if (log > 2) forward_level(k, t->roots, t->n, index, x, 2, log);
-    if (log > 3) forward_level(k, t->roots, t->n, index, x, 3, log);
+    forward_level(k, t->roots, index, x, 0, log);
+    if (log > 1) forward_level(k, t->roots, index, x, 1, log);
+    if (log > 2) forward_level(k, t->roots, index, x, 2, log);
+    if (log > 3) forward_level(k, t->roots, index, x, 3, log);
 }
 /* The upper half of x, which has products, ends in [0, 2q). last: all of it does, and has the factor N^-1. */
 INLINE void inverse_some(const K *k, const geodec__ntt_tables *t, int64_t index, V *x, int log, bool last)
 {
-    if (log > 3) inverse_level(k, t->inverses, t->n, index, x, 3, log);
-    if (log > 2) inverse_level(k, t->inverses, t->n, index, x, 2, log);
-    if (log > 1) inverse_level(k, t->inverses, t->n, index, x, 1, log);
-    if (!last) inverse_level(k, t->inverses, t->n, index, x, 0, log);
+    if (log > 3) inverse_level(k, t->inverses, index, x, 3, log);
+    if (log > 2) inverse_level(k, t->inverses, index, x, 2, log);
+    if (log > 1) inverse_level(k, t->inverses, index, x, 1, log);
+    if (!last) inverse_level(k, t->inverses, index, x, 0, log);
     const int half = 1 << (log - 1);
     UNROLL
     for (int r = 0; r < half; r++) {
         if (last) {
             const V a = x[r], b = x[r + half];
-            x[r] = times(k, one(t->inverses, t->n, 0), _mm512_add_epi64(a, b));
-            x[r + half] = times(k, one(t->inverses, t->n, 1), _mm512_add_epi64(_mm512_sub_epi64(a, b), k->offset));
+            x[r] = times(k, one(t->inverses), _mm512_add_epi64(a, b));
+            x[r + half] =
+                times(k, one((const TWORD *)t->inverses + PARTS), _mm512_add_epi64(_mm512_sub_epi64(a, b), k->offset));
         }
     }
 }

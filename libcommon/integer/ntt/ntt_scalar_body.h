@@ -30,7 +30,7 @@ INLINE K constants(const geodec__ntt_tables *t)
 {
     return (K){(WORD)t->modulus->q, (WORD)(2 * t->modulus->q), t->barrett};
 }
-INLINE TW one(const WORD *p, int64_t n, int64_t i) { return (TW){p[i], p[n + i]}; }
+INLINE TW one(const WORD *p) { return (TW){p[0], p[1]}; }
 INLINE V take(const WORD *p) { return *p; }
 INLINE void put(const K *k, WORD *p, V x)
 {

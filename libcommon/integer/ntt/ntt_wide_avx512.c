@@ -7,12 +7,7 @@
 
 #include <immintrin.h>
 
-#define WORD uint64_t
-#define TWORD uint64_t
 #define V __m512i
-#define LOG_LANES 3
-#define RADIX 3
-#define UP_TO_LOG(X) X(1) X(2) X(3)
 #define PARTS 4
 /* Each level adds at most 1.07q to values below q: after 13 levels they are below 15q. */
 #define SETTLE 13
@@ -49,21 +44,15 @@ INLINE K constants(const geodec__ntt_tables *t)
                _mm512_set1_epi64(1ll << 31),
                _mm512_set1_epi64(1ll << (GEODEC_MODULUS_SHIFT - 33))};
 }
-INLINE TW one(const uint64_t *p, int64_t n, int64_t i)
+INLINE TW one(const uint64_t *p)
 {
-    return (TW){_mm512_set1_epi64((long long)p[i]), _mm512_set1_epi64((long long)p[n + i]),
-                _mm512_set1_epi64((long long)p[2 * n + i]), _mm512_set1_epi64((long long)p[3 * n + i])};
+    return (TW){_mm512_set1_epi64((long long)p[0]), _mm512_set1_epi64((long long)p[1]),
+                _mm512_set1_epi64((long long)p[2]), _mm512_set1_epi64((long long)p[3])};
 }
 INLINE TW lanes(const uint64_t *p)
 {
     return (TW){_mm512_loadu_si512(p), _mm512_loadu_si512(p + 8), _mm512_loadu_si512(p + 16),
                 _mm512_loadu_si512(p + 24)};
-}
-INLINE V take(const uint64_t *p) { return _mm512_loadu_si512(p); }
-INLINE void put(const K *k, uint64_t *p, V x)
-{
-    (void)k;
-    _mm512_storeu_si512(p, x);
 }
 /* Compilers would add and subtract the two parts of a difference one by one, with one instruction more. */
 INLINE V whole(V x)
@@ -113,43 +102,7 @@ INLINE void inverse_last(const K *k, TW n, TW t, V *x, V *y)
     *y = canonical(k, times(k, t, _mm512_sub_epi64(a, b)));
 }
 
-/* a b = 2^59 h + l, both below 2^60. The quotient by q = 2^59 + c is h - c h / 2^59 and up to one more. g, rounded from
- * the upper word of h, differs from c h / 2^59 by less than 0.57, so a b - q (h - g) is between -q and 2q: its lower 64
- * bits are enough. */
-INLINE V product(const K *k, V x, V y)
-{
-    const V x1 = _mm512_srli_epi64(x, 32), y1 = _mm512_srli_epi64(y, 32);
-    const V p00 = _mm512_mul_epu32(x, y), p11 = _mm512_mul_epu32(x1, y1);
-    /* below 2^62 */
-    const V cross = _mm512_add_epi64(_mm512_add_epi64(_mm512_mul_epu32(x, y1), _mm512_mul_epu32(x1, y)),
-                                     _mm512_srli_epi64(p00, 32));
-    const V low = _mm512_mask_shuffle_epi32(p00, 0xaaaa, cross, _MM_PERM_CCAA);
-    const V h = _mm512_add_epi64(_mm512_slli_epi64(p11, 5), _mm512_srli_epi64(cross, GEODEC_MODULUS_SHIFT - 32));
-    const V part = _mm512_mul_epu32(_mm512_srli_epi64(h, 32), k->c);
-    const V g = _mm512_srli_epi64(_mm512_add_epi64(part, k->round), GEODEC_MODULUS_SHIFT - 32);
-    const V r = _mm512_sub_epi64(low, _mm512_mullo_epi64(_mm512_sub_epi64(h, g), k->q));
-    const V s = _mm512_min_epu64(r, _mm512_add_epi64(r, k->q));
-    return _mm512_min_epu64(s, _mm512_sub_epi64(s, k->q));
-}
-
-INLINE void transpose(V x[8])
-{
-    V y[8];
-    UNROLL
-    for (int i = 0; i < 8; i += 2) {
-        y[i] = _mm512_unpacklo_epi64(x[i], x[i + 1]);
-        y[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 1]);
-    }
-    UNROLL
-    for (int j = 0; j < 2; j++) {
-        const V a = _mm512_shuffle_i64x2(y[j], y[j + 2], 0x88), b = _mm512_shuffle_i64x2(y[j], y[j + 2], 0xdd);
-        const V c = _mm512_shuffle_i64x2(y[j + 4], y[j + 6], 0x88), d = _mm512_shuffle_i64x2(y[j + 4], y[j + 6], 0xdd);
-        x[j] = _mm512_shuffle_i64x2(a, c, 0x88);
-        x[j + 2] = _mm512_shuffle_i64x2(b, d, 0x88);
-        x[j + 4] = _mm512_shuffle_i64x2(a, c, 0xdd);
-        x[j + 6] = _mm512_shuffle_i64x2(b, d, 0xdd);
-    }
-}
+#include "integer/ntt/ntt_wide_body.h"
 
 #include "integer/ntt/ntt_body.h"
 
