@@ -108,6 +108,10 @@ typedef struct geodec_provenance {
     } input[GEODEC_INPUTS_MAX];
 } geodec_provenance;
 
+/* Adds files as one input of this name, whose digest is the SHA-256 of the lines "digest  name\n" of the files, as
+ * sha256sum prints them for their last components. */
+GEODEC_API geodec_status geodec_provenance_add_files(geodec_provenance *p, const char *name, int n,
+                                                     const char *const *paths, geodec_err *err) GEODEC_MUST_USE;
 /* Adds an input file; its content is hashed. GEODEC_LIMIT beyond GEODEC_INPUTS_MAX. */
 GEODEC_API geodec_status geodec_provenance_add_file(geodec_provenance *p, const char *path,
                                                     geodec_err *err) GEODEC_MUST_USE;

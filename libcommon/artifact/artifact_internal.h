@@ -104,6 +104,11 @@ struct geodec_artifact {
     char *text_tool, *text_command, *text_model, *text_tokenizer, *text_core, *text_tool_version;
 };
 
+/* ---- dimension scales (scales.c) -------------------------------------------------------------------------------- */
+
+/* Writes a scale for every axis of the fields that are present, and attaches it; once, before the file is closed. */
+geodec_status geodec__scales_write(geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+
 /* An empty object for the kind, with checked tables and its dimension names. */
 geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, geodec_artifact **out,
                                    geodec_err *err) GEODEC_MUST_USE;

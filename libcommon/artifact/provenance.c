@@ -24,6 +24,25 @@ geodec_status geodec_provenance_add_file(geodec_provenance *p, const char *path,
     return GEODEC_OK;
 }
 
+geodec_status geodec_provenance_add_files(geodec_provenance *p, const char *name, int n, const char *const *paths,
+                                          geodec_err *err)
+{
+    char sha256[GEODEC_SHA256_HEX];
+    geodec_sha256 all;
+    geodec_sha256_init(&all);
+    for (int i = 0; i < n; i++) {
+        const char *slash = strrchr(paths[i], '/'), *last = slash ? slash + 1 : paths[i];
+        GEODEC_PASS(geodec_file_sha256(paths[i], sha256, err));
+        geodec_sha256_update(&all, sha256, strlen(sha256));
+        geodec_sha256_update(&all, "  ", 2);
+        geodec_sha256_update(&all, last, strlen(last));
+        geodec_sha256_update(&all, "\n", 1);
+    }
+    geodec_sha256_hex(&all, sha256);
+    GEODEC_PASS(add(p, name, sha256, err));
+    return GEODEC_OK;
+}
+
 /* An empty fingerprint is unknown and matches any other. */
 static geodec_status inherit(const char *own, char inherited[GEODEC_SHA256_HEX], const char *from, const char *what,
                              const char *path, geodec_err *err)

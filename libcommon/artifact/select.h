@@ -9,7 +9,8 @@
  * along it. Without `over`, rows are the first axis of the fields in the query, and their lengths must agree.
  *
  * The columns of a text table are texts. A cell that is a number is compared with numbers and sorted by value; numbers
- * come before texts. A subquery that SQLite stores as a table prints such a cell as SQLite prints the number. A NaN is NULL, and NULL is printed as nan.
+ * come before texts. A subquery that SQLite stores as a table prints such a cell as SQLite prints the number. A NaN is
+ * NULL, and NULL is printed as nan.
  *
  * Parameters: @name is an attribute of t, @x_name is an attribute of the additional table x, :dim is the extent of a
  * dimension of t.

@@ -177,7 +177,8 @@ static int vtab_connect(sqlite3 *db, void *table, int argc, const char *const *a
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->over[d]);
     for (int i = 0; i < t->n_fields; i++, between = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->field[i].name);
-    /* NUMERIC: in a join of two stored subqueries SQLite compares without the collation, and 1 would differ from '1'. */
+    /* NUMERIC: in a join of two stored subqueries SQLite compares without the collation, and 1 would differ from '1'.
+     */
     for (int64_t k = 0; k < t->text.columns; k++, between = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\" NUMERIC COLLATE number", between, t->text.cell[k]);
     sqlite3_str_appendall(sql, ")");

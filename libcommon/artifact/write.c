@@ -504,6 +504,7 @@ geodec_status geodec_artifact_commit(geodec_artifact *a, geodec_err *err)
     geodec_status st = GEODEC_OK;
     GEODEC_TRY_MSG(settle_rows(a, err), "%s", a->path);
     GEODEC_TRY_MSG(check_complete(a, err), "%s", a->path);
+    GEODEC_TRY_MSG(geodec__scales_write(a, err), "%s", a->path);
     GEODEC_TRY_MSG(close_file(a, err), "%s", a->path);
     GEODEC_TRY_MSG(seal(a, err), "%s", a->path);
     geodec_atomic *tmp = a->tmp;

@@ -45,6 +45,8 @@ static const geodec_attr attrs[] = {
      "ids)"},
     {"n_expert", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "experts of a layer (absent: dense model)"},
     {"n_expert_used", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "experts of a layer that a token uses"},
+    {"tensors", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "names of the layers in the safetensors files that were imported, joined by commas (absent: exported here)"},
     {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents read"},
     {"tokens", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "tokens read, kept or not"},
 };
@@ -52,7 +54,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_activations_kind = {
     .name = "activations",
     .major = 1,
-    .minor = 3, /* 1.2 had no experts */
+    .minor = 4, /* 1.2 had no experts, 1.3 no names of tensors */
     .tool = "geodec-export",
     .purpose = "hidden states, tokens and best logits of a model on a text",
     .fields = fields,

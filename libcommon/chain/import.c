@@ -6,6 +6,8 @@
 #include "io/foreign.h"
 #include "io/json.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -302,15 +304,31 @@ geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_arti
 
 /* ---- matrices of other programs ---------------------------------------------------------------------------------- */
 
+/* Whether a folder has safetensors files. */
+static geodec_status has_shards(const char *path, bool *found, geodec_err *err)
+{
+    DIR *d = opendir(path);
+    *found = false;
+    if (!d) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
+    for (const struct dirent *e = readdir(d); e && !*found; e = readdir(d)) {
+        const size_t n = strlen(e->d_name);
+        *found = n > 12 && e->d_name[0] != '.' && strcmp(e->d_name + n - 12, ".safetensors") == 0;
+    }
+    (void)closedir(d);
+    return GEODEC_OK;
+}
+
 geodec_status geodec_import_format(const char *path, const char *dataset, const char **found, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     struct stat s;
     FILE *f = NULL;
-    unsigned char head[8] = {0};
+    unsigned char head[16] = {0};
     if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file or folder", path);
     if (S_ISDIR(s.st_mode)) {
-        *found = "export";
+        bool shards;
+        GEODEC_TRY(has_shards(path, &shards, err));
+        *found = shards ? "safetensors" : "export";
         goto done;
     }
     if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
@@ -321,6 +339,8 @@ geodec_status geodec_import_format(const char *path, const char *dataset, const 
     while (at < n && strchr(" \t\r\n", head[at]) && head[at]) at++;
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
         *found = "npy";
+    else if (n > 8 && head[8] == '{' && !head[5] && !head[6] && !head[7]) /* after the length of a header */
+        *found = "safetensors";
     else if ((n >= 4 && memcmp(head, "\x89HDF", 4) == 0) || dataset[0]) /* a user block may come first */
         *found = "hdf5";
     else

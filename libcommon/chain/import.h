@@ -49,8 +49,8 @@ GEODEC_API geodec_status geodec_import_lift(const geodec_import_data *e, int64_t
 GEODEC_API geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
-/* Format of a file: "export" (a folder or JSON), "npy", "hdf5" or "text"; dataset: "" if none is named.
- * GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_IO. */
+/* Format of a file: "export" (a folder or JSON), "safetensors" (a file or a folder with one), "npy", "hdf5" or "text";
+ * dataset: "" if none is named. GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_IO. */
 GEODEC_API geodec_status geodec_import_format(const char *path, const char *dataset, const char **found,
                                               geodec_err *err) GEODEC_MUST_USE;
 /* Reads a matrix of such a file (not of an export), x [rows][cols] in new memory. Errors as in io/foreign.h. */

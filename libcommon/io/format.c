@@ -43,6 +43,8 @@ double geodec_format_element_f64(geodec_type t, const void *data, int64_t i)
         return (double)((const float *)data)[i];
     case GEODEC_F16:
         return (double)geodec_f16_to_f32(((const uint16_t *)data)[i]);
+    case GEODEC_BF16:
+        return (double)geodec_bf16_to_f32(((const uint16_t *)data)[i]);
     case GEODEC_I64:
         return (double)((const int64_t *)data)[i];
     case GEODEC_I32:
@@ -72,6 +74,8 @@ const char *geodec_format_element(geodec_type t, const void *data, int64_t i, ch
         return geodec_format_f32(((const float *)data)[i], buf);
     case GEODEC_F16:
         return geodec_format_f32(geodec_f16_to_f32(((const uint16_t *)data)[i]), buf);
+    case GEODEC_BF16:
+        return geodec_format_f32(geodec_bf16_to_f32(((const uint16_t *)data)[i]), buf);
     case GEODEC_U64:
         (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%" PRIu64, ((const uint64_t *)data)[i]);
         return buf;

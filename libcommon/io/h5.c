@@ -93,6 +93,7 @@ hid_t geodec__h5_file_type(geodec_type t)
     case GEODEC_F32:
         return H5T_IEEE_F32LE;
     case GEODEC_F16:
+    case GEODEC_BF16:
     case GEODEC_U16:
         return H5T_STD_U16LE;
     case GEODEC_I64:
@@ -121,6 +122,7 @@ hid_t geodec__h5_memory_type(geodec_type t)
     case GEODEC_F32:
         return H5T_NATIVE_FLOAT;
     case GEODEC_F16:
+    case GEODEC_BF16:
     case GEODEC_U16:
         return H5T_NATIVE_UINT16;
     case GEODEC_I64:

@@ -14,7 +14,7 @@ enum { GEODEC_SAFETENSORS_RANK_MAX = 4, GEODEC_SAFETENSORS_NAME_MAX = 96 };
 
 typedef struct geodec_safetensor {
     char name[GEODEC_SAFETENSORS_NAME_MAX];
-    geodec_type type; /* GEODEC_F64, F32, F16, I64, I32, I16, I8, U64, U32, U16, U8 */
+    geodec_type type; /* GEODEC_F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8 */
     int rank;         /* 1 to GEODEC_SAFETENSORS_RANK_MAX */
     int64_t shape[GEODEC_SAFETENSORS_RANK_MAX];
 } geodec_safetensor;

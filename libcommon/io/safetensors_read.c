@@ -21,7 +21,7 @@ static const struct dtype {
     geodec_type type;
 } dtypes[] = {{"F64", GEODEC_F64}, {"F32", GEODEC_F32}, {"F16", GEODEC_F16}, {"I64", GEODEC_I64},
               {"I32", GEODEC_I32}, {"I16", GEODEC_I16}, {"I8", GEODEC_I8},   {"U64", GEODEC_U64},
-              {"U32", GEODEC_U32}, {"U16", GEODEC_U16}, {"U8", GEODEC_U8}};
+              {"U32", GEODEC_U32}, {"U16", GEODEC_U16}, {"U8", GEODEC_U8},   {"BF16", GEODEC_BF16}};
 
 const char *geodec__safetensors_dtype(geodec_type t)
 {

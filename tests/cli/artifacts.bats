@@ -151,3 +151,26 @@ setup() {
     run --separate-stderr bash -c "'$bin/geodec-table' '$good' state | head -n 1"
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
 }
+
+@test "dimension scales: every axis of every field refers to the scale of its name, which has its extent" {
+    h5dump -A "$good" > "$BATS_TEST_TMPDIR/dump"
+    awk '
+        /^ *(GROUP|DATASET) "/ { if ($1 == "DATASET" && $0 !~ /REFERENCE/) { set = $2; gsub(/"/, "", set); n++ } }
+        /ATTRIBUTE "/ { attr = $2; gsub(/"/, "", attr) }
+        attr == "CLASS" && /DIMENSION_SCALE/ { scales++; is_scale[set] = 1 }
+        attr == "DIMENSION_LIST" && /\([0-9]\): / { if (!(set in list)) lists++; list[set] = list[set] $0 }
+        attr == "dimensions" && /\(0\): / { dims = $0; sub(/[^"]*"/, "", dims); sub(/".*/, "", dims); named[set] = dims }
+        END {
+            for (s in named) {
+                if (named[s] == "") continue
+                if (is_scale[s]) continue
+                m = split(named[s], want, ",")
+                count = gsub(/DATASET/, "&", list[s])
+                if (count != m) { print s ": " m " axes, " count " scales"; bad = 1 }
+                for (i = 1; i <= m; i++)
+                    if (index(list[s], (want[i] ~ /^[0-9]/ ? "fixed_" : "") want[i] "\"") == 0) { print s ": no scale for " want[i]; bad = 1 }
+            }
+            print lists + 0 " fields with scales, " scales + 0 " scales"
+            exit bad || lists < 3 || scales < 2
+        }' "$BATS_TEST_TMPDIR/dump"
+}

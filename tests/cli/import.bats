@@ -209,3 +209,25 @@ refused() {
     done
     [ "$compared" -gt 0 ]
 }
+
+@test "safetensors: shards of geodec-export come back as the activations they are; what does not fit is refused" {
+    model=data/model/geodec-stories-f16.gguf
+    "$bin/geodec-corpus" --quiet --seed 5 --stories 8 -o "$dir/t.txt"
+    export=("$bin/geodec-export" --quiet --model "$model" --text "$dir/t.txt" --layers 0,2,last --max-tokens 200 --window 64)
+    "${export[@]}" -o "$dir/export.h5"
+    "${export[@]}" --format safetensors --shard-tokens 70 -o "$dir/shards"
+    [ "$(ls "$dir/shards"/*.safetensors | wc -l)" -ge 2 ]
+    "$bin/geodec-import" --quiet --states -o "$dir/back.h5" "$dir/shards"
+    run "$bin/geodec-diff" "$dir/back.h5" "$dir/export.h5"
+    [ "$status" -eq 4 ]
+    [ "$(awk -F'\t' '$2 == "values" { print $1 }' <<< "$output" | tr '\n' ' ')" = "n_vocab n_ctx " ]
+    [ "$(awk -F'\t' '$2 == "only in B" && $1 ~ /^\// { print $1 }' <<< "$output" | tr '\n' ' ')" = "/argmax /top_index /top_logit " ]
+    [ "$(attribute "$dir/back.h5" tensors)" = "layer.0,layer.2,layer.6" ]
+    "$bin/geodec-cloud" --quiet --layer 2 -o "$dir/cloud2.h5" "$dir/back.h5"
+    refused 2 "give --states" "$dir/shards"
+    refused 2 "not for safetensors" --states --dim 3 "$dir/shards"
+    refused 1 "no tensor layer.9" --states --tensors layer.9 "$dir/shards"
+    first=$(ls "$dir/shards"/*.safetensors | head -n 1)
+    head -c 3000 "$first" > "$dir/cut.safetensors"
+    refused 3 "cut.safetensors" --states "$dir/cut.safetensors"
+}

@@ -3,21 +3,24 @@
 #include "chain/activations.h"
 #include "chain/cloud.h"
 #include "chain/import.h"
+#include "chain/shards.h"
 #include "cli/stage.h"
 
 #include <string.h>
 
-static const char *output, *dataset = "", *format = "auto", *lift = "none";
+static const char *output, *dataset = "", *tensors = "", *format = "auto", *lift = "none";
 static int64_t dim, k_int;
 static double variance = 0.95;
 static bool coordinates, states, consecutive;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5, activations.h5 with --states"),
-    OPT_CHOICE("format", 0, &format, "auto|export|npy|text|hdf5", "FORMAT",
+    OPT_CHOICE("format", 0, &format, "auto|export|npy|text|hdf5|safetensors", "FORMAT",
                "format of the input; auto: detect it from the first bytes"),
     OPT_STR("dataset", 0, &dataset, "NAME",
             "dataset of an HDF5 file: a matrix of numbers with one point or state per row"),
+    OPT_STR("tensors", 0, &tensors, "LIST",
+            "tensors of safetensors files, joined by commas, in the order of layers (default: by their names)"),
     OPT_FLAG("coordinates", 0, &coordinates, "rows are coordinates; make a cloud"),
     OPT_FLAG("states", 0, &states, "rows are hidden states; make activations, for geodec-cloud"),
     OPT_FLAG("consecutive", 0, &consecutive,
@@ -42,11 +45,17 @@ static const cli_tool tool = {
         ".npy, a text table (separated by tabs, commas, semicolons or blanks, with or without a header), or a\n"
         "dataset of an HDF5 file. All content is validated. Points have no tokens. The exports contain three\n"
         "coordinates per point; further ones, from --lift, are noise. measured_dims in the file is the number of\n"
-        "measured coordinates.",
+        "measured coordinates.\n\n"
+        "Hidden states are also read from safetensors: a file, or a folder of shards in the order of the numbers\n"
+        "in their names. Tensors are [rows][d] or [sequences][positions][d] of F32, F16, BF16 or F64, with names of\n"
+        "TransformerLens (blocks.B.hook_resid_pre, blocks.B.hook_resid_post, hook_embed), of SAELens (activations),\n"
+        "of transformers (hidden_states.L) or of geodec-export (layer.L); --tensors gives others. Whole numbers of\n"
+        "the names token, tokens, token_ids or input_ids, next_token, position, sequence and document are read too.",
     .examples = "geodec-import -o cloud.h5 exports/smollm2-135m\n"
                 "geodec-import --dim 8 --lift noise -o lifted.h5 exports/smollm2-135m\n"
                 "geodec-import --coordinates --dataset cloud/points -o cloud.h5 other.h5\n"
-                "geodec-import --states -o activations.h5 states.npy && geodec-cloud -o cloud.h5 activations.h5",
+                "geodec-import --states -o activations.h5 states.npy && geodec-cloud -o cloud.h5 activations.h5\n"
+                "geodec-import --states -o activations.h5 shards && geodec-cloud --layer 5 -o cloud.h5 activations.h5",
     CLI_TAKES(options, 1, 1),
 };
 
@@ -152,6 +161,31 @@ done:
     return st;
 }
 
+static geodec_status import_shards(cli_stage *stage, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli *c = stage->c;
+    geodec_shards *s = NULL;
+    if (!states || coordinates) GEODEC_THROW(GEODEC_INVAL, "safetensors files have hidden states: give --states");
+    if (dim > 0 || k_int > 0 || dataset[0] || strcmp(lift, "none") != 0)
+        GEODEC_THROW(GEODEC_INVAL, "--dim, --k-int, --dataset and --lift are not for safetensors files");
+    GEODEC_TRY(geodec_shards_open(c->args[0], tensors, &s, err));
+    if (geodec_shards_files(s) == 1)
+        GEODEC_TRY(stage_file(stage, geodec_shards_file(s, 0), err));
+    else
+        GEODEC_TRY(
+            geodec_provenance_add_files(&stage->p, c->args[0], geodec_shards_files(s), geodec_shards_paths(s), err));
+    GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
+    GEODEC_TRY(geodec_shards_write(s, consecutive, stage->out, &c->hooks, err));
+    GEODEC_TRY(stage_commit(stage, err));
+    cli_say(c, "%lld states of width %lld, %d layers (%s to %s), %d files -> %s", (long long)geodec_shards_rows(s),
+            (long long)geodec_shards_width(s), geodec_shards_layers(s), geodec_shards_tensor(s, 0),
+            geodec_shards_tensor(s, geodec_shards_layers(s) - 1), geodec_shards_files(s), output);
+done:
+    geodec_shards_close(s);
+    return st;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -160,7 +194,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!output) output = states ? "activations.h5" : "cloud.h5";
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     if (strcmp(sort, "auto") == 0) GEODEC_TRY(geodec_import_format(c->args[0], dataset, &sort, err));
-    GEODEC_TRY(strcmp(sort, "export") == 0 ? import_export(&stage, err) : import_matrix(&stage, sort, err));
+    if (strcmp(sort, "safetensors") == 0)
+        GEODEC_TRY(import_shards(&stage, err));
+    else
+        GEODEC_TRY(strcmp(sort, "export") == 0 ? import_export(&stage, err) : import_matrix(&stage, sort, err));
 done:
     stage_end(&stage);
     return st;
