@@ -280,8 +280,8 @@ static const uint64_t *join(const geodec_freivalds *f, const geodec_engine_produ
         matrix *m = find(f, job[k].w);
         m->first = first;
         for (int64_t c = 0; k > 0 && c < GEODEC__PROJECTION_COLUMNS * first->w->pairs; c++)
-            first->joint[c] = geodec__projection_split(geodec__projection_plus(
-                geodec__projection_whole(first->joint[c]), geodec__projection_whole(m->u[c])));
+            first->joint[c] = geodec__projection_split(
+                geodec__projection_plus(geodec__projection_whole(first->joint[c]), geodec__projection_whole(m->u[c])));
     }
     first->joined = n;
     return first->joint;

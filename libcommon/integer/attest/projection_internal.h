@@ -1,5 +1,6 @@
-/* The random numbers and the three sums of a check (freivalds.h) modulo p = 2^61 - 1, one table per instruction set. All
- * give the same residues. 2^61 is 1 modulo p: a product of residues and a sum need no division and no multiplication. */
+/* The random numbers and the three sums of a check (freivalds.h) modulo p = 2^61 - 1, one table per instruction set.
+ * All give the same residues. 2^61 is 1 modulo p: a product of residues and a sum need no division and no
+ * multiplication. */
 #ifndef GEODEC_INTEGER_ATTEST_PROJECTION_INTERNAL_H
 #define GEODEC_INTEGER_ATTEST_PROJECTION_INTERNAL_H
 
@@ -8,9 +9,9 @@
 #include "integer/ntt/mulmod.h"
 
 enum {
-    GEODEC__PROJECTION_PRIME = 61, /* bits, all of them set */
-    GEODEC__PROJECTION_HALF = 31,  /* bits of the lower half of a residue; the upper one has 30 */
-    GEODEC__PROJECTION_BITS = 60,  /* of a random number */
+    GEODEC__PROJECTION_PRIME = 61,                      /* bits, all of them set */
+    GEODEC__PROJECTION_HALF = 31,                       /* bits of the lower half of a residue; the upper one has 30 */
+    GEODEC__PROJECTION_BITS = 60,                       /* of a random number */
     GEODEC__PROJECTION_COLUMNS = 2 * GEODEC_CODED_BLOCK /* of a pair of blocks */
 };
 #define GEODEC__PROJECTION_MASK ((1u << GEODEC__PROJECTION_HALF) - 1)
@@ -23,7 +24,8 @@ typedef struct geodec__projection_finish {
 } geodec__projection_finish;
 
 typedef struct geodec__projection_ops {
-    /* The upper 60 bits of values 0 to n - 1 of a stream (base/rng.h), zeros up to a multiple of 16. Returns their sum. */
+    /* The upper 60 bits of values 0 to n - 1 of a stream (base/rng.h), zeros up to a multiple of 16. Returns their sum.
+     */
     uint64_t (*draw)(uint64_t seed, uint64_t stream, int64_t n, uint64_t *r);
     /* Columns 64 begin .. 64 end - 1 of u = r^T W, W(r, c) = code multiplier, r below 2^60, zero behind the last row.
      * Each in two halves: u = low + 2^31 high, high in the upper 32 bits. Not with codes of 16 bits, unless scalar. */

@@ -47,8 +47,7 @@ static uint64_t draw(uint64_t seed, uint64_t stream, int64_t n, uint64_t *r)
                 _mm512_add_epi64(_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_set1_epi64(4 * k));
             const int64_t left = n - i - 8 * k;
             const __mmask8 there = (__mmask8)(left >= 8 ? 255 : left <= 0 ? 0 : (1 << left) - 1);
-            const __m512i v =
-                _mm512_maskz_srli_epi64(there, _mm512_permutex2var_epi64(even, turn, odd), DOWN);
+            const __m512i v = _mm512_maskz_srli_epi64(there, _mm512_permutex2var_epi64(even, turn, odd), DOWN);
             _mm512_storeu_si512(r + i + 8 * k, v);
             sum0 = _mm512_add_epi64(sum0, _mm512_and_si512(v, half));
             sum1 = _mm512_add_epi64(sum1, _mm512_srli_epi64(v, GEODEC__PROJECTION_HALF));
@@ -190,9 +189,8 @@ INLINE void put_columns(const pair *p, int g, uint64_t off, uint64_t *u)
     __m512i v[2]; /* digits 0 to 3 and 4 to 7: below 2^63 with 2^24 rows */
     UNROLL
     for (int k = 0; k < 2; k++)
-        v[k] =
-            _mm512_add_epi64(_mm512_unpacklo_epi64(p->total[g][k], p->total[g + 1][k]),
-                             _mm512_slli_epi64(_mm512_unpackhi_epi64(p->total[g][k], p->total[g + 1][k]), 16));
+        v[k] = _mm512_add_epi64(_mm512_unpacklo_epi64(p->total[g][k], p->total[g + 1][k]),
+                                _mm512_slli_epi64(_mm512_unpackhi_epi64(p->total[g][k], p->total[g + 1][k]), 16));
     __m512i sum = _mm512_set1_epi64((int64_t)(2 * GEODEC__PROJECTION_P - off)); /* five numbers, below 2^64 in all */
     sum = _mm512_add_epi64(sum, _mm512_and_si512(v[0], prime));
     sum = _mm512_add_epi64(sum, _mm512_srai_epi64(v[0], GEODEC__PROJECTION_PRIME));
@@ -200,9 +198,8 @@ INLINE void put_columns(const pair *p, int g, uint64_t off, uint64_t *u)
     sum = _mm512_add_epi64(sum, _mm512_srai_epi64(v[1], REST));
     sum = _mm512_add_epi64(_mm512_and_si512(sum, prime), _mm512_srli_epi64(sum, GEODEC__PROJECTION_PRIME));
     sum = _mm512_min_epu64(sum, _mm512_sub_epi64(sum, prime));
-    const __m512i halves =
-        _mm512_or_si512(_mm512_and_si512(sum, _mm512_set1_epi64(GEODEC__PROJECTION_MASK)),
-                        _mm512_slli_epi64(_mm512_srli_epi64(sum, GEODEC__PROJECTION_HALF), 32));
+    const __m512i halves = _mm512_or_si512(_mm512_and_si512(sum, _mm512_set1_epi64(GEODEC__PROJECTION_MASK)),
+                                           _mm512_slli_epi64(_mm512_srli_epi64(sum, GEODEC__PROJECTION_HALF), 32));
     _mm512_storeu_si512(u + 4 * g, _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), halves));
 }
 
@@ -319,7 +316,9 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
             top = _mm512_madd52lo_epu64(top, _mm512_srli_epi64(m, 52), a);
             const __m512i k = _mm512_add_epi64(
                 shift, _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(rows + 8 * i))));
-            _mm512_storeu_si512(y + 8 * i, _mm512_srai_epi64(_mm512_add_epi64(_mm512_srav_epi64(_mm512_sub_epi64(a, half), k), one), 1));
+            _mm512_storeu_si512(
+                y + 8 * i,
+                _mm512_srai_epi64(_mm512_add_epi64(_mm512_srav_epi64(_mm512_sub_epi64(a, half), k), one), 1));
         }
         const uint64_t far = geodec__projection_shifted(total_of(_mm512_add_epi64(high, top)), 52);
         sum = geodec__projection_plus(sum, geodec__projection_plus(total_of(low), far));

@@ -3,13 +3,13 @@
 #include "integer/attest/freivalds.h"
 #include "integer/attest/projection_internal.h"
 #include "integer/fixed/wide.h"
-#include "toy_network.h"
+#include "toy_engine.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PROMPT = 5, OUTPUTS = 24, TOKENS = PROMPT + OUTPUTS - 1 };
+enum { PROMPT = 5, OUTPUTS = 24, TOKENS = PROMPT + OUTPUTS - 1, CONTEXT = PROMPT + OUTPUTS + 1 };
 #if defined(GEODEC_DEBUG)
 enum { RUNS = 4, CHANGES = 70, FLIPS = 60 };
 #else
@@ -74,7 +74,8 @@ Test(projection, residues)
         cr_assert_eq(geodec__projection_times(a, b), mod((__int128)a * b));
         cr_assert_eq(geodec__projection_plus(a, b), mod((__int128)a + b));
         cr_assert_eq(geodec__projection_minus(a, b), mod((__int128)a - b));
-        cr_assert_eq(geodec__projection_join(x >> 2, x >> 3), mod((__int128)(x >> 2) + (__int128)(x >> 3) * ((int64_t)1 << 31)));
+        cr_assert_eq(geodec__projection_join(x >> 2, x >> 3),
+                     mod((__int128)(x >> 2) + (__int128)(x >> 3) * ((int64_t)1 << 31)));
         const uint64_t r = random_at(4, i) >> (64 - GEODEC__PROJECTION_BITS);
         const int m = i % 5 ? (int16_t)random_at(5, i) : i % 2 ? 32767 : -32768;
         cr_assert_eq(geodec__projection_residue(geodec__projection_scaled(r, m)), mod((__int128)r * m));
@@ -113,7 +114,8 @@ Test(projection, every_set_draws_the_same_numbers)
                 memset(r, 0xff, sizeof r);
                 const uint64_t sum = geodec__projection_for((geodec_isa)isa)->draw(seeds[k], stream, n, r);
                 for (int64_t i = 0; i < n; i++) {
-                    cr_assert_eq(r[i], geodec_rng_at(seeds[k], stream, (uint64_t)i) >> 4, "set %d number %d", isa, (int)i);
+                    cr_assert_eq(r[i], geodec_rng_at(seeds[k], stream, (uint64_t)i) >> 4, "set %d number %d", isa,
+                                 (int)i);
                     wanted = mod((__int128)wanted + r[i]);
                 }
                 for (int64_t i = n; i < (n + 15) / 16 * 16; i++) cr_assert_eq(r[i], 0);
@@ -257,15 +259,6 @@ static geodec_network *network(int kind, uint64_t seed)
     return n;
 }
 
-static geodec_engine *engine(const geodec_network *n, geodec_isa isa, geodec_pool *pool)
-{
-    geodec_err err = {0};
-    geodec_engine *e = NULL;
-    const geodec_engine_options o = {.n_ctx = PROMPT + OUTPUTS + 1, .max_batch = 64, .isa = isa, .pool = pool};
-    test_ok(geodec_engine_create(n, &o, &e, &err), &err);
-    return e;
-}
-
 /* A record on e; sums: its transcript, or NULL. */
 static geodec_attest make(geodec_engine *e, uint64_t seed, const char *sums)
 {
@@ -301,12 +294,13 @@ Test(freivalds, true_transcripts_hold)
     test_ok(geodec_pool_create(3, &pool, &err), &err);
     for (uint64_t i = 0; i < RUNS; i++) {
         geodec_network *n = network((int)(i % KINDS), i);
-        geodec_engine *e = engine(n, i % 4 == 1 ? GEODEC_ISA_SCALAR : GEODEC_ISA_AUTO, i % 2 ? pool : NULL);
+        geodec_engine *e =
+            toy_engine(n, CONTEXT, i % 4 == 1 ? GEODEC_ISA_SCALAR : GEODEC_ISA_AUTO, i % 2 ? pool : NULL);
         geodec_attest a = make(e, i, sums), plain = make(e, i, NULL);
         cr_assert_eq(memcmp(a.link, plain.link, (OUTPUTS + 1) * sizeof *a.link), 0, "the transcript changes nothing");
         for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
             if (!has(isa)) continue;
-            geodec_engine *other = engine(n, (geodec_isa)isa, isa == GEODEC_ISA_AVX2 ? pool : NULL);
+            geodec_engine *other = toy_engine(n, CONTEXT, (geodec_isa)isa, isa == GEODEC_ISA_AVX2 ? pool : NULL);
             geodec_attest_check how = how_of(sums, 1 + i);
             how.rows = (const int32_t[]){1, 7, 64}[(i + (uint64_t)isa) % 3];
             how.sample = i % 5 == 4 ? 6 : 0;
@@ -334,7 +328,7 @@ Test(freivalds, changes_of_the_record_are_found)
 {
     const char *sums = test_tmp("run.sums");
     geodec_network *n = network(DENSE, 1);
-    geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+    geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
     geodec_attest a = make(e, 1, sums);
     const geodec_attest_check how = how_of(sums, 9);
     for (int32_t at = 0; at < OUTPUTS; at++) {
@@ -450,7 +444,7 @@ Test(freivalds, false_sums_are_found)
     for (uint64_t i = 0; done < CHANGES; i++) {
         const int kind = (int)(i % CHANGES_OF_KIND);
         geodec_network *n = network((int)(i % KINDS), i % 11);
-        geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+        geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
         geodec_attest base = make(e, i % 13, NULL);
         liar l = {.net = n, .kind = kind};
         const uint64_t products = TOY_LAYERS * (i % KINDS == MIXTURE ? 11 : 7);
@@ -496,7 +490,7 @@ Test(freivalds, damaged_files)
     geodec_err err = {0};
     const char *sums = test_tmp("run.sums");
     geodec_network *n = network(MIXTURE, 2);
-    geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+    geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
     geodec_attest a = make(e, 4, sums);
     uint8_t *data = geodec_mem_new(a.transcript_size, 1);
     FILE *f = fopen(sums, "rb");
