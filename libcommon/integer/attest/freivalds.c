@@ -43,23 +43,36 @@ bool geodec_freivalds_bounded(const geodec_panels16 *w)
 
 /* ---- matrices ---------------------------------------------------------------------------------------------------- */
 
+enum { TILE = 2048 /* rows whose random numbers stay in the first-level cache, for all inputs */ };
+
 typedef struct matrix {
     const geodec_panels16 *w;
     bool bounded, ready;
-    int32_t least;  /* of the shifts */
-    uint64_t *r;    /* [16 panels] */
-    uint64_t *u;    /* [64 pairs] */
-    uint64_t total; /* of r */
+    int32_t least;   /* of the shifts */
+    uint64_t *r;     /* [16 panels] */
+    uint64_t *total; /* [tiles] of r */
+    uint64_t *u;     /* [64 pairs] */
+    uint64_t *joint; /* [64 pairs] of the matrices that had the inputs of this one last: the sum of their u */
+    int64_t joined;  /* their number, 0: none so far */
+    const struct matrix *first;
 } matrix;
 
-/* A product of one row: what the transcript says, and whether it is right. */
+/* A product of one row: what the transcript says, and both sides of its equation. */
 typedef struct item {
     const geodec_engine_product *job;
     int64_t i; /* of the job */
     matrix *m;
     geodec_transcript_sums sums;
-    bool right;
+    uint64_t output, input;
 } item;
+
+/* A task: the input of an item, with u; or the claimed sums of a tile; or a product that is computed. */
+typedef struct piece {
+    item *item;
+    const uint64_t *u; /* NULL: no input */
+    int64_t tile;
+    uint64_t sum;
+} piece;
 
 struct geodec_freivalds {
     matrix *matrix; /* [n], by address */
@@ -71,12 +84,13 @@ struct geodec_freivalds {
     const geodec__projection_ops *projection;
     geodec_transcript_writer *writer;
     geodec_transcript *transcript;
-    item *item; /* [room] of a call */
-    int64_t room, items;
+    item *item; /* of a call */
+    piece *piece;
+    int64_t items, pieces;
     geodec_freivalds_report report;
     /* of a run of tasks */
     const geodec_engine_product *job;
-    int64_t jobs;
+    int64_t jobs, strips;
     matrix *current;
 };
 
@@ -128,7 +142,7 @@ void geodec_freivalds_free(geodec_freivalds *f)
 {
     if (!f) return;
     geodec_mem_unmap(f->numbers, f->bytes);
-    GEODEC_FREE(f->matrix, f->item, f);
+    GEODEC_FREE(f->matrix, f->item, f->piece, f);
 }
 
 static matrix *find(const geodec_freivalds *f, const geodec_panels16 *w)
@@ -176,30 +190,43 @@ void geodec_freivalds_prove(void *ctx, const geodec_engine_product *job, int64_t
 
 /* ---- checking ---------------------------------------------------------------------------------------------------- */
 
+static int64_t tiles(const geodec_panels16 *w) { return (w->rows + TILE - 1) / TILE; }
+
+/* Numbers of a matrix from `at` on; returns what is behind them. */
+static uint64_t *place(matrix *m, uint64_t *at)
+{
+    const int64_t columns = GEODEC__PROJECTION_COLUMNS * m->w->pairs;
+    m->r = at;
+    m->u = m->r + panels(m->w) * GEODEC__PRODUCT_ROWS;
+    m->joint = m->u + columns;
+    m->total = m->joint + columns;
+    return m->total + tiles(m->w);
+}
+
 geodec_status geodec_freivalds_verifier(const geodec_engine *e, geodec_transcript *t, int32_t rows, uint64_t secret,
                                         geodec_freivalds **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_freivalds *f = NULL;
-    const int64_t most = 2 * (int64_t)geodec_engine_network(e)->config.n_expert_used;
+    const int64_t experts = 2 * (int64_t)geodec_engine_network(e)->config.n_expert_used;
+    const int64_t room = rows * (experts > 3 ? experts : 3); /* products of a call */
+    int64_t numbers = 0, most = 1;
     GEODEC_TRY(create(e, &f, err));
     f->transcript = t;
     f->secret = secret;
     f->report.missing = f->report.wrong = -1;
-    f->room = rows * (most > 3 ? most : 3);
-    GEODEC_NEW(f->item, f->room);
-    for (int64_t i = 0; i < f->n; i++)
-        f->bytes += (panels(f->matrix[i].w) * GEODEC__PRODUCT_ROWS + 2 * f->matrix[i].w->pairs * GEODEC_CODED_BLOCK) *
-                    (int64_t)sizeof *f->numbers;
+    for (int64_t i = 0; i < f->n; i++) {
+        const geodec_panels16 *w = f->matrix[i].w;
+        if (tiles(w) > most) most = tiles(w);
+        numbers += panels(w) * GEODEC__PRODUCT_ROWS + 2 * GEODEC__PROJECTION_COLUMNS * w->pairs + tiles(w);
+    }
+    GEODEC_NEW(f->item, room);
+    GEODEC_NEW(f->piece, room * (most + 1));
+    f->bytes = numbers * (int64_t)sizeof *f->numbers;
     f->numbers = geodec_mem_map(f->bytes); /* pages of matrices that are never used stay untouched */
     if (!f->numbers) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of projections", (long long)f->bytes);
     uint64_t *at = f->numbers;
-    for (int64_t i = 0; i < f->n; i++) {
-        f->matrix[i].r = at;
-        at += panels(f->matrix[i].w) * GEODEC__PRODUCT_ROWS;
-        f->matrix[i].u = at;
-        at += 2 * f->matrix[i].w->pairs * GEODEC_CODED_BLOCK;
-    }
+    for (int64_t i = 0; i < f->n; i++) at = place(&f->matrix[i], at);
     GEODEC_MOVE(*out, f);
 done:
     geodec_freivalds_free(f);
@@ -219,42 +246,70 @@ static void columns_task(void *ctx, int64_t task, int worker)
     const matrix *m = f->current;
     (void)worker;
     const geodec__projection_ops *ops = m->w->bits == 16 ? &geodec__projection_scalar : f->projection;
-    ops->columns(m->w, m->r, task, task + 1, m->u);
+    ops->columns(m->w, m->r, m->w->pairs * task / f->strips, m->w->pairs * (task + 1) / f->strips, m->u);
 }
 
 static void project(geodec_freivalds *f, matrix *m, geodec_pool *pool)
 {
-    const uint64_t stream = geodec_rng_id("freivalds", (uint64_t)(m - f->matrix));
+    const int64_t workers = geodec_pool_threads(pool);
     m->least = m->w->shift[0];
-    geodec_rng_fill(f->secret, stream, m->w->rows, m->r);
-    for (int64_t i = 0; i < m->w->rows; i++) {
-        m->r[i] >>= 64 - GEODEC__PROJECTION_BITS;
-        m->total = geodec__projection_plus(m->total, m->r[i]);
+    for (int64_t i = 0; i < m->w->rows; i++)
         if (m->w->shift[i] < m->least) m->least = m->w->shift[i];
+    for (int64_t i = 0; i < tiles(m->w); i++) {
+        const uint64_t stream = geodec_rng_id("freivalds", (uint64_t)(m - f->matrix) << 24 | (uint64_t)i);
+        const int64_t left = m->w->rows - TILE * i;
+        m->total[i] = f->projection->draw(f->secret, stream, left < TILE ? left : TILE, m->r + TILE * i);
     }
     f->current = m;
-    geodec_pool_run_dynamic(pool, m->w->pairs, columns_task, f);
+    f->strips = workers == 1 ? 1 : 4 * workers < m->w->pairs ? 4 * workers : m->w->pairs;
+    geodec_pool_run_dynamic(pool, f->strips, columns_task, f);
     m->ready = true;
     f->report.matrices++;
+}
+
+/* The sum of u over the matrices of n jobs. */
+static const uint64_t *join(const geodec_freivalds *f, const geodec_engine_product *job, int64_t n)
+{
+    matrix *first = find(f, job->w);
+    if (n == 1) return first->u;
+    bool same = first->joined == n;
+    for (int64_t k = 0; same && k < n; k++) same = find(f, job[k].w)->first == first;
+    if (same) return first->joint;
+    memcpy(first->joint, first->u, (size_t)(GEODEC__PROJECTION_COLUMNS * first->w->pairs) * sizeof *first->u);
+    for (int64_t k = 0; k < n; k++) {
+        matrix *m = find(f, job[k].w);
+        m->first = first;
+        for (int64_t c = 0; k > 0 && c < GEODEC__PROJECTION_COLUMNS * first->w->pairs; c++)
+            first->joint[c] = geodec__projection_split(
+                geodec__projection_plus(geodec__projection_whole(first->joint[c]), geodec__projection_whole(m->u[c])));
+    }
+    first->joined = n;
+    return first->joint;
 }
 
 static void check_task(void *ctx, int64_t task, int worker)
 {
     const geodec_freivalds *f = ctx;
-    item *t = &f->item[task];
+    piece *p = &f->piece[task];
+    const item *t = p->item;
     const geodec_panels16 *w = t->m->w;
     const geodec_rounded *x = t->job->x[t->i];
     int64_t *y = t->job->y[t->i];
     (void)worker;
-    if (t->sums.bits == 0) {
+    if (p->u) {
+        p->sum = f->projection->input(p->u, x, geodec_coded_blocks(w->cols));
+    } else if (t->sums.bits == 0) {
         f->product->multiply(w, 0, panels(w), &x, 1, &y);
-        return;
+    } else {
+        const int64_t begin = TILE * p->tile, left = w->rows - begin;
+        const piece *next = p + 1 < f->piece + f->pieces && !p[1].u && p[1].item->sums.bits ? p + 1 : NULL;
+        const geodec_transcript_sums s = geodec_transcript_part(&t->sums, begin);
+        const geodec__projection_finish finish = {w->shift + begin, t->m->least,
+                                                  x->exponent + GEODEC_ROUNDED_SHIFT - GEODEC__PRODUCT_UNIT};
+        p->sum = f->projection->output(
+            &s, t->m->r + begin, t->m->total[p->tile], left < TILE ? left : TILE, &finish, y + begin,
+            next ? geodec_transcript_part(&next->item->sums, TILE * next->tile).packed : NULL);
     }
-    const geodec__projection_finish finish = {w->shift, t->m->least,
-                                              x->exponent + GEODEC_ROUNDED_SHIFT - GEODEC__PRODUCT_UNIT};
-    const uint8_t *next = task + 1 < f->items && f->item[task + 1].sums.bits ? f->item[task + 1].sums.packed : NULL;
-    const uint64_t output = f->projection->output(&t->sums, t->m->r, t->m->total, w->rows, &finish, y, next);
-    t->right = output == f->projection->input(t->m->u, x, geodec_coded_blocks(w->cols));
 }
 
 static void lower(int32_t *first, int32_t row)
@@ -262,27 +317,92 @@ static void lower(int32_t *first, int32_t row)
     if (*first < 0 || row < *first) *first = row;
 }
 
+static int32_t row_of(const item *t) { return t->job->row ? t->job->row[t->i] : (int32_t)t->i; }
+
+/* The items of a job, and the pieces of their sums. */
+static void take(geodec_freivalds *f, const geodec_engine_product *j, geodec_pool *pool)
+{
+    matrix *m = find(f, j->w);
+    item *first = f->item + f->items;
+    if (m->bounded && !m->ready) project(f, m, pool);
+    for (int64_t i = 0; i < j->n; i++) {
+        item *t = &f->item[f->items++];
+        *t = (item){.job = j, .i = i, .m = m};
+        const bool there = geodec_transcript_next(f->transcript, row_of(t), j->w->rows, &t->sums);
+        if (!there || (t->sums.bits && !m->bounded)) {
+            lower(&f->report.missing, row_of(t));
+            t->sums.bits = 0;
+        }
+    }
+    for (int64_t k = 0; k < tiles(j->w); k++)
+        for (item *t = first; t < f->item + f->items; t++)
+            if (k == 0 || t->sums.bits) f->piece[f->pieces++] = (piece){.item = t, .tile = k};
+}
+
+/* Whether all of `jobs` products of an input have sums; t: of the first job. */
+static bool together(const item *t, int64_t jobs)
+{
+    for (int64_t k = 0; k < jobs; k++)
+        if (t[k * t->job->n].sums.bits == 0) return false;
+    return true;
+}
+
+/* The pieces of inputs of `jobs` jobs with the same inputs. */
+static void take_inputs(geodec_freivalds *f, item *first, const geodec_engine_product *job, int64_t jobs)
+{
+    const int64_t n = job->n;
+    for (item *t = first; t < first + n; t++) {
+        if (together(t, jobs)) {
+            f->piece[f->pieces++] = (piece){.item = t, .u = join(f, job, jobs)};
+        } else {
+            for (int64_t k = 0; k < jobs; k++)
+                if (t[k * n].sums.bits) f->piece[f->pieces++] = (piece){.item = t + k * n, .u = t[k * n].m->u};
+        }
+    }
+}
+
+/* Compares both sides. */
+static void compare(geodec_freivalds *f, const item *first, int64_t n, int64_t jobs)
+{
+    for (const item *t = first; t < first + n; t++) {
+        const bool all = together(t, jobs);
+        uint64_t output = 0;
+        for (int64_t k = 0; k < jobs; k++) {
+            const item *one = t + k * n;
+            *(one->sums.bits ? &f->report.checked : &f->report.recomputed) += 1;
+            output = geodec__projection_plus(output, one->output);
+            if (!all && one->sums.bits && one->output != one->input) lower(&f->report.wrong, row_of(one));
+        }
+        if (all && output != t->input) lower(&f->report.wrong, row_of(t));
+    }
+}
+
+/* Jobs with the inputs of the first one. */
+static int64_t group(const geodec_engine_product *job, int64_t jobs)
+{
+    int64_t n = 1;
+    while (n < jobs && job[n].x == job->x && job[n].n == job->n && job[n].row == job->row) n++;
+    return n;
+}
+
 void geodec_freivalds_check(void *ctx, const geodec_engine_product *job, int64_t jobs, geodec_pool *pool)
 {
     geodec_freivalds *f = ctx;
-    f->items = 0;
-    for (const geodec_engine_product *j = job; j < job + jobs; j++) {
-        matrix *m = find(f, j->w);
-        if (m->bounded && !m->ready) project(f, m, pool);
-        for (int64_t i = 0; i < j->n; i++) {
-            const int32_t row = j->row ? j->row[i] : (int32_t)i;
-            item *t = &f->item[f->items++];
-            *t = (item){.job = j, .i = i, .m = m, .right = true};
-            const bool there = geodec_transcript_next(f->transcript, row, j->w->rows, &t->sums);
-            if (!there || (t->sums.bits && !m->bounded)) {
-                lower(&f->report.missing, row);
-                t->sums.bits = 0;
-            }
-        }
+    f->items = f->pieces = 0;
+    for (int64_t k = 0; k < jobs; k++) take(f, &job[k], pool);
+    item *t = f->item;
+    for (int64_t k = 0, same; k < jobs; t += same * job[k].n, k += same) {
+        same = group(job + k, jobs - k);
+        take_inputs(f, t, job + k, same);
     }
-    geodec_pool_run_dynamic(pool, f->items, check_task, f);
-    for (const item *t = f->item; t < f->item + f->items; t++) {
-        *(t->sums.bits ? &f->report.checked : &f->report.recomputed) += 1;
-        if (!t->right) lower(&f->report.wrong, t->job->row ? t->job->row[t->i] : (int32_t)t->i);
+    geodec_pool_run_dynamic(pool, f->pieces, check_task, f);
+    for (const piece *p = f->piece; p < f->piece + f->pieces; p++) {
+        uint64_t *sum = p->u ? &p->item->input : &p->item->output;
+        *sum = geodec__projection_plus(*sum, p->sum);
+    }
+    t = f->item;
+    for (int64_t k = 0, same; k < jobs; t += same * job[k].n, k += same) {
+        same = group(job + k, jobs - k);
+        compare(f, t, job[k].n, same);
     }
 }

@@ -1,24 +1,28 @@
-/* Products that are checked without being computed (Freivalds 1979), modulo p60 = 2^59 + 8978433, a prime.
+/* Products that are checked without being computed (Freivalds 1979), modulo the prime p = 2^61 - 1.
  *
  * A product of the engine is acc = W v with W(r, c) = code(r, c) multiplier(r, c / 32) and v(c) 2^up(c / 32) for each
  * input, exact in 64 bits (engine/product_internal.h). Whoever made a record also wrote down every acc of the run, in a
- * transcript. The verifier draws a secret vector r for each matrix, uniform in [0, 2^59), computes u = r^T W modulo p60
- * once, and compares for each claimed acc
- *     sum over c of u(c) v(c) 2^up(c / 32)  =  sum over rows i of r(i) acc(i)    modulo p60,
- * which takes rows + columns products instead of rows times columns. The rest of the pass, from the claimed sums to the
- * next inputs and the logits, is computed as usual.
+ * transcript. The verifier draws a secret vector r for each matrix, uniform in [0, 2^60), computes u = r^T W modulo p
+ * once, and compares for each input v of the matrices W_1, .., W_k, with their claimed sums acc_1, .., acc_k,
+ *     sum over c of (u_1 + .. + u_k)(c) v(c) 2^up(c / 32)
+ *         = sum over j and rows i of r_j(i) acc_j(i)                                         modulo p,
+ * which takes rows + columns products instead of rows times columns. k is the number of matrices that get the same
+ * inputs in one call: q, k and v, gate and up, otherwise 1. The rest of the pass, from the claimed sums to the next
+ * inputs and the logits, is computed as usual.
  *
  * Completeness: true sums satisfy the equation for every r, so a true transcript always passes.
  *
- * Soundness: let d be the claimed sums less the true ones of the first wrong product, in the order of the run. What
- * comes before it is true, so its inputs are those of the run, and d depends on record and transcript alone, not on r.
- * Claimed sums are at most 2^58 (transcript.h), true sums at most 2^58 for matrices whose bound below says so, so an
- * entry d(i) that is not zero is not zero modulo p60 either. Then for any values of the other numbers of r at most one
- * value of r(i) satisfies the equation: the wrong product passes with probability at most 2^-59 = 1.7e-18. A false run
- * is accepted only if its first wrong product passes, so this also bounds the acceptance of the whole run, however many
- * products it has and although they share r. That every one of K wrong products is found, not only one, fails with
- * probability at most K 2^-59. r is stretched from a 64-bit seed (base/rng.h); the bound supposes that the author of
- * the transcript does not know the seed and cannot tell the numbers from uniform ones.
+ * Soundness: call the products of one equation a group. Let d be the claimed sums of all its matrices less the true
+ * ones, of the first group with a wrong product in the order of the run. What comes before it is true, so its inputs
+ * are those of the run, and d depends on record and transcript alone, not on the vectors r. Claimed sums are at most
+ * 2^58 (transcript.h), true sums at most 2^58 for matrices whose bound below says so, so an entry of d that is not zero
+ * is not zero modulo p either. The vectors are drawn independently, so for any values of the other numbers at most one
+ * value of the number r_j(i) of this entry satisfies the equation: the wrong group passes with probability at most
+ * 2^-60 = 8.7e-19. A false run is accepted only if its first wrong group passes, so this also bounds the acceptance of
+ * the whole run, however many products it has and although they share r. That every one of K wrong products is found,
+ * not only one, fails with probability at most K 2^-60. r is stretched from a 64-bit seed (base/rng.h); the bound
+ * supposes that the author of the transcript does not know the seed and cannot tell the numbers from uniform ones. An
+ * equation finds that a group of a row is wrong, not which of its products; the report names rows.
  *
  * Bound of a matrix: |v| <= 32639 and up <= 8, so |acc(r)| <= 2^23 sum over blocks of |multiplier| sum of |code|. Three
  * bounds of this sum are tried: by the shape alone (at most 2^58 up to 8,192 columns with codes of 8 bits), by the

@@ -1,8 +1,8 @@
 /* Residues and the choice of a table; the reference is in projection_scalar.c. */
 #include "integer/attest/projection_internal.h"
 
-#define P (((uint64_t)1 << GEODEC_MODULUS_SHIFT) + GEODEC_MODULUS_FOLD)
-#define REST (((int64_t)1 << GEODEC_MODULUS_SHIFT) - 1)
+enum { BITS = GEODEC__PROJECTION_PRIME };
+#define P GEODEC__PROJECTION_P
 
 const geodec__projection_ops *geodec__projection_for(geodec_isa isa)
 {
@@ -18,31 +18,23 @@ const geodec__projection_ops *geodec__projection_for(geodec_isa isa)
     return &geodec__projection_scalar;
 }
 
-/* Of a number between -P and 2 P. */
-static uint64_t near(int64_t r)
-{
-    const int64_t p = (int64_t)P;
-    return (uint64_t)(r < 0 ? r + p : r >= p ? r - p : r);
-}
+/* 2^61 is 1 modulo p. */
+static uint64_t of(uint64_t x) { return geodec_mulmod_once((x & P) + (x >> BITS), P); }
 
-/* 2^59 is -GEODEC_MODULUS_FOLD modulo P. */
 uint64_t geodec__projection_residue(int64_t x)
 {
-    return near((x & REST) - (x >> GEODEC_MODULUS_SHIFT) * GEODEC_MODULUS_FOLD);
+    const int64_t r = (int64_t)((uint64_t)x & P) + (x >> BITS); /* from -4 on */
+    return r < 0 ? (uint64_t)r + P : geodec_mulmod_once((uint64_t)r, P);
 }
 
-uint64_t geodec__projection_reduce(geodec_mulmod_wide x)
-{
-    const geodec_mulmod_wide h =
-        geodec_mulmod_product(geodec_mulmod_shifted(x, GEODEC_MODULUS_SHIFT), GEODEC_MODULUS_FOLD); /* below 2^87 */
-    const uint64_t last = geodec_mulmod_shifted(h, GEODEC_MODULUS_SHIFT) * GEODEC_MODULUS_FOLD;     /* below 2^52 */
-    return near((int64_t)(x.low & REST) - (int64_t)(h.low & REST) + (int64_t)last);
-}
+uint64_t geodec__projection_reduce(geodec_mulmod_wide x) { return of((x.low & P) + geodec_mulmod_shifted(x, BITS)); }
 
 uint64_t geodec__projection_times(uint64_t a, uint64_t b)
 {
     return geodec__projection_reduce(geodec_mulmod_product(a, b));
 }
+
+uint64_t geodec__projection_shifted(uint64_t a, int n) { return (a << n & P) | a >> (BITS - n); }
 
 uint64_t geodec__projection_plus(uint64_t a, uint64_t b) { return geodec_mulmod_once(a + b, P); }
 uint64_t geodec__projection_minus(uint64_t a, uint64_t b) { return geodec_mulmod_once(a + P - b, P); }
@@ -51,5 +43,5 @@ uint64_t geodec__projection_join(int64_t low, int64_t high)
 {
     return geodec__projection_plus(
         geodec__projection_residue(low),
-        geodec__projection_times(geodec__projection_residue(high), (uint64_t)1 << GEODEC__PROJECTION_HALF));
+        geodec__projection_shifted(geodec__projection_residue(high), GEODEC__PROJECTION_HALF));
 }

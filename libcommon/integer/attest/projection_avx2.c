@@ -15,8 +15,8 @@ INLINE __m256i word(const uint8_t *codes, const int bits, int g, int lane)
     return _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)four));
 }
 
-/* One block of columns. Codes are unsigned; their offset is taken off at the end. Sums of 2^24 rows of products of 30
- * and 8 bits stay below 2^62. */
+/* One block of columns. Codes are unsigned; their offset is taken off at the end. Sums of 2^24 rows of products of 31
+ * and 8 bits stay below 2^63. */
 INLINE void block_columns(const geodec_panels16 *w, const int bits, const uint64_t *r, int64_t b, uint64_t *u)
 {
     enum { WORDS = GEODEC_CODED_BLOCK / 4 };
@@ -55,6 +55,11 @@ INLINE void block_columns(const geodec_panels16 *w, const int bits, const uint64
         u[c] = geodec__projection_split(geodec__projection_join(l[c] - offset * all_low, h[c] - offset * all_high));
 }
 
+static uint64_t draw(uint64_t seed, uint64_t stream, int64_t n, uint64_t *r)
+{
+    return geodec__projection_scalar.draw(seed, stream, n, r);
+}
+
 static void columns(const geodec_panels16 *w, const uint64_t *r, int64_t begin, int64_t end, uint64_t *u)
 {
     for (int64_t b = 2 * begin; b < 2 * end; b++) {
@@ -76,7 +81,7 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
     return geodec__projection_scalar.output(s, r, total, n, f, y, next);
 }
 
-const geodec__projection_ops geodec__projection_avx2 = {columns, input, output};
+const geodec__projection_ops geodec__projection_avx2 = {draw, columns, input, output};
 #else
 typedef int geodec__projection_no_avx2; /* built for another architecture */
 #endif

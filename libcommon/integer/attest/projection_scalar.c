@@ -1,8 +1,21 @@
 /* The reference. */
+#include "base/rng.h"
 #include "integer/attest/projection_internal.h"
 #include "integer/fixed/wide.h"
 
-enum { COLUMNS = GEODEC_CODED_BLOCK, FLUSH = 1 << 12 /* panels: sums of 30 and 16 bits stay below 2^62 */ };
+enum { COLUMNS = GEODEC_CODED_BLOCK, FLUSH = 1 << 12 /* panels: sums of 31 and 15 bits stay below 2^63 */ };
+
+static uint64_t draw(uint64_t seed, uint64_t stream, int64_t n, uint64_t *r)
+{
+    uint64_t sum = 0;
+    geodec_rng_fill(seed, stream, n, r);
+    for (int64_t i = 0; i < n; i++) {
+        r[i] >>= 64 - GEODEC__PROJECTION_BITS;
+        sum = geodec__projection_plus(sum, r[i]);
+    }
+    for (int64_t i = n; i % GEODEC__PRODUCT_ROWS; i++) r[i] = 0;
+    return sum;
+}
 
 /* One block of columns. */
 static void block_columns(const geodec_panels16 *w, const uint64_t *r, int64_t b, uint64_t *u)
@@ -68,7 +81,7 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t v[PIECE];
         const int64_t count = n - at < PIECE ? n - at : PIECE;
-        geodec_mulmod_wide all = {0, 0}; /* of r (v + half): below 2^122 */
+        geodec_mulmod_wide all = {0, 0}; /* of r (v + half): below 2^123 */
         geodec_transcript_unpack(&piece, count, v);
         for (int64_t i = 0; i < count; i++) {
             const geodec_mulmod_wide p = geodec_mulmod_product(r[at + i], (uint64_t)v[i] + half);
@@ -80,7 +93,7 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
         piece.packed += PIECE / 8 * s->bits;
     }
     sum = geodec__projection_minus(sum, geodec__projection_times(half, total));
-    return geodec__projection_times(sum, (uint64_t)1 << s->zeros);
+    return geodec__projection_shifted(sum, s->zeros);
 }
 
-const geodec__projection_ops geodec__projection_scalar = {columns, input, output};
+const geodec__projection_ops geodec__projection_scalar = {draw, columns, input, output};

@@ -9,19 +9,60 @@
 
 enum {
     DIGITS = 8,
-    GROUP = 4,      /* panels whose digits are kept */
+    GROUP = 8,      /* panels whose digits are kept */
     PART = 1 << 11, /* panels: sums of sixteen products of bytes in 32 bits; GROUP divides it */
     WORDS = 16,     /* of a pair of blocks */
     COLUMNS = 64,   /* of a pair of blocks */
-    WIDE = 45,      /* most bits of a sum whose product with seven bits has at most 52 */
+    PAIRS = 12,     /* of a strip */
+    WIDE = 44,      /* most bits of a sum whose product with eight bits has at most 52 */
     FLUSH = 1 << 8  /* registers of eight numbers of 53 bits, whose sum has 64 */
 };
 
-/* s [16] of a block of a panel as signed bytes [DIGITS][16]. */
-INLINE void put_digits(const uint64_t *r, const uint8_t *multipliers, uint8_t *digits, __m512i *low, __m512i *high)
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
+/* Philox4x32-10 (base/rng.c), a block in each lane. */
+static uint64_t draw(uint64_t seed, uint64_t stream, int64_t n, uint64_t *r)
+{
+    enum { ROUNDS = 10, EACH = 16, DOWN = 64 - GEODEC__PROJECTION_BITS };
+    const __m512i by0 = _mm512_set1_epi64(0xD2511F53), by2 = _mm512_set1_epi64(0xCD9E8D57),
+                  low = _mm512_set1_epi64(UINT32_MAX), half = _mm512_set1_epi64(GEODEC__PROJECTION_MASK);
+    __m512i block = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), sum0 = _mm512_setzero_si512(), sum1 = sum0;
+    for (int64_t i = 0; i < n; i += EACH, block = _mm512_add_epi64(block, _mm512_set1_epi64(EACH / 2))) {
+        __m512i c0 = block, c1 = _mm512_srli_epi64(block, 32), c2 = _mm512_set1_epi64((int64_t)(stream & UINT32_MAX)),
+                c3 = _mm512_set1_epi64((int64_t)(stream >> 32));
+        uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+        UNROLL
+        for (int round = 0; round < ROUNDS; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+            const __m512i p0 = _mm512_mul_epu32(c0, by0), p2 = _mm512_mul_epu32(c2, by2);
+            c0 = _mm512_xor_si512(_mm512_xor_si512(_mm512_srli_epi64(p2, 32), c1), _mm512_set1_epi64(k0));
+            c2 = _mm512_xor_si512(_mm512_xor_si512(_mm512_srli_epi64(p0, 32), c3), _mm512_set1_epi64(k1));
+            c1 = p2; /* the upper halves are garbage from here on */
+            c3 = p0;
+        }
+        const __m512i even = _mm512_or_si512(_mm512_slli_epi64(c1, 32), _mm512_and_si512(c0, low)),
+                      odd = _mm512_or_si512(_mm512_slli_epi64(c3, 32), _mm512_and_si512(c2, low));
+        UNROLL
+        for (int k = 0; k < 2; k++) {
+            const __m512i turn =
+                _mm512_add_epi64(_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_set1_epi64(4 * k));
+            const int64_t left = n - i - 8 * k;
+            const __mmask8 there = (__mmask8)(left >= 8 ? 255 : left <= 0 ? 0 : (1 << left) - 1);
+            const __m512i v = _mm512_maskz_srli_epi64(there, _mm512_permutex2var_epi64(even, turn, odd), DOWN);
+            _mm512_storeu_si512(r + i + 8 * k, v);
+            sum0 = _mm512_add_epi64(sum0, _mm512_and_si512(v, half));
+            sum1 = _mm512_add_epi64(sum1, _mm512_srli_epi64(v, GEODEC__PROJECTION_HALF));
+        }
+    }
+    return geodec__projection_join(_mm512_reduce_add_epi64(sum0), _mm512_reduce_add_epi64(sum1));
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+/* s [16] of a block of a panel as signed bytes [DIGITS][16]; the sums of four rows join *sum. */
+INLINE void put_digits(const uint64_t *r, const uint8_t *multipliers, uint8_t *digits, __m512i sum[2])
 {
     const __m512i mask = _mm512_set1_epi64(GEODEC__PROJECTION_MASK), bias = _mm512_set1_epi8((char)0x80);
-    const int rest = GEODEC_MODULUS_SHIFT - GEODEC__PROJECTION_HALF;
+    const int rest = GEODEC__PROJECTION_PRIME - GEODEC__PROJECTION_HALF;
     __m512i s[2];
     UNROLL
     for (int k = 0; k < 2; k++) { /* geodec__projection_scaled */
@@ -30,10 +71,8 @@ INLINE void put_digits(const uint64_t *r, const uint8_t *multipliers, uint8_t *d
         const __m512i a = _mm512_mul_epi32(_mm512_and_si512(in, mask), m);
         const __m512i b = _mm512_mul_epi32(_mm512_srli_epi64(in, GEODEC__PROJECTION_HALF), m);
         const __m512i kept = _mm512_and_si512(b, _mm512_set1_epi64(((int64_t)1 << rest) - 1));
-        const __m512i fold = _mm512_mul_epi32(_mm512_srai_epi64(b, rest), _mm512_set1_epi64(GEODEC_MODULUS_FOLD));
-        s[k] = _mm512_sub_epi64(_mm512_add_epi64(_mm512_slli_epi64(kept, GEODEC__PROJECTION_HALF), a), fold);
-        *low = _mm512_add_epi64(*low, _mm512_and_si512(s[k], mask));
-        *high = _mm512_add_epi64(*high, _mm512_srai_epi64(s[k], GEODEC__PROJECTION_HALF));
+        s[k] = _mm512_add_epi64(_mm512_add_epi64(_mm512_slli_epi64(kept, GEODEC__PROJECTION_HALF), a),
+                                _mm512_srai_epi64(b, rest));
         s[k] = _mm512_xor_si512(_mm512_add_epi64(s[k], bias), bias); /* eight signed digits */
     }
     /* byte 16 d + i is byte d of row i */
@@ -42,8 +81,13 @@ INLINE void put_digits(const uint64_t *r, const uint8_t *multipliers, uint8_t *d
                         0x7a, 0x72, 0x6a, 0x62, 0x5a, 0x52, 0x4a, 0x42, 0x3a, 0x32, 0x2a, 0x22, 0x1a, 0x12, 0x0a, 0x02,
                         0x79, 0x71, 0x69, 0x61, 0x59, 0x51, 0x49, 0x41, 0x39, 0x31, 0x29, 0x21, 0x19, 0x11, 0x09, 0x01,
                         0x78, 0x70, 0x68, 0x60, 0x58, 0x50, 0x48, 0x40, 0x38, 0x30, 0x28, 0x20, 0x18, 0x10, 0x08, 0x00);
-    _mm512_store_si512(digits, _mm512_permutex2var_epi8(s[0], turn, s[1]));
-    _mm512_store_si512(digits + 64, _mm512_permutex2var_epi8(s[0], _mm512_add_epi8(turn, _mm512_set1_epi8(4)), s[1]));
+    UNROLL
+    for (int k = 0; k < 2; k++) {
+        const __m512i four =
+            _mm512_permutex2var_epi8(s[0], _mm512_add_epi8(turn, _mm512_set1_epi8((char)(4 * k))), s[1]);
+        _mm512_store_si512(digits + 64 * k, four);
+        sum[k] = _mm512_dpbusd_epi32(sum[k], _mm512_set1_epi8(1), four);
+    }
 }
 
 /* Word g of a block: a column in each lane, sixteen rows in it. */
@@ -78,94 +122,126 @@ INLINE void add_words(const uint8_t *codes, const int bits, int g, int64_t step,
     for (int i = 0; i < 2 * DIGITS; i++) _mm512_store_si512(sum + i, acc[i]);
 }
 
-enum { PARTS = 3 /* of a sum: digits 0 to 2, 3 to 5, 6 and 7, below 2^57 */ };
 typedef struct pair {
     _Alignas(64) __m512i sum[WORDS][DIGITS];
-    _Alignas(64) uint8_t digits[GROUP][2][DIGITS][16];
-    __m512i low[2], high[2];     /* sums of s in two halves */
-    __m256i total[WORDS][PARTS]; /* of four columns */
+    __m512i all[2][2];       /* of each block: sums of four numbers s, digits 0 to 3 and 4 to 7 */
+    __m512i total[WORDS][2]; /* of four columns: digits 0 and 1, digits 2 and 3 of each; digits 4 and 5, 6 and 7 */
+    __m512i digit[2];        /* of each block: the sum of s */
 } pair;
+
+/* Numbers of 128 bits: the sums of four columns of 32 bits, a column in each number. */
+INLINE __m512i across(const __m512i *v)
+{
+    const __m512i a = _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1])),
+                  b = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2], v[3]), _mm512_unpackhi_epi32(v[2], v[3]));
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+}
 
 /* The sums of sixteen rows of each column join the totals. */
 static void fold(pair *p)
 {
-    for (int g = 0; g < WORDS; g++) {
-        __m256i column[DIGITS];
-        UNROLL
-        for (int d = 0; d < DIGITS; d++) {
-            __m512i v = p->sum[g][d];
-            v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC));
-            v = _mm512_add_epi32(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB)); /* in all numbers of a lane */
-            column[d] = _mm256_cvtepi32_epi64(_mm512_castsi512_si128(
-                _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12), v)));
-            p->sum[g][d] = _mm512_setzero_si512();
-        }
-        UNROLL
-        for (int d = 0; d < DIGITS; d++)
-            p->total[g][d / PARTS] =
-                _mm256_add_epi64(p->total[g][d / PARTS], _mm256_slli_epi64(column[d], d % PARTS * 8));
-    }
-}
-
-INLINE void part(const geodec_panels16 *w, const int bits, const uint64_t *r, int64_t at, int64_t begin, int64_t end,
-                 pair *p)
-{
-    const int64_t step = w->pairs * w->record;
-    for (int64_t panel = begin; panel < end; panel += GROUP) {
-        const int64_t n = end - panel < GROUP ? end - panel : GROUP;
-        const uint8_t *record = w->data + panel * step + at * w->record;
-        for (int64_t k = 0; k < n; k++)
-            for (int h = 0; h < 2; h++)
-                put_digits(r + (panel + k) * GEODEC__PRODUCT_ROWS, record + k * step + 32 * h, p->digits[k][h][0],
-                           &p->low[h], &p->high[h]);
-        UNROLL
-        for (int g = 0; g < WORDS; g += 2) {
-            const int h = g / (WORDS / 2);
-            const uint8_t *soon = record + (GROUP + g * GROUP / WORDS) * step; /* of the next group */
-            const int lines = 1 + 2 * bits, half = g % (WORDS / GROUP) ? lines / 2 : 0;
-            for (int i = half; i < half + (lines + 1) / 2; i++)
-                _mm_prefetch((const char *)(soon + 64 * i), _MM_HINT_T1);
-            add_words(record + GEODEC__PRODUCT_HEAD + 64 * bits * h, bits, g % (WORDS / 2), step, n, p->digits[0][h][0],
-                      p->sum[g]);
-        }
-    }
-    fold(p);
-}
-
-INLINE void pair_columns(const geodec_panels16 *w, const int bits, const uint64_t *r, int64_t at, uint64_t *u)
-{
-    const int64_t panels = (w->rows + GEODEC__PRODUCT_ROWS - 1) / GEODEC__PRODUCT_ROWS;
     const __m512i none = _mm512_setzero_si512();
-    pair p;
-    memset(p.sum, 0, sizeof p.sum);
-    memset(p.total, 0, sizeof p.total);
-    p.low[0] = p.low[1] = p.high[0] = p.high[1] = none;
-    for (int64_t begin = 0; begin < panels; begin += PART)
-        part(w, bits, r, at, begin, begin + PART < panels ? begin + PART : panels, &p);
-    for (int h = 0; h < 2; h++) { /* at most 2^24 rows of 30 bits */
-        const uint64_t s =
-            geodec__projection_join(_mm512_reduce_add_epi64(p.low[h]), _mm512_reduce_add_epi64(p.high[h]));
-        const uint64_t off = geodec__projection_times(s, (uint64_t)geodec__product_offset(bits));
-        for (int c = h * GEODEC_CODED_BLOCK; c < (h + 1) * GEODEC_CODED_BLOCK; c++) {
-            uint64_t sum = 0;
-            for (int k = PARTS - 1; k >= 0; k--) {
-                int64_t four[4];
-                memcpy(four, &p.total[c / 4][k], sizeof four);
-                sum = geodec__projection_plus(geodec__projection_times(sum, (uint64_t)1 << 8 * PARTS),
-                                              geodec__projection_residue(four[c % 4]));
-            }
-            u[c] = geodec__projection_split(geodec__projection_minus(sum, off));
+    for (int g = 0; g < WORDS; g++)
+        for (int k = 0; k < 2; k++) {
+            const __m512i four = across(p->sum[g] + 4 * k); /* digits of a column */
+            const __m512i even = _mm512_srai_epi64(_mm512_slli_epi64(four, 32), 32),
+                          odd = _mm512_slli_epi64(_mm512_srai_epi64(four, 32), 8);
+            p->total[g][k] = _mm512_add_epi64(p->total[g][k], _mm512_add_epi64(even, odd));
+            UNROLL
+            for (int d = 0; d < 4; d++) p->sum[g][4 * k + d] = none;
+        }
+    for (int h = 0; h < 2; h++) {
+        __m512i v[2];
+        for (int k = 0; k < 2; k++) {
+            v[k] = _mm512_add_epi32(p->all[h][k], _mm512_shuffle_epi32(p->all[h][k], _MM_PERM_BADC));
+            v[k] = _mm512_add_epi32(v[k], _mm512_shuffle_epi32(v[k], _MM_PERM_CDAB)); /* in all numbers of a lane */
+            p->all[h][k] = none;
+        }
+        const __m512i each = _mm512_permutex2var_epi32(
+            v[0], _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28), v[1]);
+        p->digit[h] = _mm512_add_epi64(p->digit[h], _mm512_cvtepi32_epi64(_mm512_castsi512_si256(each)));
+    }
+}
+
+/* A group of n panels of a pair; soon: the record to which the next call gives a first look. */
+INLINE void add_group(const uint8_t *record, const int bits, int64_t step, int64_t n, const uint64_t *r,
+                      const uint8_t *soon, pair *p)
+{
+    _Alignas(64) uint8_t digits[GROUP][2][DIGITS][16];
+    for (int64_t k = 0; k < n; k++)
+        for (int h = 0; h < 2; h++)
+            put_digits(r + k * GEODEC__PRODUCT_ROWS, record + k * step + 32 * h, digits[k][h][0], p->all[h]);
+    UNROLL
+    for (int g = 0; g < WORDS; g += 2) {
+        const int h = g / (WORDS / 2);
+        for (int i = 0; i < 1 + 2 * bits; i++) /* panel g / 2 of the eight */
+            _mm_prefetch((const char *)(soon + g / 2 * step + 64 * i), _MM_HINT_T1);
+        add_words(record + GEODEC__PRODUCT_HEAD + 64 * bits * h, bits, g % (WORDS / 2), step, n, digits[0][h][0],
+                  p->sum[g]);
+    }
+}
+
+/* Columns of words g and g + 1, from their totals, less `off`. */
+INLINE void put_columns(const pair *p, int g, uint64_t off, uint64_t *u)
+{
+    enum { REST = GEODEC__PROJECTION_PRIME - 32 };
+    const __m512i prime = _mm512_set1_epi64((int64_t)GEODEC__PROJECTION_P);
+    __m512i v[2]; /* digits 0 to 3 and 4 to 7: below 2^63 with 2^24 rows */
+    UNROLL
+    for (int k = 0; k < 2; k++)
+        v[k] = _mm512_add_epi64(_mm512_unpacklo_epi64(p->total[g][k], p->total[g + 1][k]),
+                                _mm512_slli_epi64(_mm512_unpackhi_epi64(p->total[g][k], p->total[g + 1][k]), 16));
+    __m512i sum = _mm512_set1_epi64((int64_t)(2 * GEODEC__PROJECTION_P - off)); /* five numbers, below 2^64 in all */
+    sum = _mm512_add_epi64(sum, _mm512_and_si512(v[0], prime));
+    sum = _mm512_add_epi64(sum, _mm512_srai_epi64(v[0], GEODEC__PROJECTION_PRIME));
+    sum = _mm512_add_epi64(sum, _mm512_slli_epi64(_mm512_and_si512(v[1], _mm512_set1_epi64((1 << REST) - 1)), 32));
+    sum = _mm512_add_epi64(sum, _mm512_srai_epi64(v[1], REST));
+    sum = _mm512_add_epi64(_mm512_and_si512(sum, prime), _mm512_srli_epi64(sum, GEODEC__PROJECTION_PRIME));
+    sum = _mm512_min_epu64(sum, _mm512_sub_epi64(sum, prime));
+    const __m512i halves = _mm512_or_si512(_mm512_and_si512(sum, _mm512_set1_epi64(GEODEC__PROJECTION_MASK)),
+                                           _mm512_slli_epi64(_mm512_srli_epi64(sum, GEODEC__PROJECTION_HALF), 32));
+    _mm512_storeu_si512(u + 4 * g, _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), halves));
+}
+
+static void put_pair(const pair *p, const int bits, uint64_t *u)
+{
+    for (int h = 0; h < 2; h++) {
+        int64_t digit[DIGITS];
+        uint64_t s = 0;
+        memcpy(digit, &p->digit[h], sizeof digit);
+        for (int d = 0; d < DIGITS; d++)
+            s = geodec__projection_plus(s, geodec__projection_shifted(geodec__projection_residue(digit[d]), 8 * d));
+        const uint64_t off = geodec__projection_shifted(s, bits - 1); /* the offset of the codes */
+        for (int g = h * WORDS / 2; g < (h + 1) * WORDS / 2; g += 2) put_columns(p, g, off, u);
+    }
+}
+
+/* Pairs begin to end - 1, group of panels by group, so that memory is read nearly in order. */
+INLINE void strip(const geodec_panels16 *w, const int bits, const uint64_t *r, int64_t begin, int64_t end, uint64_t *u)
+{
+    const int64_t panels = (w->rows + GEODEC__PRODUCT_ROWS - 1) / GEODEC__PRODUCT_ROWS, step = w->pairs * w->record;
+    pair p[PAIRS];
+    memset(p, 0, (size_t)(end - begin) * sizeof *p);
+    for (int64_t panel = 0; panel < panels; panel += GROUP) {
+        const int64_t n = panels - panel < GROUP ? panels - panel : GROUP;
+        for (int64_t at = begin; at < end; at++) {
+            const uint8_t *record = w->data + panel * step + at * w->record;
+            const uint8_t *soon = at + 1 < end ? record + w->record : record + GROUP * step - (at - begin) * w->record;
+            add_group(record, bits, step, n, r + panel * GEODEC__PRODUCT_ROWS, soon, &p[at - begin]);
+            if ((panel + GROUP) % PART == 0 || panel + GROUP >= panels) fold(&p[at - begin]);
         }
     }
+    for (int64_t at = begin; at < end; at++) put_pair(&p[at - begin], bits, u + COLUMNS * at);
 }
 
 static void columns(const geodec_panels16 *w, const uint64_t *r, int64_t begin, int64_t end, uint64_t *u)
 {
-    for (int64_t at = begin; at < end; at++) {
+    for (int64_t at = begin; at < end; at += PAIRS) {
+        const int64_t to = end - at < PAIRS ? end : at + PAIRS;
         if (w->bits == 8)
-            pair_columns(w, 8, r, at, u + COLUMNS * at);
+            strip(w, 8, r, at, to, u);
         else
-            pair_columns(w, 4, r, at, u + COLUMNS * at);
+            strip(w, 4, r, at, to, u);
     }
 }
 
@@ -173,7 +249,7 @@ static void columns(const geodec_panels16 *w, const uint64_t *r, int64_t begin, 
 
 static uint64_t input(const uint64_t *u, const geodec_rounded *x, int64_t blocks)
 {
-    enum { BLOCKS = 1 << 5 /* whose sums of 32 products of 30 and 23 bits are below 2^63 */ };
+    enum { BLOCKS = 1 << 4 /* whose sums of 512 products of 31 and 23 bits are below 2^63 */ };
     uint64_t sum = 0;
     for (int64_t begin = 0; begin < blocks; begin += BLOCKS) {
         const int64_t end = begin + BLOCKS < blocks ? begin + BLOCKS : blocks;
@@ -208,22 +284,20 @@ static uint64_t total_of(__m512i v)
 static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint64_t total, int64_t n,
                        const geodec__projection_finish *f, int64_t *y, const uint8_t *next)
 {
-    const int bits = s->bits, up = 64 - bits;
-    /* Registers have acc 2^(up - zeros), and bits of other sums in the `up` last places. `right` and one more shift
-     * make y of it, without these bits. */
-    const int right = up - s->zeros + f->base - 1;
+    const int bits = s->bits;
+    const int right = f->base - s->zeros - 1; /* and one more shift make y of acc 2^-zeros */
     const int64_t eights = n / 8;
-    if (bits > WIDE || right + f->least < up) return geodec__projection_scalar.output(s, r, total, n, f, y, next);
+    if (bits > WIDE || right + f->least < 0) return geodec__projection_scalar.output(s, r, total, n, f, y, next);
     /* number i of eight begins at bit i bits: byte i bits / 8 and the seven after it */
     const __m512i first = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(bits));
     const __m512i bytes =
         _mm512_shuffle_epi8(_mm512_srli_epi64(first, 3),
                             _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8)));
     const __m512i from = _mm512_add_epi8(bytes, _mm512_set1_epi64(0x0706050403020100)),
-                  by = _mm512_sub_epi64(_mm512_set1_epi64(up), _mm512_and_si512(first, _mm512_set1_epi64(7))),
-                  one = _mm512_set1_epi64(1), sign = _mm512_set1_epi64(INT64_MIN), shift = _mm512_set1_epi64(right);
+                  past = _mm512_and_si512(first, _mm512_set1_epi64(7)), one = _mm512_set1_epi64(1),
+                  half = _mm512_set1_epi64((int64_t)1 << (bits - 1)), shift = _mm512_set1_epi64(right),
+                  mask = _mm512_set1_epi64(((int64_t)1 << bits) - 1);
     const __mmask64 there = ((__mmask64)1 << bits) - 1;
-    const __m128i down = _mm_cvtsi32_si128(up);
     const int32_t *rows = f->shift;
     const uint8_t *p = s->packed;
     uint64_t sum = 0;
@@ -232,17 +306,21 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
         const int64_t end = begin + FLUSH < eights ? begin + FLUSH : eights;
         __m512i low = _mm512_setzero_si512(), high = low, top = low;
         for (int64_t i = begin; i < end; i++, p += bits) {
-            _mm_prefetch((const char *)(next + (p - s->packed)), _MM_HINT_T0);
-            const __m512i acc = _mm512_sllv_epi64(_mm512_permutexvar_epi8(from, _mm512_maskz_loadu_epi8(there, p)), by);
-            const __m512i a = _mm512_srl_epi64(_mm512_xor_si512(acc, sign), down), m = _mm512_loadu_si512(r + 8 * i);
+            _mm_prefetch((const char *)(next + (p - s->packed)), _MM_HINT_NTA);
+            const __m512i raw = _mm512_permutexvar_epi8(from, _mm512_maskz_loadu_epi8(there, p));
+            /* acc 2^-zeros + half: the bits of one sum, the first of them changed */
+            const __m512i a = _mm512_ternarylogic_epi64(_mm512_srlv_epi64(raw, past), mask, half, 0x6a),
+                          m = _mm512_loadu_si512(r + 8 * i);
             low = _mm512_madd52lo_epu64(low, m, a);
             high = _mm512_madd52hi_epu64(high, m, a);
             top = _mm512_madd52lo_epu64(top, _mm512_srli_epi64(m, 52), a);
             const __m512i k = _mm512_add_epi64(
                 shift, _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(rows + 8 * i))));
-            _mm512_storeu_si512(y + 8 * i, _mm512_srai_epi64(_mm512_add_epi64(_mm512_srav_epi64(acc, k), one), 1));
+            _mm512_storeu_si512(
+                y + 8 * i,
+                _mm512_srai_epi64(_mm512_add_epi64(_mm512_srav_epi64(_mm512_sub_epi64(a, half), k), one), 1));
         }
-        const uint64_t far = geodec__projection_times(total_of(_mm512_add_epi64(high, top)), (uint64_t)1 << 52);
+        const uint64_t far = geodec__projection_shifted(total_of(_mm512_add_epi64(high, top)), 52);
         sum = geodec__projection_plus(sum, geodec__projection_plus(total_of(low), far));
     }
     /* acc + 2^(bits - 1) was added up; the reference does the last ones, with the numbers of r that belong to them */
@@ -250,7 +328,7 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
     for (int64_t i = 8 * eights; i < n; i++) last = geodec__projection_plus(last, r[i]);
     sum = geodec__projection_minus(
         sum, geodec__projection_times((uint64_t)1 << (bits - 1), geodec__projection_minus(total, last)));
-    sum = geodec__projection_times(sum, (uint64_t)1 << s->zeros);
+    sum = geodec__projection_shifted(sum, s->zeros);
     if (8 * eights == n) return sum;
     geodec_transcript_sums tail = *s;
     geodec__projection_finish finish = *f;
@@ -260,7 +338,7 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
                                                                          &finish, y + 8 * eights, NULL));
 }
 
-const geodec__projection_ops geodec__projection_vbmi = {columns, input, output};
+const geodec__projection_ops geodec__projection_vbmi = {draw, columns, input, output};
 #else
 typedef int geodec__projection_no_vbmi; /* built for another architecture */
 #endif

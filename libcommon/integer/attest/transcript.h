@@ -35,6 +35,12 @@ GEODEC_API void geodec_transcript_pack(const int64_t *acc, int64_t n, int bits, 
 GEODEC_API void geodec_transcript_unpack(const geodec_transcript_sums *s, int64_t n, int64_t *acc);
 static inline int64_t geodec_transcript_bytes(int64_t n, int bits) { return (n * bits + 7) / 8; }
 
+/* The sums from number `begin` on, a multiple of 8. */
+static inline geodec_transcript_sums geodec_transcript_part(const geodec_transcript_sums *s, int64_t begin)
+{
+    return (geodec_transcript_sums){s->packed + begin / 8 * s->bits, s->bits, s->zeros};
+}
+
 /* ---- writing ---- */
 
 typedef struct geodec_transcript_writer geodec_transcript_writer;

@@ -1,27 +1,18 @@
 /* Records of runs: true ones hold however they are checked, any change is found. */
 #include "integer/attest/attest.h"
-#include "toy_network.h"
+#include "toy_engine.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PROMPT = 5, OUTPUTS = 24 };
+enum { PROMPT = 5, OUTPUTS = 24, CONTEXT = PROMPT + OUTPUTS + 1 };
 #if defined(GEODEC_DEBUG)
 enum { RECORDS = 60, CHANGES = 150 };
 #else
 enum { RECORDS = 1000, CHANGES = 1000 };
 #endif
 static const char MODEL[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-
-static geodec_engine *engine(const geodec_network *n, geodec_isa isa, geodec_pool *pool)
-{
-    geodec_err err = {0};
-    geodec_engine *e = NULL;
-    const geodec_engine_options o = {.n_ctx = PROMPT + OUTPUTS + 1, .max_batch = 64, .isa = isa, .pool = pool};
-    test_ok(geodec_engine_create(n, &o, &e, &err), &err);
-    return e;
-}
 
 static geodec_attest make(const geodec_network *n, uint64_t seed)
 {
@@ -34,7 +25,7 @@ static geodec_attest make(const geodec_network *n, uint64_t seed)
     memcpy(a.model, MODEL, sizeof MODEL);
     a.prompt = geodec_mem_new(PROMPT, sizeof *a.prompt);
     for (int i = 0; i < PROMPT; i++) a.prompt[i] = (int32_t)(geodec_rng_at(seed, 8, (uint64_t)i) % TOY_VOCAB);
-    geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+    geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
     test_ok(geodec_attest_run(e, TOY_VOCAB, OUTPUTS, -1, NULL, &a, NULL, &err), &err);
     geodec_engine_destroy(e);
     return a;
@@ -46,7 +37,7 @@ static geodec_attest_result check_with(const geodec_network *n, const geodec_att
     geodec_err err = {0};
     geodec_attest_result r;
     const geodec_attest_check how = {.model = MODEL, .sample = sample, .seed = 3, .rows = rows};
-    geodec_engine *e = engine(n, isa, pool);
+    geodec_engine *e = toy_engine(n, CONTEXT, isa, pool);
     test_ok(geodec_attest_verify(e, TOY_VOCAB, a, &how, &r, NULL, &err), &err);
     geodec_engine_destroy(e);
     return r;

@@ -3,13 +3,13 @@
 #include "integer/attest/freivalds.h"
 #include "integer/attest/projection_internal.h"
 #include "integer/fixed/wide.h"
-#include "toy_network.h"
+#include "toy_engine.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PROMPT = 5, OUTPUTS = 24, TOKENS = PROMPT + OUTPUTS - 1 };
+enum { PROMPT = 5, OUTPUTS = 24, TOKENS = PROMPT + OUTPUTS - 1, CONTEXT = PROMPT + OUTPUTS + 1 };
 #if defined(GEODEC_DEBUG)
 enum { RUNS = 4, CHANGES = 70, FLIPS = 60 };
 #else
@@ -55,7 +55,7 @@ Test(transcript, sums_come_back)
 
 static uint64_t mod(__int128 x)
 {
-    const __int128 q = (__int128)geodec_modulus_of(GEODEC_MODULUS_P60)->q;
+    const __int128 q = (__int128)GEODEC__PROJECTION_P;
     const __int128 r = x % q;
     return (uint64_t)(r < 0 ? r + q : r);
 }
@@ -64,7 +64,7 @@ static bool has(int isa) { return geodec_kernels_isa_available((geodec_isa)isa);
 
 Test(projection, residues)
 {
-    const uint64_t p = geodec_modulus_of(GEODEC_MODULUS_P60)->q;
+    const uint64_t p = GEODEC__PROJECTION_P;
     for (uint64_t i = 0; i < 20000; i++) {
         const int cut = (int)(i % 64);
         const int64_t x = i < 8 ? (const int64_t[]){0, 1, -1, INT64_MAX, INT64_MIN, (int64_t)p, -(int64_t)p, 5}[i]
@@ -74,8 +74,9 @@ Test(projection, residues)
         cr_assert_eq(geodec__projection_times(a, b), mod((__int128)a * b));
         cr_assert_eq(geodec__projection_plus(a, b), mod((__int128)a + b));
         cr_assert_eq(geodec__projection_minus(a, b), mod((__int128)a - b));
-        cr_assert_eq(geodec__projection_join(x >> 2, x >> 3), mod((__int128)(x >> 2) + (__int128)(x >> 3) * (1 << 30)));
-        const uint64_t r = random_at(4, i) >> 5;
+        cr_assert_eq(geodec__projection_join(x >> 2, x >> 3),
+                     mod((__int128)(x >> 2) + (__int128)(x >> 3) * ((int64_t)1 << 31)));
+        const uint64_t r = random_at(4, i) >> (64 - GEODEC__PROJECTION_BITS);
         const int m = i % 5 ? (int16_t)random_at(5, i) : i % 2 ? 32767 : -32768;
         cr_assert_eq(geodec__projection_residue(geodec__projection_scaled(r, m)), mod((__int128)r * m));
     }
@@ -84,11 +85,7 @@ Test(projection, residues)
 static uint64_t *numbers(int64_t n, uint64_t seed)
 {
     uint64_t *r = geodec_mem_new((n + 15) / 16 * 16, sizeof *r);
-    geodec_rng_fill(seed, 1, n, r);
-    for (int64_t i = 0; i < n; i++) {
-        cr_assert_eq(r[i], geodec_rng_at(seed, 1, (uint64_t)i));
-        r[i] >>= 64 - GEODEC__PROJECTION_BITS;
-    }
+    geodec__projection_scalar.draw(seed, 1, n, r);
     return r;
 }
 
@@ -104,6 +101,30 @@ static uint64_t plain_column(const geodec_panels16 *w, const uint64_t *r, int64_
     return u;
 }
 
+Test(projection, every_set_draws_the_same_numbers)
+{
+    enum { MOST = 200 };
+    static const uint64_t seeds[] = {0, 1, UINT64_MAX, 0x123456789abcdef0};
+    for (int64_t n = 1; n <= MOST; n += n % 7 + 1)
+        for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
+            const uint64_t stream = random_at(11, k + (uint64_t)n);
+            for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
+                uint64_t r[MOST + 16], wanted = 0;
+                if (!has(isa)) continue;
+                memset(r, 0xff, sizeof r);
+                const uint64_t sum = geodec__projection_for((geodec_isa)isa)->draw(seeds[k], stream, n, r);
+                for (int64_t i = 0; i < n; i++) {
+                    cr_assert_eq(r[i], geodec_rng_at(seeds[k], stream, (uint64_t)i) >> 4, "set %d number %d", isa,
+                                 (int)i);
+                    wanted = mod((__int128)wanted + r[i]);
+                }
+                for (int64_t i = n; i < (n + 15) / 16 * 16; i++) cr_assert_eq(r[i], 0);
+                cr_assert_eq(sum, wanted);
+                cr_assert_eq(r[(n + 15) / 16 * 16], UINT64_MAX);
+            }
+        }
+}
+
 Test(projection, every_set_gives_the_plain_columns)
 {
     static const int64_t shape[][2] = {{1, 1}, {16, 64}, {17, 33}, {100, 200}, {1000, 65}, {40000, 32}};
@@ -117,7 +138,7 @@ Test(projection, every_set_gives_the_plain_columns)
                 memset(u, 0xff, (size_t)(64 * w->pairs) * sizeof *u);
                 geodec__projection_for((geodec_isa)isa)->columns(w, r, 0, w->pairs, u);
                 for (int64_t c = 0; c < w->cols; c += k == 5 ? 7 : 1) {
-                    const uint64_t whole = (u[c] >> 32 << GEODEC__PROJECTION_HALF) + (u[c] & UINT32_MAX);
+                    const uint64_t whole = geodec__projection_whole(u[c]);
                     cr_assert_eq(whole, plain_column(w, r, c), "set %d bits %d column %lld", isa, bits, (long long)c);
                 }
                 for (int64_t c = w->cols; c < 64 * w->pairs; c++)
@@ -138,7 +159,7 @@ Test(projection, every_set_gives_the_same_input)
         const geodec_rounded x = {.block = block};
         uint64_t wanted = 0;
         for (int64_t c = 0; c < n; c++) {
-            if (k == 3) u[c] = geodec_modulus_of(GEODEC_MODULUS_P60)->q - 1;
+            if (k == 3) u[c] = GEODEC__PROJECTION_P - 1;
             block[c / 32].up = (int32_t)(k == 3 ? 8 : random_at(k, (uint64_t)(c / 32)) % 9);
             block[c / 32].v[c % 32] = (int16_t)(k == 3 ? 32639 : (int)(random_at(9 + k, (uint64_t)c) % 65279) - 32639);
             wanted = mod(wanted + (__int128)u[c] * block[c / 32].v[c % 32] * (1 << block[c / 32].up));
@@ -238,15 +259,6 @@ static geodec_network *network(int kind, uint64_t seed)
     return n;
 }
 
-static geodec_engine *engine(const geodec_network *n, geodec_isa isa, geodec_pool *pool)
-{
-    geodec_err err = {0};
-    geodec_engine *e = NULL;
-    const geodec_engine_options o = {.n_ctx = PROMPT + OUTPUTS + 1, .max_batch = 64, .isa = isa, .pool = pool};
-    test_ok(geodec_engine_create(n, &o, &e, &err), &err);
-    return e;
-}
-
 /* A record on e; sums: its transcript, or NULL. */
 static geodec_attest make(geodec_engine *e, uint64_t seed, const char *sums)
 {
@@ -282,12 +294,13 @@ Test(freivalds, true_transcripts_hold)
     test_ok(geodec_pool_create(3, &pool, &err), &err);
     for (uint64_t i = 0; i < RUNS; i++) {
         geodec_network *n = network((int)(i % KINDS), i);
-        geodec_engine *e = engine(n, i % 4 == 1 ? GEODEC_ISA_SCALAR : GEODEC_ISA_AUTO, i % 2 ? pool : NULL);
+        geodec_engine *e =
+            toy_engine(n, CONTEXT, i % 4 == 1 ? GEODEC_ISA_SCALAR : GEODEC_ISA_AUTO, i % 2 ? pool : NULL);
         geodec_attest a = make(e, i, sums), plain = make(e, i, NULL);
         cr_assert_eq(memcmp(a.link, plain.link, (OUTPUTS + 1) * sizeof *a.link), 0, "the transcript changes nothing");
         for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
             if (!has(isa)) continue;
-            geodec_engine *other = engine(n, (geodec_isa)isa, isa == GEODEC_ISA_AVX2 ? pool : NULL);
+            geodec_engine *other = toy_engine(n, CONTEXT, (geodec_isa)isa, isa == GEODEC_ISA_AVX2 ? pool : NULL);
             geodec_attest_check how = how_of(sums, 1 + i);
             how.rows = (const int32_t[]){1, 7, 64}[(i + (uint64_t)isa) % 3];
             how.sample = i % 5 == 4 ? 6 : 0;
@@ -315,7 +328,7 @@ Test(freivalds, changes_of_the_record_are_found)
 {
     const char *sums = test_tmp("run.sums");
     geodec_network *n = network(DENSE, 1);
-    geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+    geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
     geodec_attest a = make(e, 1, sums);
     const geodec_attest_check how = how_of(sums, 9);
     for (int32_t at = 0; at < OUTPUTS; at++) {
@@ -349,7 +362,7 @@ Test(freivalds, changes_of_the_record_are_found)
 
 /* ---- false sums -------------------------------------------------------------------------------------------------- */
 
-enum { ADD_ONE, ADD_POWER, FLIP_SIGN, SWAP, EARLIER, ADD_P60, LEAVE_OUT, CHANGES_OF_KIND };
+enum { ADD_ONE, ADD_POWER, FLIP_SIGN, SWAP, EARLIER, ADD_PRIME, LEAVE_OUT, CHANGES_OF_KIND };
 
 /* A prover that changes one product and goes on from the changed sums: tokens and links are those of a false run. */
 typedef struct liar {
@@ -384,8 +397,8 @@ static bool change(liar *l, int64_t *acc, int64_t n)
     case EARLIER:
         memcpy(acc, l->earlier, (size_t)n * sizeof *acc);
         break;
-    case ADD_P60:
-        acc[r] += (int64_t)geodec_modulus_of(GEODEC_MODULUS_P60)->q * (acc[r] < 0 ? 1 : -1);
+    case ADD_PRIME:
+        acc[r] += (int64_t)GEODEC__PROJECTION_P * (acc[r] < 0 ? 1 : -1);
         break;
     default:
         l->changed++;
@@ -431,7 +444,7 @@ Test(freivalds, false_sums_are_found)
     for (uint64_t i = 0; done < CHANGES; i++) {
         const int kind = (int)(i % CHANGES_OF_KIND);
         geodec_network *n = network((int)(i % KINDS), i % 11);
-        geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+        geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
         geodec_attest base = make(e, i % 13, NULL);
         liar l = {.net = n, .kind = kind};
         const uint64_t products = TOY_LAYERS * (i % KINDS == MIXTURE ? 11 : 7);
@@ -450,10 +463,10 @@ Test(freivalds, false_sums_are_found)
             cr_assert_eq(r.verdict, GEODEC_ATTEST_HOLDS);
             cr_assert_eq(r.recomputed, 1);
             found[kind]++;
-        } else if (l.changed && (kind != ADD_P60 || memcmp(a.link, base.link, (OUTPUTS + 1) * sizeof *a.link) != 0)) {
+        } else if (l.changed && (kind != ADD_PRIME || memcmp(a.link, base.link, (OUTPUTS + 1) * sizeof *a.link) != 0)) {
             /* above 2^58 sums are left out and computed again: found unless the change had no effect on the run */
             cr_assert_neq(r.verdict, GEODEC_ATTEST_HOLDS, "change %d of kind %d", (int)i, kind);
-            if (kind != ADD_P60) {
+            if (kind != ADD_PRIME) {
                 cr_assert_eq(r.verdict, GEODEC_ATTEST_SUMS, "%s", geodec_attest_verdict_text(r.verdict));
                 cr_assert_eq(r.at, l.token < PROMPT ? 0 : l.token - PROMPT + 1);
             } else {
@@ -468,7 +481,7 @@ Test(freivalds, false_sums_are_found)
         geodec_network_free(n);
     }
     for (int k = 0; k < CHANGES_OF_KIND; k++) cr_assert_gt(found[k], CHANGES / 20);
-    cr_assert_eq(refused, found[ADD_P60]);
+    cr_assert_eq(refused, found[ADD_PRIME]);
 }
 
 /* Any flipped bit of a file and any cut is refused or found. */
@@ -477,7 +490,7 @@ Test(freivalds, damaged_files)
     geodec_err err = {0};
     const char *sums = test_tmp("run.sums");
     geodec_network *n = network(MIXTURE, 2);
-    geodec_engine *e = engine(n, GEODEC_ISA_AUTO, NULL);
+    geodec_engine *e = toy_engine(n, CONTEXT, GEODEC_ISA_AUTO, NULL);
     geodec_attest a = make(e, 4, sums);
     uint8_t *data = geodec_mem_new(a.transcript_size, 1);
     FILE *f = fopen(sums, "rb");
