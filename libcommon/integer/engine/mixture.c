@@ -63,7 +63,8 @@ static void choose(const geodec_engine *e, const geodec_network_layer *l, const 
     gates_of(c, logit, p);
     for (int32_t i = 0; i < n; i++) {
         int64_t s = p[i];
-        if (l->expert_bias.v) s += geodec_wide_shift(l->expert_bias.v[i], l->expert_bias.exponent - 30);
+        if (l->expert_bias.v)
+            s += geodec_wide_limit(geodec_wide_shift(l->expert_bias.v[i], l->expert_bias.exponent - 30));
         score[i] = (int32_t)(s > INT32_MAX ? INT32_MAX : s < -INT32_MAX ? -INT32_MAX : s);
     }
     if (c->n_expert_group > 0) close_groups(c, score);
