@@ -1,5 +1,5 @@
 # graph.awk: turns what make says about its goals (make -n -p --trace) into jobs. Variables: goals (names with blanks between), r (the result
-# folder), b (the build folder), shards, and the files to write: jobs, tasks and, if wanted, commands (target, first line of its command).
+# folder), b (the build folder), bin (the folder of the tools), shards, and the files to write: jobs, tasks and, if wanted, commands (target, first line of its command).
 #
 # A task is a file with a recipe, or a goal with a recipe. It is light if its recipe runs no tool of a stage and no program of an experiment:
 # tables, figures, pages. A job is an array of the parts of a sweep, an array of the files that one pattern rule makes (in `shards` chunks), one
@@ -25,15 +25,16 @@ part != "base" && match($0, /^[^ :]+:[0-9]+: (update )?target '[^']+'/) {
     next
 }
 part != "base" {
-    if (!(current in command) && $0 ~ /bin\/geodec-/ || command[current] ~ /\\$/) { # with its continued lines
+    if (!(current in command) && index($0, bin "/geodec-") || command[current] ~ /\\$/) { # with its continued lines
         line = command[current]
         sub(/\\$/, "", line)
         command[current] = line $0
     }
     line = $0
-    while (match(line, /bin\/geodec-[a-z0-9-]+/)) {
-        word = substr(line, RSTART + 11, RLENGTH - 11)
-        line = substr(line, RSTART + RLENGTH)
+    while (at = index(line, bin "/geodec-")) {
+        line = substr(line, at + length(bin) + 8)
+        match(line, /^[a-z0-9-]+/)
+        word = substr(line, 1, RLENGTH)
         if (!(word in light) || !(current in tool)) tool[current] = word
     }
     if ($0 ~ /pipelines\/lab\/[a-z0-9-]+\/[a-z0-9-]+( |$)/) program[current] = 1
@@ -70,7 +71,7 @@ function under(name, folder) { return index(name, folder "/") == 1 }
 function is_task(t) {
     if (!(t in known) || !(t in recipe)) return 0
     if (t in phony) return t in is_goal
-    return under(t, r) || !(under(t, b) || under(t, "build"))
+    return !under(t, bin) && (under(t, r) || !under(t, b) && !under(t, "build"))
 }
 # visit: needs[t], the tasks before t, with blanks around each; the order of tasks
 function visit(t,    w, n, i, p) {

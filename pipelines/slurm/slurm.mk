@@ -12,6 +12,6 @@ submit:
 	@pipelines/slurm/submit $(foreach v,$(GIVEN),$(if $(value $v),$(call quote,$v=$(value $v)))) $(GOALS)
 cluster-status:
 	@pipelines/slurm/status $(R)/cluster
-# The result folder and the build folder, for pipelines/slurm/submit.
+# The result folder, the build folder and the folder of the tools, for pipelines/slurm/submit.
 print-folders:
-	@printf '%s\t%s\n' '$(R)' '$(B)'
+	@printf '%s\t%s\t%s\n' '$(R)' '$(B)' '$(BIN)'
