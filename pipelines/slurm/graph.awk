@@ -6,11 +6,10 @@
 # heavy task, a merge, the light tasks that heavy ones need and that need the same heavy jobs, or light tasks at the end of the graph. No job depends
 # on itself: heavy tasks of an array have the same depth in the graph.
 #
-# jobs:  name, chunks, any, names of the jobs that it needs (commas); in an order in which every job comes after those that it needs
+# jobs:  name, chunks, names of the jobs that it needs (commas); in an order in which every job comes after those that it needs
 # tasks: job, chunk, number in the job, target, kind, tool, any, targets that it needs (blanks), prerequisites that the rule must not make (blanks)
 #   kind: stage (contents decide whether it runs), plain (times decide), goal (a recipe without a file)
-#   any:  of a task: 1 = runs with inputs that failed or were not measured (`needs := any`); of a job: 1 = begins when the jobs that it needs have
-#         ended, and each task looks at its own inputs
+#   any:  1 = runs with inputs that failed or were not measured (`needs := any`)
 BEGIN {
     FS = "\n"
     part = "trace"
@@ -114,11 +113,10 @@ function kind(t) {
     if (t in phony) return "goal"
     return (" " prerequisites[t] " ") ~ / FORCE / ? "stage" : "plain"
 }
-function group_of(key, label, flag) {
+function group_of(key, label) {
     if (!(key in group)) {
         group[key] = ++n_groups
         name[n_groups] = label
-        group_any[n_groups] = flag
         wants[n_groups] = " "
     }
     return group[key]
@@ -177,7 +175,7 @@ END {
                 sub(/\.[a-z0-9]+$/, "", label)
                 gsub(/\//, "-", label)
             } else { label = (uses(t, "merge") ? "merge-" : "") base(t); key = "task " t }
-            g = group_of(key, label, t in any)
+            g = group_of(key, label)
         } else {
             for (j = 1; j <= n; j++) {
                 u = w[j]
@@ -186,7 +184,7 @@ END {
                 if (k > level) level = k
             }
             turn[t] = level
-            g = group_of("light " (feeds[t] ? sig : "") " " level, base(t), !feeds[t] || (t in any))
+            g = group_of("light " (feeds[t] ? sig : "") " " level, base(t))
             if (group_size[g]) name[g] = "tables"
         }
         above[t] = sig
@@ -221,7 +219,7 @@ function emit(g, list,    i, t, chunks, w, n, j, keep, p) {
     chunks = 1
     t = member[g, 1]
     if (heavy(t)) chunks = group_size[g] < shards || t ~ ("\\.[0-9]+-" shards "\\.h5$") ? group_size[g] : shards
-    printf "%s\t%d\t%d\t%s\n", name[g], chunks, group_any[g] + 0, list == "" ? "-" : list > jobs
+    printf "%s\t%d\t%s\n", name[g], chunks, list == "" ? "-" : list > jobs
     for (i = 1; i <= group_size[g]; i++) {
         t = member[g, i]
         keep = ""

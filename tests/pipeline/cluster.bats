@@ -21,7 +21,7 @@ state() { awk -F'\t' 'NR > 1 {print $3}' "$1" | tr '\n' ' '; }
     submit --dry-run geometry decoding SHARDS=3 R="$d" PARTITION=short TIME=30 MEM=2G ACCOUNT=lab > "$BATS_TEST_TMPDIR/dry" 2> "$BATS_TEST_TMPDIR/said"
     [ ! -e "$d" ]
     dry() { grep -A16 -- " $1.sh\$" "$BATS_TEST_TMPDIR/dry" | sed '/^$/,$d'; }
-    dry riemann | head -n 1 | grep -q -- "--dependency=afterok:metric riemann.sh"
+    dry riemann | head -n 1 | grep -q -- "--dependency=afterany:metric riemann.sh"
     dry riemann | grep -qx "#SBATCH --array=1-3"
     dry riemann | grep -qx "#SBATCH --partition=short"
     dry riemann | grep -qx "#SBATCH --time=30"
@@ -29,10 +29,10 @@ state() { awk -F'\t' 'NR > 1 {print $3}' "$1" | tr '\n' ' '; }
     dry riemann | grep -qx "#SBATCH --account=lab"
     dry riemann | grep -qx "#SBATCH --requeue"
     dry riemann | grep -qx "#SBATCH --kill-on-invalid-dep=yes"
-    dry merge-riemann | head -n 1 | grep -q "afterok:riemann "
-    dry propagators | head -n 1 | grep -qE "afterok:(metric:merge-geodesics|merge-geodesics:metric) "
+    dry merge-riemann | head -n 1 | grep -q "afterany:riemann "
+    dry propagators | head -n 1 | grep -qE "afterany:(metric:merge-geodesics|merge-geodesics:metric) "
     # a swept stage: parts, their join, the stage with --joined
-    dry merge-validity.sweep-3 | head -n 1 | grep -q "afterok:validity "
+    dry merge-validity.sweep-3 | head -n 1 | grep -q "afterany:validity "
     dry validity-2 | head -n 1 | grep -q "merge-validity.sweep-3"
     ! dry merge-riemann | grep -q -- --array
     # every script is one that bash reads
@@ -66,9 +66,9 @@ TOOL
     sed -n '/ cloud.sh$/,/^$/p' "$BATS_TEST_TMPDIR/dry" | grep -qx "#SBATCH --mem=9G"
 }
 
-@test "the report waits for the end of the stages, not for their success; experiments on exports are arrays in chunks" {
+@test "tables and figures share jobs; experiments on exports are arrays in chunks" {
     submit --dry-run results claims SHARDS=4 R="$d" > "$BATS_TEST_TMPDIR/dry" 2> /dev/null
-    grep -q -- "--dependency=afterany:.*tables" "$BATS_TEST_TMPDIR/dry"
+    grep -q -- "--dependency=afterany:.* tables" "$BATS_TEST_TMPDIR/dry"
     [ "$(grep -c '^# sbatch' "$BATS_TEST_TMPDIR/dry")" -lt 140 ]
     ls ../shared/golden/ott/*_n4.h5 > /dev/null 2>&1 || skip "no exports in the shared folder"
     grep -A2 'exports-all-metric.sh$' "$BATS_TEST_TMPDIR/dry" | grep -qx "#SBATCH --array=1-4"
