@@ -84,6 +84,11 @@ check-all: check
 	+@$(MAKE) --no-print-directory check-tsan
 	+@$(MAKE) --no-print-directory lint
 
+# make submit on a real Slurm on this machine (packages of purpose `cluster`; several minutes).
+.PHONY: check-slurm
+check-slurm: build
+	@B=$(B) tests/cluster/slurm-local
+
 # Only the tests of damaged artifacts.
 .PHONY: check-bad-h5
 check-bad-h5: build $(B)/tests/bad/make_bad_h5
