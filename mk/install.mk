@@ -26,7 +26,9 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 $(B)/geodec.h: scripts/public-headers $(PUBLIC_HEADERS) $(B)/objects.txt
 	$(Q)sh $< $(PUBLIC_HEADERS) > $@.tmp && mv $@.tmp $@
 
-DATA_MODELS := $(wildcard data/model/*.gguf)
+# The models, and the files about them that the pipeline reads.
+DATA_MODELS := $(wildcard data/model/*)
+PIPELINE_FILES := $(shell find pipelines -type f)
 install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
 	install -m 755 $(TOOL_BINS) $(B)/bin/geodec $(DESTDIR)$(bindir)
@@ -44,6 +46,7 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	install -m 644 $(B)/completion/geodec.zsh $(DESTDIR)$(zshcompdir)/_geodec
 	install -m 644 $(B)/completion/geodec.fish $(DESTDIR)$(fishcompdir)/geodec.fish
 	$(if $(DATA_MODELS),install -m 644 $(DATA_MODELS) $(DESTDIR)$(datadir)/model)
+	@for f in $(PIPELINE_FILES); do if [ -x $$f ]; then m=755; else m=644; fi; install -D -m $$m $$f $(DESTDIR)$(datadir)/$$f || exit 1; done
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(TOOL_BINS)) geodec) $(addprefix $(DESTDIR)$(mandir)/man1/,$(notdir $(MAN_PAGES)))
 	rm -f $(DESTDIR)$(libdir)/libgeodec.* $(DESTDIR)$(libdir)/pkgconfig/geodec.pc
