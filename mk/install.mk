@@ -2,11 +2,12 @@
 .PHONY: install uninstall man
 MAN_PAGES := $(TOOLS:%=$(B)/man/geodec-%.1) $(B)/man/geodec.1
 man: $(MAN_PAGES)
+$(B)/man/geodec.1: docs/man/geodec.h2m
 $(B)/man/%.1: $(B)/bin/% docs/man/common.h2m $(B)/tools.tsv
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
 	$(Q)name=$$(awk -F '\t' -v tool=$* '$$1 == "tool" && $$2 == tool { print $$5 }' $(B)/tools.tsv); \
-	  help2man --no-info --name "$${name:-run a stage of Geodec}" --include docs/man/common.h2m --no-discard-stderr --output $@ $<
+	  help2man --no-info --name "$${name:-run a stage of Geodec}" $(if $(filter geodec,$*),--include docs/man/geodec.h2m) --include docs/man/common.h2m --no-discard-stderr --output $@ $<
 
 # Made at every install, because PREFIX and the folders may differ from those of an earlier one.
 $(B)/geodec.pc: mk/geodec.pc.in VERSION FORCE
