@@ -21,8 +21,9 @@ check-dist: dist
 	@$(outside) tests/package/tarball $(DIST)
 check-lintian:
 	@lintian --fail-on error --tag-display-limit 0 $(DEB)/*.changes && echo "lintian: no error"
-check-reproducible: dist
-	@$(outside) tests/package/reproducible $(DIST)
+# Once more from the tarball of `make deb`.
+check-reproducible:
+	@$(outside) tests/package/reproducible $(DIST) $(DEB)
 # The packages of `make deb` in a bare Debian root. Minutes; needs root.
 check-package:
 	@bash scripts/packages check package

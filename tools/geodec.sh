@@ -6,7 +6,7 @@ here=$(dirname -- "$(readlink -f -- "$0")")
 usage() {
     cat <<'END'
 Usage: geodec STAGE [ARGUMENTS]
-       geodec pipeline [--quick] [MODEL=FILE TEXT=FILE]
+   or: geodec pipeline [--quick] [MODEL=FILE TEXT=FILE]
 Runs the tool geodec-STAGE, or the whole job: all measurements of a model, and a report, in the folder results.
 @STAGES@
 
@@ -22,8 +22,10 @@ stage=$1
 shift
 if [ "$stage" = pipeline ]; then
     data=$("$here/geodec-model-path" --folder) || exit 1
+    GEODEC_BIN=$here
+    export GEODEC_BIN
     for p in "$data" "$data/.."; do
-        if [ -x "$p/pipelines/run" ]; then GEODEC_BIN=$here exec "$p/pipelines/run" "$@"; fi
+        if [ -x "$p/pipelines/run" ]; then exec "$p/pipelines/run" "$@"; fi
     done
     echo "geodec: no pipelines/run in $data" >&2
     exit 1
