@@ -18,6 +18,7 @@ include mk/test.mk
 include mk/lint.mk
 include mk/install.mk
 include mk/docs.mk
+include mk/package.mk
 include pipelines/pipelines.mk
 
 .PHONY: help clean distclean
@@ -53,6 +54,8 @@ help:
 	@echo "make moe            train a mixture of 22 million parameters on text of Debian packages (about an hour); make model-mixture: the embedded one"
 	@echo "make docs           pages and tables made from the library's tables: artifact kinds, drafters, tensor types, architectures, integrators"
 	@echo "make install        PREFIX= DESTDIR="
+	@echo "make dist           the sources as build/dist/geodec-VERSION.tar.xz, with the same bytes for the same contents; make deb: the Debian packages, in build/deb"
+	@echo "make release-check  versions, symbols file, ABI, tarball, packages, lintian; make check-package: the packages in a bare Debian root; make check-reproducible"
 	@echo "QUICK=1 is the short version of each; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"
 	@echo "PROFILE=release|debug|asan|ubsan|tsan  CC=gcc|clang  V=1"
 clean:

@@ -45,7 +45,8 @@ function bash(   i, k, t, words, c) {
     print "    case $1 in"
     words = ""
     for (i = 1; i <= n_tools; i++) words = words " " stage(tools[i])
-    printf "    geodec) words='%s --help --version' ;;\n", substr(words, 2)
+    printf "    geodec) words='%s pipeline --help --version' ;;\n", substr(words, 2)
+    print "    geodec-pipeline) words='--quick --jobs= --help' ;;"
     for (i = 1; i <= n_tools; i++) {
         t = tools[i]
         words = ""
@@ -107,6 +108,7 @@ function zsh(   i, k, t, words, c, d) {
     print "        if (( CURRENT == 2 )); then"
     print "            stages=("
     for (i = 1; i <= n_tools; i++) { d = plain(purpose[tools[i]]); gsub(/:/, "\\:", d); printf "                '%s:%s'\n", stage(tools[i]), d }
+    print "                'pipeline:run the whole job'"
     print "            )"
     print "            _describe stage stages"
     print "            return"
@@ -139,6 +141,7 @@ function fish(   i, k, t, c, d, rest, where, w) {
     print "# fish completion of geodec. Made from the tables of options; do not edit."
     for (i = 1; i <= n_tools; i++)
         printf "complete -c geodec -n __fish_use_subcommand -f -a %s -d '%s'\n", stage(tools[i]), plain(purpose[tools[i]])
+    print "complete -c geodec -n __fish_use_subcommand -f -a pipeline -d 'run the whole job'"
     for (i = 1; i <= n_tools; i++) {
         t = tools[i]
         for (w = 0; w < 2; w++) {

@@ -13,7 +13,6 @@ libdir ?= $(PREFIX)/lib
 includedir ?= $(PREFIX)/include
 mandir ?= $(PREFIX)/share/man
 datadir ?= $(PREFIX)/share/geodec
-libexecdir ?= $(PREFIX)/libexec/geodec
 bashcompdir ?= $(PREFIX)/share/bash-completion/completions
 zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
@@ -22,8 +21,10 @@ VERSION := $(file <VERSION)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 B := build/$(PROFILE)
 
+# Warnings are errors; a package, whose compilers and flags vary, is built with WERROR= (debian/rules).
+WERROR ?= -Werror
 # Rows of tables omit their last members; this gives no warning.
-WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-qual \
+WARN := -Wall -Wextra $(WERROR) -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-qual \
         -Wwrite-strings -Wundef -Wformat=2 -Wno-missing-field-initializers
 OPT_release := -O2 -g
 OPT_debug   := -O0 -g -DGEODEC_DEBUG
@@ -42,7 +43,7 @@ PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial zlib openblas jansson libp
 PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
 
 CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
-CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS)
+CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS) $(OPT_LAST)
 LDFLAGS_ALL = $(LD_$(PROFILE)) -pthread $(LDFLAGS)
 
 # Vector variants live in files named *_avx2.c, *_avx512.c, *_vnni.c, *_ifma.c and *_vbmi.c; the dispatcher calls them only if the CPU supports them.

@@ -2,11 +2,12 @@
 .PHONY: install uninstall man
 MAN_PAGES := $(TOOLS:%=$(B)/man/geodec-%.1) $(B)/man/geodec.1
 man: $(MAN_PAGES)
+$(B)/man/geodec.1: docs/man/geodec.h2m
 $(B)/man/%.1: $(B)/bin/% docs/man/common.h2m $(B)/tools.tsv
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
 	$(Q)name=$$(awk -F '\t' -v tool=$* '$$1 == "tool" && $$2 == tool { print $$5 }' $(B)/tools.tsv); \
-	  help2man --no-info --name "$${name:-run a stage of Geodec}" --include docs/man/common.h2m --no-discard-stderr --output $@ $<
+	  help2man --no-info --name "$${name:-run a stage of Geodec}" $(if $(filter geodec,$*),--include docs/man/geodec.h2m) --include docs/man/common.h2m --no-discard-stderr --output $@ $<
 
 # Made at every install, because PREFIX and the folders may differ from those of an earlier one.
 $(B)/geodec.pc: mk/geodec.pc.in VERSION FORCE
@@ -26,7 +27,9 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 $(B)/geodec.h: scripts/public-headers $(PUBLIC_HEADERS) $(B)/objects.txt
 	$(Q)sh $< $(PUBLIC_HEADERS) > $@.tmp && mv $@.tmp $@
 
-DATA_MODELS := $(wildcard data/model/*.gguf)
+# The models, and the files about them that the pipeline reads.
+DATA_MODELS := $(wildcard data/model/*)
+PIPELINE_FILES := $(shell find pipelines -type f)
 install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
 	install -m 755 $(TOOL_BINS) $(B)/bin/geodec $(DESTDIR)$(bindir)
@@ -44,6 +47,7 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	install -m 644 $(B)/completion/geodec.zsh $(DESTDIR)$(zshcompdir)/_geodec
 	install -m 644 $(B)/completion/geodec.fish $(DESTDIR)$(fishcompdir)/geodec.fish
 	$(if $(DATA_MODELS),install -m 644 $(DATA_MODELS) $(DESTDIR)$(datadir)/model)
+	@for f in $(PIPELINE_FILES); do if [ -x $$f ]; then m=755; else m=644; fi; install -D -m $$m $$f $(DESTDIR)$(datadir)/$$f || exit 1; done
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(TOOL_BINS)) geodec) $(addprefix $(DESTDIR)$(mandir)/man1/,$(notdir $(MAN_PAGES)))
 	rm -f $(DESTDIR)$(libdir)/libgeodec.* $(DESTDIR)$(libdir)/pkgconfig/geodec.pc

@@ -13,8 +13,10 @@ $(B)/obj/%.o: %.c | build/.packages-build
 # Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. Only release
 # builds use the flag; it changes the speed, not the values.
 VECTORISED := integer/engine/rows_scalar integer/engine/rows_avx2 geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_%
-$(VECTORISED:%=$(B)/obj/libcommon/%.o): OPT_release := -O3 -g
-$(B)/obj/libcommon/geometry/space_warped.o: OPT_release := -O3 -g
+# A distribution's -O2 (CFLAGS) does not lower it.
+VECTORISED_OBJS := $(VECTORISED:%=$(B)/obj/libcommon/%.o) $(B)/obj/libcommon/geometry/space_warped.o
+$(VECTORISED_OBJS): OPT_release := -O3 -g
+$(VECTORISED_OBJS): OPT_LAST = $(if $(filter release,$(PROFILE)),$(if $(filter -O2,$(CFLAGS)),-O3))
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/base/version.o: VERSION
 # The values of the kernels are short-lived structs. With a check of the scope of each, these files take minutes to compile.
@@ -50,6 +52,9 @@ $(LIB_SO): $(ALL_OBJS) $(B)/objects.txt mk/geodec.map
 
 CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tools/cli/*.c))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
+# The tools look for installed data next to themselves; datadir is where a program without /proc looks. An install with another PREFIX
+# does not link the tools again.
+$(B)/obj/tools/cli/embedded.o: CPPFLAGS_EXTRA := -Itools -DGEODEC_DATADIR='"$(datadir)"'
 CLI_A := $(B)/lib/libgeodeccli.a
 $(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)

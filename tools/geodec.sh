@@ -1,15 +1,16 @@
 #!/bin/sh
-# geodec STAGE [ARGUMENTS]: runs geodec-STAGE from the folder of this file, or else from PATH. The build inserts the list
+# geodec STAGE [ARGUMENTS]: runs geodec-STAGE from the folder of this file, or else from PATH; geodec pipeline runs pipelines/run. The build inserts the list
 # of stages, from the tables that the tools print (--options).
 set -eu
 here=$(dirname -- "$(readlink -f -- "$0")")
 usage() {
     cat <<'END'
 Usage: geodec STAGE [ARGUMENTS]
-Runs the tool geodec-STAGE.
+   or: geodec pipeline [--quick] [MODEL=FILE TEXT=FILE]
+Runs the tool geodec-STAGE, or the whole job: all measurements of a model, and a report, in the folder results.
 @STAGES@
 
-'geodec STAGE --help' describes a stage.
+'geodec STAGE --help' describes a stage, 'geodec pipeline --help' the job.
 END
 }
 case ${1-} in
@@ -19,6 +20,16 @@ case ${1-} in
 esac
 stage=$1
 shift
+if [ "$stage" = pipeline ]; then
+    data=$("$here/geodec-model-path" --folder) || exit 1
+    GEODEC_BIN=$here
+    export GEODEC_BIN
+    for p in "$data" "$data/.."; do
+        if [ -x "$p/pipelines/run" ]; then exec "$p/pipelines/run" "$@"; fi
+    done
+    echo "geodec: no pipelines/run in $data" >&2
+    exit 1
+fi
 if [ -x "$here/geodec-$stage" ]; then exec "$here/geodec-$stage" "$@"; fi
 if command -v "geodec-$stage" >/dev/null 2>&1; then exec "geodec-$stage" "$@"; fi
 echo "geodec: no stage '$stage'; see geodec --help" >&2

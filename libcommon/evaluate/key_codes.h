@@ -102,7 +102,7 @@ GEODEC_API geodec_status geodec_key_codes_measure(const geodec_model *m, const g
                                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* The keycodes artifact. */
-extern const geodec_kind geodec_key_codes_kind;
+GEODEC_API extern const geodec_kind geodec_key_codes_kind;
 GEODEC_API geodec_status geodec_key_codes_write(const geodec_key_codes_report *r, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;
 /* A line a case. */

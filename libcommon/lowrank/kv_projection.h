@@ -49,7 +49,7 @@ GEODEC_API geodec_status geodec_kv_projection_apply(const geodec_kv_projection *
                                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* The kvprojection artifact. */
-extern const geodec_kind geodec_kv_projection_kind;
+GEODEC_API extern const geodec_kind geodec_kv_projection_kind;
 GEODEC_API geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
 /* The members that apply uses, checked against the model. GEODEC_CHECKSUM: made for another model. */

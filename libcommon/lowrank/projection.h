@@ -109,7 +109,7 @@ GEODEC_API int64_t geodec_projection_rank(const geodec_projection_options *o, in
                                           double mean_rank);
 
 /* The projection artifact. */
-extern const geodec_kind geodec_projection_kind;
+GEODEC_API extern const geodec_kind geodec_projection_kind;
 GEODEC_API geodec_status geodec_projection_write(const geodec_projection *p, geodec_artifact *a,
                                                  geodec_err *err) GEODEC_MUST_USE;
 /* The members that apply uses, with every index checked against the model. GEODEC_CHECKSUM: made for another model. */

@@ -4,6 +4,7 @@
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
 #include "cli/drafting_files.h"
+#include "cli/embedded.h"
 #include "cli/evaluation.h"
 #include "cli/live.h"
 #include "cli/presets.h"
@@ -40,7 +41,7 @@ static char draft_help[DRAFTERS_HELP];
 static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
 
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(model_path),
+    CLI_MODEL_OR_EMBEDDED_OPTION(model_path),
     OPT_FILE("projection", 0, &words.projection, "FILE",
              "projection.h5 of the model (geodec-project), which replaces weights"),
     CLI_ARTIFACTS_OPTION(artifacts),
@@ -98,11 +99,12 @@ static const cli_tool tool = {
     .name = "geodec-decode",
     .topic = CLI_TOPIC_DECODING,
     .purpose = "write text with a model, accelerated by a drafter that does not change the text",
-    .usage = "--model FILE [OPTIONS]",
+    .usage = "[OPTIONS]",
     .description =
         "The text goes to standard output as it is generated. Verification is exact: for every drafter and draft\n"
         "length, the tokens are those of plain decoding, greedy or sampled with the same --seed.",
     .examples =
+        "geodec-decode --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time' -v\n"
         "geodec-decode --model model.gguf --draft ngram --interactive --template chatml",
@@ -269,7 +271,8 @@ typedef struct work {
     geodec_drafting *drafting;
     geodec_drafter *drafter;
     int32_t *prompt, stop[GEODEC_STOP_TOKENS];
-    int64_t n; /* tokens of the prompt */
+    int64_t n;      /* tokens of the prompt */
+    char *embedded; /* path of the embedded model, without --model */
     geodec_decode_options o;
     geodec_printer *printer;
     geodec_decoded got, plain, known; /* known: to the oracle */
@@ -299,6 +302,7 @@ static int32_t sessions(void) { return 1 + (draft && strstr(draft, "exit")); }
 static geodec_status open_all(work *w, geodec_err *err)
 {
     const cli *c = w->c;
+    GEODEC_PASS(embedded_settle(c, &model_path, &w->embedded, err));
     GEODEC_PASS(geodec_model_open(model_path, &w->m, err));
     (void)arithmetic_settle(c, w->m, &words.arithmetic);
     GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), sessions(), err));
@@ -412,7 +416,7 @@ static void close_all(work *w, bool succeeded)
     drafting_files_close(&w->found);
     geodec_session_destroy(w->s);
     geodec_model_close(w->m);
-    geodec_mem_free(w->prompt);
+    GEODEC_FREE(w->prompt, w->embedded);
 }
 
 static geodec_status run(const cli *c, geodec_err *err)
