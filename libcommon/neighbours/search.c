@@ -6,6 +6,7 @@
 #include "neighbours/slabs_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ typedef struct run {
     geodec_hooks hooks, outer; /* the search's own, which move the transfers on; the caller's */
     geodec__slabs points, queries;
     bool self;
+    char key[320]; /* of the parts */
     int64_t d, k;
     geodec_neighbours_summary *summary;
     points now, next, going;
@@ -178,7 +180,7 @@ static geodec_status end_queries(run *r, geodec_err *err)
     if (r->kept) {
         GEODEC_MOVE(r->kept[r->slab - r->queries.own_first], p);
     } else {
-        GEODEC_TRY(geodec__parts_write(r->o->parts, r->o->key, r->slab, &p, err));
+        GEODEC_TRY(geodec__parts_write(r->o->parts, r->key, r->slab, &p, err));
     }
 done:
     GEODEC_FREE(p.row, p.index, p.dist2);
@@ -434,6 +436,12 @@ static int64_t count_slabs(const geodec_neighbours_options *o, int64_t rows, int
     return n < rows ? n : rows;
 }
 
+bool geodec_neighbours_divided(const geodec_neighbours_source *p, const geodec_neighbours_source *q,
+                               const geodec_neighbours_options *o)
+{
+    return count_slabs(o, p->rows, p->d) > 1 || (q && q->rows > 0 && count_slabs(o, q->rows, q->d) > 1);
+}
+
 static geodec_status new_buffers(run *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -469,15 +477,14 @@ static geodec_status look(run *r, uint8_t *done_slabs, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = r->queries.n;
-    char *key = NULL;
     if (!r->o->parts) return GEODEC_OK;
+    (void)snprintf(r->key, sizeof r->key, "%.100s slabs %lld %lld", r->o->key, (long long)r->points.n, (long long)n);
     if (geodec_comm_rank(r->comm) == 0)
-        st = geodec__parts_look(r->o->parts, r->o->key, n, r->k, r->o->replace, done_slabs, &r->outer, err);
+        st = geodec__parts_look(r->o->parts, r->key, n, r->k, r->o->replace, done_slabs, &r->outer, err);
     GEODEC_TRY(geodec_comm_agree(r->comm, st, err));
     GEODEC_TRY(geodec_comm_broadcast(r->comm, done_slabs, n, err));
     for (int64_t s = 0; s < n; s++) r->summary->resumed += done_slabs[s];
 done:
-    geodec_mem_free(key);
     return st;
 }
 
@@ -494,6 +501,23 @@ static geodec_status check(const geodec_neighbours_source *p, const geodec_neigh
     if (o->k < 1 || o->k > p->rows - !q)
         GEODEC_FAIL(GEODEC_RANGE, "%lld neighbours requested of %lld points", (long long)o->k, (long long)p->rows);
     return GEODEC_OK;
+}
+
+/* The counts of all ranks. */
+static geodec_status add_up(geodec_comm *comm, geodec_neighbours_summary *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t own[2] = {s->pairs, s->received}, (*all)[2] = NULL;
+    GEODEC_NEW(all, geodec_comm_size(comm));
+    GEODEC_TRY(geodec_comm_share(comm, own, sizeof own, all, err));
+    s->pairs = s->received = 0;
+    for (int r = 0; r < geodec_comm_size(comm); r++) {
+        s->pairs += all[r][0];
+        s->received += all[r][1];
+    }
+done:
+    geodec_mem_free(all);
+    return st;
 }
 
 geodec_status geodec_neighbours_search(const geodec_neighbours_source *p, const geodec_neighbours_source *q,
@@ -529,7 +553,7 @@ geodec_status geodec_neighbours_search(const geodec_neighbours_source *p, const 
     for (int64_t s = r.queries.own_first; s < r.queries.own_end; s++)
         if (!finished[s]) todo[n++] = s;
     GEODEC_TRY(rounds(&r, n, todo, err));
-    GEODEC_TRY(geodec_comm_barrier(o->comm, err));
+    GEODEC_TRY(add_up(o->comm, &own, err));
     const int64_t rows = q ? q->rows : p->rows;
     if (!o->parts)
         GEODEC_TRY(collect(&r, rows, sink, ctx, err));

@@ -42,16 +42,20 @@ typedef struct geodec_neighbours_options {
     /* Folder of finished slabs of queries, shared by the ranks and made if missing. An interrupted search resumes from
      * them. NULL: the results are held in memory, of which rank 0 needs 12 k bytes a query. */
     const char *parts;
-    const char *key; /* text that identifies points, queries and options; parts of another key are refused */
+    const char *key; /* at most 100 bytes that identify points, queries and k; parts of another key are refused */
     bool replace;    /* or replaced */
 } geodec_neighbours_options;
 GEODEC_API geodec_neighbours_options geodec_neighbours_defaults(void);
 
+/* Whether a search with these options has more than one slab: parts are then of use. */
+GEODEC_API bool geodec_neighbours_divided(const geodec_neighbours_source *points,
+                                          const geodec_neighbours_source *queries, const geodec_neighbours_options *o);
+
 typedef struct geodec_neighbours_summary {
     int64_t slabs, query_slabs, resumed;
     bool ordered;     /* the slabs are compact */
-    int64_t pairs;    /* pairs of a query and a slab of points that this rank searched */
-    int64_t received; /* bytes of points from other ranks */
+    int64_t pairs;    /* pairs of a query and a slab of points that were searched, on all ranks */
+    int64_t received; /* bytes of points that ranks received from others */
 } geodec_neighbours_summary;
 
 /* queries NULL: the points themselves, each without itself. The sink is called on rank 0 alone. GEODEC_RANGE (k,
