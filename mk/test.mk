@@ -136,3 +136,7 @@ bench-streaming: $(B)/bin/geodec-decode $(B)/bin/geodec-experts
 .PHONY: bench-peer-decode
 bench-peer-decode: $(B)/bin/geodec-decode
 	@B=$(B) sh tests/bench/peer-decode.sh $(if $(PEER),$(PEER),$(error bench-peer-decode needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer-decode needs MODEL=file))
+# Ranks of MPI. Skipped, test by test, where Open MPI is missing.
+.PHONY: check-mpi
+check-mpi: build
+	@B=$(B) bats tests/cluster/mpi.bats

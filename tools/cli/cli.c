@@ -385,7 +385,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     geodec_pool_destroy(c.pool);
     live_end();
     report_progress_end();
-    if (st != GEODEC_OK && !reported && ranks_report()) report_error(name_of(tool), err, c.verbose);
+    if (st != GEODEC_OK && !reported && ranks_report((geodec_status)st)) report_error(name_of(tool), err, c.verbose);
     ranks_end((geodec_status)st);
     return report_close(tool->name, geodec_status_exit((geodec_status)st));
 }

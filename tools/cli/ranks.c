@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static geodec_comm *joined;
@@ -63,7 +64,13 @@ bool ranks_name(char *text, size_t n)
     return true;
 }
 
-bool ranks_report(void) { return !geodec_comm_agreed(joined) || geodec_comm_rank(joined) == 0; }
+bool ranks_report(geodec_status st)
+{
+    static const struct timespec moment = {0, 300000000};
+    if (geodec_comm_rank(joined) == 0) return true;
+    if (!geodec_comm_agreed(joined) && st != GEODEC_INTERRUPTED) (void)nanosleep(&moment, NULL);
+    return !geodec_comm_agreed(joined);
+}
 
 void ranks_end(geodec_status st)
 {

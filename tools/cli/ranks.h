@@ -22,8 +22,9 @@ int64_t ranks_threads(int usable);
 bool ranks_silent(void);
 /* Whether it is a rank at all, and its name: "rank 2 of 4 on host". */
 bool ranks_name(char *text, size_t n);
-/* Whether cli_main prints the error. */
-bool ranks_report(void);
+/* Whether cli_main prints the error. An error of several ranks that none of them knows of is printed by rank 0 alone:
+ * the others wait for a moment, in which rank 0 ends the job. */
+bool ranks_report(geodec_status st);
 /* Leaves the job, or ends it if this rank alone failed. */
 void ranks_end(geodec_status st);
 
