@@ -37,8 +37,9 @@ setup() {
 @test "the neighbours of a metric are those of the search" {
     "$bin/geodec-metric" --quiet --dim 3 --k 9 -o "$dir/metric.h5" "$dir/cloud.h5"
     "$bin/geodec-knn" --quiet --dim 3 -k 9 --slabs 4 -o "$dir/near.h5" "$dir/cloud.h5"
-    diff <("$bin/geodec-table" "$dir/metric.h5" /knn/index) <("$bin/geodec-table" "$dir/near.h5" /index | sed 's#^index#knn/index#; 1s#/index#/knn/index#') ||
-        diff <("$bin/geodec-table" "$dir/metric.h5" /knn/index | tail -n +2) <("$bin/geodec-table" "$dir/near.h5" /index | tail -n +2)
+    "$bin/geodec-table" "$dir/metric.h5" /knn_index | tail -n +2 > "$dir/metric.tsv"
+    "$bin/geodec-table" "$dir/near.h5" /index | tail -n +2 > "$dir/near.tsv"
+    cmp "$dir/metric.tsv" "$dir/near.tsv"
 }
 
 @test "queries of another file: activations among themselves find each row first" {

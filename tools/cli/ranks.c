@@ -1,5 +1,7 @@
 #include "cli/ranks.h"
 
+#include "cli/report.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,10 +68,14 @@ bool ranks_name(char *text, size_t n)
 
 bool ranks_report(geodec_status st)
 {
-    static const struct timespec moment = {0, 300000000};
+    static const struct timespec moment = {0, 50000000};
     if (geodec_comm_rank(joined) == 0) return true;
-    if (!geodec_comm_agreed(joined) && st != GEODEC_INTERRUPTED) (void)nanosleep(&moment, NULL);
-    return !geodec_comm_agreed(joined);
+    if (geodec_comm_agreed(joined)) return false;
+    for (int i = 0; i < 60 && st != GEODEC_INTERRUPTED; i++) {
+        (void)nanosleep(&moment, NULL);
+        if (report_stop_asked()) return false; /* rank 0 has ended the job */
+    }
+    return true;
 }
 
 void ranks_end(geodec_status st)

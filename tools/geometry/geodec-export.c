@@ -95,6 +95,17 @@ static geodec_status open_input(const geodec_model *m, input *in, geodec_documen
     return GEODEC_OK;
 }
 
+/* Begins to read the input again. */
+static geodec_status reopen_source(const geodec_model *m, input *in, geodec_err *err)
+{
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    geodec_export_source_close(&in->source);
+    memset(&in->source, 0, sizeof in->source);
+    if (text_path) return geodec_export_source_text(&in->file.documents, t, &in->source, err);
+    return geodec_export_source_tokens(tokens_path, (const char *)in->map.data, in->map.size,
+                                       geodec_model_configuration(m)->n_vocab, &in->source, err);
+}
+
 static void close_input(input *in)
 {
     geodec_export_source_close(&in->source);
@@ -168,7 +179,7 @@ done:
 }
 
 static geodec_status to_shards(const cli *c, geodec_comm *comm, const geodec_model *m, const geodec_export_options *o,
-                               const input *in, const geodec_provenance *p, const char *index, geodec_export_summary *s,
+                               input *in, const geodec_provenance *p, const char *index, geodec_export_summary *s,
                                geodec_err *err)
 {
     const geodec_export_sharding g = {.folder = output, .tokens = shard_tokens, .provenance = p, .replace = c->force};
@@ -178,6 +189,7 @@ static geodec_status to_shards(const cli *c, geodec_comm *comm, const geodec_mod
         GEODEC_PASS(geodec_comm_barrier(comm, err));
         GEODEC_PASS(ranks_shards(c, comm, m, o, in, g, s, err));
         if (geodec_comm_rank(comm) > 0) return GEODEC_OK;
+        GEODEC_PASS(reopen_source(m, in, err));
     }
     GEODEC_PASS_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
     return GEODEC_OK;
