@@ -104,7 +104,7 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 .PHONY: bench $(BENCHES:$(B)/bench/%=%)
 bench: $(BENCHES:$(B)/bench/%=%)
-$(filter-out bench-chain bench-field bench-ntt,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
+$(filter-out bench-chain bench-field bench-ntt bench-points,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
 # Cost of the field by the number of sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
 bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/style.gp
@@ -140,3 +140,7 @@ bench-peer-decode: $(B)/bin/geodec-decode
 .PHONY: check-mpi
 check-mpi: build
 	@B=$(B) bats tests/cluster/mpi.bats
+# Scaling on 1, 2 and 4 ranks: make bench-cluster ARGS="--scale 4".
+.PHONY: bench-cluster
+bench-cluster: build $(B)/bench/bench-points
+	@B=$(B) bash tests/bench/cluster.sh $(ARGS)

@@ -49,7 +49,7 @@ void geodec_comm_close(geodec_comm *c)
 
 void geodec_comm_abort(geodec_comm *c, int code)
 {
-    if (c) c->driver->abort(c->state, code);
+    if (c) c->driver->end_all(c->state, code);
 }
 
 int geodec_comm_rank(const geodec_comm *c) { return c ? c->rank : 0; }

@@ -25,7 +25,7 @@ typedef struct geodec_driver {
     /* Sets *done if the transfer has ended, and frees the request. Never waits. */
     int (*test)(void *state, void **request, int *done);
     /* Ends all ranks of the job. Does not return. */
-    void (*abort)(void *state, int code);
+    void (*end_all)(void *state, int code);
     void (*text)(int code, char text[GEODEC_DRIVER_TEXT]); /* of an error code */
 } geodec_driver;
 

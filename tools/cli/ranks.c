@@ -35,6 +35,8 @@ geodec_status ranks_begin(const cli *c, bool mpi, geodec_comm **comm, geodec_err
     char path[4200];
     if (!mpi) return GEODEC_OK;
     GEODEC_PASS(driver_path(path, sizeof path, err));
+    /* Open MPI's own waits, at the start and the end, give the processor to other ranks, too */
+    (void)setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     GEODEC_PASS_MSG(geodec_comm_load(path, &c->hooks, &joined, err), "--mpi");
     *comm = joined;
     if (geodec_comm_rank(joined) == 0)
