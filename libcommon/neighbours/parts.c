@@ -211,7 +211,8 @@ static geodec_status take(cursor *c, window *w, const char *folder, int64_t slab
             break;
         for (int64_t i = 0; i < n; i++) {
             const int64_t to = w->row[i] - w->first;
-            if (to < 0) GEODEC_FAIL(GEODEC_FORMAT, "%s/slab-%05lld: rows out of order", folder, (long long)slab);
+            if (to < 0 || (i > 0 && w->row[i] <= w->row[i - 1]))
+                GEODEC_FAIL(GEODEC_FORMAT, "%s/slab-%05lld: rows out of order", folder, (long long)slab);
             memcpy(w->out_index + to * k, w->index + i * k, (size_t)k * sizeof *w->index);
             memcpy(w->out_dist2 + to * k, w->dist2 + i * k, (size_t)k * sizeof *w->dist2);
         }
