@@ -7,6 +7,7 @@ $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 
 # The program of a folder has every .c file of tests/unit/FOLDER. FOLDER_FIXTURES are shared with a lower folder and named relative to tests/unit.
 # FOLDER_TEST_DEPS are layers that only the tests need.
+artifact_FIXTURES := cluster/threads.c
 neighbours_FIXTURES := cluster/threads.c
 chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
 drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
