@@ -99,7 +99,7 @@ static void set_sizes(build *b)
 }
 
 /* Sets row, rank, points, duplicates and the subsets. */
-static geodec_status select_rows(build *b, geodec_err *err)
+static geodec_status choose_rows(build *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     digest *all = NULL;
@@ -129,6 +129,25 @@ static geodec_status select_rows(build *b, geodec_err *err)
     set_sizes(b);
 done:
     GEODEC_FREE(all, order);
+    return st;
+}
+
+/* The same. Rank 0 reads all rows, and the other ranks of a job take its choice. */
+static geodec_status select_rows(build *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_comm *const comm = geodec_sweep_comm(b->o->sweep);
+    const bool first = geodec_comm_rank(comm) == 0;
+    GEODEC_TRY(geodec_comm_agree(comm, first ? choose_rows(b, err) : GEODEC_OK, err));
+    if (!comm) goto done;
+    GEODEC_TRY(geodec_comm_broadcast(comm, &b->points, sizeof b->points, err));
+    GEODEC_TRY(geodec_comm_broadcast(comm, &b->duplicates, sizeof b->duplicates, err));
+    if (!first) GEODEC_NEW_EACH(b->points, b->row, b->rank);
+    GEODEC_TRY(geodec_comm_broadcast(comm, b->row_mean, b->d * (int64_t)sizeof *b->row_mean, err));
+    GEODEC_TRY(geodec_comm_broadcast(comm, b->row, b->points * (int64_t)sizeof *b->row, err));
+    GEODEC_TRY(geodec_comm_broadcast(comm, b->rank, b->points * (int64_t)sizeof *b->rank, err));
+    set_sizes(b);
+done:
     return st;
 }
 
