@@ -70,10 +70,7 @@ setup() {
 
 @test "parts of another search are refused, and replaced with --force" {
     mkdir "$dir/other.h5.parts"
-    "$bin/geodec-knn" --quiet -k 4 --slabs 9 -o "$dir/first.h5" "$dir/cloud.h5" &
-    pid=$!
-    wait $pid
-    # a part of another k: made by a run that cannot write its output's last byte is not needed, a header is enough
+    # an empty part of another key
     { printf 'geodec neighbours part 1\nkey other slabs 9 9\nslab 0 rows 0 k 5\nsha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n'; } > "$dir/other.h5.parts/slab-00000"
     truncate -s 512 "$dir/other.h5.parts/slab-00000"
     run "$bin/geodec-knn" -k 5 --slabs 9 -o "$dir/other.h5" "$dir/cloud.h5"
