@@ -61,3 +61,9 @@ else
 Q := @
 say = @echo "  $1" $2
 endif
+
+# MPI is optional: the driver is a shared object of its own (libcommon/cluster/mpi), made where pkg-config finds Open MPI.
+MPI_PKG ?= ompi-c
+MPI_FOUND := $(shell pkg-config --exists $(MPI_PKG) 2>/dev/null && echo yes)
+MPI_CFLAGS := $(shell pkg-config --cflags $(MPI_PKG) 2>/dev/null | sed 's/-I/-isystem /g')
+MPI_LIBS := $(shell pkg-config --libs $(MPI_PKG) 2>/dev/null)

@@ -35,6 +35,7 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	install -m 755 $(TOOL_BINS) $(B)/bin/geodec $(DESTDIR)$(bindir)
 	install -m 644 $(LIB_A) $(DESTDIR)$(libdir)
 	install -m 755 $(LIB_SO) $(DESTDIR)$(libdir)
+	$(if $(MPI_SO),install -m 755 $(MPI_SO) $(DESTDIR)$(libdir))
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
 	for h in $(PUBLIC_HEADERS); do \
 	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#libcommon/}); install -d $$d; install -m 644 $$h $$d; done
@@ -50,7 +51,7 @@ install: build man completion $(B)/geodec.pc $(B)/geodec.h
 	@for f in $(PIPELINE_FILES); do if [ -x $$f ]; then m=755; else m=644; fi; install -D -m $$m $$f $(DESTDIR)$(datadir)/$$f || exit 1; done
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(TOOL_BINS)) geodec) $(addprefix $(DESTDIR)$(mandir)/man1/,$(notdir $(MAN_PAGES)))
-	rm -f $(DESTDIR)$(libdir)/libgeodec.* $(DESTDIR)$(libdir)/pkgconfig/geodec.pc
+	rm -f $(DESTDIR)$(libdir)/libgeodec.* $(DESTDIR)$(libdir)/libgeodec-mpi.so $(DESTDIR)$(libdir)/pkgconfig/geodec.pc
 	rm -f $(addprefix $(DESTDIR)$(bashcompdir)/,geodec $(TOOLS:%=geodec-%)) $(DESTDIR)$(zshcompdir)/_geodec
 	rm -f $(DESTDIR)$(fishcompdir)/geodec.fish
 	rm -rf $(DESTDIR)$(includedir)/geodec $(DESTDIR)$(datadir)

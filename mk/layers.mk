@@ -2,16 +2,18 @@
 # scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
-FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores model reference evaluate lowrank train \
+FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores model reference evaluate lowrank train \
   geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
-FILES_BELOW := artifact linalg io base
+FILES_BELOW := neighbours artifact cluster linalg io base
 MODEL_BELOW := integer/scores integer/engine integer/ntt integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
 
 DEPS_base          :=
 DEPS_linalg        := base
 DEPS_io            := base
-DEPS_artifact      := io base
+DEPS_cluster       := base
+DEPS_artifact      := cluster io base
+DEPS_neighbours    := artifact cluster linalg io base
 DEPS_verdict       := $(FILES_BELOW)
 DEPS_gguf          := io base
 DEPS_tokenizer     := gguf io base

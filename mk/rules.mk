@@ -50,6 +50,13 @@ $(LIB_SO): $(ALL_OBJS) $(B)/objects.txt mk/geodec.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=mk/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
 
+# The driver of MPI, if Open MPI is there; tools load it for --mpi.
+MPI_SO := $(if $(MPI_FOUND),$(B)/lib/libgeodec-mpi.so)
+$(B)/lib/libgeodec-mpi.so: libcommon/cluster/mpi/driver_mpi.c libcommon/cluster/driver.h
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -Ilibcommon -D_GNU_SOURCE $(MPI_CFLAGS) $(CFLAGS_ALL) -shared $(LDFLAGS_ALL) -o $@ $< $(MPI_LIBS)
+
 CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tools/cli/*.c))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
 # The tools look for installed data next to themselves; datadir is where a program without /proc looks. An install with another PREFIX
@@ -80,7 +87,7 @@ $(B)/bin/geodec: tools/geodec.sh mk/completion.awk $(B)/tools.tsv VERSION
 
 .PHONY: build lib tools
 build: lib tools
-lib: $(LIB_A) $(LIB_SO)
+lib: $(LIB_A) $(LIB_SO) $(MPI_SO)
 tools: $(TOOL_BINS) $(B)/bin/geodec
 # Missing packages give one clear message before the compiler runs.
 build/.packages-build: packages.txt

@@ -7,6 +7,8 @@ $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 
 # The program of a folder has every .c file of tests/unit/FOLDER. FOLDER_FIXTURES are shared with a lower folder and named relative to tests/unit.
 # FOLDER_TEST_DEPS are layers that only the tests need.
+artifact_FIXTURES := cluster/threads.c
+neighbours_FIXTURES := cluster/threads.c
 chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
 drafters_FIXTURES := decode/tiny.c decode/toy.c flowmap/flow_world.c
 evaluate_FIXTURES := decode/tiny.c
@@ -108,7 +110,7 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 .PHONY: bench $(BENCHES:$(B)/bench/%=%)
 bench: $(BENCHES:$(B)/bench/%=%)
-$(filter-out bench-chain bench-field bench-ntt,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
+$(filter-out bench-chain bench-field bench-ntt bench-points,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
 # Cost of the field by the number of sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
 bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/style.gp
@@ -140,3 +142,11 @@ bench-streaming: $(B)/bin/geodec-decode $(B)/bin/geodec-experts
 .PHONY: bench-peer-decode
 bench-peer-decode: $(B)/bin/geodec-decode
 	@B=$(B) sh tests/bench/peer-decode.sh $(if $(PEER),$(PEER),$(error bench-peer-decode needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer-decode needs MODEL=file))
+# Ranks of MPI. Skipped, test by test, where Open MPI is missing.
+.PHONY: check-mpi
+check-mpi: build
+	@B=$(B) bats tests/cluster/mpi.bats
+# Scaling on 1, 2 and 4 ranks: make bench-cluster ARGS="--scale 4".
+.PHONY: bench-cluster
+bench-cluster: build $(B)/bench/bench-points
+	@B=$(B) bash tests/bench/cluster.sh $(ARGS)

@@ -12,6 +12,7 @@ typedef struct stretch {
 } stretch;
 
 struct geodec_sweep {
+    geodec_comm *comm;  /* of ranks that divide the items; NULL: none */
     geodec_shard slice; /* count 0: all items */
     int64_t group;      /* index of the next run */
     int64_t n, room;
@@ -142,6 +143,19 @@ done:
     return st;
 }
 
+geodec_status geodec_sweep_ranks(geodec_comm *comm, geodec_sweep **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_sweep *s = NULL;
+    GEODEC_NEW(s, 1);
+    s->comm = comm;
+    *out = s;
+done:
+    return st;
+}
+
+geodec_comm *geodec_sweep_comm(const geodec_sweep *s) { return s ? s->comm : NULL; }
+
 geodec_status geodec_sweep_open(const char *path, const geodec_provenance *own, geodec_sweep **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -167,9 +181,9 @@ void geodec_sweep_close(geodec_sweep *s)
     GEODEC_FREE(s->stretch, s->value, s);
 }
 
-bool geodec_sweep_partial(const geodec_sweep *s) { return s && s->slice.count > 0; }
+bool geodec_sweep_partial(const geodec_sweep *s) { return s && (s->slice.count > 0 || geodec_comm_rank(s->comm) > 0); }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
 
 typedef struct shifted {
     geodec__task_fn fn;
@@ -268,6 +282,86 @@ static stretch next_group(geodec_sweep *s, const char *what, int64_t n, const ge
     return t;
 }
 
+/* ---- ranks ------------------------------------------------------------------------------------------------------ */
+
+/* Tasks of the items rank, rank + size, .. */
+typedef struct strided {
+    geodec__task_fn fn;
+    void *ctx;
+    int64_t per, rank, size;
+} strided;
+
+static geodec_status strided_task(void *ctx, int64_t i, geodec_err *err)
+{
+    const strided *s = ctx;
+    return s->fn(s->ctx, (s->rank + i / s->per * s->size) * s->per + i % s->per, err);
+}
+
+static int64_t items_of(int64_t n, int64_t rank, int64_t size) { return rank < n ? (n - rank - 1) / size + 1 : 0; }
+
+static geodec_status run_ranks(geodec_comm *comm, const stretch *t, geodec_pool *pool, const geodec_hooks *hooks,
+                               const char *what, int64_t per, geodec__task_fn fn, void *ctx,
+                               const geodec_sweep_result *r, int n_results, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int rank = geodec_comm_rank(comm), size = geodec_comm_size(comm);
+    strided own = {fn, ctx, per, rank, size};
+    uint8_t *packed = NULL;
+    geodec_comm_transfer transfer;
+    const int64_t mine = items_of(t->n, rank, size);
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, what, mine * per, strided_task, &own, err));
+    GEODEC_NEW(packed, items_of(t->n, 0, size) * t->bytes);
+    if (rank > 0) {
+        for (int64_t i = 0; i < mine; i++) move(r, n_results, t->n, rank + i * size, packed + i * t->bytes, true);
+        GEODEC_TRY(geodec_comm_send(comm, 0, packed, mine * t->bytes, &transfer, err));
+        GEODEC_TRY(geodec_comm_wait(comm, &transfer, err));
+        goto done;
+    }
+    for (int from = 1; from < size; from++) {
+        const int64_t n = items_of(t->n, from, size);
+        GEODEC_TRY(geodec_comm_receive(comm, from, packed, n * t->bytes, &transfer, err));
+        GEODEC_TRY(geodec_comm_wait(comm, &transfer, err));
+        for (int64_t i = 0; i < n; i++) move(r, n_results, t->n, from + i * size, packed + i * t->bytes, false);
+    }
+done:
+    geodec_mem_free(packed);
+    return st;
+}
+
+/* One item at a time: a rank sends an item's results while it computes its next. */
+static geodec_status fold_ranks(geodec_comm *comm, const stretch *t, geodec__task_fn item, geodec__task_fn after,
+                                void *ctx, const geodec_sweep_result *r, int n_results, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int rank = geodec_comm_rank(comm), size = geodec_comm_size(comm);
+    uint8_t *packed = NULL;
+    geodec_comm_transfer transfer = {0};
+    GEODEC_NEW(packed, t->bytes);
+    for (int64_t i = 0; i < t->n; i++) {
+        const int owner = (int)(i % size);
+        if (rank == 0 && owner > 0) {
+            GEODEC_TRY(geodec_comm_receive(comm, owner, packed, t->bytes, &transfer, err));
+            GEODEC_TRY(geodec_comm_wait(comm, &transfer, err));
+            move(r, n_results, 1, 0, packed, false);
+        } else if (owner == rank) {
+            GEODEC_TRY(item(ctx, i, err));
+        }
+        if (rank == 0) {
+            GEODEC_TRY(after(ctx, i, err));
+        } else if (owner == rank) {
+            GEODEC_TRY(geodec_comm_wait(comm, &transfer, err));
+            move(r, n_results, 1, 0, packed, true);
+            GEODEC_TRY(geodec_comm_send(comm, 0, packed, t->bytes, &transfer, err));
+        }
+    }
+    GEODEC_TRY(geodec_comm_wait(comm, &transfer, err));
+done:
+    geodec_mem_free(packed);
+    return st;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+
 geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, const geodec_hooks *hooks, const char *what,
                                int64_t n, int64_t per, geodec__task_fn fn, void *ctx, const geodec_sweep_result *result,
                                int n_results, geodec_err *err)
@@ -278,6 +372,7 @@ geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, const geodec_
         GEODEC_PASS(take(s, &t, result, n_results, what, NULL, NULL, err));
         return GEODEC_OK;
     }
+    if (s->comm) return run_ranks(s->comm, &t, pool, hooks, what, per, fn, ctx, result, n_results, err);
     shifted part = {fn, ctx, t.first * per};
     if (t.first < t.end)
         GEODEC_PASS_MSG(geodec__tasks_run(pool, hooks, what, (t.end - t.first) * per, shifted_task, &part, err),
@@ -302,6 +397,7 @@ geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, int64_t n, ge
         GEODEC_PASS(take(s, &t, result, n_results, what, after, ctx, err));
         return GEODEC_OK;
     }
+    if (s->comm) return fold_ranks(s->comm, &t, item, after, ctx, result, n_results, err);
     for (int64_t i = t.first; i < t.end; i++) {
         stretch one = t;
         one.first = i;

@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "base/shard.h"
 #include "base/tasks.h"
+#include "cluster/comm.h"
 
 #include <stdbool.h>
 
@@ -27,13 +28,19 @@ typedef struct geodec_sweep_result {
 
 /* A sweep that computes one slice. GEODEC_RANGE for count 0. */
 GEODEC_API geodec_status geodec_sweep_slice(geodec_shard slice, geodec_sweep **out, geodec_err *err) GEODEC_MUST_USE;
+/* A sweep that the ranks of a job divide: item i of a group is computed by rank i mod size and sent to rank 0, which
+ * alone goes on (for the others the sweep is partial). comm outlives the sweep; all ranks call the same functions. */
+GEODEC_API geodec_status geodec_sweep_ranks(geodec_comm *comm, geodec_sweep **out, geodec_err *err) GEODEC_MUST_USE;
+/* The communicator of such a sweep; otherwise NULL. */
+GEODEC_API geodec_comm *geodec_sweep_comm(const geodec_sweep *s); /* NULL ok */
+
 /* A sweep that takes the results from a joined file. own: provenance of the output; tool, version, BLAS kernels,
  * command line, seed, fingerprints and inputs must be those of the parts. GEODEC_CHECK if they differ, or if the file
  * is itself a part; the errors of geodec_artifact_open. */
 GEODEC_API geodec_status geodec_sweep_open(const char *path, const geodec_provenance *own, geodec_sweep **out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_sweep_close(geodec_sweep *s); /* NULL ok */
-/* Whether only a slice is computed. */
+/* Whether only a slice is computed, or the results are those of another rank. */
 GEODEC_API bool geodec_sweep_partial(const geodec_sweep *s); /* NULL ok: false */
 
 /* n items of `per` tasks each: tasks i per .. i per + per - 1 belong to item i and store their results at item i. s

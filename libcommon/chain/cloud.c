@@ -99,7 +99,7 @@ static void set_sizes(build *b)
 }
 
 /* Sets row, rank, points, duplicates and the subsets. */
-static geodec_status select_rows(build *b, geodec_err *err)
+static geodec_status choose_rows(build *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     digest *all = NULL;
@@ -129,6 +129,25 @@ static geodec_status select_rows(build *b, geodec_err *err)
     set_sizes(b);
 done:
     GEODEC_FREE(all, order);
+    return st;
+}
+
+/* The same. Rank 0 reads all rows, and the other ranks of a job take its choice. */
+static geodec_status select_rows(build *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_comm *const comm = geodec_sweep_comm(b->o->sweep);
+    const bool first = geodec_comm_rank(comm) == 0;
+    GEODEC_TRY(geodec_comm_agree(comm, first ? choose_rows(b, err) : GEODEC_OK, err));
+    if (!comm) goto done;
+    GEODEC_TRY(geodec_comm_broadcast(comm, &b->points, sizeof b->points, err));
+    GEODEC_TRY(geodec_comm_broadcast(comm, &b->duplicates, sizeof b->duplicates, err));
+    if (!first) GEODEC_NEW_EACH(b->points, b->row, b->rank);
+    GEODEC_TRY(geodec_comm_broadcast(comm, b->row_mean, b->d * (int64_t)sizeof *b->row_mean, err));
+    GEODEC_TRY(geodec_comm_broadcast(comm, b->row, b->points * (int64_t)sizeof *b->row, err));
+    GEODEC_TRY(geodec_comm_broadcast(comm, b->rank, b->points * (int64_t)sizeof *b->rank, err));
+    set_sizes(b);
+done:
     return st;
 }
 
@@ -266,51 +285,103 @@ done:
 
 enum { FIRST_WIDTH = 64, AUTO_D = 2048 };
 
+/* Sketches are summed over the same blocks. */
+typedef struct sketches {
+    build *b;
+    double *group;                                                        /* [SLAB][d] */
+    geodec_sketch block[GEODEC_CLOUD_SUBSETS], all[GEODEC_CLOUD_SUBSETS]; /* of the points of a subset */
+    int pass;
+} sketches;
+
+static geodec_status sketch_task(void *ctx, int64_t number, geodec_err *err)
+{
+    sketches *s = ctx;
+    build *b = s->b;
+    const int64_t end = b->points * (number + 1) / BLOCKS;
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_empty(&s->block[t], &s->all[t]);
+    for (int64_t first = b->points * number / BLOCKS; first < end; first += SLAB) {
+        const int64_t n = end - first < SLAB ? end - first : SLAB;
+        GEODEC_PASS(
+            geodec_hooks_progress(b->hooks, s->pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
+        GEODEC_PASS(load(b, first, n, b->wide, err));
+        for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+            const int64_t count = gather(b, first, n, b->wide, 0, b->size[t], s->group);
+            GEODEC_PASS(geodec_sketch_add(&s->block[t], count, s->group, b->pool, err));
+        }
+    }
+    return GEODEC_OK;
+}
+
+static geodec_status add_sketch(void *ctx, int64_t number, geodec_err *err)
+{
+    sketches *s = ctx;
+    (void)number, (void)err;
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_merge(&s->all[t], &s->block[t]);
+    return GEODEC_OK;
+}
+
+/* Both passes with sketches of one width. */
+static geodec_status sketch_passes(sketches *s, int64_t width, geodec_err *err)
+{
+    build *b = s->b;
+    const int64_t d = b->d, size = sizeof(double);
+    geodec_comm *const comm = geodec_sweep_comm(b->o->sweep);
+    geodec_sweep_result result[4 * GEODEC_CLOUD_SUBSETS];
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        geodec_sketch *const block = &s->block[t];
+        geodec_sketch_clear(&s->all[t]);
+        geodec_sketch_clear(block);
+        const uint64_t stream = geodec_rng_id("cloud-sketch", (uint64_t)width);
+        GEODEC_PASS(geodec_sketch_init(&s->all[t], d, width, b->row_mean, b->o->seed, stream, err));
+        GEODEC_PASS(geodec_sketch_init(block, d, width, b->row_mean, b->o->seed, stream, err));
+        result[4 * t] = (geodec_sweep_result){&block->count, 1, sizeof block->count};
+        result[4 * t + 1] = (geodec_sweep_result){&block->square, 1, size};
+        result[4 * t + 2] = (geodec_sweep_result){block->sum, 1, d * size};
+        result[4 * t + 3] = (geodec_sweep_result){block->image, 1, width * d * size};
+    }
+    for (s->pass = 0; s->pass < 2; s->pass++) {
+        GEODEC_PASS(geodec_sweep_fold(b->o->sweep, s->pass ? "sketch 2" : "sketch 1", BLOCKS, sketch_task, add_sketch,
+                                      s, result, 4 * GEODEC_CLOUD_SUBSETS, err));
+        for (int t = 0; t < GEODEC_CLOUD_SUBSETS && s->pass == 0; t++) {
+            if (!geodec_sweep_partial(b->o->sweep)) GEODEC_PASS(geodec_sketch_turn(&s->all[t], err));
+            s->all[t].passes = 1; /* the other ranks take the directions of rank 0 */
+            GEODEC_PASS(geodec_comm_broadcast(comm, s->all[t].probe, width * d * size, err));
+        }
+    }
+    return GEODEC_OK;
+}
+
 /* The same from sketches of all subsets at once. Their width doubles until all explain the share; *width is 0 when that
  * would cost more than the covariance. */
 static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t widest,
                                          int64_t *width, double *residual, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_sketch s[GEODEC_CLOUD_SUBSETS] = {0};
-    double *group = NULL, *error = NULL;
-    const int64_t d = b->d;
-    GEODEC_NEW(group, SLAB * d);
-    GEODEC_NEW(error, d);
+    sketches s = {.b = b};
+    double *error = NULL;
+    GEODEC_NEW(s.group, SLAB * b->d);
+    GEODEC_NEW(error, b->d);
     bool enough = false;
     for (int64_t w = FIRST_WIDTH; w <= widest && !enough; w *= 2) {
-        for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-            geodec_sketch_clear(&s[t]);
-            GEODEC_TRY(geodec_sketch_init(&s[t], d, w, b->row_mean, b->o->seed,
-                                          geodec_rng_id("cloud-sketch", (uint64_t)w), err));
-        }
-        for (int pass = 0; pass < 2; pass++) {
-            for (int64_t first = 0; first < b->points; first += SLAB) {
-                const int64_t n = b->points - first < SLAB ? b->points - first : SLAB;
-                GEODEC_TRY(
-                    geodec_hooks_progress(b->hooks, pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
-                GEODEC_TRY(load(b, first, n, b->wide, err));
-                for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-                    const int64_t count = gather(b, first, n, b->wide, 0, b->size[t], group);
-                    GEODEC_TRY(geodec_sketch_add(&s[t], count, group, b->pool, err));
-                }
-            }
-            for (int t = 0; t < GEODEC_CLOUD_SUBSETS && pass == 0; t++) GEODEC_TRY(geodec_sketch_turn(&s[t], err));
-        }
+        GEODEC_TRY(sketch_passes(&s, w, err));
         enough = true;
-        for (int t = 0; t < GEODEC_CLOUD_SUBSETS && enough; t++) {
+        for (int t = 0; t < GEODEC_CLOUD_SUBSETS && enough && !geodec_sweep_partial(b->o->sweep); t++) {
             geodec_pca_clear(pca); /* the last subset has all points */
-            GEODEC_TRY(geodec_sketch_result(&s[t], b->o->variance, pca, error, &enough, err));
+            GEODEC_TRY(geodec_sketch_result(&s.all[t], b->o->variance, pca, error, &enough, err));
             k[t] = pca->k;
         }
+        GEODEC_TRY(geodec_comm_broadcast(geodec_sweep_comm(b->o->sweep), &enough, sizeof enough, err));
         *width = enough ? w : 0;
     }
     *residual = 0;
     for (int64_t i = 0; enough && i < pca->k; i++) *residual = fmax(*residual, error[i] / pca->eigenvalue[0]);
     if (!enough) geodec_pca_clear(pca);
 done:
-    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_clear(&s[t]);
-    GEODEC_FREE(group, error);
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
+        geodec_sketch_clear(&s.all[t]);
+        geodec_sketch_clear(&s.block[t]);
+    }
+    GEODEC_FREE(s.group, error);
     return st;
 }
 
@@ -323,12 +394,14 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
     const int64_t widest = b->o->pca == GEODEC_CLOUD_PCA_RANDOMIZED               ? b->d / 2
                            : b->o->pca == GEODEC_CLOUD_PCA_AUTO && b->d >= AUTO_D ? b->d / 16
                                                                                   : 0;
-    if (geodec_sweep_partial(b->o->sweep) && (b->points <= b->d || widest > 0))
+    const bool slice = geodec_sweep_partial(b->o->sweep) && !geodec_sweep_comm(b->o->sweep);
+    if (slice && (b->points <= b->d || widest > 0))
         GEODEC_FAIL(GEODEC_UNSUPPORTED,
                     "slices are of the covariance of more points than dimensions, by exact components: here are %lld "
                     "points of width %lld",
                     (long long)b->points, (long long)b->d);
     if (b->points <= b->d) {
+        if (geodec_sweep_partial(b->o->sweep)) return GEODEC_OK; /* rank 0 alone */
         GEODEC_PASS(components_in_memory(b, pca, k, err));
     } else {
         GEODEC_PASS(components_sketched(b, pca, k, widest, width, residual, err));

@@ -10,6 +10,7 @@
 #include "linalg/expm.h"
 #include "linalg/knn.h"
 #include "linalg/stats.h"
+#include "neighbours/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,6 +137,40 @@ static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matr
     return GEODEC_OK;
 }
 
+/* ---- neighbours ------------------------------------------------------------------------------------------------- */
+
+static geodec_status read_points(void *ctx, int64_t first, int64_t n, double *x, geodec_err *err)
+{
+    const geodec_metric *m = ctx;
+    (void)err;
+    memcpy(x, m->point + first * m->n, (size_t)(n * m->n) * sizeof *x);
+    return GEODEC_OK;
+}
+
+static geodec_status keep_neighbours(void *ctx, int64_t first, int64_t n, const int32_t *index, const double *dist2,
+                                     geodec_err *err)
+{
+    const geodec_metric *m = ctx;
+    (void)err;
+    memcpy(m->knn_index + first * m->k, index, (size_t)(n * m->k) * sizeof *index);
+    memcpy(m->knn_distance + first * m->k, dist2, (size_t)(n * m->k) * sizeof *dist2);
+    return GEODEC_OK;
+}
+
+/* Neighbours and squared distances, on rank 0. */
+static geodec_status find_neighbours(geodec_metric *m, geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+{
+    if (geodec_comm_size(m->options.comm) == 1)
+        return geodec_knn_search(m->points, m->n, m->point, 0, NULL, m->k, m->knn_index, m->knn_distance, pool, hooks,
+                                 err);
+    const geodec_neighbours_source source = {m->points, m->n, read_points, m};
+    geodec_neighbours_options o = geodec_neighbours_defaults();
+    o.k = m->k;
+    o.comm = m->options.comm;
+    o.memory = INT64_MAX / 2; /* the points are in memory */
+    return geodec_neighbours_search(&source, NULL, &o, keep_neighbours, m, pool, hooks, NULL, err);
+}
+
 geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool matrices, geodec_pool *pool,
                                    const geodec_hooks *hooks, geodec_err *err)
 {
@@ -147,7 +182,8 @@ geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool m
     if (matrices) GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
     GEODEC_NEW(nearest, points);
     memcpy(m->point, point, (size_t)(points * n) * sizeof *point);
-    GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m->knn_index, m->knn_distance, pool, hooks, err));
+    GEODEC_TRY(find_neighbours(m, pool, hooks, err));
+    if (geodec_comm_rank(m->options.comm) > 0) goto done;
     for (int64_t i = 0; i < points * k; i++) m->knn_distance[i] = sqrt(m->knn_distance[i]);
     for (int64_t p = 0; p < points; p++) nearest[p] = m->knn_distance[p * k];
     GEODEC_TRY(geodec_stats_median(points, nearest, &m->median_nn, err));
@@ -175,31 +211,127 @@ done:
     return st;
 }
 
+/* ---- slab by slab ----------------------------------------------------------------------------------------------- */
+
+/* What a rank sends to rank 0 of a slab of `count` points: log_g, condition and shrinkage [count], clipped [count]. */
+typedef struct answer {
+    double *log_g, *condition, *shrinkage;
+    int32_t *clipped;
+} answer;
+
+static int64_t answer_bytes(int64_t n, int64_t count) { return count * (8 * (geodec_sym_packed(n) + 2) + 4); }
+
+static answer answer_in(void *data, int64_t n, int64_t count)
+{
+    answer a = {.log_g = data};
+    a.condition = a.log_g + count * geodec_sym_packed(n);
+    a.shrinkage = a.condition + count;
+    a.clipped = (int32_t *)(a.shrinkage + count);
+    return a;
+}
+
+static geodec_status fit_slab(const geodec_metric *m, int64_t first, int64_t count, double *log_g, geodec_pool *pool,
+                              geodec_err *err)
+{
+    slab part = {m, first, log_g};
+    GEODEC_PASS_MSG(geodec__tasks_run(pool, NULL, "local metric of point", count, fit_point, &part, err),
+                    "counted from point %lld", (long long)first);
+    return GEODEC_OK;
+}
+
+/* Work of ranks above 0: slabs rank, rank + size, .. arrive as neighbour lists and go back as matrices. */
+static geodec_status serve(geodec_metric *m, int64_t rows, geodec_pool *pool, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_comm *const comm = m->options.comm;
+    const int64_t n = m->n, k = m->k;
+    char *data = NULL;
+    geodec_comm_transfer in, out = {0};
+    GEODEC_NEW(data, answer_bytes(n, rows));
+    const int64_t step = rows * geodec_comm_size(comm);
+    for (int64_t p = rows * geodec_comm_rank(comm); p < m->points; p += step) {
+        const int64_t count = m->points - p < rows ? m->points - p : rows;
+        const answer a = answer_in(data, n, count);
+        GEODEC_TRY(geodec_comm_receive(comm, 0, m->knn_index + p * k, count * k * 4, &in, err));
+        GEODEC_TRY(geodec_comm_wait(comm, &in, err));
+        GEODEC_TRY(geodec_comm_wait(comm, &out, err));
+        GEODEC_TRY(fit_slab(m, p, count, a.log_g, pool, err));
+        memcpy(a.condition, m->condition + p, (size_t)count * sizeof *a.condition);
+        memcpy(a.shrinkage, m->shrinkage + p, (size_t)count * sizeof *a.shrinkage);
+        memcpy(a.clipped, m->clipped + p, (size_t)count * sizeof *a.clipped);
+        GEODEC_TRY(geodec_comm_send(comm, 0, data, answer_bytes(n, count), &out, err));
+    }
+    GEODEC_TRY(geodec_comm_wait(comm, &out, err));
+done:
+    geodec_mem_free(data);
+    return st;
+}
+
+/* Sends the neighbour lists of slab s to its rank. */
+static geodec_status order_slab(const geodec_metric *m, int64_t s, int64_t rows, geodec_err *err)
+{
+    geodec_comm *const comm = m->options.comm;
+    const int64_t p = s * rows;
+    const int to = (int)(s % geodec_comm_size(comm));
+    geodec_comm_transfer t;
+    if (to == 0 || p >= m->points) return GEODEC_OK;
+    const int64_t count = m->points - p < rows ? m->points - p : rows;
+    GEODEC_PASS(geodec_comm_send(comm, to, m->knn_index + p * m->k, count * m->k * 4, &t, err));
+    return geodec_comm_wait(comm, &t, err);
+}
+
+/* Takes slab s from its rank; log_g [count]. */
+static geodec_status take_slab(geodec_metric *m, int from, int64_t p, int64_t count, char *data, double **log_g,
+                               geodec_err *err)
+{
+    geodec_comm *const comm = m->options.comm;
+    geodec_comm_transfer t;
+    const answer a = answer_in(data, m->n, count);
+    GEODEC_PASS(geodec_comm_receive(comm, from, data, answer_bytes(m->n, count), &t, err));
+    GEODEC_PASS(geodec_comm_wait(comm, &t, err));
+    memcpy(m->condition + p, a.condition, (size_t)count * sizeof *a.condition);
+    memcpy(m->shrinkage + p, a.shrinkage, (size_t)count * sizeof *a.shrinkage);
+    memcpy(m->clipped + p, a.clipped, (size_t)count * sizeof *a.clipped);
+    *log_g = a.log_g;
+    return GEODEC_OK;
+}
+
 geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
                                       const geodec_metric_options *options, geodec_metric_sink sink, void *ctx,
                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_metric m = {.points = points, .n = n, .options = *options};
-    double *log_g = NULL;
+    char *data = NULL;
+    const int size = geodec_comm_size(options->comm);
     GEODEC_TRY(check_options(points, n, &m.options, err));
     m.k = m.options.k;
     GEODEC_TRY(geodec__metric_begin(&m, point, false, pool, hooks, err));
-    const int64_t row = geodec_sym_packed(n) * (int64_t)sizeof *log_g,
-                  rows = GEODEC_METRIC_SLAB / row < points ? GEODEC_METRIC_SLAB / row : points;
-    GEODEC_NEW(log_g, rows * geodec_sym_packed(n));
-    for (int64_t p = 0; p < points; p += rows) {
+    const int64_t row = geodec_sym_packed(n) * (int64_t)sizeof(double), share = (points + size - 1) / size;
+    const int64_t fit = GEODEC_METRIC_SLAB / row < points ? GEODEC_METRIC_SLAB / row : points;
+    const int64_t rows = size > 1 && share / 4 + 1 < fit ? share / 4 + 1 : fit; /* several slabs for each rank */
+    if (geodec_comm_rank(options->comm) > 0) {
+        GEODEC_TRY(serve(&m, rows, pool, err));
+        *out = m;
+        goto done;
+    }
+    GEODEC_NEW(data, answer_bytes(n, rows));
+    for (int64_t s = 0; s < size; s++) GEODEC_TRY(order_slab(&m, s, rows, err));
+    for (int64_t s = 0, p = 0; p < points; s++, p += rows) {
         const int64_t count = points - p < rows ? points - p : rows;
-        slab part = {&m, p, log_g};
+        double *log_g = answer_in(data, n, count).log_g;
         GEODEC_TRY(geodec_hooks_progress(hooks, "local metric of point", p, points, err));
-        GEODEC_TRY_MSG(geodec__tasks_run(pool, NULL, "local metric of point", count, fit_point, &part, err),
-                       "counted from point %lld", (long long)p);
+        if (s % size == 0)
+            GEODEC_TRY(fit_slab(&m, p, count, log_g, pool, err));
+        else
+            GEODEC_TRY(take_slab(&m, (int)(s % size), p, count, data, &log_g, err));
+        GEODEC_TRY(order_slab(&m, s + size, rows, err));
         if (sink) GEODEC_TRY(sink(ctx, p, count, log_g, err));
     }
     *out = m;
 done:
     if (st != GEODEC_OK) geodec_metric_clear(&m);
-    geodec_mem_free(log_g);
+    geodec_mem_free(data);
     return st;
 }
 
@@ -237,7 +369,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
     o.sigma = m->sigma; /* not used */
     GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, n, x, &o, NULL, NULL, pool, hooks, &fit, err),
                    "Gaussian control");
-    GEODEC_TRY(geodec_metric_summary(&fit, out, err));
+    if (geodec_comm_rank(o.comm) == 0) GEODEC_TRY(geodec_metric_summary(&fit, out, err));
 done:
     geodec_pca_moments_clear(&moments);
     geodec_metric_clear(&fit);

@@ -17,6 +17,7 @@
 #include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "cluster/comm.h"
 #include "geometry/rbf.h"
 
 #include <stdbool.h>
@@ -59,6 +60,10 @@ typedef struct geodec_metric_options {
     double clip_min, clip_max;   /* limits of the eigenvalues of g; defaults 0 and infinity */
     double sigma;    /* width of the field; 0 = sigma_nn times the median distance to the nearest neighbour */
     double sigma_nn; /* default 1 */
+    /* Ranks that divide the work of geodec_metric_fit_slabs and geodec_metric_control, which all of them call; rank 0
+     * alone has the results and calls the sink. NULL (the default): one process. Every rank holds the points, and n
+     * doubles more for those that it searches. */
+    geodec_comm *comm;
 } geodec_metric_options;
 GEODEC_API geodec_metric_options geodec_metric_defaults(void);
 

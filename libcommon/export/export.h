@@ -93,6 +93,9 @@ typedef struct geodec_export_sharding {
     const geodec_provenance *provenance; /* fingerprints and inputs are compared and recorded */
     bool replace;                        /* shards of another run are removed */
     bool unfinished; /* leaves the shards without total count and without index (for geodec_export_assemble) */
+    /* With ranks > 0, only shards rank + 1, rank + 1 + ranks, .. are made; `unfinished` is needed, and `shards` still
+     * counts all. Processes of different ranks may share the folder. */
+    int rank, ranks;
 } geodec_export_sharding;
 
 GEODEC_API geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_options *o,

@@ -277,6 +277,8 @@ static geodec_status one_shard(job *j, geodec__folder *f, const geodec_export_sh
     int n;
     if (number > GEODEC__SHARDS_MAX)
         GEODEC_THROW(GEODEC_LIMIT, "more than %d shards: give each more tokens", GEODEC__SHARDS_MAX);
+    sum->shards = number;
+    if (g->ranks > 0 && (number - 1) % g->ranks != g->rank) goto done; /* another rank makes it */
     GEODEC_TRY(tensors_of(j->c, j->o, number, j->plan.n_rows, &t, &n, err));
     metadata_of(&j->plan, number, hex, room, meta);
     for (int i = 0; i < n; i++) {
@@ -295,7 +297,6 @@ static geodec_status one_shard(job *j, geodec__folder *f, const geodec_export_sh
         GEODEC_TRY(geodec_safetensors_commit(out, err));
         GEODEC_TRY(geodec__export_folder_added(f, number, err));
     }
-    sum->shards = number;
 done:
     geodec_safetensors_abandon(j->out);
     j->out = NULL;
@@ -318,6 +319,8 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
     int workers = 0;
     geodec__export_plan_init(&j.plan, m, o, source);
     GEODEC_TRY(geodec__export_check(c, o, err));
+    if (g->ranks > 0 && (!g->unfinished || g->rank < 0 || g->rank >= g->ranks))
+        GEODEC_THROW(GEODEC_RANGE, "shards of rank %d of %d", g->rank, g->ranks);
     if (g->tokens < o->window)
         GEODEC_THROW(GEODEC_RANGE, "a shard of %lld tokens is below the window of %d", (long long)g->tokens, o->window);
     fingerprint(m, o, g, hex);
@@ -335,7 +338,7 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
     }
     GEODEC_TRY(geodec__export_plan_sum(&j.plan, &sum, err));
     for (int64_t i = sum.shards + 1; i <= f.n; i++) {
-        if (!geodec__export_folder_has(&f, i)) continue;
+        if (g->rank > 0 || !geodec__export_folder_has(&f, i)) continue;
         if (!g->replace)
             GEODEC_THROW(GEODEC_CHECKSUM,
                          "%s: shard %lld belongs to another run (this one has %lld); --force removes it", g->folder,

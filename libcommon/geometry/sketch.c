@@ -82,6 +82,25 @@ done:
     return st;
 }
 
+void geodec_sketch_empty(geodec_sketch *s, const geodec_sketch *like)
+{
+    s->count = 0;
+    s->square = 0;
+    s->passes = like->passes;
+    memset(s->sum, 0, (size_t)s->d * sizeof *s->sum);
+    memset(s->image, 0, (size_t)(s->width * s->d) * sizeof *s->image);
+    memcpy(s->probe, like->probe, (size_t)(s->width * s->d) * sizeof *s->probe);
+}
+
+void geodec_sketch_merge(geodec_sketch *s, const geodec_sketch *part)
+{
+    for (int64_t i = 0; i < s->width * s->d; i++) s->image[i] += part->image[i];
+    if (s->passes > 0) return;
+    s->count += part->count;
+    s->square += part->square;
+    for (int64_t c = 0; c < s->d; c++) s->sum[c] += part->sum[c];
+}
+
 /* The image under the covariance: without the mean, divided by count - 1. */
 static void centre_image(const geodec_sketch *s, double *image)
 {

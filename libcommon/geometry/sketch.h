@@ -33,6 +33,10 @@ GEODEC_API void geodec_sketch_clear(geodec_sketch *s);
  * depend on the division of rows into calls, not on threads. */
 GEODEC_API geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x, geodec_pool *pool,
                                            geodec_err *err) GEODEC_MUST_USE;
+/* Makes s, of the same sizes, an empty sketch in the pass and with the directions of `like`; its sums can be added to
+ * those of `like` in any order that is fixed. */
+GEODEC_API void geodec_sketch_empty(geodec_sketch *s, const geodec_sketch *like);
+GEODEC_API void geodec_sketch_merge(geodec_sketch *s, const geodec_sketch *part);
 /* Between the passes. GEODEC_SCARCE (fewer than 2 rows, no variance), GEODEC_NUMERIC (not finite). */
 GEODEC_API geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err) GEODEC_MUST_USE;
 /* After pass 2. K is the smallest number of components that explain `share`, in pca (its eigenvalues: `width` Ritz

@@ -27,6 +27,7 @@ typedef struct search {
     const double *mean;
     double max_norm;
     int self;
+    const geodec_knn_part *part;
     int32_t *index;
     double *dist2;
     int64_t first_task;
@@ -37,9 +38,10 @@ typedef struct search {
 /* The k-th smallest of x [n] without x[skip]. */
 GEODEC__KNN_KTH(kth_smallest, double, <)
 
-/* Exact distances of all points whose approximate distance is within the bound, kept sorted by (distance, index). */
+/* Exact distances, at most `most`, of all points whose approximate distance is within the bound, kept sorted by
+ * (distance, number). */
 static void select_exact(const search *s, const double *query, const double *approx, int64_t skip, double bound,
-                         int32_t *index, double *best)
+                         double most, int32_t *index, double *best)
 {
     int64_t size = 0;
     for (int64_t p = 0; p < s->n; p++) {
@@ -47,14 +49,20 @@ static void select_exact(const search *s, const double *query, const double *app
         const double *x = s->points + p * s->d;
         double d2 = 0;
         for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
-        if (size == s->k && d2 >= best[size - 1]) continue; /* equal: the lower index is already stored */
+        const int32_t id = s->part->id ? s->part->id[p] : (int32_t)p;
+        if (d2 > most || (size == s->k && (d2 > best[size - 1] || (d2 == best[size - 1] && id > index[size - 1]))))
+            continue;
         int64_t at = size < s->k ? size++ : size - 1;
-        for (; at > 0 && best[at - 1] > d2; at--) {
+        for (; at > 0 && (best[at - 1] > d2 || (best[at - 1] == d2 && index[at - 1] > id)); at--) {
             best[at] = best[at - 1];
             index[at] = index[at - 1];
         }
         best[at] = d2;
-        index[at] = (int32_t)p;
+        index[at] = id;
+    }
+    for (; size < s->k; size++) {
+        best[size] = INFINITY;
+        index[size] = -1;
     }
 }
 
@@ -77,19 +85,27 @@ static void task(void *ctx, int64_t number, int worker)
          * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2. Where
          * products underflow, each errs by half the smallest number instead, in both distances. */
         const double margin = 4 * (double)(s->d + 8) * (DBL_EPSILON * (own + s->max_norm) + 2 * DBL_TRUE_MIN);
-        const double bound = kth_smallest(s->n, row, skip, s->k, heap) + margin;
-        select_exact(s, s->queries + (q0 + i) * s->d, row, skip, bound, s->index + (q0 + i) * s->k, best);
+        const double most = s->part->bound ? s->part->bound[q0 + i] : INFINITY;
+        const double bound = fmin(kth_smallest(s->n, row, skip, s->k, heap), most) + margin;
+        select_exact(s, s->queries + (q0 + i) * s->d, row, skip, bound, most, s->index + (q0 + i) * s->k, best);
         if (s->dist2) memcpy(s->dist2 + (q0 + i) * s->k, best, (size_t)s->k * sizeof *best);
     }
 }
 
-static geodec_status brute(int64_t n_points, int64_t d, const double *points, int64_t n_queries, const double *queries,
-                           int64_t k, int32_t *index, double *dist2, geodec_pool *pool, const geodec_hooks *hooks,
-                           geodec_err *err)
+static geodec_status brute(const geodec_knn_part *part, int64_t n_points, int64_t d, const double *points,
+                           int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
+                           geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *mean = NULL;
-    search s = {.n = n_points, .d = d, .k = k, .points = points, .index = index, .dist2 = dist2, .self = !queries};
+    search s = {.n = n_points,
+                .d = d,
+                .k = k,
+                .points = points,
+                .index = index,
+                .dist2 = dist2,
+                .self = !queries,
+                .part = part};
     s.queries = queries ? queries : points;
     s.n_queries = queries ? n_queries : n_points;
     GEODEC_NEW(mean, d + n_points * d + n_points);
@@ -129,9 +145,9 @@ const geodec__knn_kernels *geodec__knn_best(void)
     return NULL;
 }
 
-geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
-                                const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
-                                const geodec_hooks *hooks, geodec_err *err)
+geodec_status geodec_knn_search_part(const geodec_knn_part *part, int64_t n_points, int64_t d, const double *points,
+                                     int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
+                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     const geodec__knn_kernels *kernels = geodec__knn_best();
     int done = 0;
@@ -143,8 +159,16 @@ geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *point
     if (!geodec__finite(n_points * d, points) || (queries && !geodec__finite(n_queries * d, queries)))
         GEODEC_FAIL(GEODEC_NUMERIC, "neighbours of points that are not finite");
     if (kernels && n_points >= FEW_POINTS && k <= GEODEC__KNN_MAX_K && d <= GEODEC__KNN_MAX_D)
-        GEODEC_PASS(geodec__knn_coarse(kernels, n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks,
-                                       &done, err));
-    if (!done) GEODEC_PASS(brute(n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks, err));
+        GEODEC_PASS(geodec__knn_coarse(kernels, part, n_points, d, points, n_queries, queries, k, index, dist2, pool,
+                                       hooks, &done, err));
+    if (!done) GEODEC_PASS(brute(part, n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks, err));
     return GEODEC_OK;
+}
+
+geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
+                                const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
+                                const geodec_hooks *hooks, geodec_err *err)
+{
+    static const geodec_knn_part whole = {0};
+    return geodec_knn_search_part(&whole, n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks, err);
 }

@@ -9,6 +9,7 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* For each query its k nearest points in ascending order of squared Euclidean distance, ties by the lower index.
@@ -21,5 +22,26 @@ GEODEC_API geodec_status geodec_knn_search(int64_t n_points, int64_t d, const do
                                            const double *queries, int64_t k, int32_t *index, double *dist2,
                                            geodec_pool *pool, const geodec_hooks *hooks,
                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* A search among a part of the points, whose results are merged with those of other parts. */
+typedef struct geodec_knn_part {
+    /* [n_points] the points' numbers, all different, which are returned and by which ties are decided; NULL: 0, 1, ..
+     */
+    const int32_t *id;
+    /* [n_queries] squared distances beyond which no neighbour is needed: a query may then have fewer than k, and its
+     * other places hold -1 and INFINITY. NULL: no limits */
+    const double *bound;
+    bool ordered; /* points and queries are in the order of geodec_knn_order (queries: or a part of it) */
+} geodec_knn_part;
+/* geodec_knn_search among a part. dist2 is needed. */
+GEODEC_API geodec_status geodec_knn_search_part(const geodec_knn_part *part, int64_t n_points, int64_t d,
+                                                const double *points, int64_t n_queries, const double *queries,
+                                                int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
+                                                const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+
+/* Orders points [n][d] so that each run of 256 is spatially close: medians along the widest coordinate. order [n]
+ * becomes a permutation of 0 .. n-1. GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_knn_order(int64_t n, int64_t d, const double *points, int32_t *order,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -42,6 +42,7 @@ typedef struct coarse {
     geodec__knn_scan scan;
     const geodec__knn_kernels *kernels;
     int shorts, self, prune;
+    const geodec_knn_part *part;
     int64_t n, d, k, n_queries, words, leaves;
     const double *points, *queries;
     int32_t *order, *query_order; /* place -> point; the same array for a self-search */
@@ -195,6 +196,16 @@ done:
 
 GEODEC__KNN_KTH(kth_largest, int32_t, >)
 
+/* The lowest score of a point within `far` steps (U). */
+static double lowest_score(const coarse *s, const block_query *a, double far)
+{
+    const double side = (far + a->rest + s->rest) * (1 + 1e-12);
+    return floor(a->lift + (a->square - side * side) / 2) - 1;
+}
+
+/* The distance that the query's neighbours need not exceed, in steps; above the loss of the sum in float64. */
+static double known_reach(const coarse *s, double bound) { return sqrt(bound) * s->per * (1 + 4e-9) + 2 * s->tiny; }
+
 /* Raises the limit from the candidates found and drops those below it. *reach: U^2 in steps. */
 static void raise_limit(const coarse *s, block_query *a, float *reach)
 {
@@ -205,10 +216,10 @@ static void raise_limit(const coarse *s, block_query *a, float *reach)
         const double score = (double)kth_largest(f->count, f->score, -1, k, heap) - a->lift;
         const double square = fmax(0, a->square - 2 * score) + 1; /* half of |v|^2 was rounded down: I <= this */
         const double far = (sqrt(square) + a->rest + s->rest) * (1 + 4e-9) + 2 * s->tiny;
-        const double side = (far + a->rest + s->rest) * (1 + 1e-12);
-        const double limit = floor(a->lift + (a->square - side * side) / 2) - 1;
+        const double limit = lowest_score(s, a, far);
+        const float now = (float)(far * far * (1 + 1e-4));
         if (limit > f->limit) f->limit = (int32_t)limit;
-        *reach = (float)(far * far * (1 + 1e-4));
+        if (now < *reach) *reach = now;
         int64_t kept = 0;
         for (int64_t i = 0; i < f->count; i++) {
             f->score[kept] = f->score[i];
@@ -257,31 +268,35 @@ static double quick(int64_t d, const double *a, const double *b)
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-/* Inserts point p into the best k, ordered by distance, then index. */
-static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t size, int32_t *index, double *best)
+static double bound_of(const coarse *s, int32_t q) { return s->part->bound ? s->part->bound[q] : INFINITY; }
+
+/* Inserts point p into the best k, ordered by distance, then number. Distances above `most` are left out. */
+static int64_t measure(const coarse *s, const double *query, int32_t p, double most, int64_t size, int32_t *index,
+                       double *best)
 {
     const double *x = s->points + p * s->d;
-    const double worst = size == s->k ? best[size - 1] : INFINITY;
+    const double worst = size == s->k ? best[size - 1] : most;
     double d2 = 0;
     /* two orders of summation differ by at most 2 d 2^-52, or by underflow */
-    if (size == s->k && quick(s->d, query, x) * (1 - 1e-9) - 1e-300 > worst) return size;
+    if (worst < INFINITY && quick(s->d, query, x) * (1 - 1e-9) - 1e-300 > worst) return size;
     for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
-    if (d2 > worst || (d2 == worst && size == s->k && p > index[size - 1])) return size;
+    const int32_t id = s->part->id ? s->part->id[p] : p;
+    if (d2 > worst || (d2 == worst && size == s->k && id > index[size - 1])) return size;
     int64_t i = size < s->k ? size++ : size - 1;
-    for (; i > 0 && (best[i - 1] > d2 || (best[i - 1] == d2 && index[i - 1] > p)); i--) {
+    for (; i > 0 && (best[i - 1] > d2 || (best[i - 1] == d2 && index[i - 1] > id)); i--) {
         best[i] = best[i - 1];
         index[i] = index[i - 1];
     }
     best[i] = d2;
-    index[i] = p;
+    index[i] = id;
     return size;
 }
 
 /* A query with too many candidates: point by point, without leaves that are too far. Returns the number of points
  * measured. */
-static int64_t search_points(const coarse *s, worker *w, int32_t q)
+static int64_t search_points(const coarse *s, worker *w, int32_t q, int64_t *found)
 {
-    const double *query = s->queries + q * s->d;
+    const double *query = s->queries + q * s->d, most = bound_of(s, q);
     int64_t size = 0, near = 0, measured = 0;
     for (int64_t l = 0; l < s->leaves; l++) {
         const float *box = s->box + l * s->d * 2;
@@ -296,32 +311,34 @@ static int64_t search_points(const coarse *s, worker *w, int32_t q)
     }
     for (int64_t t = 0; t < s->leaves; t++) {
         const int64_t l = near + t < s->leaves ? near + t : near + t - s->leaves;
-        const double worst = size == s->k ? w->best[size - 1] * s->per * s->per + 4 * s->tiny * s->tiny : INFINITY;
+        const double worst = (size == s->k ? w->best[size - 1] : most) * s->per * s->per + 4 * s->tiny * s->tiny;
         if ((double)w->apart[l] * (1 - 1e-3) > worst) continue;
         const int64_t end = (l + 1) * LEAF < s->n ? (l + 1) * LEAF : s->n;
         for (int64_t i = l * LEAF; i < end; i++) {
             const int32_t p = s->order[i];
-            if (!s->self || p != q) size = measure(s, query, p, size, w->index, w->best);
+            if (!s->self || p != q) size = measure(s, query, p, most, size, w->index, w->best);
         }
         measured += end - l * LEAF;
     }
+    *found = size;
     return measured;
 }
 
 /* Returns the number of points measured. */
 static int64_t finish(const coarse *s, worker *w, block_query *a, int32_t q)
 {
-    const double *query = s->queries + q * s->d;
+    const double *query = s->queries + q * s->d, most = bound_of(s, q);
     geodec__knn_found *f = &a->found;
     int64_t size = 0, measured;
     int32_t heap[GEODEC__KNN_MAX_K + 2];
-    float reach;
+    float reach = INFINITY;
     if (!a->overflowed) raise_limit(s, a, &reach);
     if (a->overflowed) {
-        measured = search_points(s, w, q);
+        measured = search_points(s, w, q, &size);
     } else {
         /* the nearest by score first: the fast sum then rejects most others */
-        const int32_t good = kth_largest(f->count, f->score, -1, s->k + s->self, heap);
+        const int32_t good =
+            f->count > s->k + s->self ? kth_largest(f->count, f->score, -1, s->k + s->self, heap) : INT32_MIN;
         for (int64_t i = 0; i < f->count; i++) {
             f->id[i] = s->order[f->id[i]];
             for (int64_t c = 0; c < s->d && c < 128; c += 8) __builtin_prefetch(s->points + f->id[i] * s->d + c);
@@ -329,8 +346,12 @@ static int64_t finish(const coarse *s, worker *w, block_query *a, int32_t q)
         for (int pass = 0; pass < 2; pass++)
             for (int64_t i = 0; i < f->count; i++)
                 if ((f->score[i] >= good) == !pass && !(s->self && f->id[i] == q))
-                    size = measure(s, query, f->id[i], size, w->index, w->best);
+                    size = measure(s, query, f->id[i], most, size, w->index, w->best);
         measured = f->count;
+    }
+    for (; size < s->k; size++) {
+        w->index[size] = -1;
+        w->best[size] = INFINITY;
     }
     memcpy(s->index + q * s->k, w->index, (size_t)s->k * sizeof *w->index);
     if (s->dist2) memcpy(s->dist2 + q * s->k, w->best, (size_t)s->k * sizeof *w->best);
@@ -375,6 +396,11 @@ static void block(const coarse *s, int64_t task, int me, int64_t *candidates, in
     int64_t own = q0 / LEAF, visits = 0;
     prepare(s, w, a, m, who);
     for (int q = 0; q < BLOCK; q++) reach[q] = q < m ? INFINITY : -1;
+    for (int64_t i = 0; s->part->bound && i < m; i++) {
+        const double far = known_reach(s, s->part->bound[who[i]]), limit = lowest_score(s, &a[i], far);
+        if (limit > a[i].found.limit) a[i].found.limit = (int32_t)limit;
+        reach[i] = (float)(far * far * (1 + 1e-4));
+    }
     if (s->prune) {
         s->kernels->bounds(s->leaves, s->d, s->box, w->y, w->bound);
         for (int64_t l = 0; !s->self && l < s->leaves; l++)
@@ -470,13 +496,24 @@ static void clear(coarse *s, int count)
     GEODEC_FREE(s->order, s->packed, s->half, s->box, s->mid);
 }
 
-geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,
-                                 int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
-                                 geodec_pool *pool, const geodec_hooks *hooks, int *done_out, geodec_err *err)
+/* order [n]: of the points, or as they are. */
+static geodec_status place(const geodec_knn_part *part, int64_t n, int64_t d, const double *x, int32_t *order,
+                           geodec_err *err)
+{
+    if (!part->ordered) return geodec_knn_order(n, d, x, order, err);
+    for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
+    return GEODEC_OK;
+}
+
+geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, const geodec_knn_part *part, int64_t n_points,
+                                 int64_t d, const double *points, int64_t n_queries, const double *queries, int64_t k,
+                                 int32_t *index, double *dist2, geodec_pool *pool, const geodec_hooks *hooks,
+                                 int *done_out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int threads = geodec_pool_threads(pool);
     coarse s = {.kernels = kernels,
+                .part = part,
                 .n = n_points,
                 .d = d,
                 .k = k,
@@ -496,12 +533,12 @@ geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_p
     GEODEC_TRY(choose_middle(&s, err));
     if (!choose_step(&s, 1)) goto done;
     GEODEC_NEW(s.order, n_points);
-    GEODEC_TRY(geodec__knn_order(n_points, d, points, s.order, err));
+    GEODEC_TRY(place(part, n_points, d, points, s.order, err));
     s.query_order = s.order;
     if (!s.self) {
         s.query_order = NULL;
         GEODEC_NEW(s.query_order, n_queries);
-        GEODEC_TRY(geodec__knn_order(n_queries, d, queries, s.query_order, err));
+        GEODEC_TRY(place(part, n_queries, d, queries, s.query_order, err));
     }
     GEODEC_NEW(s.half, s.leaves * LEAF);
     GEODEC_NEW(s.box, s.leaves * d * 2);

@@ -37,9 +37,10 @@ const geodec__knn_kernels *geodec__knn_best(void);
 
 /* The same search by coarse distances with the given kernels. *done is false when they exclude too few points to pay;
  * the results are then incomplete. */
-geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,
-                                 int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
-                                 geodec_pool *pool, const geodec_hooks *hooks, int *done, geodec_err *err);
+geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, const geodec_knn_part *part, int64_t n_points,
+                                 int64_t d, const double *points, int64_t n_queries, const double *queries, int64_t k,
+                                 int32_t *index, double *dist2, geodec_pool *pool, const geodec_hooks *hooks, int *done,
+                                 geodec_err *err);
 
 /* The k-th of x [n] in the order `before` (< or >), without x[skip], through a heap [k] that holds the k first of them,
  * the last on top. At least k values, none NaN. */
@@ -68,9 +69,5 @@ geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_p
         }                                                                                                              \
         return heap[0];                                                                                                \
     }
-
-/* Orders points [n][d] so that each run of GEODEC__KNN_LEAF is spatially close: medians along the widest coordinate.
- * order [n] becomes a permutation of 0 .. n-1. */
-geodec_status geodec__knn_order(int64_t n, int64_t d, const double *points, int32_t *order, geodec_err *err);
 
 #endif

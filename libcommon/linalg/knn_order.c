@@ -80,7 +80,7 @@ static void split(int64_t n, int64_t d, const double *points, int32_t *order, ke
     }
 }
 
-geodec_status geodec__knn_order(int64_t n, int64_t d, const double *points, int32_t *order, geodec_err *err)
+geodec_status geodec_knn_order(int64_t n, int64_t d, const double *points, int32_t *order, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     key *work = NULL;

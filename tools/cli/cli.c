@@ -4,6 +4,7 @@
 #include "base/topology.h"
 #include "base/version.h"
 #include "cli/live.h"
+#include "cli/ranks.h"
 #include "cli/report.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
@@ -240,7 +241,7 @@ static int64_t default_threads(void)
         const long v = text ? strtol(text, &end, 10) : 0;
         if (text && end != text && !*end && v >= 1 && v <= 1024) return v;
     }
-    const int usable = geodec_topology_cpus_count();
+    const int64_t usable = ranks_threads(geodec_topology_cpus_count());
     return usable > 1024 ? 1024 : usable;
 }
 
@@ -350,6 +351,16 @@ done:
 static bool reported; /* cli_each has printed the error */
 static char command[COMMAND_LINE];
 
+/* The tool, and the rank of a job. */
+static const char *name_of(const cli_tool *tool)
+{
+    static char text[400];
+    char rank[300];
+    if (!ranks_name(rank, sizeof rank)) return tool->name;
+    (void)snprintf(text, sizeof text, "%s: %s", tool->name, rank);
+    return text;
+}
+
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
     geodec_err error = {0}, *err = &error;
@@ -374,7 +385,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     geodec_pool_destroy(c.pool);
     live_end();
     report_progress_end();
-    if (st != GEODEC_OK && !reported) report_error(tool->name, err, c.verbose);
+    if (st != GEODEC_OK && !reported && ranks_report((geodec_status)st)) report_error(name_of(tool), err, c.verbose);
+    ranks_end((geodec_status)st);
     return report_close(tool->name, geodec_status_exit((geodec_status)st));
 }
 
@@ -382,7 +394,7 @@ void cli_settled(const cli *c) { canonical_command(c, command); }
 
 void cli_say(const cli *c, const char *fmt, ...)
 {
-    if (c->quiet) return;
+    if (c->quiet || ranks_silent()) return;
     report_progress_end();
     fprintf(stderr, "%s: ", c->tool->name);
     va_list ap;

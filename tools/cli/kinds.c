@@ -46,6 +46,7 @@
 #include "lowrank/projection.h"
 #include "measure/bench_file.h"
 #include "measure/drafts.h"
+#include "neighbours/neighbours.h"
 #include "records/records.h"
 #include "train/trainer.h"
 
@@ -58,6 +59,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_checkpoint_losscurve_kind,
     &geodec_activations_kind,
     &geodec_cloud_kind,
+    &geodec_neighbours_kind,
     &geodec_metric_kind,
     &geodec_christoffel_kind,
     &geodec_geodesics_kind,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mapped.h"
 #include "cli/live.h"
+#include "cli/ranks.h"
 #include "io/h5.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static void on_log(void *ctx, geodec_log_level level, const char *line)
 {
     static const char *const mark[] = {"error: ", "warning: ", "", ""};
     const int64_t *verbose = ctx;
-    if (level == GEODEC_LOG_DEBUG && *verbose < 1) return;
+    if ((level == GEODEC_LOG_DEBUG && *verbose < 1) || (level >= GEODEC_LOG_INFO && ranks_silent())) return;
     report_progress_end();
     fprintf(stderr, "%s: %s%s\n", tool_name, mark[level], line);
 }
@@ -93,7 +94,7 @@ static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
     static double last;
     char note[200] = "";
     const double now = geodec_clock_seconds();
-    if (terminal && now - last > 0.2) {
+    if (terminal && now - last > 0.2 && !ranks_silent()) {
         last = now;
         if (total > 0)
             fprintf(stderr, "\r\033[K%s: %s %lld/%lld (%.0f %%)", tool_name, what, (long long)done, (long long)total,

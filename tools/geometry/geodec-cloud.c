@@ -1,5 +1,6 @@
 /* geodec-cloud: hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension. */
 #include "chain/cloud.h"
+#include "cli/ranks.h"
 #include "cli/sweep.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *shard, *joined;
+static bool mpi;
 static geodec_cloud_options opt;
 
 static const cli_option options[] = {
@@ -22,6 +24,7 @@ static const cli_option options[] = {
             "largest number of points in the TwoNN estimates, whose cost is quadratic"),
     OPT_STR("k-int", 'k', &k_int, "N", "integer intrinsic dimension for later stages, or auto: the rounded TwoNN fit"),
     CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
+    CLI_MPI_OPTION(mpi, "16 blocks of the covariance or of the sketches"),
 };
 
 static const cli_tool tool = {
@@ -67,6 +70,13 @@ static geodec_status choose_layer(const geodec_artifact *a, int64_t n_kept, int6
     return GEODEC_OK;
 }
 
+static geodec_status open_input(cli_stage *stage, const cli *c, geodec_artifact **in, geodec_err *err)
+{
+    GEODEC_PASS(stage_begin(stage, c, output, err));
+    GEODEC_PASS(stage_open(stage, &geodec_activations_kind, c->args[0], in, err));
+    return GEODEC_OK;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -74,7 +84,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_activations states;
     geodec_cloud_summary s;
     cli_stage stage = {0};
+    geodec_comm *comm = NULL;
     bool part;
+    GEODEC_TRY(ranks_begin(c, mpi, &comm, err));
     opt.seed = c->seed;
     if (strcmp(pca, "exact") == 0)
         opt.pca = GEODEC_CLOUD_PCA_EXACT;
@@ -84,12 +96,11 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(number("k-int", k_int, &opt.k_int, err));
         if (opt.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
     }
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
+    GEODEC_TRY(geodec_comm_agree(comm, open_input(&stage, c, &in, err), err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(choose_layer(in, states.layers, &opt.layer, err));
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
-    if (!shard) GEODEC_TRY(stage_create(&stage, &geodec_cloud_kind, err));
+    GEODEC_TRY(stage_sweep_ranks(&stage, shard, joined, comm, &opt.sweep, err));
+    if (!shard && geodec_comm_rank(comm) == 0) GEODEC_TRY(stage_create(&stage, &geodec_cloud_kind, err));
     GEODEC_TRY(geodec_cloud_build(&states, &opt, stage.out, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "chain/activations.h"
 #include "cli/evaluation.h"
+#include "cli/ranks.h"
 #include "cli/stage.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
@@ -17,7 +18,7 @@ enum { TOP_DEFAULT = 8 };
 static const char *model_path, *text_path, *tokens_path, *layers = "last", *positions = "all", *output, *format = "h5";
 static const char *arithmetic = "exact", *kv = "f32", *isa = "auto", *separator = "auto";
 static int64_t window, max_tokens, top_m = -1, shard_tokens = 1 << 18;
-static bool logits, half;
+static bool logits, half, mpi;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "activations.h5, or activations, a folder, for safetensors"),
@@ -44,6 +45,7 @@ static const cli_option options[] = {
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
+    CLI_MPI_OPTION(mpi, "shards of the texts"),
     CLI_STREAMING_OPTIONS,
 };
 
@@ -61,7 +63,8 @@ static const cli_tool tool = {
         "the artifact is complete. Texts with fewer bytes than that are exported in one step.",
     .examples =
         "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
-        "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",
+        "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states\n"
+        "mpirun -n 4 geodec-export --mpi --model model.gguf --text book.txt -o activations.h5",
     CLI_TAKES(options, 0, 0),
 };
 
@@ -92,6 +95,17 @@ static geodec_status open_input(const geodec_model *m, input *in, geodec_documen
     return GEODEC_OK;
 }
 
+/* Begins to read the input again. */
+static geodec_status reopen_source(const geodec_model *m, input *in, geodec_err *err)
+{
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    geodec_export_source_close(&in->source);
+    memset(&in->source, 0, sizeof in->source);
+    if (text_path) return geodec_export_source_text(&in->file.documents, t, &in->source, err);
+    return geodec_export_source_tokens(tokens_path, (const char *)in->map.data, in->map.size,
+                                       geodec_model_configuration(m)->n_vocab, &in->source, err);
+}
+
 static void close_input(input *in)
 {
     geodec_export_source_close(&in->source);
@@ -110,16 +124,44 @@ done:
     return st;
 }
 
-static geodec_status to_artifact(cli_stage *stage, const geodec_model *m, const geodec_export_options *o,
-                                 const input *in, geodec_export_summary *s, geodec_err *err)
+/* Shards for ranks: about four for each, so that they end at about the same time. Tokens have 3 bytes or more. */
+static int64_t tokens_of_shard(const geodec_comm *comm, const geodec_export_options *o, int64_t bytes)
+{
+    const int64_t all = o->max_tokens && o->max_tokens < bytes / 3 ? o->max_tokens : bytes / 3;
+    const int64_t each = all / (4 * geodec_comm_size(comm)) + 1, least = each > o->window ? each : o->window;
+    return least < shard_tokens ? least : shard_tokens;
+}
+
+/* The shards of this rank, in `folder`; returns when all ranks have made theirs. */
+static geodec_status ranks_shards(const cli *c, geodec_comm *comm, const geodec_model *m,
+                                  const geodec_export_options *o, const input *in, geodec_export_sharding g,
+                                  geodec_export_summary *s, geodec_err *err)
+{
+    g.rank = geodec_comm_rank(comm);
+    g.ranks = geodec_comm_size(comm);
+    g.unfinished = true;
+    GEODEC_PASS_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
+    return geodec_comm_barrier(comm, err);
+}
+
+static geodec_status to_artifact(cli_stage *stage, geodec_comm *comm, const geodec_model *m,
+                                 const geodec_export_options *o, const input *in, geodec_export_summary *s,
+                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
     char *parts = NULL;
     const int64_t bytes = (int64_t)in->bytes;
-    GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
+    const bool first = geodec_comm_rank(comm) == 0;
+    if (first) GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
     GEODEC_TRY(join(output, ".parts", &parts, err));
-    if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
+    if (comm) {
+        const geodec_export_sharding g = {
+            .folder = parts, .tokens = tokens_of_shard(comm, o, bytes), .provenance = &stage->p, .replace = c->force};
+        GEODEC_TRY(ranks_shards(c, comm, m, o, in, g, s, err));
+        if (!first) goto done;
+        GEODEC_TRY(geodec_export_assemble(m, o, parts, s->shards, stage->out, &c->hooks, err));
+    } else if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
         GEODEC_TRY_MSG(geodec_export_run(m, o, &in->source, stage->out, s, c->pool, &c->hooks, err), "%s",
                        input_path());
     } else {
@@ -136,12 +178,19 @@ done:
     return st;
 }
 
-static geodec_status to_shards(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
-                               const geodec_provenance *p, const char *index, geodec_export_summary *s, geodec_err *err)
+static geodec_status to_shards(const cli *c, geodec_comm *comm, const geodec_model *m, const geodec_export_options *o,
+                               input *in, const geodec_provenance *p, const char *index, geodec_export_summary *s,
+                               geodec_err *err)
 {
     const geodec_export_sharding g = {.folder = output, .tokens = shard_tokens, .provenance = p, .replace = c->force};
-    if (access(index, F_OK) == 0)
+    if (geodec_comm_rank(comm) == 0 && access(index, F_OK) == 0)
         GEODEC_PASS(geodec_export_shards_remove(output, err)); /* a complete export, replaced with --force */
+    if (comm) { /* rank 0 then finds all shards, and finishes the folder */
+        GEODEC_PASS(geodec_comm_barrier(comm, err));
+        GEODEC_PASS(ranks_shards(c, comm, m, o, in, g, s, err));
+        if (geodec_comm_rank(comm) > 0) return GEODEC_OK;
+        GEODEC_PASS(reopen_source(m, in, err));
+    }
     GEODEC_PASS_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
     return GEODEC_OK;
 }
@@ -155,7 +204,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     input in = {.bytes = 0};
     geodec_export_summary s = {0};
     int32_t list[GEODEC_LAYERS_MAX];
+    geodec_comm *comm = NULL;
     const bool shards = strcmp(format, "safetensors") == 0;
+    GEODEC_TRY(ranks_begin(c, mpi, &comm, err));
     if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give either --text or --tokens");
     if (!output) output = shards ? "activations" : "activations.h5";
     GEODEC_TRY(join(output, "/model.safetensors.index.json", &index, err));
@@ -182,9 +233,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_model(&stage, model_path, m, err));
     GEODEC_TRY(stage_file(&stage, input_path(), err));
     if (shards)
-        GEODEC_TRY(to_shards(c, m, &o, &in, &stage.p, index, &s, err));
+        GEODEC_TRY(to_shards(c, comm, m, &o, &in, &stage.p, index, &s, err));
     else
-        GEODEC_TRY(to_artifact(&stage, m, &o, &in, &s, err));
+        GEODEC_TRY(to_artifact(&stage, comm, m, &o, &in, &s, err));
     if (s.resumed) cli_say(c, "%lld of %lld shards were there", (long long)s.resumed, (long long)s.shards);
     if (text_path)
         cli_say(c, "%lld of %lld documents by the rule '%s' (%s), %lld tokens", (long long)s.documents,

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "chain/metric.h"
 #include "cli/cloud.h"
+#include "cli/ranks.h"
 #include "cli/stage.h"
 #include "lab/fisher/metric.h"
 #include "lab/harness/manifold.h"
@@ -15,6 +16,8 @@
 static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *mode = "correct",
                   *scale = "identity", *precision = "f64", *model_path = "", *activations_path = "";
 static int64_t dim, points;
+static bool mpi;
+static geodec_comm *comm;
 static double blend = 0.5, fisher_ridge = 0.01, clip_max, curvature, step;
 static geodec_metric_options opt;
 
@@ -61,6 +64,7 @@ static const cli_option options[] = {
     OPT_F64("sigma", 0, &opt.sigma, 0, 1e300, "X", "width of the field in the unit of the points (0: see --sigma-nn)"),
     OPT_F64("sigma-nn", 0, &opt.sigma_nn, 1e-6, 1e6, "X",
             "width of the field, in units of the median distance to the nearest neighbour"),
+    CLI_MPI_OPTION(mpi, "points of --kind mahalanobis"),
 };
 
 static const cli_tool tool = {
@@ -152,8 +156,9 @@ static geodec_status fit(cli_stage *stage, const geodec_cloud *cloud, int64_t n,
         GEODEC_TRY(
             geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &opt, c->pool, &c->hooks, m, err));
     } else if (strcmp(kind, "mahalanobis") == 0) {
-        GEODEC_TRY(stage_create(stage, &geodec_metric_kind, err));
+        if (geodec_comm_rank(comm) == 0) GEODEC_TRY(stage_create(stage, &geodec_metric_kind, err));
         w->file = stage->out;
+        opt.comm = comm;
         GEODEC_TRY(geodec_metric_fit_slabs(count, n, x, &opt, geodec_metric_write_slab, w, c->pool, &c->hooks, m, err));
         GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
     } else {
@@ -169,6 +174,15 @@ done:
     return st;
 }
 
+static geodec_status read_cloud(cli_stage *stage, const cli *c, geodec_artifact **in, geodec_cloud *cloud,
+                                geodec_err *err)
+{
+    GEODEC_PASS(stage_begin(stage, c, output, err));
+    GEODEC_PASS(stage_open(stage, &geodec_cloud_kind, c->args[0], in, err));
+    GEODEC_PASS(geodec_cloud_read(*in, cloud, err));
+    return GEODEC_OK;
+}
+
 static geodec_status from_cloud(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -182,9 +196,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     cli_stage stage = {0};
     double *x = NULL;
     int64_t n;
-    GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
-    GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
+    GEODEC_TRY(geodec_comm_agree(comm, read_cloud(&stage, c, &in, &cloud, err), err));
     if (dim == 0 && cloud.k < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld principal component; the metric needs at least 2 (--dim 1 forces it)",
                      (long long)cloud.k);
@@ -195,6 +207,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     cloud.coordinate = NULL;
     out.n = n;
     GEODEC_TRY(fit(&stage, &cloud, n, x, &m, &manifold, &control, &fisher, &out, err));
+    if (geodec_comm_rank(comm) > 0) goto done;
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
     if (!out.file) {
         GEODEC_TRY(stage_create(&stage, &geodec_metric_kind, err));
@@ -271,6 +284,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!of_cloud && c->n_args > 0) GEODEC_FAIL(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
     if (strcmp(precision, "f32") == 0 && (ref || !of_cloud || strcmp(kind, "euclidean") == 0))
         GEODEC_FAIL(GEODEC_INVAL, "--precision f32 is for the kinds mahalanobis, fisher and blend");
+    if (mpi && (ref || strcmp(kind, "mahalanobis") != 0))
+        GEODEC_FAIL(GEODEC_INVAL, "--mpi is for --kind mahalanobis with --mode correct");
+    GEODEC_PASS(ranks_begin(c, mpi, &comm, err));
     if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_FAIL(GEODEC_INVAL, "--mode ref has no --kind %s", kind);
     GEODEC_PASS(of_cloud ? from_cloud(c, err) : test_space(c, err));
     return GEODEC_OK;

@@ -1,6 +1,7 @@
 /* A sweep in slices, through the artifact: its results are those of one run, and parts of others are refused. */
 #include "artifact/merge.h"
 #include "artifact/sweep.h"
+#include "cluster/threads.h"
 #include "io/h5.h"
 #include "support/support.h"
 
@@ -122,4 +123,62 @@ Test(sweep, what_is_not_its_own_is_refused)
     test_ok(geodec_sweep_open(whole, &own, &s, &err), &err);
     cr_assert_eq(run(s, &r, "others", &err), GEODEC_CHECK);
     geodec_sweep_close(s);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------ */
+
+typedef struct folded {
+    int64_t value, sum;
+    int64_t order[ITEMS];
+    int taken;
+} folded;
+
+static geodec_status fold_item(void *ctx, int64_t i, geodec_err *err)
+{
+    folded *f = ctx;
+    (void)err;
+    f->value = 100 + i;
+    return GEODEC_OK;
+}
+
+static geodec_status fold_after(void *ctx, int64_t i, geodec_err *err)
+{
+    folded *f = ctx;
+    (void)err;
+    f->order[f->taken++] = i;
+    f->sum = 3 * f->sum + f->value; /* depends on the order */
+    return GEODEC_OK;
+}
+
+static void sweep_of_ranks(geodec_comm *c, void *ctx)
+{
+    results r = {0}, whole = {0};
+    folded f = {0}, one = {0};
+    geodec_err err = {0};
+    geodec_sweep *s = NULL;
+    const int rank = geodec_comm_rank(c), size = geodec_comm_size(c);
+    (void)ctx;
+    test_ok(geodec_sweep_ranks(c, &s, &err), &err);
+    cr_assert_eq(geodec_sweep_partial(s), rank > 0);
+    cr_assert_eq(geodec_sweep_comm(s), c);
+    test_ok(run(s, &r, "many", &err), &err);
+    cr_assert_leq(r.runs, PER * ((ITEMS + size - 1) / size));
+    const geodec_sweep_result value = {&f.value, 1, sizeof f.value}, alone = {&one.value, 1, sizeof one.value};
+    test_ok(geodec_sweep_fold(s, "fold", ITEMS, fold_item, fold_after, &f, &value, 1, &err), &err);
+    if (rank == 0) {
+        test_ok(run(NULL, &whole, "many", &err), &err);
+        test_ok(geodec_sweep_fold(NULL, "fold", ITEMS, fold_item, fold_after, &one, &alone, 1, &err), &err);
+        whole.runs = r.runs;
+        cr_assert_eq(memcmp(&r, &whole, sizeof r), 0);
+        cr_assert_eq(f.sum, one.sum);
+        for (int i = 0; i < ITEMS; i++) cr_assert_eq(f.order[i], i);
+    } else {
+        cr_assert_eq(f.taken, 0);
+    }
+    geodec_sweep_close(s);
+}
+
+Test(artifact, ranks_divide_a_sweep_and_rank_0_has_the_results_of_one_run)
+{
+    for (int size = 1; size <= 7; size++) threads_run(size, sweep_of_ranks, NULL);
 }

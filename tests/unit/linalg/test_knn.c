@@ -34,7 +34,9 @@ static int check_with(const geodec__knn_kernels *kernels, int64_t n, int64_t d, 
     pair *all = geodec_mem_new(n, sizeof *all);
     geodec_err err = {0};
     if (kernels)
-        test_ok(geodec__knn_coarse(kernels, n, d, x, nq, q, k, index, d2, pool, NULL, &finished, &err), &err);
+        test_ok(geodec__knn_coarse(kernels, &(geodec_knn_part){0}, n, d, x, nq, q, k, index, d2, pool, NULL, &finished,
+                                   &err),
+                &err);
     else
         test_ok(geodec_knn_search(n, d, x, nq, q, k, index, d2, pool, NULL, &err), &err);
     for (int64_t i = 0; finished && i < rows; i++) {
@@ -160,7 +162,7 @@ Test(linalg, scanning_order_is_a_permutation_of_leaves)
     static int32_t order[N];
     static uint8_t seen[N];
     fill(0, N, D, x);
-    test_ok(geodec__knn_order(N, D, x, order, NULL), NULL);
+    test_ok(geodec_knn_order(N, D, x, order, NULL), NULL);
     for (int i = 0; i < N; i++) {
         cr_assert(order[i] >= 0 && order[i] < N && !seen[order[i]]);
         seen[order[i]] = 1;
@@ -181,4 +183,71 @@ Test(linalg, scanning_order_is_a_permutation_of_leaves)
         parts += (high - low) * (high - low);
     }
     cr_assert_lt(parts, 0.7 * whole);
+}
+
+/* Points in parts of several sizes, with numbers in reverse; the k-th distance so far is the next part's bound. */
+static void check_parts(int kind, int64_t n, int64_t d, int64_t k, int64_t queries, bool ordered)
+{
+    double *x = geodec_mem_new(n * d, sizeof *x), *y = geodec_mem_new(n * d, sizeof *y);
+    double *q = geodec_mem_new(queries * d, sizeof *q);
+    int32_t *index = geodec_mem_new(queries * k, sizeof *index), *id = geodec_mem_new(n, sizeof *id);
+    double *d2 = geodec_mem_new(queries * k, sizeof *d2), *bound = geodec_mem_new(queries, sizeof *bound);
+    pair *all = geodec_mem_new(n, sizeof *all);
+    int32_t *order = geodec_mem_new(n, sizeof *order);
+    pair(*best)[2 * GEODEC__KNN_MAX_K + 40] = geodec_mem_new(queries, sizeof *best);
+    static const int64_t sizes[] = {600, 1, 40, 900, 2000};
+    geodec_err err = {0};
+    fill(kind, n, d, x);
+    fill(kind, queries, d, q);
+    for (int64_t i = 0; i < queries; i++) bound[i] = INFINITY;
+    int64_t first = 0;
+    for (int p = 0; first < n; p++) {
+        const int64_t m = n - first < sizes[p] ? n - first : sizes[p], kp = k < m ? k : m;
+        test_ok(geodec_knn_order(m, d, x + first * d, order, &err), &err);
+        for (int64_t i = 0; i < m; i++) {
+            const int64_t from = ordered ? order[i] : i;
+            memcpy(y + i * d, x + (first + from) * d, (size_t)d * sizeof *y);
+            id[i] = (int32_t)(n - 1 - (first + from));
+        }
+        const geodec_knn_part part = {.id = id, .bound = bound, .ordered = ordered};
+        test_ok(geodec_knn_search_part(&part, m, d, y, queries, q, kp, index, d2, NULL, NULL, &err), &err);
+        for (int64_t i = 0; i < queries; i++) {
+            const int64_t had = first < k ? first : k;
+            int64_t now = had;
+            for (int64_t j = 0; j < kp; j++) {
+                if (index[i * kp + j] < 0) {
+                    cr_assert_eq(d2[i * kp + j], INFINITY);
+                    continue;
+                }
+                cr_assert_leq(d2[i * kp + j], bound[i]);
+                best[i][now++] = (pair){d2[i * kp + j], index[i * kp + j]};
+            }
+            qsort(best[i], (size_t)now, sizeof best[i][0], by_distance);
+            if (first + m >= k) bound[i] = best[i][k - 1].d2;
+        }
+        first += m;
+    }
+    for (int64_t i = 0; i < queries; i++) {
+        for (int64_t p = 0; p < n; p++) {
+            double s = 0;
+            for (int64_t c = 0; c < d; c++) s += (q[i * d + c] - x[p * d + c]) * (q[i * d + c] - x[p * d + c]);
+            all[p] = (pair){s, (int32_t)(n - 1 - p)};
+        }
+        qsort(all, (size_t)n, sizeof *all, by_distance);
+        for (int64_t j = 0; j < k; j++) {
+            cr_assert_eq(best[i][j].i, all[j].i, "kind %d d %d query %d place %d", kind, (int)d, (int)i, (int)j);
+            cr_assert_eq(best[i][j].d2, all[j].d2);
+        }
+    }
+    GEODEC_FREE(x, y, q, index, id, d2, bound, all, order, best);
+}
+
+Test(linalg, neighbours_in_parts_are_those_of_one_search)
+{
+    geodec_linalg_init();
+    for (int kind = 0; kind < 8; kind++)
+        for (int64_t d = 1; d <= 41; d += 20) {
+            check_parts(kind, 2500, d, 8, 90, kind % 2);
+            check_parts(kind, 2500, d, GEODEC__KNN_MAX_K + 20, 3, kind % 2); /* by products */
+        }
 }
