@@ -73,8 +73,13 @@ static geodec_status open_locked(geodec_atomic *f, geodec_err *err)
         }
         if (fstat(f->fd, &mine) == 0 && lstat(f->tmp, &named) == 0 && mine.st_ino == named.st_ino &&
             mine.st_dev == named.st_dev && S_ISREG(mine.st_mode)) {
-            if (ftruncate(f->fd, 0) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", f->tmp, strerror(errno));
-            goto done;
+            int failed;
+            do failed = ftruncate(f->fd, 0);
+            while (failed && errno == EINTR);
+            if (!failed) goto done;
+            const int e = errno;
+            (void)unlink(f->tmp); /* it is this process's own: the lock is held */
+            GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(e));
         }
         (void)close(f->fd);
         f->fd = -1;

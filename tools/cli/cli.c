@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/topology.h"
 #include "base/version.h"
+#include "cli/blas_memory.h"
 #include "cli/live.h"
 #include "cli/report.h"
 #include "io/h5.h"
@@ -354,6 +355,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
     geodec_err error = {0}, *err = &error;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
+    report_streams();
     (void)setlocale(LC_NUMERIC, "C");
     report_signals();
     report_guard(tool->name);
@@ -370,6 +372,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     canonical_command(&c, command);
     c.hooks = report_hooks(tool->name, c.quiet, c.verbose);
     st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
+    if (st == GEODEC_OK && tool->topic != CLI_TOPIC_ARTIFACTS) st = (int)blas_memory_reserve(c.threads, err);
     if (st == GEODEC_OK) st = (int)run(&c, err);
     geodec_pool_destroy(c.pool);
     live_end();
