@@ -1,6 +1,7 @@
 /* Reads artifacts. The contents of a file are used only after the digest and the kind's table are checked. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
+#include "io/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ static geodec_status open_header(const char *path, int *out, struct stat *sb, ge
     if (S_ISDIR(sb->st_mode)) GEODEC_THROW(GEODEC_IO, "is a folder, not a file");
     if (!S_ISREG(sb->st_mode)) GEODEC_THROW(GEODEC_IO, "not a regular file");
     if (sb->st_size == 0) GEODEC_THROW(GEODEC_FORMAT, "the file is empty");
+    GEODEC_TRY(geodec_inputs_note(path, fd, err));
     do { /* a read may return fewer bytes than there are */
         part = pread(fd, block + got, sizeof block - (size_t)got, (off_t)got);
         if (part > 0) got += part;

@@ -66,6 +66,7 @@ prepare() {
     trial=$base/chain
     for n in "${!rows[@]}"; do
         row "$n"
+        [ "$n" -le "$last_row" ] || break
         fresh "$base/in"
         run_plain
         [ "$status" = 0 ] || { echo "prepare: geodec-$tool ($name): status $status: $(cat "$said/stderr")" >&2; [ "$2" = 2 ] || return 1; }

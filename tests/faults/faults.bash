@@ -94,9 +94,9 @@ fault_read_only() {
         tally read-only "a read-only file system"
     fi
     begin old
-    run_injected -k write,name -n 1 -m 1 -f erofs
+    run_injected -k write,sync -n 1 -m 1 -f erofs
     judge "$ref"
-    tally read-only "-k write,name -n 1 -m 1 -f erofs"
+    tally read-only "-k write,sync -n 1 -m 1 -f erofs"
 }
 # A command that writes a file cannot succeed.
 must_refuse() {

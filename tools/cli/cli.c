@@ -7,6 +7,7 @@
 #include "cli/live.h"
 #include "cli/report.h"
 #include "io/h5.h"
+#include "io/inputs.h"
 #include "linalg/lapack.h"
 
 #include <errno.h>
@@ -361,6 +362,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     report_guard(tool->name);
     geodec_io_init();
     geodec_linalg_init();
+    geodec_inputs_watch();
 
     int st = parse(&c, argc, argv, err);
     if (st == DONE) return report_close(tool->name, 0);
@@ -374,6 +376,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
     if (st == GEODEC_OK && tool->topic != CLI_TOPIC_ARTIFACTS) st = (int)blas_memory_reserve(c.threads, err);
     if (st == GEODEC_OK) st = (int)run(&c, err);
+    if (st == GEODEC_OK) st = (int)geodec_inputs_check(err);
     geodec_pool_destroy(c.pool);
     live_end();
     report_progress_end();
