@@ -1,6 +1,6 @@
 # Faults of the machine and of its users, for every tool (tests/faults/README.md), and the long checks.
-INJECT := $(B)/tests/faults/inject $(B)/tests/faults/clock.so
-$(B)/tests/faults/inject: tests/faults/inject.c
+INJECT := $(B)/tests/faults/inject $(B)/tests/faults/flip $(B)/tests/faults/clock.so
+$(B)/tests/faults/inject $(B)/tests/faults/flip: $(B)/tests/faults/%: tests/faults/%.c
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -std=c11 -O2 $(WARN) -o $@ $<
@@ -16,7 +16,13 @@ ONLY ?=
 check-faults: build $(INJECT)
 	@mkdir -p results/faults
 	@B=$(B) SEED=$(SEED) TOOLS="$(ONLY)" OUT=$(CURDIR)/results/faults/faults.tsv tests/faults/run $(FAULTS)
+# Single-bit flips of every format: 1,000 of each file with FAULTS=full.
+.PHONY: check-faults-flips
+check-faults-flips: build $(INJECT)
+	@mkdir -p results/faults
+	@bash -o pipefail -c 'B=$(B) SEED=$(SEED) tests/faults/flips $(FAULTS) | tee results/faults/flips.tsv'
 check-faults-full:
+	+@$(MAKE) --no-print-directory FAULTS=full check-faults-flips
 	+@$(MAKE) --no-print-directory FAULTS=full check-faults
 # run_all.sh --quick, killed at 200 random moments (KILLS=).
 KILLS ?= 200

@@ -222,22 +222,22 @@ fault_two_writers() {
 
 # Temporary files of a dead process, as a file and as a folder.
 fault_stale_temporary() {
-    local s f
-    while read -r s f; do
+    local f
+    while read -r f; do
         begin
-        mkdir -p "$trial/out/${f%/*}"
-        head -c 70000 /dev/urandom >"$trial/out/${f%/*}/.${f##*/}.tmp"
+        mkdir -p "$trial/${f%/*}"
+        head -c 70000 /dev/urandom >"$trial/$f"
         run_plain
         judge "$ref"
         [ "$verdict" != refused ] || verdict=lost why="refused: $(cat "$said/stderr")"
-        tally stale-temporary ".$f.tmp"
+        tally stale-temporary "$f"
         begin
-        mkdir -p "$trial/out/${f%/*}/.${f##*/}.tmp"
+        mkdir -p "$trial/$f"
         run_plain
-        rmdir "$trial/out/${f%/*}/.${f##*/}.tmp" 2>/dev/null
+        rmdir "$trial/$f" 2>/dev/null
         judge "$ref"
-        tally stale-temporary ".$f.tmp/"
-    done <"$ref/list"
+        tally stale-temporary "$f/"
+    done < <(awk -F '\t' '$2 == "open" { print $3 }' "$trace" | sed "s|^$trial/||" | grep '^out/.*\.tmp$' | sort -u)
 }
 
 # Address space in 20 steps from what the program needs to start to what the command needs.
@@ -245,7 +245,7 @@ fault_memory_limit() {
     local low=$((8 << 20)) high=$((1 << 34)) middle start i
     while ((high - low > 1 << 19)); do
         middle=$(((low + high) / 2))
-        if timeout -k 1 5 prlimit --as=$middle "$bin/geodec-$tool" --version >/dev/null 2>&1; then high=$middle; else low=$middle; fi
+        if (timeout -k 1 5 prlimit --as=$middle "$bin/geodec-$tool" --version) >/dev/null 2>&1; then high=$middle; else low=$middle; fi
     done
     start=$high low=$high high=$((1 << 35))
     while ((high - low > 1 << 19)); do

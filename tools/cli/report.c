@@ -146,7 +146,7 @@ int report_close(const char *tool, int code)
 {
     const int failed = ferror(stdout) != 0;
     if (fclose(stdout) != 0 || failed) {
-        if (errno == EPIPE) return code;
+        if (code || errno == EPIPE) return code; /* a failure has had its line */
         fprintf(stderr, "%s: cannot write standard output: %s\n", tool, strerror(errno));
         return code ? code : 1;
     }
