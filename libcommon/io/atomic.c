@@ -126,7 +126,8 @@ done:
 const char *geodec_atomic_tmp(const geodec_atomic *f) { return f->tmp; }
 int geodec_atomic_fd(const geodec_atomic *f) { return f->fd; }
 
-/* The calls of the stream. Those of fdopen give up when a signal interrupts them, which happens on network file systems. */
+/* The calls of the stream. Those of fdopen give up when a signal interrupts them, which happens on network file
+ * systems. */
 static ssize_t stream_read(void *ctx, char *to, size_t n)
 {
     const geodec_atomic *f = ctx;

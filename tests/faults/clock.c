@@ -1,5 +1,5 @@
-/* Preloaded: clocks that step. FAULTS_CLOCK=hours: each reading is an hour before or after the true time in turn, monotonic clocks too; back: each
- * is a second before the one before it; still: all are equal. */
+/* Preloaded: clocks that step. FAULTS_CLOCK=hours: each reading is an hour before or after the true time in turn,
+ * monotonic clocks too; back: each is a second before the one before it; still: all are equal. */
 #define _GNU_SOURCE
 #include <stdatomic.h>
 #include <stdlib.h>

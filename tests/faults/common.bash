@@ -1,5 +1,5 @@
 # For tests/faults/run: the inputs of the table, one disturbed run, and its verdict. Set before: bin, inject, work (a new folder), faults (this folder).
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016,SC2143,SC2004
 
 # read_rows: the table as arrays, chosen by TOOLS (words, empty: all).
 read_rows() {

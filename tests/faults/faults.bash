@@ -1,6 +1,6 @@
 # The faults of tests/faults/run: one function each, for the row that `row` chose. `most` is the number of moments of each kind, `trace` the
 # log of an undisturbed run, `base` the folder of the inputs and references, `other` that of the other version of the inputs.
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2154,SC2016,SC2143,SC2004
 
 # begin [old]: a new trial folder with the inputs, and older outputs.
 begin() {

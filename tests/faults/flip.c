@@ -1,5 +1,5 @@
-/* flip IN FOLDER NAME SEED FIRST COUNT: writes copies of the file IN with one bit changed, FOLDER/NUMBER-NAME, for the draws FIRST, FIRST+1, .. of
- * the seed (splitmix64). Prints the bit of each. Status 1 on an error. */
+/* flip IN FOLDER NAME SEED FIRST COUNT: writes copies of the file IN with one bit changed, FOLDER/NUMBER-NAME, for the
+ * draws FIRST, FIRST+1, .. of the seed (splitmix64). Prints the bit of each. Status 1 on an error. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 
 enum { WORK_SPACE = 128 << 20, MOST = 64 }; /* bytes of one thread (BUFFER_SIZE of OpenBLAS on x86-64); buffers taken */
 
-/* Functions of OpenBLAS without a header. The first is defined here: OpenBLAS asks it for the number of its threads when
- * it is loaded, before main, and finds this definition instead of its own. Geodec uses one. */
+/* Functions of OpenBLAS without a header. The first is defined here: OpenBLAS asks it for the number of its threads
+ * when it is loaded, before main, and finds this definition instead of its own. Geodec uses one. */
 __attribute__((visibility("default"))) int openblas_num_threads_env(void);
 extern void *blas_memory_alloc(int) __attribute__((weak));
 extern void blas_memory_free(void *) __attribute__((weak));

@@ -1,4 +1,5 @@
-/* Inputs that change while they are read (io/inputs.h). Each test has a process of its own, so that watching affects no other. */
+/* Inputs that change while they are read (io/inputs.h). Each test has a process of its own, so that watching affects no
+ * other. */
 #include "io/atomic.h"
 #include "io/file.h"
 #include "io/inputs.h"
