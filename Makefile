@@ -15,6 +15,7 @@ include mk/rules.mk
 include mk/fuzz.mk
 include mk/everywhere.mk
 include mk/test.mk
+include mk/faults.mk
 include mk/lint.mk
 include mk/install.mk
 include mk/docs.mk

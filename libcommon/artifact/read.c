@@ -1,6 +1,7 @@
 /* Reads artifacts. The contents of a file are used only after the digest and the kind's table are checked. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
+#include "io/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@ static geodec_status open_header(const char *path, int *out, struct stat *sb, ge
 {
     geodec_status st = GEODEC_OK;
     char block[GEODEC__USER_BLOCK];
-    ssize_t got;
+    ssize_t part, got = 0;
     /* O_NONBLOCK: opening a named pipe does not block; it is refused below. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s", strerror(errno));
@@ -26,9 +27,12 @@ static geodec_status open_header(const char *path, int *out, struct stat *sb, ge
     if (S_ISDIR(sb->st_mode)) GEODEC_THROW(GEODEC_IO, "is a folder, not a file");
     if (!S_ISREG(sb->st_mode)) GEODEC_THROW(GEODEC_IO, "not a regular file");
     if (sb->st_size == 0) GEODEC_THROW(GEODEC_FORMAT, "the file is empty");
-    do got = pread(fd, block, sizeof block, 0);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) GEODEC_THROW(GEODEC_IO, "cannot read: %s", strerror(errno));
+    GEODEC_TRY(geodec_inputs_note(path, fd, err));
+    do { /* a read may return fewer bytes than there are */
+        part = pread(fd, block + got, sizeof block - (size_t)got, (off_t)got);
+        if (part > 0) got += part;
+    } while (part > 0 ? got < (ssize_t)sizeof block : part < 0 && errno == EINTR);
+    if (part < 0) GEODEC_THROW(GEODEC_IO, "cannot read: %s", strerror(errno));
     if (got < (ssize_t)sizeof block) {
         if (got >= 8 && memcmp(block, "geodec a", 8) == 0) GEODEC_THROW(GEODEC_FORMAT, "truncated within the header");
         GEODEC_THROW(GEODEC_FORMAT, "not a Geodec artifact");

@@ -492,7 +492,7 @@ static geodec_status seal(geodec_artifact *a, geodec_err *err)
     FILE *stream = geodec_atomic_stream(a->tmp);
     if (!stream) GEODEC_FAIL(GEODEC_IO, "cannot open the file again");
     (void)snprintf(h.kind, sizeof h.kind, "%s", a->kind->name);
-    GEODEC_PASS(geodec__header_digest(fileno(stream), GEODEC__USER_BLOCK, h.sha256, err));
+    GEODEC_PASS(geodec__header_digest(geodec_atomic_fd(a->tmp), GEODEC__USER_BLOCK, h.sha256, err));
     geodec__header_format(&h, block);
     if (fseek(stream, 0, SEEK_SET) != 0) GEODEC_FAIL(GEODEC_IO, "cannot write the header");
     GEODEC_PASS(geodec_atomic_write(a->tmp, block, sizeof block, err));

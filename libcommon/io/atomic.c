@@ -2,6 +2,7 @@
 
 #include "base/mapped.h"
 #include "base/mem.h"
+#include "io/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { STREAM_BUFFER = 1 << 16 };
+
 struct geodec_atomic {
     char *target, *tmp, *folder;
     int noted;       /* index in base/mapped.h's table of partial outputs, or -1 */
     int fd;          /* holds the lock until the file is renamed or removed */
-    FILE *stream;    /* created on first use; it then owns fd */
+    FILE *stream;    /* created on first use; reads and writes fd */
     int write_error; /* first errno of a failed write, reported by commit */
 };
 
@@ -73,8 +76,13 @@ static geodec_status open_locked(geodec_atomic *f, geodec_err *err)
         }
         if (fstat(f->fd, &mine) == 0 && lstat(f->tmp, &named) == 0 && mine.st_ino == named.st_ino &&
             mine.st_dev == named.st_dev && S_ISREG(mine.st_mode)) {
-            if (ftruncate(f->fd, 0) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", f->tmp, strerror(errno));
-            goto done;
+            int failed;
+            do failed = ftruncate(f->fd, 0);
+            while (failed && errno == EINTR);
+            if (!failed) goto done;
+            const int e = errno;
+            (void)unlink(f->tmp); /* it is this process's own: the lock is held */
+            GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(e));
         }
         (void)close(f->fd);
         f->fd = -1;
@@ -93,10 +101,8 @@ static void release(geodec_atomic *f)
 {
     if (!f) return;
     geodec_mapped_partial_remove(f->noted);
-    if (f->stream)
-        (void)fclose(f->stream);
-    else if (f->fd >= 0)
-        (void)close(f->fd);
+    if (f->stream) (void)fclose(f->stream);
+    if (f->fd >= 0) (void)close(f->fd);
     GEODEC_FREE(f->target, f->tmp, f->folder, f);
 }
 
@@ -118,10 +124,46 @@ done:
 }
 
 const char *geodec_atomic_tmp(const geodec_atomic *f) { return f->tmp; }
+int geodec_atomic_fd(const geodec_atomic *f) { return f->fd; }
+
+/* The calls of the stream. Those of fdopen give up when a signal interrupts them, which happens on network file
+ * systems. */
+static ssize_t stream_read(void *ctx, char *to, size_t n)
+{
+    const geodec_atomic *f = ctx;
+    ssize_t got;
+    do got = read(f->fd, to, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* Returns the bytes written, fewer than n on an error; errno has its reason. */
+static ssize_t stream_write(void *ctx, const char *from, size_t n)
+{
+    const geodec_atomic *f = ctx;
+    size_t done = 0;
+    while (done < n) {
+        const ssize_t part = write(f->fd, from + done, n - done);
+        if (part < 0 && errno == EINTR) continue;
+        if (part <= 0) break;
+        done += (size_t)part;
+    }
+    return (ssize_t)done;
+}
+
+static int stream_seek(void *ctx, off64_t *at, int whence)
+{
+    const geodec_atomic *f = ctx;
+    *at = lseek(f->fd, *at, whence);
+    return *at < 0 ? -1 : 0;
+}
 
 FILE *geodec_atomic_stream(geodec_atomic *f)
 {
-    if (!f->stream) f->stream = fdopen(f->fd, "w+");
+    static const cookie_io_functions_t calls = {.read = stream_read, .write = stream_write, .seek = stream_seek};
+    if (f->stream) return f->stream;
+    f->stream = fopencookie(f, "w+", calls);
+    if (f->stream) (void)setvbuf(f->stream, NULL, _IOFBF, STREAM_BUFFER);
     return f->stream;
 }
 
@@ -138,9 +180,11 @@ geodec_status geodec_atomic_write(geodec_atomic *f, const void *data, size_t n, 
 geodec_status geodec_atomic_commit(geodec_atomic *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_inputs_check(err));
     if (f->stream && (fflush(f->stream) != 0 || ferror(f->stream)) && !f->write_error)
         f->write_error = errno ? errno : EIO;
     if (!f->write_error && fsync(f->fd) != 0) f->write_error = errno;
+    if (!f->write_error) geodec_inputs_forget(f->target);
     if (!f->write_error && rename(f->tmp, f->target) != 0) f->write_error = errno;
     if (f->write_error) GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(f->write_error));
     /* The rename must also survive a power failure. Some file systems cannot sync a folder; this is no error. */

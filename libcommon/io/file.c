@@ -2,6 +2,7 @@
 
 #include "base/mapped.h"
 #include "base/mem.h"
+#include "io/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@ static geodec_status open_for_read(const char *path, int extra, int *out, struct
     if (fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
     if (fstat(fd, sb) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(sb->st_mode)) GEODEC_THROW(GEODEC_IO, "%s: is a folder, not a file", path);
+    GEODEC_TRY(geodec_inputs_note(path, fd, err));
     *out = fd;
     fd = -1;
 done:

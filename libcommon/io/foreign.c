@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "io/h5.h"
 #include "io/h5_internal.h"
+#include "io/inputs.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -18,6 +19,9 @@ static geodec_status open_file(const char *path, hid_t *file, int64_t *bytes, ge
     if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
     *bytes = (int64_t)s.st_size;
     GEODEC__H5(*file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), GEODEC_FORMAT, "%s is not an HDF5 file", path);
+    void *handle = NULL;
+    GEODEC__H5(H5Fget_vfd_handle(*file, H5P_DEFAULT, &handle), GEODEC_IO, "%s: cannot open", path);
+    GEODEC_TRY(geodec_inputs_note(path, *(int *)handle, err));
 done:
     return st;
 }

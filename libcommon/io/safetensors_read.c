@@ -1,6 +1,7 @@
 #include "io/safetensors.h"
 
 #include "base/mem.h"
+#include "io/inputs.h"
 #include "io/json.h"
 #include "io/safetensors_internal.h"
 
@@ -159,6 +160,7 @@ geodec_status geodec_safetensors_open(const char *path, geodec_safetensors **out
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (s->fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
     if (fstat(s->fd, &sb) != 0 || !S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
+    GEODEC_TRY(geodec_inputs_note(path, s->fd, err));
     GEODEC_TRY(read_at(s->fd, path, 0, size, 8, err));
     for (int i = 7; i >= 0; i--) length = length << 8 | size[i];
     if (length > HEADER_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: a header of %llu bytes", path, (unsigned long long)length);

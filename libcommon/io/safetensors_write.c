@@ -105,9 +105,7 @@ geodec_status geodec_safetensors_create(const char *path, const geodec_safetenso
     GEODEC_TRY(place_tensors(w, tensor, err));
     GEODEC_TRY(make_header(w, meta, n_meta, &header, &length, err));
     GEODEC_TRY(geodec_atomic_open(path, &w->file, err));
-    FILE *stream = geodec_atomic_stream(w->file); /* its buffer is not used */
-    if (!stream) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
-    w->fd = fileno(stream);
+    w->fd = geodec_atomic_fd(w->file);
     w->data = (int64_t)length;
     GEODEC_TRY(write_at(w, 0, header, (int64_t)length, err));
     *out = w;

@@ -1,6 +1,7 @@
 /* Reading and checking a store. */
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "io/inputs.h"
 #include "streaming/store_internal.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ static geodec_status open_source(const char *path, source *f, geodec_err *err)
     if (f->fd < 0) GEODEC_FAIL(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
     if (fstat(f->fd, &sb) != 0) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
     if (!S_ISREG(sb.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
+    GEODEC_PASS(geodec_inputs_note(path, f->fd, err));
     f->size = (int64_t)sb.st_size;
     return GEODEC_OK;
 }

@@ -94,7 +94,8 @@ static geodec_status end_resident(geodec_store_writer *w, geodec_err *err)
     if (w->s.resident_bytes <= 0) GEODEC_THROW(GEODEC_INVAL, "%s: the resident part is missing", w->path);
     GEODEC_NEW(buffer, BUFFER);
     for (int64_t at = w->s.resident_offset; at < end;) {
-        const ssize_t got = pread(fileno(f), buffer, (size_t)(end - at < BUFFER ? end - at : BUFFER), (off_t)at);
+        const ssize_t got =
+            pread(geodec_atomic_fd(w->file), buffer, (size_t)(end - at < BUFFER ? end - at : BUFFER), (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) GEODEC_TRY(failed(w, err));
         w->s.resident_crc = geodec_crc32c(w->s.resident_crc, buffer, got);

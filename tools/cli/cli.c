@@ -3,10 +3,12 @@
 #include "base/mem.h"
 #include "base/topology.h"
 #include "base/version.h"
+#include "cli/blas_memory.h"
 #include "cli/live.h"
 #include "cli/ranks.h"
 #include "cli/report.h"
 #include "io/h5.h"
+#include "io/inputs.h"
 #include "linalg/lapack.h"
 
 #include <errno.h>
@@ -365,11 +367,13 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
     geodec_err error = {0}, *err = &error;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
+    report_streams();
     (void)setlocale(LC_NUMERIC, "C");
     report_signals();
     report_guard(tool->name);
     geodec_io_init();
     geodec_linalg_init();
+    geodec_inputs_watch();
 
     int st = parse(&c, argc, argv, err);
     if (st == DONE) return report_close(tool->name, 0);
@@ -381,7 +385,9 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     canonical_command(&c, command);
     c.hooks = report_hooks(tool->name, c.quiet, c.verbose);
     st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
+    if (st == GEODEC_OK && tool->topic != CLI_TOPIC_ARTIFACTS) st = (int)blas_memory_reserve(c.threads, err);
     if (st == GEODEC_OK) st = (int)run(&c, err);
+    if (st == GEODEC_OK) st = (int)geodec_inputs_check(err);
     geodec_pool_destroy(c.pool);
     live_end();
     report_progress_end();

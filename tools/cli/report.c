@@ -7,6 +7,7 @@
 #include "io/h5.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -36,6 +37,14 @@ void report_signals(void)
     sigaction(SIGHUP, &a, NULL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* the write returns the error */
+}
+
+/* The next file that is opened would take the number of a closed stream, and messages would be written into it. Reading
+ * from and writing to these replacements fails as on a closed stream. */
+void report_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
 static void on_turn_stop(int sig)
@@ -138,7 +147,7 @@ int report_close(const char *tool, int code)
 {
     const int failed = ferror(stdout) != 0;
     if (fclose(stdout) != 0 || failed) {
-        if (errno == EPIPE) return code;
+        if (code || errno == EPIPE) return code; /* a failure has had its line */
         fprintf(stderr, "%s: cannot write standard output: %s\n", tool, strerror(errno));
         return code ? code : 1;
     }

@@ -13,6 +13,8 @@
  * 1 GiB more memory. Other faults keep their default action. */
 void report_guard(const char *tool);
 /* SIGINT, SIGTERM and SIGHUP set a flag that the progress hook returns; SIGPIPE ends the process without a message. */
+/* Opens /dev/null in place of standard streams that are closed. Call first. */
+void report_streams(void);
 void report_signals(void);
 /* After this call, SIGINT ends a turn of a dialogue, not the program. It sets a flag that report_turn_stopped reads and
  * clears. */

@@ -1,0 +1,48 @@
+# Faults of the machine and of its users, for every tool (tests/faults/README.md), and the long checks.
+INJECT := $(B)/tests/faults/inject $(B)/tests/faults/flip $(B)/tests/faults/clock.so
+$(B)/tests/faults/inject $(B)/tests/faults/flip: $(B)/tests/faults/%: tests/faults/%.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -std=c11 -O2 $(WARN) -o $@ $<
+$(B)/tests/faults/clock.so: tests/faults/clock.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -std=c11 -O2 $(WARN) -fPIC -shared -o $@ $<
+
+# make check-faults FAULTS=quick|full [SEED=1] [ONLY="cloud metric"]: the counts are in results/faults/faults.tsv.
+FAULTS ?= quick
+ONLY ?=
+.PHONY: check-faults check-faults-full check-faults-kill faults-page
+check-faults: build $(INJECT)
+	@mkdir -p results/faults
+	@B=$(B) SEED=$(SEED) TOOLS="$(ONLY)" OUT=$(CURDIR)/results/faults/faults.tsv tests/faults/run $(FAULTS)
+# Single-bit flips of every format: 1,000 of each file with FAULTS=full.
+.PHONY: check-faults-flips
+check-faults-flips: build $(INJECT)
+	@mkdir -p results/faults
+	@bash -o pipefail -c 'B=$(B) SEED=$(SEED) tests/faults/flips $(FAULTS) | tee results/faults/flips.tsv'
+check-faults-full:
+	+@$(MAKE) --no-print-directory FAULTS=full check-faults-flips
+	+@$(MAKE) --no-print-directory FAULTS=full check-faults
+# run_all.sh --quick, killed at 200 random moments (KILLS=).
+KILLS ?= 200
+check-faults-kill: build
+	@mkdir -p results/faults
+	@bash -o pipefail -c 'SEED=$(SEED) tests/faults/pipeline $(KILLS) | tee results/faults/kill.txt'
+# docs/results/faults.md from the last runs.
+faults-page:
+	@tests/faults/page results/faults $(SEED) > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
+
+# Unit tests of the readers of outside files under valgrind's memcheck, one process at a time. Valgrind knows no AVX-512; GEODEC_ISA of the tests
+# and the kernels of OpenBLAS are chosen by the processor that it shows.
+VALGRIND_FOLDERS := io gguf tokenizer artifact
+.PHONY: check-valgrind
+check-valgrind: $(VALGRIND_FOLDERS:%=$(B)/tests/test-%)
+	@for t in $(VALGRIND_FOLDERS); do echo "== $$t"; OPENBLAS_NUM_THREADS=1 valgrind -q --trace-children=yes --error-exitcode=9 --leak-check=no \
+	  $(B)/tests/test-$$t -j1 --timeout 600 || exit 1; done
+
+# Every long check; each takes from minutes to hours. `make check` has short samples of them.
+LONG_CHECKS += check-faults-full check-faults-kill check-valgrind
+.PHONY: check-long
+check-long:
+	+@for t in $(LONG_CHECKS); do echo "=== $$t"; $(MAKE) --no-print-directory $$t || exit 1; done

@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# The table of tests/faults has every tool, and a short sample of its faults: the whole is make check-faults.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    B=${B:-build/release}
+    table=tests/faults/tools.tsv
+}
+
+@test "every tool has a row with its faults, and every option that names an output is in a row" {
+    tools=$(awk -F '\t' '$1 == "tool" { sub("geodec-", "", $2); print $2 }' "$B/tools.tsv" | sort)
+    rows=$(grep -v '^#' "$table" | cut -f 1 | sort -u)
+    diff <(echo "$tools") <(echo "$rows")
+    # an option for a path that is written: its help says so
+    missing=$(awk -F '\t' 'FNR == NR { if ($0 !~ /^#/) line[$1] = line[$1] " " $5 " "; next }
+        $1 == "tool" { tool = $2; sub("geodec-", "", tool) }
+        $1 == "option" && $4 == "path" && $7 ~ /write.* (to (FILE|STORE)|as JSON)/ &&
+            !index(line[tool], " --" $2 " ") && !($2 == "output" && index(line[tool], " -o ")) { print tool " --" $2 }' "$table" "$B/tools.tsv")
+    echo "options without a row: $missing"
+    [ -z "$missing" ]
+}
+
+@test "rows have five columns, and write below out/ only" {
+    run awk -F '\t' '!/^#/ && (NF != 5 || $5 ~ /(^| )-o [^o]/)' "$table"
+    [ -z "$output" ]
+}
+
+@test "a sample: kills, full disks, short calls, changed inputs, two writers" {
+    make -s "$B/tests/faults/inject" "$B/tests/faults/clock.so"
+    run --separate-stderr env TOOLS="sample plan cloud" B="$B" tests/faults/run quick kill full_disk short_calls changed_input two_writers streams
+    [ "$status" -ne 77 ] || skip "system calls cannot be disturbed here"
+    echo "$output"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^cloud' <<<"$output")" -eq 6 ]
+}
