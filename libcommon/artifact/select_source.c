@@ -1,6 +1,7 @@
 /* Artifacts and text tables as read-only virtual tables of SQLite. */
 #include "artifact/select_internal.h"
 #include "base/mem.h"
+#include "io/file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -177,7 +178,8 @@ static int vtab_connect(sqlite3 *db, void *table, int argc, const char *const *a
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->over[d]);
     for (int i = 0; i < t->n_fields; i++, between = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\"", between, t->field[i].name);
-    /* NUMERIC: in a join of two stored subqueries SQLite compares without the collation, and 1 would differ from '1'. */
+    /* NUMERIC: in a join of two stored subqueries SQLite compares without the collation, and 1 would differ from '1'.
+     */
     for (int64_t k = 0; k < t->text.columns; k++, between = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\" NUMERIC COLLATE number", between, t->text.cell[k]);
     sqlite3_str_appendall(sql, ")");
@@ -310,10 +312,8 @@ static bool is_text(const char *path)
     const char *dot = strrchr(path, '.');
     if (strcmp(path, "-") == 0) return true;
     if (dot && strcmp(dot, ".h5") == 0) return false;
-    FILE *f = fopen(path, "rb");
-    if (!f) return dot && strcmp(dot, ".tsv") == 0;
-    const size_t n = fread(head, 1, sizeof head, f);
-    (void)fclose(f);
+    const size_t n = geodec_file_head(path, head, sizeof head);
+    if (n == 0) return dot && strcmp(dot, ".tsv") == 0;
     return !memchr(head, 0, n) && !(n >= 15 && memcmp(head, "geodec artifact", 15) == 0) &&
            !(n >= 4 && memcmp(head, "\211HDF", 4) == 0);
 }
