@@ -68,6 +68,7 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
         (void)snprintf(why, sizeof why, ": %.*s", (int)strcspn(reason, "'"), reason);
         if ((s == GEODEC_FORMAT || s == GEODEC_CHECKSUM) && of_the_system(why + 2)) s = GEODEC_IO;
     }
+    if (inner && strstr(inner, "allocation failed")) s = GEODEC_NOMEM;
     if (!system && inner && *inner) (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
     return geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
 }

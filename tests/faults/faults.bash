@@ -169,7 +169,7 @@ fault_changed_input() {
         for how in "cat $other/$f > $f" "cp $other/$f new && mv new $f" "truncate -s -300 $f" "cat $f >> $f.new; cat $f.new >> $f; rm $f.new"; do
             pick "$(calls '[a-z]+')" "$few"
             for n in "${picked[@]}"; do
-                begin old
+                begin # the name of an output may depend on the input, so there are no older ones
                 own_input "$f"
                 run_injected -n "$n" -f "do:$how"
                 judge "$ref" "$second"
@@ -332,6 +332,7 @@ fault_long_path() {
     (cd "$trial" && for ((i = 0; i < 20; i++)); do mkdir "$part" && cd "$part" || exit 1; done; ln -s "$base/in" in)
     args=("${args[@]//in\//$deep$part/in/}")
     run_plain
+    sed -i "s|$deep$part/||g" "$said/stdout"
     judge "$ref"
     tally long-path "in/ at 4,000 characters"
     rm -rf "$trial"
