@@ -1,6 +1,7 @@
 /* Artifacts and text tables as read-only virtual tables of SQLite. */
 #include "artifact/select_internal.h"
 #include "base/mem.h"
+#include "io/file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -311,10 +312,8 @@ static bool is_text(const char *path)
     const char *dot = strrchr(path, '.');
     if (strcmp(path, "-") == 0) return true;
     if (dot && strcmp(dot, ".h5") == 0) return false;
-    FILE *f = fopen(path, "rb");
-    if (!f) return dot && strcmp(dot, ".tsv") == 0;
-    const size_t n = fread(head, 1, sizeof head, f);
-    (void)fclose(f);
+    const size_t n = geodec_file_head(path, head, sizeof head);
+    if (n == 0) return dot && strcmp(dot, ".tsv") == 0;
     return !memchr(head, 0, n) && !(n >= 15 && memcmp(head, "geodec artifact", 15) == 0) &&
            !(n >= 4 && memcmp(head, "\211HDF", 4) == 0);
 }

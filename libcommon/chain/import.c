@@ -322,7 +322,6 @@ geodec_status geodec_import_format(const char *path, const char *dataset, const 
 {
     geodec_status st = GEODEC_OK;
     struct stat s;
-    FILE *f = NULL;
     unsigned char head[16] = {0};
     if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file or folder", path);
     if (S_ISDIR(s.st_mode)) {
@@ -332,9 +331,8 @@ geodec_status geodec_import_format(const char *path, const char *dataset, const 
         goto done;
     }
     if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
-    f = fopen(path, "rb");
-    if (!f) GEODEC_THROW(GEODEC_IO, "%s cannot be read", path);
-    const size_t n = fread(head, 1, sizeof head, f);
+    const size_t n = geodec_file_head(path, head, sizeof head);
+    if (n == 0 && s.st_size > 0) GEODEC_THROW(GEODEC_IO, "%s cannot be read", path);
     size_t at = 0;
     while (at < n && strchr(" \t\r\n", head[at]) && head[at]) at++;
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
@@ -346,7 +344,6 @@ geodec_status geodec_import_format(const char *path, const char *dataset, const 
     else
         *found = at < n && head[at] == '{' ? "export" : "text";
 done:
-    if (f) (void)fclose(f);
     return st;
 }
 

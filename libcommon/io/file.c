@@ -166,6 +166,21 @@ done:
     return st;
 }
 
+size_t geodec_file_head(const char *path, void *to, size_t n)
+{
+    size_t got = 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return 0;
+    while (got < n) {
+        const ssize_t part = read(fd, (char *)to + got, n - got);
+        if (part < 0 && errno == EINTR) continue;
+        if (part <= 0) break;
+        got += (size_t)part;
+    }
+    (void)close(fd);
+    return got;
+}
+
 /* Length of the valid sequence at s (n bytes left), or 0. Table 3-7 of the Unicode standard. */
 static size_t utf8_sequence(const unsigned char *s, size_t n)
 {

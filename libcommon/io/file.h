@@ -29,6 +29,8 @@ GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char *
                                           geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX],
                                             geodec_err *err) GEODEC_MUST_USE;
+/* Reads the first n bytes, or as many as there are; returns their number, 0 if the file cannot be read. */
+GEODEC_API size_t geodec_file_head(const char *path, void *to, size_t n);
 /* Offset of the first byte that is not valid UTF-8 (overlong and surrogate forms count), or -1. */
 GEODEC_API int64_t geodec_file_utf8_check(const char *text, size_t n);
 

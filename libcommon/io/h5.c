@@ -4,6 +4,7 @@
 #include "io/file.h"
 #include "io/h5_internal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,15 @@ static herr_t take_first(unsigned n, const H5E_error2_t *e, void *out)
     return 0;
 }
 
+/* Whether a reason says nothing about the contents of the file. (A damaged file causes others, such as EINVAL.) */
+static bool of_the_system(const char *reason)
+{
+    static const int errors[] = {EIO, EINTR, EMFILE, ENFILE, ENOMEM, ESTALE};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (strcmp(reason, strerror(errors[i])) == 0) return true;
+    return false;
+}
+
 geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
 {
     char text[GEODEC_ERR_TEXT], why[128] = "";
@@ -53,10 +63,13 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
     /* HDF5 adds time, address and file name to the system's reason; only the reason is kept. */
     static const char key[] = "error message = '";
     const char *system = inner ? strstr(inner, key) : NULL;
-    if (system)
-        (void)snprintf(why, sizeof why, ": %.*s", (int)strcspn(system + sizeof key - 1, "'"), system + sizeof key - 1);
-    else if (inner && *inner)
-        (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
+    if (system) {
+        const char *reason = system + sizeof key - 1;
+        (void)snprintf(why, sizeof why, ": %.*s", (int)strcspn(reason, "'"), reason);
+        if ((s == GEODEC_FORMAT || s == GEODEC_CHECKSUM) && of_the_system(why + 2)) s = GEODEC_IO;
+    }
+    if (inner && strstr(inner, "allocation failed")) s = GEODEC_NOMEM;
+    if (!system && inner && *inner) (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
     return geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
 }
 

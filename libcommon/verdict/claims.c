@@ -53,7 +53,7 @@ geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs
         if (!c->reference[k - 1]) continue;
         GEODEC_TRY(geodec_values_expand(NULL, words, c->reference[k - 1], reference, GEODEC_REFERENCE_MAX, err));
         const geodec_status s = geodec_reference_read(refs, reference, text, &inner);
-        if (s == GEODEC_NOMEM || s == GEODEC_INTERRUPTED) {
+        if (s == GEODEC_NOMEM || s == GEODEC_IO || s == GEODEC_INTERRUPTED) {
             if (err) *err = inner;
             st = s;
             goto done;

@@ -102,7 +102,7 @@ geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_refe
         if (s == GEODEC_OK) s = geodec_reference_read(refs, reference, text, &inner);
         if (s == GEODEC_OK) {
             geodec_value_set(v, text);
-        } else if (s == GEODEC_NOMEM || s == GEODEC_INTERRUPTED) {
+        } else if (s == GEODEC_NOMEM || s == GEODEC_IO || s == GEODEC_INTERRUPTED) {
             if (err) *err = inner;
             st = s;
             goto done;

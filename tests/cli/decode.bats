@@ -140,7 +140,7 @@ refused() {
         [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }
         [ -z "$output" ]
     done
-    run --separate-stderr "$bin/geodec-decode" --prompt x
+    run --separate-stderr "$bin/geodec-bench-decode" "$tmp/none.txt" # only geodec-decode has a default model
     [ "$status" -eq 2 ]
 }
 

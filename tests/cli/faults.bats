@@ -29,10 +29,25 @@ setup() {
 
 @test "a sample: kills, full disks, short calls, changed inputs, two writers" {
     make -s "$B/tests/faults/inject" "$B/tests/faults/clock.so"
-    run --separate-stderr env TOOLS="sample plan cloud" B="$B" tests/faults/run quick kill full_disk short_calls changed_input two_writers streams
+    run --separate-stderr env WORK="$BATS_FILE_TMPDIR/w" TOOLS="sample plan cloud" B="$B" tests/faults/run quick kill full_disk short_calls changed_input two_writers streams
     [ "$status" -ne 77 ] || skip "system calls cannot be disturbed here"
     echo "$output"
     echo "$stderr"
     [ "$status" -eq 0 ]
     [ "$(grep -c '^cloud' <<<"$output")" -eq 6 ]
+}
+
+@test "control: a tool that writes its output in place, in two parts, fails under kills and full disks" {
+    [ -e "$BATS_FILE_TMPDIR/w/ready" ] || skip "needs the test before"
+    fake=$BATS_TEST_TMPDIR/fake
+    mkdir -p "$fake/tests"
+    cp -as "$PWD/$B/bin" "$fake/bin"
+    ln -s "$PWD/$B/tests/faults" "$fake/tests/faults"
+    rm "$fake/bin/geodec-cloud"
+    printf '#!/bin/sh\n"%s" "$@" && cp out/cloud.h5 out/.whole.tmp && head -c 999 out/.whole.tmp > out/cloud.h5 && tail -c +1000 out/.whole.tmp >> out/cloud.h5; rm -f out/.whole.tmp\n' \
+        "$PWD/$B/bin/geodec-cloud" > "$fake/bin/geodec-cloud"
+    chmod +x "$fake/bin/geodec-cloud"
+    run --separate-stderr env WORK="$BATS_FILE_TMPDIR/w" TOOLS=cloud B="$fake" tests/faults/run full kill
+    [ "$status" -eq 1 ]
+    grep -q 'wrong.*partial after the kill' <<<"$stderr"
 }

@@ -25,10 +25,12 @@ command_line() { command=("$bin/geodec-$tool" --quiet --force --threads "$thread
 
 is_timed() { [[ ",$timed,$grown," == *",${1##*/},"* ]]; }
 
-# listing FOLDER: digest and name of each file, except temporary ones; timed files without their digest.
+# listing FOLDER: digest and name of each file, except temporary and grown ones and those of hidden folders, where a command keeps what it continues
+# with; timed files without their digest.
 listing() {
     local s f
-    (cd "$1" 2>/dev/null && find . -type f ! -name '.*.tmp' -print0 | LC_ALL=C sort -z | xargs -0r sha256sum) | while read -r s f; do
+    (cd "$1" 2>/dev/null && find . -type f ! -name '.*.tmp' ! -path './*/.*/*' -print0 | LC_ALL=C sort -z | xargs -0r sha256sum) | while read -r s f; do
+        [[ ",$grown," != *",${f##*/},"* ]] || continue
         is_timed "$f" && s=timed
         printf '%s %s\n' "$s" "$f"
     done
@@ -48,7 +50,7 @@ make_inputs() {
     awk -v n="$2" 'BEGIN { srand(n); for (i = 0; i < 60; i++) printf "%.4f\t%.4f\t%.4f\t%.4f\n", 1 + rand(), 1 + rand(), 1 + rand() * i / 60, 1 + rand() }' >"$in/points.tsv"
     awk -v n="$2" 'BEGIN { srand(n); for (i = 0; i < 16; i++) print 100 + int(800 * rand()) }' >"$in/query.txt"
     awk -v n="$2" 'BEGIN { srand(n + 7); for (i = 0; i < 400; i++) print 100 + int(800 * rand()) }' >"$in/sequence.txt"
-    printf 'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict\n%s\tone\ta claim\t-\t-\t-\tmetric.h5#n_points\t-\tholds if M > 1: The value is {M}.;; refuted if M < 1: The value is {M}.;; untestable: It is one.\n' "row-$2" >"$in/claims-rules.tsv"
+    printf 'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict\n%s\tone\ta claim\t-\t-\t-\triemann.h5#scalar|count\t-\tholds if M > 1: The value is {M}.;; refuted if M < 1: The value is {M}.;; untestable: It is one.\n' "row-$2" >"$in/claims-rules.tsv"
     printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tcommand\n%s\ta quantity\tr=riemann.h5#scalar|count\t{r:i}\tnone\tholds if r > 1: it has {r:i} values;; fails: too few\triemann.h5\n' "row-$2" >"$in/headline-rules.tsv"
 }
 
@@ -120,11 +122,20 @@ whole_or_old() {
     done < <(listing "$trial/out")
 }
 
+# grown_whole: artifacts among the grown files are valid.
+grown_whole() {
+    local f
+    for f in ${grown//,/ }; do
+        [[ $f != *.h5 || ! -e $trial/out/$f ]] || "$bin/geodec-check" --quiet "$trial/out/$f" >/dev/null 2>&1 || { echo "$f"; return 1; }
+    done
+}
+
 # judge REF..: verdict and why, of the run with $status. A result must be that of one of the references.
 judge() {
     local r bad lines
     verdict=wrong why=
     if [ "$status" -ge 124 ] && [ "$status" != 130 ]; then verdict=crashed why="status $status: $(head -c 300 "$said/stderr")"; return; fi
+    if ! bad=$(grown_whole); then why="status $status: $bad is damaged"; return; fi
     if [ "$status" = 0 ]; then
         for r in "$@"; do
             [ "$(cat "$r/status")" = 0 ] && stdout_same "$r" && [ "$(listing "$trial/out")" = "$(cat "$r/list")" ] && verdict=same

@@ -169,7 +169,7 @@ fault_changed_input() {
         for how in "cat $other/$f > $f" "cp $other/$f new && mv new $f" "truncate -s -300 $f" "cat $f >> $f.new; cat $f.new >> $f; rm $f.new"; do
             pick "$(calls '[a-z]+')" "$few"
             for n in "${picked[@]}"; do
-                begin old
+                begin # the name of an output may depend on the input, so there are no older ones
                 own_input "$f"
                 run_injected -n "$n" -f "do:$how"
                 judge "$ref" "$second"
@@ -247,7 +247,7 @@ fault_memory_limit() {
         middle=$(((low + high) / 2))
         if (timeout -k 1 5 prlimit --as=$middle "$bin/geodec-$tool" --version) >/dev/null 2>&1; then high=$middle; else low=$middle; fi
     done
-    start=$high low=$high high=$((1 << 35))
+    start=$((high + (2 << 20))) low=$high high=$((1 << 35)) # with room for the stack of the first thread
     while ((high - low > 1 << 19)); do
         middle=$(((low + high) / 2))
         begin
@@ -271,7 +271,8 @@ fault_clock() {
         begin
         run_plain env LD_PRELOAD="$clock" FAULTS_CLOCK="$mode"
         judge "$ref"
-        [ "$verdict" != refused ] || verdict=lost why="$(cat "$said/stderr")"
+        # A duration that is zero or negative may be refused by a command that measures times.
+        [ "$verdict" != refused ] || [ "$timed" != - ] || verdict=lost why="$(cat "$said/stderr")"
         tally clock "FAULTS_CLOCK=$mode"
     done
 }
@@ -331,6 +332,7 @@ fault_long_path() {
     (cd "$trial" && for ((i = 0; i < 20; i++)); do mkdir "$part" && cd "$part" || exit 1; done; ln -s "$base/in" in)
     args=("${args[@]//in\//$deep$part/in/}")
     run_plain
+    sed -i "s|$deep$part/||g" "$said/stdout"
     judge "$ref"
     tally long-path "in/ at 4,000 characters"
     rm -rf "$trial"

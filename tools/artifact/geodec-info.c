@@ -41,6 +41,7 @@ static geodec_status print_one(const cli *c, const char *path, geodec_err *err)
     geodec_artifact *a = NULL;
     (void)c;
     GEODEC_TRY(cli_open_any(path, &a, err));
+    if (!geodec_artifact_sha256(a)[0]) GEODEC_THROW(GEODEC_IO, "%s: cannot read the file again for its digest", path);
     if (printed && !json) printf("\n");
     printed++;
     if (json)

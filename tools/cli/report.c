@@ -27,6 +27,14 @@ static void on_stop(int sig)
     stop_asked = 1;
 }
 
+/* The reader of standard output has gone: the process ends as by default, without partial outputs. */
+static void on_broken_pipe(int sig)
+{
+    geodec_mapped_partial_unlink();
+    signal(sig, SIG_DFL);
+    (void)raise(sig);
+}
+
 void report_signals(void)
 {
     struct sigaction a = {0};
@@ -35,7 +43,7 @@ void report_signals(void)
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
     sigaction(SIGHUP, &a, NULL);
-    signal(SIGPIPE, SIG_DFL);
+    signal(SIGPIPE, on_broken_pipe);
     signal(SIGXFSZ, SIG_IGN); /* the write returns the error */
 }
 
@@ -201,6 +209,13 @@ static void end(const char *file, const char *what, int code)
     _exit(code);
 }
 
+/* Whether the process began with a limit of its address space. HDF5 does not bear a lack of memory everywhere. */
+static bool limited_memory(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
     struct stat now;
@@ -211,6 +226,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
         const bool shorter = stat(file, &now) == 0 && (size_t)now.st_size < size;
         end(file, shorter ? ": the file was truncated while it was read" : ": the file can no longer be read", 1);
     }
+    if (atomic_load(&is_reading) && pthread_equal(pthread_self(), reader) && limited_memory())
+        end(reading, ": the HDF5 library fails on it within the limit of memory, or the file is damaged", 1);
     if (atomic_load(&is_reading) && pthread_equal(pthread_self(), reader))
         end(reading, ": the file is damaged, the HDF5 library fails on it", REFUSED);
     signal(sig, SIG_DFL); /* the same instruction faults again; abort() raises again */

@@ -1,6 +1,7 @@
 #include "lab/verification/input.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "io/foreign.h"
 
 #include <stdio.h>
@@ -10,11 +11,7 @@ bool geodec_verification_input_is_artifact(const char *path)
 {
     static const char magic[] = "geodec artifact ";
     char head[sizeof magic - 1] = "";
-    FILE *f = fopen(path, "rb");
-    if (!f) return false;
-    const bool yes = fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, magic, sizeof head) == 0;
-    (void)fclose(f);
-    return yes;
+    return geodec_file_head(path, head, sizeof head) == sizeof head && memcmp(head, magic, sizeof head) == 0;
 }
 
 /* Reads a dataset that may be missing: *out is then NULL. */
