@@ -230,6 +230,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
         end(reading, ": the HDF5 library fails on it within the limit of memory, or the file is damaged", 1);
     if (atomic_load(&is_reading) && pthread_equal(pthread_self(), reader))
         end(reading, ": the file is damaged, the HDF5 library fails on it", REFUSED);
+    if (limited_memory() && (sig == SIGSEGV || sig == SIGABRT)) /* HDF5 while it writes, and a stack that cannot grow */
+        end("", "a library failed within the limit of memory", 1);
     signal(sig, SIG_DFL); /* the same instruction faults again; abort() raises again */
 }
 
