@@ -31,7 +31,7 @@ check-faults-kill: build
 	@bash -o pipefail -c 'SEED=$(SEED) tests/faults/pipeline $(KILLS) | tee results/faults/kill.txt'
 # docs/results/faults.md from the last runs.
 faults-page:
-	@tests/faults/page results/faults $(SEED) > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
+	@tests/faults/page results/faults $(SEED) $(FAULTS) > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
 
 # Unit tests of the readers of outside files under valgrind's memcheck, one process at a time. Valgrind knows no AVX-512; GEODEC_ISA of the tests
 # and the kernels of OpenBLAS are chosen by the processor that it shows.
