@@ -64,13 +64,13 @@ $(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3 FORCE
 endef
 define sharded
 ifeq ($(SHARDS),1)
-$1: $(BIN)/geodec-$2 $3
+$1: $(BIN)/geodec-$2 $3 FORCE
 	@$$(call tool,$2) -o $$(out) $4
 else
 $(foreach i,$(shell seq $(SHARDS)),
 $(call shard_rule,$1,$2,$3,$4,$i)
 )
-$1: $(BIN)/geodec-merge $(call shard_parts,$1)
+$1: $(BIN)/geodec-merge $(call shard_parts,$1) FORCE
 	@$$(call tool,merge) -o $$(out) $(call shard_parts,$1)
 endif
 endef
@@ -78,7 +78,7 @@ endef
 # A stage that reduces over all its tasks: the parts contain the results of tasks; they are joined, and the stage runs once more with them.
 define swept
 ifeq ($(SHARDS),1)
-$1: $(BIN)/geodec-$2 $3
+$1: $(BIN)/geodec-$2 $3 FORCE
 	@$$(call tool,$2) -o $$(out) $4
 else
 $(foreach i,$(shell seq $(SHARDS)),
@@ -86,7 +86,7 @@ $(call shard_rule,$1,$2,$3,$4,$i)
 )
 $(1:.h5=).sweep-$(SHARDS).h5: $(BIN)/geodec-merge $(call shard_parts,$1) FORCE
 	@$$(call tool,merge) -o $$(out) $(call shard_parts,$1)
-$1: $(BIN)/geodec-$2 $3 $(1:.h5=).sweep-$(SHARDS).h5
+$1: $(BIN)/geodec-$2 $3 $(1:.h5=).sweep-$(SHARDS).h5 FORCE
 	@$$(call tool,$2) --joined $(1:.h5=).sweep-$(SHARDS).h5 -o $$(out) $4
 endif
 endef
