@@ -15,7 +15,7 @@ extern void blas_memory_free(void *) __attribute__((weak));
 
 int openblas_num_threads_env(void) { return 1; }
 
-static bool limited(int resource)
+static bool limited(__rlimit_resource_t resource)
 {
     struct rlimit limit;
     return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;

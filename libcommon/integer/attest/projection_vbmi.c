@@ -295,8 +295,8 @@ static uint64_t output(const geodec_transcript_sums *s, const uint64_t *r, uint6
                             _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8)));
     const __m512i from = _mm512_add_epi8(bytes, _mm512_set1_epi64(0x0706050403020100)),
                   past = _mm512_and_si512(first, _mm512_set1_epi64(7)), one = _mm512_set1_epi64(1),
-                  half = _mm512_set1_epi64((int64_t)1 << (bits - 1)), shift = _mm512_set1_epi64(right),
-                  mask = _mm512_set1_epi64(((int64_t)1 << bits) - 1);
+                  half = _mm512_set1_epi64(1LL << (bits - 1)), shift = _mm512_set1_epi64(right),
+                  mask = _mm512_set1_epi64((1LL << bits) - 1);
     const __mmask64 there = ((__mmask64)1 << bits) - 1;
     const int32_t *rows = f->shift;
     const uint8_t *p = s->packed;
