@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { PATH_ROOM = 1024, LINE = 1024 };
 
@@ -87,3 +88,9 @@ geodec_memory_limit geodec_memory_limit_of(const char *root)
 int64_t geodec_memory_limit_resident(void) { return read_line("/proc/self/status", "VmRSS:"); }
 int64_t geodec_memory_limit_anonymous(void) { return read_line("/proc/self/status", "RssAnon:"); }
 int64_t geodec_memory_limit_peak(void) { return read_line("/proc/self/status", "VmHWM:"); }
+
+bool geodec_memory_limit_address_space(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}

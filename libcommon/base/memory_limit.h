@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct geodec_memory_limit {
@@ -21,5 +22,7 @@ GEODEC_API int64_t geodec_memory_limit_resident(void);
 /* Of these, what is not of files; 0: unknown. */
 GEODEC_API int64_t geodec_memory_limit_anonymous(void);
 GEODEC_API int64_t geodec_memory_limit_peak(void);
+/* Whether the process has a limit of its address space (RLIMIT_AS). Only a system call: signal handlers may ask. */
+GEODEC_API bool geodec_memory_limit_address_space(void);
 
 #endif

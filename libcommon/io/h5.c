@@ -1,6 +1,7 @@
 #include "io/h5.h"
 
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "io/file.h"
 #include "io/h5_internal.h"
 
@@ -8,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 void geodec_io_init(void)
 {
@@ -52,14 +52,6 @@ static bool of_the_system(const char *reason)
     return false;
 }
 
-/* Whether the process has a limit of its address space. Without one, only a damaged file asks for more than there is.
- */
-static bool limited_memory(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
 geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
 {
     char text[GEODEC_ERR_TEXT], why[128] = "";
@@ -77,7 +69,8 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
         (void)snprintf(why, sizeof why, ": %.*s", (int)strcspn(reason, "'"), reason);
         if ((s == GEODEC_FORMAT || s == GEODEC_CHECKSUM) && of_the_system(why + 2)) s = GEODEC_IO;
     }
-    if (inner && strstr(inner, "allocation failed") && limited_memory()) s = GEODEC_NOMEM;
+    /* Without a limit of the address space only a damaged file asks for more memory than there is. */
+    if (inner && strstr(inner, "allocation failed") && geodec_memory_limit_address_space()) s = GEODEC_NOMEM;
     if (!system && inner && *inner) (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
     return geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
 }

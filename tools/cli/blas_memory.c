@@ -1,5 +1,7 @@
 #include "cli/blas_memory.h"
 
+#include "base/memory_limit.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -15,17 +17,17 @@ extern void blas_memory_free(void *) __attribute__((weak));
 
 int openblas_num_threads_env(void) { return 1; }
 
-static bool limited(__rlimit_resource_t resource)
+static bool data_limited(void)
 {
     struct rlimit limit;
-    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 geodec_status blas_memory_reserve(int64_t threads, geodec_err *err)
 {
     void *taken[MOST];
     if (!blas_memory_alloc || !blas_memory_free) return GEODEC_OK;
-    if (!limited(RLIMIT_AS) && !limited(RLIMIT_DATA)) return GEODEC_OK;
+    if (!geodec_memory_limit_address_space() && !data_limited()) return GEODEC_OK;
     const size_t n = threads < 1 ? 1 : threads > MOST ? MOST : (size_t)threads;
     void *room = mmap(NULL, n * WORK_SPACE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mapped.h"
+#include "base/memory_limit.h"
 #include "cli/live.h"
 #include "cli/ranks.h"
 #include "io/h5.h"
@@ -209,13 +210,7 @@ static void end(const char *file, const char *what, int code)
     _exit(code);
 }
 
-/* Whether the process began with a limit of its address space. HDF5 does not bear a lack of memory everywhere. */
-static bool limited_memory(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
+/* HDF5 does not bear a lack of memory everywhere: within a limit, its crash says nothing about the file. */
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
     struct stat now;
@@ -226,11 +221,12 @@ static void on_fault(int sig, siginfo_t *info, void *context)
         const bool shorter = stat(file, &now) == 0 && (size_t)now.st_size < size;
         end(file, shorter ? ": the file was truncated while it was read" : ": the file can no longer be read", 1);
     }
-    if (atomic_load(&is_reading) && pthread_equal(pthread_self(), reader) && limited_memory())
+    if (atomic_load(&is_reading) && pthread_equal(pthread_self(), reader) && geodec_memory_limit_address_space())
         end(reading, ": the HDF5 library fails on it within the limit of memory, or the file is damaged", 1);
     if (atomic_load(&is_reading) && pthread_equal(pthread_self(), reader))
         end(reading, ": the file is damaged, the HDF5 library fails on it", REFUSED);
-    if (limited_memory() && (sig == SIGSEGV || sig == SIGABRT)) /* HDF5 while it writes, and a stack that cannot grow */
+    if (geodec_memory_limit_address_space() &&
+        (sig == SIGSEGV || sig == SIGABRT)) /* HDF5 while it writes, and a stack that cannot grow */
         end("", "a library failed within the limit of memory", 1);
     signal(sig, SIG_DFL); /* the same instruction faults again; abort() raises again */
 }

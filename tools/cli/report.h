@@ -10,11 +10,13 @@
 /* Installs handlers for faults caused by files. The program ends with one line that names the file, and its partial
  * outputs are removed. The code is 1 for a file that was truncated while mapped (base/mapped.h), and 3 for a file on
  * which the HDF5 library crashes (io/h5.h). While HDF5 reads the structure of a file, the process may allocate at most
- * 1 GiB more memory. Other faults keep their default action. */
+ * 1 GiB more memory. Within a limit of the address space the code of every such fault is 1. Other faults keep their
+ * default action. */
 void report_guard(const char *tool);
-/* SIGINT, SIGTERM and SIGHUP set a flag that the progress hook returns; SIGPIPE ends the process without a message. */
 /* Opens /dev/null in place of standard streams that are closed. Call first. */
 void report_streams(void);
+/* SIGINT, SIGTERM and SIGHUP set a flag that the progress hook returns; SIGPIPE ends the process without a message and
+ * without partial outputs. */
 void report_signals(void);
 /* After this call, SIGINT ends a turn of a dialogue, not the program. It sets a flag that report_turn_stopped reads and
  * clears. */
