@@ -63,7 +63,8 @@ static geodec_status find_scale(const geodec_artifact *a, const geodec__axis *ax
     return GEODEC_OK;
 }
 
-static geodec_status put_text_size(hid_t object, const char *name, const char *text, geodec_err *err)
+/* A text that ends with NUL: HDF5 takes CLASS in no other form (geodec__h5_put_text pads with NUL). */
+static geodec_status put_terminated(hid_t object, const char *name, const char *text, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     hid_t type = -1, space = -1, attr = -1;
@@ -97,8 +98,8 @@ static geodec_status open_scale(geodec_artifact *a, const scale *s, hid_t *set, 
                    GEODEC_IO, "dimension %s", s->name);
         (void)snprintf(name, sizeof name, "This is a netCDF dimension but not a netCDF variable.%10" PRId64, s->extent);
     }
-    GEODEC_TRY(put_text_size(*set, "CLASS", "DIMENSION_SCALE", err));
-    GEODEC_TRY(put_text_size(*set, "NAME", name, err));
+    GEODEC_TRY(put_terminated(*set, "CLASS", "DIMENSION_SCALE", err));
+    GEODEC_TRY(put_terminated(*set, "NAME", name, err));
 done:
     (void)geodec__h5_close(space);
     (void)geodec__h5_close(made);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "chain/shards.h"
 #include "io/file.h"
 #include "io/foreign.h"
 #include "io/json.h"
@@ -310,10 +311,7 @@ static geodec_status has_shards(const char *path, bool *found, geodec_err *err)
     DIR *d = opendir(path);
     *found = false;
     if (!d) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
-    for (const struct dirent *e = readdir(d); e && !*found; e = readdir(d)) {
-        const size_t n = strlen(e->d_name);
-        *found = n > 12 && e->d_name[0] != '.' && strcmp(e->d_name + n - 12, ".safetensors") == 0;
-    }
+    for (const struct dirent *e = readdir(d); e && !*found; e = readdir(d)) *found = geodec_shards_is_name(e->d_name);
     (void)closedir(d);
     return GEODEC_OK;
 }

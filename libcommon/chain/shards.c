@@ -1,7 +1,7 @@
 #include "chain/shards.h"
 
-#include "base/f16.h"
 #include "base/mem.h"
+#include "io/format.h"
 #include "io/safetensors.h"
 
 #include <dirent.h>
@@ -119,6 +119,13 @@ static int by_number(const void *a, const void *b)
     return (*x != 0) - (*y != 0);
 }
 
+bool geodec_shards_is_name(const char *name)
+{
+    static const char ending[] = ".safetensors";
+    const size_t n = strlen(name), m = sizeof ending - 1;
+    return n > m && name[0] != '.' && strcmp(name + n - m, ending) == 0;
+}
+
 static geodec_status list_files(geodec_shards *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -136,8 +143,7 @@ static geodec_status list_files(geodec_shards *s, const char *path, geodec_err *
     d = opendir(path);
     if (!d) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
-        const size_t n = strlen(e->d_name);
-        if (n < 13 || e->d_name[0] == '.' || strcmp(e->d_name + n - 12, ".safetensors") != 0) continue;
+        if (!geodec_shards_is_name(e->d_name)) continue;
         if (s->n_files == GEODEC_SHARDS_FILES_MAX)
             GEODEC_THROW(GEODEC_LIMIT, "%s: more than %d shards", path, GEODEC_SHARDS_FILES_MAX);
         if (s->n_files == room) {
@@ -308,7 +314,6 @@ int64_t geodec_shards_width(const geodec_shards *s) { return s->d; }
 int geodec_shards_layers(const geodec_shards *s) { return s->n_layers; }
 const char *geodec_shards_tensor(const geodec_shards *s, int i) { return s->layer[i].name; }
 int geodec_shards_files(const geodec_shards *s) { return s->n_files; }
-const char *geodec_shards_file(const geodec_shards *s, int i) { return s->path[i]; }
 const char *const *geodec_shards_paths(const geodec_shards *s) { return (const char *const *)s->path; }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -321,40 +326,6 @@ typedef struct slab {
     int64_t longest; /* largest position and 1 */
 } slab;
 
-static float element(geodec_type type, const void *raw, int64_t i)
-{
-    switch (type) {
-    case GEODEC_F64:
-        return (float)((const double *)raw)[i];
-    case GEODEC_F16:
-        return geodec_f16_to_f32(((const uint16_t *)raw)[i]);
-    case GEODEC_BF16:
-        return geodec_bf16_to_f32(((const uint16_t *)raw)[i]);
-    default:
-        return ((const float *)raw)[i];
-    }
-}
-
-static int64_t whole(geodec_type type, const void *raw, int64_t i)
-{
-    switch (type) {
-    case GEODEC_I64:
-        return ((const int64_t *)raw)[i];
-    case GEODEC_I32:
-        return ((const int32_t *)raw)[i];
-    case GEODEC_I16:
-        return ((const int16_t *)raw)[i];
-    case GEODEC_I8:
-        return ((const int8_t *)raw)[i];
-    case GEODEC_U32:
-        return ((const uint32_t *)raw)[i];
-    case GEODEC_U16:
-        return ((const uint16_t *)raw)[i];
-    default:
-        return ((const uint8_t *)raw)[i];
-    }
-}
-
 static geodec_status put_states(const geodec_shards *s, const geodec_safetensors *f, int64_t row0, int64_t n, slab *b,
                                 geodec_artifact *a, geodec_err *err)
 {
@@ -365,7 +336,7 @@ static geodec_status put_states(const geodec_shards *s, const geodec_safetensors
         GEODEC_PASS(geodec_safetensors_read(f, i, row0 * s->d, n * s->d, b->raw, err));
         for (int64_t r = 0; r < n; r++)
             for (int64_t c = 0; c < s->d; c++)
-                b->state[r * stride + l * s->d + c] = element(type, b->raw, r * s->d + c);
+                b->state[r * stride + l * s->d + c] = (float)geodec_format_element_f64(type, b->raw, r * s->d + c);
     }
     GEODEC_PASS(geodec_artifact_append(a, "/state", n, b->state, err));
     return GEODEC_OK;
@@ -378,9 +349,9 @@ static geodec_status read_column(const geodec_shards *s, const geodec_safetensor
     const geodec_type type = geodec_safetensors_at(f, i)->type;
     GEODEC_PASS(geodec_safetensors_read(f, i, row0, n, b->raw, err));
     for (int64_t r = 0; r < n; r++) {
-        const int64_t v = whole(type, b->raw, r);
-        if (v < columns[k].least || v > INT32_MAX)
-            GEODEC_FAIL(GEODEC_RANGE, "tensor %s: %lld in row %lld", s->column[k], (long long)v, (long long)(row0 + r));
+        const double v = geodec_format_element_f64(type, b->raw, r); /* exact within the bounds */
+        if (v < (double)columns[k].least || v > INT32_MAX)
+            GEODEC_FAIL(GEODEC_RANGE, "tensor %s: %.0f in row %lld", s->column[k], v, (long long)(row0 + r));
         b->value[r] = (int32_t)v;
     }
     return GEODEC_OK;

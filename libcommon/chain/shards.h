@@ -25,6 +25,9 @@ enum { GEODEC_SHARDS_LAYERS_MAX = 1024, GEODEC_SHARDS_FILES_MAX = 65536 };
 
 typedef struct geodec_shards geodec_shards;
 
+/* Whether a file of this name in a folder is a shard. */
+GEODEC_API bool geodec_shards_is_name(const char *name);
+
 /* names: tensors joined by commas, "" = by their names. Checks that all files have the same tensors of the same width,
  * and the same rows in each of a file. GEODEC_NOTFOUND (file, no shards in the folder, no such tensor), GEODEC_FORMAT,
  * GEODEC_UNSUPPORTED (type), GEODEC_LIMIT, GEODEC_IO. */
@@ -36,7 +39,6 @@ GEODEC_API int64_t geodec_shards_width(const geodec_shards *s);
 GEODEC_API int geodec_shards_layers(const geodec_shards *s);
 GEODEC_API const char *geodec_shards_tensor(const geodec_shards *s, int i); /* its name without suffix */
 GEODEC_API int geodec_shards_files(const geodec_shards *s);
-GEODEC_API const char *geodec_shards_file(const geodec_shards *s, int i);
 GEODEC_API const char *const *geodec_shards_paths(const geodec_shards *s); /* of all files, in order */
 
 /* Fills a new activations artifact with all rows, states rounded to float32 and the tensors' names in the attribute

@@ -171,7 +171,7 @@ static geodec_status import_shards(cli_stage *stage, geodec_err *err)
         GEODEC_THROW(GEODEC_INVAL, "--dim, --k-int, --dataset and --lift are not for safetensors files");
     GEODEC_TRY(geodec_shards_open(c->args[0], tensors, &s, err));
     if (geodec_shards_files(s) == 1)
-        GEODEC_TRY(stage_file(stage, geodec_shards_file(s, 0), err));
+        GEODEC_TRY(stage_file(stage, geodec_shards_paths(s)[0], err));
     else
         GEODEC_TRY(
             geodec_provenance_add_files(&stage->p, c->args[0], geodec_shards_files(s), geodec_shards_paths(s), err));
