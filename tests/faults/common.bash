@@ -1,6 +1,13 @@
 # For tests/faults/run: the inputs of the table, one disturbed run, and its verdict. Set before: bin, inject, work (a new folder), faults (this folder).
 # shellcheck shell=bash disable=SC2034,SC2154,SC2016,SC2143,SC2004
 
+# link_tools: links to the tools in $bin, so that a build does not change them during the run, and the embedded model where they look for it
+link_tools() {
+    rm -rf "$bin"
+    cp -al "$B/bin" "$bin" 2>/dev/null || cp -a "$B/bin" "$bin"
+    mkdir -p "$work/share/geodec" && ln -sfn "$PWD/data/model" "$work/share/geodec/model"
+}
+
 # read_rows: the table as arrays, chosen by TOOLS (words, empty: all).
 read_rows() {
     rows=()

@@ -14,8 +14,7 @@
 
 static const char default_model[] = "geodec-stories-f16";
 
-/* The folder of the program, "" without /proc. */
-static void program_folder(char *out, size_t room)
+void embedded_program_folder(char *out, size_t room)
 {
     const ssize_t n = readlink("/proc/self/exe", out, room - 1);
     out[n > 0 ? n : 0] = '\0';
@@ -43,7 +42,7 @@ geodec_status embedded_folder(char **out, geodec_err *err)
     geodec_status st = GEODEC_OK;
     char program[PATH_MAX], resolved[PATH_MAX], *path = NULL;
     *out = NULL;
-    program_folder(program, sizeof program);
+    embedded_program_folder(program, sizeof program);
     for (int i = 0; i < 3 && !path; i++) {
         if (i < 2 && !program[0]) continue;
         GEODEC_TRY(look(i < 2 ? program : GEODEC_DATADIR, i < 2 ? below_program[i] : "", default_model, &path, err));

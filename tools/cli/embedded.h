@@ -5,6 +5,8 @@
 
 #include "cli/cli.h"
 
+/* The folder of this program, "" if /proc is not there. */
+void embedded_program_folder(char *out, size_t room);
 /* The first of these folders that has the default model: ../share/geodec and, in the build tree, ../../../data, from
  * the folder of the program; the datadir of the build. The caller frees. GEODEC_NOTFOUND names all of them. */
 geodec_status embedded_folder(char **out, geodec_err *err) GEODEC_MUST_USE;

@@ -1,5 +1,6 @@
 #include "cli/ranks.h"
 
+#include "cli/embedded.h"
 #include "cli/report.h"
 
 #include <stdio.h>
@@ -19,13 +20,10 @@ static geodec_status driver_path(char *path, size_t room, geodec_err *err)
         return GEODEC_OK;
     }
     char own[4096];
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (n < 0) GEODEC_FAIL(GEODEC_NOTFOUND, "--mpi: the tool's folder is unknown; GEODEC_MPI names libgeodec-mpi.so");
-    own[n] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(own, '/');
-        if (slash) *slash = '\0';
-    }
+    embedded_program_folder(own, sizeof own);
+    char *slash = strrchr(own, '/');
+    if (!slash) GEODEC_FAIL(GEODEC_NOTFOUND, "--mpi: the tool's folder is unknown; GEODEC_MPI names libgeodec-mpi.so");
+    *slash = '\0';
     (void)snprintf(path, room, "%s/lib/libgeodec-mpi.so", own);
     return GEODEC_OK;
 }
