@@ -292,23 +292,37 @@ Test(disk, a_demand_interrupts_a_prefetch_and_a_dropped_prefetch_ends)
     geodec_mem_unmap(slots, (int64_t)MB * 24);
 }
 
-Test(disk, a_prefetch_that_is_needed_goes_before_other_prefetches)
+/* Four prefetches of 50 ms, of which the last one is hurried. False: the machine was busy, and the first had ended before
+ * that. */
+static bool hurry_the_last(const char *path, uint8_t *slots)
 {
-    const char *path = make_file("blobs");
-    uint8_t *slots = geodec_mem_map((int64_t)MB * 8);
-    geodec_disk *d = open_disk(path, &(geodec_disk_options){.n_slots = 8, .throttle = 4000000}); /* 50 ms each */
+    static const int order[] = {3, 0, 1, 2};
+    geodec_disk *d = open_disk(path, &(geodec_disk_options){.n_slots = 8, .throttle = 4000000});
+    const double begin = geodec_clock_seconds();
     for (int s = 0; s < 4; s++) {
         const geodec_disk_read r = one_piece(s, false, s * MB, SMALL, slots + s * MB);
         cr_assert(geodec_disk_submit(d, &r));
     }
     (void)usleep(20000); /* all have begun */
     geodec_disk_hurry(d, 3);
-    static const int order[] = {3, 0, 1, 2};
-    for (int k = 0; k < 4; k++) cr_assert_eq(take_one(d).slot, order[k]);
+    const bool in_time = geodec_clock_seconds() - begin < 0.045;
+    for (int k = 0; k < 4; k++) {
+        const int slot = take_one(d).slot;
+        if (in_time) cr_assert_eq(slot, order[k]);
+    }
     cr_assert_eq(geodec_disk_counted(d).prefetches, 4);
     geodec_disk_hurry(d, 3); /* not there any more */
     geodec_disk_drop(d, 8);
     geodec_disk_close(d);
+    return in_time;
+}
+
+Test(disk, a_prefetch_that_is_needed_goes_before_other_prefetches)
+{
+    const char *path = make_file("blobs");
+    uint8_t *slots = geodec_mem_map((int64_t)MB * 8);
+    int tries = 0;
+    while (!hurry_the_last(path, slots)) cr_assert_lt(++tries, 100);
     geodec_mem_unmap(slots, (int64_t)MB * 8);
 }
 
