@@ -292,8 +292,8 @@ Test(disk, a_demand_interrupts_a_prefetch_and_a_dropped_prefetch_ends)
     geodec_mem_unmap(slots, (int64_t)MB * 24);
 }
 
-/* Four prefetches of 50 ms, of which the last one is hurried. False: the machine was busy, and the first had ended before
- * that. */
+/* Four prefetches of 50 ms, of which the last one is hurried. False: the machine was busy, and the first had ended
+ * before that. */
 static bool hurry_the_last(const char *path, uint8_t *slots)
 {
     static const int order[] = {3, 0, 1, 2};
