@@ -275,7 +275,12 @@ Test(disk, a_demand_interrupts_a_prefetch_and_a_dropped_prefetch_ends)
         cr_assert(geodec_disk_submit(d, &demand));
         cr_assert_eq(take_one(d).slot, 2); /* although a prefetch is being read */
         geodec_disk_drop(d, 0);
-        const geodec_disk_done dropped = take_one(d);
+        geodec_disk_done done, dropped = take_one(d);
+        const bool late_came = dropped.slot == 1; /* this thread waited for the processor */
+        if (late_came) {
+            done = dropped;
+            dropped = take_one(d);
+        }
         const double took = geodec_clock_seconds() - begin;
         cr_assert_eq(dropped.slot, 0);
         cr_assert_eq(dropped.status, GEODEC_INTERRUPTED);
@@ -283,7 +288,7 @@ Test(disk, a_demand_interrupts_a_prefetch_and_a_dropped_prefetch_ends)
         cr_assert_leq((double)c.bytes, took * 1e7 + 1e4); /* no more than the disk can have read */
         cr_assert_lt(c.bytes, 4 * MB);
         cr_assert(geodec_disk_submit(d, &large)); /* the slot is free again */
-        const geodec_disk_done done = take_one(d);
+        if (!late_came) done = take_one(d);
         cr_assert(done.slot == 1 && done.status == GEODEC_OK && right_bytes(&late) && right_bytes(&demand));
         cr_assert_eq(take_one(d).slot, 0);
         cr_assert(right_bytes(&large));
