@@ -275,7 +275,7 @@ Test(disk, a_demand_interrupts_a_prefetch_and_a_dropped_prefetch_ends)
         cr_assert(geodec_disk_submit(d, &demand));
         cr_assert_eq(take_one(d).slot, 2); /* although a prefetch is being read */
         geodec_disk_drop(d, 0);
-        geodec_disk_done done, dropped = take_one(d);
+        geodec_disk_done done = {0}, dropped = take_one(d);
         const bool late_came = dropped.slot == 1; /* this thread waited for the processor */
         if (late_came) {
             done = dropped;
