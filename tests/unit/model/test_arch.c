@@ -45,7 +45,7 @@ Test(model_arch, every_family_is_in_the_table)
     cr_assert_str_eq(
         geodec__arch_names(names, sizeof names),
         "llama, qwen2, qwen3, qwen3moe, qwen3vlmoe, olmoe, qwen2moe, deepseek, dots1, bailingmoe, bailingmoe2, "
-        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3");
+        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3, perspective");
     cr_assert_null(geodec__arch_find("LLAMA"));
     cr_assert_null(geodec__arch_find("llam"));
     for (size_t i = 0; i < N_FAMILIES; i++) {
