@@ -154,4 +154,7 @@ static const family families[] = {
 /* clang-format on */
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
+/* Neither integers nor the float64 evaluation of the library know these; they refuse them. */
+static inline bool family_is_perspective(size_t i) { return families[i].s.recur_period > 0; }
+
 #endif

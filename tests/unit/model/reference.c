@@ -113,7 +113,7 @@ static void rotate(const geodec_model *m, int layer, double *x, int heads, int p
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int rope = c->rope_dim;
-    const bool halves = !in(m, " llama deepseek bailingmoe ernie4_5-moe granitemoe "),
+    const bool halves = !in(m, " llama deepseek bailingmoe ernie4_5-moe granitemoe perspective "),
                local = is(m, "gemma3") && m->layer[layer].window > 0;
     const double base = local ? key(m, "rope.freq_base_swa", 10000) : key(m, "rope.freq_base", 10000);
     const double factor = local ? 1 : key(m, "rope.scaling.factor", 1),

@@ -52,7 +52,8 @@ Test(model_arch, every_family_is_in_the_table)
         geodec_model *m = open_written(&families[i].s);
         const char *arch = families[i].s.arch ? families[i].s.arch : "llama";
         cr_assert_str_eq(m->config.arch, arch);
-        const bool adjacent = synthetic_in(&families[i].s, " llama deepseek bailingmoe ernie4_5-moe granitemoe ");
+        const bool adjacent =
+            synthetic_in(&families[i].s, " llama deepseek bailingmoe ernie4_5-moe granitemoe perspective ");
         cr_assert_eq(m->config.rope_pairs, adjacent ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
         cr_assert_eq(m->config.activation, strncmp(arch, "gemma", 5) == 0 ? GEODEC_GELU_TANH : GEODEC_SILU);
         cr_assert_eq(m->config.qk_norm_whole, synthetic_in(&families[i].s, " olmoe minimax-m2 "));
