@@ -178,7 +178,7 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
     if (l->decay.data) {
         s->job[3] = geodec__job_of(l->decay, s->input, s->decay_row, n);
         geodec__jobs_run(s, 4);
-        geodec__recur_run(s, index, n, chain);
+        geodec__recurrence_run(s, index, n, chain);
         return;
     }
     geodec__jobs_run(s, 3);
@@ -319,7 +319,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
                         s->merge ? "merged" : "rewritten");
     if (s->resident_price) geodec__resident_price_begin(s);
-    if (s->recur) geodec__recur_begin(s);
+    if (s->recur) geodec__recurrence_begin(s);
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;
@@ -347,7 +347,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     }
     if (logits && packed) run_head(s, b, logits, true);
     if (s->foreseen) geodec__streamed_appended(s, b);
-    if (s->recur) geodec__recur_end(s, n, chain);
+    if (s->recur) geodec__recurrence_end(s, n, chain);
     s->length += n;
     if (s->priced) geodec__streamed_price_end(s, n);
     if (s->resident_price) geodec__resident_price_end(s, b);

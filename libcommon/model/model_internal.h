@@ -183,7 +183,8 @@ int64_t geodec__session_bytes(const geodec_session *s);
 void geodec__jobs_then(geodec_session *s, geodec__matrix w);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
-/* Feed-forward of all n rows with experts, chosen here unless the architecture did so before: reads norm, writes each choice's output to down. */
+/* Feed-forward of all n rows with experts, chosen here unless the architecture did so before: reads norm, writes each
+ * choice's output to down. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
 /* Jobs of a dispatch at most, apart from those of experts. */
 enum { GEODEC__JOBS = 5 };

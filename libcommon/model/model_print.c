@@ -97,7 +97,8 @@ static void print_additions(FILE *out, const geodec_model_config *k)
     if (k->expert_sigmoid) (void)fprintf(out, "expert_gating\tsigmoid\n");
     static const char *const routes[] = {"softmax", "mod", "angle"};
     if (k->recur_period > 0 && k->n_expert > 0)
-        (void)fprintf(out, "expert_route\t%s\nexpert_route_at\t%s\n", routes[k->route], k->route_before ? "pre" : "post");
+        (void)fprintf(out, "expert_route\t%s\nexpert_route_at\t%s\n", routes[k->route],
+                      k->route_before ? "pre" : "post");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].value != 0) (void)fprintf(out, "%s\t%.9g\n", numbers[i].name, numbers[i].value);
 }

@@ -15,7 +15,7 @@ static float *log_row(const geodec__recur *a, int64_t position, int64_t place)
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec__recur_create(geodec_session *s, geodec_err *err)
+geodec_status geodec__recurrence_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
@@ -23,7 +23,7 @@ geodec_status geodec__recur_create(geodec_session *s, geodec_err *err)
     geodec__recur *a = NULL;
     if (c->recur_rank == 0) return GEODEC_OK;
     GEODEC_NEW(a, 1);
-    s->recur = a; /* geodec__recur_destroy frees it */
+    s->recur = a; /* geodec__recurrence_destroy frees it */
     GEODEC_NEW(a->place, c->n_layer);
     for (int32_t i = 0; i < c->n_layer; i++) a->place[i] = s->model->layer[i].decay.data ? a->layers++ : -1;
     a->half = s->kv != GEODEC_KV_F32;
@@ -34,8 +34,10 @@ geodec_status geodec__recur_create(geodec_session *s, geodec_err *err)
     a->most = s->n_ctx / GEODEC__RECUR_KEEP + 1;
     a->after_position = -1;
     const int64_t all = a->layers * a->state;
-    const double total = (double)s->n_ctx * (double)(a->layers * a->row) * sizeof(float) + (double)a->most * (double)all;
-    if (total > 0x1p46) GEODEC_THROW(GEODEC_LIMIT, "recurrent states and rows of %d tokens take %g bytes", s->n_ctx, total);
+    const double total =
+        (double)s->n_ctx * (double)(a->layers * a->row) * sizeof(float) + (double)a->most * (double)all;
+    if (total > 0x1p46)
+        GEODEC_THROW(GEODEC_LIMIT, "recurrent states and rows of %d tokens take %g bytes", s->n_ctx, total);
     a->log = geodec_mem_map(s->n_ctx * a->layers * a->row * (int64_t)sizeof(float));
     a->kept = geodec_mem_map(a->most * all);
     if ((!a->log || !a->kept) && all > 0)
@@ -49,7 +51,7 @@ done:
     return st;
 }
 
-void geodec__recur_destroy(geodec_session *s)
+void geodec__recurrence_destroy(geodec_session *s)
 {
     geodec__recur *a = s->recur;
     if (!a) return;
@@ -115,7 +117,7 @@ static void replay(geodec_session *s, int32_t from, int32_t to)
     a->position = to;
 }
 
-void geodec__recur_begin(geodec_session *s)
+void geodec__recurrence_begin(geodec_session *s)
 {
     geodec__recur *a = s->recur;
     const int64_t all = a->layers * a->state;
@@ -147,7 +149,7 @@ static float gate(float x, float least)
     return g > least ? g : least;
 }
 
-void geodec__recur_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
+void geodec__recurrence_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec__layer *l = &s->model->layer[layer];
@@ -168,21 +170,21 @@ void geodec__recur_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
         a->y[t] = s->mixed_row[t];
     }
     run w = {s,
-                   a->now + place * a->state,
-                   chain ? a->after + place * a->state : NULL,
-                   {n, a->g, a->v, a->k, a->q, a->y, chain ? NULL : s->parent}};
+             a->now + place * a->state,
+             chain ? a->after + place * a->state : NULL,
+             {n, a->g, a->v, a->k, a->q, a->y, chain ? NULL : s->parent}};
     run_channels(&w);
     for (int64_t t = 0; t < n; t++)
         s->kernels->rms_norm(s->mixed_row[t], l->read_norm, a->d, c->rms_eps, s->mixed_row[t]);
     geodec__rows_end(s->mixed_row, n, a->d);
 }
 
-void geodec__recur_end(geodec_session *s, int64_t n, bool chain)
+void geodec__recurrence_end(geodec_session *s, int64_t n, bool chain)
 {
     s->recur->after_position = chain ? s->length + (int32_t)n : -1;
 }
 
-void geodec__recur_truncate(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
+void geodec__recurrence_truncate(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
 {
     geodec__recur *a = s->recur;
     bool moved = false;
@@ -194,5 +196,5 @@ void geodec__recur_truncate(geodec_session *s, int32_t base, const int32_t *row,
     const int32_t same = moved ? base : base + n; /* rows that are as they were */
     if (a->after_position > same) a->after_position = -1;
     while (a->n_kept > 0 && a->kept_at[a->n_kept - 1] > same) a->n_kept--;
-    if (a->position > same) a->position = INT32_MAX; /* geodec__recur_begin starts from one that is kept */
+    if (a->position > same) a->position = INT32_MAX; /* geodec__recurrence_begin starts from one that is kept */
 }

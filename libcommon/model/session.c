@@ -152,7 +152,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
-    GEODEC_TRY(geodec__recur_create(s, err));
+    GEODEC_TRY(geodec__recurrence_create(s, err));
     if (s->n_workers > 1 && !m->streamed && !s->recur) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, GEODEC__PREPARE_COPIES, &s->copies, err));
@@ -178,12 +178,13 @@ void geodec_session_destroy(geodec_session *s)
         return;
     }
     geodec__streamed_leave(s);
-    geodec__recur_destroy(s);
+    geodec__recurrence_destroy(s);
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
-                s->update_row, s->wide_row, s->decay_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input,
-                s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
+                s->update_row, s->wide_row, s->decay_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step,
+                s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end,
+                s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
@@ -206,8 +207,10 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const int64_t angles = (int64_t)c->rope_dim * s->n_ctx * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
     const geodec_recurrence_bytes recur = geodec_session_recurrence_bytes(s);
-    const int64_t recurrent = 2 * recur.state + s->n_ctx * recur.row + (s->n_ctx / GEODEC__RECUR_KEEP + 1) * recur.state;
-    return s->cache.bytes + recurrent + (n * (row + routes) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
+    const int64_t recurrent =
+        2 * recur.state + s->n_ctx * recur.row + (s->n_ctx / GEODEC__RECUR_KEEP + 1) * recur.state;
+    return s->cache.bytes + recurrent + (n * (row + routes) + angles) * (int64_t)sizeof(float) +
+           s->made_size * s->made_bytes;
 }
 
 /* ---- accessors --------------------------------------------------------------------------------------------------- */

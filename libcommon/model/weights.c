@@ -254,8 +254,7 @@ static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
     const int64_t d = b->c->d_model, experts = b->c->n_expert;
-    const int64_t rows =
-        geodec_torus_rows(b->c->route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD);
+    const int64_t rows = geodec_torus_rows(b->c->route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD);
     GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, rows, 1, &l->router));
     GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
     const geodec_gguf_tensor *t = find(b, i, "ffn_expert_place.weight");
@@ -442,7 +441,8 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         const geodec__matrix *const single[] = {
-            &l->q, &l->k, &l->v, &l->o, &l->decay, &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
+            &l->q,      &l->k,           &l->v,         &l->o,           &l->decay,
+            &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);

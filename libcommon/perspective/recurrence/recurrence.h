@@ -46,11 +46,11 @@ typedef struct geodec_recurrence_rows {
 GEODEC_API void geodec_recurrence_run(geodec_isa isa, const void *from, void *to, bool half, int64_t stride,
                                       int64_t first, int64_t end, const geodec_recurrence_rows *rows, float *scratch);
 
-/* The chunked form, for training and as a control: n rows from state s [d][r], in chunks of `chunk` rows; y [n][d]. With
- * b_t the product of the decays of the chunk up to t,
- *     Y = B * (Q S^T + tril(Q K^T) (V / B)),  S' = diag(b_C) (S + (V / B)^T K)          (* and / elementwise)
- * A chunk also ends where a product b falls below `least` (2^-40 in float32): V / B would overflow. g, v [n][d], k, q
- * [n][r]; s becomes the last state. work: geodec_recurrence_chunk_work(chunk, d, r) numbers. */
+/* The chunked form, for training and as a control: n rows from state s [d][r], in chunks of `chunk` rows; y [n][d].
+ * With b_t the product of the decays of the chunk up to t, Y = B * (Q S^T + tril(Q K^T) (V / B)),  S' = diag(b_C) (S +
+ * (V / B)^T K)          (* and / elementwise) A chunk also ends where a product b falls below `least` (2^-40 in
+ * float32): V / B would overflow. g, v [n][d], k, q [n][r]; s becomes the last state. work:
+ * geodec_recurrence_chunk_work(chunk, d, r) numbers. */
 GEODEC_API int64_t geodec_recurrence_chunk_work(int64_t chunk, int64_t d, int64_t r);
 GEODEC_API void geodec_recurrence_chunks_f32(int64_t n, int64_t d, int64_t r, int64_t chunk, float least,
                                              const float *g, const float *v, const float *k, const float *q, float *s,

@@ -8,6 +8,6 @@ typedef void geodec__recurrence_fn(const void *from, void *to, bool half, int64_
                                    const geodec_recurrence_rows *rows, float *scratch);
 /* NULL where the build lacks the instructions. */
 extern geodec__recurrence_fn *const geodec__recurrence_scalar, *const geodec__recurrence_avx2,
-    *const geodec__recurrence_avx512;
+                                                                   *const geodec__recurrence_avx512;
 
 #endif

@@ -24,8 +24,8 @@ static float wrapped(float u)
 void geodec_torus_project(geodec_torus_projection p, const float *u, float z[AXES])
 {
     for (int a = 0; a < AXES; a++)
-        z[a] = p == GEODEC_TORUS_MOD ? wrapped(u[a])
-                                     : wrapped((float)(atan2((double)u[a], (double)u[AXES + a]) / turn));
+        z[a] =
+            p == GEODEC_TORUS_MOD ? wrapped(u[a]) : wrapped((float)(atan2((double)u[a], (double)u[AXES + a]) / turn));
 }
 
 float geodec_torus_distance2(const float a[AXES], const float b[AXES])

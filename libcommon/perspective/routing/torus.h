@@ -40,7 +40,7 @@ GEODEC_API int32_t geodec_torus_nearest(const float *position, int32_t n, const 
 GEODEC_API int64_t geodec_torus_edges(const int32_t size[GEODEC_TORUS_AXES], int32_t (*edge)[2]);
 
 /* Gini coefficient of n counts: 0 equal, (n - 1) / n all in one; 0 when all are 0. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_torus_gini(const int64_t *count, int64_t n, double *gini, geodec_err *err)
-    GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_torus_gini(const int64_t *count, int64_t n, double *gini,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -369,9 +369,9 @@ static void recurrence(const geodec_model *m, int layer, const double *x, int n,
     const geodec_model_config *c = geodec_model_configuration(m);
     const int d = c->d_model, r = whole(m, "recurrence.rank", 0);
     const double least = exp(key(m, "recurrence.log_decay_min", -1e9));
-    double *wp = load(m, layer, "recur_decay"), *bp = load_bias(m, layer, "recur_decay"), *wk = load(m, layer, "recur_k"),
-           *wq = load(m, layer, "recur_q"), *wv = load(m, layer, "recur_v"), *wo = load(m, layer, "recur_output"),
-           *norm = load(m, layer, "recur_norm");
+    double *wp = load(m, layer, "recur_decay"), *bp = load_bias(m, layer, "recur_decay"),
+           *wk = load(m, layer, "recur_k"), *wq = load(m, layer, "recur_q"), *wv = load(m, layer, "recur_v"),
+           *wo = load(m, layer, "recur_output"), *norm = load(m, layer, "recur_norm");
     double *g = allocate(d), *v = allocate(d), *k = allocate(r), *q = allocate(r), *s = allocate((int64_t)d * r),
            *y = allocate(d);
     for (int t = 0; t < n; t++) {

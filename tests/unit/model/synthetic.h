@@ -47,7 +47,7 @@ typedef struct synthetic {
     int32_t recur_rank, recur_period; /* recurrence.rank, .period (perspective) */
     float log_decay_min;              /* recurrence.log_decay_min */
     const char *route, *route_at;     /* expert_route, expert_route_at */
-    const char *number_key; /* a further key with number_value, written as uint32 */
+    const char *number_key;           /* a further key with number_value, written as uint32 */
     int32_t number_value;
     /* for damaged files; NULL or zero leaves the model good */
     const char *skip;                     /* this key or tensor is left out */
@@ -91,8 +91,11 @@ static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *na
     GEODEC_NEW(x, n);
     for (int64_t i = 0; i < n; i++) {
         const float u = (float)(2 * geodec_rng_uniform(&o->rng) - 1);
-        x[i] = place ? fabsf(u) * 0.999f
-               : norm ? 1.0f + 0.3f * u : bias ? 0.4f * u : divisor ? 2.5f + 2.2f * u : scale * u;
+        x[i] = place     ? fabsf(u) * 0.999f
+               : norm    ? 1.0f + 0.3f * u
+               : bias    ? 0.4f * u
+               : divisor ? 2.5f + 2.2f * u
+                         : scale * u;
     }
     const int n_dims = count > 1 ? 3 : rows > 1 ? 2 : 1;
     GEODEC_TRY(geodec_gguf_put_tensor(o->w, name, type, n_dims, dim, x, err));

@@ -86,8 +86,8 @@ static void wander(const char *name, geodec_kv_type kv, geodec_pool *pool, uint6
         if (now > kept) kept = now;
         if (step % 5) continue;
         at_once(m, kv, text, length, want);
-        cr_assert_eq(memcmp(want, logits + last * v, (size_t)v * sizeof *want), 0, "%s, step %d, length %d", name,
-                     step, length);
+        cr_assert_eq(memcmp(want, logits + last * v, (size_t)v * sizeof *want), 0, "%s, step %d, length %d", name, step,
+                     length);
     }
     cr_assert_gt(kept, 0, "states are kept");
     cr_assert_gt(farthest, GEODEC__RECUR_KEEP, "and returned to");
