@@ -281,6 +281,18 @@ static geodec_status read_recurrence(keys *k, geodec_model_config *c)
     c->recur_log_decay_min = (float)least;
     GEODEC_PASS(read_word(k, "expert_route", routes, 3, &route));
     GEODEC_PASS(read_word(k, "expert_route_at", places, 2, &place));
+    if (has(k, "expert_lattice")) {
+        int64_t n, product = 1;
+        GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
+        if (n != GEODEC_TORUS_AXES)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld axes, not %d", k->path, k->name, (long long)n,
+                        GEODEC_TORUS_AXES);
+        GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, c->expert_lattice, n, err));
+        for (int a = 0; a < GEODEC_TORUS_AXES && product <= MAX_EXPERTS; a++)
+            product *= c->expert_lattice[a] > 0 ? c->expert_lattice[a] : MAX_EXPERTS + 1;
+        if (product != c->n_expert)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': not a lattice of %d experts", k->path, k->name, c->n_expert);
+    }
     c->route = (geodec_route)route;
     c->route_before = place == 1;
     if (c->n_expert > 0 && c->route != GEODEC_ROUTE_SCORES && c->n_expert_used != 1)

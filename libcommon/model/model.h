@@ -70,6 +70,7 @@ typedef struct geodec_model_config {
     int32_t recur_rank, recur_period; /* 0: no such model */
     float recur_log_decay_min;        /* gates are at least exp of it (< 0); 0: no bound */
     geodec_route route;
+    int32_t expert_lattice[GEODEC_TORUS_AXES]; /* on which the experts began; 0: unknown */
     bool route_before;    /* experts are chosen from the input of the layer's first half, not of its second */
     int32_t n_layer_next; /* blocks of the file after the last layer, which predict further tokens and are not read */
 } geodec_model_config;
