@@ -75,14 +75,16 @@ static geodec_status put_perspective(geodec_gguf_writer *w, const geodec_model_c
     GEODEC_PASS(geodec_gguf_put_u32(w, "perspective.recurrence.rank", (uint32_t)c->recur_rank, err));
     GEODEC_PASS(geodec_gguf_put_u32(w, "perspective.recurrence.period", (uint32_t)c->recur_period, err));
     GEODEC_PASS(geodec_gguf_put_f32(w, "perspective.recurrence.log_decay_min", c->recur_log_decay_min, err));
-    if (c->window > 0) GEODEC_PASS(geodec_gguf_put_u32(w, "perspective.attention.sliding_window", (uint32_t)c->window, err));
+    if (c->window > 0)
+        GEODEC_PASS(geodec_gguf_put_u32(w, "perspective.attention.sliding_window", (uint32_t)c->window, err));
     if (c->embed_scale > 0) GEODEC_PASS(geodec_gguf_put_f32(w, "perspective.embedding_scale", c->embed_scale, err));
     if (c->n_expert == 0) return GEODEC_OK;
     GEODEC_PASS(geodec_gguf_put_u32(w, "perspective.expert_feed_forward_length", (uint32_t)c->d_ff, err));
     GEODEC_PASS(geodec_gguf_put_str(w, "perspective.expert_route", routes[c->route], err));
     GEODEC_PASS(geodec_gguf_put_str(w, "perspective.expert_route_at", c->route_before ? "pre" : "post", err));
     if (c->expert_lattice[0] > 0)
-        GEODEC_PASS(geodec_gguf_put_i32_array(w, "perspective.expert_lattice", c->expert_lattice, GEODEC_TORUS_AXES, err));
+        GEODEC_PASS(
+            geodec_gguf_put_i32_array(w, "perspective.expert_lattice", c->expert_lattice, GEODEC_TORUS_AXES, err));
     return GEODEC_OK;
 }
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A llama: normal with deviation 0.02 (matrices that write into the residual stream: 0.02 / sqrt(2 n_layer), Radford et al.
- * 2019), norm gains one. A PERSPECTIVE model: normal with deviation 1/sqrt(inputs) (the embedding 1/sqrt(d_model),
+/* A llama: normal with deviation 0.02 (matrices that write into the residual stream: 0.02 / sqrt(2 n_layer), Radford et
+ * al. 2019), norm gains one. A PERSPECTIVE model: normal with deviation 1/sqrt(inputs) (the embedding 1/sqrt(d_model),
  * matrices that write into the stream 0.3 of it); gates begin at 0.95; the experts of a layer are one matrix and 2 %
  * noise; experts are on their lattice. A pure function of (layout, seed). params [layout->total] */
 GEODEC_API void geodec_params_init(const geodec_layout *l, uint64_t seed, float *params);

@@ -40,7 +40,8 @@ static geodec_status check(const geodec_layout *l, const geodec_train_options *o
     if (o->steps < 1 || o->batch < 1 || o->batch > 65536 || o->eval_every < 1 || o->warmup < 0 || o->eval_tokens < 0)
         GEODEC_FAIL(GEODEC_RANGE, "steps, batch, eval_every, warmup or eval_tokens is out of range");
     if (!(o->lr > 0) || !(o->clip >= 0) || !(o->decay >= 0) || !(o->lr_final >= 0) || !(o->lr_final <= 1) ||
-        !(o->balance >= 0) || !(o->router_clip >= 0) || !(o->neighbours >= 0) || !(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
+        !(o->balance >= 0) || !(o->router_clip >= 0) || !(o->neighbours >= 0) || !(o->beta1 >= 0 && o->beta1 < 1) ||
+        !(o->beta2 >= 0 && o->beta2 < 1))
         GEODEC_FAIL(GEODEC_RANGE, "a rate of the optimiser is out of range");
     for (int which = 0; which < 2; which++) {
         const geodec_text *x = which ? held_out : train;
@@ -60,7 +61,8 @@ static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
     GEODEC_NEW_EACH(n, t->piece, t->piece_squares);
     for (int64_t i = 0; i < t->layout->n_params; i++) {
         const geodec_param *p = &t->layout->param[i];
-        const bool decays = p->role != GEODEC_PARAM_NORM && p->role != GEODEC_PARAM_BIAS && p->role != GEODEC_PARAM_FIXED;
+        const bool decays =
+            p->role != GEODEC_PARAM_NORM && p->role != GEODEC_PARAM_BIAS && p->role != GEODEC_PARAM_FIXED;
         const bool router = t->layout->config.recur_period > 0 && strstr(p->name, "ffn_gate_inp") != NULL;
         for (int64_t at = 0; at < p->size; at += PIECE)
             t->piece[t->n_pieces++] = (geodec__piece){
@@ -114,11 +116,12 @@ static void write_recipe(geodec_trainer *t)
         (long long)o->eval_tokens, train, held_out, first);
     if (c->recur_period == 0) return;
     const size_t used = strlen(t->recipe);
-    (void)snprintf(t->recipe + used, sizeof t->recipe - used,
-                   " rank=%d period=%d least=%.9g window=%d dense=%d scale=%.9g route=%d/%d router_clip=%.17g ternary=%d "
-                   "neighbours=%.17g",
-                   c->recur_rank, c->recur_period, (double)c->recur_log_decay_min, c->window, c->d_ff_dense,
-                   (double)c->embed_scale, (int)c->route, c->route_before, o->router_clip, o->ternary, o->neighbours);
+    (void)snprintf(
+        t->recipe + used, sizeof t->recipe - used,
+        " rank=%d period=%d least=%.9g window=%d dense=%d scale=%.9g route=%d/%d router_clip=%.17g ternary=%d "
+        "neighbours=%.17g",
+        c->recur_rank, c->recur_period, (double)c->recur_log_decay_min, c->window, c->d_ff_dense,
+        (double)c->embed_scale, (int)c->route, c->route_before, o->router_clip, o->ternary, o->neighbours);
 }
 
 static geodec_status prepare_experts(geodec_trainer *t, geodec_err *err)
@@ -179,8 +182,8 @@ void geodec_trainer_destroy(geodec_trainer *t)
     for (int i = 0; i < GEODEC_TRAIN_LANES; i++) geodec_mem_free(t->grad[i]);
     geodec_net_f32_destroy(t->net);
     void *owned[] = {
-        t->work,          t->params,       t->m,           t->v,  t->piece, t->piece_squares, t->window_token,
-        t->window_target, t->window_count, t->window_loss, t->row, t->effective,      t->edge};
+        t->work,          t->params,       t->m,           t->v,   t->piece,     t->piece_squares, t->window_token,
+        t->window_target, t->window_count, t->window_loss, t->row, t->effective, t->edge};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) geodec_mem_free(owned[i]);
     geodec_mem_free(t);
 }
@@ -342,7 +345,7 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
     loss /= (double)(t->o.batch * t->o.length);
     penalty /= (double)(t->o.batch * t->o.length);
     if (t->o.neighbours > 0)
-        penalty += geodec_ternary_neighbours(t->layout, t->params, t->n_edges, (const int32_t (*)[2])t->edge,
+        penalty += geodec_ternary_neighbours(t->layout, t->params, t->n_edges, (const int32_t(*)[2])t->edge,
                                              t->o.neighbours, t->grad[0]) /
                    t->o.neighbours;
     geodec_pool_run(t->pool, t->n_pieces, sum_task, t);

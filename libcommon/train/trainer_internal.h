@@ -24,9 +24,9 @@ struct geodec_trainer {
     int threads;
     geodec_net_f32_work **work; /* [threads], created on first use */
 
-    float *params, *m, *v;           /* [total] */
-    float *effective;                /* [total] with ternary experts; NULL: params */
-    int32_t (*edge)[2];              /* [n_edges] neighbouring experts, with o.neighbours */
+    float *params, *m, *v; /* [total] */
+    float *effective;      /* [total] with ternary experts; NULL: params */
+    int32_t (*edge)[2];    /* [n_edges] neighbouring experts, with o.neighbours */
     int64_t n_edges;
     float *grad[GEODEC_TRAIN_LANES]; /* [total] each; lane 0 receives the sum */
     int64_t done;

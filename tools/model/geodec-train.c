@@ -74,8 +74,9 @@ static const cli_option options[] = {
     OPT_CHOICE("arch", 0, &arch, "llama|perspective", NULL,
                "architecture; perspective: recurrent layers with ternary experts, and attention in windows"),
     OPT_I64("rank", 0, &rank, 0, 4096, "N", "perspective: rank of the recurrent state (0: attention in every layer)"),
-    OPT_I64("period", 0, &period, 1, 1024, "N",
-            "perspective: every N-th layer has attention and a dense feed-forward, the others a recurrence and experts"),
+    OPT_I64(
+        "period", 0, &period, 1, 1024, "N",
+        "perspective: every N-th layer has attention and a dense feed-forward, the others a recurrence and experts"),
     OPT_I64("window", 0, &window, 0, 1 << 20, "N", "perspective: tokens that attention sees (0: all)"),
     OPT_F64("log-decay-min", 0, &log_decay_min, -80, 0, "X",
             "perspective: least logarithm of a state's decay per token (0: no limit)"),

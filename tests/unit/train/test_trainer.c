@@ -439,9 +439,9 @@ Test(trainer, runtime_gives_the_training_logits)
         geodec_trainer *t = trainer_of(&b, &o, NULL);
         test_ok(geodec_trainer_run(t, NULL, 0, NULL, NULL, &err), &err);
         const char *path = test_tmp("export.gguf");
-        test_ok(
-            geodec_params_write(b.layout, geodec_trainer_params(t), b.tokenizer, "test", GEODEC_GGML_F32, false, path, &err),
-            &err);
+        test_ok(geodec_params_write(b.layout, geodec_trainer_params(t), b.tokenizer, "test", GEODEC_GGML_F32, false,
+                                    path, &err),
+                &err);
         geodec_model *model = NULL;
         geodec_session *session = NULL;
         geodec_net_f32 *net = NULL;
