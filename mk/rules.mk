@@ -12,7 +12,7 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 # Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. Only release
 # builds use the flag; it changes the speed, not the values.
-VECTORISED := integer/engine/rows_scalar integer/engine/rows_avx2 geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_%
+VECTORISED := integer/engine/rows_scalar integer/engine/rows_avx2 geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_% perspective/recurrence/steps_% perspective/recurrence/chunks
 # A distribution's -O2 (CFLAGS) does not lower it.
 VECTORISED_OBJS := $(VECTORISED:%=$(B)/obj/libcommon/%.o) $(B)/obj/libcommon/geometry/space_warped.o
 $(VECTORISED_OBJS): OPT_release := -O3 -g

@@ -207,6 +207,17 @@ static const geodec__arch table[] = {
      .head = GEODEC__MAYBE,
      .windows = GEODEC__MAYBE,
      .fused = true},
+    {.name = "perspective",
+     .models = "PERSPECTIVE (`geodec-train --arch perspective`)",
+     .differs = "rotates adjacent pairs; of `recurrence.period` layers all but the last have a decay recurrence of "
+                "`recurrence.rank` in place of attention, and experts, chosen by `expert_route` at "
+                "`expert_route_at`; optional window in every other layer; `embedding_scale`",
+     .adjacent_pairs = true,
+     .experts = GEODEC__MAYBE,
+     .head = GEODEC__MAYBE,
+     .windows = GEODEC__MAYBE,
+     .keep_weights = true,
+     .recurrent = true},
 };
 
 const geodec__arch *geodec__arch_find(const char *name)

@@ -51,6 +51,7 @@ typedef struct geodec__arch {
     const char *ffn_norm;         /* name of the norm before the feed-forward; NULL: "ffn_norm.weight" */
     bool fused_qkv;               /* attn_qkv for q, k, v, as fused, but gate and up apart */
     bool scaled_embedding;        /* by sqrt(d_model) */
+    bool recurrent;               /* recurrence.rank, recurrence.period, expert_route: model.h */
     int32_t default_window;       /* when the key is absent */
     int32_t window_period;        /* layer i is global when i % period = period - 1; 0: no layer is */
     double rope_base_local;       /* base of the sliding layers, unscaled; 0 = that of the others */
@@ -68,6 +69,11 @@ GEODEC_API bool geodec_arch_at(int i, geodec_architecture *out);
 const geodec__arch *geodec__arch_find(const char *name);
 /* "llama, qwen2, ...": for messages. */
 const char *geodec__arch_names(char *text, size_t n);
+/* Whether layer i of a PERSPECTIVE model is one of those with recurrences and experts. */
+static inline bool geodec__recurs(const geodec_model_config *c, int32_t layer)
+{
+    return c->recur_period > 0 && layer % c->recur_period < c->recur_period - 1;
+}
 /* Whether layer i slides. */
 static inline bool geodec__slides(int32_t period, int32_t layer) { return period == 0 || layer % period < period - 1; }
 

@@ -13,6 +13,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "model/integer_session_internal.h"
+#include "model/recurrence_internal.h"
 #include "model/streamed_internal.h"
 
 #include <math.h>
@@ -327,6 +328,7 @@ void geodec_session_truncate(geodec_session *s, int32_t length)
 {
     if (length < 0 || length >= s->length) return;
     s->length = length;
+    if (s->recur) geodec__recurrence_truncate(s, length, NULL, 0);
     if (s->engine) geodec_engine_truncate(s->engine, length);
 }
 
@@ -369,6 +371,7 @@ void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row,
     if (s->engine) geodec_engine_compact(s->engine, base, row, n);
     for (int32_t i = 0; i < n && !s->engine; i++)
         if (row[i] != i) move_row(s, (int64_t)base + row[i], (int64_t)base + i);
+    if (s->recur) geodec__recurrence_truncate(s, base, row, n);
     s->length = base + n;
     if (s->foreseen) geodec__streamed_compacted(s, base, row, n);
     if (s->priced) geodec__streamed_price_compacted(s, base, row, n);

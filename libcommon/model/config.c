@@ -1,6 +1,7 @@
 /* Reads and limits every hyper-parameter. The keys are named after the architecture: "llama.block_count". */
 #include "model/arch_internal.h"
 #include "model/model_internal.h"
+#include "perspective/recurrence/recurrence.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,6 +238,7 @@ static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
                         (long long)width, (int)MAX_FF);
         c->d_ff_shared = (int32_t)width;
     }
+    if (a->recurrent) GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
     if (a->dense_layers) {
         GEODEC_PASS(read_int(k, "leading_dense_block_count", 0, c->n_layer, 0, &c->n_dense));
         GEODEC_PASS(read_int(k, "interleave_moe_layer_step", 0, c->n_layer, 0, &c->expert_step));
@@ -244,6 +246,58 @@ static geodec_status read_dense_parts(keys *k, geodec_model_config *c)
         if (c->n_dense > 0 || c->expert_step > 0)
             GEODEC_PASS(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff_dense));
     }
+    return GEODEC_OK;
+}
+
+/* One of n words; a missing key gives the first. */
+static geodec_status read_word(keys *k, const char *suffix, const char *const *word, int n, int *out)
+{
+    geodec_err *err = k->err;
+    const char *text;
+    *out = 0;
+    if (!has(k, suffix)) return GEODEC_OK;
+    GEODEC_PASS(geodec_gguf_get_str(k->g, k->name, &text, err));
+    for (int i = 0; i < n; i++)
+        if (strcmp(text, word[i]) == 0) {
+            *out = i;
+            return GEODEC_OK;
+        }
+    GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': '%.40s' is not supported", k->path, k->name, text);
+}
+
+/* PERSPECTIVE models: recurrences, and the choice of experts. */
+static geodec_status read_recurrence(keys *k, geodec_model_config *c)
+{
+    static const char *const routes[] = {"softmax", "mod", "angle"}, *const places[] = {"post", "pre"};
+    geodec_err *err = k->err;
+    int route, place;
+    double least = 0;
+    if (!k->arch->recurrent) return GEODEC_OK;
+    GEODEC_PASS(read_int(k, "recurrence.rank", 0, GEODEC_RECURRENCE_RANK, -1, &c->recur_rank));
+    GEODEC_PASS(read_int(k, "recurrence.period", 1, MAX_LAYERS, -1, &c->recur_period));
+    if (has(k, "recurrence.log_decay_min")) GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &least, err));
+    if (!(least <= 0 && least > -80))
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %g is outside -80 to 0", k->path, k->name, least);
+    c->recur_log_decay_min = (float)least;
+    GEODEC_PASS(read_word(k, "expert_route", routes, 3, &route));
+    GEODEC_PASS(read_word(k, "expert_route_at", places, 2, &place));
+    if (has(k, "expert_lattice")) {
+        int64_t n, product = 1;
+        GEODEC_PASS(geodec_gguf_array_length(k->g, k->name, &n, err));
+        if (n != GEODEC_TORUS_AXES)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': %lld axes, not %d", k->path, k->name, (long long)n,
+                        GEODEC_TORUS_AXES);
+        GEODEC_PASS(geodec_gguf_array_i32(k->g, k->name, c->expert_lattice, n, err));
+        for (int a = 0; a < GEODEC_TORUS_AXES && product <= MAX_EXPERTS; a++)
+            product *= c->expert_lattice[a] > 0 ? c->expert_lattice[a] : MAX_EXPERTS + 1;
+        if (product != c->n_expert)
+            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s': not a lattice of %d experts", k->path, k->name, c->n_expert);
+    }
+    c->route = (geodec_route)route;
+    c->route_before = place == 1;
+    if (c->n_expert > 0 && c->route != GEODEC_ROUTE_SCORES && c->n_expert_used != 1)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s.expert_used_count': %d experts of a torus; only 1 is supported",
+                    k->path, k->arch->name, c->n_expert_used);
     return GEODEC_OK;
 }
 
@@ -274,12 +328,14 @@ static geodec_status read_scales(keys *k, geodec_model_config *c)
     geodec_err *err = k->err;
     bool trained = true;
     if (k->arch->scaled_embedding) c->embed_scale = (float)sqrt((double)c->d_model);
-    if (!k->arch->scales) return GEODEC_OK;
+    if (!k->arch->scales && !k->arch->recurrent) return GEODEC_OK;
     GEODEC_PASS(read_float32(k, "embedding_scale", 1e6, 0, &c->embed_scale));
+    if (c->embed_scale == 1) c->embed_scale = 0;
+    if (!k->arch->scales) return GEODEC_OK;
     GEODEC_PASS(read_float32(k, "residual_scale", 1e6, 0, &c->residual_scale));
     GEODEC_PASS(read_float32(k, "logit_scale", 1e6, -1, &c->logit_scale));
-    float *const all[] = {&c->embed_scale, &c->residual_scale, &c->logit_scale};
-    for (int i = 0; i < 3; i++)
+    float *const all[] = {&c->residual_scale, &c->logit_scale};
+    for (int i = 0; i < 2; i++)
         if (*all[i] == 1) *all[i] = 0;
     if (has(k, "rope.scaling.finetuned")) GEODEC_PASS(geodec_gguf_get_bool(k->g, k->name, &trained, err));
     if (!trained) GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': no rotation is not supported", k->path, k->name);
@@ -322,7 +378,8 @@ static geodec_status refuse_features(keys *k)
         {a->dense_layers, {0, 0}, {"leading_dense_block_count"}},
         {a->dense_layers, {0, 1}, {"interleave_moe_layer_step"}},
         {a->next_tokens, {0, 0}, {"nextn_predict_layers"}},
-        {a->scales, {0, 1}, {"logit_scale", "residual_scale", "embedding_scale"}},
+        {a->scales, {0, 1}, {"logit_scale", "residual_scale"}},
+        {a->scales || a->recurrent, {0, 1}, {"embedding_scale"}},
         {a->experts != GEODEC__NEVER, {0, 1}, {"expert_group_count"}},
         {false,
          {0, 1},
@@ -366,6 +423,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     GEODEC_PASS(read_heads(&k, &c));
     GEODEC_PASS(read_float32(&k, "attention.layer_norm_rms_epsilon", 1, -1, &c.rms_eps));
     GEODEC_PASS(read_experts(&k, &c));
+    GEODEC_PASS(read_recurrence(&k, &c));
     GEODEC_PASS(read_attention(&k, &c));
     GEODEC_PASS(read_rope(&k, &c));
     GEODEC_PASS(read_scales(&k, &c));

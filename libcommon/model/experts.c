@@ -49,6 +49,7 @@ static float *score_of(const geodec_session *s, const geodec__layer *layer, floa
     const int32_t n = c->n_expert;
     const float *bias = layer->expert_bias;
     *all = 1;
+    if (c->route != GEODEC_ROUTE_SCORES) return p;
     if (!c->expert_sigmoid) *all = s->kernels->softmax(p, n);
     for (int32_t e = 0; c->expert_sigmoid && e < n; e++) p[e] = sigmoid(p[e]);
     if (!bias && c->n_expert_group == 0) return p;
@@ -56,6 +57,26 @@ static float *score_of(const geodec_session *s, const geodec__layer *layer, floa
     for (int32_t e = 0; e < n; e++) score[e] = p[e] / *all + (bias ? bias[e] : 0);
     if (c->n_expert_group > 0) close_groups(c, score);
     return score;
+}
+
+/* Numbers of the projection become the negative squared distances of all experts. */
+static void distances(const geodec_session *s, const geodec__layer *layer, float *p)
+{
+    const geodec_torus_projection by =
+        s->model->config.route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD;
+    float u[2 * GEODEC_TORUS_AXES], z[GEODEC_TORUS_AXES];
+    for (int64_t i = 0; i < layer->router.rows; i++) u[i] = p[i] + layer->router_bias[i];
+    geodec_torus_project(by, u, z);
+    for (int32_t e = 0; e < s->model->config.n_expert; e++)
+        p[e] = -geodec_torus_distance2(z, layer->expert_place + (int64_t)GEODEC_TORUS_AXES * e);
+}
+
+void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const float *const *in, float *const *out,
+                           int64_t n)
+{
+    s->job[0] = geodec__job_of(layer->router, in, out, n);
+    geodec__jobs_run(s, 1);
+    for (int64_t r = 0; layer->expert_place && r < n; r++) distances(s, layer, out[r]);
 }
 
 const float *geodec__experts_order(const geodec_session *s, const geodec__layer *layer, float *p)
@@ -81,6 +102,7 @@ void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer,
         chosen += weight[j];
         score[best] = -INFINITY; /* taken */
     }
+    for (int32_t j = 0; j < k && c->route != GEODEC_ROUTE_SCORES; j++) weight[j] = chosen = 1;
     /* all sigmoids may be 0 */
     for (int32_t j = 0; j < k && !c->expert_keep_weights && !(chosen == 0); j++) weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
@@ -170,19 +192,24 @@ static void run_experts(geodec_session *s, const geodec__matrix *all, const geod
     geodec__jobs_run(s, n_jobs);
 }
 
+void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int64_t per_row = (int64_t)c->n_layer * c->n_expert_used, at = (int64_t)index * c->n_expert_used;
+    geodec__router_scores(s, layer, s->input, s->router_row, n);
+    for (int64_t r = 0; r < n; r++)
+        geodec__experts_choose(s, layer, s->router_row[r], s->expert_id + at + r * per_row,
+                               s->expert_weight + at + r * per_row);
+}
+
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
     const int32_t k = c->n_expert_used;
     const int64_t per_row = (int64_t)c->n_layer * k;
     int32_t *const id = s->expert_id + (int64_t)index * k;
-    float *const weight = s->expert_weight + (int64_t)index * k;
     for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
-    s->job[0] = geodec__job_of(layer->router, s->input, s->router_row, n);
-    geodec__jobs_run(s, 1);
-    for (int64_t r = 0; r < n; r++)
-        geodec__experts_choose(s, layer, s->router_row[r], id + r * per_row, weight + r * per_row);
-
+    if (!c->route_before) geodec__experts_route(s, layer, index, n);
     group(s, id, per_row, n);
     if (s->model->streamed) {
         if (n == 1) geodec__streamed_learn(s, index, id);

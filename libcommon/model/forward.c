@@ -1,4 +1,5 @@
 #include "model/integer_session_internal.h"
+#include "model/recurrence_internal.h"
 #include "model/streamed_internal.h"
 #include "model/team_internal.h"
 
@@ -165,25 +166,40 @@ static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t inde
     geodec__jobs_run(s, 1);
 }
 
+/* The first half of a layer, from the normalised stream in s->input to mixed_row. */
+static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n, bool chain)
+{
+    row_work w = {.s = s, .fn = adjust_row, .n = n, .layer = l, .index = index};
+    const float *const *x[3];
+    project(s, l, GEODEC_SLOT_Q, 3, n, x);
+    s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
+    s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
+    s->job[2] = geodec__job_of(l->v, x[2], s->value_row, n);
+    if (l->decay.data) {
+        s->job[3] = geodec__job_of(l->decay, s->input, s->decay_row, n);
+        geodec__jobs_run(s, 4);
+        geodec__recurrence_run(s, index, n, chain);
+        return;
+    }
+    geodec__jobs_run(s, 3);
+    if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
+    geodec__attention_run(s, index, n, chain);
+    if (s->recur) geodec__rows_end(s->mixed_row, n, s->model->config.n_head * s->cache.v_dim);
+}
+
 static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
 {
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
     row_work w = {.s = s, .fn = norm_row, .n = n, .layer = l, .index = index, .next_norm = l->attn_norm};
-    const float *const *x[3];
+    const float *const *x[1];
     if (s->model->streamed) geodec__streamed_ahead(s, index, n);
     run_rows(&w, d);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
-    project(s, l, GEODEC_SLOT_Q, 3, n, x);
-    s->job[0] = geodec__job_of(l->q, x[0], s->query_row, n);
-    s->job[1] = geodec__job_of(l->k, x[1], s->key_row, n);
-    s->job[2] = geodec__job_of(l->v, x[2], s->value_row, n);
-    geodec__jobs_run(s, 3);
-    w.fn = adjust_row;
-    if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
-    geodec__attention_run(s, index, n, chain);
+    if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
+    mix(s, l, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
-    show(s, index, GEODEC_SIDE_HEADS, n, s->model->config.n_head * s->cache.v_dim);
+    show(s, index, GEODEC_SIDE_HEADS, n, l->o.cols);
     project(s, l, GEODEC_SLOT_O, 1, n, x);
     s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
@@ -303,6 +319,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
                         s->merge ? "merged" : "rewritten");
     if (s->resident_price) geodec__resident_price_begin(s);
+    if (s->recur) geodec__recurrence_begin(s);
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;
@@ -330,6 +347,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     }
     if (logits && packed) run_head(s, b, logits, true);
     if (s->foreseen) geodec__streamed_appended(s, b);
+    if (s->recur) geodec__recurrence_end(s, n, chain);
     s->length += n;
     if (s->priced) geodec__streamed_price_end(s, n);
     if (s->resident_price) geodec__resident_price_end(s, b);
@@ -365,7 +383,7 @@ geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, in
             st = geodec_forward(s, &b, NULL, NULL, err);
         }
         if (st != GEODEC_OK) {
-            s->length = before;
+            geodec_session_truncate(s, before);
             (void)geodec_err_add(err, st, __func__, __LINE__, "prefill at token %lld", (long long)at);
             goto done;
         }

@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "model/attnres.h"
 #include "model/kernels/settings.h"
+#include "perspective/routing/torus.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stdbool.h>
@@ -23,6 +24,9 @@ typedef enum geodec_rope_pairs {
     GEODEC_ROPE_HALVES
 } geodec_rope_pairs; /* (2i, 2i+1); (i, i+n/2) */
 typedef enum geodec_activation { GEODEC_SILU, GEODEC_GELU_TANH } geodec_activation;
+
+/* How experts are chosen: by scores of the router, or by the distance of its result on a torus (routing/torus.h). */
+typedef enum geodec_route { GEODEC_ROUTE_SCORES, GEODEC_ROUTE_MOD, GEODEC_ROUTE_ANGLE } geodec_route;
 
 /* Parameters of a forward pass. Zero means "absent" for every scale, cap and window; a plain llama has zeros in all of
  * the second half. */
@@ -61,6 +65,13 @@ typedef struct geodec_model_config {
     int32_t n_expert_group_used;
     float residual_scale; /* factor of what each half of a layer adds to the stream */
     float logit_scale;    /* logits are divided by it */
+    /* PERSPECTIVE models. Layer i with i % recur_period < recur_period - 1 has a decay recurrence in place of attention
+     * (recur_rank > 0), and experts (n_expert > 0). */
+    int32_t recur_rank, recur_period; /* 0: no such model */
+    float recur_log_decay_min;        /* gates are at least exp of it (< 0); 0: no bound */
+    geodec_route route;
+    int32_t expert_lattice[GEODEC_TORUS_AXES]; /* on which the experts began; 0: unknown */
+    bool route_before;    /* experts are chosen from the input of the layer's first half, not of its second */
     int32_t n_layer_next; /* blocks of the file after the last layer, which predict further tokens and are not read */
 } geodec_model_config;
 
@@ -90,7 +101,7 @@ GEODEC_API int64_t geodec_model_store_bytes(const geodec_model *m);
 /* Name of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
 GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t);
 
-/* A session: KV cache, work space, counters. One thread at a time. */
+/* A session: KV cache, states of recurrent layers, work space, counters. One thread at a time. */
 typedef struct geodec_session geodec_session;
 typedef struct geodec_session_options {
     int32_t n_ctx;     /* cache rows; 0 = the model's */
@@ -119,6 +130,13 @@ GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
 GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
 /* Bytes of the whole cache in memory, for n_ctx tokens. */
 GEODEC_API int64_t geodec_session_cache_bytes(const geodec_session *s);
+/* Recurrent layers, all together; zero for other models. */
+typedef struct geodec_recurrence_bytes {
+    int64_t state; /* of the states at one position */
+    int64_t row;   /* that a token adds, for the return to an earlier length */
+    int64_t kept;  /* of the states kept until now for the same purpose */
+} geodec_recurrence_bytes;
+GEODEC_API geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s);
 /* Tokens of all layers and heads since the session began, and the number of merged ones. */
 typedef struct geodec_kv_merges {
     int64_t seen, merged;
@@ -153,7 +171,8 @@ GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b
 GEODEC_API geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
-/* KV cache. */
+/* KV cache. A recurrent layer keeps, beside its state, what each token adds to it, so that any length can be returned
+ * to: the state is computed again from the nearest one that is kept. */
 GEODEC_API int32_t geodec_session_length(const geodec_session *s);
 GEODEC_API void geodec_session_truncate(geodec_session *s, int32_t length); /* length <= current */
 /* After a tree pass that started at `base`: keeps rows base+row[0], base+row[1], ... (ascending) as base, base+1, ...

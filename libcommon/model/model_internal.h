@@ -120,6 +120,8 @@ struct geodec_session {
     float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
+    float **decay_row;           /* [max_batch][d_model] of recurrent layers; NULL without */
+    struct geodec__recur *recur; /* states of recurrent layers (recurrence_internal.h), NULL without */
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
     /* of dense layers and shared networks of a mixture: gate and up [max_batch][max(d_ff_dense, d_ff_shared)], result
      * of the shared network [max_batch][d_model]; NULL without them */
@@ -181,9 +183,18 @@ int64_t geodec__session_bytes(const geodec_session *s);
 void geodec__jobs_then(geodec_session *s, geodec__matrix w);
 /* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
-/* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */
+/* Feed-forward of all n rows with experts, chosen here unless the architecture did so before: reads norm, writes each
+ * choice's output to down. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
-/* Chooses for one row. p [2 pad(n_expert)]: the router's logits, overwritten. id, weight [n_expert_used], best first;
+/* Jobs of a dispatch at most, apart from those of experts. */
+enum { GEODEC__JOBS = 5 };
+/* Runs the layer's router on n rows, which leaves a score of every expert in `out`: logits, or for a torus the negative
+ * squared distance. */
+void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const float *const *in, float *const *out,
+                           int64_t n);
+/* Router and choice of the experts of all n rows of s->input. */
+void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+/* Chooses for one row. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
  * ties go to the lowest id. */
 void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);
 /* Numbers by which the experts of a row are chosen, largest first, from its logits in p, which may change: p itself or

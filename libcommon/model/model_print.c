@@ -85,6 +85,9 @@ static void print_additions(FILE *out, const geodec_model_config *k)
         {"dense_layers", k->n_dense},
         {"expert_step", k->expert_step},
         {"unread_blocks", k->n_layer_next},
+        {"recurrence_rank", k->recur_rank},
+        {"recurrence_period", k->recur_period},
+        {"recurrence_log_decay_min", (double)k->recur_log_decay_min},
         {"residual_scale", (double)k->residual_scale},
         {"logit_scale", (double)k->logit_scale},
     };
@@ -92,6 +95,10 @@ static void print_additions(FILE *out, const geodec_model_config *k)
                   k->activation == GEODEC_GELU_TANH ? "gelu-tanh" : "silu");
     if (k->n_expert > 0) (void)fprintf(out, "expert_weights\t%s\n", k->expert_keep_weights ? "kept" : "renormalised");
     if (k->expert_sigmoid) (void)fprintf(out, "expert_gating\tsigmoid\n");
+    static const char *const routes[] = {"softmax", "mod", "angle"};
+    if (k->recur_period > 0 && k->n_expert > 0)
+        (void)fprintf(out, "expert_route\t%s\nexpert_route_at\t%s\n", routes[k->route],
+                      k->route_before ? "pre" : "post");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].value != 0) (void)fprintf(out, "%s\t%.9g\n", numbers[i].name, numbers[i].value);
 }

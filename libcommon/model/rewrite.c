@@ -17,6 +17,7 @@ geodec_status geodec_session_rewrite(geodec_session *s, const geodec_rewrite *r,
         if (r->group < 1 || r->group > GEODEC__KEYS)
             GEODEC_THROW(GEODEC_RANGE, "groups of %d rows outside 1 to %d", r->group, GEODEC__KEYS);
         if (s->engine) GEODEC_THROW(GEODEC_UNSUPPORTED, "the cache of integer arithmetic cannot be changed");
+        if (s->recur) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rows of a recurrent model cannot be changed");
         if (s->model->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rows of a cache of low rank cannot be changed");
         GEODEC_NEW(w, 1);
         w->r = *r;

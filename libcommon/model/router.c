@@ -55,11 +55,10 @@ void geodec__router_run(geodec_session *s, int32_t layer, const float *const *st
     const geodec_model_config *c = &s->model->config;
     const geodec__layer *l = &s->model->layer[layer];
     for (int64_t i = 0; i < n; i++) {
-        s->kernels->rms_norm(stream[i], l->ffn_norm, c->d_model, c->rms_eps, norm[i]);
+        s->kernels->rms_norm(stream[i], c->route_before ? l->attn_norm : l->ffn_norm, c->d_model, c->rms_eps, norm[i]);
         in[i] = norm[i];
     }
-    s->job[0] = geodec__job_of(l->router, in, out, n);
-    geodec__jobs_run(s, 1);
+    geodec__router_scores(s, l, in, out, n);
 }
 
 void geodec_router_logits(geodec_router *r, int32_t layer, const float *const *stream, int32_t n, float *logits)

@@ -2,6 +2,7 @@
 #include "integer/scores/scores.h"
 #include "model/arithmetic.h"
 #include "model/integer_session_internal.h"
+#include "model/recurrence_internal.h"
 #include "model/streamed_internal.h"
 #include "model/team_internal.h"
 
@@ -37,10 +38,12 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     const int64_t places = n * larger(1, c->n_expert_used);
     GEODEC_TRY(new_rows(&s->x_row, n, c->d_model, err));
     GEODEC_TRY(new_rows(&s->norm_row, n, c->d_model, err));
-    GEODEC_TRY(new_rows(&s->query_row, n, q, err));
-    GEODEC_TRY(new_rows(&s->key_row, n, s->cache.k_heads * s->cache.k_dim, err));
-    GEODEC_TRY(new_rows(&s->value_row, n, s->cache.v_heads * s->cache.v_dim, err));
-    GEODEC_TRY(new_rows(&s->mixed_row, n, mixed, err));
+    const int64_t rank = c->recur_rank, wide = rank > 0 ? c->d_model : 0; /* of recurrent layers */
+    GEODEC_TRY(new_rows(&s->query_row, n, larger(q, rank), err));
+    GEODEC_TRY(new_rows(&s->key_row, n, larger(s->cache.k_heads * s->cache.k_dim, rank), err));
+    GEODEC_TRY(new_rows(&s->value_row, n, larger(s->cache.v_heads * s->cache.v_dim, wide), err));
+    GEODEC_TRY(new_rows(&s->mixed_row, n, larger(mixed, wide), err));
+    if (rank > 0) GEODEC_TRY(new_rows(&s->decay_row, n, wide, err));
     if (s->attend_dim != c->head_dim) GEODEC_TRY(new_rows(&s->wide_row, n, c->n_head * s->attend_dim, err));
     GEODEC_TRY(new_rows(&s->gate_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->up_row, places, c->d_ff, err));
@@ -53,7 +56,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW_EACH(n, s->output, s->want, s->parent, s->depth);
-    GEODEC_NEW(s->job, larger(3, c->n_expert));
+    GEODEC_NEW(s->job, larger(GEODEC__JOBS, c->n_expert));
     if (c->n_expert > 0) {
         GEODEC_TRY(new_rows(&s->router_row, n, 2 * geodec__pad(c->n_expert), err));
         GEODEC_NEW_EACH(places * c->n_layer, s->expert_id, s->expert_weight);
@@ -78,7 +81,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
         geodec__worker *w = &s->worker[i];
         GEODEC_NEW(w->weights, geodec__product_scratch(widest));
         if (threads == 1) continue;
-        GEODEC_NEW(w->job, larger(3, c->n_expert));
+        GEODEC_NEW(w->job, larger(GEODEC__JOBS, c->n_expert));
         GEODEC_NEW(w->expert_end, larger(1, c->n_expert));
     }
 done:
@@ -149,13 +152,15 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
-    if (s->n_workers > 1 && !m->streamed) s->team_rows = geodec__team_rows(m);
+    GEODEC_TRY(geodec__recurrence_create(s, err));
+    if (s->n_workers > 1 && !m->streamed && !s->recur) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare_of(m, s->arithmetic, GEODEC__PREPARE_COPIES, &s->copies, err));
     if (s->kernels->columns && !m->streamed)
         GEODEC_TRY(geodec__prepare_of(m, GEODEC_EXACT, GEODEC__PREPARE_COLUMNS, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
+    if (s->recur && o->kv_merge > 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "merged tokens of a recurrent model");
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
     if (m->streamed) GEODEC_TRY(geodec__streamed_open(s, err));
     *out = s;
@@ -173,11 +178,13 @@ void geodec_session_destroy(geodec_session *s)
         return;
     }
     geodec__streamed_leave(s);
+    geodec__recurrence_destroy(s);
     geodec__cache_destroy(s);
     GEODEC_FREE(s->x_row, s->norm_row, s->query_row, s->key_row, s->value_row, s->mixed_row, s->gate_row, s->up_row,
                 s->down_row, s->dense_gate_row, s->dense_up_row, s->shared_row, s->router_row, s->low_row,
-                s->update_row, s->wide_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step, s->input,
-                s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end, s->needed);
+                s->update_row, s->wide_row, s->decay_row, s->output, s->cosine, s->sine, s->expert_weight, s->rope_step,
+                s->input, s->want, s->parent, s->depth, s->job, s->made, s->expert_id, s->assigned, s->expert_end,
+                s->needed);
     for (int i = 0; i < s->n_workers; i++)
         GEODEC_FREE(s->worker[i].weights, s->worker[i].panel, s->worker[i].job, s->worker[i].expert_end);
     geodec__attention_destroy(s);
@@ -199,7 +206,11 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
     const int64_t angles = (int64_t)c->rope_dim * s->n_ctx * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
-    return s->cache.bytes + (n * (row + routes) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
+    const geodec_recurrence_bytes recur = geodec_session_recurrence_bytes(s);
+    const int64_t recurrent =
+        2 * recur.state + s->n_ctx * recur.row + (s->n_ctx / GEODEC__RECUR_KEEP + 1) * recur.state;
+    return s->cache.bytes + recurrent + (n * (row + routes) + angles) * (int64_t)sizeof(float) +
+           s->made_size * s->made_bytes;
 }
 
 /* ---- accessors --------------------------------------------------------------------------------------------------- */

@@ -104,6 +104,21 @@ static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t ro
     return m;
 }
 
+static geodec_status bind_recurrence(binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model, r = b->c->recur_rank;
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
+    GEODEC_PASS(bind_matrix(b, i, "recur_decay.weight", d, d, 1, &l->decay));
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_decay.bias", d, &l->decay_bias));
+    GEODEC_PASS(bind_matrix(b, i, "recur_q.weight", d, r, 1, &l->q));
+    GEODEC_PASS(bind_matrix(b, i, "recur_k.weight", d, r, 1, &l->k));
+    GEODEC_PASS(bind_matrix(b, i, "recur_v.weight", d, d, 1, &l->v));
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "recur_norm.weight", d, &l->read_norm));
+    GEODEC_PASS(bind_matrix(b, i, "recur_output.weight", d, d, 1, &l->o));
+    return GEODEC_OK;
+}
+
 static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
 {
     geodec_err *err = b->err;
@@ -230,7 +245,32 @@ static geodec_status bind_routed(binder *b, int32_t i, int64_t d, int64_t f, geo
 /* Whether the layer has experts. */
 static bool routed(const geodec_model_config *c, int32_t layer)
 {
+    if (c->recur_period > 0) return c->n_expert > 0 && geodec__recurs(c, layer);
     return c->n_expert > 0 && layer >= c->n_dense && (c->expert_step < 2 || (layer + 1) % c->expert_step == 0);
+}
+
+/* Projection to the torus, and the places of the experts on it. */
+static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_err *err = b->err;
+    const int64_t d = b->c->d_model, experts = b->c->n_expert;
+    const int64_t rows = geodec_torus_rows(b->c->route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD);
+    GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, rows, 1, &l->router));
+    GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
+    const geodec_gguf_tensor *t = find(b, i, "ffn_expert_place.weight");
+    if (!t) GEODEC_PASS(missing(b));
+    GEODEC_PASS(check_shape(t, GEODEC_TORUS_AXES, experts, 1, err));
+    const int64_t n = GEODEC_TORUS_AXES * experts;
+    if (t->type != GEODEC_GGML_F32)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of type %s, not F32", b->name, geodec_ggml_type_name(t->type));
+    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
+    for (int64_t k = 0; k < n; k++)
+        if (!(b->vector_at[k] >= 0 && b->vector_at[k] < 1))
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': value %lld is outside 0 to 1", b->name, (long long)k);
+    l->expert_place = b->vector_at;
+    b->vector_at += geodec__pad(n);
+    mark(b, t);
+    return GEODEC_OK;
 }
 
 static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
@@ -238,6 +278,10 @@ static geodec_status bind_mixture(binder *b, int32_t i, geodec__layer *l)
     geodec_err *err = b->err;
     const geodec_model_config *c = b->c;
     const int64_t d = c->d_model, f = c->d_ff, shared = c->d_ff_shared;
+    if (c->route != GEODEC_ROUTE_SCORES) {
+        GEODEC_PASS(bind_torus(b, i, l));
+        return bind_routed(b, i, d, f, l);
+    }
     GEODEC_PASS(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
     GEODEC_PASS(bind_vector(b, b->arch->expert_bias, i, "exp_probs_b.bias", c->n_expert, &l->expert_bias));
     GEODEC_PASS(bind_routed(b, i, d, f, l));
@@ -328,6 +372,8 @@ static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(b->g, i);
         if (t->dim[1] == 1 && t->dim[2] == 1 && t->dim[3] == 1) floats += geodec__pad(t->dim[0]);
+        if (m->config.route != GEODEC_ROUTE_SCORES && t->dim[0] == GEODEC_TORUS_AXES && t->dim[2] == 1)
+            floats += geodec__pad(GEODEC_TORUS_AXES * t->dim[1]);
         const char *suffix = strstr(t->name, fused_experts);
         experts += suffix && !suffix[sizeof fused_experts - 1] ? 2 * t->dim[2] : 1;
     }
@@ -375,7 +421,10 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     if (!c->tied) GEODEC_TRY(bind_matrix(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
     GEODEC_TRY(bind_divisors(&b, m));
     for (int32_t i = 0; i < c->n_layer; i++) {
-        GEODEC_TRY(bind_attention(&b, i, &m->layer[i]));
+        if (c->recur_rank > 0 && geodec__recurs(c, i))
+            GEODEC_TRY(bind_recurrence(&b, i, &m->layer[i]));
+        else
+            GEODEC_TRY(bind_attention(&b, i, &m->layer[i]));
         GEODEC_TRY(bind_feed_forward(&b, i, &m->layer[i]));
         if (m->store && !m->layer[i].router.data && m->store->matrix[(int64_t)i * GEODEC_STORE_MATRICES].rows > 0)
             GEODEC_THROW(GEODEC_FORMAT, "the index has experts of layer %d, which has no router", i);
@@ -392,7 +441,8 @@ void geodec__weights_each(const geodec_model *m, void (*fn)(void *ctx, const geo
     for (int32_t i = 0; m->layer && i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         const geodec__matrix *const single[] = {
-            &l->q, &l->k, &l->v, &l->o, &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
+            &l->q,      &l->k,           &l->v,         &l->o,           &l->decay,
+            &l->router, &l->shared_gate, &l->shared_up, &l->shared_down, &l->shared_factor};
         const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
         for (size_t k = 0; k < sizeof single / sizeof *single; k++)
             if (single[k]->data) fn(ctx, single[k]);

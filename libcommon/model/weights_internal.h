@@ -19,7 +19,12 @@ typedef struct geodec__layer {
     const float *q_norm, *k_norm; /* [head_dim], or [n_head head_dim] and [n_kv_head head_dim] with qk_norm_whole */
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
     geodec__matrix q, k, v, o;
-    geodec__matrix router;         /* data NULL in a dense layer */
+    /* A recurrent layer: q, k [recur_rank][d_model], v, o and decay [d_model][d_model]. decay data NULL: attention. */
+    geodec__matrix decay;
+    const float *decay_bias, *read_norm; /* [pad(d_model)] of the gates; of what is read from the state */
+    const float *router_bias;            /* [3 or 6] of a torus; NULL with scores */
+    const float *expert_place;           /* [n_expert][3] positions on the torus */
+    geodec__matrix router;               /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert. Of a store: data NULL */
     const float *expert_bias;      /* [pad(n_expert)] added to the scores for the choice only */
     /* The network of every row beside its experts, and the row [1][d_model] whose product's sigmoid is its factor (data

@@ -1,6 +1,6 @@
-/* The parameters of a llama-family transformer as one flat vector with named views, in the order and with the names of
- * a GGUF file. q, k and v of a layer are adjacent, and so are gate and up of a dense layer: each group is one matrix
- * product. */
+/* The parameters of a llama-family transformer or of a PERSPECTIVE model as one flat vector with named views, in the
+ * order and with the names of a GGUF file. q, k and v of a layer are adjacent, and so are gate and up of a dense layer:
+ * each group is one matrix product. */
 #ifndef GEODEC_TRAIN_LAYOUT_H
 #define GEODEC_TRAIN_LAYOUT_H
 
@@ -14,6 +14,9 @@ typedef enum geodec_param_role {
     GEODEC_PARAM_MATRIX,   /* reads the residual stream */
     GEODEC_PARAM_RESIDUAL, /* writes into it: attn_output, ffn_down; initial values are scaled by 1/sqrt(2 L) */
     GEODEC_PARAM_NORM,     /* gains: 1 at the start, no decay */
+    GEODEC_PARAM_BIAS,     /* no decay */
+    GEODEC_PARAM_ROUTER,   /* of a torus: clipped apart from the others */
+    GEODEC_PARAM_FIXED,    /* not trained */
 } geodec_param_role;
 
 typedef struct geodec_param {
@@ -34,6 +37,11 @@ typedef struct geodec_layer_offsets {
     int64_t router;   /* [n_expert][d] */
     int64_t gate, up; /* dense: [d_ff][d] each, up directly after gate; experts: [n_expert][d_ff][d] each */
     int64_t down;     /* [d][d_ff] or [n_expert][d][d_ff] */
+    int64_t ff;       /* width of the feed-forward */
+    /* recurrent layers: gates, v, q and k as one matrix [2 d + 2 r][d]; bias of the gates [d]; norm of what is read
+     * [d]; [d][d] */
+    int64_t recur, recur_bias, recur_norm, recur_output;
+    int64_t router_bias, place; /* of a torus [3 or 6]; [n_expert][3] */
 } geodec_layer_offsets;
 
 typedef struct geodec_layout {

@@ -23,6 +23,9 @@
  *                loss. state_grad (may be NULL) [n_layer+1][n][d_model] receives the cotangent at every boundary
  *                from n_layer down to `layer`. Returns the cotangent at `layer`, [n][d_model], inside the work
  *   vjp          seed + backward without parameters: out [n][d_model] at boundary `layer` for the last forward
+ *   hold         further forward passes of the work take the choices and the stop-gradient values of a PERSPECTIVE
+ *                model's routers (route.inc) from the last one, so that differences of the loss are what backward
+ *                computes; for checks
  *   state        the residual stream of the last forward at a boundary, inside the work */
 #ifndef GEODEC_TRAIN_NET_H
 #define GEODEC_TRAIN_NET_H
@@ -51,6 +54,7 @@
     GEODEC_API void N##_seed(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, REAL *grad);          \
     GEODEC_API const REAL *N##_backward(const N *net, const REAL *params, N##_work *w, int32_t layer, REAL *grad,      \
                                         const REAL *extra, REAL *state_grad);                                          \
+    GEODEC_API void N##_hold(N##_work *w);                                                                             \
     GEODEC_API void N##_vjp(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, int32_t layer,         \
                             REAL *out);                                                                                \
     GEODEC_API const REAL *N##_state(const N *net, const N##_work *w, int32_t layer)

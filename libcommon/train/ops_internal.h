@@ -15,16 +15,17 @@
  *                   hd] holds q, k (rotated) and v; o[n][nh hd]; lse[n_seq][nh][len] = log sum exp of each row's
  *                   scores. scratch: 2 * GEODEC_OPS_QUERY_BLOCK * len values. Probabilities are computed for a block of
  *                   queries at a time, and again in the backward pass from lse (Dao et al. 2022)
+ *                   s->window: a row attends to itself and the window - 1 rows before it (0: to all)
  *   attention_grad  overwrites dqkv
- *   swiglu          a[n][ff] = silu(gate) up, gate = gu[n][0..ff), up = gu[n][ff..2ff)
- *   swiglu_grad     dgu[n][2ff] from da (overwrites; not gu itself); a receives the forward value again
- *   router          softmax over ne experts, the k largest (lowest index on ties), their probabilities divided by their
- *                   sum: prob[n][ne], id[n][k], weight[n][k] from logits[n][ne] (prob may be logits)
- *   router_grad     dlogits[n][ne] (overwrites) from dweight[n][k] and the constant dprob_bias[ne] (load-balance term;
- *                   may be NULL)
- *   xent            loss[n] = -log softmax(logits)[target]; logits become dlogits = scale (softmax - onehot).
- *                   target < 0: loss 0, gradient 0. grad = 0 leaves logits unchanged
- *   axpy            y += a x
+ *   recur           the decay recurrence (perspective/recurrence/recurrence.h), per sequence from a zero state. in[n][2
+ * d + 2 r] holds the gates before bias and sigmoid, v, q and k; k is scaled by 1/sqrt(r), and gates are at least
+ * `least`. y[n][d]. scratch: GEODEC_OPS_RECUR(len, r) values recur_grad      overwrites din; adds to dbias (may be
+ * NULL) swiglu          a[n][ff] = silu(gate) up, gate = gu[n][0..ff), up = gu[n][ff..2ff) swiglu_grad     dgu[n][2ff]
+ * from da (overwrites; not gu itself); a receives the forward value again router          softmax over ne experts, the
+ * k largest (lowest index on ties), their probabilities divided by their sum: prob[n][ne], id[n][k], weight[n][k] from
+ * logits[n][ne] (prob may be logits) router_grad     dlogits[n][ne] (overwrites) from dweight[n][k] and the constant
+ * dprob_bias[ne] (load-balance term; may be NULL) xent            loss[n] = -log softmax(logits)[target]; logits become
+ * dlogits = scale (softmax - onehot). target < 0: loss 0, gradient 0. grad = 0 leaves logits unchanged axpy y += a x
  *   sum_squares     in double, in fixed blocks
  *   adamw           Loshchilov and Hutter 2019, decoupled decay: m = b1 m + (1-b1) g s, v = b2 v + (1-b2) (g s)^2,
  *                   w -= lr (m c1 / (sqrt(v c2) + eps) + decay w), c1, c2 the bias corrections 1/(1-b^t), s the clip
@@ -42,7 +43,14 @@ enum { GEODEC_OPS_QUERY_BLOCK = 64 };
 typedef struct geodec_attention_shape {
     int64_t n_seq, len;  /* n = n_seq * len tokens */
     int64_t nh, nkv, hd; /* heads, KV heads, head dimension */
+    int64_t window;
 } geodec_attention_shape;
+
+typedef struct geodec_recur_shape {
+    int64_t n_seq, len, d, r;
+    double least;
+} geodec_recur_shape;
+#define GEODEC_OPS_RECUR(len, r) ((len) + ((len) + 2) * (r))
 
 typedef struct geodec_adamw {
     double lr, decay, beta1, beta2, eps;
@@ -62,6 +70,9 @@ typedef struct geodec_adamw {
         void (*attention)(const geodec_attention_shape *s, const REAL *qkv, REAL *o, REAL *lse, REAL *scratch);        \
         void (*attention_grad)(const geodec_attention_shape *s, const REAL *qkv, const REAL *o, const REAL *lse,       \
                                const REAL *d_o, REAL *dqkv, REAL *scratch);                                            \
+        void (*recur)(const geodec_recur_shape *s, const REAL *in, const REAL *bias, REAL *y, REAL *scratch);          \
+        void (*recur_grad)(const geodec_recur_shape *s, const REAL *in, const REAL *bias, const REAL *dy, REAL *din,   \
+                           REAL *dbias, REAL *scratch);                                                                \
         void (*swiglu)(int64_t n, int64_t ff, const REAL *gu, REAL *a);                                                \
         void (*swiglu_grad)(int64_t n, int64_t ff, const REAL *gu, const REAL *da, REAL *a, REAL *dgu);                \
         void (*router)(int64_t n, int64_t ne, int64_t k, const REAL *logits, REAL *prob, int32_t *id, REAL *weight);   \

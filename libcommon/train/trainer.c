@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/tasks.h"
+#include "train/ternary.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -39,7 +40,8 @@ static geodec_status check(const geodec_layout *l, const geodec_train_options *o
     if (o->steps < 1 || o->batch < 1 || o->batch > 65536 || o->eval_every < 1 || o->warmup < 0 || o->eval_tokens < 0)
         GEODEC_FAIL(GEODEC_RANGE, "steps, batch, eval_every, warmup or eval_tokens is out of range");
     if (!(o->lr > 0) || !(o->clip >= 0) || !(o->decay >= 0) || !(o->lr_final >= 0) || !(o->lr_final <= 1) ||
-        !(o->balance >= 0) || !(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
+        !(o->balance >= 0) || !(o->router_clip >= 0) || !(o->neighbours >= 0) || !(o->beta1 >= 0 && o->beta1 < 1) ||
+        !(o->beta2 >= 0 && o->beta2 < 1))
         GEODEC_FAIL(GEODEC_RANGE, "a rate of the optimiser is out of range");
     for (int which = 0; which < 2; which++) {
         const geodec_text *x = which ? held_out : train;
@@ -59,10 +61,12 @@ static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
     GEODEC_NEW_EACH(n, t->piece, t->piece_squares);
     for (int64_t i = 0; i < t->layout->n_params; i++) {
         const geodec_param *p = &t->layout->param[i];
+        const bool decays =
+            p->role != GEODEC_PARAM_NORM && p->role != GEODEC_PARAM_BIAS && p->role != GEODEC_PARAM_FIXED;
+        const bool router = t->layout->config.recur_period > 0 && strstr(p->name, "ffn_gate_inp") != NULL;
         for (int64_t at = 0; at < p->size; at += PIECE)
-            t->piece[t->n_pieces++] =
-                (geodec__piece){p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size),
-                                p->role != GEODEC_PARAM_NORM};
+            t->piece[t->n_pieces++] = (geodec__piece){
+                p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size), decays, router};
     }
 done:
     return st;
@@ -110,6 +114,31 @@ static void write_recipe(geodec_trainer *t)
         (long long)o->batch, (long long)o->length, o->lr, o->lr_final, (long long)o->warmup, (int)o->schedule, o->clip,
         o->decay, o->beta1, o->beta2, o->balance, (unsigned long long)o->seed, (long long)o->eval_every,
         (long long)o->eval_tokens, train, held_out, first);
+    if (c->recur_period == 0) return;
+    const size_t used = strlen(t->recipe);
+    (void)snprintf(
+        t->recipe + used, sizeof t->recipe - used,
+        " rank=%d period=%d least=%.9g window=%d dense=%d scale=%.9g route=%d/%d router_clip=%.17g ternary=%d "
+        "neighbours=%.17g",
+        c->recur_rank, c->recur_period, (double)c->recur_log_decay_min, c->window, c->d_ff_dense,
+        (double)c->embed_scale, (int)c->route, c->route_before, o->router_clip, o->ternary, o->neighbours);
+}
+
+static geodec_status prepare_experts(geodec_trainer *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->layout->config;
+    if ((t->o.ternary || t->o.neighbours > 0) && (c->recur_period == 0 || c->n_expert == 0))
+        GEODEC_THROW(GEODEC_INVAL, "ternary experts and their differences need a PERSPECTIVE model with experts");
+    if (t->o.ternary) GEODEC_NEW(t->effective, t->layout->total);
+    if (t->o.neighbours > 0) {
+        if (c->expert_lattice[0] == 0) GEODEC_THROW(GEODEC_INVAL, "experts without a lattice have no neighbours");
+        t->n_edges = geodec_torus_edges(c->expert_lattice, NULL);
+        GEODEC_NEW(t->edge, t->n_edges);
+        (void)geodec_torus_edges(c->expert_lattice, t->edge);
+    }
+done:
+    return st;
 }
 
 geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_train_options *o, const float *params,
@@ -136,6 +165,7 @@ geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_tr
     t->lanes = o->batch < GEODEC_TRAIN_LANES ? o->batch : GEODEC_TRAIN_LANES;
     t->group = o->length < GROUP_TOKENS ? GROUP_TOKENS / o->length : 1;
     for (int64_t i = 0; i < t->lanes; i++) GEODEC_NEW(t->grad[i], layout->total);
+    GEODEC_TRY(prepare_experts(t, err));
     GEODEC_TRY(cut_pieces(t, err));
     GEODEC_TRY(cut_windows(t, err));
     write_recipe(t);
@@ -152,14 +182,22 @@ void geodec_trainer_destroy(geodec_trainer *t)
     for (int i = 0; i < GEODEC_TRAIN_LANES; i++) geodec_mem_free(t->grad[i]);
     geodec_net_f32_destroy(t->net);
     void *owned[] = {
-        t->work,          t->params,       t->m,           t->v,  t->piece, t->piece_squares, t->window_token,
-        t->window_target, t->window_count, t->window_loss, t->row};
+        t->work,          t->params,       t->m,           t->v,   t->piece,     t->piece_squares, t->window_token,
+        t->window_target, t->window_count, t->window_loss, t->row, t->effective, t->edge};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) geodec_mem_free(owned[i]);
     geodec_mem_free(t);
 }
 
 int64_t geodec_trainer_done(const geodec_trainer *t) { return t->done; }
 const float *geodec_trainer_params(const geodec_trainer *t) { return t->params; }
+const float *geodec_trainer_effective(geodec_trainer *t)
+{
+    if (!t->effective) return t->params;
+    memcpy(t->effective, t->params, (size_t)t->layout->total * sizeof *t->params);
+    geodec_ternary_experts(t->layout, t->params, t->effective, t->pool);
+    return t->effective;
+}
+static const float *in_use(const geodec_trainer *t) { return t->effective ? t->effective : t->params; }
 const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n)
 {
     *n = t->n_rows;
@@ -205,7 +243,7 @@ static geodec_status penalty_prepare(geodec_trainer *t, geodec_err *err)
     GEODEC_TRY(work_of(t, 0, err));
     for (int64_t w = 0; w < windows; w += t->group) {
         const int64_t n = windows - w < t->group ? windows - w : t->group;
-        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[0], err));
+        GEODEC_TRY(geodec_net_f32_forward(t->net, in_use(t), n, len, t->window_token + w * len, t->work[0], err));
         for (int32_t l = 0; l < boundaries; l++)
             memcpy(state + (l * rows + w * len) * d, geodec_net_f32_state(t->net, t->work[0], l),
                    (size_t)(n * len * d) * sizeof *state);
@@ -261,10 +299,10 @@ static geodec_status run_lane(void *ctx, int64_t lane, int worker, geodec_err *e
         const int64_t n = last - s < t->group ? last - s : t->group;
         for (int64_t i = 0; i < n; i++)
             geodec_text_sample(t->train, t->o.seed, t->done, s + i, len, token + i * len, target + i * len);
-        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, token, t->work[worker], err));
-        geodec_net_f32_loss(t->net, t->params, t->work[worker], target, scale, t->grad[lane], loss, NULL);
+        GEODEC_TRY(geodec_net_f32_forward(t->net, in_use(t), n, len, token, t->work[worker], err));
+        geodec_net_f32_loss(t->net, in_use(t), t->work[worker], target, scale, t->grad[lane], loss, NULL);
         if (cotangent) GEODEC_TRY(penalty_apply(t, worker, n, cotangent, &t->lane_penalty[lane], err));
-        (void)geodec_net_f32_backward(t->net, t->params, t->work[worker], 0, t->grad[lane], cotangent, NULL);
+        (void)geodec_net_f32_backward(t->net, in_use(t), t->work[worker], 0, t->grad[lane], cotangent, NULL);
         for (int64_t i = 0; i < n * len; i++) total += (double)loss[i];
     }
     t->lane_loss[lane] = total;
@@ -290,12 +328,14 @@ static void adam_task(void *ctx, int64_t i, int worker)
     const int64_t begin = t->piece[i].begin, n = t->piece[i].end - begin;
     geodec_adamw a = t->adam;
     if (!t->piece[i].decays) a.decay = 0;
+    if (t->piece[i].router) a.grad_scale = t->router_scale;
     t->ops->adamw(n, &a, t->grad[0] + begin, t->m + begin, t->v + begin, t->params + begin);
 }
 
 geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
 {
-    double loss = 0, squares = 0, penalty = 0;
+    double loss = 0, squares = 0, router = 0, penalty = 0;
+    (void)geodec_trainer_effective(t);
     GEODEC_PASS(penalty_prepare(t, err));
     GEODEC_PASS(geodec__tasks_run_workers(t->pool, NULL, "lane", t->lanes, run_lane, t, err));
     for (int64_t i = 0; i < t->lanes; i++) {
@@ -304,9 +344,13 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
     }
     loss /= (double)(t->o.batch * t->o.length);
     penalty /= (double)(t->o.batch * t->o.length);
+    if (t->o.neighbours > 0)
+        penalty += geodec_ternary_neighbours(t->layout, t->params, t->n_edges, (const int32_t(*)[2])t->edge,
+                                             t->o.neighbours, t->grad[0]) /
+                   t->o.neighbours;
     geodec_pool_run(t->pool, t->n_pieces, sum_task, t);
-    for (int64_t i = 0; i < t->n_pieces; i++) squares += t->piece_squares[i];
-    if (!isfinite(loss) || !isfinite(squares))
+    for (int64_t i = 0; i < t->n_pieces; i++) *(t->piece[i].router ? &router : &squares) += t->piece_squares[i];
+    if (!isfinite(loss) || !isfinite(squares) || !isfinite(router))
         GEODEC_FAIL(GEODEC_NUMERIC, "the loss is no longer finite at step %lld; a lower learning rate may help",
                     (long long)t->done);
     t->grad_norm = sqrt(squares);
@@ -319,6 +363,7 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
                              .correct1 = 1 / (1 - pow(t->o.beta1, k)),
                              .correct2 = 1 / (1 - pow(t->o.beta2, k)),
                              .grad_scale = t->o.clip > 0 && t->grad_norm > t->o.clip ? t->o.clip / t->grad_norm : 1};
+    t->router_scale = t->o.router_clip > 0 && sqrt(router) > t->o.router_clip ? t->o.router_clip / sqrt(router) : 1;
     geodec_pool_run(t->pool, t->n_pieces, adam_task, t);
     t->done++;
     t->last_loss = loss;
@@ -348,8 +393,8 @@ static geodec_status eval_task(void *ctx, int64_t task, int worker, geodec_err *
     GEODEC_TRY(work_of(t, worker, err));
     for (int64_t w = first; w < last; w += t->group) {
         const int64_t n = last - w < t->group ? last - w : t->group;
-        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[worker], err));
-        geodec_net_f32_loss(t->net, t->params, t->work[worker], t->window_target + w * len, 1, NULL, loss, NULL);
+        GEODEC_TRY(geodec_net_f32_forward(t->net, in_use(t), n, len, t->window_token + w * len, t->work[worker], err));
+        geodec_net_f32_loss(t->net, in_use(t), t->work[worker], t->window_target + w * len, 1, NULL, loss, NULL);
         for (int64_t i = 0; i < n; i++) {
             double s = 0;
             for (int64_t k = 0; k < len; k++) s += (double)loss[i * len + k];
@@ -366,6 +411,7 @@ geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, doubl
 {
     int64_t n = 0, targets = 0;
     double total = 0;
+    (void)geodec_trainer_effective(t);
     while (n < t->n_windows && (n_tokens == 0 || targets < n_tokens)) targets += t->window_count[n++];
     eval_job j = {t, n, n < GEODEC_TRAIN_LANES ? n : GEODEC_TRAIN_LANES};
     GEODEC_PASS(geodec__tasks_run_workers(t->pool, NULL, "part of the held-out text", j.tasks, eval_task, &j, err));

@@ -37,6 +37,9 @@ typedef struct geodec_train_options {
     double decay;        /* weight decay of matrices (norms have none) */
     double beta1, beta2; /* decay rates of Adam's averages */
     double balance;      /* weight of the load-balance term of experts */
+    double router_clip;  /* largest gradient norm of the routers of a torus, apart from `clip`; 0 = none */
+    bool ternary;        /* experts are ternary in every pass (ternary.h) */
+    double neighbours;   /* weight of the difference of neighbouring experts (ternary.h) */
     uint64_t seed;
     int64_t eval_every;  /* steps between rows of the curve */
     int64_t eval_tokens; /* held-out tokens scored for each row; 0 = all */
@@ -98,6 +101,8 @@ GEODEC_API geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_to
 
 GEODEC_API int64_t geodec_trainer_done(const geodec_trainer *t); /* steps done */
 GEODEC_API const float *geodec_trainer_params(const geodec_trainer *t);
+/* What the passes use: the same, or with ternary experts. Valid until the next step. */
+GEODEC_API const float *geodec_trainer_effective(geodec_trainer *t);
 GEODEC_API const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n);
 
 /* Checkpoint artifact: parameters, Adam's averages, steps done, curve, and the recipe (shape, options, token digests,

@@ -11,7 +11,7 @@ enum { GEODEC__RECIPE = 3072 };
 /* A piece of one tensor: one task of the optimiser. */
 typedef struct geodec__piece {
     int64_t begin, end;
-    bool decays;
+    bool decays, router;
 } geodec__piece;
 
 struct geodec_trainer {
@@ -24,7 +24,10 @@ struct geodec_trainer {
     int threads;
     geodec_net_f32_work **work; /* [threads], created on first use */
 
-    float *params, *m, *v;           /* [total] */
+    float *params, *m, *v; /* [total] */
+    float *effective;      /* [total] with ternary experts; NULL: params */
+    int32_t (*edge)[2];    /* [n_edges] neighbouring experts, with o.neighbours */
+    int64_t n_edges;
     float *grad[GEODEC_TRAIN_LANES]; /* [total] each; lane 0 receives the sum */
     int64_t done;
 
@@ -46,7 +49,7 @@ struct geodec_trainer {
     int64_t prepared;             /* step at which it was prepared, -1 = not yet */
     double lane_penalty[GEODEC_TRAIN_LANES];
 
-    double grad_norm, last_loss;
+    double grad_norm, last_loss, router_scale;
     double loss_sum, penalty_sum; /* since the last row of the curve */
     int64_t loss_steps;
     geodec_curve_row *row;

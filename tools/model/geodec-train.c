@@ -19,7 +19,10 @@ static const char *out_f16, *out_q8, *curve_path, *checkpoint_path, *model_name 
 static const char *type_name = "f32", *schedule_name = "cosine", *separator_name = "auto";
 static int64_t d_model = 128, layers = 6, heads = 8, kv_heads = 4, ff = 352, ctx, experts, experts_used = 2;
 static int64_t checkpoint_every = 200, length;
-static bool untied, resume;
+static bool untied, resume, dense_experts;
+static const char *arch = "llama", *route = "mod", *route_at = "pre", *lattice;
+static int64_t rank = 32, period = 4, window = 64;
+static double log_decay_min = -0.5;
 static double shf_weight;
 static const char *shf_metric = "fitted";
 static int64_t shf_dim = 4, shf_refresh = 50, shf_stride = 8, shf_probe = 4;
@@ -33,11 +36,13 @@ static geodec_train_options o = {.steps = 1000,
                                  .beta1 = 0.9,
                                  .beta2 = 0.98,
                                  .balance = 0.01,
+                                 .router_clip = 0.1,
                                  .eval_every = 100,
                                  .eval_tokens = 32768};
 
 /* Choices, in the order of the library's enumerations. */
 #define SCHEDULES "cosine|linear|constant"
+#define ROUTES "softmax|mod|angle"
 
 static const cli_option options[] = {
     OPT_FILE("text", 0, &text_path, "FILE", "training text", .flags = CLI_REQUIRED),
@@ -66,6 +71,25 @@ static const cli_option options[] = {
     OPT_I64("ctx", 0, &ctx, 0, 65536, "N", "context length (0: that of --init, else 512)"),
     OPT_I64("experts", 0, &experts, 0, 256, "N", "experts per layer (0: a dense model)"),
     OPT_I64("experts-used", 0, &experts_used, 1, 256, "N", "experts used per token"),
+    OPT_CHOICE("arch", 0, &arch, "llama|perspective", NULL,
+               "architecture; perspective: recurrent layers with ternary experts, and attention in windows"),
+    OPT_I64("rank", 0, &rank, 0, 4096, "N", "perspective: rank of the recurrent state (0: attention in every layer)"),
+    OPT_I64(
+        "period", 0, &period, 1, 1024, "N",
+        "perspective: every N-th layer has attention and a dense feed-forward, the others a recurrence and experts"),
+    OPT_I64("window", 0, &window, 0, 1 << 20, "N", "perspective: tokens that attention sees (0: all)"),
+    OPT_F64("log-decay-min", 0, &log_decay_min, -80, 0, "X",
+            "perspective: least logarithm of a state's decay per token (0: no limit)"),
+    OPT_STR("lattice", 0, &lattice, "X,Y,Z", "perspective: experts on a lattice of the torus, in place of --experts"),
+    OPT_CHOICE("route", 0, &route, ROUTES, NULL,
+               "perspective: choose the nearest expert on the torus, or the one with the best score of a router"),
+    OPT_CHOICE("route-at", 0, &route_at, "post|pre", NULL,
+               "perspective: choose from the input of the layer's feed-forward, or of its recurrence"),
+    OPT_FLAG("float-experts", 0, &dense_experts, "perspective: train experts that are not ternary"),
+    OPT_F64("router-clip", 0, &o.router_clip, 0, 1e9, "X",
+            "perspective: largest norm of the routers' gradient, which --clip leaves out (0: no limit)"),
+    OPT_F64("neighbours", 0, &o.neighbours, 0, 1e6, "X",
+            "perspective: weight of the difference between neighbouring experts"),
     OPT_FLAG("untied", 0, &untied, "use a separate output matrix"),
     OPT_I64("steps", 0, &o.steps, 1, 1e9, "N", "optimiser steps"),
     OPT_I64("batch", 0, &o.batch, 1, 65536, "N", "sequences per step"),
@@ -94,7 +118,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-train",
     .topic = CLI_TOPIC_MODELS,
-    .purpose = "train a small llama-family model on text",
+    .purpose = "train a small llama-family or PERSPECTIVE model on text",
     .usage = "--text FILE --held-out FILE --vocab VOCAB.gguf [OPTIONS]",
     .description =
         "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not on\n"
@@ -136,6 +160,33 @@ done:
     return st;
 }
 
+static geodec_status set_up_perspective(geodec_model_config *s, geodec_err *err)
+{
+    s->recur_rank = (int32_t)rank;
+    s->recur_period = (int32_t)period;
+    s->recur_log_decay_min = (float)log_decay_min;
+    s->window = (int32_t)window;
+    s->route = (geodec_route)place(ROUTES, route);
+    s->route_before = strcmp(route_at, "pre") == 0;
+    s->embed_scale = (float)sqrt((double)s->d_model);
+    s->rms_eps = 1e-6f;
+    if (lattice) {
+        int end = 0;
+        int32_t *size = s->expert_lattice;
+        if (sscanf(lattice, "%4d,%4d,%4d%n", &size[0], &size[1], &size[2], &end) != 3 || lattice[end])
+            GEODEC_FAIL(GEODEC_INVAL, "--lattice %s: three numbers are wanted, as 4,2,2", lattice);
+        for (int a = 0; a < GEODEC_TORUS_AXES; a++)
+            if (size[a] < 1 || size[a] > 64) GEODEC_FAIL(GEODEC_INVAL, "--lattice %s: 1 to 64 on each axis", lattice);
+        s->n_expert = size[0] * size[1] * size[2];
+    }
+    s->n_expert_used = s->n_expert > 0;
+    if (s->n_expert > 0 && s->route != GEODEC_ROUTE_SCORES && !lattice)
+        GEODEC_FAIL(GEODEC_INVAL, "--route %s needs --lattice", route);
+    if (s->n_expert > 0) s->d_ff_dense = s->d_ff;
+    o.ternary = s->n_expert > 0 && !dense_experts;
+    return GEODEC_OK;
+}
+
 static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err)
 {
     if (init_path && vocab_path) GEODEC_FAIL(GEODEC_INVAL, "--init has its own tokenizer and excludes --vocab");
@@ -150,6 +201,7 @@ static geodec_status set_up_model(const cli *c, geodec_start *s, geodec_err *err
     shape.rms_eps = 1e-5f;
     shape.rope_base = 10000;
     shape.tied = !untied;
+    if (strcmp(arch, "perspective") == 0) GEODEC_PASS(set_up_perspective(&shape, err));
     return geodec_start_new(vocab_path, &shape, c->seed, s, err);
 }
 
@@ -171,8 +223,8 @@ static geodec_status write_all(const run_state *s, geodec_err *err)
     if (curve_path) GEODEC_PASS(geodec_trainer_write_curve(s->trainer, curve_path, &s->summary, &s->provenance, err));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (files[i].path)
-            GEODEC_PASS(geodec_params_write(s->start.layout, geodec_trainer_params(s->trainer), s->start.tokenizer,
-                                            model_name, files[i].type, files[i].path, err));
+            GEODEC_PASS(geodec_params_write(s->start.layout, geodec_trainer_effective(s->trainer), s->start.tokenizer,
+                                            model_name, files[i].type, o.ternary, files[i].path, err));
     return GEODEC_OK;
 }
 

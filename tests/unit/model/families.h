@@ -130,8 +130,31 @@ static const family families[] = {
      {.arch = "minimax-m2", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 24, .n_vocab = 300,
       .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 20, .rope_dim = 10, .n_expert = 16, .n_expert_used = 4,
       .expert_bias = true, .gating = 2, .rope_base = 5000000, .seed = 132}},
+    {"perspective", false, /* recurrences, a torus of experts chosen before the mixing */
+     {.arch = "perspective", .n_layer = 5, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 32, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 12, .n_expert_used = 1, .d_ff_dense = 60, .recur_rank = 20,
+      .recur_period = 4, .log_decay_min = -0.5f, .route = "mod", .route_at = "pre", .window = 11, .embed_scale = 3,
+      .tied = true, .seed = 133}},
+    {"perspective-angle", false, /* chosen after it, by an angle; a rank wider than the heads, all attention seen */
+     {.arch = "perspective", .n_layer = 3, .d_model = 32, .n_head = 2, .n_kv_head = 2, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 16, .n_expert_used = 1, .d_ff_dense = 40, .recur_rank = 48,
+      .recur_period = 2, .route = "angle", .route_at = "post", .head_dim = 10, .seed = 134}},
+    {"perspective-softmax", false, /* the control of the torus: a router by scores */
+     {.arch = "perspective", .n_layer = 4, .d_model = 32, .n_head = 2, .n_kv_head = 1, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F16, .n_expert = 8, .n_expert_used = 2, .d_ff_dense = 40, .recur_rank = 16,
+      .recur_period = 3, .route = "softmax", .route_at = "pre", .window = 9, .seed = 135}},
+    {"perspective-dense", false, /* the control of the experts */
+     {.arch = "perspective", .n_layer = 4, .d_model = 64, .n_head = 4, .n_kv_head = 1, .d_ff = 96, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_Q8_0, .recur_rank = 7, .recur_period = 4, .window = 64, .seed = 136}},
+    {"perspective-attention", false, /* the control of the recurrence */
+     {.arch = "perspective", .n_layer = 4, .d_model = 32, .n_head = 4, .n_kv_head = 1, .d_ff = 24, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 8, .n_expert_used = 1, .d_ff_dense = 40, .recur_period = 4,
+      .route = "angle", .route_at = "pre", .window = 16, .seed = 137}},
 };
 /* clang-format on */
 enum { N_FAMILIES = sizeof families / sizeof *families };
+
+/* Neither integers nor the float64 evaluation of the library know these; they refuse them. */
+static inline bool family_is_perspective(size_t i) { return families[i].s.recur_period > 0; }
 
 #endif

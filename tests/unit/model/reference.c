@@ -113,7 +113,7 @@ static void rotate(const geodec_model *m, int layer, double *x, int heads, int p
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int rope = c->rope_dim;
-    const bool halves = !in(m, " llama deepseek bailingmoe ernie4_5-moe granitemoe "),
+    const bool halves = !in(m, " llama deepseek bailingmoe ernie4_5-moe granitemoe perspective "),
                local = is(m, "gemma3") && m->layer[layer].window > 0;
     const double base = local ? key(m, "rope.freq_base_swa", 10000) : key(m, "rope.freq_base", 10000);
     const double factor = local ? 1 : key(m, "rope.scaling.factor", 1),
@@ -206,7 +206,7 @@ static bool renormalised(const geodec_model *m)
     bool norm;
     (void)snprintf(name, sizeof name, "%s.expert_weights_norm", geodec_model_configuration(m)->arch);
     if (geodec_gguf_get_bool(geodec_model_gguf(m), name, &norm, NULL) == GEODEC_OK) return norm;
-    return !in(m, " olmoe qwen2moe deepseek dots1 bailingmoe bailingmoe2 glm4moe ");
+    return !in(m, " perspective olmoe qwen2moe deepseek dots1 bailingmoe bailingmoe2 glm4moe ");
 }
 
 static void shared(const geodec_model *m, int layer, const double *x, double *out)
@@ -225,7 +225,60 @@ static void shared(const geodec_model *m, int layer, const double *x, double *ou
     free(factor);
 }
 
-static void experts(const geodec_model *m, int layer, const double *x, double *out)
+static bool is_word(const geodec_model *m, const char *suffix, const char *word)
+{
+    char name[80];
+    const char *text;
+    (void)snprintf(name, sizeof name, "%s.%s", geodec_model_configuration(m)->arch, suffix);
+    return geodec_gguf_get_str(geodec_model_gguf(m), name, &text, NULL) == GEODEC_OK && strcmp(text, word) == 0;
+}
+
+/* The expert nearest to the row on the torus. */
+static int nearest(const geodec_model *m, int layer, const double *x)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const bool angle = is_word(m, "expert_route", "angle");
+    double *w = load(m, layer, "ffn_gate_inp"), *bias = load_bias(m, layer, "ffn_gate_inp"),
+           *place = load(m, layer, "ffn_expert_place"), u[6] = {0}, least = 1e9;
+    int best = 0;
+    multiply(w, x, angle ? 6 : 3, c->d_model, u);
+    add(u, bias, angle ? 6 : 3);
+    for (int a = 0; a < 3; a++) {
+        if (angle) u[a] = atan2(u[a], u[3 + a]) / (2 * acos(-1));
+        u[a] -= floor(u[a]);
+    }
+    for (int e = 0; e < c->n_expert; e++) {
+        double sum = 0;
+        for (int a = 0; a < 3; a++) {
+            const double d = fabs(u[a] - place[3 * e + a]);
+            sum += pow(fmin(d, 1 - d), 2);
+        }
+        if (sum < least) {
+            least = sum;
+            best = e;
+        }
+    }
+    free(w);
+    free(bias);
+    free(place);
+    return best;
+}
+
+/* x: input of the network; route: input of the router. */
+static void torus(const geodec_model *m, int layer, const double *x, const double *route, double *out)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int e = nearest(m, layer, route);
+    const int64_t n = (int64_t)c->d_ff * c->d_model;
+    double *gate = load_expert(m, layer, "ffn_gate", e, n), *up = load_expert(m, layer, "ffn_up", e, n),
+           *down = load_expert(m, layer, "ffn_down", e, n);
+    feed_forward(m, c->d_ff, gate, up, down, x, 1, out);
+    free(gate);
+    free(up);
+    free(down);
+}
+
+static void experts(const geodec_model *m, int layer, const double *x, const double *route, double *out)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int e = c->n_expert, d = c->d_model, f = c->d_ff;
@@ -234,7 +287,7 @@ static void experts(const geodec_model *m, int layer, const double *x, double *o
            *score = allocate(e), sum = 0, chosen = 0;
     int *taken = calloc((size_t)e, sizeof *taken), *closed = calloc((size_t)e, sizeof *closed);
     if (!taken || !closed) abort();
-    multiply(router, x, e, d, p);
+    multiply(router, route, e, d, p);
     for (int i = 0; i < e; i++) sum += exp(p[i]);
     for (int i = 0; i < e; i++) p[i] = sigmoid ? 1 / (1 + exp(-p[i])) : exp(p[i]) / sum;
     for (int i = 0; i < e; i++) score[i] = p[i] + (bias ? bias[i] : 0);
@@ -267,8 +320,9 @@ static void experts(const geodec_model *m, int layer, const double *x, double *o
     free(closed);
 }
 
-static void dense(const geodec_model *m, int layer, const double *x, double *out)
+static void dense(const geodec_model *m, int layer, const double *x, const double *route, double *out)
 {
+    (void)route;
     const geodec_model_config *c = geodec_model_configuration(m);
     const int f = whole(m, "feed_forward_length", 0);
     double *gate = load(m, layer, "ffn_gate"), *up = load(m, layer, "ffn_up"), *down = load(m, layer, "ffn_down");
@@ -307,6 +361,38 @@ static void project(const geodec_model *m, int layer, char what, const double *x
     free(w);
     free(bias);
     free(norm);
+}
+
+/* The decay recurrence, as its equations read. */
+static void recurrence(const geodec_model *m, int layer, const double *x, int n, double *out)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int d = c->d_model, r = whole(m, "recurrence.rank", 0);
+    const double least = exp(key(m, "recurrence.log_decay_min", -1e9));
+    double *wp = load(m, layer, "recur_decay"), *bp = load_bias(m, layer, "recur_decay"),
+           *wk = load(m, layer, "recur_k"), *wq = load(m, layer, "recur_q"), *wv = load(m, layer, "recur_v"),
+           *wo = load(m, layer, "recur_output"), *norm = load(m, layer, "recur_norm");
+    double *g = allocate(d), *v = allocate(d), *k = allocate(r), *q = allocate(r), *s = allocate((int64_t)d * r),
+           *y = allocate(d);
+    for (int t = 0; t < n; t++) {
+        multiply(wp, x + t * d, d, d, g);
+        add(g, bp, d);
+        for (int i = 0; i < d; i++) g[i] = fmax(1 / (1 + exp(-g[i])), least);
+        multiply(wv, x + t * d, d, d, v);
+        multiply(wk, x + t * d, r, d, k);
+        multiply(wq, x + t * d, r, d, q);
+        for (int i = 0; i < d; i++) {
+            y[i] = 0;
+            for (int j = 0; j < r; j++) {
+                s[i * r + j] = g[i] * s[i * r + j] + v[i] * k[j] / sqrt(r);
+                y[i] += s[i * r + j] * q[j];
+            }
+        }
+        normalise(y, norm, d, (double)c->rms_eps, y);
+        multiply(wo, y, d, d, out + t * d);
+    }
+    double *const all[] = {wp, bp, wk, wq, wv, wo, norm, g, v, k, q, s, y};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
 static void attention(const geodec_model *m, int layer, const double *x, int n, double *out)
@@ -425,7 +511,7 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
     const geodec_model_config *c = geodec_model_configuration(m);
     const int d = c->d_model;
     double *embedding = load(m, -1, "token_embd"), *head = c->tied ? load(m, -1, "token_embd") : load(m, -1, "output");
-    double *x = allocate(n * d), *y = allocate(n * d), *z = allocate(n * d),
+    double *x = allocate(n * d), *y = allocate(n * d), *z = allocate(n * d), *first = allocate(n * d),
            *logits = allocate((int64_t)n * c->n_vocab);
     for (int t = 0; t < n; t++) memcpy(x + t * d, embedding + (int64_t)token[t] * d, (size_t)d * sizeof *x);
     for (int i = 0; i < n * d; i++) x[i] *= gemma(m) ? sqrt(d) : key(m, "embedding_scale", 1);
@@ -440,7 +526,10 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
                *p1 = gemma(m) ? load(m, layer, "post_attention_norm") : NULL, *p2 = load(m, layer, "post_ffw_norm"),
                *router = load(m, layer, "ffn_gate_inp");
         for (int t = 0; t < n; t++) normalise(x + t * d, w1, d, (double)c->rms_eps, y + t * d);
-        attention(m, layer, y, n, z);
+        memcpy(first, y, (size_t)(n * d) * sizeof *y);
+        double *recurs = load(m, layer, "recur_q");
+        (recurs ? recurrence : attention)(m, layer, y, n, z);
+        free(recurs);
         for (int i = 0; i < n * d; i++) z[i] *= scale;
         for (int t = 0; p1 && t < n; t++) normalise(z + t * d, p1, d, (double)c->rms_eps, z + t * d);
         for (int t = 0; t < n; t++) {
@@ -450,7 +539,9 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
         memset(z, 0, (size_t)(n * d) * sizeof *z);
         for (int t = 0; t < n; t++) {
             normalise(x + t * d, w2, d, (double)c->rms_eps, y + t * d);
-            (router ? experts : dense)(m, layer, y + t * d, z + t * d);
+            const double *route = is_word(m, "expert_route_at", "pre") ? first + t * d : y + t * d;
+            const bool near = is_word(m, "expert_route", "mod") || is_word(m, "expert_route", "angle");
+            (!router ? dense : near ? torus : experts)(m, layer, y + t * d, route, z + t * d);
             for (int i = 0; i < d; i++) z[t * d + i] *= scale;
             if (p2) normalise(z + t * d, p2, d, (double)c->rms_eps, z + t * d);
         }
@@ -481,5 +572,6 @@ double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const 
     free(x);
     free(y);
     free(z);
+    free(first);
     return logits;
 }

@@ -44,7 +44,10 @@ typedef struct synthetic {
     bool expert_bias, qk_norm;
     int32_t sections[4]; /* rope.dimension_sections */
     float embed_scale, residual_scale, logit_scale;
-    const char *number_key; /* a further key with number_value, written as uint32 */
+    int32_t recur_rank, recur_period; /* recurrence.rank, .period (perspective) */
+    float log_decay_min;              /* recurrence.log_decay_min */
+    const char *route, *route_at;     /* expert_route, expert_route_at */
+    const char *number_key;           /* a further key with number_value, written as uint32 */
     int32_t number_value;
     /* for damaged files; NULL or zero leaves the model good */
     const char *skip;                     /* this key or tensor is left out */
@@ -83,12 +86,16 @@ static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *na
     if (o->s->resize && strcmp(o->s->resize, name) == 0) rows++;
     const int64_t dim[3] = {cols, rows, count}, n = cols * rows * count;
     const bool norm = strstr(name, "norm") != NULL, bias = strstr(name, ".bias") != NULL,
-               divisor = strncmp(name, "rope_f", 6) == 0;
+               divisor = strncmp(name, "rope_f", 6) == 0, place = strstr(name, "expert_place") != NULL;
     const float scale = 1.7f / sqrtf((float)cols); /* of a uniform: about unit variance of the product */
     GEODEC_NEW(x, n);
     for (int64_t i = 0; i < n; i++) {
         const float u = (float)(2 * geodec_rng_uniform(&o->rng) - 1);
-        x[i] = norm ? 1.0f + 0.3f * u : bias ? 0.4f * u : divisor ? 2.5f + 2.2f * u : scale * u;
+        x[i] = place     ? fabsf(u) * 0.999f
+               : norm    ? 1.0f + 0.3f * u
+               : bias    ? 0.4f * u
+               : divisor ? 2.5f + 2.2f * u
+                         : scale * u;
     }
     const int n_dims = count > 1 ? 3 : rows > 1 ? 2 : 1;
     GEODEC_TRY(geodec_gguf_put_tensor(o->w, name, type, n_dims, dim, x, err));
@@ -182,6 +189,31 @@ static inline geodec_status synthetic_part(synthetic_writer *o, int32_t layer, c
     return synthetic_tensor(o, name, type, cols, rows, count);
 }
 
+/* Whether a layer of a perspective model has a recurrence and experts. */
+static inline bool synthetic_recurs(const synthetic *s, int32_t layer)
+{
+    return s->recur_period > 0 && layer % s->recur_period < s->recur_period - 1;
+}
+
+static inline geodec_status synthetic_recurrence(synthetic_writer *o, int32_t layer)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    const synthetic *s = o->s;
+    enum { F32 = GEODEC_GGML_F32 };
+    const int64_t d = s->d_model, r = s->recur_rank;
+    GEODEC_TRY(synthetic_part(o, layer, "attn_norm.weight", F32, d, 1, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_decay.weight", s->type, d, d, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_decay.bias", F32, d, 1, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_q.weight", s->type, d, r, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_k.weight", s->type, d, r, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_v.weight", s->type, d, d, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_norm.weight", F32, d, 1, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "recur_output.weight", s->type, d, d, 1));
+done:
+    return st;
+}
+
 static inline geodec_status synthetic_attention(synthetic_writer *o, int32_t layer)
 {
     geodec_status st = GEODEC_OK;
@@ -247,7 +279,13 @@ static inline geodec_status synthetic_mixture(synthetic_writer *o, int32_t layer
     GEODEC_TRY(synthetic_experts(o, layer, "ffn_gate", d, f));
     GEODEC_TRY(synthetic_experts(o, layer, "ffn_up", d, f));
     GEODEC_TRY(synthetic_experts(o, layer, "ffn_down", f, d));
-    GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.weight", F32, d, s->n_expert, 1));
+    const bool torus = s->route && strcmp(s->route, "softmax") != 0;
+    const int64_t scores = !torus ? s->n_expert : strcmp(s->route, "angle") == 0 ? 6 : 3;
+    GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.weight", F32, d, scores, 1));
+    if (torus) {
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.bias", F32, scores, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_expert_place.weight", F32, 3, s->n_expert, 1));
+    }
     if (s->expert_bias) GEODEC_TRY(synthetic_part(o, layer, "exp_probs_b.bias", F32, s->n_expert, 1, 1));
     if (shared) {
         GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_shexp.weight", s->type, d, shared, 1));
@@ -261,6 +299,7 @@ done:
 
 static inline bool synthetic_routed(const synthetic *s, int32_t layer)
 {
+    if (s->recur_period > 0) return s->n_expert > 0 && synthetic_recurs(s, layer);
     return s->n_expert > 0 && layer >= s->n_dense && (s->expert_step < 2 || (layer + 1) % s->expert_step == 0);
 }
 
@@ -287,7 +326,10 @@ static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
     const synthetic *s = o->s;
     const int64_t d = s->d_model, f = s->d_ff_dense ? s->d_ff_dense : s->d_ff;
     const bool post = synthetic_is(s, "gemma2") || synthetic_is(s, "gemma3"), fused = synthetic_is(s, "phi3");
-    GEODEC_TRY(synthetic_attention(o, layer));
+    if (s->recur_rank > 0 && synthetic_recurs(s, layer))
+        GEODEC_TRY(synthetic_recurrence(o, layer));
+    else
+        GEODEC_TRY(synthetic_attention(o, layer));
     if (post) GEODEC_TRY(synthetic_part(o, layer, "post_attention_norm.weight", GEODEC_GGML_F32, d, 1, 1));
     GEODEC_TRY(synthetic_part(o, layer, synthetic_is(s, "glm4moe") ? "post_attention_norm.weight" : "ffn_norm.weight",
                               GEODEC_GGML_F32, d, 1, 1));
@@ -348,6 +390,7 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"attention.sliding_window_pattern", s->window_pattern},
         {"expert_gating_func", s->gating},
         {"vocab_size", s->vocab_key},
+        {"recurrence.period", s->recur_period},
     };
     const struct {
         const char *suffix;
@@ -365,6 +408,7 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
         {"embedding_scale", s->embed_scale},
         {"residual_scale", s->residual_scale},
         {"logit_scale", s->logit_scale},
+        {"recurrence.log_decay_min", s->log_decay_min},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         (void)snprintf(key, sizeof key, "%s.%s", arch, keys[i].suffix);
@@ -378,6 +422,12 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
     if (s->sections[0]) GEODEC_TRY(geodec_gguf_put_i32_array(o->w, key, s->sections, 4, err));
     (void)snprintf(key, sizeof key, "%s.rope.scaling.type", arch);
     if (s->rope_type) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->rope_type, err));
+    (void)snprintf(key, sizeof key, "%s.recurrence.rank", arch);
+    if (s->recur_period) GEODEC_TRY(synthetic_u32(o, key, (uint32_t)s->recur_rank));
+    (void)snprintf(key, sizeof key, "%s.expert_route", arch);
+    if (s->route) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->route, err));
+    (void)snprintf(key, sizeof key, "%s.expert_route_at", arch);
+    if (s->route_at) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->route_at, err));
     (void)snprintf(key, sizeof key, "%s.expert_weights_norm", arch);
     if (s->norm_experts) GEODEC_TRY(geodec_gguf_put_bool(o->w, key, s->norm_experts > 0, err));
     if (s->number_key) GEODEC_TRY(geodec_gguf_put_u32(o->w, s->number_key, (uint32_t)s->number_value, err));

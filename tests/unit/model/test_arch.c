@@ -45,14 +45,15 @@ Test(model_arch, every_family_is_in_the_table)
     cr_assert_str_eq(
         geodec__arch_names(names, sizeof names),
         "llama, qwen2, qwen3, qwen3moe, qwen3vlmoe, olmoe, qwen2moe, deepseek, dots1, bailingmoe, bailingmoe2, "
-        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3");
+        "glm4moe, ernie4_5-moe, hunyuan-moe, granitemoe, minimax-m2, gemma2, gemma3, phi3, perspective");
     cr_assert_null(geodec__arch_find("LLAMA"));
     cr_assert_null(geodec__arch_find("llam"));
     for (size_t i = 0; i < N_FAMILIES; i++) {
         geodec_model *m = open_written(&families[i].s);
         const char *arch = families[i].s.arch ? families[i].s.arch : "llama";
         cr_assert_str_eq(m->config.arch, arch);
-        const bool adjacent = synthetic_in(&families[i].s, " llama deepseek bailingmoe ernie4_5-moe granitemoe ");
+        const bool adjacent =
+            synthetic_in(&families[i].s, " llama deepseek bailingmoe ernie4_5-moe granitemoe perspective ");
         cr_assert_eq(m->config.rope_pairs, adjacent ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
         cr_assert_eq(m->config.activation, strncmp(arch, "gemma", 5) == 0 ? GEODEC_GELU_TANH : GEODEC_SILU);
         cr_assert_eq(m->config.qk_norm_whole, synthetic_in(&families[i].s, " olmoe minimax-m2 "));

@@ -132,7 +132,7 @@ static geodec_model *open_model(size_t i)
 /* Of the sessions that follow. */
 static geodec_arithmetic arithmetic;
 
-/* All models in exact arithmetic, those with quantised weights in fast, all in integer. */
+/* All models in exact arithmetic, those with quantised weights in fast, all that have it in integer. */
 static bool next_case(size_t *i)
 {
     if (*i == N_MODELS && arithmetic == GEODEC_EXACT) {
@@ -144,6 +144,7 @@ static bool next_case(size_t *i)
         arithmetic = GEODEC_INTEGER;
         *i = 0;
     }
+    while (arithmetic == GEODEC_INTEGER && *i < N_MODELS && recipe(*i)->recur_period > 0) ++*i;
     return *i < N_MODELS;
 }
 
@@ -284,7 +285,8 @@ Test(model_forward, quantised_families_equal_the_plain_evaluation)
         for (int64_t k = 0; k < (int64_t)N * c->n_vocab; k++)
             cr_assert_lt(fabs((double)logits[k] - want[k]), 2e-5, "%s logit %d: %g, not %g", families[i].name, (int)k,
                          (double)logits[k], want[k]);
-        check_fast(m, token, N, logits, families[i].name);
+        /* routing by `mod` is a hash: a rounded activation goes to another expert */
+        if (c->route != GEODEC_ROUTE_MOD) check_fast(m, token, N, logits, families[i].name);
         free(want);
         geodec_mem_free(logits);
         geodec_session_destroy(s);
@@ -297,6 +299,7 @@ Test(model_forward, integers_are_near_the_plain_evaluation)
 {
     for (size_t i = 0; i < N_MODELS; i++) {
         enum { N = 24 };
+        if (recipe(i)->recur_period > 0) continue;
         geodec_model *m = open_model(i);
         const geodec_model_config *c = geodec_model_configuration(m);
         const geodec_integer_options sixteen = {.bits = 16};

@@ -389,7 +389,7 @@ Test(streamed, nothing_is_foretold_when_all_experts_are_in_memory)
 /* Routers foretell in the order in which they choose, also with biases, groups and sigmoids. */
 Test(streamed, routers_rank_by_what_they_choose_by)
 {
-    static const char *const names[] = {"deepseek", "qwen2moe", "bailingmoe2"};
+    static const char *const names[] = {"deepseek", "qwen2moe", "bailingmoe2", "perspective", "perspective-angle"};
     int differ = 0;
     for (size_t i = 0; i < N_FAMILIES; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -454,7 +454,8 @@ Test(streamed, smallest_budget)
 /* Dense layers, a shared network, groups, sigmoids. */
 Test(streamed, other_mixtures)
 {
-    static const char *const names[] = {"deepseek", "qwen2moe", "bailingmoe2", "ernie4_5-moe-step"};
+    static const char *const names[] = {"deepseek",    "qwen2moe",          "bailingmoe2",        "ernie4_5-moe-step",
+                                        "perspective", "perspective-angle", "perspective-softmax"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (size_t i = 0; i < N_FAMILIES; i++) {
             if (strcmp(families[i].name, names[k]) != 0) continue;

@@ -35,6 +35,7 @@ static const struct {
     const char *shared, *here;
 } stand_ins[] = {{"golden/ott", "tests/golden/published"},
                  {"golden/llama/", "tests/golden/llama"},
+                 {"golden/perspective/", "tests/golden/perspective"},
                  {"models/", "tests/golden/models"},
                  {"models/", "data/model"}};
 

@@ -356,7 +356,7 @@ Test(trainer, model_files_come_back)
             geodec_gguf *g = NULL;
             int64_t v;
             float *back = geodec_mem_new(b.layout->total, sizeof *back);
-            test_ok(geodec_params_write(b.layout, b.params, b.tokenizer, "test", types[i], path, &err), &err);
+            test_ok(geodec_params_write(b.layout, b.params, b.tokenizer, "test", types[i], false, path, &err), &err);
             test_ok(geodec_gguf_open(path, &g, &err), &err);
             test_ok(geodec_params_read(b.layout, g, back, &err), &err);
             test_ok(geodec_gguf_get_i64(g, "llama.feed_forward_length", &v, &err), &err);
@@ -439,9 +439,9 @@ Test(trainer, runtime_gives_the_training_logits)
         geodec_trainer *t = trainer_of(&b, &o, NULL);
         test_ok(geodec_trainer_run(t, NULL, 0, NULL, NULL, &err), &err);
         const char *path = test_tmp("export.gguf");
-        test_ok(
-            geodec_params_write(b.layout, geodec_trainer_params(t), b.tokenizer, "test", GEODEC_GGML_F32, path, &err),
-            &err);
+        test_ok(geodec_params_write(b.layout, geodec_trainer_params(t), b.tokenizer, "test", GEODEC_GGML_F32, false,
+                                    path, &err),
+                &err);
         geodec_model *model = NULL;
         geodec_session *session = NULL;
         geodec_net_f32 *net = NULL;
