@@ -1,5 +1,5 @@
 # Tests. Unit: one Criterion binary a folder, linked with its own and lower layers only.
-TEST_FOLDERS := $(foreach f,$(FOLDERS) lab integer,$(if $(wildcard tests/unit/$f/*.c),$f))
+TEST_FOLDERS := $(foreach f,$(FOLDERS) lab integer perspective,$(if $(wildcard tests/unit/$f/*.c),$f))
 CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/support/*.c))
