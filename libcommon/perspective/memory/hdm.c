@@ -38,7 +38,7 @@ void geodec_hdm_destroy(geodec_hdm *m)
 {
     if (!m) return;
     for (int32_t b = 0; m->bank && b < 1 << m->bank_bits; b++) geodec_mem_free(m->bank[b].count);
-    GEODEC_FREE(m->mean, m->bank, m->entry, m->text, m);
+    GEODEC_FREE(m->mean, m->low, m->high, m->bank, m->entry, m->text, m);
 }
 
 geodec_hdm_options geodec_hdm_settings(const geodec_hdm *m)
@@ -58,6 +58,7 @@ int64_t geodec_hdm_bytes(const geodec_hdm *m)
     int64_t counters = 0;
     for (int32_t b = 0; b < 1 << m->bank_bits; b++) counters += m->bank[b].count != NULL;
     return counters * GEODEC_HV_COUNTS * (int64_t)sizeof(int16_t) +
+           (m->low_room + m->high_room) * (int64_t)sizeof *m->low +
            ((int64_t)1 << m->bank_bits) * (int64_t)sizeof *m->bank + m->room * (int64_t)sizeof *m->entry +
            m->text_room + m->width * (int64_t)sizeof *m->mean;
 }
@@ -78,9 +79,22 @@ int32_t geodec_hdm_bank_of(const geodec_hdm *m, const geodec_hv *key)
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
-static void value_of(const geodec_hdm *m, int64_t entry, geodec_hv *out)
+static uint64_t low_values(void) { return geodec_rng_id("hdm value", 0); }
+static uint64_t high_values(void) { return geodec_rng_id("hdm value", 1); }
+
+geodec_status geodec__hdm_values(geodec_hdm *m, int64_t n, geodec_err *err)
 {
-    geodec_hv_code(m->seed, geodec_rng_id("hdm value", 0), (uint64_t)entry, out);
+    geodec_status st = GEODEC_OK;
+    for (; m->lows < n && m->lows < GEODEC__HDM_LOW; m->lows++) {
+        GEODEC_GROW(m->low, m->lows, m->low_room, 1);
+        geodec_hv_code(m->seed, low_values(), (uint64_t)m->lows, &m->low[m->lows]);
+    }
+    for (; m->highs * GEODEC__HDM_LOW < n; m->highs++) {
+        GEODEC_GROW(m->high, m->highs, m->high_room, 1);
+        geodec_hv_code(m->seed, high_values(), (uint64_t)m->highs, &m->high[m->highs]);
+    }
+done:
+    return st;
 }
 
 geodec_status geodec__hdm_open_bank(geodec_hdm *m, int32_t bank, geodec_err *err)
@@ -123,8 +137,9 @@ geodec_status geodec_hdm_add(geodec_hdm *m, const geodec_hv *key, const void *te
                      (long long)m->bytes);
     GEODEC_GROW(m->entry, m->entries, m->room, 1);
     GEODEC_GROW(m->text, m->bytes, m->text_room, n);
+    GEODEC_TRY(geodec__hdm_values(m, m->entries + 1, err));
     GEODEC_TRY(geodec__hdm_open_bank(m, bank, err));
-    value_of(m, m->entries, &pair);
+    geodec_hv_bind(&m->low[m->entries % GEODEC__HDM_LOW], &m->high[m->entries / GEODEC__HDM_LOW], &pair);
     geodec_hv_bind(&pair, key, &pair);
     geodec_hv_add(m->bank[bank].count, &pair, GEODEC_ISA_AUTO);
     geodec__hdm_settle(m, bank, GEODEC_ISA_AUTO);
@@ -148,14 +163,14 @@ typedef struct search {
 static void ask(search *s, int32_t bank)
 {
     const geodec__hdm_bank *const b = &s->m->bank[bank];
-    geodec_hv probe, value;
+    geodec_hv probe, rest;
     if (b->first < 0) return;
     geodec_hv_bind(&b->sign, s->key, &probe);
     s->hit.banks++;
     s->hit.values += b->pairs;
     for (int64_t i = b->first; i >= 0; i = s->m->entry[i].next) {
-        value_of(s->m, i, &value);
-        const int32_t d = s->ops->distance(probe.word, value.word);
+        geodec_hv_bind(&probe, &s->m->low[i % GEODEC__HDM_LOW], &rest);
+        const int32_t d = s->ops->distance(rest.word, s->m->high[i / GEODEC__HDM_LOW].word);
         if (s->hit.entry >= 0 && (d > s->distance || (d == s->distance && i > s->hit.entry))) continue;
         s->distance = d;
         s->hit.entry = i;

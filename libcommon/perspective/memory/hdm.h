@@ -1,7 +1,8 @@
 /* A memory of pairs (key, text) in sums of hypervectors.
  *
- * Entry i has a value, a random vector of the seed. Its bank adds up key XOR value in one counter a bit. To look up a
- * key, the signs of the counters of a bank are unbound with it:
+ * Entry i has a value, the XOR of vectors i % 1024 and i / 1024 of two codebooks of the seed, so that a table of 2,048
+ * vectors is enough for a million entries and any two values are independent. Its bank adds up key XOR value in one
+ * counter a bit. To look up a key, the signs of the counters of a bank are unbound with it:
  *
  *     probe = majority(bank) XOR key ~ value + noise of the other pairs of the bank
  *
@@ -52,7 +53,7 @@ GEODEC_API void geodec_hdm_destroy(geodec_hdm *m); /* NULL ok */
 /* Pointers live as long as the memory. */
 GEODEC_API geodec_hdm_options geodec_hdm_settings(const geodec_hdm *m);
 GEODEC_API int64_t geodec_hdm_entries(const geodec_hdm *m);
-/* Bytes in memory: counters, signs, entries, texts. */
+/* Bytes in memory: counters, signs, values, entries, texts. */
 GEODEC_API int64_t geodec_hdm_bytes(const geodec_hdm *m);
 /* Text of an entry, *n bytes, without a zero at the end. The pointer lives until the next entry is added. */
 GEODEC_API const uint8_t *geodec_hdm_text(const geodec_hdm *m, int64_t entry, int64_t *n);

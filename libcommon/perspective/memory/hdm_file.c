@@ -210,6 +210,7 @@ done:
 static geodec_status read_entries(geodec_hdm *m, const head *h, const uint8_t *from, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec__hdm_values(m, h->entries, err));
     GEODEC_NEW(m->entry, h->entries);
     m->room = h->entries;
     for (int64_t i = 0; i < h->entries; i++, from += ENTRY) {

@@ -5,7 +5,7 @@
 #include "perspective/memory/hdm.h"
 #include "perspective/memory/hypervector_internal.h"
 
-enum { GEODEC__HDM_BANKS = 1 << GEODEC_HDM_BANK_BITS_MAX };
+enum { GEODEC__HDM_LOW = 1024 /* vectors of the lower table of values */ };
 
 typedef struct geodec__hdm_bank {
     int16_t *count;      /* [GEODEC_HV_COUNTS], NULL = no pairs */
@@ -28,13 +28,17 @@ struct geodec_hdm {
     int64_t width;
     float *mean;                                  /* [width] */
     char fingerprint[GEODEC_HDM_FINGERPRINT + 1]; /* zeros after the text */
-    geodec__hdm_bank *bank;                       /* [1 << bank_bits] */
-    geodec__hdm_entry *entry;                     /* [entries] */
+    geodec_hv *low, *high;                        /* value i = low[i % 1024] XOR high[i / 1024] */
+    int64_t lows, low_room, highs, high_room;
+    geodec__hdm_bank *bank;   /* [1 << bank_bits] */
+    geodec__hdm_entry *entry; /* [entries] */
     int64_t entries, room;
     uint8_t *text; /* [bytes] */
     int64_t bytes, text_room;
 };
 
+/* Makes the values of entries 0 .. n - 1. */
+geodec_status geodec__hdm_values(geodec_hdm *m, int64_t n, geodec_err *err) GEODEC_MUST_USE;
 /* Memory for the counters of a bank. */
 geodec_status geodec__hdm_open_bank(geodec_hdm *m, int32_t bank, geodec_err *err) GEODEC_MUST_USE;
 /* Makes the signs of a bank from its counters. */
