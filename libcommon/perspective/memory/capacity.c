@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/memory/hypervector_internal.h"
+#include "perspective/memory/hv_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/finite.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "perspective/memory/hypervector_internal.h"
+#include "perspective/memory/hv_internal.h"
 
 enum { LANES = 8, BLOCK = 64 /* columns of a word of signs */ };
 

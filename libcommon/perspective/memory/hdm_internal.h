@@ -3,7 +3,7 @@
 #define GEODEC_PERSPECTIVE_MEMORY_HDM_INTERNAL_H
 
 #include "perspective/memory/hdm.h"
-#include "perspective/memory/hypervector_internal.h"
+#include "perspective/memory/hv_internal.h"
 
 enum { GEODEC__HDM_LOW = 1024 /* vectors of the lower table of values */ };
 

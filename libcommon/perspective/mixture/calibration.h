@@ -1,5 +1,5 @@
 /* Is a confidence the share of right answers? Expected calibration error (Naeini et al. 2015; Guo et al. 2017, "On
- * Calibration of Modern Neural Networks"), and the temperature that repairs it.
+ * Calibration of Modern Neural Networks").
  *
  *     ECE = sum over bins of (n_b / n) |share right in b - mean confidence in b|,  equal bins of [0, 1]
  *
@@ -7,10 +7,7 @@
 #ifndef GEODEC_PERSPECTIVE_MIXTURE_CALIBRATION_H
 #define GEODEC_PERSPECTIVE_MIXTURE_CALIBRATION_H
 
-#include "base/pool.h"
 #include "linalg/stats.h"
-
-#include <stdbool.h>
 
 enum { GEODEC_CALIBRATION_BINS = 15, GEODEC_CALIBRATION_BINS_MAX = 1000 };
 
@@ -29,23 +26,5 @@ GEODEC_API double geodec_calibration_ece(int64_t n, const double *confidence, co
 GEODEC_API geodec_status geodec_calibration_measure(int64_t n, const double *confidence, const uint8_t *right,
                                                     int32_t bins, int64_t replicates, uint64_t seed,
                                                     geodec_calibration *out, geodec_err *err) GEODEC_MUST_USE;
-
-#define GEODEC_TEMPERATURE_MAX 100.0 /* and least 1 / 100 */
-typedef struct geodec_temperature {
-    double temperature;
-    double before, after; /* nats a target at temperature 1 and at this one */
-    bool bounded;         /* the loss still falls at the largest or smallest temperature */
-    int32_t steps;        /* of Newton's method */
-} geodec_temperature;
-/* The temperature of least mean loss -ln softmax(logits / T)[target]: logits [n][v], target [n] in 0..v-1. The loss is
- * convex in 1 / T; Newton's method within a bracket, to 1e-10 of 1 / T. The same with any number of threads.
- * GEODEC_RANGE (n or v < 1, a target), GEODEC_NUMERIC (a logit not finite), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_temperature_fit(int64_t n, int64_t v, const float *logits, const int32_t *target,
-                                                geodec_temperature *out, geodec_pool *pool,
-                                                geodec_err *err) GEODEC_MUST_USE;
-/* confidence [n]: the largest probability at this temperature; right [n]: is it that of the target. Either may be NULL.
- */
-GEODEC_API void geodec_temperature_apply(int64_t n, int64_t v, const float *logits, const int32_t *target,
-                                         double temperature, double *confidence, uint8_t *right);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "io/file.h"
 #include "perspective/memory/capacity.h"
-#include "perspective/memory/hypervector_internal.h"
+#include "perspective/memory/hv_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "perspective/mixture/calibration.h"
-#include "perspective/mixture/mixture.h"
+#include "perspective/mixture/mix.h"
+#include "perspective/mixture/temperature.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

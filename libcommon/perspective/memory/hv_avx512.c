@@ -1,5 +1,5 @@
 #if defined(__AVX512BW__)
-#include "perspective/memory/hypervector_internal.h"
+#include "perspective/memory/hv_internal.h"
 
 #include <immintrin.h>
 #include <string.h>

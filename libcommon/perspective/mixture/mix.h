@@ -2,8 +2,8 @@
  *
  * Distributions are natural logarithms of probabilities in float64, [v] or [n][v]; -INFINITY is a probability of 0. All
  * entropies and divergences are in nats. Row 0 is the base: with it alone every function returns it unchanged. */
-#ifndef GEODEC_PERSPECTIVE_MIXTURE_MIXTURE_H
-#define GEODEC_PERSPECTIVE_MIXTURE_MIXTURE_H
+#ifndef GEODEC_PERSPECTIVE_MIXTURE_MIX_H
+#define GEODEC_PERSPECTIVE_MIXTURE_MIX_H
 
 #include "base/err.h"
 

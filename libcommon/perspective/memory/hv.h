@@ -3,8 +3,8 @@
  *
  * Two random vectors differ in half of their bits, so their similarity is 0 with a standard deviation of 0.01. All
  * results are the same with each instruction set. */
-#ifndef GEODEC_PERSPECTIVE_MEMORY_HYPERVECTOR_H
-#define GEODEC_PERSPECTIVE_MEMORY_HYPERVECTOR_H
+#ifndef GEODEC_PERSPECTIVE_MEMORY_HV_H
+#define GEODEC_PERSPECTIVE_MEMORY_HV_H
 
 #include "base/err.h"
 #include "model/kernels/settings.h"

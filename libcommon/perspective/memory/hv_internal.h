@@ -1,8 +1,8 @@
 /* Internal: the loops over all bits of a hypervector, one table for each instruction set. All give the same bits. */
-#ifndef GEODEC_PERSPECTIVE_MEMORY_HYPERVECTOR_INTERNAL_H
-#define GEODEC_PERSPECTIVE_MEMORY_HYPERVECTOR_INTERNAL_H
+#ifndef GEODEC_PERSPECTIVE_MEMORY_HV_INTERNAL_H
+#define GEODEC_PERSPECTIVE_MEMORY_HV_INTERNAL_H
 
-#include "perspective/memory/hypervector.h"
+#include "perspective/memory/hv.h"
 
 enum {
     GEODEC__HV_TAIL = GEODEC_HV_BITS % 64, /* bits of the last word */

@@ -1,4 +1,4 @@
-#include "perspective/mixture/mixture.h"
+#include "perspective/mixture/mix.h"
 
 #include "base/rng.h"
 

@@ -1,4 +1,4 @@
-#include "perspective/memory/hypervector_internal.h"
+#include "perspective/memory/hv_internal.h"
 
 #include "base/rng.h"
 
