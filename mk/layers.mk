@@ -2,7 +2,7 @@
 # scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
-FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores perspective/recurrence perspective/routing model reference evaluate lowrank train \
+FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores perspective/recurrence perspective/routing perspective/memory perspective/polytope perspective/mixture perspective/dual model reference evaluate lowrank train \
   geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := neighbours artifact cluster linalg io base
@@ -29,6 +29,10 @@ DEPS_integer/engine := integer/fixed model/kernels gguf base
 DEPS_integer/scores := integer/engine integer/ntt integer/fixed model/kernels gguf linalg io base
 DEPS_perspective/recurrence := model/kernels gguf base
 DEPS_perspective/routing := base
+DEPS_perspective/memory := model/kernels gguf io base
+DEPS_perspective/polytope := linalg base
+DEPS_perspective/mixture := linalg base
+DEPS_perspective/dual := base
 DEPS_model         := $(MODEL_BELOW)
 DEPS_reference     := model $(MODEL_BELOW)
 DEPS_evaluate      := integer/codes reference model $(MODEL_BELOW)
@@ -56,8 +60,8 @@ DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring $(LAB_BELOW)
 # So are those of the integer engine; tests of a model's pass in integers are in the folder model.
 DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
 
-# And those of PERSPECTIVE models.
-DEPS_perspective   := perspective/recurrence perspective/routing linalg model/kernels gguf $(FILES_BELOW)
+# And those of perspective.
+DEPS_perspective   := perspective/recurrence perspective/routing perspective/memory perspective/polytope perspective/mixture perspective/dual linalg model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := gguf/order_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \
