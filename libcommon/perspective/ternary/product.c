@@ -4,28 +4,26 @@
 
 #include <math.h>
 
-enum { TASK = 64 /* rows */, MOST_VECTORS = 1 << 20, TILE = GEODEC__TERNARY_TILE };
+enum { TASK = 64 /* rows */, MOST_VECTORS = 1 << 20, TILE = GEODEC__TERNARY_TILE, AHEAD = 8192 /* bytes */ };
 
 /* ---- instruction sets ------------------------------------------------------------------------------------------- */
 
-int geodec__ternary_all(const geodec__ternary_ops *all[4])
+int geodec__ternary_all(const geodec__ternary_ops *all[3])
 {
     int n = 0;
     all[n++] = &geodec__ternary_scalar;
 #if defined(__x86_64__)
     if (geodec_kernels_isa_available(GEODEC_ISA_AVX2)) all[n++] = &geodec__ternary_avx2;
-    if (geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512vnni")) {
+    if (geodec_kernels_isa_available(GEODEC_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
         all[n++] = &geodec__ternary_vnni;
-        if (__builtin_cpu_supports("avx512vbmi")) all[n++] = &geodec__ternary_vbmi;
-    }
 #endif
     return n;
 }
 
 const geodec__ternary_ops *geodec__ternary_for(geodec_isa isa)
 {
-    const geodec__ternary_ops *all[4];
-    const int n = geodec__ternary_all(all), most = isa == GEODEC_ISA_SCALAR ? 1 : isa == GEODEC_ISA_AVX2 ? 2 : 4;
+    const geodec__ternary_ops *all[3];
+    const int n = geodec__ternary_all(all), most = isa == GEODEC_ISA_SCALAR ? 1 : isa == GEODEC_ISA_AVX2 ? 2 : 3;
     return all[(n < most ? n : most) - 1];
 }
 
@@ -138,11 +136,13 @@ static void task_rows(void *ctx, int64_t task, int worker)
     const geodec_ternary_matrix *m = w->m;
     const int64_t bytes = geodec_ternary_row_bytes(m->encoding, m->cols);
     const int64_t end = (task + 1) * TASK < m->rows ? (task + 1) * TASK : m->rows;
+    const int64_t tile = TILE * bytes, ahead = (AHEAD + tile - 1) / tile * tile;
     (void)worker;
     for (int64_t o = task * TASK; o < end; o += TILE) {
         const geodec__ternary_rows rows = {.data = m->data + o * bytes,
                                            .row_bytes = bytes,
                                            .blocks = bytes / GEODEC_TERNARY_BLOCK,
+                                           .ahead = ahead,
                                            .rows = end - o < TILE ? (int)(end - o) : TILE};
         (w->in->arithmetic == GEODEC_TERNARY_FLOAT ? add_rows : dot_rows)(w, &rows, o);
     }

@@ -72,7 +72,8 @@ INLINE void dot_tile(const int planes, const int R, const int N, const geodec__t
                 UNROLL
                 for (int r = 0; r < R; r++) {
                     const uint8_t *p = row + r * w->row_bytes + b * BLOCK + 32 * half;
-                    if (half == 0) _mm_prefetch((const char *)p + TILE * w->row_bytes, _MM_HINT_T0);
+                    /* in the order of memory: faster than ahead of each row */
+                    if (half == 0) _mm_prefetch((const char *)row + w->ahead + (b * R + r) * BLOCK, _MM_HINT_T1);
                     state[r] = codes_of(planes, p);
                 }
                 UNROLL

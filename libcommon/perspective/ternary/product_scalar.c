@@ -43,17 +43,22 @@ static inline void dot(codes_fn codes, int columns, const geodec__ternary_rows *
     }
 }
 
+/* Adding -x is subtracting x, and adding +0 changes no sum that began as +0. */
 static inline void add(codes_fn codes, int columns, const geodec__ternary_rows *w, const float *x, float lane[][LANES])
 {
+    static const uint32_t keep[4] = {UINT32_MAX, 0, UINT32_MAX, 0}, flip[4] = {UINT32_C(1) << 31, 0, 0, 0};
     for (int r = 0; r < w->rows; r++) {
         memset(lane[r], 0, sizeof lane[r]);
         for (int64_t b = 0; b < w->blocks; b++) {
             uint8_t c[5 * BLOCK];
             codes(w->data + r * w->row_bytes + b * BLOCK, c);
             for (int i = 0; i < columns; i++) {
-                const float v = x[b * columns + i];
-                float *l = &lane[r][i % LANES];
-                *l = c[i] > 1 ? *l + v : c[i] < 1 ? *l - v : *l;
+                uint32_t bits;
+                float v;
+                memcpy(&bits, &x[b * columns + i], sizeof bits);
+                bits = (bits & keep[c[i]]) ^ flip[c[i]];
+                memcpy(&v, &bits, sizeof v);
+                lane[r][i % LANES] += v;
             }
         }
     }

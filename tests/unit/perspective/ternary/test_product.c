@@ -64,7 +64,7 @@ static const int64_t columns[] = {1, 15, 64, 100, 256, 257, 320, 321, 500, 1280,
 
 Test(perspective_ternary_product, integers_equal_the_definition_in_every_set)
 {
-    const geodec__ternary_ops *all[4];
+    const geodec__ternary_ops *all[3];
     const int sets = geodec__ternary_all(all);
     for (int e = BASE3; e <= BITS2; e++)
         for (size_t s = 0; s < sizeof columns / sizeof *columns; s++)
@@ -90,7 +90,7 @@ Test(perspective_ternary_product, integers_equal_the_definition_in_every_set)
  * shortcut with averaging instructions is wrong for q = 85 and 170. */
 Test(perspective_ternary_product, all_256_bytes_decode_exactly)
 {
-    const geodec__ternary_ops *all[4];
+    const geodec__ternary_ops *all[3];
     const int sets = geodec__ternary_all(all);
     for (int k = 0; k < sets; k++)
         for (int b = 0; b < 256; b++)
@@ -121,7 +121,7 @@ Test(perspective_ternary_product, all_256_bytes_decode_exactly)
 /* Largest activations and codes of one sign, at the limit of columns: the sums are 254 cols, computed here exactly. */
 Test(perspective_ternary_product, the_largest_sums_do_not_overflow)
 {
-    const geodec__ternary_ops *all[4];
+    const geodec__ternary_ops *all[3];
     const int sets = geodec__ternary_all(all);
     const int64_t cols = GEODEC_TERNARY_COLUMNS;
     int8_t *t = geodec_mem_new(cols, 1);
@@ -155,7 +155,7 @@ Test(perspective_ternary_product, the_largest_sums_do_not_overflow)
 
 Test(perspective_ternary_product, floats_are_near_float64_and_have_equal_bits)
 {
-    const geodec__ternary_ops *all[4];
+    const geodec__ternary_ops *all[3];
     const int sets = geodec__ternary_all(all);
     static const int64_t sizes[] = {1, 17, 255, 321, 4096, 11008};
     for (int e = BASE3; e <= BITS2; e++)
@@ -222,7 +222,7 @@ Test(perspective_ternary_product, batches_threads_and_rows_have_the_same_bits)
 /* A column without weights does not count: its activation may be anything, without a change of the result. */
 Test(perspective_ternary_product, a_column_of_zeros_contributes_nothing)
 {
-    const geodec__ternary_ops *all[4];
+    const geodec__ternary_ops *all[3];
     const int sets = geodec__ternary_all(all);
     for (int e = BASE3; e <= BITS2; e++)
         for (int k = 0; k < sets; k++) {
