@@ -1,6 +1,7 @@
 /* Products of a ternary matrix with a vector, as TSV on stdout.
  *
  *     bench-ternary [--quick] [--rows N] [--cols N] [--peer libggml-cpu.so]
+ *     bench-ternary --changes [--quick] [--rows N] [--cols N]
  *
  * One thread, in its processor time. Every line is one product of rows x cols (11008 x 4096), and the fastest of rounds
  * in which all lines alternate. warm: the same bytes were read just before; cold: their lines were flushed from the
@@ -12,12 +13,17 @@
  *   tq2_0        blocks of TQ2_0 as panels, of model/kernels, the product of a model's pass in fast arithmetic
  *   peer         dot products of TQ2_0 rows in llama.cpp: the function ggml_vec_dot_tq2_0_q8_K of the shared object of
  *                --peer, which is loaded and never linked; its result is compared with int8's
- *   rounding     the activations alone: cols values to int8 */
+ *   rounding     the activations alone: cols values to int8
+ *
+ * --changes: differences between random matrices (perspective/ternary/change.h) by the share p of changed weights.
+ * Columns: p, encoding, changes, share (bytes relative to 1.6 bits a weight), expected and floor (controls: closed form
+ * of the code; entropy), apply_ns and encode_ns a change, the fastest of rounds, load. */
 #include "base/clock.h"
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/kernels/products_internal.h"
+#include "perspective/ternary/change.h"
 #include "perspective/ternary/product_internal.h"
 
 #include <dlfcn.h>
@@ -328,31 +334,69 @@ static void measure(timing *c, int n, world *w, int rounds)
             }
 }
 
-int main(int argc, char **argv)
+/* ---- changes ---------------------------------------------------------------------------------------------------- */
+
+static void change_row(geodec_rng *r, double p, int8_t *a, int8_t *b)
 {
-    int rounds = 60;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0)
-            rounds = 8;
-        else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
-            rows = atoll(argv[++i]);
-        else if (strcmp(argv[i], "--cols") == 0 && i + 1 < argc)
-            cols = atoll(argv[++i]);
-        else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc) {
-            void *so = dlopen(argv[++i], RTLD_NOW);
-            void *found = so ? dlsym(so, "ggml_vec_dot_tq2_0_q8_K") : NULL;
-            if (!found) die(dlerror());
-            memcpy(&peer, &found, sizeof found); /* a pointer to a function is not one to an object */
-        } else
-            die("usage: bench-ternary [--quick] [--rows N] [--cols N] [--peer libggml-cpu.so]");
+    for (int64_t c = 0; c < cols; c++) {
+        a[c] = (int8_t)((int)geodec_rng_below(r, 3) - 1);
+        b[c] = geodec_rng_uniform(r) < p ? (int8_t)((a[c] + 2 + (int)geodec_rng_below(r, 2)) % 3 - 1) : a[c];
     }
-    if (rows < 1 || rows > 1 << 20 || cols < QK || cols % QK || cols > GEODEC_TERNARY_COLUMNS)
-        die("rows are 1 to 2^20, columns a multiple of 256 up to 2^18");
-    timing c[MOST_CASES];
-    world w = make_world();
-    const int n = list_cases(&w, c);
-    if (peer) compare_peer(c, n, &w);
-    measure(c, n, &w, rounds);
+}
+
+static void measure_changes(double p, int encoding, int rounds)
+{
+    const int64_t row = geodec_ternary_row_bytes(encoding, cols);
+    uint8_t *a = need(geodec_mem_map(rows * row)), *b = need(geodec_mem_map(rows * row)), *stream;
+    int8_t *ta = need(geodec_mem_new(cols, 1)), *tb = need(geodec_mem_new(cols, 1));
+    geodec_rng r = geodec_rng_stream(2, geodec_rng_id("changes", 0));
+    int64_t bytes = 0, changes = 0, used = 0;
+    double apply = 0, encode = 0, load = 0;
+    for (int64_t o = 0; o < rows; o++) {
+        change_row(&r, p, ta, tb);
+        geodec_ternary_pack(encoding, ta, cols, a + o * row);
+        geodec_ternary_pack(encoding, tb, cols, b + o * row);
+    }
+    const geodec_ternary_matrix ma = {
+        .encoding = (geodec_ternary_encoding)encoding, .rows = rows, .cols = cols, .data = a};
+    geodec_ternary_matrix mb = ma;
+    mb.data = b;
+    if (geodec_change_encode(&ma, &mb, NULL, &bytes, &changes, NULL) != GEODEC_OK) die("no memory");
+    stream = need(geodec_mem_new(bytes, 1));
+    for (int i = 0; i < rounds; i++) {
+        double began = geodec_clock_thread_seconds();
+        if (i < SLOW && geodec_change_encode(&ma, &mb, stream, &bytes, &changes, NULL) != GEODEC_OK) die("no memory");
+        if (i < SLOW) lower(&encode, geodec_clock_thread_seconds() - began);
+        const geodec_change_stream s = {stream, bytes, changes};
+        for (int to_b = 1; to_b >= 0; to_b--) {
+            began = geodec_clock_thread_seconds();
+            if (geodec_change_apply(encoding, rows, cols, &s, to_b, a, &used, NULL) != GEODEC_OK) die("a bad stream");
+            lower(&apply, geodec_clock_thread_seconds() - began);
+            if (to_b && memcmp(a, b, (size_t)(rows * row)) != 0) die("the difference does not lead to B");
+        }
+    }
+    (void)!getloadavg(&load, 1);
+    const double full = (double)rows * (double)cols * 1.6 / 8, each = full * 5;
+    (void)printf("%.3f\t%s\t%lld\t%.4f\t%.4f\t%.4f\t%.2f\t%.1f\t%.1f\n", p, geodec_ternary_name(encoding),
+                 (long long)changes, (double)bytes / full, each * geodec_change_bytes(p) / full,
+                 each * geodec_change_floor(p) / 8 / full, 1e9 * apply / (double)changes,
+                 1e9 * encode / (double)changes, load);
+    (void)fflush(stdout);
+    geodec_mem_unmap(a, rows * row);
+    geodec_mem_unmap(b, rows * row);
+    GEODEC_FREE(ta, tb, stream);
+}
+
+static void all_changes(int rounds)
+{
+    static const double shares[] = {0.001, 0.01, 0.03, 0.1};
+    (void)printf("p\tweights\tchanges\tshare\texpected\tfloor\tapply_ns\tencode_ns\tload\n");
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        for (int e = GEODEC_TERNARY_BASE3; e <= GEODEC_TERNARY_BITS2; e++) measure_changes(shares[i], e, rounds);
+}
+
+static void print_cases(const timing *c, int n)
+{
     double load = 0;
     (void)!getloadavg(&load, 1);
     (void)printf("kernel\tweights\tset\tstate\tms\tgweights\tbytes\tgbps\tlimit_ms\tof_limit\tload\n");
@@ -365,6 +409,41 @@ int main(int argc, char **argv)
                          1e3 * t, weights / t * 1e-9, (double)c[i].bytes / weights, (double)c[i].bytes / t * 1e-9,
                          1e3 * c[i].limit[cold], c[i].limit[cold] / t, load);
         }
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = 60;
+    bool changes = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            rounds = 8;
+        else if (strcmp(argv[i], "--changes") == 0)
+            changes = true;
+        else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
+            rows = atoll(argv[++i]);
+        else if (strcmp(argv[i], "--cols") == 0 && i + 1 < argc)
+            cols = atoll(argv[++i]);
+        else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc) {
+            void *so = dlopen(argv[++i], RTLD_NOW);
+            void *found = so ? dlsym(so, "ggml_vec_dot_tq2_0_q8_K") : NULL;
+            if (!found) die(dlerror());
+            memcpy(&peer, &found, sizeof found); /* a pointer to a function is not one to an object */
+        } else
+            die("usage: bench-ternary [--changes] [--quick] [--rows N] [--cols N] [--peer libggml-cpu.so]");
+    }
+    if (rows < 1 || rows > 1 << 20 || cols < QK || cols % QK || cols > GEODEC_TERNARY_COLUMNS)
+        die("rows are 1 to 2^20, columns a multiple of 256 up to 2^18");
+    if (changes) {
+        all_changes(rounds);
+        return 0;
+    }
+    timing c[MOST_CASES];
+    world w = make_world();
+    const int n = list_cases(&w, c);
+    if (peer) compare_peer(c, n, &w);
+    measure(c, n, &w, rounds);
+    print_cases(c, n);
     clear_world(&w);
     return 0;
 }
