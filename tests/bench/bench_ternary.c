@@ -244,8 +244,7 @@ typedef struct timing {
 static void run_case(const timing *c, world *w)
 {
     float *y[1] = {w->y};
-    const geodec_ternary_matrix m = {
-        .encoding = (geodec_ternary_encoding)c->encoding, .rows = rows, .cols = cols, .data = c->data, .scale = 1};
+    const geodec_ternary_matrix m = {.encoding = c->encoding, .rows = rows, .cols = cols, .data = c->data, .scale = 1};
     switch (c->kind) {
     case INT8:
         geodec__ternary_multiply_with(c->ops, &m, &w->integers, 1, NULL, y);
@@ -357,8 +356,7 @@ static void measure_changes(double p, int encoding, int rounds)
         geodec_ternary_pack(encoding, ta, cols, a + o * row);
         geodec_ternary_pack(encoding, tb, cols, b + o * row);
     }
-    const geodec_ternary_matrix ma = {
-        .encoding = (geodec_ternary_encoding)encoding, .rows = rows, .cols = cols, .data = a};
+    const geodec_ternary_matrix ma = {.encoding = encoding, .rows = rows, .cols = cols, .data = a};
     geodec_ternary_matrix mb = ma;
     mb.data = b;
     if (geodec_change_encode(&ma, &mb, NULL, &bytes, &changes, NULL) != GEODEC_OK) die("no memory");

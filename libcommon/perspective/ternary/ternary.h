@@ -26,7 +26,7 @@ enum {
 
 /* A matrix. Row o is at data + o row bytes. */
 typedef struct geodec_ternary_matrix {
-    geodec_ternary_encoding encoding;
+    int encoding; /* geodec_ternary_encoding */
     int64_t rows, cols;
     const uint8_t *data;
     float scale;            /* of the matrix, where row_scale is NULL */

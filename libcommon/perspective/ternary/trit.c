@@ -51,8 +51,8 @@ void geodec_trit_matrices(const geodec_trit_shape *s, const uint8_t *payload,
 {
     const uint8_t *at = payload + GEODEC_TRIT_PREFIX;
     for (int k = 0; k < GEODEC_TRIT_MATRICES; k++, at += matrix_bytes(s, k - 1)) {
-        m[k] = (geodec_ternary_matrix){
-            .encoding = (geodec_ternary_encoding)s->encoding, .rows = rows_of(s, k), .cols = cols_of(s, k), .data = at};
+        m[k] =
+            (geodec_ternary_matrix){.encoding = s->encoding, .rows = rows_of(s, k), .cols = cols_of(s, k), .data = at};
         memcpy(&m[k].scale, payload + GEODEC__PREFIX_SCALE + 4 * k, sizeof m[k].scale);
     }
     /* rows are multiples of 64 bytes, so that a float is aligned if the payload is */
@@ -70,7 +70,7 @@ static geodec_status put_matrix(const geodec_trit_shape *s, const geodec_ternary
                                 int64_t *at, geodec_err *err)
 {
     int64_t nonzeros;
-    if ((int)m->encoding != s->encoding || m->rows != rows_of(s, k) || m->cols != cols_of(s, k) ||
+    if (m->encoding != s->encoding || m->rows != rows_of(s, k) || m->cols != cols_of(s, k) ||
         (s->by_row && !m->row_scale))
         GEODEC_FAIL(GEODEC_INVAL, "matrix %d is not that of the plan", k);
     GEODEC_PASS_MSG(geodec_ternary_check(m, &nonzeros, err), "matrix %d", k);

@@ -39,7 +39,7 @@ Test(perspective_ternary_convert, blocks_have_the_values_of_their_decoder_and_co
                 float read[ROWS] = {NAN, NAN, NAN};
                 random_trits(t, k);
                 for (int o = 0; o < ROWS; o++) geodec_ternary_pack(e, t + o * COLS, COLS, data + o * row);
-                const geodec_ternary_matrix m = {.encoding = (geodec_ternary_encoding)e,
+                const geodec_ternary_matrix m = {.encoding = e,
                                                  .rows = ROWS,
                                                  .cols = COLS,
                                                  .data = data,

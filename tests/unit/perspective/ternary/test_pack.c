@@ -68,8 +68,7 @@ Test(perspective_ternary_pack, random_rows_have_the_defined_bytes_and_come_back)
                 cr_assert_eq(geodec_ternary_get(e, row, i), t[i] + 1);
                 want += t[i] != 0;
             }
-            const geodec_ternary_matrix m = {
-                .encoding = (geodec_ternary_encoding)e, .rows = 1, .cols = cols, .data = row};
+            const geodec_ternary_matrix m = {.encoding = e, .rows = 1, .cols = cols, .data = row};
             geodec_err err = {0};
             test_ok(geodec_ternary_check(&m, &nonzeros, &err), &err);
             cr_assert_eq(nonzeros, want);
@@ -99,8 +98,7 @@ Test(perspective_ternary_pack, every_pattern_has_its_own_byte)
             uint8_t row[64];
             int64_t n = 0;
             memset(row, b, sizeof row);
-            const geodec_ternary_matrix m = {
-                .encoding = (geodec_ternary_encoding)e, .rows = 1, .cols = 64 * planes, .data = row};
+            const geodec_ternary_matrix m = {.encoding = e, .rows = 1, .cols = 64 * planes, .data = row};
             cr_assert_eq(geodec_ternary_check(&m, &n, NULL), used[b] ? GEODEC_OK : GEODEC_FORMAT, "byte %d", b);
         }
     }
@@ -132,7 +130,7 @@ Test(perspective_ternary_pack, columns_beyond_the_last_are_zero_or_refused)
     geodec_err err = {0};
     char line[256];
     for (int e = BASE3; e <= BITS2; e++) {
-        const geodec_ternary_matrix m = {.encoding = (geodec_ternary_encoding)e, .rows = 1, .cols = 300, .data = row};
+        const geodec_ternary_matrix m = {.encoding = e, .rows = 1, .cols = 300, .data = row};
         geodec_ternary_pack(e, t, 300, row);
         test_ok(geodec_ternary_check(&m, &n, &err), &err);
         geodec_ternary_put(e, row, 300, 2);
@@ -167,7 +165,7 @@ Test(perspective_ternary_quantise, normal_weights_have_the_zeros_of_the_closed_f
         cr_assert_float_eq(share, want, 0.0025, "%.4f, not %.4f", share, want);
         cr_assert_float_eq(want, cases[i].published, 0.005);
         cr_assert_float_eq((double)scale, sqrt(2 / 3.14159265358979323846), 0.003);
-        const geodec_ternary_matrix m = {.encoding = GEODEC_TERNARY_BASE3, .rows = ROWS, .cols = COLS, .data = data};
+        const geodec_ternary_matrix m = {.encoding = BASE3, .rows = ROWS, .cols = COLS, .data = data};
         int64_t nonzeros = 0;
         test_ok(geodec_ternary_check(&m, &nonzeros, &err), &err);
         cr_assert_eq(zeros + nonzeros, ROWS * COLS);

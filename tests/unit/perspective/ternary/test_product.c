@@ -35,8 +35,7 @@ static example make(int encoding, int64_t rows, int64_t cols, int64_t n, uint64_
     for (int64_t i = 0; i < n * cols; i++) e.x[i] = (float)geodec_rng_normal(&r);
     for (int64_t i = 0; i < n; i++) e.to[i] = e.y + i * rows;
     for (int64_t o = 0; o < rows; o++) geodec_ternary_pack(encoding, e.t + o * cols, cols, e.data + o * bytes);
-    e.m = (geodec_ternary_matrix){
-        .encoding = (geodec_ternary_encoding)encoding, .rows = rows, .cols = cols, .data = e.data, .scale = 0.037f};
+    e.m = (geodec_ternary_matrix){.encoding = encoding, .rows = rows, .cols = cols, .data = e.data, .scale = 0.037f};
     return e;
 }
 

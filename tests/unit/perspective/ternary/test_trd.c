@@ -36,7 +36,7 @@ Test(perspective_ternary_change, a_stream_has_the_defined_bytes)
             geodec_ternary_pack(e, a[o], COLS, pa + o * row);
             geodec_ternary_pack(e, b[o], COLS, pb + o * row);
         }
-        const geodec_ternary_matrix ma = {.encoding = (geodec_ternary_encoding)e, .rows = 2, .cols = COLS, .data = pa};
+        const geodec_ternary_matrix ma = {.encoding = e, .rows = 2, .cols = COLS, .data = pa};
         geodec_ternary_matrix mb = ma;
         mb.data = pb;
         int64_t bytes = 0, changes = 0, used = 0;
@@ -88,8 +88,8 @@ Test(perspective_ternary_change, sizes_are_those_of_the_closed_form)
             geodec_ternary_pack(BASE3, t[0], COLS, a + o * row);
             geodec_ternary_pack(BASE3, t[1], COLS, b + o * row);
         }
-        const geodec_ternary_matrix ma = {.encoding = GEODEC_TERNARY_BASE3, .rows = ROWS, .cols = COLS, .data = a},
-                                    mb = {.encoding = GEODEC_TERNARY_BASE3, .rows = ROWS, .cols = COLS, .data = b};
+        const geodec_ternary_matrix ma = {.encoding = BASE3, .rows = ROWS, .cols = COLS, .data = a},
+                                    mb = {.encoding = BASE3, .rows = ROWS, .cols = COLS, .data = b};
         test_ok(geodec_change_encode(&ma, &mb, out, &bytes, &changes, &err), &err);
         const double share = (double)bytes / weights / full, expected = geodec_change_bytes(p) / full,
                      floor = geodec_change_floor(p) / 8 / full;
