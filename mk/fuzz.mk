@@ -6,7 +6,7 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files from outside. A target that calls another folder does not link until the folder is listed here.
-FUZZ_FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming integer/codes model/kernels integer/fixed integer/ntt integer/engine integer/scores integer/attest perspective/recurrence perspective/routing perspective/memory model geometry chain
+FUZZ_FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming integer/codes model/kernels integer/fixed integer/ntt integer/engine integer/scores integer/attest perspective/recurrence perspective/routing perspective/ternary perspective/memory model geometry chain
 FUZZ_SRCS := $(wildcard $(FUZZ_FOLDERS:%=libcommon/%/*.c))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
@@ -48,6 +48,8 @@ FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
 FUZZ_ARGS_network := -len_control=0 -max_len=240
 FUZZ_ARGS_convert := $(FUZZ_ARGS_network)
 FUZZ_ARGS_hdm := $(FUZZ_ARGS_network)
+FUZZ_ARGS_trit := -len_control=0 -max_len=61
+FUZZ_ARGS_trd := $(FUZZ_ARGS_trit)
 # leaks are not checked there, because HDF5 leaks when it refuses a file
 FUZZ_ENV_artifact := ASAN_OPTIONS=detect_leaks=0
 FUZZ_ENV_import := $(FUZZ_ENV_artifact)

@@ -110,7 +110,7 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 .PHONY: bench $(BENCHES:$(B)/bench/%=%)
 bench: $(BENCHES:$(B)/bench/%=%)
-$(filter-out bench-chain bench-field bench-ntt bench-points,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
+$(filter-out bench-chain bench-field bench-ntt bench-points bench-ternary,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
 # Cost of the field by the number of sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
 bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/style.gp
@@ -129,6 +129,9 @@ PEER_CXX ?= clang++
 bench-ntt: $(B)/bench/bench-ntt
 	@$(if $(PEER),$(PEER_CXX) -std=c++17 -O3 -march=native -fPIC -shared -I$(PEER)/hexl/include tests/bench/peer_hexl.cpp $(PEER)/libhexl.a -o $(B)/bench/peer_hexl.so)
 	@$< $(if $(PEER),--peer $(B)/bench/peer_hexl.so) $(ARGS)
+# Ternary products compared with llama.cpp: make bench-ternary PEER=llama.cpp/build/bin/libggml-cpu.so, loaded at run time and never linked.
+bench-ternary: $(B)/bench/bench-ternary
+	@$< $(if $(PEER),--peer $(PEER)) $(ARGS)
 -include $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.d)
 # Comparison with llama.cpp on one file: make bench-peer PEER=llama.cpp/build/bin MODEL=model.gguf [ARGS="--kv f16"]
 .PHONY: bench-peer

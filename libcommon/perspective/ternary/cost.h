@@ -1,0 +1,48 @@
+/* Whether an expert is read whole or as a difference to its neighbour that is in memory, in closed form:
+ *
+ *   whole       latency + bytes / bandwidth
+ *   difference  latency + bytes of the difference / bandwidth + seconds a change x changes
+ *               (+ bytes of the expert / copy bandwidth, if the base must be kept)
+ *
+ * A difference is chosen only if its base is in memory with a known CRC, and if it costs less. */
+#ifndef GEODEC_PERSPECTIVE_TERNARY_COST_H
+#define GEODEC_PERSPECTIVE_TERNARY_COST_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Measured on the machine. */
+typedef struct geodec_ternary_cost {
+    double latency;        /* seconds a read */
+    double bandwidth;      /* bytes a second of the disk */
+    double apply;          /* seconds a change */
+    double copy_bandwidth; /* bytes a second of memory */
+    bool keep_base;        /* the base stays, and a copy is changed */
+} geodec_ternary_cost;
+
+typedef enum geodec_ternary_choice {
+    GEODEC_TERNARY_WHOLE_ALONE,   /* no base in memory */
+    GEODEC_TERNARY_WHOLE_CHEAPER, /* the difference costs as much or more */
+    GEODEC_TERNARY_DIFFERENCE,
+    GEODEC_TERNARY_CHOICES
+} geodec_ternary_choice;
+GEODEC_API const char *geodec_ternary_choice_name(geodec_ternary_choice c); /* "alone", "cheaper", "difference" */
+
+/* One expert of one layer: bytes of both forms. */
+typedef struct geodec_ternary_load {
+    int64_t whole_bytes, difference_bytes, changes;
+    bool base; /* in memory, with a known CRC */
+} geodec_ternary_load;
+
+GEODEC_API double geodec_ternary_cost_whole(const geodec_ternary_cost *c, const geodec_ternary_load *l);
+GEODEC_API double geodec_ternary_cost_difference(const geodec_ternary_cost *c, const geodec_ternary_load *l);
+/* Counts the choice in count [GEODEC_TERNARY_CHOICES], or NULL. */
+GEODEC_API geodec_ternary_choice geodec_ternary_choose(const geodec_ternary_cost *c, const geodec_ternary_load *l,
+                                                       int64_t *count);
+/* The largest share p of independent changes, of `weights` weights, at which a difference (change.h) still costs less
+ * than `whole_bytes`: by bisection to 1e-9; 0 if none does. */
+GEODEC_API double geodec_ternary_cost_break_even(const geodec_ternary_cost *c, double weights, double whole_bytes);
+
+#endif
