@@ -17,6 +17,7 @@ include mk/everywhere.mk
 include mk/test.mk
 include mk/faults.mk
 include mk/lint.mk
+include mk/static.mk
 include mk/install.mk
 include mk/docs.mk
 include mk/package.mk
