@@ -93,7 +93,7 @@ void geodec__parts_held(const char *folder, const geodec_hooks *hooks)
         long long slab;
         int length = 0;
         char who[256], part[64];
-        if (sscanf(e->d_name, "slab-%lld.rank%n", &slab, &length) != 1 || length == 0 || e->d_name[length]) continue;
+        if (sscanf(e->d_name, "slab-%9lld.rank%n", &slab, &length) != 1 || length == 0 || e->d_name[length]) continue;
         (void)snprintf(part, sizeof part, "slab-%05lld", slab);
         if (faccessat(dirfd(d), part, F_OK, 0) == 0) continue; /* finished, and killed before its claim was removed */
         const int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
@@ -146,7 +146,7 @@ static bool sizes_of(int fd, int64_t slab, int64_t k, char text[HEADER + 1], int
     if (!read_all(fd, text, HEADER, 0)) return false;
     text[HEADER] = '\0';
     const char *line = strstr(text, "\nslab ");
-    if (!line || sscanf(line, "\nslab %*d rows %" SCNd64, &rows) != 1 || rows < 0 || rows > INT32_MAX) return false;
+    if (!line || sscanf(line, "\nslab %*9d rows %10" SCNd64, &rows) != 1 || rows < 0 || rows > INT32_MAX) return false;
     const char *key = strstr(text, "\nkey ");
     if (!key) return false;
     char name[KEY + 1];
