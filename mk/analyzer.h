@@ -1,5 +1,5 @@
-/* Included before each file by make check-analyzer, and by nothing else. gcc's analyser looks at one file at a time: it
- * does not know what functions of other files return and which memory they own. */
+/* Included before each file by make check-analyzer and make check-tidy, and by nothing else. The analysers look at one
+ * file at a time: they do not know what functions of other files return and which memory they own. */
 #ifndef GEODEC_ANALYZER_H
 #define GEODEC_ANALYZER_H
 
@@ -7,8 +7,10 @@
 #include "base/mem.h"
 
 /* Memory is followed from its allocation to its release. */
+#ifndef __clang__
 void *geodec_mem_new(int64_t n, size_t size) __attribute__((malloc(geodec_mem_free, 1)));
 char *geodec_mem_strdup(const char *s) __attribute__((malloc(geodec_mem_free, 1)));
+#endif
 #undef GEODEC_FREE
 #define GEODEC_FREE(...)                                                                                               \
     do {                                                                                                               \
