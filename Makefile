@@ -17,6 +17,7 @@ include mk/everywhere.mk
 include mk/test.mk
 include mk/faults.mk
 include mk/lint.mk
+include mk/static.mk
 include mk/install.mk
 include mk/docs.mk
 include mk/package.mk
@@ -33,6 +34,7 @@ help:
 	@echo "make everywhere-results  the same with its controls, exact and llama.cpp (PEER=its sources): the table of docs/results"
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make fuzz-weekly    every fuzz target for SECONDS each, JOBS=1 at a time; keeps the inputs that add coverage"
+	@echo "make check-analyzer check-tidy  gcc's analyser and clang-tidy on every file; accepted findings are in tests/static"
 	@echo "make lint           layers, symbols, headers, format, shell, floats in the object code of the integer engine"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make submit         the same as jobs of Slurm: SHARDS=64 PARTITION= TIME= MEM= ACCOUNT= GOALS=results; DRY=1 prints the scripts; RUNNER=xargs JOBS=N without Slurm"

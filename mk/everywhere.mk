@@ -11,7 +11,7 @@ EVERYWHERE_PROGRAM ?= hash
 EVERYWHERE_D := build/everywhere/$(EVERYWHERE)
 # Of the folders base, io and model only what the programs need.
 EVERYWHERE_BELOW := $(patsubst %,libcommon/base/%.c,err f16 f16_avx2 finite mapped mem pool rng sha256 status topology) \
-  $(patsubst %,libcommon/io/%.c,atomic file inputs) $(filter-out libcommon/gguf/quantize%,$(wildcard libcommon/gguf/*.c)) \
+  $(patsubst %,libcommon/io/%.c,atomic digests file inputs) $(filter-out libcommon/gguf/quantize%,$(wildcard libcommon/gguf/*.c)) \
   $(wildcard libcommon/integer/fixed/*.c libcommon/integer/engine/*.c)
 EVERYWHERE_SRCS_hash := libcommon/model/kernels/settings.c
 EVERYWHERE_SRCS_float_hash := libcommon/base/crc32c.c $(wildcard libcommon/model/kernels/*.c) \

@@ -588,9 +588,10 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     GEODEC_TRY(load_extents(a, object, err));
-    for (int i = -1; i < kind->n_fields; i++)
-        if (rows_at(kind, i) && rows_present(a, rows_at(kind, i)))
-            GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
+    for (int i = -1; i < kind->n_fields; i++) {
+        const geodec_rows *rows = rows_at(kind, i);
+        if (rows && rows_present(a, rows)) GEODEC_TRY(make_rows(a, rows, object, err));
+    }
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (f->member.place != GEODEC_UNBOUND && !f->member.borrowed && geodec_artifact_has(a, f->path))
@@ -666,6 +667,7 @@ void geodec_artifact_keep(const geodec_kind *kind, void *object, const char *dim
 {
     const size_t length = strlen(dim);
     const geodec_extent *e = find_extent(kind, dim);
+    if (!e) return; /* the kind has no such dimension */
     const int64_t before = extent_of(e, object);
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];

@@ -1,6 +1,7 @@
 /* Reads artifacts. The contents of a file are used only after the digest and the kind's table are checked. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
+#include "io/digests.h"
 #include "io/inputs.h"
 
 #include <errno.h>
@@ -52,6 +53,16 @@ static geodec_status check_header(const geodec_kind *kind, const geodec__header 
     if (h->major != kind->major)
         GEODEC_FAIL(GEODEC_VERSION, "has schema version %d.%d of kind '%s', this program reads %d.x; %s makes it again",
                     h->major, h->minor, kind->name, kind->major, kind->tool);
+    return GEODEC_OK;
+}
+
+/* Digest of the file or of its body, or the one that another process of the job computed (io/digests.h). */
+static geodec_status digest_of(const char *path, int fd, geodec_digest_part part, char hex[GEODEC_SHA256_HEX],
+                               geodec_err *err)
+{
+    if (geodec_digests_find(path, part, fd, hex)) return GEODEC_OK;
+    GEODEC_PASS(geodec__header_digest(fd, part == GEODEC_DIGEST_BODY ? GEODEC__USER_BLOCK : 0, hex, err));
+    geodec_digests_add(path, part, fd, hex);
     return GEODEC_OK;
 }
 
@@ -257,7 +268,7 @@ static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, 
     if (!kind) GEODEC_THROW(GEODEC_UNSUPPORTED, "is of kind '%s', which this program does not know", h.kind);
     GEODEC_TRY(geodec__artifact_new(kind, path, &a, err));
     GEODEC_TRY(check_header(kind, &h, err));
-    GEODEC_TRY(geodec__header_digest(fd, GEODEC__USER_BLOCK, body, err));
+    GEODEC_TRY(digest_of(path, fd, GEODEC_DIGEST_BODY, body, err));
     if (strcmp(body, h.sha256) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "does not match its own digest (truncated or altered); %s makes it again",
                      kind->tool);
@@ -293,7 +304,8 @@ geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_ki
 const char *geodec_artifact_sha256(const geodec_artifact *a)
 {
     char hex[GEODEC_SHA256_HEX];
-    if (!a->whole->sha256[0] && a->whole->fd >= 0 && geodec__header_digest(a->whole->fd, 0, hex, NULL) == GEODEC_OK)
+    if (!a->whole->sha256[0] && a->whole->fd >= 0 &&
+        digest_of(a->path, a->whole->fd, GEODEC_DIGEST_FILE, hex, NULL) == GEODEC_OK)
         memcpy(a->whole->sha256, hex, sizeof hex);
     return a->whole->sha256;
 }

@@ -277,7 +277,6 @@ static stretch next_group(geodec_sweep *s, const char *what, int64_t n, const ge
 {
     stretch t = {.group = s->group++, .name = (int64_t)geodec_rng_id(what, 0), .n = n, .end = n};
     for (int k = 0; k < n_results; k++) t.bytes += r[k].outer * r[k].bytes;
-    /* more slices than items: some slices have none */
     if (!s->file && geodec_shard_range(s->slice, n, &t.first, &t.end, NULL) != GEODEC_OK) t.first = t.end = 0;
     return t;
 }

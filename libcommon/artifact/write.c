@@ -297,7 +297,7 @@ static geodec_status start_stream(geodec_artifact *a, int i, geodec_err *err)
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
     int64_t shape[GEODEC_RANK_MAX], bytes;
-    hsize_t chunk[GEODEC_RANK_MAX];
+    hsize_t chunk[GEODEC_RANK_MAX] = {0};
     GEODEC_TRY(resolve_shape(a, i, true, err));
     memcpy(shape, s->shape, sizeof shape);
     shape[0] = 1;

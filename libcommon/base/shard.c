@@ -35,9 +35,6 @@ geodec_status geodec_shard_range(geodec_shard s, int64_t n, int64_t *first, int6
         const int64_t q = n / s.count, r = n % s.count;
         from = q * (s.index - 1) + r * (s.index - 1) / s.count;
         to = q * s.index + r * s.index / s.count;
-        if (from == to)
-            GEODEC_FAIL(GEODEC_RANGE, "slice %lld of %lld is empty: there are only %lld items", (long long)s.index,
-                        (long long)s.count, (long long)n);
     }
     *first = from;
     *end = to;

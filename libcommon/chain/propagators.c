@@ -191,12 +191,14 @@ static const geodec_attr attrs[] = {
      "median |Phi_T - I|_F / |I|_F over the paths: what Phi adds to a shift", IN(shift)},
 };
 
-/* Median over the paths of |Phi_T - I|_F / |I|_F. */
+/* Median over the paths of |Phi_T - I|_F / |I|_F; 0 for a part without paths. */
 static geodec_status median_shift(int64_t P, int64_t S, int64_t n, const double *phis, double *median, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t nn = n * n;
     double *shift = NULL;
+    *median = 0;
+    if (P == 0) goto done;
     GEODEC_NEW(shift, P);
     for (int64_t i = 0; i < P; i++) {
         const double *phi = phis + (i * S + S - 1) * nn;

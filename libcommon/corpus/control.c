@@ -88,7 +88,7 @@ static geodec_status learn(geodec__counts *t, const uint16_t *s, int64_t n, int 
 /* bits[k] += -log2 p of the symbols by the model of k symbols of context. */
 static void add_bits(const geodec__counts *t, const uint16_t *s, int64_t n, int order, double *bits)
 {
-    uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
+    uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1] = {0};
     for (int64_t i = 0; i < n; i++) {
         int m = context_keys(s, i, order, key);
         double p = 1.0 / SYMBOLS;

@@ -1,9 +1,12 @@
 #include "base/mem.h"
 #include "gguf/gguf_internal.h"
 #include "gguf/order_internal.h"
+#include "io/digests.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -230,7 +233,7 @@ void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
     geodec_sha256_hex(&h, hex);
 }
 
-void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
+static void tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
 {
     geodec_sha256 h;
     geodec_sha256_init(&h);
@@ -245,4 +248,15 @@ void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]
         digest_bytes(g, t->data, t->bytes, &h);
     }
     geodec_sha256_hex(&h, hex);
+}
+
+void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
+{
+    /* of a file, another process of the job may have computed it */
+    const int fd = g->borrowed || g->offset > 0 ? -1 : open(g->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || !geodec_digests_find(g->path, GEODEC_DIGEST_TENSORS, fd, hex)) {
+        tensor_digest(g, hex);
+        if (fd >= 0) geodec_digests_add(g->path, GEODEC_DIGEST_TENSORS, fd, hex);
+    }
+    if (fd >= 0) (void)close(fd);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mapped.h"
 #include "base/mem.h"
+#include "io/digests.h"
 #include "io/inputs.h"
 
 #include <errno.h>
@@ -150,6 +151,7 @@ geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX], 
     geodec_sha256 h;
     GEODEC_TRY(open_for_read(path, O_NONBLOCK, &fd, &sb, err));
     if (!S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
+    if (geodec_digests_find(path, GEODEC_DIGEST_FILE, fd, hex)) goto done;
     GEODEC_NEW(buf, READ_BLOCK);
     geodec_sha256_init(&h);
     for (;;) {
@@ -160,6 +162,7 @@ geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX], 
         geodec_sha256_update(&h, buf, (size_t)got);
     }
     geodec_sha256_hex(&h, hex);
+    geodec_digests_add(path, GEODEC_DIGEST_FILE, fd, hex);
 done:
     geodec_mem_free(buf);
     if (fd >= 0) (void)close(fd);

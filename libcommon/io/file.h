@@ -27,6 +27,7 @@ GEODEC_API void geodec_file_map_sparse(const geodec_file_map *m, const uint8_t *
 /* A whole text file, zero-terminated, at most limit bytes (GEODEC_LIMIT). "-" reads standard input. Caller frees. */
 GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n,
                                           geodec_err *err) GEODEC_MUST_USE;
+/* Digest of a regular file, or the one that another process of the job computed (io/digests.h). */
 GEODEC_API geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX],
                                             geodec_err *err) GEODEC_MUST_USE;
 /* Reads the first n bytes, or as many as there are; returns their number, 0 if the file cannot be read. */

@@ -3,6 +3,7 @@
 #include "io/atomic.h"
 #include "neighbours/parts_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -75,6 +76,39 @@ done:
     return st;
 }
 
+/* The name of the rank in a claim, without its line end; false if there is none. */
+static bool read_claim(FILE *f, char *who, size_t n)
+{
+    if (!fgets(who, (int)n, f)) return false;
+    who[strcspn(who, "\n")] = '\0';
+    return who[0] != '\0';
+}
+
+void geodec__parts_held(const char *folder, const geodec_hooks *hooks)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *e;
+    if (!d) return;
+    while ((e = readdir(d)) != NULL) {
+        long long slab;
+        int length = 0;
+        char who[256], part[64];
+        if (sscanf(e->d_name, "slab-%9lld.rank%n", &slab, &length) != 1 || length == 0 || e->d_name[length]) continue;
+        (void)snprintf(part, sizeof part, "slab-%05lld", slab);
+        if (faccessat(dirfd(d), part, F_OK, 0) == 0) continue; /* finished, and killed before its claim was removed */
+        const int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
+        FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+        if (!f) {
+            if (fd >= 0) (void)close(fd);
+            continue;
+        }
+        if (read_claim(f, who, sizeof who))
+            geodec_hooks_log(hooks, GEODEC_LOG_INFO, "slab %lld was in the hands of %s", slab, who);
+        (void)fclose(f);
+    }
+    (void)closedir(d);
+}
+
 /* Reads exactly n bytes; false at the end of the file or on an error. */
 static bool read_all(int fd, void *to, int64_t n, int64_t at)
 {
@@ -112,7 +146,7 @@ static bool sizes_of(int fd, int64_t slab, int64_t k, char text[HEADER + 1], int
     if (!read_all(fd, text, HEADER, 0)) return false;
     text[HEADER] = '\0';
     const char *line = strstr(text, "\nslab ");
-    if (!line || sscanf(line, "\nslab %*d rows %" SCNd64, &rows) != 1 || rows < 0 || rows > INT32_MAX) return false;
+    if (!line || sscanf(line, "\nslab %*9d rows %10" SCNd64, &rows) != 1 || rows < 0 || rows > INT32_MAX) return false;
     const char *key = strstr(text, "\nkey ");
     if (!key) return false;
     char name[KEY + 1];
@@ -145,10 +179,8 @@ static geodec_status look(const char *folder, const char *key, int64_t slab, int
     }
     FILE *f = fopen(claim, "r");
     if (f) {
-        if (!*done && fgets(who, sizeof who, f)) {
-            who[strcspn(who, "\n")] = '\0';
+        if (!*done && read_claim(f, who, sizeof who))
             geodec_hooks_log(hooks, GEODEC_LOG_INFO, "slab %lld was not finished by %s", (long long)slab, who);
-        }
         (void)fclose(f);
         (void)unlink(claim);
     }

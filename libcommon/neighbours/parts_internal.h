@@ -22,6 +22,8 @@ geodec_status geodec__parts_look(const char *folder, const char *key, int64_t sl
 geodec_status geodec__parts_claim(const char *folder, int64_t slab, const geodec_comm *comm, geodec_err *err);
 geodec_status geodec__parts_write(const char *folder, const char *key, int64_t slab, const geodec__part *p,
                                   geodec_err *err);
+/* Logs each slab that a rank was at work on, with the rank's name. */
+void geodec__parts_held(const char *folder, const geodec_hooks *hooks);
 /* Passes all rows to the sink in ascending order. */
 geodec_status geodec__parts_join(const char *folder, int64_t slabs, int64_t rows, int64_t k,
                                  geodec_neighbours_sink sink, void *ctx, const geodec_hooks *hooks, geodec_err *err);

@@ -561,6 +561,9 @@ geodec_status geodec_neighbours_search(const geodec_neighbours_source *p, const 
         GEODEC_TRY(geodec__parts_join(o->parts, r.queries.n, rows, r.k, sink, ctx, hooks, err));
     if (summary) *summary = own;
 done:
+    /* when a rank is killed the launcher stops the others; the slab of the killed one is among these */
+    if (st == GEODEC_INTERRUPTED && o->comm && o->parts && geodec_comm_rank(o->comm) == 0)
+        geodec__parts_held(o->parts, hooks);
     clear(&r);
     GEODEC_FREE(finished, todo);
     return st;

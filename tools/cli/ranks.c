@@ -2,6 +2,7 @@
 
 #include "cli/embedded.h"
 #include "cli/report.h"
+#include "io/digests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,26 @@ geodec_status ranks_begin(const cli *c, bool mpi, geodec_comm **comm, geodec_err
         cli_say(c, "%d ranks (%s), %lld threads each", geodec_comm_size(joined), geodec_comm_about(joined),
                 (long long)c->threads);
     return GEODEC_OK;
+}
+
+geodec_status ranks_inputs(geodec_comm *comm, geodec_status (*fn)(void *ctx, geodec_err *err), void *ctx,
+                           geodec_err *err)
+{
+    static geodec_digest list[GEODEC_DIGESTS_MAX];
+    const bool first = geodec_comm_rank(comm) == 0;
+    geodec_status st = GEODEC_OK;
+    int32_t n = 0;
+    if (!comm) return fn(ctx, err);
+    if (first) {
+        geodec_digests_note();
+        st = fn(ctx, err);
+        n = geodec_digests_noted(list);
+    }
+    GEODEC_PASS(geodec_comm_agree(comm, st, err));
+    GEODEC_PASS(geodec_comm_broadcast(comm, &n, sizeof n, err));
+    GEODEC_PASS(geodec_comm_broadcast(comm, list, n * (int64_t)sizeof *list, err));
+    geodec_digests_trust(n, list);
+    return geodec_comm_agree(comm, first ? GEODEC_OK : fn(ctx, err), err);
 }
 
 int64_t ranks_threads(int usable)

@@ -16,6 +16,11 @@
              .flags = CLI_VOLATILE)
 
 geodec_status ranks_begin(const cli *c, bool mpi, geodec_comm **comm, geodec_err *err) GEODEC_MUST_USE;
+/* Reads the inputs on every rank with fn, which returns when their digests are known. Rank 0 comes first and computes
+ * the digests; the other ranks take them over for files of the same path, size and time. The ranks agree on the status.
+ * Without a job (NULL) it calls fn. */
+geodec_status ranks_inputs(geodec_comm *comm, geodec_status (*fn)(void *ctx, geodec_err *err), void *ctx,
+                           geodec_err *err) GEODEC_MUST_USE;
 /* For cli_main: processors for each rank on this machine, of `usable` ones. */
 int64_t ranks_threads(int usable);
 /* Whether this process is a rank other than 0. */

@@ -63,7 +63,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_stage stage = {0};
     geodec_harness_fitted fitted;
     geodec_rbf *smooth = NULL;
-    double *x = NULL, median;
+    double *x = NULL, median = 0;
     bool ref;
     opt.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
@@ -85,7 +85,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
     GEODEC_TRY(geodec_christoffel_compute(s, count, x, &opt, c->pool, &c->hooks, &g, err));
     STAGE_WRITE(&stage, &geodec_christoffel_kind, geodec_christoffel_write(&g, x, at, in.metric.sigma, stage.out, err));
-    GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err));
+    if (g.points > 0) GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err)); /* a part may have none */
     cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
             (long long)g.points, at, (long long)in.metric.n, median, g.worst_residual,
             opt.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);

@@ -70,10 +70,17 @@ static geodec_status choose_layer(const geodec_artifact *a, int64_t n_kept, int6
     return GEODEC_OK;
 }
 
-static geodec_status open_input(cli_stage *stage, const cli *c, geodec_artifact **in, geodec_err *err)
+typedef struct input {
+    cli_stage *stage;
+    const cli *c;
+    geodec_artifact **file;
+} input;
+
+static geodec_status open_input(void *ctx, geodec_err *err)
 {
-    GEODEC_PASS(stage_begin(stage, c, output, err));
-    GEODEC_PASS(stage_open(stage, &geodec_activations_kind, c->args[0], in, err));
+    const input *in = ctx;
+    GEODEC_PASS(stage_begin(in->stage, in->c, output, err));
+    GEODEC_PASS(stage_open(in->stage, &geodec_activations_kind, in->c->args[0], in->file, err));
     return GEODEC_OK;
 }
 
@@ -96,7 +103,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(number("k-int", k_int, &opt.k_int, err));
         if (opt.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
     }
-    GEODEC_TRY(geodec_comm_agree(comm, open_input(&stage, c, &in, err), err));
+    input states_file = {&stage, c, &in};
+    GEODEC_TRY(ranks_inputs(comm, open_input, &states_file, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(choose_layer(in, states.layers, &opt.layer, err));
     GEODEC_TRY(stage_sweep_ranks(&stage, shard, joined, comm, &opt.sweep, err));

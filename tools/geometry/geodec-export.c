@@ -195,6 +195,19 @@ static geodec_status to_shards(const cli *c, geodec_comm *comm, const geodec_mod
     return GEODEC_OK;
 }
 
+typedef struct digested {
+    cli_stage *stage;
+    const geodec_model *m;
+} digested;
+
+static geodec_status digest_inputs(void *ctx, geodec_err *err)
+{
+    const digested *in = ctx;
+    GEODEC_PASS(stage_model(in->stage, model_path, in->m, err));
+    GEODEC_PASS(stage_file(in->stage, input_path(), err));
+    return GEODEC_OK;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -230,8 +243,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_layer_list_parse(layers, mc->n_layer, list, &o.n_layers, err));
     GEODEC_TRY(geodec_export_parse_positions(positions, &o, err));
     GEODEC_TRY(open_input(m, &in, &o.separator, err));
-    GEODEC_TRY(stage_model(&stage, model_path, m, err));
-    GEODEC_TRY(stage_file(&stage, input_path(), err));
+    digested inputs = {&stage, m};
+    GEODEC_TRY(ranks_inputs(comm, digest_inputs, &inputs, err));
     if (shards)
         GEODEC_TRY(to_shards(c, comm, m, &o, &in, &stage.p, index, &s, err));
     else

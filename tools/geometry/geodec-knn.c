@@ -218,11 +218,18 @@ static void say(const cli *c, const writer *w, const geodec_neighbours_summary *
             w->n.mean_kth, (long long)w->n.differ, (long long)w->n.checked);
 }
 
-static geodec_status open_all(cli_stage *stage, const cli *c, input *p, input *q, geodec_err *err)
+typedef struct inputs {
+    cli_stage *stage;
+    const cli *c;
+    input *points, *queries;
+} inputs;
+
+static geodec_status open_all(void *ctx, geodec_err *err)
 {
-    GEODEC_PASS(stage_begin(stage, c, output, err));
-    GEODEC_PASS(open_input(stage, c->args[0], p, err));
-    if (c->n_args > 1) GEODEC_PASS(open_input(stage, c->args[1], q, err));
+    const inputs *in = ctx;
+    GEODEC_PASS(stage_begin(in->stage, in->c, output, err));
+    GEODEC_PASS(open_input(in->stage, in->c->args[0], in->points, err));
+    if (in->c->n_args > 1) GEODEC_PASS(open_input(in->stage, in->c->args[1], in->queries, err));
     return GEODEC_OK;
 }
 
@@ -236,7 +243,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_neighbours_summary s;
     char *parts = NULL, *folder = NULL, key[GEODEC_SHA256_HEX];
     GEODEC_TRY(ranks_begin(c, mpi, &comm, err));
-    GEODEC_TRY(geodec_comm_agree(comm, open_all(&stage, c, &p, &q, err), err));
+    inputs in = {&stage, c, &p, &q};
+    GEODEC_TRY(ranks_inputs(comm, open_all, &in, err));
     const geodec_neighbours_source *queries = c->n_args > 1 ? &q.source : NULL;
     w.n = (geodec_neighbours){.queries = queries ? queries->rows : p.source.rows,
                               .k = opt.k,

@@ -174,19 +174,25 @@ done:
     return st;
 }
 
-static geodec_status read_cloud(cli_stage *stage, const cli *c, geodec_artifact **in, geodec_cloud *cloud,
-                                geodec_err *err)
+typedef struct input {
+    cli_stage *stage;
+    const cli *c;
+    geodec_cloud *cloud;
+} input;
+
+static geodec_status read_cloud(void *ctx, geodec_err *err)
 {
-    GEODEC_PASS(stage_begin(stage, c, output, err));
-    GEODEC_PASS(stage_open(stage, &geodec_cloud_kind, c->args[0], in, err));
-    GEODEC_PASS(geodec_cloud_read(*in, cloud, err));
+    const input *in = ctx;
+    geodec_artifact *file;
+    GEODEC_PASS(stage_begin(in->stage, in->c, output, err));
+    GEODEC_PASS(stage_open(in->stage, &geodec_cloud_kind, in->c->args[0], &file, err));
+    GEODEC_PASS(geodec_cloud_read(file, in->cloud, err));
     return GEODEC_OK;
 }
 
 static geodec_status from_cloud(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL;
     geodec_metric_writer out = {.f32 = strcmp(precision, "f32") == 0};
     geodec_cloud cloud = {0};
     geodec_metric m = {0};
@@ -196,7 +202,8 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     cli_stage stage = {0};
     double *x = NULL;
     int64_t n;
-    GEODEC_TRY(geodec_comm_agree(comm, read_cloud(&stage, c, &in, &cloud, err), err));
+    input cloud_file = {&stage, c, &cloud};
+    GEODEC_TRY(ranks_inputs(comm, read_cloud, &cloud_file, err));
     if (dim == 0 && cloud.k < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld principal component; the metric needs at least 2 (--dim 1 forces it)",
                      (long long)cloud.k);

@@ -228,7 +228,7 @@ static geodec_status check_words(const geodec_keys *k, geodec_err *err)
 static geodec_status load(const geodec_file_map *m, geodec_keys **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    header h;
+    header h = {0};
     geodec_scores_by by = GEODEC_SCORES_DIRECT;
     geodec_keys *k = NULL;
     GEODEC_TRY(read_header(m, &h, &by, err));

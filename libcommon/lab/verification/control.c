@@ -188,7 +188,7 @@ geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_co
     geodec_verification v = {0};
     geodec_rbf *generic = NULL;
     double *block = NULL, *broken = NULL, x[POINTS * DIM_MAX];
-    geodec_verification_field f, b;
+    geodec_verification_field f = {0}, b;
     any_space s;
     for (int e = 0; e < GEODEC_VERIFY_EXACT; e++) {
         const bool arrays = e >= SPACES; /* the last two: a sphere and the generic field as arrays */
