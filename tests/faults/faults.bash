@@ -256,6 +256,8 @@ fault_memory_limit() {
             begin
             run_plain prlimit --as=$middle
             if [ "$status" = 0 ]; then high=$middle; else low=$middle; fi
+            judge "$ref"
+            [ "$verdict" != crashed ] || tally memory-limit "prlimit --as=$middle, $threads threads"
         done
         enough[threads]=$((high + (1 << 19)))
     done
