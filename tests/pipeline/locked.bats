@@ -62,7 +62,8 @@ digests() { (cd "$1" && find . -type f ! -path '*/.*' -print0 | LC_ALL=C sort -z
     one=$!
     until [ -e "$d/began" ]; do sleep 0.05; done
     run timeout 1 pipelines/locked "$d/f" touch "$d/entered"
-    [ "$status" -eq 124 ] && [ ! -e "$d/entered" ]
+    [ "$status" -eq 124 ]
+    [ ! -e "$d/entered" ]
     touch "$d/go"
     wait "$one"
     timeout 10 pipelines/locked "$d/f" touch "$d/entered"
@@ -83,10 +84,11 @@ digests() { (cd "$1" && find . -type f ! -path '*/.*' -print0 | LC_ALL=C sort -z
         timeout 300 make -s -j2 $WORDS SEED=$seed R="$d/r" "$d/r/cloud.h5" > /dev/null 2> "$d/said-$seed" 3>&- &
         eval "pid$seed=$!"
     done
-    wait "$pid1" && wait "$pid2"
+    wait "$pid1"
+    wait "$pid2"
     grep -q "another make works here" "$d"/said-?
     digests "$d/r" > "$d/now"
-    cmp -s "$d/now" "$d/seed-1" || cmp -s "$d/now" "$d/seed-2"
+    cmp -s "$d/now" "$d/seed-1" || cmp "$d/now" "$d/seed-2"
     # and it can be continued with either
     # shellcheck disable=SC2086
     timeout 300 make -s $WORDS SEED=1 R="$d/r" "$d/r/cloud.h5" > /dev/null
@@ -110,10 +112,12 @@ digests() { (cd "$1" && find . -type f ! -path '*/.*' -print0 | LC_ALL=C sort -z
     mkdir "$d/f/.lock.d"
     echo "$(uname -n) $$ $(start_of $$) 1" > "$d/f/.lock.d/owner"
     run timeout 2 pipelines/locked "$d/f" true
-    [ "$status" -ne 0 ] && [[ "$output" == *"process $$ on"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"process $$ on"* ]]
     echo "elsewhere $$ 1 1" > "$d/f/.lock.d/owner"
     run timeout 2 pipelines/locked "$d/f" true
-    [ "$status" -ne 0 ] && [[ "$output" == *"on elsewhere"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"on elsewhere"* ]]
     [ -z "$(find "$d/f" -name '.lock.d.*')" ]
 }
 
