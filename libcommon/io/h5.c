@@ -23,6 +23,10 @@ static geodec_io_guard guard;
 
 void geodec_io_set_guard(const geodec_io_guard *g) { guard = g ? *g : (geodec_io_guard){0}; }
 
+static void (*when_unsafe)(const char *what);
+
+void geodec_io_set_unsafe(void (*unsafe)(const char *what)) { when_unsafe = unsafe; }
+
 void geodec__h5_enter(const char *path, bool few)
 {
     if (guard.enter) guard.enter(path, few);
@@ -56,6 +60,7 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
 {
     char text[GEODEC_ERR_TEXT], why[128] = "";
     const char *inner = NULL;
+    geodec_status st;
     va_list ap;
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
@@ -73,7 +78,15 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
      * have no memory for its reason either. */
     if ((!inner || strstr(inner, "alloc")) && geodec_memory_limit_address_space()) s = GEODEC_NOMEM;
     if (!system && inner && *inner) (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
-    return geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
+    st = geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
+    /* A reason of the system is an error of the disk, after which HDF5 is sound. */
+    const bool unsafe = s == GEODEC_NOMEM || (!system && (s == GEODEC_IO || s == GEODEC_INTERNAL));
+    if (unsafe && when_unsafe && geodec_memory_limit_address_space()) {
+        char said[sizeof text + sizeof why];
+        (void)snprintf(said, sizeof said, "%s%s", text, why);
+        when_unsafe(said);
+    }
+    return st;
 }
 
 herr_t geodec__h5_close(hid_t id)

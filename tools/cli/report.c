@@ -235,6 +235,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     signal(sig, SIG_DFL); /* the same instruction faults again; abort() raises again */
 }
 
+static void on_unsafe(const char *what) { end("within the limit of memory, HDF5 failed: ", what, 1); }
+
 /* HDF5 calls exit where it has no memory for its identifiers. Children of fork have their own ends. */
 static pid_t process;
 static void on_exit_of_library(void)
@@ -296,6 +298,7 @@ void report_guard(const char *tool)
     a.sa_flags = SA_SIGINFO | SA_ONSTACK;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigaction(faults[i], &a, NULL);
     geodec_io_set_guard(&guard);
+    geodec_io_set_unsafe(on_unsafe);
     process = getpid();
     (void)atexit(on_exit_of_library);
 }
