@@ -35,8 +35,8 @@ void report_live(const char *text);
 void report_progress_end(void);
 /* Prints "tool: message" on one line; with verbose >= 2, the error chain follows. */
 void report_error(const char *tool, const geodec_err *err, int64_t verbose);
-/* exit, for another place than the end of main: exit itself, within a limit of the address space, is taken for the end of
- * a library that lacks memory. */
+/* exit, for another place than the end of main: exit itself, within a limit of the address space, is taken for the end
+ * of a library that lacks memory. */
 void report_exit(int code);
 /* Flushes and closes stdout; a failure there (full disk) turns code 0 into 1. Returns the exit code. */
 int report_close(const char *tool, int code);

@@ -16,8 +16,7 @@ static geodec_err err;
 static int calls, refused; /* calls of compress2, and which one has no memory (from 1; 0: none) */
 
 /* In place of zlib's, for HDF5: visible, so that the linker exports it. */
-__attribute__((visibility("default")))
-int compress2(Bytef *to, uLongf *room, const Bytef *from, uLong n, int level)
+__attribute__((visibility("default"))) int compress2(Bytef *to, uLongf *room, const Bytef *from, uLong n, int level)
 {
     int (*real)(Bytef *, uLongf *, const Bytef *, uLong, int) = NULL;
     void *symbol = dlsym(RTLD_NEXT, "compress2");
