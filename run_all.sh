@@ -9,6 +9,7 @@
 # The status is 0 if there is a report and no stage failed. Results for which the model or text is too small are marked "not measured" in the report.
 set -eu
 cd "$(dirname -- "$0")"
+export LC_ALL=C # the order of files and the form of numbers
 
 jobs=$(nproc 2>/dev/null || echo 2)
 quick=

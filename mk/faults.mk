@@ -9,10 +9,11 @@ $(B)/tests/faults/clock.so: tests/faults/clock.c
 	$(call say,LD,$@)
 	$(Q)$(CC) -std=c11 -O2 $(WARN) -fPIC -shared -o $@ $<
 
-# make check-faults FAULTS=quick|full [SEED=1] [ONLY="cloud metric"]: the counts are in results/faults/faults.tsv.
+# make check-faults FAULTS=quick|full [SEED=1] [ONLY="cloud metric"]: the counts are in results/faults/faults.tsv, where they replace those of the same
+# commands and faults. FAULTS="full kill clock": these faults. CONTINUE=1: without what is there already.
 FAULTS ?= quick
 ONLY ?=
-.PHONY: check-faults check-faults-full check-faults-kill faults-page
+.PHONY: check-faults check-faults-full check-faults-kill check-faults-locales faults-page
 check-faults: build $(INJECT)
 	@mkdir -p results/faults
 	@B=$(B) SEED=$(SEED) TOOLS="$(ONLY)" OUT=$(CURDIR)/results/faults/faults.tsv tests/faults/run $(FAULTS)
@@ -24,14 +25,18 @@ check-faults-flips: build $(INJECT)
 check-faults-full:
 	+@$(MAKE) --no-print-directory FAULTS=full check-faults-flips
 	+@$(MAKE) --no-print-directory FAULTS=full check-faults
-# run_all.sh --quick, killed at 200 random moments (KILLS=).
+# run_all.sh --quick, killed at 200 random moments (KILLS=). With WORK=FOLDER, what was ended goes on.
 KILLS ?= 200
 check-faults-kill: build
 	@mkdir -p results/faults
 	@bash -o pipefail -c 'SEED=$(SEED) tests/faults/pipeline $(KILLS) | tee results/faults/kill.txt'
+# run_all.sh --quick in two locales whose numbers have a comma; with the WORK of check-faults-kill, its undisturbed runs are taken.
+check-faults-locales: build
+	@mkdir -p results/faults
+	@bash -o pipefail -c 'tests/faults/pipeline locales | tee results/faults/locales.txt'
 # docs/results/faults.md from the last runs.
 faults-page:
-	@tests/faults/page results/faults $(SEED) $(FAULTS) > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
+	@tests/faults/page results/faults > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
 
 # Unit tests of the readers of outside files under valgrind's memcheck, one process at a time. Valgrind knows no AVX-512; GEODEC_ISA of the tests
 # and the kernels of OpenBLAS are chosen by the processor that it shows.
@@ -42,7 +47,7 @@ check-valgrind: $(VALGRIND_FOLDERS:%=$(B)/tests/test-%)
 	  $(B)/tests/test-$$t -j1 --timeout 600 || exit 1; done
 
 # Every long check; each takes from minutes to hours. `make check` has short samples of them.
-LONG_CHECKS += check-faults-full check-faults-kill check-valgrind
+LONG_CHECKS += check-faults-full check-faults-kill check-faults-locales check-valgrind
 .PHONY: check-long
 check-long:
 	+@for t in $(LONG_CHECKS); do echo "=== $$t"; $(MAKE) --no-print-directory $$t || exit 1; done

@@ -2,7 +2,7 @@
 # Every .c file of a folder is a source of the library. A header that is compiled several times ends in .inc or _body.h.
 include tools/tools.mk
 
-objs_of = $(patsubst %.c,$(B)/obj/%.o,$(wildcard libcommon/$1/*.c))
+objs_of = $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libcommon/$1/*.c)))
 ALL_OBJS := $(foreach f,$(FOLDERS),$(call objs_of,$f))
 
 $(B)/obj/%.o: %.c | build/.packages-build
@@ -57,7 +57,7 @@ $(B)/lib/libgeodec-mpi.so: libcommon/cluster/mpi/driver_mpi.c libcommon/cluster/
 	$(call say,LD,$@)
 	$(Q)$(CC) -Ilibcommon -D_GNU_SOURCE $(MPI_CFLAGS) $(CFLAGS_ALL) -shared $(LDFLAGS_ALL) -o $@ $< $(MPI_LIBS)
 
-CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tools/cli/*.c))
+CLI_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/cli/*.c)))
 $(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
 # The tools look for installed data next to themselves; datadir is where a program without /proc looks. An install with another PREFIX
 # does not link the tools again.

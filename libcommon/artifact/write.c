@@ -469,6 +469,24 @@ static geodec_status check_complete(const geodec_artifact *a, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* Compressed fields are closed now: their last chunks were compressed then. */
+static geodec_status check_compressed(geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t dataset = -1;
+    for (int i = 0; i < a->kind->n_fields; i++) {
+        const geodec_field *f = &a->kind->fields[i];
+        if (!(f->flags & GEODEC_FIELD_COMPRESS) || !a->field[i].present || a->field[i].rank == 0) continue;
+        GEODEC__H5(dataset = H5Dopen2(a->file, f->path, H5P_DEFAULT), GEODEC_IO, "field %s", f->path);
+        GEODEC_TRY_MSG(geodec__h5_filters_check(dataset, f->path, err), "cannot write");
+        (void)geodec__h5_close(dataset);
+        dataset = -1;
+    }
+done:
+    (void)geodec__h5_close(dataset);
+    return st;
+}
+
 static geodec_status close_file(geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -478,6 +496,7 @@ static geodec_status close_file(geodec_artifact *a, geodec_err *err)
         GEODEC__H5(geodec__h5_close(dataset), GEODEC_IO, "field %s: cannot write", a->kind->fields[i].path);
     }
     GEODEC__H5(H5Fflush(a->file, H5F_SCOPE_GLOBAL), GEODEC_IO, "cannot write");
+    GEODEC_TRY(check_compressed(a, err));
     const hid_t file = a->file;
     a->file = -1;
     GEODEC__H5(H5Fclose(file), GEODEC_IO, "cannot write");

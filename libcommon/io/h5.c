@@ -23,6 +23,10 @@ static geodec_io_guard guard;
 
 void geodec_io_set_guard(const geodec_io_guard *g) { guard = g ? *g : (geodec_io_guard){0}; }
 
+static void (*when_unsafe)(const char *what);
+
+void geodec_io_set_unsafe(void (*unsafe)(const char *what)) { when_unsafe = unsafe; }
+
 void geodec__h5_enter(const char *path, bool few)
 {
     if (guard.enter) guard.enter(path, few);
@@ -56,6 +60,7 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
 {
     char text[GEODEC_ERR_TEXT], why[128] = "";
     const char *inner = NULL;
+    geodec_status st;
     va_list ap;
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
@@ -69,10 +74,19 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
         (void)snprintf(why, sizeof why, ": %.*s", (int)strcspn(reason, "'"), reason);
         if ((s == GEODEC_FORMAT || s == GEODEC_CHECKSUM) && of_the_system(why + 2)) s = GEODEC_IO;
     }
-    /* Without a limit of the address space only a damaged file asks for more memory than there is. */
-    if (inner && strstr(inner, "allocation failed") && geodec_memory_limit_address_space()) s = GEODEC_NOMEM;
+    /* Without a limit of the address space only a damaged file asks for more memory than there is. With one, HDF5 may
+     * have no memory for its reason either. */
+    if ((!inner || strstr(inner, "alloc")) && geodec_memory_limit_address_space()) s = GEODEC_NOMEM;
     if (!system && inner && *inner) (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
-    return geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
+    st = geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
+    /* A reason of the system is an error of the disk, after which HDF5 is sound. */
+    const bool unsafe = s == GEODEC_NOMEM || (!system && (s == GEODEC_IO || s == GEODEC_INTERNAL));
+    if (unsafe && when_unsafe && geodec_memory_limit_address_space()) {
+        char said[sizeof text + sizeof why];
+        (void)snprintf(said, sizeof said, "%s%s", text, why);
+        when_unsafe(said);
+    }
+    return st;
 }
 
 herr_t geodec__h5_close(hid_t id)

@@ -19,4 +19,10 @@ typedef struct geodec_io_guard {
 } geodec_io_guard;
 GEODEC_API void geodec_io_set_guard(const geodec_io_guard *guard); /* NULL: none */
 
+/* When a call of HDF5 fails for lack of memory, HDF5 may free its memory twice: the process is no longer sound. If a
+ * program has set `unsafe`, the library calls it then, within a limit of the address space only, with the error's text.
+ * A program ends itself there without further use of its memory, as the tools do; if it returns, the error is returned
+ * as any other. NULL: none. */
+GEODEC_API void geodec_io_set_unsafe(void (*unsafe)(const char *what));
+
 #endif

@@ -64,6 +64,10 @@ geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file
  * much as a larger chunk needs, and reads past the end of a smaller one. */
 geodec_status geodec__h5_chunks_check(hid_t set, const char *what, const geodec__h5_storage *s,
                                       geodec_err *err) GEODEC_MUST_USE;
+/* After a dataset was written: GEODEC_NOMEM when a chunk of a compressed one was stored without a filter. Shuffle and
+ * deflate are optional to HDF5: without memory for them it stores other bytes. They fail for no other reason, because
+ * they have room for incompressible data. Memory of one chunk. */
+geodec_status geodec__h5_filters_check(hid_t set, const char *what, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_IO when the open file has become shorter than `bytes`: HDF5 reads zeros after the end of a file. */
 geodec_status geodec__h5_still_whole(hid_t file, int64_t bytes, geodec_err *err) GEODEC_MUST_USE;
 

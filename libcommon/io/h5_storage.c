@@ -163,13 +163,13 @@ done:
     return st;
 }
 
-/* Inflates n bytes and discards them: exactly `want` bytes must result. */
-static bool inflates_to(const uint8_t *data, int64_t n, int64_t want, uint8_t *window)
+/* Inflates n bytes and discards them: exactly `want` bytes must result. GEODEC_NOMEM, or GEODEC_FORMAT. */
+static geodec_status inflates_to(const uint8_t *data, int64_t n, int64_t want, uint8_t *window)
 {
     z_stream z = {0};
     int64_t got = 0;
     int end = Z_OK;
-    if (inflateInit(&z) != Z_OK) return false;
+    if (inflateInit(&z) != Z_OK) return GEODEC_NOMEM;
     z.next_in = (Bytef *)(uintptr_t)data;
     z.avail_in = (uInt)n;
     while (end == Z_OK && got <= want) {
@@ -180,7 +180,17 @@ static bool inflates_to(const uint8_t *data, int64_t n, int64_t want, uint8_t *w
         if (z.avail_in == 0 && z.avail_out == WINDOW) break;
     }
     (void)inflateEnd(&z);
-    return end == Z_STREAM_END && got == want;
+    if (end == Z_MEM_ERROR) return GEODEC_NOMEM;
+    return end == Z_STREAM_END && got == want ? GEODEC_OK : GEODEC_FORMAT;
+}
+
+/* The coordinates of the first element of chunk i. */
+static void chunk_offset(const geodec__h5_storage *s, int64_t i, hsize_t offset[GEODEC__H5_RANK_MAX])
+{
+    for (int d = s->rank - 1; d >= 0; d--) {
+        offset[d] = (hsize_t)(i % s->across[d] * s->chunk[d]);
+        i /= s->across[d];
+    }
 }
 
 static geodec_status check_chunk(hid_t set, const char *what, const geodec__h5_storage *s, const hsize_t *offset,
@@ -199,8 +209,11 @@ static geodec_status check_chunk(hid_t set, const char *what, const geodec__h5_s
     const int64_t present = (skipped & s->sum_bit) ? 0 : sum, n = (int64_t)stored;
     const bool inflate = s->deflated && !(skipped & s->deflate_bit);
     const int64_t inside = s->sum_inside ? present : 0, behind = present - inside;
-    if (inflate ? n < behind || !inflates_to(buffer, n - behind, s->chunk_bytes + inside, window)
-                : n != s->chunk_bytes + present)
+    st = !inflate     ? n == s->chunk_bytes + present ? GEODEC_OK : GEODEC_FORMAT
+         : n < behind ? GEODEC_FORMAT
+                      : inflates_to(buffer, n - behind, s->chunk_bytes + inside, window);
+    if (st == GEODEC_NOMEM) GEODEC_THROW(GEODEC_NOMEM, "%s: no memory to decompress a chunk", what);
+    if (st != GEODEC_OK)
         GEODEC_THROW(GEODEC_FORMAT, "%s: a compressed chunk is damaged, or does not hold %lld bytes", what,
                      (long long)s->chunk_bytes);
 done:
@@ -216,15 +229,34 @@ geodec_status geodec__h5_chunks_check(hid_t set, const char *what, const geodec_
     GEODEC_NEW(window, WINDOW);
     for (int64_t i = 0; i < s->chunks; i++) {
         hsize_t offset[GEODEC__H5_RANK_MAX] = {0};
-        int64_t rest = i;
-        for (int d = s->rank - 1; d >= 0; d--) {
-            offset[d] = (hsize_t)(rest % s->across[d] * s->chunk[d]);
-            rest /= s->across[d];
-        }
+        chunk_offset(s, i, offset);
         GEODEC_TRY(check_chunk(set, what, s, offset, buffer, window, err));
     }
 done:
     GEODEC_FREE(buffer, window);
+    return st;
+}
+
+geodec_status geodec__h5_filters_check(hid_t set, const char *what, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__h5_storage s;
+    uint8_t *buffer = NULL;
+    GEODEC_TRY(geodec__h5_storage_check(set, what, INT64_MAX, INT64_MAX, &s, err));
+    if (!s.deflated) goto done;
+    GEODEC_NEW(buffer, DEFLATE_ROOM(s.chunk_bytes + SUM_BYTES));
+    for (int64_t i = 0; i < s.chunks; i++) {
+        hsize_t offset[GEODEC__H5_RANK_MAX] = {0}, stored = 0;
+        uint32_t skipped = 0;
+        chunk_offset(&s, i, offset);
+        GEODEC__H5(H5Dget_chunk_storage_size(set, offset, &stored), GEODEC_IO, "%s", what);
+        if (stored > (hsize_t)(DEFLATE_ROOM(s.chunk_bytes + SUM_BYTES)))
+            GEODEC_THROW(GEODEC_INTERNAL, "%s: a chunk has %llu bytes", what, (unsigned long long)stored);
+        GEODEC__H5(H5Dread_chunk(set, H5P_DEFAULT, offset, &skipped, buffer), GEODEC_IO, "%s", what);
+        if (skipped) GEODEC_THROW(GEODEC_NOMEM, "%s: no memory to compress a chunk", what);
+    }
+done:
+    geodec_mem_free(buffer);
     return st;
 }
 

@@ -51,3 +51,35 @@ setup() {
     [ "$status" -eq 1 ]
     grep -q 'wrong.*partial after the kill' <<<"$stderr"
 }
+
+@test "little memory and two threads: one line and status 1, in time, below what the command needs" {
+    case $B in *asan* | *ubsan* | *tsan*) skip "sanitizers take address space of their own" ;; esac
+    gunzip -c tests/golden/artifacts/metric.h5.gz > "$BATS_TEST_TMPDIR/metric.h5"
+    try() { # KiB
+        rm -f "$BATS_TEST_TMPDIR/out.h5"
+        status=0
+        timeout -k 1 30 prlimit --as=$(($1 << 10)) "$B/bin/geodec-validity" --quiet --threads 2 --starts 2 --perturbations 2 --steps 4 --bootstrap 20 \
+            --sphere-starts 2 --no-check -o "$BATS_TEST_TMPDIR/out.h5" "$BATS_TEST_TMPDIR/metric.h5" > /dev/null 2> "$BATS_TEST_TMPDIR/said" || status=$?
+    }
+    low=$((256 << 10)) high=$((1 << 20))
+    while ((high - low > 64)); do
+        middle=$(((low + high) / 2))
+        try "$middle"
+        if [ "$status" = 0 ]; then high=$middle; else low=$middle; fi
+    done
+    refused=0
+    for ((i = 0; i < 40; i++)); do
+        try $((high - 256 * i))
+        echo "$((high - 256 * i)) KiB: status $status: $(cat "$BATS_TEST_TMPDIR/said")"
+        if [ "$status" != 0 ]; then
+            refused=$((refused + 1))
+            [ "$status" -eq 1 ]
+            [ "$(wc -l < "$BATS_TEST_TMPDIR/said")" -eq 1 ]
+            [ ! -e "$BATS_TEST_TMPDIR/out.h5" ]
+        fi
+    done
+    [ "$refused" -gt 0 ] # control: the last ones do not suffice
+    try $((1 << 20))
+    [ "$status" -eq 0 ]
+    "$B/bin/geodec-check" --quiet "$BATS_TEST_TMPDIR/out.h5"
+}

@@ -240,27 +240,36 @@ fault_stale_temporary() {
     done < <(awk -F '\t' '$2 == "open" { print $3 }' "$trace" | sed "s|^$trial/||" | grep '^out/.*\.tmp$' | sort -u)
 }
 
-# Address space in 20 steps from what the program needs to start to what the command needs.
+# Address space in 20 steps from what the program needs to start to what the command needs, with one and with two threads in turn; the last step of
+# each has enough.
 fault_memory_limit() {
-    local low=$((8 << 20)) high=$((1 << 34)) middle start i
+    local low=$((8 << 20)) high=$((1 << 34)) middle start i n limit enough=()
     while ((high - low > 1 << 19)); do
         middle=$(((low + high) / 2))
-        if (timeout -k 1 5 prlimit --as=$middle "$bin/geodec-$tool" --version) >/dev/null 2>&1; then high=$middle; else low=$middle; fi
+        if { timeout -k 1 5 prlimit --as=$middle "$bin/geodec-$tool" --version; } >/dev/null 2>&1; then high=$middle; else low=$middle; fi
+    done 2>/dev/null
+    start=$((high + (2 << 20))) # with room for the stack of the first thread
+    for threads in 1 2; do
+        low=$start high=$((1 << 35))
+        while ((high - low > 1 << 19)); do
+            middle=$(((low + high) / 2))
+            begin
+            run_plain prlimit --as=$middle
+            if [ "$status" = 0 ]; then high=$middle; else low=$middle; fi
+            judge "$ref"
+            [ "$verdict" != crashed ] || tally memory-limit "prlimit --as=$middle, $threads threads"
+        done
+        enough[threads]=$((high + (1 << 19)))
     done
-    start=$((high + (2 << 20))) low=$high high=$((1 << 35)) # with room for the stack of the first thread
-    while ((high - low > 1 << 19)); do
-        middle=$(((low + high) / 2))
-        begin
-        run_plain prlimit --as=$middle
-        if [ "$status" = 0 ]; then high=$middle; else low=$middle; fi
-    done
-    for ((i = 0; i < steps; i++)); do
+    n=$((steps / 2))
+    for ((i = 0; i < 2 * n; i++)); do
         threads=$((1 + i % 2))
+        limit=$((start + (enough[threads] - start) * (i / 2) / (n - 1)))
         begin old
-        run_plain prlimit --as=$((start + (high - start) * i / (steps - 1)))
+        run_plain prlimit --as=$limit
         judge "$ref"
         [ "$verdict" != refused ] || [ "$status" != 3 ] || verdict=unclean why="the input is blamed: $(cat "$said/stderr")"
-        tally memory-limit "prlimit --as=$((start + (high - start) * i / (steps - 1))), $threads threads"
+        tally memory-limit "prlimit --as=$limit, $threads threads"
     done
     threads=1
 }

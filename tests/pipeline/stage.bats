@@ -97,6 +97,30 @@ runs() { wc -l < "$d/bin/runs"; }
     [ -z "$(find "$d" -name '*.not-measured')" ]
 }
 
+# turkish: LC_ALL=tr_TR.UTF-8, with a decimal comma and another order of names
+turkish() {
+    localedef -i tr_TR -f UTF-8 "$BATS_TEST_TMPDIR/tr_TR.UTF-8" 2> /dev/null || true
+    export LOCPATH=$BATS_TEST_TMPDIR
+    [ "$(LC_ALL=tr_TR.UTF-8 locale decimal_point)" = , ] || skip "tr_TR.UTF-8 cannot be made here (Debian package locales)"
+    export LC_ALL=tr_TR.UTF-8
+}
+
+@test "objects are linked in one order, whatever the language of the user" {
+    unset MAKEFLAGS MFLAGS MAKELEVEL
+    LC_ALL=C make -s B="$d/b" "$d/b/objects.txt"
+    mv "$d/b/objects.txt" "$d/c.txt"
+    turkish
+    make -s B="$d/b" "$d/b/objects.txt"
+    cmp "$d/b/objects.txt" "$d/c.txt"
+}
+
+@test "a stage writes numbers in one way, whatever the language of the user" {
+    turkish
+    [ "$(env printf %.1f 1,5)" = 1,5 ] # control: programs take the locale
+    pipelines/stage --root "$d" "$d/out" "$d/in" -- "{ printf '%.1f\n' 1.5; awk 'BEGIN {printf \"%.1f\n\", 1.5}'; env printf '%.1f\n' 1.5; } > $d/.new-out/out"
+    [ "$(sort -u "$d/out")" = 1.5 ]
+}
+
 @test "a failure leaves no result, is tried again, and stops make except with --keep-going" {
     x out in
     echo bad > "$d/in"

@@ -28,6 +28,7 @@ geodec_status blas_memory_reserve(int64_t threads, geodec_err *err)
     void *taken[MOST];
     if (!blas_memory_alloc || !blas_memory_free) return GEODEC_OK;
     if (!geodec_memory_limit_address_space() && !data_limited()) return GEODEC_OK;
+    /* Without room, OpenBLAS asks for it again and again. */
     const size_t n = threads < 1 ? 1 : threads > MOST ? MOST : (size_t)threads;
     void *room = mmap(NULL, n * WORK_SPACE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED)

@@ -380,12 +380,14 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     if (st != GEODEC_OK) {
         report_error(tool->name, err, 0);
         fprintf(stderr, "%s: try '%s --help'\n", tool->name, tool->name);
-        return 2;
+        return report_close(tool->name, 2);
     }
     canonical_command(&c, command);
     c.hooks = report_hooks(tool->name, c.quiet, c.verbose);
-    st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
-    if (st == GEODEC_OK && tool->topic != CLI_TOPIC_ARTIFACTS) st = (int)blas_memory_reserve(c.threads, err);
+    if (tool->topic != CLI_TOPIC_ARTIFACTS) st = (int)blas_memory_reserve(c.threads, err);
+    if (st == GEODEC_OK)
+        st =
+            (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
     if (st == GEODEC_OK) st = (int)run(&c, err);
     if (st == GEODEC_OK) st = (int)geodec_inputs_check(err);
     geodec_pool_destroy(c.pool);

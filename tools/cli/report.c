@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -152,8 +153,11 @@ void report_error(const char *tool, const geodec_err *err, int64_t verbose)
     if (verbose >= 2) fprintf(stderr, "%s", geodec_err_trace(err, text, sizeof text));
 }
 
+static atomic_bool ends; /* the program ends by its own decision */
+
 int report_close(const char *tool, int code)
 {
+    atomic_store(&ends, true);
     const int failed = ferror(stdout) != 0;
     if (fclose(stdout) != 0 || failed) {
         if (code || errno == EPIPE) return code; /* a failure has had its line */
@@ -231,6 +235,22 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     signal(sig, SIG_DFL); /* the same instruction faults again; abort() raises again */
 }
 
+static void on_unsafe(const char *what) { end("within the limit of memory, HDF5 failed: ", what, 1); }
+
+/* HDF5 calls exit where it has no memory for its identifiers. Children of fork have their own ends. */
+static pid_t process;
+static void on_exit_of_library(void)
+{
+    if (!atomic_load(&ends) && getpid() == process && geodec_memory_limit_address_space())
+        end("", "a library failed within the limit of memory", 1);
+}
+
+void report_exit(int code)
+{
+    atomic_store(&ends, true);
+    exit(code);
+}
+
 /* ---- while HDF5 reads -------------------------------------------------------------------------------------------- */
 
 /* Private writable memory of the process, in bytes; 0 if unknown. */
@@ -278,4 +298,7 @@ void report_guard(const char *tool)
     a.sa_flags = SA_SIGINFO | SA_ONSTACK;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigaction(faults[i], &a, NULL);
     geodec_io_set_guard(&guard);
+    geodec_io_set_unsafe(on_unsafe);
+    process = getpid();
+    (void)atexit(on_exit_of_library);
 }

@@ -10,7 +10,8 @@
 /* Installs handlers for faults caused by files. The program ends with one line that names the file, and its partial
  * outputs are removed. The code is 1 for a file that was truncated while mapped (base/mapped.h), and 3 for a file on
  * which the HDF5 library crashes (io/h5.h). While HDF5 reads the structure of a file, the process may allocate at most
- * 1 GiB more memory. Within a limit of the address space the code of every such fault is 1. Other faults keep their
+ * 1 GiB more memory. Within a limit of the address space the code of every such fault is 1, and of an
+ * exit that a library calls. Other faults keep their
  * default action. */
 void report_guard(const char *tool);
 /* Opens /dev/null in place of standard streams that are closed. Call first. */
@@ -34,6 +35,9 @@ void report_live(const char *text);
 void report_progress_end(void);
 /* Prints "tool: message" on one line; with verbose >= 2, the error chain follows. */
 void report_error(const char *tool, const geodec_err *err, int64_t verbose);
+/* exit, for another place than the end of main: exit itself, within a limit of the address space, is taken for the end
+ * of a library that lacks memory. */
+void report_exit(int code);
 /* Flushes and closes stdout; a failure there (full disk) turns code 0 into 1. Returns the exit code. */
 int report_close(const char *tool, int code);
 

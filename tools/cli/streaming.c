@@ -132,7 +132,7 @@ static void print_plan(void *ctx, const geodec_streamed_plan *p)
         printf("tokens a second at %.0f MB/s, without computing\t%.2f\n", (double)o->disk.throttle * 1e-6,
                (double)o->disk.throttle / p->token);
     geodec_mapped_partial_unlink();
-    exit(fflush(stdout) == 0 && p->slots >= p->least ? 0 : geodec_status_exit(GEODEC_LIMIT));
+    report_exit(fflush(stdout) == 0 && p->slots >= p->least ? 0 : geodec_status_exit(GEODEC_LIMIT));
 }
 
 /* ---- while it runs ------------------------------------------------------------------------------------------------
