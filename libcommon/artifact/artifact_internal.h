@@ -11,6 +11,7 @@ enum {
     GEODEC__KIND_NAME = 32,    /* bytes, with the final zero */
     GEODEC__DIM_NAME = 32,     /* the same */
     GEODEC__TOOL_VERSION = 64, /* the same */
+    GEODEC__CHUNK_CACHE = 4 << 20, /* bytes of a field that are kept in memory while it is written */
 };
 #define GEODEC__EXTENT_UNKNOWN ((int64_t)-1)
 

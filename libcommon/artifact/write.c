@@ -10,7 +10,6 @@
 enum {
     CHUNK_BYTES = 256 << 10, /* bytes of a chunk; whole rows when a row is smaller */
     CHUNK_MAX = 1 << 20,
-    CHUNK_CACHE = 4 << 20,
     CHUNK_SLOTS = 521,
     DEFLATE_LEVEL = 4,
 };
@@ -144,7 +143,7 @@ static geodec_status make_lists(const geodec_field *f, const int64_t *shape, int
     GEODEC__H5(H5Pset_fill_time(*dcpl, H5D_FILL_TIME_ALLOC), GEODEC_INTERNAL, "fill time");
     /* Each chunk of a stream is written whole and once: a chunk cache would only use memory that grows with the
      * rows. */
-    const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : CHUNK_CACHE;
+    const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : GEODEC__CHUNK_CACHE;
     GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, cache, 1.0), GEODEC_INTERNAL, "chunk cache");
 done:
     return st;
