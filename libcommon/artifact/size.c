@@ -45,7 +45,8 @@ geodec_status geodec_size_of(const geodec_kind *kind, int n, const geodec_size_d
         }
         GEODEC_PASS(geodec__kind_shape_bytes(f, shape, rank, &bytes, err));
         out->fields += bytes;
-        out->buffers += bytes < GEODEC__CHUNK_CACHE ? bytes : GEODEC__CHUNK_CACHE;
+        const int64_t room = (f->flags & GEODEC_FIELD_STREAM) ? GEODEC__CHUNK_BYTES : GEODEC__CHUNK_CACHE;
+        out->buffers += bytes < room ? bytes : room;
     }
     return GEODEC_OK;
 }
