@@ -13,8 +13,8 @@
 
 enum {
     SLAB = GEODEC__CLOUD_SLAB,
-    SAMPLE_LEAST = 2048,
-    SAMPLE_MOST = 4096, /* rows that are read */
+    SAMPLE_LEAST = 2048, /* rows that are read */
+    SAMPLE_MOST = 4096,  /* of wide states */
     RUN = 256,          /* rows of a read */
     HASHED = 512,       /* of them hashed */
     SORTED = 8192,      /* digests sorted */
@@ -22,6 +22,8 @@ enum {
     BOOTSTRAP = 2048,   /* points of a timed bootstrap */
     PRUNED_D = 32       /* above it the search measures all distances (linalg/knn.h) */
 };
+
+#define SAMPLE_WORK INT64_C(2000000000)
 
 static double larger(double a, double b) { return a > b ? a : b; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -51,6 +53,7 @@ typedef struct trials {
     int64_t index, d, m; /* layer in the file, width, rows of the sample */
     float *state;        /* [m][d] */
     double *x;           /* [m][d] */
+    double *y;           /* [m][pca.k] coordinates */
     geodec_pca pca;
     double read, hash, sort; /* of a row, of a row, of all rows */
     double moments, project; /* of a row, all threads */
@@ -119,12 +122,13 @@ static geodec_status time_components(trials *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_pca_moments m = {0};
-    double *value = NULL, *y = NULL;
+    double *value = NULL;
     const int64_t d = t->d, first = t->m / 4;
     const double wide = d > EIGEN_MOST ? pow((double)d / EIGEN_MOST, 3) : 1;
     GEODEC_NEW(value, d);
     GEODEC_TRY(geodec_pca_moments_init(&m, d, t->x, err));
-    for (int trial = 0; trial < 2; trial++) { /* the second one counts */
+    const int times = t->m > SAMPLE_MOST ? 1 : 2; /* the last one counts */
+    for (int trial = 0; trial < times; trial++) {
         const double begin = now();
         GEODEC_TRY(geodec_pca_moments_add(&m, first, t->x, t->pool, err)); /* as the subsets divide a slab */
         GEODEC_TRY(geodec_pca_moments_add(&m, t->m - first, t->x + first * d, t->pool, err));
@@ -142,49 +146,74 @@ static geodec_status time_components(trials *t, geodec_err *err)
     else
         GEODEC_TRY(geodec_pca_from_moments(&m, t->o->variance, &t->pca, err));
     t->vectors = (now() - begin) * wide;
-    GEODEC_NEW(y, t->m * t->pca.k);
-    for (int trial = 0; trial < 2; trial++) {
+    GEODEC_NEW(t->y, t->m * t->pca.k);
+    for (int trial = 0; trial < times; trial++) {
         begin = now();
-        GEODEC_TRY(geodec_pca_project(d, t->pca.k, t->pca.basis, t->pca.mean, t->m, t->x, y, t->pool, err));
+        GEODEC_TRY(geodec_pca_project(d, t->pca.k, t->pca.basis, t->pca.mean, t->m, t->x, t->y, t->pool, err));
         t->project = (now() - begin) / (double)t->m;
     }
 done:
     geodec_pca_moments_clear(&m);
-    GEODEC_FREE(value, y);
+    geodec_mem_free(value);
     return st;
 }
 
-/* TwoNN of n points in three nested subsets: *serial, *parallel. */
-static geodec_status time_twonn(trials *t, int64_t n, double budget, const geodec_hooks *hooks, double *serial,
-                                double *parallel, geodec_err *err)
+/* The bootstrap of one point. */
+static geodec_status time_bootstrap(int64_t n, double *each, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_twonn_options o = geodec_twonn_defaults();
     geodec_twonn ignored;
-    geodec_knn_cost cost;
-    double *x = NULL, *d2 = NULL;
-    const int64_t k = t->pca.k, m = least(n, BOOTSTRAP);
-    GEODEC_NEW(x, n * k);
+    double *d2 = NULL;
+    const int64_t m = least(n, BOOTSTRAP);
     GEODEC_NEW(d2, 2 * m);
-    double begin = now();
-    geodec__cloud_gaussian(n, k, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
-    t->normal = (now() - begin) / (double)(n * k);
-    GEODEC_TRY(geodec_knn_pilot(n, k, x, 0, NULL, 2, budget, t->pool, hooks, &cost, err));
     for (int64_t i = 0; i < m; i++) {
         d2[2 * i] = 1 + (double)i;
         d2[2 * i + 1] = d2[2 * i] * (1.1 + 0.01 * (double)(i * 7919 % 997));
     }
-    begin = now();
+    const double begin = now();
     GEODEC_TRY(geodec_twonn_from_distances(m, d2, &o, &ignored, err));
-    const double bootstrap = (now() - begin) / (double)m;
+    *each = (now() - begin) / (double)m;
+done:
+    geodec_mem_free(d2);
+    return st;
+}
+
+/* TwoNN of n points in three nested subsets, from a search among m points x [m][k]: *serial, *parallel. */
+static geodec_status time_twonn(const trials *t, int64_t n, int64_t m, const double *x, double bootstrap, double budget,
+                                const geodec_hooks *hooks, double *serial, double *parallel, geodec_err *err)
+{
+    geodec_knn_cost cost;
+    const int64_t k = t->pca.k;
+    GEODEC_PASS(geodec_knn_pilot(m, k, x, 0, NULL, 2, budget, t->pool, hooks, &cost, err));
     *serial = *parallel = 0;
     for (int s = 0; s < GEODEC_CLOUD_SUBSETS; s++) {
-        const double share = 1 / (double)(1 << s), of = (double)n * share;
+        const double of = (double)n / (double)(1 << s), share = of / (double)m;
         *serial += cost.order * share + bootstrap * of;
         *parallel += cost.fixed * share + cost.query * of * (k > PRUNED_D ? share : sqrt(share));
     }
+    return GEODEC_OK;
+}
+
+/* TwoNN of the states and of the control. */
+static geodec_status add_twonn(trials *t, int64_t n, double budget, const geodec_hooks *hooks, geodec_needs *needs,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL, bootstrap = 0, serial = 0, parallel = 0;
+    const int64_t k = t->pca.k;
+    GEODEC_TRY(time_bootstrap(n, &bootstrap, err));
+    GEODEC_TRY(time_twonn(t, n, least(t->m, n), t->y, bootstrap, budget / 2, hooks, &serial, &parallel, err));
+    geodec_needs_time(needs, "twonn", serial, parallel);
+    GEODEC_NEW(x, n * k);
+    const double begin = now();
+    geodec__cloud_gaussian(n, k, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
+    const double random = now() - begin;
+    t->normal = random / (double)(n * k);
+    GEODEC_TRY(time_twonn(t, n, n, x, bootstrap, budget / 2, hooks, &serial, &parallel, err));
+    geodec_needs_time(needs, "control_twonn", serial + random, parallel);
 done:
-    GEODEC_FREE(x, d2);
+    geodec_mem_free(x);
     return st;
 }
 
@@ -225,18 +254,15 @@ static geodec_status add_times(trials *t, const geodec_cloud_sizes *z, const geo
                                const geodec_hooks *hooks, geodec_needs *needs, geodec_err *err)
 {
     const double R = (double)z->rows, N = (double)z->points;
-    double serial = 0, parallel = 0;
     geodec_needs_time(needs, "rows", R * (t->read + t->hash) + t->sort, 0);
     add_components(t, z, part, needs);
     if (part->part) return GEODEC_OK;
     geodec_needs_time(needs, "coordinates", N * t->read, N * t->project);
-    GEODEC_PASS(time_twonn(t, z->sample, budget, hooks, &serial, &parallel, err));
-    geodec_needs_time(needs, "twonn", serial, parallel);
+    GEODEC_PASS(add_twonn(t, z->sample, budget, hooks, needs, err));
     const double C = (double)least(z->points, t->o->control_points), d = (double)z->d;
-    const double random = t->normal * (C * d + (double)z->sample * (double)z->k);
-    geodec_needs_time(needs, "control_twonn", serial + random, parallel);
     const double cube = C > d ? 3 : pow(C / d, 3) * (1 + 1 / 8. + 1 / 64.);
-    geodec_needs_time(needs, "control_spectrum", cube * t->values, 1.75 * C * t->moments);
+    geodec_needs_time(needs, "control_spectrum", cube * t->values + t->normal * C * d,
+                      1.75 * C * t->moments);
     return GEODEC_OK;
 }
 
@@ -250,6 +276,9 @@ geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_
     z.points = o->max_points > 0 ? least(o->max_points, z.rows) : z.rows;
     z.sample = least(z.points, o->twonn_points);
     t.m = least(z.rows, 2 * z.d < SAMPLE_LEAST ? SAMPLE_LEAST : least(2 * z.d, SAMPLE_MOST));
+    /* as many as TwoNN takes, if their sums and coordinates take at most SAMPLE_WORK products */
+    const int64_t fit = least(least(z.rows, z.sample), SAMPLE_WORK / (z.d * z.d));
+    t.m = t.m > fit ? t.m : fit;
     if (z.points < GEODEC_CLOUD_MIN_POINTS)
         GEODEC_THROW(GEODEC_SCARCE, "%lld states; a cloud needs at least %d", (long long)z.points,
                      GEODEC_CLOUD_MIN_POINTS);
@@ -272,6 +301,6 @@ geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_
     GEODEC_TRY(add_times(&t, &z, part, budget, hooks, needs, err));
 done:
     geodec_pca_clear(&t.pca);
-    GEODEC_FREE(t.state, t.x);
+    GEODEC_FREE(t.state, t.x, t.y);
     return st;
 }

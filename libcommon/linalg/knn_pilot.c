@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { RUN = GEODEC__KNN_LEAF };
+enum { RUN = GEODEC__KNN_LEAF, PRUNED_D = 32 /* as in knn_coarse.c */ };
 
 typedef struct trial {
     int64_t n, d, k, m; /* points; queries in order */
@@ -57,6 +57,33 @@ done:
     return st;
 }
 
+/* The search itself, stopped when the budget is spent. In many dimensions it visits all leaves, its own first, which a
+ * search for other queries cannot do. */
+static geodec_status stopped(const trial *t, int64_t k, const double *points, double budget, geodec_knn_cost *out,
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_pilot_watch w;
+    double *dist2 = NULL, before, rest;
+    int32_t *index = NULL;
+    const geodec_hooks hooks = geodec_pilot_watch_hooks(&w, "neighbours", budget, t->hooks);
+    GEODEC_NEW(index, t->n * k);
+    GEODEC_NEW(dist2, t->n * k);
+    st = geodec_knn_search(t->n, t->d, points, 0, NULL, k, index, dist2, t->pool, &hooks, err);
+    if (st == GEODEC_INTERRUPTED && !w.asked) {
+        geodec_err_clear(err);
+        st = GEODEC_OK;
+    }
+    GEODEC_TRY(st);
+    geodec_pilot_watch_result(&w, &before, &rest);
+    out->queries = w.done > 0 ? w.done : t->n;
+    out->fixed = before > out->order ? before - out->order : 0;
+    out->query = rest / (double)t->n;
+done:
+    GEODEC_FREE(index, dist2);
+    return st;
+}
+
 geodec_status geodec_knn_pilot(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
                                const double *queries, int64_t k, double budget, geodec_pool *pool,
                                const geodec_hooks *hooks, geodec_knn_cost *out, geodec_err *err)
@@ -76,6 +103,10 @@ geodec_status geodec_knn_pilot(int64_t n_points, int64_t d, const double *points
     out->order = geodec_clock_process_seconds() - begin;
     t.x = x;
     t.y = queries ? y : x;
+    if (!queries && d > PRUNED_D) {
+        st = stopped(&t, k, points, budget, out, err);
+        goto done;
+    }
     const int64_t most = (t.m + RUN - 1) / RUN;
     GEODEC_TRY(geodec_pilot_run(run, &t, most < 2 ? most : 2, most, budget, &pilot, err));
     out->queries = pilot.items * RUN < t.m ? pilot.items * RUN : t.m;
@@ -88,7 +119,7 @@ done:
 
 double geodec_knn_bytes(int64_t n_points, int64_t d, int64_t n_queries, int64_t k, int64_t threads)
 {
-    enum { ROOM = 1024 + 16, PRUNED_D = 32, FEW = 512, TILE = 1 << 21 }; /* as in knn_coarse.c and knn.c */
+    enum { ROOM = 1024 + 16, FEW = 512, TILE = 1 << 21 }; /* as in knn_coarse.c and knn.c */
     const double n = (double)n_points, t = (double)threads, block = GEODEC__KNN_BLOCK;
     if (n_points < FEW || k > GEODEC__KNN_MAX_K || !geodec__knn_best()) { /* by products */
         const double rows = TILE / n < 4 ? 4 : TILE / n > block ? block : TILE / n;

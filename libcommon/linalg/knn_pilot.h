@@ -17,7 +17,8 @@ typedef struct geodec_knn_cost {
 
 /* The search of geodec_knn_search: points [n_points][d]; queries [n_queries][d], or NULL: the points themselves. All
  * points are searched for runs of 256 neighbouring queries, spread over all of them, for about `budget` processor
- * seconds and at least two runs. Errors: those of the search. */
+ * seconds and at least two runs. Points of more than 32 dimensions are searched among themselves, until the budget is
+ * spent. Errors: those of the search. */
 GEODEC_API geodec_status geodec_knn_pilot(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
                                           const double *queries, int64_t k, double budget, geodec_pool *pool,
                                           const geodec_hooks *hooks, geodec_knn_cost *out,
