@@ -13,7 +13,7 @@
  * and the digest itself. */
 static const double write_per_digest = 2.5;
 
-static double first_size; /* resident size when the plan began */
+static double first_size, first_files; /* resident size when the plan began, and of this what is of files */
 
 /* Bytes a second of SHA-256 on one thread, the best of a few. */
 static double digest_speed(void)
@@ -38,6 +38,14 @@ static const double later_pages = 5 << 20;
 void needs_program(geodec_needs *n) { geodec_needs_memory(n, "program", first_size + later_pages); }
 
 void needs_process(geodec_needs *n) { geodec_needs_memory(n, "process", (double)geodec_memory_limit_peak()); }
+
+void needs_process_and_file(geodec_needs *n, double bytes)
+{
+    const double files =
+        (double)geodec_memory_limit_resident() - (double)geodec_memory_limit_anonymous() - first_files;
+    needs_process(n);
+    if (files < bytes) geodec_needs_memory(n, "file", bytes - (files > 0 ? files : 0));
+}
 
 void needs_since(geodec_needs *n, const char *name, double begin)
 {
@@ -78,6 +86,7 @@ void needs_begin(cli *c, geodec_needs *n)
     const int usable = geodec_topology_cpus_count();
     *n = (geodec_needs){.threads = c->threads < usable ? c->threads : usable};
     first_size = (double)geodec_memory_limit_resident();
+    first_files = first_size - (double)geodec_memory_limit_anonymous();
     geodec_needs_time(n, "start", geodec_clock_process_seconds(), 0);
     c->needs = n;
 }
