@@ -240,8 +240,9 @@ geodec_status geodec_geodesics_some(const geodec_geodesics *all, int64_t count, 
         const int64_t p = i * all->paths / count;
         memcpy(g.x + i * row, all->x + p * row, (size_t)row * sizeof *g.x);
         memcpy(g.v + i * row, all->v + p * row, (size_t)row * sizeof *g.v);
-        memcpy(g.speed2 + i * g.nodes, all->speed2 + p * g.nodes, (size_t)g.nodes * sizeof *g.speed2);
-        g.drift[i] = all->drift[p];
+        if (all->speed2) /* propagators are stored without */
+            memcpy(g.speed2 + i * g.nodes, all->speed2 + p * g.nodes, (size_t)g.nodes * sizeof *g.speed2);
+        if (all->drift) g.drift[i] = all->drift[p];
         g.status[i] = all->status[p];
         g.good[i] = all->good[p];
         g.point[i] = all->point[p];

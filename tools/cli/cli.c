@@ -491,6 +491,6 @@ geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
     if (there && S_ISDIR(file.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: is a folder, not a file", path);
     if (there && !S_ISREG(file.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
     if (there && !c->force) GEODEC_FAIL(GEODEC_EXISTS, "%s exists; --force replaces it", path);
-    GEODEC_PASS(check_folder(path, err));
+    if (!c->needs) GEODEC_PASS(check_folder(path, err)); /* a plan writes nothing: the folder may come later */
     return GEODEC_OK;
 }
