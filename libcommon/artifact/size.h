@@ -12,7 +12,7 @@ typedef struct geodec_size_dim {
 typedef struct geodec_size {
     int64_t fields;  /* bytes of the numbers */
     int64_t buffers; /* bytes in memory while they are written: at most 4 MiB a field, a chunk of one that
-                        * grows */
+                      * grows */
 } geodec_size;
 
 /* n: dimensions that are given. Optional fields count only if `optional` (paths separated by blanks, NULL: none) has

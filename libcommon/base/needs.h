@@ -19,11 +19,11 @@ typedef struct geodec_needs_row {
 
 /* All zero: nothing, with one thread. */
 typedef struct geodec_needs {
-    int64_t threads;   /* that work at the same time; below 1 counts as 1 */
-    double memory;     /* bytes, the sum of the parts */
-    double seconds;    /* elapsed, if the threads have processors of their own: the sum of the parts */
-    double processor;  /* seconds of all threads */
-    int n;             /* rows, in the order in which they were added; further ones only count in the sums */
+    int64_t threads;  /* that work at the same time; below 1 counts as 1 */
+    double memory;    /* bytes, the sum of the parts */
+    double seconds;   /* elapsed, if the threads have processors of their own: the sum of the parts */
+    double processor; /* seconds of all threads */
+    int n;            /* rows, in the order in which they were added; further ones only count in the sums */
     geodec_needs_row row[GEODEC_NEEDS_ROWS];
 } geodec_needs;
 

@@ -1,7 +1,7 @@
 /* Pilot runs: what an item of a stage takes, from the stage itself on a few of its items.
  *
- * Times are processor seconds of the process, so that other work on the machine does not count. A trial of m items takes
- * fixed + m item; both follow from the two longest trials. */
+ * Times are processor seconds of the process, so that other work on the machine does not count. A trial of m items
+ * takes fixed + m item; both follow from the two longest trials. */
 #ifndef GEODEC_BASE_PILOT_H
 #define GEODEC_BASE_PILOT_H
 
@@ -20,8 +20,8 @@ typedef struct geodec_pilot {
     double spent;       /* processor seconds of all trials */
 } geodec_pilot;
 
-/* Trials of `least` items, then of more, up to `most`, until they have taken `budget` processor seconds; the last one may
- * exceed it by as much again. 1 <= least <= most. The errors of fn. */
+/* Trials of `least` items, then of more, up to `most`, until they have taken `budget` processor seconds; the last one
+ * may exceed it by as much again. 1 <= least <= most. The errors of fn. */
 GEODEC_API geodec_status geodec_pilot_run(geodec_pilot_fn fn, void *ctx, int64_t least, int64_t most, double budget,
                                           geodec_pilot *out, geodec_err *err) GEODEC_MUST_USE;
 
@@ -29,10 +29,10 @@ GEODEC_API geodec_status geodec_pilot_run(geodec_pilot_fn fn, void *ctx, int64_t
  * with GEODEC_INTERRUPTED, or is complete. Only reports whose text is `what` count. */
 typedef struct geodec_pilot_watch {
     const char *what;
-    double budget;        /* processor seconds from the first report on */
+    double budget;             /* processor seconds from the first report on */
     const geodec_hooks *hooks; /* of the tool: a stop that the user wants; NULL: none */
-    bool asked;           /* the user wants to stop */
-    double begun, begin, end; /* processor time: of the watch, of the first report and of the last */
+    bool asked;                /* the user wants to stop */
+    double begun, begin, end;  /* processor time: of the watch, of the first report and of the last */
     int64_t first, done, total;
 } geodec_pilot_watch;
 GEODEC_API geodec_hooks geodec_pilot_watch_hooks(geodec_pilot_watch *w, const char *what, double budget,

@@ -15,12 +15,12 @@ enum {
     SLAB = GEODEC__CLOUD_SLAB,
     SAMPLE_LEAST = 2048, /* rows that are read */
     SAMPLE_MOST = 4096,  /* of wide states */
-    RUN = 256,          /* rows of a read */
-    HASHED = 512,       /* of them hashed */
-    SORTED = 8192,      /* digests sorted */
-    EIGEN_MOST = 1024,  /* width of an eigenproblem that is timed */
-    BOOTSTRAP = 2048,   /* points of a timed bootstrap */
-    PRUNED_D = 32       /* above it the search measures all distances (linalg/knn.h) */
+    RUN = 256,           /* rows of a read */
+    HASHED = 512,        /* of them hashed */
+    SORTED = 8192,       /* digests sorted */
+    EIGEN_MOST = 1024,   /* width of an eigenproblem that is timed */
+    BOOTSTRAP = 2048,    /* points of a timed bootstrap */
+    PRUNED_D = 32        /* above it the search measures all distances (linalg/knn.h) */
 };
 
 #define SAMPLE_WORK INT64_C(2000000000)
@@ -38,7 +38,8 @@ double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, i
     double components = 6 * 8 * d * d + SLAB * d * 8 + 3 * 8 * d * d;
     if (z->points <= z->d) components = 8 * (3 * N * d + 3 * N * N);
     if (z->width > 0) components = 12 * 8 * (double)z->width * d + SLAB * d * 8;
-    const double basis = 8 * K * d, twonn = S * K * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->k, 0, 2, threads);
+    const double basis = 8 * K * d,
+                 twonn = S * K * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->k, 0, 2, threads);
     const double dimension = basis + S * K * 8 + larger(SLAB * K * 8 + t * 64 * d * 8, S * K * 8 + twonn);
     const double control = basis + S * K * 8 + C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C));
     const double save = basis + S * K * 8 + 12 * R + 4 * N;
@@ -74,7 +75,8 @@ static geodec_status read_sample(trials *t, geodec_err *err)
     if (!scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %d rows", RUN);
     const double begin = now();
     for (int64_t at = 0; at < t->m; at += RUN) {
-        const int64_t n = t->m - at < RUN ? t->m - at : RUN, from = (int64_t)((double)at * (double)(t->in->rows - n) / (double)t->m);
+        const int64_t n = t->m - at < RUN ? t->m - at : RUN,
+                      from = (int64_t)((double)at * (double)(t->in->rows - n) / (double)t->m);
         GEODEC_TRY(geodec_activations_read(t->in, t->index, from, n, t->state + at * t->d, scratch, err));
         for (int64_t i = at * t->d; i < (at + n) * t->d; i++) {
             if (!isfinite(t->state[i]))
@@ -116,8 +118,8 @@ done:
     return st;
 }
 
-/* Sums, spectrum and projection of the sample; sets pca. Wide states: of their first EIGEN_MOST coordinates the times of
- * eigenproblems, and of the rows the components. */
+/* Sums, spectrum and projection of the sample; sets pca. Wide states: of their first EIGEN_MOST coordinates the times
+ * of eigenproblems, and of the rows the components. */
 static geodec_status time_components(trials *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -234,8 +236,9 @@ static void add_components(const trials *t, const geodec_cloud_sizes *z, const g
     const double N = (double)z->points, d = (double)z->d;
     if (z->points <= z->d && !part->part) { /* Gram matrices of N, N/2 and N/4 rows; products as in the sums */
         const double cube = pow(N / d, 3), products = t->moments * N * N / d;
-        geodec_needs_time(needs, "components", N * t->read + cube * (t->vectors + t->values * (1 / 8. + 1 / 64.)) +
-                                                   2 * products * (1 + 1 / 4. + 1 / 16.),
+        geodec_needs_time(needs, "components",
+                          N * t->read + cube * (t->vectors + t->values * (1 / 8. + 1 / 64.)) +
+                              2 * products * (1 + 1 / 4. + 1 / 16.),
                           0);
         return;
     }
@@ -261,8 +264,7 @@ static geodec_status add_times(trials *t, const geodec_cloud_sizes *z, const geo
     GEODEC_PASS(add_twonn(t, z->sample, budget, hooks, needs, err));
     const double C = (double)least(z->points, t->o->control_points), d = (double)z->d;
     const double cube = C > d ? 3 : pow(C / d, 3) * (1 + 1 / 8. + 1 / 64.);
-    geodec_needs_time(needs, "control_spectrum", cube * t->values + t->normal * C * d,
-                      1.75 * C * t->moments);
+    geodec_needs_time(needs, "control_spectrum", cube * t->values + t->normal * C * d, 1.75 * C * t->moments);
     return GEODEC_OK;
 }
 
@@ -288,8 +290,8 @@ geodec_status geodec_cloud_needs(const geodec_activations *states, const geodec_
     GEODEC_TRY(time_components(&t, err));
     z.k = least(t.pca.k, z.points - 1);
     z.width = sketch_width(z.points > z.d ? geodec__cloud_widest(o, z.d) : 0, z.k);
-    const geodec_size_dim dims[] = {{"N", z.points}, {"K", z.k}, {"d", z.d}, {"E", least(z.d, z.points - 1)},
-                                    {"T", GEODEC_CLOUD_SUBSETS}};
+    const geodec_size_dim dims[] = {
+        {"N", z.points}, {"K", z.k}, {"d", z.d}, {"E", least(z.d, z.points - 1)}, {"T", GEODEC_CLOUD_SUBSETS}};
     GEODEC_TRY(geodec_size_of(&geodec_cloud_kind, 5, dims, NULL, size, err));
     geodec_needs_size(needs, "rows", (double)z.rows);
     geodec_needs_size(needs, "points", (double)z.points);

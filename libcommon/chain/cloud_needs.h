@@ -19,10 +19,10 @@ typedef struct geodec_cloud_sizes {
 GEODEC_API double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, int64_t threads);
 
 /* Adds sizes, memory and times. Rows are read and hashed in part. The number of components is that of a sample of
- * at least 2048 rows, and duplicates are taken to be none. Neighbours are searched for in part: of the sample, and of the
- * control, which is made. Eigenproblems wider
- * than 1024 are timed at 1024 and grow with the third power. part: the stage stops after its share of the covariance
- * (of `shares`); joined: the covariance is there already. *size: the artifact of the whole stage. */
+ * at least 2048 rows, and duplicates are taken to be none. Neighbours are searched for in part: of the sample, and of
+ * the control, which is made. Eigenproblems wider than 1024 are timed at 1024 and grow with the third power. part: the
+ * stage stops after its share of the covariance (of `shares`); joined: the covariance is there already. *size: the
+ * artifact of the whole stage. */
 typedef struct geodec_cloud_part {
     bool part, joined;
     int64_t shares; /* 1: all */

@@ -75,11 +75,11 @@ geodec_status geodec_christoffel_needs(const geodec_space *s, int64_t points, co
     const int64_t controls = least(o->control, points) * count / points;
     const geodec_size_dim dims[] = {{"M", count}, {"n", s->n}, {"C", controls}};
     GEODEC_PASS(geodec_size_of(&geodec_christoffel_kind, 3, dims, NULL, size, err));
-    GEODEC_PASS(geodec_pilot_run(symbols_trial, &p, least(4, points), points, (1 - control_share) * budget, &plain,
-                                 err));
+    GEODEC_PASS(
+        geodec_pilot_run(symbols_trial, &p, least(4, points), points, (1 - control_share) * budget, &plain, err));
     p.control = true;
-    GEODEC_PASS(geodec_pilot_run(symbols_trial, &p, least(4, points), least(64, points), control_share * budget, &both,
-                                 err));
+    GEODEC_PASS(
+        geodec_pilot_run(symbols_trial, &p, least(4, points), least(64, points), control_share * budget, &both, err));
     const double control = both.item > plain.item ? both.item - plain.item : 0;
     geodec_needs_size(needs, "points", (double)count);
     geodec_needs_size(needs, "dimension", (double)s->n);
@@ -210,8 +210,8 @@ geodec_status geodec_geodesics_needs(const geodec_metric *metric, const geodec_s
                                  controls > 0 ? (1 - control_share) * budget : budget, &plain, err));
     p.control = true;
     if (controls > 0)
-        GEODEC_PASS(geodec_pilot_run(paths_trial, &p, least(2, all), least(16, all), control_share * budget, &both,
-                                     err));
+        GEODEC_PASS(
+            geodec_pilot_run(paths_trial, &p, least(2, all), least(16, all), control_share * budget, &both, err));
     const double control = both.item > plain.item ? both.item - plain.item : 0;
     geodec_needs_size(needs, "paths", (double)count);
     geodec_needs_size(needs, "steps", (double)o->path.steps);

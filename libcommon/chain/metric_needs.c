@@ -98,7 +98,8 @@ geodec_status geodec_metric_needs(const geodec_cloud *cloud, int64_t in_file, in
     geodec_needs_size(needs, "k", (double)o.k);
     geodec_needs_size(needs, "ranks", ranks);
     geodec_needs_size(needs, "pilot_points", (double)fit.items);
-    geodec_needs_memory(needs, "fit", geodec_metric_bytes(in_file, cloud->k, points, n, o.k, geodec_pool_threads(pool)));
+    geodec_needs_memory(needs, "fit",
+                        geodec_metric_bytes(in_file, cloud->k, points, n, o.k, geodec_pool_threads(pool)));
     add_search(needs, "neighbours", 0, &own, (double)points, ranks);
     add_search(needs, "control_neighbours", made, &other, (double)points, ranks);
     geodec_needs_time(needs, "matrices", 0, 2 * fit.item * (double)points / ranks);

@@ -17,8 +17,8 @@ typedef struct trial {
 
 static double now(void) { return geodec_clock_process_seconds(); }
 
-/* Processor seconds of the experiment on a start, in `directions` directions. which: -2 the field, -1 the sphere, 0 .. the
- * cases. */
+/* Processor seconds of the experiment on a start, in `directions` directions. which: -2 the field, -1 the sphere, 0 ..
+ * the cases. */
 static geodec_status time_start(const trial *t, int which, int64_t directions, double *seconds, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -69,8 +69,14 @@ geodec_status geodec_validity_needs(const geodec_space *s, geodec_validity_optio
                                     int64_t starts, const double *x0, const double *v0, double budget,
                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_needs *needs, geodec_err *err)
 {
-    trial t = {.s = s, .o = *o, .starts = starts < STARTS ? starts : STARTS, .x0 = x0, .v0 = v0, .seed = p->seed,
-               .pool = pool, .hooks = hooks};
+    trial t = {.s = s,
+               .o = *o,
+               .starts = starts < STARTS ? starts : STARTS,
+               .x0 = x0,
+               .v0 = v0,
+               .seed = p->seed,
+               .pool = pool,
+               .hooks = hooks};
     double settled = 0, field, controls = 0, one;
     if (p->tolerance > 0) {
         GEODEC_PASS(settle(&t, o, p, t.starts, &settled, err));

@@ -58,7 +58,8 @@ static geodec_status open_readers(trial *t, const geodec_model *m, const geodec_
     for (int i = 0; i < t->workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&t->reader[i], m, o, t->workers > 1 ? NULL : t->pool, err));
     GEODEC_NEW(t->rows, 2 * t->group);
-    for (int i = 0; i < 2 * t->group; i++) GEODEC_TRY(geodec__export_rows_init(&t->rows[i], c, o, o->window, false, err));
+    for (int i = 0; i < 2 * t->group; i++)
+        GEODEC_TRY(geodec__export_rows_init(&t->rows[i], c, o, o->window, false, err));
 done:
     return st;
 }
@@ -82,7 +83,8 @@ geodec_status geodec_export_needs(const geodec_model *m, const geodec_export_opt
     const double tokenized = geodec_clock_process_seconds() - begin;
     if (t.plan.n == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
     const double read = (double)t.plan.n_token, rows = (double)t.plan.n_rows;
-    GEODEC_TRY(geodec_pilot_run(windows, &t, t.plan.n < t.workers ? t.plan.n : t.workers, t.plan.n, budget, &pilot, err));
+    GEODEC_TRY(
+        geodec_pilot_run(windows, &t, t.plan.n < t.workers ? t.plan.n : t.workers, t.plan.n, budget, &pilot, err));
     int64_t done = 0;
     for (int64_t i = 0; i < pilot.items; i++) done += t.plan.span[i].n;
     const double token = (pilot.item * (double)pilot.items + pilot.fixed) / (double)done;

@@ -26,7 +26,10 @@ geodec_status geodec_flowmap_needs(const geodec_activations *states, const geode
                                    const geodec_hooks *hooks, geodec_needs *needs, double *bytes, geodec_err *err)
 {
     enum { LEAST = 2048, SHARE = 32 };
-    const int64_t rows = states->rows, small = rows / SHARE > LEAST ? rows / SHARE : rows < LEAST ? rows : LEAST,
+    const int64_t rows = states->rows,
+                  small = rows / SHARE > LEAST ? rows / SHARE
+                          : rows < LEAST       ? rows
+                                               : LEAST,
                   large = 2 * small < rows ? 2 * small : rows;
     double first = 0, second, each;
     GEODEC_PASS(bake(states, small, o, pool, hooks, &first, &each, err));
@@ -34,7 +37,9 @@ geodec_status geodec_flowmap_needs(const geodec_activations *states, const geode
     const double before = (double)geodec_memory_limit_peak();
     if (large > small) GEODEC_PASS(bake(states, large, o, pool, hooks, &second, &each, err));
     const double grown = ((double)geodec_memory_limit_peak() - before) / (double)(large > small ? large - small : 1);
-    const double power = large > small && second > first ? fmin(2, fmax(1, log(second / first) / log((double)large / (double)small))) : 1;
+    const double power = large > small && second > first
+                             ? fmin(2, fmax(1, log(second / first) / log((double)large / (double)small)))
+                             : 1;
     *bytes = each * (double)rows;
     geodec_needs_size(needs, "rows", (double)rows);
     geodec_needs_size(needs, "pilot_rows", (double)large);

@@ -10,7 +10,7 @@
 enum { RUN = GEODEC__KNN_LEAF, PRUNED_D = 32 /* as in knn_coarse.c */ };
 
 typedef struct trial {
-    int64_t n, d, k, m; /* points; queries in order */
+    int64_t n, d, k, m;  /* points; queries in order */
     const double *x, *y; /* [n][d], [m][d], both in the order of the search */
     geodec_pool *pool;
     const geodec_hooks *hooks;

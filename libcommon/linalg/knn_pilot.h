@@ -9,9 +9,9 @@
 
 /* Processor seconds. */
 typedef struct geodec_knn_cost {
-    double order; /* ordering the points; one thread */
-    double fixed; /* rounding them; all threads */
-    double query; /* of one query; all threads */
+    double order;    /* ordering the points; one thread */
+    double fixed;    /* rounding them; all threads */
+    double query;    /* of one query; all threads */
     int64_t queries; /* of the pilot run */
 } geodec_knn_cost;
 

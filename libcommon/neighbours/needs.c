@@ -21,7 +21,8 @@ double geodec_neighbours_bytes(const geodec_neighbours_source *points, const geo
                                const geodec_neighbours_options *o, int64_t threads)
 {
     const geodec_neighbours_source *q = queries ? queries : points;
-    const int64_t ns = slabs(o, points), ms = slabs(o, q), n = (points->rows + ns - 1) / ns, m = (q->rows + ms - 1) / ms;
+    const int64_t ns = slabs(o, points), ms = slabs(o, q), n = (points->rows + ns - 1) / ns,
+                  m = (q->rows + ms - 1) / ms;
     const double d = (double)points->d, k = (double)o->k, rows = (double)m;
     const double own = rows * (16 * d + 24 * k + 16), result = rows * (12 * k + 12);
     const double search = geodec_knn_bytes(n, points->d, queries ? m : 0, o->k, threads);

@@ -33,12 +33,12 @@ row() {
 }
 
 # Inputs. points NAME N DIM: points in DIM dimensions, and metric NAME POINTS DIM.
-B_BIN=$B/bin
-"$B_BIN/geodec-corpus" --quiet --bytes 800000 -o "$dir/text.txt"
-"$B_BIN/geodec-export" --quiet -m "$model" --text "$dir/text.txt" --max-tokens 60000 -o "$dir/all.h5"
-"$B_BIN/geodec-cloud" --quiet --twonn-points 1000 -o "$dir/spectrum.h5" "$dir/all.h5"
+
+"$B/bin/geodec-corpus" --quiet --bytes 800000 -o "$dir/text.txt"
+"$B/bin/geodec-export" --quiet -m "$model" --text "$dir/text.txt" --max-tokens 60000 -o "$dir/all.h5"
+"$B/bin/geodec-cloud" --quiet --twonn-points 1000 -o "$dir/spectrum.h5" "$dir/all.h5"
 points() { "$B/bench/bench-points" "$dir/spectrum.h5" "$2" "$3" 1 "$dir/$1.h5"; }
-metric() { "$B_BIN/geodec-metric" --quiet --dim "$3" -o "$dir/$1.h5" "$dir/$2.h5"; }
+metric() { "$B/bin/geodec-metric" --quiet --dim "$3" -o "$dir/$1.h5" "$dir/$2.h5"; }
 
 row export "$((60000 / f)) tokens" 2 -m "$model" --text "$dir/text.txt" --max-tokens $((60000 / f)) -o "$dir/o.h5"
 row export "$((12000 / f)) tokens, 7 layers, f16" 1 -m "$model" --text "$dir/text.txt" --max-tokens $((12000 / f)) --layers all --f16 -o "$dir/o.h5"
@@ -55,12 +55,12 @@ metric m q 6
 row christoffel "field of $((5000 / f + 500)) points, n 6" 2 -o "$dir/o.h5" "$dir/m.h5"
 row riemann "the same, $((4000 / f)) points" 2 --samples $((2000 / f)) --midpoints $((2000 / f)) -o "$dir/o.h5" "$dir/m.h5"
 row geodesic "the same, $((500 / f)) paths" 2 --v0 random --paths $((500 / f)) -o "$dir/g.h5" "$dir/m.h5"
-row propagate "the same paths" 2 -o "$dir/q.h5" "$dir/m.h5" "$dir/g.h5"
+row propagate "the same paths" 2 -o "$dir/phi.h5" "$dir/m.h5" "$dir/g.h5"
 points q2 1500 10
 metric m2 q2 10
 row geodesic "field of 1500 points, n 10, 40 paths" 1 --v0 random --paths 40 -o "$dir/g2.h5" "$dir/m2.h5"
-row propagate "the same paths, flow" 1 --flow -o "$dir/q2.h5" "$dir/m2.h5" "$dir/g2.h5"
-row records "the same paths" 2 -o "$dir/o.h5" "$dir/q2.h5" "$dir/m2.h5"
+row propagate "the same paths, flow" 1 --flow -o "$dir/phi2.h5" "$dir/m2.h5" "$dir/g2.h5"
+row records "the same paths" 2 -o "$dir/o.h5" "$dir/phi2.h5" "$dir/m2.h5"
 row validity "field of 1500 points, n 10, 6 starts" 2 --no-check --starts 6 -o "$dir/o.h5" "$dir/m2.h5"
 row coverage "$((1800 / f + 500)) points, n 6" 2 --points $((1800 / f + 500)) -o "$dir/o.h5" "$dir/q.h5"
 row bake "60000 positions" 2 -o "$dir/o.h5" "$dir/all.h5"

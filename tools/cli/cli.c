@@ -284,8 +284,9 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
     bool help = false, version = false, verbose = false, listing = false;
     const int first = t->plans ? 0 : 1; /* of the common options */
     const cli_option common[] = {
-        OPT_FLAG("plan", 0, planned,
-                 "print what the run needs, memory and time first, and exit; creates no file (geodec-plan chooses sizes)"),
+        OPT_FLAG(
+            "plan", 0, planned,
+            "print what the run needs, memory and time first, and exit; creates no file (geodec-plan chooses sizes)"),
         OPT_I64("threads", 't', &c->threads, 1, 1024, "N",
                 "worker threads; results do not depend on N (default: the usable processors)"),
         OPT_FLAG("pin", 0, &c->pin,

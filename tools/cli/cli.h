@@ -12,9 +12,9 @@
  *
  * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 5 not
  * measured (too little data), 130 interrupted. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
- * --verbose, --help, --version; and --plan of tools that have a plan. The option --options, which --help does not list, prints the tool and its options as a
- * table. The build makes the stages of `geodec --help`, the NAME lines of the manual pages and the shell completion
- * from this table. */
+ * --verbose, --help, --version; and --plan of tools that have a plan. The option --options, which --help does not list,
+ * prints the tool and its options as a table. The build makes the stages of `geodec --help`, the NAME lines of the
+ * manual pages and the shell completion from this table. */
 #ifndef GEODEC_TOOLS_CLI_CLI_H
 #define GEODEC_TOOLS_CLI_CLI_H
 

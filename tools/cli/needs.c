@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* Time of writing a byte to an artifact over that of its digest: check of the numbers, checksum, copy to the page cache,
- * and the digest itself. */
+/* Time of writing a byte to an artifact over that of its digest: check of the numbers, checksum, copy to the page
+ * cache, and the digest itself. */
 static const double write_per_digest = 2.5;
 
 static double first_size, first_files; /* resident size when the plan began, and of this what is of files */
@@ -31,8 +31,9 @@ static double digest_speed(void)
     return speed;
 }
 
-/* Pages of HDF5, BLAS and others that a run touches and that are not in memory when it begins: the largest resident size
- * of geodec-knn, -metric, -cloud and -christoffel with 600 points, less that at the beginning, was 4.1 to 5.2 MB. */
+/* Pages of HDF5, BLAS and others that a run touches and that are not in memory when it begins: the largest resident
+ * size of geodec-knn, -metric, -cloud and -christoffel with 600 points, less that at the beginning, was 4.1 to 5.2 MB.
+ */
 static const double later_pages = 5 << 20;
 
 void needs_program(geodec_needs *n) { geodec_needs_memory(n, "program", first_size + later_pages); }
@@ -41,8 +42,7 @@ void needs_process(geodec_needs *n) { geodec_needs_memory(n, "process", (double)
 
 void needs_process_and_file(geodec_needs *n, double bytes)
 {
-    const double files =
-        (double)geodec_memory_limit_resident() - (double)geodec_memory_limit_anonymous() - first_files;
+    const double files = (double)geodec_memory_limit_resident() - (double)geodec_memory_limit_anonymous() - first_files;
     needs_process(n);
     if (files < bytes) geodec_needs_memory(n, "file", bytes - (files > 0 ? files : 0));
 }
@@ -102,8 +102,7 @@ geodec_status needs_print(const geodec_needs *n, geodec_err *err)
     GEODEC_TRY(row(t, "seconds", n->seconds, false, err));
     GEODEC_TRY(row(t, "processor_seconds", n->processor, false, err));
     GEODEC_TRY(row(t, "threads", (double)n->threads, true, err));
-    for (int i = 0; i < n->n; i++)
-        GEODEC_TRY(row(t, n->row[i].name, n->row[i].value, whole(n->row[i].value), err));
+    for (int i = 0; i < n->n; i++) GEODEC_TRY(row(t, n->row[i].name, n->row[i].value, whole(n->row[i].value), err));
     GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);

@@ -17,7 +17,7 @@ geodec_status stage_hold(cli_stage *stage, const geodec_kind *kind, const char *
     if (stage->n_in == GEODEC_INPUTS_MAX)
         GEODEC_FAIL(GEODEC_LIMIT, "%s: more than %d inputs", path, (int)GEODEC_INPUTS_MAX);
     GEODEC_PASS(stage->c->needs ? geodec_artifact_peek(kind, path, in, err)
-                                  : geodec_artifact_open(kind, path, in, err));
+                                : geodec_artifact_open(kind, path, in, err));
     stage->in[stage->n_in++] = *in;
     if (stage->c->needs) stage->bytes += geodec_artifact_file_bytes(*in);
     return GEODEC_OK;

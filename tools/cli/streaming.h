@@ -14,8 +14,8 @@ extern streaming_words streaming;
 
 /* A model's text does not depend on them, so they are not in the canonical command line. */
 #define CLI_STREAMING_OPTIONS                                                                                          \
-    OPT_FLAG("plan", 0, &streaming.plan,                                                                               \
-             "print what --ram means for this model, and stop before any weight is read", .flags = CLI_VOLATILE),      \
+    OPT_FLAG("plan", 0, &streaming.plan, "print what --ram means for this model, and stop before any weight is read",  \
+             .flags = CLI_VOLATILE),                                                                                   \
         CLI_STREAMING_OPTIONS_OF_PLAN
 /* The same for a tool that has a plan of its own (cli_tool.plans). With --ram the plan is that of the experts. */
 #define CLI_STREAMING_OPTIONS_OF_PLAN                                                                                  \

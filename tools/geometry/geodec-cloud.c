@@ -82,8 +82,7 @@ static geodec_status open_input(cli_stage *stage, const cli *c, geodec_artifact 
 }
 
 /* --plan */
-static geodec_status plan(const cli_stage *stage, const geodec_activations *states, geodec_comm *comm,
-                          geodec_err *err)
+static geodec_status plan(const cli_stage *stage, const geodec_activations *states, geodec_comm *comm, geodec_err *err)
 {
     const cli *c = stage->c;
     geodec_size size;

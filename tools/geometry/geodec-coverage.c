@@ -67,8 +67,8 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_clo
     geodec_shard slice;
     GEODEC_PASS(geodec_shard_parse(shard, &slice, err));
     needs_inputs(c->needs, stage);
-    GEODEC_PASS(geodec_coverage_needs(cloud, n, x, states, &opt, shard ? slice.count : 1, c->pool, &c->hooks, c->needs,
-                                      err));
+    GEODEC_PASS(
+        geodec_coverage_needs(cloud, n, x, states, &opt, shard ? slice.count : 1, c->pool, &c->hooks, c->needs, err));
     needs_process(c->needs);
     return GEODEC_OK;
 }

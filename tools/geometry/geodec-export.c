@@ -203,7 +203,8 @@ static geodec_status to_shards(const cli *c, geodec_comm *comm, const geodec_mod
 static double tokens_of(const input *in)
 {
     enum { LOOK = 1 << 16 };
-    if (text_path) return (double)in->file.documents.bytes / in->file.documents.bytes_per_token + (double)in->file.documents.n;
+    if (text_path)
+        return (double)in->file.documents.bytes / in->file.documents.bytes_per_token + (double)in->file.documents.n;
     int64_t ids = 0;
     const char *text = (const char *)in->map.data;
     const size_t n = in->bytes < LOOK ? in->bytes : LOOK;

@@ -218,8 +218,8 @@ static geodec_status plan(const cli_stage *stage, const input *p, const input *q
     const geodec_size_dim dims[] = {{"Q", rows}, {"k", opt.k}, {"C", checked}};
     needs_program(c->needs);
     needs_inputs(c->needs, stage);
-    GEODEC_PASS(geodec_neighbours_needs(&p->source, queries, &opt, checked, NEEDS_BUDGET, c->pool, &c->hooks, c->needs,
-                                        err));
+    GEODEC_PASS(
+        geodec_neighbours_needs(&p->source, queries, &opt, checked, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, err));
     GEODEC_PASS(geodec_size_of(&geodec_neighbours_kind, 3, dims, NULL, &size, err));
     needs_output(c->needs, &size);
     return GEODEC_OK;

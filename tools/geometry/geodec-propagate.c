@@ -48,8 +48,7 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
 {
     geodec_size size;
     needs_inputs(c->needs, stage);
-    GEODEC_PASS(
-        geodec_propagators_needs(s, paths, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
+    GEODEC_PASS(geodec_propagators_needs(s, paths, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
     needs_process(c->needs);
     needs_output(c->needs, &size);
     return GEODEC_OK;

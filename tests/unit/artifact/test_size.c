@@ -8,7 +8,8 @@ static const geodec_field fields[] = {
     {"/pair", GEODEC_I32, "C,2", 0, "1", "a fixed axis", 0, .member = {0}},
     {"/more", GEODEC_U8, "N,N", GEODEC_FIELD_OPTIONAL, "1", "left out unless named", 0, .member = {0}},
 };
-static const geodec_kind kind = {.name = "sized", .major = 1, .tool = "test", .purpose = "a test", .fields = fields, .n_fields = 4};
+static const geodec_kind kind = {
+    .name = "sized", .major = 1, .tool = "test", .purpose = "a test", .fields = fields, .n_fields = 4};
 
 Test(size, is_that_of_the_table)
 {

@@ -1,5 +1,5 @@
-#include "base/needs.h"
 #include "base/clock.h"
+#include "base/needs.h"
 #include "base/pilot.h"
 
 #include <criterion/criterion.h>

@@ -13,7 +13,9 @@ Test(needs, bytes_of_a_metric)
     const double points = 8.0 * DIM, tables = points + 12.0 * NEAR + 20, read = N * (8.0 * K + 20) + N * points;
     const double matrix = 8 * 36 + 20, slab = (double)((32 << 20) / (8 * 36)) * matrix;
     const double search = geodec_knn_bytes(N, DIM, 0, NEAR, 2) + 8.0 * N;
-    const double larger = search > (slab < N * matrix ? slab : N * matrix) ? search : slab < N * matrix ? slab : N * matrix;
+    const double larger = search > (slab < N * matrix ? slab : N * matrix) ? search
+                          : slab < N * matrix                              ? slab
+                                                                           : N * matrix;
     const double wanted = 20.0 * N + N * (2 * points + 2 * tables) + larger;
     cr_assert_eq(geodec_metric_bytes(N, K, N, DIM, NEAR, 2), wanted > read ? wanted : read);
     /* a wide cloud of which few coordinates are used: reading it is the peak */
@@ -56,7 +58,8 @@ Test(needs, christoffel_on_a_sphere)
     cr_assert_eq(geodec_metric_test_space(GEODEC_METRIC_SPHERE, POINTS, N, 0, 1, &mo, NULL, NULL, &m, &err), GEODEC_OK);
     cr_assert_eq(geodec_metric_space_init(&m, &s, &err), GEODEC_OK);
     o.control = 10;
-    cr_assert_eq(geodec_christoffel_needs(s.space, POINTS, m.point, &o, 0.01, NULL, NULL, &needs, &size, &err), GEODEC_OK);
+    cr_assert_eq(geodec_christoffel_needs(s.space, POINTS, m.point, &o, 0.01, NULL, NULL, &needs, &size, &err),
+                 GEODEC_OK);
     /* points, gamma, largest, residual, asymmetry; controls: index and gap */
     const int64_t each = 8 * (N + N * N * N + 3);
     cr_assert_eq(size.fields, POINTS * each + 10 * 12);
@@ -64,7 +67,8 @@ Test(needs, christoffel_on_a_sphere)
     cr_assert_eq(geodec_needs_of(&needs, "memory.results"), (double)size.fields);
     cr_assert_gt(geodec_needs_of(&needs, "seconds.points"), 0);
     o.shard = (geodec_shard){2, 3};
-    cr_assert_eq(geodec_christoffel_needs(s.space, POINTS, m.point, &o, 0.01, NULL, NULL, &part, &size, &err), GEODEC_OK);
+    cr_assert_eq(geodec_christoffel_needs(s.space, POINTS, m.point, &o, 0.01, NULL, NULL, &part, &size, &err),
+                 GEODEC_OK);
     cr_assert_eq(geodec_needs_of(&part, "points"), POINTS / 3);
     cr_assert_eq(size.fields, POINTS / 3 * each + 10 / 3 * 12);
     geodec_metric_space_clear(&s);
