@@ -381,12 +381,6 @@ done:
     return st;
 }
 
-int64_t geodec__cloud_widest(const geodec_cloud_options *o, int64_t d)
-{
-    if (o->pca == GEODEC_CLOUD_PCA_RANDOMIZED) return d / 2;
-    return o->pca == GEODEC_CLOUD_PCA_AUTO && d >= GEODEC__CLOUD_AUTO_D ? d / 16 : 0;
-}
-
 /* Components by the method in the options. */
 static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t *width,
                                 double *residual, geodec_err *err)

@@ -219,6 +219,12 @@ done:
     return st;
 }
 
+int64_t geodec__cloud_widest(const geodec_cloud_options *o, int64_t d)
+{
+    if (o->pca == GEODEC_CLOUD_PCA_RANDOMIZED) return d / 2;
+    return o->pca == GEODEC_CLOUD_PCA_AUTO && d >= GEODEC__CLOUD_AUTO_D ? d / 16 : 0;
+}
+
 /* The width of the sketch that suffices, as the stage doubles it; 0: the covariance. */
 static int64_t sketch_width(int64_t widest, int64_t k)
 {

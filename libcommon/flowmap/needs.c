@@ -1,7 +1,6 @@
 #include "flowmap/needs.h"
 
 #include "base/clock.h"
-#include "base/memory_limit.h"
 
 #include <math.h>
 
@@ -22,6 +21,13 @@ done:
     return st;
 }
 
+/* Of a row while the map is made: coordinates of the state, features, row of the node and node of the row. */
+static double row_bytes(const geodec_activations *states, const geodec_flowmap_options *o)
+{
+    const double m = (double)(o->state_dims < states->d ? o->state_dims : states->d);
+    return 4 * m + 4 * m * (double)(1 + o->decays) + 12;
+}
+
 geodec_status geodec_flowmap_needs(const geodec_activations *states, const geodec_flowmap_options *o, geodec_pool *pool,
                                    const geodec_hooks *hooks, geodec_needs *needs, double *bytes, geodec_err *err)
 {
@@ -34,16 +40,14 @@ geodec_status geodec_flowmap_needs(const geodec_activations *states, const geode
     double first = 0, second, each;
     GEODEC_PASS(bake(states, small, o, pool, hooks, &first, &each, err));
     second = first;
-    const double before = (double)geodec_memory_limit_peak();
     if (large > small) GEODEC_PASS(bake(states, large, o, pool, hooks, &second, &each, err));
-    const double grown = ((double)geodec_memory_limit_peak() - before) / (double)(large > small ? large - small : 1);
     const double power = large > small && second > first
                              ? fmin(2, fmax(1, log(second / first) / log((double)large / (double)small)))
                              : 1;
     *bytes = each * (double)rows;
     geodec_needs_size(needs, "rows", (double)rows);
     geodec_needs_size(needs, "pilot_rows", (double)large);
-    geodec_needs_memory(needs, "rows", grown * (double)(rows - large));
+    geodec_needs_memory(needs, "rows", (double)(rows - large) * (row_bytes(states, o) + each));
     geodec_needs_time(needs, "bake", 0, second * pow((double)rows / (double)large, power));
     return GEODEC_OK;
 }
