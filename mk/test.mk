@@ -149,6 +149,12 @@ bench-peer-decode: $(B)/bin/geodec-decode
 .PHONY: check-mpi
 check-mpi: build
 	@B=$(B) bats tests/cluster/mpi.bats
+# --plan of the stages against what the runs take, and the page docs/results/plan.md: make bench-plan ARGS=quick for small sizes (no page).
+.PHONY: bench-plan
+bench-plan: build $(B)/bench/bench-points
+	@mkdir -p results/bench
+	@B=$(B) bash tests/bench/plan.sh $(ARGS) > results/bench/plan.tsv.tmp && mv results/bench/plan.tsv.tmp results/bench/plan.tsv && cat results/bench/plan.tsv
+	@$(if $(ARGS),:,bash tests/bench/plan-page results/bench/plan.tsv $(B)/bin > docs/results/plan.md.tmp && mv docs/results/plan.md.tmp docs/results/plan.md)
 # Scaling on 1, 2 and 4 ranks: make bench-cluster ARGS="--scale 4".
 .PHONY: bench-cluster
 bench-cluster: build $(B)/bench/bench-points

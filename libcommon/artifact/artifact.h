@@ -157,10 +157,18 @@ GEODEC_API geodec_status geodec_artifact_open(const geodec_kind *kind, const cha
 /* For tools that serve every kind: the kind is looked up by name in kinds[0..n-1]. */
 GEODEC_API geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
                                                   geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
+/* geodec_artifact_open without the digest, in a time that does not grow with the file: for sizes and a few rows, before
+ * a run that opens the file again. */
+GEODEC_API geodec_status geodec_artifact_peek(const geodec_kind *kind, const char *path, geodec_artifact **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_artifact_peek_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
+                                                  geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
 /* Aborts a file being written. NULL ok. */
 GEODEC_API void geodec_artifact_close(geodec_artifact *a);
 
 GEODEC_API const geodec_kind *geodec_artifact_kind(const geodec_artifact *a);
+/* Size of the opened file. */
+GEODEC_API int64_t geodec_artifact_file_bytes(const geodec_artifact *a);
 GEODEC_API const char *geodec_artifact_path(const geodec_artifact *a);
 /* Schema version of the opened file: its minor may be older or newer than the kind's. */
 GEODEC_API void geodec_artifact_version(const geodec_artifact *a, int *major, int *minor);
@@ -175,6 +183,10 @@ GEODEC_API const char *geodec_artifact_sha256(const geodec_artifact *a);
  * copied, so a may be closed). GEODEC_CHECKSUM if p has different fingerprints. */
 GEODEC_API geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_artifact *a,
                                                         geodec_err *err) GEODEC_MUST_USE;
+
+/* The part of this that concerns the fingerprints, without the digest of a: for a run that is only planned. */
+GEODEC_API geodec_status geodec_provenance_agree(geodec_provenance *p, const geodec_artifact *a,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* Extent of a named dimension. */
 GEODEC_API geodec_status geodec_artifact_dim(const geodec_artifact *a, const char *name, int64_t *extent,

@@ -7,10 +7,12 @@
 #include "io/h5_internal.h"
 
 enum {
-    GEODEC__USER_BLOCK = 512,  /* smallest user block of HDF5 */
-    GEODEC__KIND_NAME = 32,    /* bytes, with the final zero */
-    GEODEC__DIM_NAME = 32,     /* the same */
-    GEODEC__TOOL_VERSION = 64, /* the same */
+    GEODEC__USER_BLOCK = 512,        /* smallest user block of HDF5 */
+    GEODEC__KIND_NAME = 32,          /* bytes, with the final zero */
+    GEODEC__DIM_NAME = 32,           /* the same */
+    GEODEC__TOOL_VERSION = 64,       /* the same */
+    GEODEC__CHUNK_BYTES = 256 << 10, /* bytes of a chunk; whole rows when a row is smaller */
+    GEODEC__CHUNK_CACHE = 4 << 20,   /* bytes of a field that are kept in memory while it is written, unless it grows */
 };
 #define GEODEC__EXTENT_UNKNOWN ((int64_t)-1)
 

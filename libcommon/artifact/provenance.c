@@ -56,13 +56,20 @@ static geodec_status inherit(const char *own, char inherited[GEODEC_SHA256_HEX],
     return GEODEC_OK;
 }
 
-geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_artifact *a, geodec_err *err)
+geodec_status geodec_provenance_agree(geodec_provenance *p, const geodec_artifact *a, geodec_err *err)
 {
     const geodec_provenance *from = geodec_artifact_provenance(a);
     const char *path = geodec_artifact_path(a);
     GEODEC_PASS(inherit(p->model_fingerprint, p->inherited_model, from->model_fingerprint, "model", path, err));
     GEODEC_PASS(
         inherit(p->tokenizer_fingerprint, p->inherited_tokenizer, from->tokenizer_fingerprint, "tokenizer", path, err));
+    return GEODEC_OK;
+}
+
+geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_artifact *a, geodec_err *err)
+{
+    const char *path = geodec_artifact_path(a);
+    GEODEC_PASS(geodec_provenance_agree(p, a, err));
     const char *sha256 = geodec_artifact_sha256(a);
     if (!sha256[0]) GEODEC_FAIL(GEODEC_IO, "%s: cannot read the file again for its digest", path);
     GEODEC_PASS(add(p, path, sha256, err));

@@ -248,8 +248,8 @@ static geodec_status read_members(geodec_artifact *a, const geodec__header *h, c
     return GEODEC_OK;
 }
 
-/* The kind is kinds[0] if `wanted`, otherwise it is looked up by name. */
-static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, bool any, const char *path,
+/* The kind is kinds[0], or with `any` it is looked up by name. */
+static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, bool any, bool digest, const char *path,
                                   geodec_artifact **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -268,8 +268,8 @@ static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, 
     if (!kind) GEODEC_THROW(GEODEC_UNSUPPORTED, "is of kind '%s', which this program does not know", h.kind);
     GEODEC_TRY(geodec__artifact_new(kind, path, &a, err));
     GEODEC_TRY(check_header(kind, &h, err));
-    GEODEC_TRY(digest_of(path, fd, GEODEC_DIGEST_BODY, body, err));
-    if (strcmp(body, h.sha256) != 0)
+    if (digest) GEODEC_TRY(digest_of(path, fd, GEODEC_DIGEST_BODY, body, err));
+    if (digest && strcmp(body, h.sha256) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "does not match its own digest (truncated or altered); %s makes it again",
                      kind->tool);
     a->major = h.major;
@@ -292,14 +292,27 @@ done:
 
 geodec_status geodec_artifact_open(const geodec_kind *kind, const char *path, geodec_artifact **out, geodec_err *err)
 {
-    return open_checked(&kind, 1, false, path, out, err);
+    return open_checked(&kind, 1, false, true, path, out, err);
 }
 
 geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
                                        geodec_artifact **out, geodec_err *err)
 {
-    return open_checked(kinds, n_kinds, true, path, out, err);
+    return open_checked(kinds, n_kinds, true, true, path, out, err);
 }
+
+geodec_status geodec_artifact_peek(const geodec_kind *kind, const char *path, geodec_artifact **out, geodec_err *err)
+{
+    return open_checked(&kind, 1, false, false, path, out, err);
+}
+
+geodec_status geodec_artifact_peek_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
+                                       geodec_artifact **out, geodec_err *err)
+{
+    return open_checked(kinds, n_kinds, true, false, path, out, err);
+}
+
+int64_t geodec_artifact_file_bytes(const geodec_artifact *a) { return a->file_bytes; }
 
 const char *geodec_artifact_sha256(const geodec_artifact *a)
 {

@@ -8,9 +8,7 @@
 #include <string.h>
 
 enum {
-    CHUNK_BYTES = 256 << 10, /* bytes of a chunk; whole rows when a row is smaller */
     CHUNK_MAX = 1 << 20,
-    CHUNK_CACHE = 4 << 20,
     CHUNK_SLOTS = 521,
     DEFLATE_LEVEL = 4,
 };
@@ -109,7 +107,7 @@ geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char *name, int6
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 
-/* Whole rows up to CHUNK_BYTES bytes; a row above CHUNK_MAX is divided along its outermost axes. */
+/* Whole rows up to GEODEC__CHUNK_BYTES bytes; a row above CHUNK_MAX is divided along its outermost axes. */
 static void chunk_shape(const int64_t *shape, int rank, size_t size, hsize_t *chunk)
 {
     int64_t inner = (int64_t)size; /* bytes below axis d; the shape is within the limit, so no overflow */
@@ -118,7 +116,7 @@ static void chunk_shape(const int64_t *shape, int rank, size_t size, hsize_t *ch
         chunk[d] = shape[d] > 0 ? (hsize_t)shape[d] : 1;
         inner *= (int64_t)chunk[d];
     }
-    const int64_t room = (d > 0 ? CHUNK_MAX : CHUNK_BYTES) / inner, extent = shape[d] > 0 ? shape[d] : 1;
+    const int64_t room = (d > 0 ? CHUNK_MAX : GEODEC__CHUNK_BYTES) / inner, extent = shape[d] > 0 ? shape[d] : 1;
     chunk[d] = (hsize_t)(room < 1 ? 1 : room < extent ? room : extent);
     while (--d >= 0) chunk[d] = 1;
 }
@@ -144,7 +142,7 @@ static geodec_status make_lists(const geodec_field *f, const int64_t *shape, int
     GEODEC__H5(H5Pset_fill_time(*dcpl, H5D_FILL_TIME_ALLOC), GEODEC_INTERNAL, "fill time");
     /* Each chunk of a stream is written whole and once: a chunk cache would only use memory that grows with the
      * rows. */
-    const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : CHUNK_CACHE;
+    const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : GEODEC__CHUNK_CACHE;
     GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, cache, 1.0), GEODEC_INTERNAL, "chunk cache");
 done:
     return st;

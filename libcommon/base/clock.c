@@ -13,6 +13,7 @@ static double read_clock(clockid_t id)
 }
 
 double geodec_clock_seconds(void) { return read_clock(CLOCK_MONOTONIC); }
+double geodec_clock_process_seconds(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 static double reading; /* cost of one reading of the thread's clock, s */
 

@@ -3,15 +3,14 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "chain/cloud_internal.h"
 #include "geometry/sketch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows read at once, and the number of the 64 hex digits of a state's digest that are compared (128 bits: collisions
- * are negligible). */
-enum { SLAB = 1024, DIGEST = 32, MAX_ROWS = 1 << 30 };
+enum { SLAB = GEODEC__CLOUD_SLAB, DIGEST = GEODEC__CLOUD_DIGEST, MAX_ROWS = 1 << 30 };
 
 geodec_cloud_options geodec_cloud_defaults(void)
 {
@@ -36,12 +35,9 @@ typedef struct build {
 
 /* ---- the points ------------------------------------------------------------------------------------------------- */
 
-typedef struct digest {
-    char hex[DIGEST];
-    int32_t row;
-} digest;
+typedef geodec__cloud_digest digest;
 
-static int by_hex(const void *pa, const void *pb)
+int geodec__cloud_by_digest(const void *pa, const void *pb)
 {
     const digest *a = pa, *b = pb;
     const int c = memcmp(a->hex, b->hex, DIGEST);
@@ -106,7 +102,7 @@ static geodec_status choose_rows(build *b, geodec_err *err)
     int32_t *order = NULL;
     GEODEC_NEW_EACH(b->rows, all, b->row, b->rank, order);
     GEODEC_TRY(scan(b, all, err));
-    qsort(all, (size_t)b->rows, sizeof *all, by_hex);
+    qsort(all, (size_t)b->rows, sizeof *all, geodec__cloud_by_digest);
     int64_t different = 0;
     for (int64_t i = 0; i < b->rows; i++)
         if (i == 0 || memcmp(all[i].hex, all[i - 1].hex, DIGEST) != 0) b->row[different++] = all[i].row;
@@ -183,7 +179,7 @@ static int64_t gather(const build *b, int64_t first, int64_t n, const double *x,
 }
 
 /* The covariance is summed over blocks in a fixed order, so it does not depend on which thread summed a block. */
-enum { BLOCKS = 16 };
+enum { BLOCKS = GEODEC__CLOUD_BLOCKS };
 
 typedef struct covariance {
     build *b;
@@ -283,7 +279,7 @@ done:
     return st;
 }
 
-enum { FIRST_WIDTH = 64, AUTO_D = 2048 };
+enum { FIRST_WIDTH = GEODEC__CLOUD_FIRST_WIDTH };
 
 /* Sketches are summed over the same blocks. */
 typedef struct sketches {
@@ -391,9 +387,7 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
 {
     *width = 0;
     *residual = 0;
-    const int64_t widest = b->o->pca == GEODEC_CLOUD_PCA_RANDOMIZED               ? b->d / 2
-                           : b->o->pca == GEODEC_CLOUD_PCA_AUTO && b->d >= AUTO_D ? b->d / 16
-                                                                                  : 0;
+    const int64_t widest = geodec__cloud_widest(b->o, b->d);
     const bool slice = geodec_sweep_partial(b->o->sweep) && !geodec_sweep_comm(b->o->sweep);
     if (slice && (b->points <= b->d || widest > 0))
         GEODEC_FAIL(GEODEC_UNSUPPORTED,
@@ -452,8 +446,7 @@ static geodec_status subsets_twonn(const build *b, int64_t k, const double *x, c
     return GEODEC_OK;
 }
 
-/* A Gaussian cloud with standard deviations sqrt(eigenvalue[j]): x [n][d]. */
-static void gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x)
+void geodec__cloud_gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x)
 {
     geodec_rng r = geodec_rng_stream(seed, stream);
     for (int64_t i = 0; i < n; i++)
@@ -469,14 +462,14 @@ static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud
     int64_t live = pca->values; /* directions without variance add nothing */
     while (live > 1 && !(pca->eigenvalue[live - 1] > 0)) live--;
     GEODEC_NEW(x, top * k);
-    gaussian(top, k, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
+    geodec__cloud_gaussian(top, k, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
     GEODEC_TRY(subsets_twonn(b, k, x, "cloud-control-twonn", subset, err));
     geodec_mem_free(x);
     x = NULL;
     const int64_t most = least(b->points, b->o->control_points);
     GEODEC_NEW(x, most * live);
     GEODEC_NEW(value, live);
-    gaussian(most, live, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 1), x);
+    geodec__cloud_gaussian(most, live, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 1), x);
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         subset[t].points = least(b->size[t], most);
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "control", t, GEODEC_CLOUD_SUBSETS, err));

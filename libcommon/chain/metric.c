@@ -23,7 +23,7 @@ geodec_metric_options geodec_metric_defaults(void)
     return (geodec_metric_options){.centre = GEODEC_CENTRE_MEAN, .shrink = -1, .clip_max = INFINITY, .sigma_nn = 1};
 }
 
-static geodec_status check_options(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
+geodec_status geodec__metric_check(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
 {
     if (n < 1 || n > GEODEC_RBF_MAX_N) {
         GEODEC_FAIL(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
@@ -200,7 +200,7 @@ geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, 
 {
     geodec_status st = GEODEC_OK;
     geodec_metric m = {.points = points, .n = n, .options = *options};
-    GEODEC_TRY(check_options(points, n, &m.options, err));
+    GEODEC_TRY(geodec__metric_check(points, n, &m.options, err));
     m.k = m.options.k;
     GEODEC_TRY(geodec__metric_begin(&m, point, true, pool, hooks, err));
     slab all = {&m, 0, m.log_g};
@@ -230,8 +230,8 @@ static answer answer_in(void *data, int64_t n, int64_t count)
     return a;
 }
 
-static geodec_status fit_slab(const geodec_metric *m, int64_t first, int64_t count, double *log_g, geodec_pool *pool,
-                              geodec_err *err)
+geodec_status geodec__metric_fit_slab(const geodec_metric *m, int64_t first, int64_t count, double *log_g,
+                                      geodec_pool *pool, geodec_err *err)
 {
     slab part = {m, first, log_g};
     GEODEC_PASS_MSG(geodec__tasks_run(pool, NULL, "local metric of point", count, fit_point, &part, err),
@@ -255,7 +255,7 @@ static geodec_status serve(geodec_metric *m, int64_t rows, geodec_pool *pool, ge
         GEODEC_TRY(geodec_comm_receive(comm, 0, m->knn_index + p * k, count * k * 4, &in, err));
         GEODEC_TRY(geodec_comm_wait(comm, &in, err));
         GEODEC_TRY(geodec_comm_wait(comm, &out, err));
-        GEODEC_TRY(fit_slab(m, p, count, a.log_g, pool, err));
+        GEODEC_TRY(geodec__metric_fit_slab(m, p, count, a.log_g, pool, err));
         memcpy(a.condition, m->condition + p, (size_t)count * sizeof *a.condition);
         memcpy(a.shrinkage, m->shrinkage + p, (size_t)count * sizeof *a.shrinkage);
         memcpy(a.clipped, m->clipped + p, (size_t)count * sizeof *a.clipped);
@@ -304,7 +304,7 @@ geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *p
     geodec_metric m = {.points = points, .n = n, .options = *options};
     char *data = NULL;
     const int size = geodec_comm_size(options->comm);
-    GEODEC_TRY(check_options(points, n, &m.options, err));
+    GEODEC_TRY(geodec__metric_check(points, n, &m.options, err));
     m.k = m.options.k;
     GEODEC_TRY(geodec__metric_begin(&m, point, false, pool, hooks, err));
     const int64_t row = geodec_sym_packed(n) * (int64_t)sizeof(double), share = (points + size - 1) / size;
@@ -322,7 +322,7 @@ geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *p
         double *log_g = answer_in(data, n, count).log_g;
         GEODEC_TRY(geodec_hooks_progress(hooks, "local metric of point", p, points, err));
         if (s % size == 0)
-            GEODEC_TRY(fit_slab(&m, p, count, log_g, pool, err));
+            GEODEC_TRY(geodec__metric_fit_slab(&m, p, count, log_g, pool, err));
         else
             GEODEC_TRY(take_slab(&m, (int)(s % size), p, count, data, &log_g, err));
         GEODEC_TRY(order_slab(&m, s + size, rows, err));
@@ -344,36 +344,46 @@ geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_median
     return GEODEC_OK;
 }
 
-geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
-                                    geodec_metric_medians *out, geodec_err *err)
+geodec_status geodec__metric_control_points(int64_t points, int64_t n, const double *point, uint64_t seed,
+                                            geodec_pool *pool, double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_pca_moments moments = {0};
-    geodec_metric fit = {0};
-    geodec_metric_options o = m->options;
-    double *cov = NULL, *w = NULL, *x = NULL, *z = NULL;
-    const int64_t n = m->n;
+    double *cov = NULL, *w = NULL, *z = NULL;
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("metric-control", 0));
     GEODEC_NEW(cov, n * n);
     GEODEC_NEW_EACH(n, w, z);
-    GEODEC_NEW(x, m->points * n);
-    GEODEC_TRY(geodec_pca_moments_init(&moments, n, m->point, err));
-    GEODEC_TRY(geodec_pca_moments_add(&moments, m->points, m->point, pool, err));
+    GEODEC_TRY(geodec_pca_moments_init(&moments, n, point, err));
+    GEODEC_TRY(geodec_pca_moments_add(&moments, points, point, pool, err));
     GEODEC_TRY(geodec_pca_moments_result(&moments, NULL, cov, err));
     GEODEC_TRY(geodec_eig_sym(n, cov, w, cov, err));
-    for (int64_t p = 0; p < m->points; p++) { /* independent along the principal directions, rotated back */
+    for (int64_t p = 0; p < points; p++) { /* independent along the principal directions, rotated back */
         for (int64_t k = 0; k < n; k++) z[k] = sqrt(fmax(0, w[k])) * geodec_rng_normal(&r);
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];
     }
+done:
+    geodec_pca_moments_clear(&moments);
+    GEODEC_FREE(cov, w, z);
+    return st;
+}
+
+geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
+                                    geodec_metric_medians *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric fit = {0};
+    geodec_metric_options o = m->options;
+    double *x = NULL;
+    GEODEC_NEW(x, m->points * m->n);
+    GEODEC_TRY(geodec__metric_control_points(m->points, m->n, m->point, seed, pool, x, err));
     o.sigma = m->sigma; /* not used */
-    GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, n, x, &o, NULL, NULL, pool, hooks, &fit, err),
+    GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, m->n, x, &o, NULL, NULL, pool, hooks, &fit, err),
                    "Gaussian control");
     if (geodec_comm_rank(o.comm) == 0) GEODEC_TRY(geodec_metric_summary(&fit, out, err));
 done:
-    geodec_pca_moments_clear(&moments);
     geodec_metric_clear(&fit);
-    GEODEC_FREE(cov, w, x, z);
+    geodec_mem_free(x);
     return st;
 }
 

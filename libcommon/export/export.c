@@ -121,6 +121,13 @@ static void window_task(void *ctx, int64_t task, int worker)
         r->status = geodec__export_window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
 }
 
+int geodec__export_group(int workers, int64_t window_bytes)
+{
+    int group = workers;
+    while (workers > 1 && group < 4 * workers && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
+    return group;
+}
+
 geodec_status geodec_export_run(const geodec_model *m, const geodec_export_options *o,
                                 const geodec_export_source *source, geodec_artifact *out,
                                 geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
@@ -137,8 +144,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     GEODEC_TRY(geodec__export_check(c, o, err));
     const int64_t window_bytes = o->window * geodec__export_row_bytes(c, o);
     workers = geodec__export_workers(m, o, pool, 2 * window_bytes);
-    group = workers;
-    while (workers > 1 && group < 4 * workers && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
+    group = geodec__export_group(workers, window_bytes);
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));

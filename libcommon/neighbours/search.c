@@ -422,7 +422,7 @@ done:
 
 /* ---- sizes and order -------------------------------------------------------------------------------------------- */
 
-static int64_t count_slabs(const geodec_neighbours_options *o, int64_t rows, int64_t d)
+int64_t geodec__neighbours_slabs(const geodec_neighbours_options *o, int64_t rows, int64_t d)
 {
     /* bytes of a row: queries and those near (16 d), points at hand, to come and to order (16 d), rounded (2 d), own
      * and found results (24 k), and the orders of a search */
@@ -439,7 +439,8 @@ static int64_t count_slabs(const geodec_neighbours_options *o, int64_t rows, int
 bool geodec_neighbours_divided(const geodec_neighbours_source *p, const geodec_neighbours_source *q,
                                const geodec_neighbours_options *o)
 {
-    return count_slabs(o, p->rows, p->d) > 1 || (q && q->rows > 0 && count_slabs(o, q->rows, q->d) > 1);
+    return geodec__neighbours_slabs(o, p->rows, p->d) > 1 ||
+           (q && q->rows > 0 && geodec__neighbours_slabs(o, q->rows, q->d) > 1);
 }
 
 static geodec_status new_buffers(run *r, geodec_err *err)
@@ -535,11 +536,11 @@ geodec_status geodec_neighbours_search(const geodec_neighbours_source *p, const 
     r.hooks = (geodec_hooks){&r, NULL, on_progress};
     st = check(p, q, o, err);
     if (st == GEODEC_OK)
-        st = geodec__slabs_make(p, count_slabs(o, p->rows, p->d), !q, o->comm, o->memory / 4, o->scratch, hooks,
-                                &r.points, err);
+        st = geodec__slabs_make(p, geodec__neighbours_slabs(o, p->rows, p->d), !q, o->comm, o->memory / 4, o->scratch,
+                                hooks, &r.points, err);
     if (st == GEODEC_OK && q)
-        st = geodec__slabs_make(q, q->rows ? count_slabs(o, q->rows, q->d) : 0, false, o->comm, 0, o->scratch, hooks,
-                                &r.queries, err);
+        st = geodec__slabs_make(q, q->rows ? geodec__neighbours_slabs(o, q->rows, q->d) : 0, false, o->comm, 0,
+                                o->scratch, hooks, &r.queries, err);
     if (st == GEODEC_OK && !q) r.queries = r.points;
     if (st == GEODEC_OK) st = new_buffers(&r, err);
     GEODEC_TRY(geodec_comm_agree(o->comm, st, err));

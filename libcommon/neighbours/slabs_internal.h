@@ -27,6 +27,8 @@ geodec_status geodec__slabs_make(const geodec_neighbours_source *source, int64_t
                                  int64_t memory, const char *scratch, const geodec_hooks *hooks, geodec__slabs *out,
                                  geodec_err *err);
 void geodec__slabs_clear(geodec__slabs *s);
+/* Slabs of a search (search.c). */
+int64_t geodec__neighbours_slabs(const geodec_neighbours_options *o, int64_t rows, int64_t d);
 /* Points x [count][d] and their rows [count] of a slab that this rank owns. */
 geodec_status geodec__slabs_read(const geodec__slabs *s, int64_t slab, double *x, int32_t *row, geodec_err *err);
 

@@ -66,6 +66,19 @@ TOOL
     sed -n '/ cloud.sh$/,/^$/p' "$BATS_TEST_TMPDIR/dry" | grep -qx "#SBATCH --mem=9G"
 }
 
+@test "jobs of stages whose inputs exist have the limits of their plans" {
+    # shellcheck disable=SC2086 # words
+    make -s "$MODEL_WORD" $TINY R="$d" "$d/metric.h5" > /dev/null 2>&1
+    submit --dry-run geometry SHARDS=2 R="$d" MEM=9G TIME=7 > "$BATS_TEST_TMPDIR/dry" 2> /dev/null
+    dry() { sed -n "/ $1.sh\$/,/^\$/p" "$BATS_TEST_TMPDIR/dry"; }
+    for job in activations cloud metric christoffel riemann geodesics validity; do # 1.3 times 20 to 100 MB, and 64 MiB
+        dry "$job" | grep -qE "^#SBATCH --mem=(8|9|1[0-9])[0-9]M$" || { dry "$job"; false; }
+        dry "$job" | grep -qE "^#SBATCH --time=[5-9]$"
+    done
+    dry propagators | grep -qx "#SBATCH --mem=9G" # its paths are not there
+    [ ! -e "$d/geodesics.h5" ]
+}
+
 @test "tables and figures share jobs; experiments on exports are arrays in chunks" {
     submit --dry-run results claims SHARDS=4 R="$d" > "$BATS_TEST_TMPDIR/dry" 2> /dev/null
     grep -q -- "--dependency=afterany:.* tables" "$BATS_TEST_TMPDIR/dry"

@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "cli/blas_memory.h"
 #include "cli/live.h"
+#include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/report.h"
 #include "io/h5.h"
@@ -276,12 +277,16 @@ static geodec_status expand_preset(const cli *c, const cli_option *const *all, b
 }
 
 /* Returns GEODEC_OK, DONE after --help or --version, or another status. */
-static int parse(cli *c, int argc, char **argv, geodec_err *err)
+static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli_tool *t = c->tool;
     bool help = false, version = false, verbose = false, listing = false;
+    const int first = t->plans ? 0 : 1; /* of the common options */
     const cli_option common[] = {
+        OPT_FLAG(
+            "plan", 0, planned,
+            "print what the run needs, memory and time first, and exit; creates no file (geodec-plan chooses sizes)"),
         OPT_I64("threads", 't', &c->threads, 1, 1024, "N",
                 "worker threads; results do not depend on N (default: the usable processors)"),
         OPT_FLAG("pin", 0, &c->pin,
@@ -300,7 +305,7 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
     char shorts[2 * MAX_OPTIONS + 2] = ":";
     int n = 0;
     for (int i = 0; i < t->n_options && n < MAX_OPTIONS; i++) all[n++] = &t->options[i];
-    for (int i = 0; i < CLI_COUNT(common) && n < MAX_OPTIONS; i++) all[n++] = &common[i];
+    for (int i = first; i < CLI_COUNT(common) && n < MAX_OPTIONS; i++) all[n++] = &common[i];
     for (int i = 0; i < n; i++) {
         const bool has_arg = all[i]->type != CLI_FLAG;
         longs[i] = (struct option){all[i]->name, has_arg ? required_argument : no_argument, NULL, FIRST_CODE + i};
@@ -366,6 +371,8 @@ static const char *name_of(const cli_tool *tool)
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
     geodec_err error = {0}, *err = &error;
+    geodec_needs needs;
+    bool planned = false;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
     report_streams();
     (void)setlocale(LC_NUMERIC, "C");
@@ -375,7 +382,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     geodec_linalg_init();
     geodec_inputs_watch();
 
-    int st = parse(&c, argc, argv, err);
+    int st = parse(&c, &planned, argc, argv, err);
     if (st == DONE) return report_close(tool->name, 0);
     if (st != GEODEC_OK) {
         report_error(tool->name, err, 0);
@@ -388,7 +395,9 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     if (st == GEODEC_OK)
         st =
             (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
+    if (planned) needs_begin(&c, &needs);
     if (st == GEODEC_OK) st = (int)run(&c, err);
+    if (st == GEODEC_OK && planned) st = (int)needs_print(&needs, err);
     if (st == GEODEC_OK) st = (int)geodec_inputs_check(err);
     geodec_pool_destroy(c.pool);
     live_end();
@@ -485,6 +494,6 @@ geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
     if (there && S_ISDIR(file.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: is a folder, not a file", path);
     if (there && !S_ISREG(file.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
     if (there && !c->force) GEODEC_FAIL(GEODEC_EXISTS, "%s exists; --force replaces it", path);
-    GEODEC_PASS(check_folder(path, err));
+    if (!c->needs) GEODEC_PASS(check_folder(path, err)); /* a plan writes nothing: the folder may come later */
     return GEODEC_OK;
 }

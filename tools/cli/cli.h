@@ -12,15 +12,16 @@
  *
  * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 5 not
  * measured (too little data), 130 interrupted. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
- * --verbose, --help, --version. The option --options, which --help does not list, prints the tool and its options as a
- * table. The build makes the stages of `geodec --help`, the NAME lines of the manual pages and the shell completion
- * from this table. */
+ * --verbose, --help, --version; and --plan of tools that have a plan. The option --options, which --help does not list,
+ * prints the tool and its options as a table. The build makes the stages of `geodec --help`, the NAME lines of the
+ * manual pages and the shell completion from this table. */
 #ifndef GEODEC_TOOLS_CLI_CLI_H
 #define GEODEC_TOOLS_CLI_CLI_H
 
 #include "artifact/artifact.h"
 #include "base/err.h"
 #include "base/hooks.h"
+#include "base/needs.h"
 #include "base/pool.h"
 
 #include <stdbool.h>
@@ -117,6 +118,7 @@ typedef struct cli_tool {
     const char **preset;    /* target of --preset, NULL = the tool has none */
     const cli_preset *presets;
     int n_presets;
+    bool plans; /* the tool has --plan: run fills c->needs */
 } cli_tool;
 
 /* State of a tool; run() only reads it. */
@@ -128,6 +130,9 @@ typedef struct cli {
     bool pin;          /* --pin: each worker stays on one processor */
     uint64_t seed;     /* --seed, default 1 */
     bool force, quiet; /* --force: outputs may be replaced */
+    /* --plan: run checks options and inputs as always, adds to this what the work needs (needs.h) and returns before it
+     * creates a file. NULL: run does the work. */
+    geodec_needs *needs;
     int64_t verbose;
     geodec_pool *pool;        /* `threads` workers */
     geodec_hooks hooks;       /* stderr log; progress on a terminal; stops on SIGINT/SIGTERM */

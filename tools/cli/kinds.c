@@ -122,3 +122,8 @@ geodec_status cli_open_any(const char *path, geodec_artifact **out, geodec_err *
 {
     return geodec_artifact_open_any(cli_kinds, cli_n_kinds, path, out, err);
 }
+
+geodec_status cli_peek_any(const char *path, geodec_artifact **out, geodec_err *err)
+{
+    return geodec_artifact_peek_any(cli_kinds, cli_n_kinds, path, out, err);
+}

@@ -11,5 +11,7 @@ extern const int cli_n_kinds;
 const geodec_kind *cli_kind_find(const char *name);
 /* Opens an artifact of any kind. */
 geodec_status cli_open_any(const char *path, geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
+/* The same without its digest (geodec_artifact_peek). */
+geodec_status cli_peek_any(const char *path, geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -7,7 +7,8 @@
  *     STAGE_WRITE(&stage, &geodec_metric_kind, geodec_metric_write(&m, stage.out, err));
  * done:
  *     stage_end(&stage);
- */
+ *
+ * With --plan (c->needs) inputs are opened without digests, and files are not read for the provenance. */
 #ifndef GEODEC_TOOLS_CLI_STAGE_H
 #define GEODEC_TOOLS_CLI_STAGE_H
 
@@ -23,6 +24,7 @@ typedef struct cli_stage {
     geodec_artifact *out; /* from stage_create to stage_commit */
     geodec_artifact *in[GEODEC_INPUTS_MAX];
     int n_in;
+    int64_t bytes; /* with --plan: of the artifacts that were opened */
     geodec_sweep *sweep;
 } cli_stage;
 

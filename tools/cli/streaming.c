@@ -207,6 +207,12 @@ static geodec_status check_model(const cli *c, const geodec_model *m, const geod
     return GEODEC_OK;
 }
 
+bool streaming_plans(const cli *c)
+{
+    if (c->needs && streaming.ram) streaming.plan = true;
+    return streaming.plan;
+}
+
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,
                               geodec_err *err)
 {

@@ -14,13 +14,16 @@ extern streaming_words streaming;
 
 /* A model's text does not depend on them, so they are not in the canonical command line. */
 #define CLI_STREAMING_OPTIONS                                                                                          \
+    OPT_FLAG("plan", 0, &streaming.plan, "print what --ram means for this model, and stop before any weight is read",  \
+             .flags = CLI_VOLATILE),                                                                                   \
+        CLI_STREAMING_OPTIONS_OF_PLAN
+/* The same for a tool that has a plan of its own (cli_tool.plans). With --ram the plan is that of the experts. */
+#define CLI_STREAMING_OPTIONS_OF_PLAN                                                                                  \
     OPT_STR("ram", 0, &streaming.ram, "SIZE|auto",                                                                     \
             "memory for weights, cache and experts (as 900M or 1.5G): experts that do not fit are read from the file " \
             "when they are needed; auto: from the limit of the control group (default: all of a GGUF in memory; auto " \
             "for a store)",                                                                                            \
             .flags = CLI_VOLATILE),                                                                                    \
-        OPT_FLAG("plan", 0, &streaming.plan,                                                                           \
-                 "print what --ram means for this model, and stop before any weight is read", .flags = CLI_VOLATILE),  \
         OPT_CHOICE(                                                                                                    \
             "io", 0, &streaming.io, "direct|buffered|mmap", "MODE",                                                    \
             "with --ram: direct: reads past the page cache; buffered: through it; mmap: a mapped file, without "       \
@@ -37,6 +40,9 @@ extern streaming_words streaming;
                 "check=yes|no (compute a prompt first), usage=FILE, trace=FILE, report=FILE",                          \
                 .flags = CLI_VOLATILE)
 
+/* For a tool with a plan of its own: whether the plan is that of the experts. It is then begun by streaming_begin, and
+ * the first session prints it. */
+bool streaming_plans(const cli *c);
 /* After the arithmetic is known, before the first session: with --ram the model's experts stream. sessions: those that
  * are open at the same time. With --plan, the first session prints the plan and ends the program. */
 geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic arithmetic, int32_t sessions,

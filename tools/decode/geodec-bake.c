@@ -1,8 +1,10 @@
 /* geodec-bake: a flow map from the activations of texts. */
 #include "base/mem.h"
 #include "chain/cloud.h"
+#include "cli/needs.h"
 #include "cli/stage.h"
 #include "flowmap/map.h"
+#include "flowmap/needs.h"
 
 static const char *output = "flowmap.h5", *decays = "0.5,0.9", *charts = "learned";
 static int64_t dims = 16, neighbours = 32, own = 8, chains = 16;
@@ -48,7 +50,20 @@ static const cli_tool tool = {
                 "geodec-export --model model.gguf --tokens store.tokens --layers last -o store.h5\n"
                 "geodec-bake -o flowmap.h5 store.h5",
     CLI_TAKES(options, 1, 2),
+    .plans = true,
 };
+
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_activations *states, geodec_err *err)
+{
+    double bytes;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_flowmap_needs(states, &opt, c->pool, &c->hooks, c->needs, &bytes, err));
+    const geodec_size size = {.fields = (int64_t)bytes};
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
@@ -69,6 +84,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     if (c->n_args > 1) GEODEC_TRY(geodec_flowmap_directions(c->args[1], &states, &stage.p, &cloud, &opt, err));
+    if (c->needs) {
+        GEODEC_TRY(plan(c, &stage, &states, err));
+        goto done;
+    }
     GEODEC_TRY(stage_create(&stage, &geodec_flowmap_kind, err));
     GEODEC_TRY(geodec_flowmap_bake(&states, &opt, &map, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_flowmap_write(&map, stage.out, err));

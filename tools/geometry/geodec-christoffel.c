@@ -1,6 +1,8 @@
 /* geodec-christoffel: Christoffel symbols of a metric field, with their self-tests. */
+#include "base/clock.h"
 #include "base/mem.h"
-#include "chain/christoffel.h"
+#include "chain/field_needs.h"
+#include "cli/needs.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 #include "linalg/stats.h"
@@ -37,6 +39,7 @@ static const cli_tool tool = {
     .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
                 "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
+    .plans = true,
 };
 
 /* The first `count` points of --at, [count][n]; the caller frees. */
@@ -55,6 +58,18 @@ done:
     return st;
 }
 
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_space *s, int64_t count, const double *x,
+                          geodec_err *err)
+{
+    geodec_size size;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_christoffel_needs(s, count, x, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -68,6 +83,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     opt.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
+    const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
@@ -83,6 +99,11 @@ static geodec_status run(const cli *c, geodec_err *err)
         s = &fitted.space;
     }
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, s, count, x, err));
+        goto done;
+    }
     GEODEC_TRY(geodec_christoffel_compute(s, count, x, &opt, c->pool, &c->hooks, &g, err));
     STAGE_WRITE(&stage, &geodec_christoffel_kind, geodec_christoffel_write(&g, x, at, in.metric.sigma, stage.out, err));
     if (g.points > 0) GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err)); /* a part may have none */

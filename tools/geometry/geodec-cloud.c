@@ -1,5 +1,8 @@
 /* geodec-cloud: hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension. */
+#include "artifact/sweep.h"
 #include "chain/cloud.h"
+#include "chain/cloud_needs.h"
+#include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/sweep.h"
 
@@ -40,6 +43,7 @@ static const cli_tool tool = {
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),
+    .plans = true,
 };
 
 /* Parses a whole number from 0; the message of GEODEC_INVAL names the option. */
@@ -84,6 +88,23 @@ static geodec_status open_input(void *ctx, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* --plan */
+static geodec_status plan(const cli_stage *stage, const geodec_activations *states, geodec_comm *comm, geodec_err *err)
+{
+    const cli *c = stage->c;
+    geodec_size size;
+    geodec_shard slice;
+    GEODEC_PASS(geodec_shard_parse(shard, &slice, err));
+    const int ranks = geodec_comm_size(comm);
+    geodec_cloud_part part = {.part = shard != NULL, .joined = joined != NULL, .shares = shard ? slice.count : ranks};
+    if (part.shares > 16) part.shares = 16;
+    needs_program(c->needs);
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_cloud_needs(states, &opt, &part, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
+    if (!shard) needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -107,6 +128,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(ranks_inputs(comm, open_input, &states_file, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(choose_layer(in, states.layers, &opt.layer, err));
+    if (c->needs) {
+        GEODEC_TRY(plan(&stage, &states, comm, err));
+        goto done;
+    }
     GEODEC_TRY(stage_sweep_ranks(&stage, shard, joined, comm, &opt.sweep, err));
     if (!shard && geodec_comm_rank(comm) == 0) GEODEC_TRY(stage_create(&stage, &geodec_cloud_kind, err));
     GEODEC_TRY(geodec_cloud_build(&states, &opt, stage.out, &s, c->pool, &c->hooks, err));

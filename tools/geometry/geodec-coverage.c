@@ -1,10 +1,12 @@
 /* geodec-coverage: share of new points that are near a cached point. */
 #include "artifact/binding.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/numbers.h"
-#include "chain/coverage_task.h"
+#include "chain/coverage_needs.h"
 #include "cli/cloud.h"
 #include "cli/mode.h"
+#include "cli/needs.h"
 #include "cli/sweep.h"
 #include "lab/coverage/published.h"
 
@@ -55,7 +57,21 @@ static const cli_tool tool = {
     .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5\n"
                 "  geodec-coverage --mode ref --draws smollm2-135m_n8.h5 -o coverage-ref.h5",
     CLI_TAKES(options, 0, 1),
+    .plans = true,
 };
+
+/* --plan. The results are small: their memory is that of the pilot. */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_cloud *cloud, int64_t n, const double *x,
+                          const geodec_artifact *states, geodec_err *err)
+{
+    geodec_shard slice;
+    GEODEC_PASS(geodec_shard_parse(shard, &slice, err));
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(
+        geodec_coverage_needs(cloud, n, x, states, &opt, shard ? slice.count : 1, c->pool, &c->hooks, c->needs, err));
+    needs_process(c->needs);
+    return GEODEC_OK;
+}
 
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
@@ -68,6 +84,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_coverage_task t = {0};
     cli_stage stage = {0};
     double *x = NULL;
+    const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
@@ -84,6 +101,11 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     opt.seed = c->seed;
     if (activations) {
         GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, activations, &states, err));
+    }
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, &cloud, n, x, states, err));
+        goto done;
     }
     GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &opt, c->pool, &c->hooks, &v, err));
@@ -112,6 +134,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     geodec_harness_options o = geodec_harness_defaults();
     cli_stage stage = {0};
     geodec_coverage_published_splits s = {0};
+    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for --mode correct");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_coverage_published_draws(draws, &s, err));
     if (k > 0) o.k = k;

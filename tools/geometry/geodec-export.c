@@ -1,12 +1,15 @@
 /* geodec-export: hidden states, argmax and best logits of a model on a text, as activations.h5. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "chain/activations.h"
 #include "cli/evaluation.h"
+#include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/stage.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
 #include "export/export.h"
+#include "export/export_needs.h"
 #include "io/file.h"
 #include "model/layer_list.h"
 
@@ -46,7 +49,7 @@ static const cli_option options[] = {
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
     CLI_MPI_OPTION(mpi, "shards of the texts"),
-    CLI_STREAMING_OPTIONS,
+    CLI_STREAMING_OPTIONS_OF_PLAN,
 };
 
 static const cli_tool tool = {
@@ -66,6 +69,7 @@ static const cli_tool tool = {
         "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states\n"
         "mpirun -n 4 geodec-export --mpi --model model.gguf --text book.txt -o activations.h5",
     CLI_TAKES(options, 0, 0),
+    .plans = true,
 };
 
 static const char *input_path(void) { return text_path ? text_path : tokens_path; }
@@ -208,6 +212,42 @@ static geodec_status digest_inputs(void *ctx, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* Tokens of the input, from its bytes and those of a token. */
+static double tokens_of(const input *in)
+{
+    enum { LOOK = 1 << 16 };
+    if (text_path)
+        return (double)in->file.documents.bytes / in->file.documents.bytes_per_token + (double)in->file.documents.n;
+    int64_t ids = 0;
+    const char *text = (const char *)in->map.data;
+    const size_t n = in->bytes < LOOK ? in->bytes : LOOK;
+    for (size_t i = 0; i < n; i++)
+        ids += text[i] >= '0' && text[i] <= '9' && (i == 0 || text[i - 1] < '0' || text[i - 1] > '9');
+    return n > 0 ? (double)ids * (double)in->bytes / (double)n : 0;
+}
+
+/* --plan. Results that are kept in shards first are written twice. */
+static geodec_status plan(const cli *c, geodec_comm *comm, const geodec_model *m, const geodec_export_options *o,
+                          const input *in, bool shards, double begin, geodec_err *err)
+{
+    geodec_size size;
+    const double model = (double)geodec_gguf_file_bytes(geodec_model_gguf(m)), bytes = (double)in->bytes;
+    needs_since(c->needs, "load", begin);
+    geodec_needs_size(c->needs, "model_bytes", model);
+    geodec_needs_size(c->needs, "input_bytes", bytes);
+    needs_digest(c->needs, "inputs", 2 * model + bytes, 1);
+    GEODEC_PASS_MSG(geodec_export_needs(m, o, &in->source, tokens_of(in), geodec_comm_size(comm), NEEDS_BUDGET, c->pool,
+                                        c->needs, &size, err),
+                    "%s", input_path());
+    needs_process_and_file(c->needs, model);
+    needs_output(c->needs, &size);
+    if (!shards && in->bytes >= (size_t)shard_tokens && !(max_tokens && max_tokens <= shard_tokens)) {
+        size.buffers = 0;
+        needs_output(c->needs, &size);
+    }
+    return GEODEC_OK;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -226,6 +266,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!shards || access(output, F_OK) == 0) /* the export makes a missing folder of shards */
         GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
     stage = stage_of(c, output);
+    const double begin = geodec_clock_process_seconds();
+    const bool planned = c->needs && !streaming_plans(c);
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
     GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), 1, err));
@@ -243,6 +285,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_layer_list_parse(layers, mc->n_layer, list, &o.n_layers, err));
     GEODEC_TRY(geodec_export_parse_positions(positions, &o, err));
     GEODEC_TRY(open_input(m, &in, &o.separator, err));
+    if (planned) {
+        GEODEC_TRY(plan(c, comm, m, &o, &in, shards, begin, err));
+        goto done;
+    }
     digested inputs = {&stage, m};
     GEODEC_TRY(ranks_inputs(comm, digest_inputs, &inputs, err));
     if (shards)

@@ -1,6 +1,8 @@
 /* geodec-geodesic: geodesics of the smooth field from points of the cloud. */
+#include "base/clock.h"
 #include "base/mem.h"
-#include "chain/geodesics.h"
+#include "chain/field_needs.h"
+#include "cli/needs.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 #include "io/foreign.h"
@@ -44,6 +46,7 @@ static const cli_tool tool = {
     .examples = "geodec-geodesic -o geodesics.h5 metric.h5\n"
                 "geodec-geodesic --v0 random --method adaptive --paths 0 -o all.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
+    .plans = true,
 };
 
 /* Reads starts [count][n] and velocities from FILE. The velocities are normalised in g, except in --mode ref. */
@@ -62,6 +65,18 @@ static geodec_status read_draws(const geodec_harness_space *in, bool ref, double
     return GEODEC_OK;
 }
 
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_harness_space *in, geodec_err *err)
+{
+    geodec_size size;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_geodesics_needs(&in->metric, in->space, in->file, &opt, NEEDS_BUDGET, c->pool, &c->hooks,
+                                       c->needs, &size, err));
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -75,12 +90,21 @@ static geodec_status run(const cli *c, geodec_err *err)
     opt.seed = c->seed;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
-    GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
+    const double begin = geodec_clock_process_seconds();
+    if (c->needs)
+        GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
+    else
+        GEODEC_TRY(geodec_harness_space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (ref || no_hull) opt.hull_radius = -1; /* the published harness has no hull */
     if (draws) {
         GEODEC_TRY(read_draws(&in, ref, &x0, &v0, err));
         GEODEC_TRY(stage_file(&stage, draws, err));
+    }
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, &in, err));
+        goto done;
     }
     GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &opt, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&stage.p, in.file, err));

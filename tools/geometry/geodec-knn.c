@@ -3,8 +3,10 @@
 #include "chain/activations.h"
 #include "chain/cloud.h"
 #include "cli/kinds.h"
+#include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/stage.h"
+#include "neighbours/needs.h"
 #include "neighbours/neighbours.h"
 #include "neighbours/search.h"
 
@@ -47,6 +49,7 @@ static const cli_tool tool = {
                 "geodec-knn -k 4 --layer 2 -o near.h5 activations.h5 others.h5\n"
                 "mpirun -n 4 geodec-knn --mpi -k 8 --memory 512 -o neighbours.h5 cloud.h5",
     CLI_TAKES(options, 1, 2),
+    .plans = true,
 };
 
 /* An opened input as a source of rows. */
@@ -95,9 +98,10 @@ static geodec_status open_input(cli_stage *stage, const char *path, input *in, g
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
-    GEODEC_TRY(cli_open_any(path, &a, err));
+    GEODEC_TRY(stage->c->needs ? cli_peek_any(path, &a, err) : cli_open_any(path, &a, err));
     const char *kind = geodec_artifact_kind(a)->name;
     stage->in[stage->n_in++] = a; /* stage_end closes it */
+    stage->bytes += geodec_artifact_file_bytes(a);
     in->file = a;
     in->states = strcmp(kind, geodec_activations_kind.name) == 0;
     if (!in->states && strcmp(kind, geodec_cloud_kind.name) != 0)
@@ -204,6 +208,23 @@ static void key_of(const cli_stage *stage, char key[GEODEC_SHA256_HEX])
     geodec_sha256_hex(&h, key);
 }
 
+/* --plan */
+static geodec_status plan(const cli_stage *stage, const input *p, const input *q, geodec_err *err)
+{
+    const cli *c = stage->c;
+    const geodec_neighbours_source *queries = c->n_args > 1 ? &q->source : NULL;
+    const int64_t rows = queries ? queries->rows : p->source.rows, checked = check < rows ? check : rows;
+    geodec_size size;
+    const geodec_size_dim dims[] = {{"Q", rows}, {"k", opt.k}, {"C", checked}};
+    needs_program(c->needs);
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(
+        geodec_neighbours_needs(&p->source, queries, &opt, checked, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, err));
+    GEODEC_PASS(geodec_size_of(&geodec_neighbours_kind, 3, dims, NULL, &size, err));
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
 static void say(const cli *c, const writer *w, const geodec_neighbours_summary *s)
 {
     const double n = (double)w->n.queries;
@@ -265,6 +286,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     opt.scratch = folder;
     opt.replace = c->force;
     if (geodec_neighbours_divided(&p.source, queries, &opt) || access(parts, F_OK) == 0) opt.parts = parts;
+    if (c->needs) {
+        GEODEC_TRY(plan(&stage, &p, &q, err));
+        goto done;
+    }
     if (geodec_comm_rank(comm) == 0) st = prepare(&stage, &w, err);
     GEODEC_TRY(geodec_comm_agree(comm, st, err));
     GEODEC_TRY(geodec_neighbours_search(&p.source, queries, &opt, write_rows, &w, c->pool, &c->hooks, &s, err));

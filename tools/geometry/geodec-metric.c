@@ -1,8 +1,11 @@
 /* geodec-metric: a metric for the points of a cloud (local Mahalanobis metrics with the smooth field through them, one
  * matrix everywhere, or the published harness's manifold), or a test space known in closed form. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "chain/metric.h"
+#include "chain/metric_needs.h"
 #include "cli/cloud.h"
+#include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/stage.h"
 #include "lab/fisher/metric.h"
@@ -86,6 +89,7 @@ static const cli_tool tool = {
                 "cloud.h5\n"
                 "geodec-metric --kind sphere --dim 4 --points 100 -o sphere.h5",
     CLI_TAKES(options, 0, 1),
+    .plans = true,
 };
 
 /* Sets the members of opt that depend on option words. */
@@ -190,6 +194,24 @@ static geodec_status read_cloud(void *ctx, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* --plan */
+static geodec_status plan(const cli_stage *stage, const geodec_cloud *cloud, int64_t in_file, int64_t n,
+                          const double *x, bool f32, geodec_err *err)
+{
+    const cli *c = stage->c;
+    geodec_size size;
+    if (strcmp(kind, "mahalanobis") != 0 || strcmp(mode, "ref") == 0)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "--plan is for --kind mahalanobis with --mode correct");
+    GEODEC_PASS(read_options(err));
+    opt.comm = comm;
+    needs_program(c->needs);
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_metric_needs(cloud, in_file, n, x, &opt, f32, c->seed, NEEDS_BUDGET, c->pool, &c->hooks,
+                                    c->needs, &size, err));
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
 static geodec_status from_cloud(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -202,17 +224,24 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     cli_stage stage = {0};
     double *x = NULL;
     int64_t n;
+    const double begin = geodec_clock_process_seconds();
     input cloud_file = {&stage, c, &cloud};
     GEODEC_TRY(ranks_inputs(comm, read_cloud, &cloud_file, err));
     if (dim == 0 && cloud.k < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld principal component; the metric needs at least 2 (--dim 1 forces it)",
                      (long long)cloud.k);
     GEODEC_TRY(cloud_dim(c, &cloud, dim, geodec_cloud_dimension(&cloud), &n, err));
+    const int64_t in_file = cloud.points;
     geodec_cloud_thin(&cloud, points, c->seed);
     GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
     geodec_mem_free(cloud.coordinate); /* x contains the coordinates in use */
     cloud.coordinate = NULL;
     out.n = n;
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(&stage, &cloud, in_file, n, x, out.f32, err));
+        goto done;
+    }
     GEODEC_TRY(fit(&stage, &cloud, n, x, &m, &manifold, &control, &fisher, &out, err));
     if (geodec_comm_rank(comm) > 0) goto done;
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
@@ -266,6 +295,7 @@ static geodec_status test_space(const cli *c, geodec_err *err)
     geodec_metric_medians own;
     cli_stage stage = {0};
     GEODEC_TRY(stage_begin(&stage, c, output, err));
+    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for metrics of a cloud");
     if (points == 1) GEODEC_THROW(GEODEC_INVAL, "--points 1: a space is sampled at 2 points or more");
     GEODEC_TRY(geodec_metric_type_find(kind, &which, err));
     GEODEC_TRY(read_options(err));

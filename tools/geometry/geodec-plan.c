@@ -46,7 +46,9 @@ static const cli_tool tool = {
         "  prompts        at most the number of pieces of that length in the text\n"
         "  split          unit of held-out splits: document if at least 4 documents that are not windows are read,\n"
         "                 else block\n"
-        "The status is 3 for a text that is empty or not UTF-8.",
+        "The status is 3 for a text that is empty or not UTF-8. What a stage needs for such sizes, in memory and "
+        "time,\n"
+        "is printed by the option --plan of the stage.",
     .examples = "geodec-plan --model model.gguf --text book.txt -o plan.tsv",
     CLI_TAKES(options, 0, 0),
 };

@@ -1,5 +1,7 @@
 /* geodec-propagate: linear propagators along geodesics. */
-#include "chain/propagators.h"
+#include "base/clock.h"
+#include "chain/field_needs.h"
+#include "cli/needs.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 
@@ -37,7 +39,20 @@ static const cli_tool tool = {
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 2, 2),
+    .plans = true,
 };
+
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_space *s, const geodec_geodesics *paths,
+                          geodec_err *err)
+{
+    geodec_size size;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_propagators_needs(s, paths, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
@@ -54,6 +69,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     opt.propagate.dense = integrate ? GEODEC_DENSE_INTEGRATE : GEODEC_DENSE_HERMITE;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
+    const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (ref) {
@@ -63,6 +79,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, in.space, &paths, err));
+        goto done;
+    }
     GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &opt, c->pool, &c->hooks, &r, err));
     const double check = opt.check;
     double gap = 0, symplectic = 0, step = INFINITY;

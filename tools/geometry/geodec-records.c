@@ -2,10 +2,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/mode.h"
+#include "cli/needs.h"
 #include "cli/space.h"
 #include "io/foreign.h"
 #include "lab/records/published.h"
 #include "records/lookup.h"
+#include "records/needs.h"
 #include "records/records.h"
 
 static const char *output = "records.h5", *mode = "correct", *draws;
@@ -42,6 +44,7 @@ static const cli_tool tool = {
     .examples = "geodec-records -o records.h5 propagators.h5 metric.h5 activations.h5\n"
                 "  geodec-records --mode ref --draws smollm2-135m_n8.h5 -o records-ref.h5",
     CLI_TAKES(options, 0, 3),
+    .plans = true,
 };
 
 enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3 };
@@ -54,6 +57,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     const geodec_harness_options o = geodec_harness_defaults();
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     double *point = NULL, *v0 = NULL, *query = NULL, steps;
+    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for --mode correct");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     geodec_records_published_draws d = {.points = shape[0],
@@ -83,6 +87,20 @@ done:
     return st;
 }
 
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_propagators *g, const geodec_space *s,
+                          const geodec_artifact *activations, int64_t count, const double *x, geodec_err *err)
+{
+    double bytes;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_records_needs(g, s, activations, &opt, count, x, NEEDS_BUDGET, c->pool, &c->hooks, c->needs,
+                                     &bytes, err));
+    const geodec_size size = {.fields = (int64_t)bytes, .buffers = (int64_t)bytes};
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -95,6 +113,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     double *x = NULL;
     int64_t count = 0;
     opt.seed = c->seed;
+    const double opened = geodec_clock_process_seconds();
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(stage_open(&stage, &geodec_propagators_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_propagators_read(in, &g, err));
@@ -103,6 +122,12 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[2], &activations, err));
     }
     const geodec_space *s = metric.space;
+    if (c->needs) {
+        GEODEC_TRY(geodec_lookup_choose(&metric.metric, &g, queries, c->seed, &x, &count, err));
+        needs_since(c->needs, "load", opened);
+        GEODEC_TRY(plan(c, &stage, &g, s, activations, count, x, err));
+        goto done;
+    }
     GEODEC_TRY(geodec_records_compute(&g, s, activations, &opt, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_lookup_choose(&metric.metric, &g, queries, c->seed, &x, &count, err));
     const double begin = geodec_clock_seconds();

@@ -1,7 +1,9 @@
 /* geodec-riemann: curvature of the smooth field. */
 #include "artifact/binding.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "chain/riemann.h"
+#include "chain/field_needs.h"
+#include "cli/needs.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 #include "io/foreign.h"
@@ -36,7 +38,21 @@ static const cli_tool tool = {
         "and curved between them; the midpoints show the difference.",
     .examples = "geodec-riemann --geodesics geodesics.h5 -o riemann.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
+    .plans = true,
 };
+
+/* --plan */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_harness_space *in,
+                          const geodec_geodesics *paths, geodec_err *err)
+{
+    geodec_size size;
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_riemann_needs(&in->metric, in->space, paths, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs,
+                                     &size, err));
+    needs_process(c->needs);
+    needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
@@ -51,6 +67,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     opt.seed = c->seed;
     GEODEC_TRY(geodec_shard_parse(shard, &opt.shard, err));
     GEODEC_TRY(stage_begin(&stage, c, output, err));
+    const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     GEODEC_TRY(geodec_harness_space_mode(&in, mode, &ref, err));
     if (draws) {
@@ -63,6 +80,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (geodesics) {
         GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, geodesics, &path_file, err));
         GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
+    }
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, &in, geodesics ? &paths : NULL, err));
+        goto done;
     }
     GEODEC_TRY(
         geodec_riemann_compute(&in.metric, in.space, geodesics ? &paths : NULL, &opt, c->pool, &c->hooks, &r, err));

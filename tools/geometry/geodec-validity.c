@@ -1,8 +1,10 @@
 /* geodec-validity: largest displacement of a start for which the linear propagator is accurate. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/numbers.h"
-#include "chain/validity.h"
+#include "chain/validity_needs.h"
 #include "cli/mode.h"
+#include "cli/needs.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
 #include "lab/validity/published.h"
@@ -58,7 +60,25 @@ static const cli_tool tool = {
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
     CLI_TAKES(options, 0, 1),
+    .plans = true,
 };
+
+/* --plan. The results are small: their memory is that of the pilot. */
+static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_space *s, int64_t count, const double *x0,
+                          const double *v0, geodec_err *err)
+{
+    geodec_shard slice;
+    GEODEC_PASS(geodec_shard_parse(shard, &slice, err));
+    const geodec_validity_plan p = {.tolerance = tolerance,
+                                    .most = HALVINGS,
+                                    .sphere_starts = sphere_starts,
+                                    .shares = shard ? slice.count : 1,
+                                    .seed = c->seed};
+    needs_inputs(c->needs, stage);
+    GEODEC_PASS(geodec_validity_needs(s, &opt, &p, count, x0, v0, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, err));
+    needs_process(c->needs);
+    return GEODEC_OK;
+}
 
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
@@ -76,14 +96,20 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
                                         &opt.n_eps, err));
     if (geodec_magnus_order(opt.propagate.scheme) > 4) opt.propagate.dense = GEODEC_DENSE_INTEGRATE;
     GEODEC_TRY(stage_begin(&stage, c, output, err));
+    const double begin = geodec_clock_process_seconds();
     GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
-    GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
+    if (!c->needs) GEODEC_TRY(stage_sweep(&stage, shard, joined, &opt.sweep, err));
     const geodec_space *s = in.space;
     int halvings = 0;
     double settled = 0;
     const int64_t count = starts < in.metric.points ? starts : in.metric.points;
     GEODEC_NEW_EACH(count * in.metric.n, x0, v0);
     GEODEC_TRY(geodec_validity_starts(&in.metric, s, count, c->seed, x0, v0, err));
+    if (c->needs) {
+        needs_since(c->needs, "load", begin);
+        GEODEC_TRY(plan(c, &stage, s, count, x0, v0, err));
+        goto done;
+    }
     if (tolerance > 0)
         GEODEC_TRY(geodec_validity_settle(s, &opt, c->pool, &c->hooks, count, x0, v0, tolerance, HALVINGS, &halvings,
                                           &settled, err));
@@ -137,6 +163,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     geodec_validity_published v = {0}, rule = {0};
     geodec_validity correct = {0};
     cli_stage stage = {0};
+    if (c->needs) GEODEC_THROW(GEODEC_UNSUPPORTED, "--plan is for --mode correct");
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_validity_published_draws_read(draws, &d, err));
     GEODEC_TRY(geodec_validity_published_run(&d.m, &d.p, c->pool, &c->hooks, &v, err));

@@ -1,9 +1,11 @@
 /* geodec-perplexity: perplexity of texts under a model, compared with a second model or arithmetic. */
-#include "evaluate/perplexity.h"
+#include "base/clock.h"
+#include "evaluate/perplexity_needs.h"
 
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/key_code.h"
+#include "cli/needs.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
 #include "lowrank/kv_projection.h"
@@ -66,7 +68,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     OPT_FILE("json", 0, &json_path, "FILE", "write the figures of the texts and of each window to FILE as JSON",
              .flags = CLI_VOLATILE),
-    CLI_STREAMING_OPTIONS,
+    CLI_STREAMING_OPTIONS_OF_PLAN,
 };
 
 static const cli_tool tool = {
@@ -87,6 +89,7 @@ static const cli_tool tool = {
     .examples = "geodec-perplexity --model model.gguf --window 256 --windows 40 book.txt\n"
                 "geodec-perplexity --model model-f16.gguf --against model-q8_0.gguf --stride 128 --window 512 book.txt",
     CLI_TAKES(options, 1, -1),
+    .plans = true,
 };
 
 /* What the second evaluation took. */
@@ -120,6 +123,38 @@ done:
     return st;
 }
 
+/* --plan of one text. */
+static geodec_status plan_text(const cli *c, const geodec_perplexity_report *s, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    text_file file = {.run = NULL};
+    const double begin = geodec_clock_process_seconds();
+    GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p->model), true, &file, err));
+    needs_since(c->needs, "read", begin);
+    needs_digest(c->needs, "digest", (double)file.map.size, 1);
+    GEODEC_TRY_MSG(geodec_perplexity_needs(s->p, s->q, s->o, file.run, file.n_run, NEEDS_BUDGET / c->n_args, c->pool,
+                                           &c->hooks, c->needs, err),
+                   "%s", path);
+done:
+    text_close(&file);
+    return st;
+}
+
+static geodec_status plan(const cli *c, const geodec_perplexity_report *s, const geodec_model *m, double begin,
+                          geodec_err *err)
+{
+    needs_since(c->needs, "load", begin);
+    for (int i = 0; i < c->n_args; i++) GEODEC_PASS(plan_text(c, s, c->args[i], err));
+    const double model = (double)geodec_gguf_file_bytes(geodec_model_gguf(m));
+    geodec_needs_size(c->needs, "model_bytes", model);
+    if (json_path) needs_digest(c->needs, "fingerprint", model, 1);
+    if (json_path)
+        needs_process_and_file(c->needs, model);
+    else
+        needs_process(c->needs);
+    return GEODEC_OK;
+}
+
 /* Replaces auto by the arithmetic that suits each file. */
 static void settle(const cli *c, const geodec_model *m, const geodec_model *second, bool compared)
 {
@@ -139,6 +174,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     const bool compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
                           against_kv_projection || against_kv_code || against_scores || against_kv_merge > 0;
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
+    const double begin = geodec_clock_process_seconds();
+    const bool planned = c->needs && !streaming_plans(c);
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection || against_kv_projection)
         GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
@@ -164,6 +201,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_attnres_parse(attnres, &p.attnres, err));
     GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &q.attnres, err));
     if (compared) s.q = &q;
+    if (planned) {
+        GEODEC_TRY(plan(c, &s, m, begin, err));
+        goto done;
+    }
     if (json_path) GEODEC_TRY(geodec_perplexity_report_begin_json(&s, json_path, c->command_line, err));
     for (int i = 0; i < c->n_args; i++) GEODEC_TRY(one_text(c, &s, c->args[i], err));
     GEODEC_TRY(geodec_perplexity_report_end(&s, err));

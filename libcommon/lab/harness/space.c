@@ -4,9 +4,17 @@
 
 geodec_status geodec_harness_space_open(const char *path, geodec_harness_space *out, geodec_err *err)
 {
+    geodec_artifact *file = NULL;
+    memset(out, 0, sizeof *out);
+    GEODEC_PASS(geodec_artifact_open(&geodec_metric_kind, path, &file, err));
+    return geodec_harness_space_take(file, out, err);
+}
+
+geodec_status geodec_harness_space_take(geodec_artifact *file, geodec_harness_space *out, geodec_err *err)
+{
     geodec_status st = GEODEC_OK;
     memset(out, 0, sizeof *out);
-    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &out->file, err));
+    out->file = file;
     GEODEC_TRY(geodec_metric_read_tables(out->file, &out->metric, err));
     if (out->metric.kind == GEODEC_METRIC_PUBLISHED) {
         GEODEC_TRY(geodec_metric_read_matrices(out->file, &out->metric, err));
@@ -16,7 +24,7 @@ geodec_status geodec_harness_space_open(const char *path, geodec_harness_space *
     } else {
         GEODEC_TRY_MSG(
             geodec_metric_space_from(out->file, &out->metric, geodec_metric_field_limit(), &out->smooth, err), "%s",
-            path);
+            geodec_artifact_path(out->file));
         out->space = out->smooth.space;
         out->field = out->smooth.field;
     }

@@ -20,6 +20,9 @@ typedef struct geodec_harness_space {
  * Nothing is left open on failure. */
 GEODEC_API geodec_status geodec_harness_space_open(const char *path, geodec_harness_space *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
+/* The same for a file that is open; *out closes it, also on failure. */
+GEODEC_API geodec_status geodec_harness_space_take(geodec_artifact *file, geodec_harness_space *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 /* --mode correct|ref of a tool against the metric it was given: *ref. GEODEC_INVAL when they do not go together: ref
  * needs the published manifold (geodec-metric --mode ref), and no other mode accepts it. */
 GEODEC_API geodec_status geodec_harness_space_mode(const geodec_harness_space *s, const char *mode, bool *ref,
