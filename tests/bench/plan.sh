@@ -5,8 +5,8 @@
 #
 # bytes: largest resident size; cpu_s: user and system time; elapsed_s: of the run alone. The ratios are plan over measured. busy: elapsed time
 # of the run over that of its processor time on the threads that it used; above about 1.2 other work had part of the machine (or the stage
-# is not parallel), and elapsed times tell little. plan_takes_s: elapsed time of the plan. The sizes are not those with which coefficients were
-# chosen (tools/cli/needs.c). Inputs: texts of geodec-corpus, the embedded model, and points with the spectrum of its states.
+# is not parallel), and elapsed times tell little. plan_takes_s: elapsed time of the plan. No constant was fitted to these sizes
+# (tools/cli/needs.c). Inputs: texts of geodec-corpus, the embedded model, and points with the spectrum of its states.
 set -eu
 cd "$(dirname -- "$0")/../.."
 B=${B:-build/release}

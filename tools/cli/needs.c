@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 /* Time of writing a byte to an artifact over that of its digest: check of the numbers, checksum, copy to the page
- * cache, and the digest itself. */
+ * cache, and the digest itself. An estimate, not a fit: writing is a few per cent of the stages of tests/bench/plan.sh.
+ */
 static const double write_per_digest = 2.5;
 
 static double first_size, first_files; /* resident size when the plan began, and of this what is of files */
