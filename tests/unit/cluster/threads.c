@@ -20,6 +20,7 @@ static struct {
     pthread_mutex_t lock;
     int size;
     message *first[MOST][MOST], **last[MOST][MOST]; /* [from][to] */
+    int64_t asked[MOST][MOST], taken[MOST][MOST];   /* messages that were asked for and received */
 } job = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local int my_rank;
@@ -31,7 +32,7 @@ typedef struct self {
 typedef struct wanted {
     int from, to;
     void *data;
-    int64_t bytes;
+    int64_t bytes, number;
 } wanted;
 
 static int start(void **state)
@@ -73,7 +74,9 @@ static int send_now(void *state, int to, const void *data, int64_t bytes, void *
 static int receive_later(void *state, int from, void *data, int64_t bytes, void **request)
 {
     wanted *w = malloc(sizeof *w);
-    *w = (wanted){from, rank(state), data, bytes};
+    pthread_mutex_lock(&job.lock);
+    *w = (wanted){from, rank(state), data, bytes, job.asked[from][rank(state)]++};
+    pthread_mutex_unlock(&job.lock);
     *request = w;
     return 0;
 }
@@ -85,8 +88,10 @@ static int test(void *state, void **request, int *done)
     *done = w == NULL;
     if (!w) return 0;
     pthread_mutex_lock(&job.lock);
-    message *m = job.first[w->from][w->to];
+    /* as with MPI, messages go to the receives in the order in which these were called, whichever is tested first */
+    message *m = w->number == job.taken[w->from][w->to] ? job.first[w->from][w->to] : NULL;
     if (m) {
+        job.taken[w->from][w->to]++;
         job.first[w->from][w->to] = m->next;
         if (!m->next) job.last[w->from][w->to] = &job.first[w->from][w->to];
     }
@@ -141,6 +146,7 @@ void threads_run(int n, void (*fn)(geodec_comm *c, void *ctx), void *ctx)
     job.size = n;
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++) {
+            job.asked[a][b] = job.taken[a][b] = 0;
             job.first[a][b] = NULL;
             job.last[a][b] = &job.first[a][b];
         }
