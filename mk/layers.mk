@@ -62,7 +62,7 @@ DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring $(LAB_BELOW)
 DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
 
 # And those of perspective.
-DEPS_perspective   := perspective/recurrence perspective/routing perspective/memory perspective/polytope perspective/mixture perspective/dual linalg model/kernels gguf $(FILES_BELOW)
+DEPS_perspective   := perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual linalg model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := gguf/order_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \

@@ -1,4 +1,4 @@
-#include "perspective/ternary/experts.h"
+#include "perspective/ternary_experts.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

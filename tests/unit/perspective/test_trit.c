@@ -1,7 +1,7 @@
 /* .trit files: the published bytes, every bit, truncation, hostile numbers, failures of writing. */
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "perspective/ternary/experts.h"
+#include "perspective/ternary_experts.h"
 #include "perspective/ternary/header_internal.h"
 #include "support/support.h"
 

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "perspective/ternary/cost.h"
-#include "perspective/ternary/experts.h"
+#include "perspective/ternary_experts.h"
 #include "perspective/ternary/header_internal.h"
 #include "perspective/ternary/trd.h"
 #include "support/support.h"
