@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "perspective/ternary/cost.h"
-#include "perspective/ternary_experts.h"
 #include "perspective/ternary/header_internal.h"
 #include "perspective/ternary/trd.h"
+#include "perspective/ternary_experts.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
