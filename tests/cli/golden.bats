@@ -63,4 +63,5 @@ criterion() {
 @test "the golden files of the repository stay small" {
     [ "$(cat tests/golden/published/*.h5 tests/golden/published/exports/*/* | wc -c)" -le 3000000 ]
     [ "$(cat tests/golden/llama/* tests/golden/models/* tests/golden/tokens/* tests/golden/text/* | wc -c)" -le 3700000 ]
+    [ "$(cat tests/golden/perspective/* | wc -c)" -le 700000 ]
 }

@@ -1,6 +1,6 @@
 """PERSPECTIVE models: two tiny seeded ones, and their logits, states and experts in float64.
 
-perspective.py GOLDENS writes GOLDENS/models/NAME.gguf, GOLDENS/perspective/NAME.logits.npy [positions, vocabulary],
+perspective.py GOLDENS writes GOLDENS/perspective/NAME.gguf, GOLDENS/perspective/NAME.logits.npy [positions, vocabulary],
 NAME.ids.npy and NAME.experts.npy [positions, layers] (-1: the layer has none). The recurrence is computed as a sum over
 all earlier positions, without a state:
 
@@ -15,8 +15,8 @@ from gguf import F32, STRING, U32, Writer
 from models import put_spm
 
 MODELS = {
-    "tiny-perspective": dict(layers=5, width=24, heads=3, kv=1, head_dim=8, ff=20, ff_dense=30, rank=10, period=4,
-                             lattice=(4, 2, 2), route="mod", at="pre", window=6, scale=24.0**0.5, least=-0.5),
+    "tiny-perspective": dict(layers=5, width=24, heads=3, kv=1, head_dim=8, ff=12, ff_dense=30, rank=10, period=4,
+                             lattice=(2, 2, 2), route="mod", at="pre", window=6, scale=24.0**0.5, least=-0.5),
     "tiny-perspective-angle": dict(layers=4, width=32, heads=2, kv=2, head_dim=6, ff=16, ff_dense=40, rank=16, period=2,
                                    lattice=(3, 2, 1), route="angle", at="post", window=9, scale=2.0, least=None),
 }
@@ -152,7 +152,7 @@ def evaluate(m, ids):
 def main(folder):
     os.makedirs(os.path.join(folder, "perspective"), exist_ok=True)
     for name in MODELS:
-        path = os.path.join(folder, "models", name + ".gguf")
+        path = os.path.join(folder, "perspective", name + ".gguf")
         write(path, name)
         m = Model(path)
         rng = np.random.Generator(np.random.PCG64(7))

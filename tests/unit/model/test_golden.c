@@ -197,9 +197,10 @@ Test(model_golden, perspective)
 {
     static const char *const names[] = {"tiny-perspective", "tiny-perspective-angle"};
     for (size_t k = 0; k < 2; k++) {
-        geodec_model *m = open_model(names[k]);
-        const geodec_model_config *c = geodec_model_configuration(m);
+        geodec_model *m = NULL;
         geodec_err err = {0};
+        test_ok(geodec_model_open(shared("golden/perspective", names[k], ".gguf"), &m, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(m);
         int64_t shape[8];
         int dims;
         double *id = test_npy(shared("golden/perspective", names[k], ".ids.npy"), shape, &dims);

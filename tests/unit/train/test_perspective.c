@@ -362,7 +362,7 @@ Test(train_perspective, goldens)
         int64_t dim[8];
         int dims;
         geodec_linalg_init();
-        (void)snprintf(path, sizeof path, "models/%s.gguf", names[k]);
+        (void)snprintf(path, sizeof path, "perspective/%s.gguf", names[k]);
         test_ok(geodec_model_open(test_golden(path), &m, &err), &err);
         (void)snprintf(path, sizeof path, "perspective/%s.ids.npy", names[k]);
         double *ids = test_npy(test_golden(path), dim, &dims);
