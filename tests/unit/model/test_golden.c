@@ -191,8 +191,8 @@ Test(model_golden, fast_of_shared_models)
     fast_is_near_exact_and_stable(names, sizeof names / sizeof *names);
 }
 
-/* Of tests/golden/make/perspective.py, where the recurrence is a sum over all positions. Float32 states and products of
- * that length are within 1e-5, as the other tiny models; a wrong expert would change a logit by more than 1e-2. */
+/* Of tests/golden/make/perspective.py, where the recurrence is a sum over all positions. Within 2e-5: the norm
+ * of what is read from a small state amplifies roundings; a wrong expert would change a logit by more than 1e-2. */
 Test(model_golden, perspective)
 {
     static const char *const names[] = {"tiny-perspective", "tiny-perspective-angle"};
@@ -214,7 +214,7 @@ Test(model_golden, perspective)
         geodec_session *s = open_session(m, GEODEC_ISA_AUTO);
         test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = ids}, logits, NULL, &err), &err);
         for (int64_t i = 0; i < n * shape[1]; i++)
-            cr_assert(fabs((double)logits[i] - want[i]) < 1e-5, "%s: logit %lld: %g, not %g", names[k], (long long)i,
+            cr_assert(fabs((double)logits[i] - want[i]) < 2e-5, "%s: logit %lld: %g, not %g", names[k], (long long)i,
                       (double)logits[i], want[i]);
         const int32_t *chosen = geodec_session_expert_ids(s);
         for (int64_t i = 0; i < (int64_t)n * c->n_layer; i++)
