@@ -2,7 +2,7 @@
 
 geodec_status stage_space(cli_stage *stage, const char *path, geodec_harness_space *in, geodec_err *err)
 {
-    if (stage->c->needs) {
+    if (stage_is_plan(stage)) {
         geodec_artifact *file = NULL;
         GEODEC_PASS(stage_open(stage, &geodec_metric_kind, path, &file, err));
         stage->n_in--; /* the space closes it */

@@ -16,16 +16,16 @@ geodec_status stage_hold(cli_stage *stage, const geodec_kind *kind, const char *
 {
     if (stage->n_in == GEODEC_INPUTS_MAX)
         GEODEC_FAIL(GEODEC_LIMIT, "%s: more than %d inputs", path, (int)GEODEC_INPUTS_MAX);
-    GEODEC_PASS(stage->c->needs ? geodec_artifact_peek(kind, path, in, err)
-                                : geodec_artifact_open(kind, path, in, err));
+    GEODEC_PASS(stage_is_plan(stage) ? geodec_artifact_peek(kind, path, in, err)
+                                     : geodec_artifact_open(kind, path, in, err));
     stage->in[stage->n_in++] = *in;
-    if (stage->c->needs) stage->bytes += geodec_artifact_file_bytes(*in);
+    if (stage_is_plan(stage)) stage->bytes += geodec_artifact_file_bytes(*in);
     return GEODEC_OK;
 }
 
 geodec_status stage_add(cli_stage *stage, const geodec_artifact *in, geodec_err *err)
 {
-    if (stage->c->needs) return geodec_provenance_agree(&stage->p, in, err);
+    if (stage_is_plan(stage)) return geodec_provenance_agree(&stage->p, in, err);
     return geodec_provenance_add_artifact(&stage->p, in, err);
 }
 
@@ -39,7 +39,7 @@ geodec_status stage_open(cli_stage *stage, const geodec_kind *kind, const char *
 
 geodec_status stage_file(cli_stage *stage, const char *path, geodec_err *err)
 {
-    if (stage->c->needs) return GEODEC_OK;
+    if (stage_is_plan(stage)) return GEODEC_OK;
     return geodec_provenance_add_file(&stage->p, path, err);
 }
 

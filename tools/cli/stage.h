@@ -28,6 +28,8 @@ typedef struct cli_stage {
     geodec_sweep *sweep;
 } cli_stage;
 
+/* Whether the run is a plan. A report without an output has no stage: *stage is all zero. */
+static inline bool stage_is_plan(const cli_stage *stage) { return stage->c && stage->c->needs; }
 /* For a stage that calls cli_may_write itself. */
 cli_stage stage_of(const cli *c, const char *output);
 /* Begins a stage and checks that the output may be written (cli_may_write). stage must be all zero. */
