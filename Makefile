@@ -58,6 +58,7 @@ help:
 	@echo "make notebooks      execute the notebooks on the results of MODEL="
 	@echo "make model          train the embedded default model"
 	@echo "make moe            train a mixture of 22 million parameters on text of Debian packages (about an hour); make model-mixture: the embedded one"
+	@echo "make perspective    train a PERSPECTIVE model of 10 million parameters on the same text (under an hour); make perspective-controls: its controls"
 	@echo "make docs           pages and tables made from the library's tables: artifact kinds, drafters, tensor types, architectures, integrators"
 	@echo "make install        PREFIX= DESTDIR="
 	@echo "make dist           the sources as build/dist/geodec-VERSION.tar.xz, with the same bytes for the same contents; make deb: the Debian packages, in build/deb"

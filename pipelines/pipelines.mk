@@ -186,4 +186,5 @@ include pipelines/notebooks.mk
 endif
 include pipelines/model.mk
 include pipelines/moe.mk
+include pipelines/perspective.mk
 include pipelines/slurm/slurm.mk

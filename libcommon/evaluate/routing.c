@@ -53,6 +53,8 @@ static void count_row(work *w, geodec_routing_profile *p, const int32_t *id, boo
     for (int32_t l = 0; l < p->n_layer; l++)
         for (int32_t j = 0; j < k; j++) {
             const int32_t expert = id[l * k + j];
+            if (expert < 0) continue; /* a layer without experts */
+            p->layer[l].routed = true;
             p->count[(int64_t)l * p->n_expert + expert]++;
             w->repeat[l] += !first && has(w->before + l * k, k, expert);
         }
@@ -82,6 +84,8 @@ static geodec_status summarise(const work *w, geodec_routing_profile *p, geodec_
     for (int32_t l = 0; l < p->n_layer; l++) {
         geodec_routing_layer *y = &p->layer[l];
         const int64_t *count = p->count + (int64_t)l * p->n_expert;
+        if (!y->routed) continue;
+        p->n_routed++;
         y->least = 1;
         for (int32_t e = 0; e < p->n_expert; e++) {
             const double load = (double)count[e] / total;
@@ -174,15 +178,17 @@ geodec_status geodec_routing_table(FILE *out, const geodec_model *m, const geode
         geodec_tsv_names(t, "model layer tokens least most unused gini random_gini entropy repeat random_repeat", err));
     for (int32_t l = 0; l < p->n_layer; l++) {
         const geodec_routing_layer *y = &p->layer[l];
+        const double share = 1.0 / p->n_routed;
         char name[16];
+        if (!y->routed) continue;
         (void)snprintf(name, sizeof name, "%d", l + 1);
         GEODEC_TRY(put_row(t, m, p, name, y, err));
-        mean.least += y->least / p->n_layer;
-        mean.most += y->most / p->n_layer;
+        mean.least += y->least * share;
+        mean.most += y->most * share;
         mean.unused += y->unused;
-        mean.gini += y->gini / p->n_layer;
-        mean.entropy += y->entropy / p->n_layer;
-        mean.repeat += y->repeat / p->n_layer;
+        mean.gini += y->gini * share;
+        mean.entropy += y->entropy * share;
+        mean.repeat += y->repeat * share;
     }
     GEODEC_TRY(put_row(t, m, p, "mean", &mean, err)); /* unused: of all layers */
     GEODEC_TRY(geodec_tsv_finish(&t, err));
@@ -199,7 +205,7 @@ geodec_status geodec_routing_loads_table(const char *path, const geodec_model *m
     GEODEC_TRY(geodec_tsv_create(path, &t, err));
     GEODEC_TRY(geodec_tsv_names(t, "model layer expert choices load", err));
     for (int32_t l = 0; l < p->n_layer; l++)
-        for (int32_t e = 0; e < p->n_expert; e++) {
+        for (int32_t e = 0; p->layer[l].routed && e < p->n_expert; e++) {
             const int64_t choices = p->count[(int64_t)l * p->n_expert + e];
             geodec_tsv_str(t, geodec_model_name(m));
             geodec_tsv_i64(t, l + 1);

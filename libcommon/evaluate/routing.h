@@ -22,6 +22,7 @@ typedef struct geodec_routing_options {
 } geodec_routing_options;
 
 typedef struct geodec_routing_layer {
+    bool routed;        /* the layer has experts; else all else is 0 */
     double least, most; /* smallest and largest load */
     double gini;
     double entropy; /* of the loads, bits; log2 n when all are equal */
@@ -31,6 +32,7 @@ typedef struct geodec_routing_layer {
 
 typedef struct geodec_routing_profile {
     int32_t n_layer, n_expert, n_expert_used;
+    int32_t n_routed; /* layers with experts */
     int64_t windows, tokens;
     geodec_routing_layer *layer; /* [n_layer] */
     int64_t *count;              /* [n_layer][n_expert] choices */
@@ -48,7 +50,7 @@ GEODEC_API geodec_status geodec_routing_run(const geodec_scorer_evaluation *e, c
                                             const char *text, size_t n, geodec_pool *pool, const geodec_hooks *hooks,
                                             geodec_routing_profile *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* A row a layer, and one of means over layers. */
+/* A row for each layer with experts, and one of means over them. */
 GEODEC_API geodec_status geodec_routing_table(FILE *out, const geodec_model *m, const geodec_routing_profile *p,
                                               geodec_err *err) GEODEC_MUST_USE;
 /* A row for each expert: model, layer, expert, choices, load. */

@@ -27,11 +27,11 @@ static const cli_tool tool = {
     .purpose = "measure how a mixture divides the tokens of a text among its experts",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =
-        "Standard output has one TSV row per layer and one of the means over layers (unused: of all layers). The\n"
-        "load of an expert is its share of the layer's choices. Columns: smallest and largest load, experts without\n"
-        "load, Gini coefficient and entropy (bits) of the loads, and the share of a token's experts that the token\n"
-        "before it used too. Controls: random_gini and random_repeat are the values of a router that chooses at\n"
-        "random.",
+        "Standard output has one TSV row per layer with experts and one of the means over them (unused: of all\n"
+        "layers). The load of an expert is its share of the layer's choices. Columns: smallest and largest load,\n"
+        "experts without load, Gini coefficient and entropy (bits) of the loads, and the share of a token's experts\n"
+        "that the token before it used too. Controls: random_gini and random_repeat are the values of a router that\n"
+        "chooses at random.",
     .examples = "  geodec-routing --model mixture.gguf --windows 40 book.txt",
     CLI_TAKES(options, 1, 1),
 };
@@ -56,7 +56,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_routing_table(stdout, m, &p, err));
     if (loads_path) GEODEC_TRY(geodec_routing_loads_table(loads_path, m, &p, err));
     for (int32_t l = 0; l < p.n_layer; l++) {
-        gini += p.layer[l].gini / p.n_layer;
+        if (!p.layer[l].routed) continue;
+        gini += p.layer[l].gini / p.n_routed;
         if (p.layer[l].least < least) least = p.layer[l].least;
     }
     cli_say(c,

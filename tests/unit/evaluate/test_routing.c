@@ -104,6 +104,61 @@ Test(routing, equals_counts_of_single_windows)
     geodec_model_close(m);
 }
 
+/* Layers without experts have no row, and nothing is counted for them. */
+Test(routing, leaves_out_layers_without_experts)
+{
+    enum { EXPERTS = 4, LAYERS = 3, DENSE = 1 };
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    const synthetic s = {.arch = "deepseek",
+                         .n_layer = LAYERS,
+                         .d_model = 16,
+                         .n_head = 4,
+                         .n_kv_head = 4,
+                         .d_ff = 8,
+                         .d_ff_dense = 24,
+                         .n_vocab = 300,
+                         .n_ctx = 64,
+                         .n_expert = EXPERTS,
+                         .n_expert_used = 2,
+                         .n_dense = DENSE,
+                         .seed = 6};
+    const geodec_routing_options o = {.window = 16};
+    geodec_scorer_evaluation e = {0};
+    geodec_routing_profile p = {0};
+    const char *path = test_tmp("routing-lead.gguf"), *loads = test_tmp("routing-lead.tsv");
+    FILE *table = tmpfile();
+    char line[256];
+    int rows = 0;
+    test_ok(synthetic_write(path, &s, &err), &err);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    e.model = m;
+    test_ok(geodec_routing_run(&e, &o, text, strlen(text), NULL, NULL, &p, &err), &err);
+    cr_assert_eq(p.n_routed, LAYERS - DENSE);
+    for (int l = 0; l < LAYERS; l++) {
+        int64_t sum = 0;
+        for (int i = 0; i < EXPERTS; i++) sum += p.count[l * EXPERTS + i];
+        cr_assert_eq(p.layer[l].routed, l >= DENSE);
+        cr_assert_eq(sum, l < DENSE ? 0 : 2 * p.tokens);
+    }
+    test_ok(geodec_routing_table(table, m, &p, &err), &err);
+    rewind(table);
+    while (fgets(line, sizeof line, table)) {
+        cr_assert_null(strstr(line, "nan"), "%s", line);
+        rows++;
+    }
+    cr_assert_eq(rows, 1 + (LAYERS - DENSE) + 1);
+    test_ok(geodec_routing_loads_table(loads, m, &p, &err), &err);
+    (void)fclose(table);
+    table = fopen(loads, "r");
+    cr_assert_not_null(table);
+    for (rows = 0; fgets(line, sizeof line, table); rows++) cr_assert_null(strstr(line, "nan"), "%s", line);
+    cr_assert_eq(rows, 1 + (LAYERS - DENSE) * EXPERTS);
+    (void)fclose(table);
+    geodec_routing_free(&p);
+    geodec_model_close(m);
+}
+
 Test(routing, refusals)
 {
     geodec_err err = {0};
