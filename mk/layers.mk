@@ -55,14 +55,16 @@ DEPS_lab/harness   := records chain geometry evaluate integer/codes reference mo
 LAB_BELOW          := lab/harness records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
 $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
 DEPS_lab/integer   := integer/ring integer/codes linalg $(MODEL_BELOW)
+PERSPECTIVE_PARTS  := perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual
+DEPS_lab/perspective := $(PERSPECTIVE_PARTS) linalg model/kernels gguf io base
 # The unit tests of all experiments are one program.
-DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring $(LAB_BELOW)
+DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) integer/ring $(filter-out $(MODEL_BELOW),$(PERSPECTIVE_PARTS)) $(LAB_BELOW)
 
 # So are those of the integer engine; tests of a model's pass in integers are in the folder model.
 DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt integer/codes integer/fixed integer/engine model/kernels gguf $(FILES_BELOW)
 
 # And those of perspective.
-DEPS_perspective   := perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual linalg model/kernels gguf $(FILES_BELOW)
+DEPS_perspective   := $(PERSPECTIVE_PARTS) linalg model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := gguf/order_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \

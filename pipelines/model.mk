@@ -47,3 +47,24 @@ $(M)/mixture-control-losscurve.h5: $(M)/train.txt $(M)/held-out.txt $(M)/vocab.g
 model-mixture-install: $(M)/geodec-mixture-f16.gguf
 	mkdir -p data/model
 	cp $(M)/geodec-mixture-f16.gguf $(M)/mixture-losscurve.h5 data/model/
+
+# make model-perspective: makes the embedded PERSPECTIVE model from the same stories and vocabulary: layers R R R A of width 64, rank 16, 16 ternary experts
+# of width 48 on a 4 x 2 x 2 torus in each recurrent layer. make model-perspective-control trains the control, a dense model of the same active size.
+PERSPECTIVE_MODEL_SEED := 20260004
+PERSPECTIVE_MODEL_ACTIVE := --arch perspective --d-model 64 --layers 4 --heads 4 --kv-heads 1 --ff 48 --rank 16 --window 64 --ctx 512
+PERSPECTIVE_MODEL_SHAPE := $(PERSPECTIVE_MODEL_ACTIVE) --lattice 4,2,2 --route angle --route-at pre
+PERSPECTIVE_MODEL_TRAIN := --length 512 --batch 4 --steps 5000 --lr 4e-3 --beta2 0.95 --decay 0.05 --warmup 100 --lr-schedule linear --eval-every 250 --eval-tokens 32768
+.PHONY: model-perspective model-perspective-control model-perspective-install
+model-perspective: $(M)/geodec-perspective-f16.gguf
+model-perspective-control: $(M)/perspective-control-losscurve.h5
+perspective_model = $(run) $(BIN)/geodec-train --force --seed $(PERSPECTIVE_MODEL_SEED) --text $(M)/train.txt --held-out $(M)/held-out.txt --vocab $(M)/vocab.gguf \
+	  --floor $(M)/held-out.json $2 $(PERSPECTIVE_MODEL_TRAIN) --checkpoint $(M)/$1-checkpoint.h5 --checkpoint-every 250 --resume
+$(M)/geodec-perspective-f16.gguf: $(M)/train.txt $(M)/held-out.txt $(M)/vocab.gguf | $(BIN)/geodec-train
+	$(call perspective_model,perspective,$(PERSPECTIVE_MODEL_SHAPE)) --name geodec-perspective -o $(M)/geodec-perspective-f32.gguf \
+	  --out-f16 $@.new --curve $(M)/perspective-losscurve.h5 && mv $@.new $@
+$(M)/perspective-control-losscurve.h5: $(M)/train.txt $(M)/held-out.txt $(M)/vocab.gguf | $(BIN)/geodec-train
+	$(call perspective_model,perspective-control,$(PERSPECTIVE_MODEL_ACTIVE)) --name geodec-perspective-control -o $(M)/perspective-control-f32.gguf \
+	  --curve $@.new && mv $@.new $@
+model-perspective-install: $(M)/geodec-perspective-f16.gguf
+	mkdir -p data/model
+	cp $(M)/geodec-perspective-f16.gguf $(M)/perspective-losscurve.h5 data/model/

@@ -33,6 +33,7 @@ static void copy(const input *in, const float *from, float *score)
 
 static void further(const input *in, float *score) { copy(in, in->further, score); }
 static void flowmap(const input *in, float *score) { copy(in, in->early, score); }
+static void router3(const input *in, float *score) { copy(in, in->logit[GEODEC_ROUTES_FURTHER], score); }
 static void router2(const input *in, float *score) { copy(in, in->logit[GEODEC_ROUTES_EARLIER], score); }
 static void router15(const input *in, float *score) { copy(in, in->logit[GEODEC_ROUTES_EXPERTS], score); }
 static void router1(const input *in, float *score) { copy(in, in->logit[GEODEC_ROUTES_BLOCK], score); }
@@ -70,6 +71,7 @@ const geodec_predictor geodec_predictors[] = {
     {"pair", "the token and the one before it", TOKEN, 0, false, pair},
     {"linear", "the last state and the token, by a linear map", TOKEN, 0, false, linear},
     {"flowmap", "the last state and the token: the nearest nodes of a flow map", TOKEN, 0, true, flowmap},
+    {"router3", "the layer's router on the stream before the two previous blocks", BLOCK, 3, false, router3},
     {"router2", "the layer's router on the stream before the previous block", BLOCK, 2, false, router2},
     {"router1.5", "the layer's router on the stream before the previous block's experts", BLOCK, 1, false, router15},
     {"router1", "the layer's router on the stream before its block", BLOCK, 1, false, router1},

@@ -92,11 +92,13 @@ static const float *stream_of(const geodec_routes_recorder *r, geodec_routes_str
     const int64_t d = r->config->d_model, previous = layer > 0 ? layer - 1 : 0;
     switch (which) {
     case GEODEC_ROUTES_NOW:
-        return r->after + ((int64_t)layer * PASS + row) * d;
+        return (r->config->route_before ? r->before : r->after) + ((int64_t)layer * PASS + row) * d;
     case GEODEC_ROUTES_EXPERTS:
         return layer > 0 ? r->after + (previous * PASS + row) * d : r->before + row * d;
     case GEODEC_ROUTES_EARLIER:
         return r->before + (previous * PASS + row) * d;
+    case GEODEC_ROUTES_FURTHER:
+        return r->before + ((layer > 1 ? layer - 2 : 0) * PASS + row) * d;
     default:
         return r->before + ((int64_t)layer * PASS + row) * d;
     }

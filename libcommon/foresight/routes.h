@@ -1,9 +1,9 @@
 /* Routes: the experts that a model uses along a text, with what was known before. A recorder reads windows of tokens
  * and keeps, for each row, the router's logits, the last residual stream, and what the routers say of earlier streams.
  *
- * Streams, with x_l the residual stream before block l and y_l the same after its attention: the experts of block l are
- * chosen from y_l. Earlier are x_l (one attention before), y_(l-1) (one block before: its experts have not run) and
- * x_(l-1) (one block and one attention before). */
+ * Streams, with x_l the residual stream before block l and y_l the same after its attention or recurrence: the experts
+ * of block l are chosen from y_l, or from x_l in models with route_before. Earlier are x_l (one attention before),
+ * y_(l-1) (one block before: its experts have not run), x_(l-1) (one block and one attention before) and x_(l-2). */
 #ifndef GEODEC_FORESIGHT_ROUTES_H
 #define GEODEC_FORESIGHT_ROUTES_H
 
@@ -11,10 +11,11 @@
 #include "model/model.h"
 
 typedef enum geodec_routes_stream {
-    GEODEC_ROUTES_NOW,     /* y_l: the choice itself */
+    GEODEC_ROUTES_NOW,     /* the choice itself */
     GEODEC_ROUTES_BLOCK,   /* x_l */
     GEODEC_ROUTES_EXPERTS, /* y_(l-1); first layer: as x_l */
     GEODEC_ROUTES_EARLIER, /* x_(l-1); first layer: as x_l */
+    GEODEC_ROUTES_FURTHER, /* x_(l-2), or x_0 */
     GEODEC_ROUTES_STREAMS
 } geodec_routes_stream;
 

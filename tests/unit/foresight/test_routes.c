@@ -6,6 +6,7 @@
 #include "foresight/world.h"
 #include "io/file.h"
 #include "model/router.h"
+#include "model/synthetic.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -49,6 +50,68 @@ Test(routes, router_at_the_stream_of_the_choice_gives_the_experts_used)
     cr_assert_eq(rows, 6 * (24 + 24 + 4));
     cr_assert_eq(w, NULL);
     cr_assert_gt(differ, rows, "earlier streams know less");
+    geodec_routes_close(r);
+    geodec_export_source_close(&source);
+    geodec_model_close(m);
+}
+
+/* Experts on a torus, chosen before the recurrence: the choice is that of the stream before the block. */
+Test(routes, experts_chosen_before_the_recurrence)
+{
+    enum { LAYERS = 5, EXPERTS = 12, CELLS = LAYERS * EXPERTS };
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    const synthetic s = {.arch = "perspective",
+                         .n_layer = LAYERS,
+                         .d_model = 32,
+                         .n_head = 2,
+                         .n_kv_head = 1,
+                         .d_ff = 16,
+                         .d_ff_dense = 20,
+                         .n_vocab = 300,
+                         .n_ctx = 64,
+                         .n_expert = EXPERTS,
+                         .n_expert_used = 1,
+                         .recur_rank = 8,
+                         .recur_period = 4,
+                         .route = "mod",
+                         .route_at = "pre",
+                         .window = 11,
+                         .tied = true,
+                         .seed = 12};
+    const char *path = test_tmp("routes-before.gguf");
+    geodec_routes_recorder *r = NULL;
+    const geodec_routes *w;
+    int32_t id[1], earlier = 0, further = 0, asked = 0;
+    test_ok(synthetic_write(path, &s, &err), &err);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    geodec_export_source source = world_source(m, world_texts(4, 4, 30, 40));
+    test_ok(geodec_routes_open(m, &source, WORLD_WINDOW, GEODEC_EXACT, GEODEC_KV_F32, NULL, &r, &err), &err);
+    cr_assert(geodec_routes_layer(r, 2) && !geodec_routes_layer(r, 3));
+    for (;;) {
+        test_ok(geodec_routes_next(r, &w, &err), &err);
+        if (!w) break;
+        for (int32_t i = 0; i < w->n * LAYERS; i++) {
+            const int32_t l = i % LAYERS;
+            if (!geodec_routes_layer(r, l)) continue;
+            best(w->logit[GEODEC_ROUTES_NOW] + i * EXPERTS, EXPERTS, 1, id);
+            cr_assert_eq(id[0], w->expert[i], "row %d of layer %d", i / LAYERS, l);
+            cr_assert_eq(memcmp(w->logit[GEODEC_ROUTES_NOW] + i * EXPERTS, w->logit[GEODEC_ROUTES_BLOCK] + i * EXPERTS,
+                                EXPERTS * sizeof(float)),
+                         0);
+            /* one block before the second layer is as far as two */
+            const bool same = memcmp(w->logit[GEODEC_ROUTES_FURTHER] + i * EXPERTS,
+                                     w->logit[GEODEC_ROUTES_EARLIER] + i * EXPERTS, EXPERTS * sizeof(float)) == 0;
+            cr_assert_eq(same, l <= 1);
+            if (l < 2) continue;
+            asked++;
+            best(w->logit[GEODEC_ROUTES_EARLIER] + i * EXPERTS, EXPERTS, 1, id);
+            earlier += id[0] == w->expert[i];
+            best(w->logit[GEODEC_ROUTES_FURTHER] + i * EXPERTS, EXPERTS, 1, id);
+            further += id[0] == w->expert[i];
+        }
+    }
+    cr_assert(earlier < asked && further < asked, "earlier streams know less");
     geodec_routes_close(r);
     geodec_export_source_close(&source);
     geodec_model_close(m);
