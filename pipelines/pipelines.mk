@@ -46,6 +46,9 @@ PIPELINE_RULES := yes
 else
 PIPELINE_RULES := $(filter $(LOCKED),$(R))
 endif
+# Their texts are inputs of experiments.
+include pipelines/moe.mk
+include pipelines/perspective.mk
 ifneq ($(PIPELINE_RULES),)
 
 include pipelines/stage.mk
@@ -185,6 +188,4 @@ include pipelines/claims.mk
 include pipelines/notebooks.mk
 endif
 include pipelines/model.mk
-include pipelines/moe.mk
-include pipelines/perspective.mk
 include pipelines/slurm/slurm.mk

@@ -1,7 +1,7 @@
 /* Parts of the PERSPECTIVE design that need no trained model, measured beside their controls: the parallel scan, the
  * recurrence, differences of ternary experts, the product of an expert, the memory, the polytope, the estimate of a
  * gradient, the start of an adapter. docs/manual/perspective.md has the sources; the claims are in
- * pipelines/lab/perspective/claims.tsv. */
+ * pipelines/lab/perspective-lab/claims.tsv. */
 #ifndef GEODEC_LAB_PERSPECTIVE_PARTS_H
 #define GEODEC_LAB_PERSPECTIVE_PARTS_H
 

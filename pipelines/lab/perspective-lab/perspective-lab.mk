@@ -1,0 +1,48 @@
+# The parts of the PERSPECTIVE design that need no model, and the plan's own arithmetic. The trained models of its experiments are made by
+# `make perspective-lab`; the claims quote their summary if it exists.
+PV := $(R)/perspective
+$(PV)/parts.tsv: $(BIN)/geodec-perspective FORCE
+	@$(call tool,perspective) --seed $(SEED) $(if $(filter 1,$(QUICK)),--quick) -o $(out)
+$(PV)/plan.tsv: $(LAB)/perspective-lab/plan $(LAB)/perspective-lab/plan.tsv $(LAB)/perspective-lab/plan.sql $(BIN)/geodec-table FORCE
+	@$< $(BIN) > $(out)
+LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv
+
+# make perspective-lab: trains small models (8 layers of width 48, 16 experts, bytes) on the same text: each of pipelines/lab/perspective-lab/variants.tsv with
+# three seeds at equal steps, and measures them on held-out text: bits a byte, loads, look-ahead, differences of neighbours, long windows. It takes
+# about an hour on two cores and is not part of run_all.sh.
+#   PL_SEEDS='1 2 3' PL_STEPS=N PL_NAMES='angle mod ..'   seeds, steps, variants
+comma := ,
+PL := results/perspective-lab
+PL_SEEDS ?= 1 2 3
+PL_STEPS ?= 600
+PL_BYTES ?= 120000
+PL_RECIPE = --arch perspective --d-model 48 --layers 8 --heads 4 --kv-heads 1 --ff 48 --rank 12 --window 64 --ctx 4096 --length 128 --batch 16 \
+	  --lr 3e-3 --beta2 0.95 --decay 0.05 --warmup 40 --lr-schedule linear --eval-every $(PL_STEPS) --eval-tokens 8192 --steps $(PL_STEPS)
+PL_NAMES ?= $(shell sed 1d $(LAB)/perspective-lab/variants.tsv | cut -f 1)
+PL_RUNS = $(foreach s,$(PL_SEEDS),$(PL_NAMES:%=%-$s))
+# The options of a run NAME-SEED.
+pl_options = $$(awk -F '\t' -v n="$(patsubst %-$(lastword $(subst -, ,$1)),%,$1)" '$$1 == n {print $$2}' $(LAB)/perspective-lab/variants.tsv)
+$(eval $(call staged,$(PL)/held-out.txt $(PL)/vocab.gguf $(PL)/runs.tsv $(PL)/summary.tsv $(PL_RUNS:%=$(PL)/%.gguf) $(PL_RUNS:%=$(PL)/%.tsv)))
+# whole documents of the held-out text
+$(PL)/held-out.txt: $(lastword $(MOE_TEXTS)) FORCE
+	@awk -v most=$(PL_BYTES) '{n += length($$0) + 1; print} n > most && $$0 == "<|endoftext|>" {exit}' $< > $(out)
+$(PL)/vocab.gguf: $(firstword $(MOE_TEXTS)) $(BIN)/geodec-vocab FORCE
+	@$(call tool,vocab) --size $(PERSPECTIVE_BYTES) --separator mark -o $(out) $<
+$(PL_RUNS:%=$(PL)/%.gguf): private also = $(*F).h5
+$(PL_RUNS:%=$(PL)/%.gguf): $(PL)/%.gguf: $(firstword $(MOE_TEXTS)) $(PL)/held-out.txt $(PL)/vocab.gguf $(LAB)/perspective-lab/variants.tsv $(BIN)/geodec-train FORCE
+	@$(BIN)/geodec-train --force $(if $(V),,--quiet) --seed $(lastword $(subst -, ,$*)) --text $(firstword $(MOE_TEXTS)) --held-out $(PL)/held-out.txt \
+	  --separator mark --vocab $(PL)/vocab.gguf $(PL_RECIPE) $(call pl_options,$*) --checkpoint $(w).ckpt --curve $(new)/$*.h5 -o $(out); rm -f $(w).ckpt
+$(PL_RUNS:%=$(PL)/%.tsv): $(PL)/%.tsv: $(LAB)/perspective-lab/measure $(PL)/%.gguf $(PL)/held-out.txt FORCE
+	@$< $(BIN) $(PL)/$*.gguf $(PL)/$*.h5 $(PL)/held-out.txt $(w).d $* > $(out)
+$(PL)/runs.tsv: $(PL_RUNS:%=$(PL)/%.tsv) FORCE
+	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\n'; \
+	  cat $(PL_RUNS:%=$(PL)/%.tsv); } > $(out)
+pl_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
+pl_spread = iif(count(*) FILTER (WHERE known($1)) > 1, sem($1) FILTER (WHERE known($1)) * sqrt(count(*) FILTER (WHERE known($1))), '-') AS $1_sd
+$(PL)/summary.tsv: $(PL)/runs.tsv FORCE
+	@$(table) --digits 5 $< "SELECT variant, count(*) AS seeds, first(weights) AS weights, $(foreach c,bits bits_long gini unused repeat ahead_0 ahead_1 \
+	  ahead_2 p_edge,$(call pl_mean,$c)$(comma) $(call pl_spread,$c)$(comma)) $(call pl_mean,popular), $(call pl_mean,size), $(call pl_mean,p_independent) \
+	  FROM t GROUP BY variant ORDER BY min(rowid)" > $(out)
+.PHONY: perspective-lab
+perspective-lab: $(PL)/summary.tsv
+	@cat $(PL)/summary.tsv
