@@ -119,6 +119,15 @@ static void run_mapped(geodec_session *s, int32_t index, int32_t count)
     }
 }
 
+/* What was just read: checked, or packed. */
+static geodec_status prepare(geodec_session *s, int32_t index, const geodec_stream_blob *b)
+{
+    geodec__streamed *t = s->model->streamed;
+    geodec__expert_source_pack(&t->source, index, b->expert, b->data, t->room, s->pool);
+    return geodec__expert_source_check(&t->source, index, b->expert, b->data, geodec_model_path(s->model),
+                                       &s->failure);
+}
+
 void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
 {
     geodec__streamed *t = s->model->streamed;
@@ -136,11 +145,11 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     for (;;) {
         s->status = geodec_stream_take(t->stream, blob, most, &got, &s->failure);
         if (s->status != GEODEC_OK || got == 0) return;
-        for (int32_t i = 0; i < got; i++)
-            if (blob[i].fresh)
-                geodec__expert_source_pack(&t->source, index, blob[i].expert, blob[i].data, t->room, s->pool);
-        compute(s, index, blob, got);
+        for (int32_t i = 0; i < got && s->status == GEODEC_OK; i++)
+            if (blob[i].fresh) s->status = prepare(s, index, &blob[i]);
+        if (s->status == GEODEC_OK) compute(s, index, blob, got);
         for (int32_t i = 0; i < got; i++) geodec_stream_release(t->stream, blob[i].slot);
+        if (s->status != GEODEC_OK) return;
     }
 }
 

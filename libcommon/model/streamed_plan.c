@@ -19,6 +19,9 @@ geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, 
                      geodec_gguf_path(m->gguf));
     if (m->streamed || m->prepared[GEODEC__PREPARE_PANELS][o->arithmetic])
         GEODEC_THROW(GEODEC_INVAL, "%s: streaming begins before the first session, once", geodec_gguf_path(m->gguf));
+    if (o->mapped && m->trits)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: ternary experts are in several files, which are not read through a map",
+                     geodec_model_path(m));
     GEODEC_NEW(t, 1);
     t->options = *o;
     t->n_layer = m->config.n_layer;

@@ -17,11 +17,20 @@ typedef struct geodec_blob_piece {
     int64_t offset, bytes; /* exact; a reader rounds them out to pages */
 } geodec_blob_piece;
 
+/* A file of several. Offsets of pieces count through all files: file i has start .. start + bytes - 1, start is the sum
+ * of the bytes of those before it. All bytes are multiples of the page. */
+typedef struct geodec_blob_file {
+    char *path; /* owned */
+    int64_t start, bytes;
+} geodec_blob_file;
+
 /* A read brings the pieces of a blob into a slot one after the other, each rounded out to pages: a piece that begins
  * at `at` in the slot has its first byte at `at + offset % GEODEC_BLOB_PAGE`. */
 typedef struct geodec_blobs {
-    char *path; /* of the file; owned */
+    char *path; /* of the file, or of the folder of several; owned */
     int64_t file_bytes;
+    int32_t n_files; /* 0: one file, path */
+    geodec_blob_file *file; /* [n_files], owned */
     int32_t n_layer, n_expert; /* a layer without experts has blobs of no pieces */
     int64_t slot_bytes;        /* room of the largest blob, a multiple of the page */
     geodec_blob_piece *piece;  /* [n_layer][n_expert][GEODEC_BLOB_PIECES], owned */

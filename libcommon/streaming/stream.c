@@ -6,12 +6,8 @@
 #include "streaming/trace.h"
 #include "streaming/usage.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { RESULTS = 32, MOST_LAYERS = 1024 };
 
@@ -22,7 +18,6 @@ struct geodec_stream {
     geodec_blobs blobs;
     geodec_slots *slots;
     geodec_disk *disk;
-    int fd;          /* of the file, for its size; -1: not open */
     uint8_t *memory; /* [n_slots][slot_bytes] */
     int64_t memory_bytes;
     bool *demand;     /* [n_slots] of the last read */
@@ -271,13 +266,22 @@ static geodec_status open_usage(geodec_stream *s, const geodec_stream_options *o
     return GEODEC_OK;
 }
 
+static geodec_status open_disk(geodec_stream *s, const geodec_disk_options *o, geodec_err *err)
+{
+    const geodec_blobs *b = &s->blobs;
+    if (b->n_files > 0)
+        GEODEC_PASS(geodec_disk_open_files(b->path, b->file, b->n_files, o, &s->disk, err));
+    else
+        GEODEC_PASS(geodec_disk_open(b->path, o, &s->disk, err));
+    return GEODEC_OK;
+}
+
 geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_stream *s = NULL;
     GEODEC_NEW(s, 1);
-    s->fd = -1;
     GEODEC_MOVE(s->blobs, *blobs);
     geodec_slots_options slots = o->slots;
     geodec_disk_options disk = o->disk;
@@ -302,9 +306,7 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     GEODEC_TRY(open_trace(s, o->trace, &slots, err));
     GEODEC_TRY(geodec_slots_create(&slots, &s->slots, err));
     GEODEC_TRY(reserve(s, err));
-    s->fd = open(s->blobs.path, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0) GEODEC_THROW(GEODEC_IO, "%s: %s", s->blobs.path, strerror(errno));
-    GEODEC_TRY(geodec_disk_open(s->blobs.path, &disk, &s->disk, err));
+    GEODEC_TRY(open_disk(s, &disk, err));
     if (warm) GEODEC_TRY(warm_start(s, o->hooks, err));
     *out = s;
     s = NULL;
@@ -317,7 +319,6 @@ void geodec_stream_close(geodec_stream *s)
 {
     if (!s) return;
     geodec_disk_close(s->disk);
-    if (s->fd >= 0) (void)close(s->fd);
     geodec_trace_abandon(s->trace);
     geodec_usage_clear(&s->usage);
     geodec_slots_destroy(s->slots);
@@ -434,11 +435,15 @@ const geodec_timeline *geodec_stream_timeline(const geodec_stream *s) { return &
 /* A file that was cut off in its last page gives zeros to those who read it through a map, and no signal. */
 static geodec_status check_length(const geodec_stream *s, geodec_err *err)
 {
-    struct stat now;
-    if (fstat(s->fd, &now) == 0 && (int64_t)now.st_size < s->blobs.file_bytes)
-        GEODEC_FAIL(GEODEC_IO,
-                    "%s: the file was cut off to %lld of %lld bytes while the model ran: the results may be wrong",
-                    s->blobs.path, (long long)now.st_size, (long long)s->blobs.file_bytes);
+    for (int32_t i = 0; i == 0 || i < s->blobs.n_files; i++) {
+        const char *path = s->blobs.path;
+        const int64_t now = geodec_disk_bytes(s->disk, i, &path);
+        const int64_t then = s->blobs.n_files > 0 ? s->blobs.file[i].bytes : s->blobs.file_bytes;
+        if (now >= 0 && now < then)
+            GEODEC_FAIL(GEODEC_IO,
+                        "%s: the file was cut off to %lld of %lld bytes while the model ran: the results may be wrong",
+                        path, (long long)now, (long long)then);
+    }
     return GEODEC_OK;
 }
 

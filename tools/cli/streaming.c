@@ -197,7 +197,7 @@ static void end_live(void)
 
 static geodec_status check_model(const cli *c, const geodec_model *m, const geodec_streaming *o, geodec_err *err)
 {
-    const char *path = geodec_gguf_path(geodec_model_gguf(m));
+    const char *path = geodec_model_path(m);
     bool golden = false;
     GEODEC_PASS(geodec_store_golden_check(path, o->arithmetic, o, c->pool, &golden, err));
     if (c->verbose > 0)
