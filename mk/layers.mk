@@ -6,7 +6,7 @@ FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer doc
   geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := neighbours artifact cluster linalg io base
-MODEL_BELOW := perspective/recurrence perspective/routing integer/scores integer/engine integer/ntt integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
+MODEL_BELOW := perspective/recurrence perspective/routing perspective/ternary integer/scores integer/engine integer/ntt integer/fixed model/kernels streaming tokenizer gguf $(FILES_BELOW)
 
 DEPS_base          :=
 DEPS_linalg        := base

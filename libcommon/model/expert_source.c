@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "model/model_internal.h"
+#include "model/ternary_internal.h"
 
 #include <string.h>
 
@@ -24,8 +25,8 @@ static geodec_status describe(const geodec_model *m, geodec_arithmetic a, int32_
         x[k].w = *matrix_of(l, k);
         x[k].w.data = NULL;
         x[k].w.expert = NULL;
-        x[k].format = geodec__panel_format_in(a, x[k].w.type);
-        x[k].packed = m->store && m->store->matrix[(int64_t)layer * GEODEC_STORE_MATRICES + k].packing;
+        x[k].format = x[k].w.trits ? NULL : geodec__panel_format_in(a, x[k].w.type);
+        x[k].packed = m->store && !m->trits && m->store->matrix[(int64_t)layer * GEODEC_STORE_MATRICES + k].packing;
         if (x[k].packed && !x[k].format)
             GEODEC_FAIL(
                 GEODEC_UNSUPPORTED,
@@ -100,11 +101,28 @@ static geodec_status place_expert(const geodec_model *m, int32_t layer, int32_t 
     return GEODEC_OK;
 }
 
+/* The files of ternary experts and of their differences. */
+static geodec_status copy_files(const geodec_model *m, geodec__expert_source *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_blobs *from = &m->store->blobs;
+    s->trits = m->trits;
+    GEODEC_NEW(s->blobs.file, from->n_files);
+    for (; s->blobs.n_files < from->n_files; s->blobs.n_files++) {
+        geodec_blob_file *f = &s->blobs.file[s->blobs.n_files];
+        GEODEC_STRDUP(f->path, from->file[s->blobs.n_files].path);
+        f->start = from->file[s->blobs.n_files].start;
+        f->bytes = from->file[s->blobs.n_files].bytes;
+    }
+done:
+    return st;
+}
+
 geodec_status geodec__expert_source_open(const geodec_model *m, geodec_arithmetic a, geodec__expert_source *out,
                                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char *path = geodec_gguf_path(m->gguf);
+    const char *path = geodec_model_path(m);
     geodec__expert_source s = {.n_layer = m->config.n_layer, .n_expert = m->config.n_expert};
     const int64_t n = (int64_t)s.n_layer * s.n_expert;
     if (s.n_expert == 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: the model has no experts", path);
@@ -117,6 +135,7 @@ geodec_status geodec__expert_source_open(const geodec_model *m, geodec_arithmeti
     GEODEC_NEW(s.blobs.piece, n * GEODEC_BLOB_PIECES);
     s.blobs.file_bytes = m->store ? m->store->blobs.file_bytes : geodec_gguf_file_bytes(m->gguf);
     if (m->store) GEODEC_NEW_COPY(s.blobs.crc, m->store->blobs.crc, n);
+    if (m->trits) GEODEC_TRY(copy_files(m, &s, err));
     for (int32_t i = 0; i < s.n_layer; i++) {
         GEODEC_TRY(describe(m, a, i, &s, err));
         for (int32_t e = 0; m->layer[i].router.data && e < s.n_expert; e++) GEODEC_TRY(place_expert(m, i, e, &s, err));
@@ -176,6 +195,15 @@ void geodec__expert_source_pack(const geodec__expert_source *s, int32_t layer, i
     for (int k = 0; k < GEODEC__EXPERT_MATRICES; k++) memcpy(slot + x[k].at, scratch + x[k].at, (size_t)x[k].bytes);
 }
 
+geodec_status geodec__expert_source_check(const geodec__expert_source *s, int32_t layer, int32_t expert,
+                                          const uint8_t *slot, const char *path, geodec_err *err)
+{
+    if (s->trits)
+        GEODEC_PASS_MSG(geodec_trit_check(&s->trits->shape, layer, expert, slot, err), "%s: layer %d, expert %d", path,
+                        layer, expert);
+    return GEODEC_OK;
+}
+
 geodec__matrix geodec__expert_source_find(const geodec__expert_source *s, int32_t layer, int32_t expert, int which,
                                           const uint8_t *slot, geodec__panels *panels)
 {
@@ -184,6 +212,12 @@ geodec__matrix geodec__expert_source_find(const geodec__expert_source *s, int32_
         s->pack[layer] ? x->at : s->read_at[((int64_t)layer * s->n_expert + expert) * GEODEC__EXPERT_MATRICES + which];
     geodec__matrix w = x->w;
     w.data = slot + at;
+    if (s->trits) {
+        geodec_ternary_matrix m[GEODEC_TRIT_MATRICES];
+        geodec_trit_matrices(&s->trits->shape, slot, m);
+        w.scale = m[which].scale;
+        w.row_scale = m[which].row_scale;
+    }
     *panels = (geodec__panels){0};
     if (x->format)
         *panels = (geodec__panels){

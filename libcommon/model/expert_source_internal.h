@@ -31,6 +31,7 @@ typedef struct geodec__expert_source {
     bool *pack;                    /* [n_layer] the experts of the layer must be packed after a read */
     int64_t *read_at; /* [n_layer][n_expert][GEODEC__EXPERT_MATRICES] offset in the slot after the read; stays when the
                        * blobs are handed on */
+    const struct geodec__trits *trits; /* of the model: ternary experts; NULL: others */
     int64_t pack_bytes; /* of scratch memory for geodec__expert_source_pack; 0: no layer needs it */
 } geodec__expert_source;
 
@@ -43,6 +44,9 @@ void geodec__expert_source_clear(geodec__expert_source *s); /* s may be all zero
  * aligned to 64. */
 void geodec__expert_source_pack(const geodec__expert_source *s, int32_t layer, int32_t expert, uint8_t *slot,
                                 uint8_t *scratch, geodec_pool *pool);
+/* What a CRC does not say of a blob that was just read: whose it is, and the bytes behind it. Ternary experts only. */
+geodec_status geodec__expert_source_check(const geodec__expert_source *s, int32_t layer, int32_t expert,
+                                          const uint8_t *slot, const char *path, geodec_err *err) GEODEC_MUST_USE;
 /* A matrix in a slot that was read and, where needed, packed. With a format in the result it is *panels that are
  * multiplied, and w.data is their address (a key that no other matrix has); otherwise the rows at w.data. */
 geodec__matrix geodec__expert_source_find(const geodec__expert_source *s, int32_t layer, int32_t expert, int which,

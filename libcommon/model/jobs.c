@@ -1,6 +1,7 @@
 /* Matrix products of a layer, dispatched by blocks of output rows. */
 #include "gguf/gguf.h"
 #include "model/model_internal.h"
+#include "perspective/ternary/ternary.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ static const uint8_t *make_input(geodec_session *s, const making *wanted, making
 /* Whether x is packed for products in floats. Small models have columns: there each row of x is used directly. */
 static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec__columns *columns, int64_t n)
 {
+    if (w->trits) return false;
     const geodec_ggml_product product = geodec_ggml_traits_of(w->type)->product;
     const int64_t bytes = s->kernels->isa == GEODEC_ISA_AVX512 ? MANY_BYTES_AVX512 : MANY_BYTES;
     const int64_t many = product == GEODEC_GGML_FLOATS  ? MANY_FLOATS
@@ -127,6 +129,37 @@ static void multiply_unpacked(const geodec_session *s, const geodec__matrix *w, 
     }
 }
 
+enum { TRIT_ROWS = 16, TRIT_VECTORS = 64 };
+
+/* Trits become float32 a few rows at a time, which are multiplied as such a matrix is: the bits are the same. */
+static void multiply_trits(const geodec_session *s, const geodec__side *a, int64_t n, int64_t begin, int64_t end,
+                           float *scratch)
+{
+    const geodec__matrix *w = &a->w;
+    const geodec_ternary_matrix m = {.encoding = w->trits,
+                                     .rows = w->rows,
+                                     .cols = w->cols,
+                                     .data = w->data,
+                                     .scale = w->scale,
+                                     .row_scale = w->row_scale};
+    const int64_t stride = geodec__apart(w->cols);
+    for (int64_t o = begin; o < end; o += TRIT_ROWS) {
+        const int64_t rows = end - o < TRIT_ROWS ? end - o : TRIT_ROWS;
+        const geodec__matrix f = {.data = (const uint8_t *)scratch,
+                                  .rows = rows,
+                                  .cols = w->cols,
+                                  .row_bytes = stride * (int64_t)sizeof(float),
+                                  .type = GEODEC_GGML_F32};
+        for (int64_t r = 0; r < rows; r++) geodec_ternary_expand(&m, o + r, scratch + r * stride);
+        for (int64_t v = 0; v < n; v += TRIT_VECTORS) {
+            float *y[TRIT_VECTORS];
+            const int64_t vectors = n - v < TRIT_VECTORS ? n - v : TRIT_VECTORS;
+            for (int64_t i = 0; i < vectors; i++) y[i] = a->y[v + i] + o;
+            s->kernels->matmul(&f, 0, rows, a->x + v, vectors, y, scratch + TRIT_ROWS * stride);
+        }
+    }
+}
+
 /* Address of row `begin` in the layout that is multiplied. */
 static const uint8_t *weights_at(const geodec__side *a, int64_t begin)
 {
@@ -143,7 +176,9 @@ static void multiply(const geodec_session *s, const geodec__side *a, int64_t n, 
     geodec__panels panels = a->panels;
     w.next = panels.next = next;
     float *const scratch = s->worker[worker].weights;
-    if (a->panels.data)
+    if (a->w.trits)
+        multiply_trits(s, a, n, begin, end, scratch);
+    else if (a->panels.data)
         s->product->multiply(&panels, begin / GEODEC__PANEL, geodec__panels_count(end), a->made, n, a->y);
     else if (a->panels.format)
         multiply_unpacked(s, &a->w, a->panels, a->made, n, a->y, begin, end, s->worker[worker].panel);

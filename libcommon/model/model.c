@@ -2,6 +2,7 @@
 #include "integer/engine/network_file.h"
 #include "io/file.h"
 #include "model/streamed_internal.h"
+#include "model/ternary_internal.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ static geodec_status read_integers(geodec_model *m, const geodec_model_open_opti
 }
 
 /* Takes over g, and the content of *store (NULL: a plain GGUF), on failure too. */
-static geodec_status from_parts(geodec_gguf *g, geodec_store *store, const geodec_model_open_options *o,
+static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__trits *trits, const geodec_model_open_options *o,
                                 geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -36,6 +37,10 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, const geode
         GEODEC_NEW(m->store, 1);
         GEODEC_MOVE(*m->store, *store);
         memcpy(m->fingerprint, m->store->fingerprint, sizeof m->fingerprint);
+    }
+    if (trits) {
+        GEODEC_NEW(m->trits, 1);
+        GEODEC_MOVE(*m->trits, *trits);
     }
     const bool integers = geodec_network_file_is(g);
     if (!integers) GEODEC_TRY(geodec_gguf_check_types(g, err));
@@ -57,13 +62,14 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, const geode
     m = NULL;
 done:
     if (store) geodec_store_clear(store);
+    if (trits) geodec__trits_clear(trits);
     geodec_model_close(m);
     return st;
 }
 
 geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
 {
-    return from_parts(g, NULL, &(geodec_model_open_options){0}, out, err);
+    return from_parts(g, NULL, NULL, &(geodec_model_open_options){0}, out, err);
 }
 
 static geodec_status open_store(const char *path, geodec_model **out, geodec_err *err)
@@ -73,9 +79,37 @@ static geodec_status open_store(const char *path, geodec_model **out, geodec_err
     geodec_gguf *g = NULL;
     GEODEC_TRY(geodec_store_read(path, &s, err));
     GEODEC_TRY(geodec_gguf_open_part(path, s.resident_offset, s.resident_bytes, &g, err));
-    GEODEC_TRY(from_parts(g, &s, &(geodec_model_open_options){0}, out, err));
+    GEODEC_TRY(from_parts(g, &s, NULL, &(geodec_model_open_options){0}, out, err));
 done:
     geodec_store_clear(&s);
+    return st;
+}
+
+static geodec_status open_trits(const char *folder, const geodec_model_open_options *o, geodec_model **out,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_store s = {0};
+    geodec__trits t = {0};
+    geodec_gguf *g = NULL;
+    char *path = NULL, *table = NULL;
+    GEODEC_TRY(geodec__trits_open(folder, &s, &t, &path, err));
+    if (o->digest) {
+        GEODEC_TRY(geodec_mem_print(&table, err, "%s/%s", folder, GEODEC_TRIT_TABLE_NAME));
+        GEODEC_TRY(geodec_file_sha256(table, o->digest, err));
+    }
+    GEODEC_TRY(geodec_gguf_open(path, &g, err));
+    if (geodec_gguf_file_bytes(g) != s.resident_bytes) {
+        st = geodec_err_set(err, GEODEC_CHECKSUM, __func__, __LINE__, "%s: has %lld bytes, and the table %lld", path,
+                            (long long)geodec_gguf_file_bytes(g), (long long)s.resident_bytes);
+        geodec_gguf_close(g);
+        goto done;
+    }
+    GEODEC_TRY(from_parts(g, &s, &t, &(geodec_model_open_options){0}, out, err));
+done:
+    geodec_store_clear(&s);
+    geodec__trits_clear(&t);
+    GEODEC_FREE(path, table);
     return st;
 }
 
@@ -87,6 +121,7 @@ geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err
 geodec_status geodec_model_open_with(const char *path, const geodec_model_open_options *o, geodec_model **out,
                                      geodec_err *err)
 {
+    if (geodec_trit_table_is(path)) return open_trits(path, o, out, err);
     if (geodec_store_is(path)) {
         if (o->digest) GEODEC_PASS(geodec_file_sha256(path, o->digest, err));
         return open_store(path, out, err);
@@ -94,7 +129,7 @@ geodec_status geodec_model_open_with(const char *path, const geodec_model_open_o
     geodec_gguf *g = NULL;
     GEODEC_PASS(geodec_gguf_open(path, &g, err));
     if (o->digest && !geodec_network_file_is(g)) geodec_gguf_file_digest(g, o->digest);
-    return from_parts(g, NULL, o, out, err);
+    return from_parts(g, NULL, NULL, o, out, err);
 }
 
 void geodec_model_close(geodec_model *m)
@@ -105,7 +140,8 @@ void geodec_model_close(geodec_model *m)
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     if (m->store) geodec_store_clear(m->store);
-    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors, m->store);
+    if (m->trits) geodec__trits_clear(m->trits);
+    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors, m->store, m->trits);
     geodec__lowkv_free(m->low);
     geodec_network_free(m->network);
     geodec__streamed_free(m->streamed);
@@ -125,6 +161,10 @@ const char *geodec_model_fingerprint(const geodec_model *m)
 
 const char *geodec_model_name(const geodec_model *m) { return m->name; }
 const geodec_gguf *geodec_model_gguf(const geodec_model *m) { return m->gguf; }
+const char *geodec_model_path(const geodec_model *m)
+{
+    return m->store ? m->store->blobs.path : geodec_gguf_path(m->gguf);
+}
 
 int64_t geodec_model_store_bytes(const geodec_model *m)
 {

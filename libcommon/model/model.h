@@ -77,7 +77,7 @@ typedef struct geodec_model_config {
 
 typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
 
-/* A GGUF file, or a store of experts (streaming/store.h). */
+/* A GGUF file, a store of experts (streaming/store.h), or the folder of one of ternary experts (ternary_store.h). */
 GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 typedef struct geodec_model_open_options {
     geodec_pool *pool; /* reads weights in integers; NULL: the caller's thread */
@@ -95,6 +95,8 @@ GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
 GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 /* Of a store: the resident part. */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
+/* By which it was opened. */
+GEODEC_API const char *geodec_model_path(const geodec_model *m);
 /* Bytes of the experts that a store keeps outside of that, as they were in the GGUF; 0 for any other model. */
 GEODEC_API int64_t geodec_model_store_bytes(const geodec_model *m);
 

@@ -4,6 +4,7 @@
 #include "model/expert_source_internal.h"
 #include "model/model_internal.h"
 #include "model/store_golden.h"
+#include "model/ternary_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +52,8 @@ static geodec_status copy_tensor(geodec_gguf_writer *w, const geodec_gguf *g, co
 }
 
 /* All keys but the alignment, which the writer chooses, and all other tensors, in the order of the file's table. */
-static geodec_status write_resident(const geodec_model *m, geodec_atomic *file, const geodec_hooks *hooks,
-                                    geodec_err *err)
+geodec_status geodec__store_write_resident(const geodec_model *m, geodec_atomic *file, const geodec_hooks *hooks,
+                                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_gguf *g = m->gguf;
@@ -190,7 +191,7 @@ geodec_status geodec_store_build(const geodec_model *m, geodec_arithmetic a, con
     memcpy(plan.fingerprint, geodec_model_fingerprint(m), sizeof plan.fingerprint);
     GEODEC_TRY(geodec_store_golden_make(geodec_gguf_path(m->gguf), pool, &plan.golden, err));
     GEODEC_TRY(geodec_store_writer_create(path, &plan, &w, err));
-    GEODEC_TRY(write_resident(m, geodec_store_writer_file(w), hooks, err));
+    GEODEC_TRY(geodec__store_write_resident(m, geodec_store_writer_file(w), hooks, err));
     GEODEC_TRY(write_experts(m, w, pool, hooks, err));
     st = geodec_store_writer_commit(w, err);
     w = NULL;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "model/arithmetic.h"
 #include "model/model_internal.h"
+#include "model/ternary_store.h"
 
 #include <math.h>
 
@@ -66,7 +67,10 @@ geodec_status geodec_store_golden_check(const char *path, geodec_arithmetic a, c
     uint32_t crc = 0;
     int32_t row = -1;
     GEODEC_TRY(geodec_model_open(path, &m, err));
-    if (m->store) GEODEC_TRY(geodec_store_verify_resident(path, err));
+    if (m->trits)
+        GEODEC_TRY(geodec_ternary_store_verify_resident(path, err));
+    else if (m->store)
+        GEODEC_TRY(geodec_store_verify_resident(path, err));
     const geodec_streaming o = {.slots = 2 * m->config.n_expert_used + 2,
                                 .arithmetic = a,
                                 .disk = how->disk,

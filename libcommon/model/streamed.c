@@ -43,6 +43,38 @@ geodec_streamed_price_by geodec_streamed_price_named(const char *name)
     return (geodec_streamed_price_by)index_of(name, prices, GEODEC_STREAMED_PRICE_KINDS);
 }
 
+static const char *const ternaries[] = {
+#define X(NAME, name, help) [GEODEC_STREAMED_TERNARY_##NAME] = #name,
+    GEODEC_STREAMED_TERNARY(X)
+#undef X
+};
+
+const char *geodec_streamed_ternary_name(geodec_streamed_ternary t)
+{
+    return t < GEODEC_STREAMED_TERNARY_KINDS ? ternaries[t] : "?";
+}
+
+geodec_streamed_ternary geodec_streamed_ternary_named(const char *name)
+{
+    return (geodec_streamed_ternary)index_of(name, ternaries, GEODEC_STREAMED_TERNARY_KINDS);
+}
+
+static const char *const differences[] = {
+#define X(NAME, name, help) [GEODEC_STREAMED_DIFFERENCES_##NAME] = #name,
+    GEODEC_STREAMED_DIFFERENCES(X)
+#undef X
+};
+
+const char *geodec_streamed_differences_name(geodec_streamed_differences d)
+{
+    return d < GEODEC_STREAMED_DIFFERENCES_KINDS ? differences[d] : "?";
+}
+
+geodec_streamed_differences geodec_streamed_differences_named(const char *name)
+{
+    return (geodec_streamed_differences)index_of(name, differences, GEODEC_STREAMED_DIFFERENCES_KINDS);
+}
+
 /* ---- a matrix of an expert --------------------------------------------------------------------------------------- */
 
 /* In the file's map. Weights that are not in panels, but need them, are packed one panel at a time in every pass. */
@@ -119,6 +151,15 @@ static void run_mapped(geodec_session *s, int32_t index, int32_t count)
     }
 }
 
+/* What was just read: checked, or packed. */
+static geodec_status prepare(geodec_session *s, int32_t index, const geodec_stream_blob *b)
+{
+    geodec__streamed *t = s->model->streamed;
+    geodec__expert_source_pack(&t->source, index, b->expert, b->data, t->room, s->pool);
+    return geodec__expert_source_check(&t->source, index, b->expert, b->data, geodec_model_path(s->model),
+                                       &s->failure);
+}
+
 void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
 {
     geodec__streamed *t = s->model->streamed;
@@ -136,11 +177,14 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     for (;;) {
         s->status = geodec_stream_take(t->stream, blob, most, &got, &s->failure);
         if (s->status != GEODEC_OK || got == 0) return;
-        for (int32_t i = 0; i < got; i++)
-            if (blob[i].fresh)
-                geodec__expert_source_pack(&t->source, index, blob[i].expert, blob[i].data, t->room, s->pool);
-        compute(s, index, blob, got);
+        for (int32_t i = 0; i < got && s->status == GEODEC_OK; i++)
+            if (blob[i].fresh) s->status = prepare(s, index, &blob[i]);
+        if (s->status == GEODEC_OK && t->by_trits)
+            geodec__streamed_trits_run(s, index, blob, got);
+        else if (s->status == GEODEC_OK)
+            compute(s, index, blob, got);
         for (int32_t i = 0; i < got; i++) geodec_stream_release(t->stream, blob[i].slot);
+        if (s->status != GEODEC_OK) return;
     }
 }
 
@@ -178,7 +222,8 @@ void geodec__streamed_free(geodec__streamed *t)
     geodec__expert_source_clear(&t->source);
     geodec_file_map_close(&t->map);
     geodec__streamed_ahead_free(t->ahead);
-    GEODEC_FREE(t->room, t);
+    geodec__streamed_trits_free(t->by_trits);
+    GEODEC_FREE(t->edge_file, t->edge_layer, t->room, t);
 }
 
 bool geodec_streamed_is(const geodec_model *m) { return m->streamed != NULL; }

@@ -72,6 +72,36 @@ typedef struct geodec_foreseer {
     void (*destroy)(void *ctx);
 } geodec_foreseer;
 
+/* How ternary experts (ternary_store.h) are multiplied.  X(NAME, name, what) */
+#define GEODEC_STREAMED_TERNARY(X)                                                                                     \
+    X(EXACT, exact, "as the float32 weights that were packed: their bits")                                             \
+    X(ADD, add, "sums of float32 without products, then the scale")                                                    \
+    X(INT8, int8, "inputs rounded to 8 bits, sums of integers")
+typedef enum geodec_streamed_ternary {
+#define X(NAME, name, help) GEODEC_STREAMED_TERNARY_##NAME,
+    GEODEC_STREAMED_TERNARY(X)
+#undef X
+        GEODEC_STREAMED_TERNARY_KINDS
+} geodec_streamed_ternary;
+GEODEC_API const char *geodec_streamed_ternary_name(geodec_streamed_ternary t);
+/* GEODEC_STREAMED_TERNARY_KINDS for an unknown name. */
+GEODEC_API geodec_streamed_ternary geodec_streamed_ternary_named(const char *name);
+
+/* Whether ternary experts are read as differences to a neighbour in memory.  X(NAME, name, when) */
+#define GEODEC_STREAMED_DIFFERENCES(X)                                                                                 \
+    X(ADAPTIVE, adaptive, "where that costs less, by the measured speed of the disk (cost.h)")                         \
+    X(OFF, off, "never")                                                                                               \
+    X(ALWAYS, always, "where it fits a slot")
+typedef enum geodec_streamed_differences {
+#define X(NAME, name, help) GEODEC_STREAMED_DIFFERENCES_##NAME,
+    GEODEC_STREAMED_DIFFERENCES(X)
+#undef X
+        GEODEC_STREAMED_DIFFERENCES_KINDS
+} geodec_streamed_differences;
+GEODEC_API const char *geodec_streamed_differences_name(geodec_streamed_differences d);
+/* GEODEC_STREAMED_DIFFERENCES_KINDS for an unknown name. */
+GEODEC_API geodec_streamed_differences geodec_streamed_differences_named(const char *name);
+
 typedef struct geodec_streaming {
     int64_t ram; /* bytes for weights, cache, work space and slots of all sessions; the program itself is not counted */
     int32_t slots;                /* > 0: this number of slots, whatever ram says */
@@ -83,6 +113,9 @@ typedef struct geodec_streaming {
     geodec_status (*foreseer)(void *ctx, geodec_foreseer *out, geodec_err *err);
     void *foreseer_ctx;
     geodec_streamed_price_by price;
+    geodec_streamed_ternary ternary;
+    geodec_streamed_differences differences;
+    bool check_differences;   /* compare the CRC of every result, not of one in 16 */
     float prefetch_least;     /* < 0: adapts to the times of reading and computing */
     int32_t prefetch_most;    /* < 0: by the number of slots */
     geodec_disk_options disk; /* n_slots is set here */

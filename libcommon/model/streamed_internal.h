@@ -92,9 +92,18 @@ typedef struct geodec__streamed {
     geodec__expert_source source; /* its blobs go to the stream */
     geodec_file_map map;          /* of a store that is read through a map */
     geodec__ahead *ahead;
-    uint8_t *room; /* [source.pack_bytes] */
+    int32_t *edge_file, *edge_layer; /* of each difference of the blobs; NULL without */
+    struct geodec__by_trits *by_trits; /* products of another form than exact; NULL: exact */
+    uint8_t *room;                     /* [source.pack_bytes] */
     int64_t slot_bytes;
 } geodec__streamed;
+
+/* Ternary experts (streamed_trits.c). edges: adds the differences to the blobs, as the options say. open: for a session
+ * with other products than exact. run: of the experts that were taken. */
+geodec_status geodec__streamed_trits_edges(geodec__streamed *t, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__streamed_trits_open(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__streamed_trits_run(geodec_session *s, int32_t index, const geodec_stream_blob *blob, int32_t n);
+void geodec__streamed_trits_free(struct geodec__by_trits *b); /* NULL ok */
 
 /* With the first session: reserves the slots. */
 geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;

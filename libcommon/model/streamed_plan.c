@@ -19,11 +19,17 @@ geodec_status geodec_streamed_begin(geodec_model *m, const geodec_streaming *o, 
                      geodec_gguf_path(m->gguf));
     if (m->streamed || m->prepared[GEODEC__PREPARE_PANELS][o->arithmetic])
         GEODEC_THROW(GEODEC_INVAL, "%s: streaming begins before the first session, once", geodec_gguf_path(m->gguf));
+    if (o->mapped && m->trits)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: ternary experts are in several files, which are not read through a map",
+                     geodec_model_path(m));
     GEODEC_NEW(t, 1);
     t->options = *o;
     t->n_layer = m->config.n_layer;
     GEODEC_TRY(geodec__expert_source_open(m, o->arithmetic, &t->source, err));
     t->slot_bytes = t->source.blobs.slot_bytes;
+    if (!m->trits && o->ternary != GEODEC_STREAMED_TERNARY_EXACT)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: its experts are not ternary", geodec_model_path(m));
+    if (m->trits) GEODEC_TRY(geodec__streamed_trits_edges(t, err));
     GEODEC_TRY(geodec__streamed_ahead_create(m, &t->ahead, err));
     if (t->source.pack_bytes > 0) GEODEC_NEW(t->room, t->source.pack_bytes);
     if (o->mapped && m->store) GEODEC_TRY(geodec_file_map_open(t->source.blobs.path, &t->map, err));
@@ -173,6 +179,7 @@ static geodec_status open_stream(geodec_session *s, geodec_err *err)
                                .fingerprint = t->options.usage ? geodec_model_fingerprint(s->model) : NULL,
                                .hooks = t->options.hooks,
                                .least = p.least,
+                               .check_differences = t->options.check_differences,
                                .limits = t->options.limits,
                                .look = t->options.look};
     const bool held = p.allowed > 0 && p.allowed < t->options.ram;
@@ -194,6 +201,7 @@ geodec_status geodec__streamed_open(geodec_session *s, geodec_err *err)
     if (s->arithmetic != t->options.arithmetic)
         GEODEC_FAIL(GEODEC_INVAL, "a session in another arithmetic than that of the streamed experts");
     if (t->options.mapped) return GEODEC_OK;
+    if (t->options.ternary != GEODEC_STREAMED_TERNARY_EXACT) GEODEC_PASS(geodec__streamed_trits_open(s, err));
     GEODEC_PASS(geodec__streamed_follow(s, err));
     if (!t->stream) GEODEC_PASS(open_stream(s, err));
     GEODEC_PASS(claim(s, err));

@@ -65,6 +65,20 @@ static void put_timeline(geodec_json_writer *w, const geodec_timeline *t)
     geodec_json_end(w);
 }
 
+/* Of ternary experts: how reads were decided, and what differences took. */
+static void put_ternary(geodec_json_writer *w, const geodec__streamed *t, const geodec_stream_counters *k)
+{
+    geodec_json_put_str(w, "ternary", geodec_streamed_ternary_name(t->options.ternary));
+    geodec_json_put_str(w, "differences", geodec_streamed_differences_name(t->options.differences));
+    geodec_json_put_i64(w, "read_differences", k->slots.differences);
+    geodec_json_put_i64(w, "read_alone", k->slots.alone);
+    geodec_json_put_i64(w, "read_cheaper", k->slots.cheaper);
+    geodec_json_put_i64(w, "difference_bytes", k->difference_bytes);
+    geodec_json_put_i64(w, "applied", k->applied);
+    geodec_json_put_i64(w, "checked", k->checked);
+    geodec_json_put_f64(w, "apply_seconds", k->apply);
+}
+
 void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m)
 {
     geodec_stream_counters k;
@@ -77,6 +91,7 @@ void geodec_streamed_report_put(geodec_json_writer *w, const geodec_model *m)
     geodec_json_put_i64(w, "passes", k.slots.passes);
     put_uses(w, &k.slots);
     geodec_json_put_i64(w, "bytes_read", k.disk.bytes);
+    if (t->source.trits) put_ternary(w, t, &k);
     geodec_json_put_f64(w, "bytes_per_row", share((double)k.disk.bytes, rows));
     geodec_json_put_f64(w, "pass_seconds", k.passes);
     geodec_json_put_f64(w, "stall_seconds", k.stall);

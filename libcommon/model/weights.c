@@ -4,6 +4,7 @@
 #include "model/arch_internal.h"
 #include "model/expert_source_internal.h"
 #include "model/model_internal.h"
+#include "perspective/ternary/ternary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -169,12 +170,14 @@ static geodec_status bind_described(const binder *b, int32_t layer, int which, i
                     layer, (long long)d->cols, (long long)d->rows, geodec_ggml_type_name(d->type), (long long)cols,
                     (long long)rows);
     const geodec__panel_format *f = geodec__panel_format_in((geodec_arithmetic)b->store->layout, d->type);
-    const int64_t row_bytes = (int64_t)geodec_ggml_bytes(t, cols),
+    const int trits = d->packing == GEODEC_STORE_TRITS ? b->store->trits : 0;
+    if (trits) f = NULL;
+    const int64_t row_bytes = trits ? geodec_ternary_row_bytes(trits, cols) : (int64_t)geodec_ggml_bytes(t, cols),
                   bytes = d->packing && f ? geodec__expert_panels_bytes(f, rows, cols) : rows * row_bytes;
-    if ((d->packing && !f) || d->bytes != bytes)
+    if ((d->packing && !f && !trits) || d->bytes != bytes)
         GEODEC_FAIL(GEODEC_FORMAT, "matrix '%s' of the experts of layer %d has %lld bytes in packing %d, not %lld",
                     name[which], layer, (long long)d->bytes, d->packing, (long long)bytes);
-    *out = (geodec__matrix){.rows = rows, .cols = cols, .row_bytes = row_bytes, .type = d->type};
+    *out = (geodec__matrix){.rows = rows, .cols = cols, .row_bytes = row_bytes, .type = d->type, .trits = trits};
     return GEODEC_OK;
 }
 

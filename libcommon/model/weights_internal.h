@@ -53,6 +53,7 @@ struct geodec_model {
     float *norms;           /* decoded vectors, in one allocation */
     const uint8_t **expert; /* targets of geodec__matrix.expert; NULL when experts share tensors */
     geodec_store *store;    /* the file is a store: its experts are not in memory. NULL otherwise */
+    struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;

@@ -3,8 +3,9 @@
 #ifndef GEODEC_STREAMING_BLOBS_H
 #define GEODEC_STREAMING_BLOBS_H
 
-#include "base/status.h"
+#include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -17,14 +18,39 @@ typedef struct geodec_blob_piece {
     int64_t offset, bytes; /* exact; a reader rounds them out to pages */
 } geodec_blob_piece;
 
+/* A file of several. Offsets of pieces count through all files: file i has start .. start + bytes - 1, start is the sum
+ * of the bytes of those before it. All bytes are multiples of the page. */
+typedef struct geodec_blob_file {
+    char *path; /* owned */
+    int64_t start, bytes;
+} geodec_blob_file;
+
+/* The difference of two blobs of a layer (slots.h). */
+typedef struct geodec_blob_edge {
+    int32_t layer, a, b; /* a < b */
+    geodec_blob_piece piece;
+    uint32_t crc;
+    float below; /* slots.h */
+} geodec_blob_edge;
+/* Changes the blob of a into that of b, or the other way round, in place. crc: in, that of the blob; out, that of the
+ * result, which is checked if `check`. After an error the blob must not be used. */
+typedef geodec_status geodec_blob_apply(void *ctx, int32_t edge, bool to_b, bool check, const uint8_t *difference,
+                                        uint8_t *blob, uint32_t *crc, geodec_err *err);
+
 /* A read brings the pieces of a blob into a slot one after the other, each rounded out to pages: a piece that begins
  * at `at` in the slot has its first byte at `at + offset % GEODEC_BLOB_PAGE`. */
 typedef struct geodec_blobs {
-    char *path; /* of the file; owned */
+    char *path; /* of the file, or of the folder of several; owned */
     int64_t file_bytes;
+    int32_t n_files; /* 0: one file, path */
+    geodec_blob_file *file; /* [n_files], owned */
     int32_t n_layer, n_expert; /* a layer without experts has blobs of no pieces */
     int64_t slot_bytes;        /* room of the largest blob, a multiple of the page */
     geodec_blob_piece *piece;  /* [n_layer][n_expert][GEODEC_BLOB_PIECES], owned */
+    int32_t n_edges;           /* differences; then crc is known */
+    geodec_blob_edge *edge;    /* [n_edges], owned; each lies in a slot */
+    geodec_blob_apply *apply;
+    void *apply_ctx;
     uint32_t *crc;             /* [n_layer][n_expert] CRC-32C of the pieces in order, owned; NULL: not known */
 } geodec_blobs;
 

@@ -27,22 +27,45 @@ static bool direct_works(int fd)
     return works;
 }
 
-static geodec_status open_file(geodec_disk *d, const char *path, geodec_disk_io io, geodec_err *err)
+static geodec_status open_file(geodec_disk *d, geodec__disk_file *f, geodec_disk_io io, geodec_err *err)
 {
+    const char *path = f->path;
     struct stat s;
     if (stat(path, &s) != 0)
         GEODEC_FAIL(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
     if (!S_ISREG(s.st_mode) && !S_ISBLK(s.st_mode)) GEODEC_FAIL(GEODEC_IO, "%s: not a regular file", path);
-    d->io = io;
     if (io == GEODEC_DISK_DIRECT) {
-        d->fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
-        if (d->fd >= 0 && direct_works(d->fd)) return GEODEC_OK;
-        if (d->fd >= 0) (void)close(d->fd);
+        f->fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+        if (f->fd >= 0 && direct_works(f->fd)) return GEODEC_OK;
+        if (f->fd >= 0) (void)close(f->fd);
         d->io = GEODEC_DISK_BUFFERED;
     }
-    d->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (d->fd < 0) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0) GEODEC_FAIL(GEODEC_IO, "%s: %s", path, strerror(errno));
     return GEODEC_OK;
+}
+
+/* One file of any size, or several in a row. */
+static geodec_status open_files(geodec_disk *d, const geodec_blob_file *file, int32_t n, geodec_disk_io io,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t start = 0;
+    GEODEC_NEW(d->file, n);
+    for (; d->n_files < n; d->n_files++) d->file[d->n_files].fd = -1;
+    d->io = io;
+    for (int32_t i = 0; i < n; i++) {
+        geodec__disk_file *f = &d->file[i];
+        GEODEC_STRDUP(f->path, file[i].path);
+        f->start = file[i].start;
+        f->bytes = file[i].bytes;
+        if (f->start != start || f->bytes < 1 || f->bytes > INT64_MAX - start)
+            GEODEC_THROW(GEODEC_INVAL, "%s: files do not follow one another", f->path);
+        start += f->bytes;
+        GEODEC_TRY(open_file(d, f, io, err));
+    }
+done:
+    return st;
 }
 
 static geodec_status open_engine(geodec_disk *d, geodec_disk_engine engine, geodec_err *err)
@@ -70,17 +93,28 @@ static geodec_status start_threads(geodec_disk *d, geodec_disk_engine engine, ge
 
 geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, geodec_disk **out, geodec_err *err)
 {
+    char *one = geodec_mem_strdup(path);
+    if (!one) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a name");
+    const geodec_blob_file file = {.path = one, .bytes = INT64_MAX};
+    const geodec_status st = geodec_disk_open_files(path, &file, 1, o, out, err);
+    geodec_mem_free(one);
+    return st;
+}
+
+geodec_status geodec_disk_open_files(const char *name, const geodec_blob_file *file, int32_t n,
+                                     const geodec_disk_options *o, geodec_disk **out, geodec_err *err)
+{
     geodec_status st = GEODEC_OK;
     geodec_disk *d = NULL;
     if (o->n_slots < 1 || o->n_slots > GEODEC__DISK_SLOTS)
         GEODEC_THROW(GEODEC_RANGE, "%d slots are outside 1 to %d", (int)o->n_slots, (int)GEODEC__DISK_SLOTS);
     if (o->throttle < 0) GEODEC_THROW(GEODEC_RANGE, "a disk of %lld bytes a second", (long long)o->throttle);
     GEODEC_NEW(d, 1);
-    d->fd = d->event = -1;
+    d->event = -1;
     d->throttle = o->throttle;
     d->faults = o->faults;
     d->n_slots = o->n_slots;
-    GEODEC_STRDUP(d->path, path);
+    GEODEC_STRDUP(d->path, name);
     GEODEC_NEW_EACH(o->n_slots, d->state, d->item);
     if (o->throttle > 0) GEODEC_TRY(geodec_serial_create(o->n_slots, &d->serial, err));
     for (int k = 0; k < GEODEC__DISK_DEPTH; k++) {
@@ -90,7 +124,7 @@ geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, g
     /* room for requests that were taken back, in front of live ones */
     GEODEC_TRY(geodec_ring_create(2 * o->n_slots + 62, sizeof(geodec__disk_request), &d->requests, err));
     GEODEC_TRY(geodec_ring_create(o->n_slots, sizeof(geodec__disk_result), &d->results, err));
-    GEODEC_TRY(open_file(d, path, o->io, err));
+    GEODEC_TRY(open_files(d, file, n, o->io, err));
     d->event = eventfd(0, EFD_CLOEXEC);
     if (d->event < 0) GEODEC_THROW(GEODEC_IO, "cannot make an eventfd: %s", strerror(errno));
     GEODEC_TRY(start_threads(d, o->engine, err));
@@ -112,12 +146,23 @@ void geodec_disk_close(geodec_disk *d)
     }
     if (d->engine) d->ops->close(d);
     if (d->event >= 0) (void)close(d->event);
-    if (d->fd >= 0) (void)close(d->fd);
+    for (int32_t i = 0; i < d->n_files; i++) {
+        if (d->file[i].fd >= 0) (void)close(d->file[i].fd);
+        geodec_mem_free(d->file[i].path);
+    }
     geodec_ring_destroy(d->requests);
     geodec_ring_destroy(d->results);
     geodec_serial_destroy(d->serial);
-    GEODEC_FREE(d->path, d->state, d->item);
+    GEODEC_FREE(d->path, d->file, d->state, d->item);
     geodec_mem_free(d);
+}
+
+int64_t geodec_disk_bytes(const geodec_disk *d, int32_t file, const char **path)
+{
+    struct stat now;
+    if (file < 0 || file >= d->n_files || fstat(d->file[file].fd, &now) != 0) return -1;
+    *path = d->file[file].path;
+    return (int64_t)now.st_size;
 }
 
 geodec_disk_io geodec_disk_io_of(const geodec_disk *d) { return d->io; }
@@ -206,8 +251,9 @@ geodec_status geodec_disk_failed(const geodec_disk *d, const geodec_disk_done *d
     const char *cause = done->errnum                    ? strerror(done->errnum)
                         : done->status == GEODEC_FORMAT ? "wrong CRC-32C, read twice"
                                                         : "the file ends too early";
-    if (layer < 0) GEODEC_FAIL(done->status, "%s: %s", d->path, cause);
-    GEODEC_FAIL(done->status, "%s: layer %d, expert %d: %s", d->path, (int)layer, (int)expert, cause);
+    const char *path = done->file >= 0 && done->file < d->n_files ? d->file[done->file].path : d->path;
+    if (layer < 0) GEODEC_FAIL(done->status, "%s: %s", path, cause);
+    GEODEC_FAIL(done->status, "%s: layer %d, expert %d: %s", path, (int)layer, (int)expert, cause);
 }
 
 geodec_disk_counters geodec_disk_counted(const geodec_disk *d) { return d->counters; }

@@ -36,8 +36,14 @@ typedef struct geodec_disk geodec_disk;
 /* The thread that reads inherits the caller's affinity mask: open before a pool pins its workers. */
 GEODEC_API geodec_status geodec_disk_open(const char *path, const geodec_disk_options *o, geodec_disk **out,
                                           geodec_err *err) GEODEC_MUST_USE;
+/* Several files (blobs.h), whose paths are copied; name: in messages that are of none of them. */
+GEODEC_API geodec_status geodec_disk_open_files(const char *name, const geodec_blob_file *file, int32_t n,
+                                                const geodec_disk_options *o, geodec_disk **out,
+                                                geodec_err *err) GEODEC_MUST_USE;
 /* Waits for reads in flight. NULL ok. */
 GEODEC_API void geodec_disk_close(geodec_disk *d);
+/* Bytes of a file now, and its path; -1: not known. */
+GEODEC_API int64_t geodec_disk_bytes(const geodec_disk *d, int32_t file, const char **path);
 /* What is in use after fallbacks. */
 GEODEC_API geodec_disk_io geodec_disk_io_of(const geodec_disk *d);
 GEODEC_API const char *geodec_disk_engine_name(const geodec_disk *d); /* "io_uring", "threads" */
@@ -65,6 +71,7 @@ typedef struct geodec_disk_done {
     int32_t slot;
     geodec_status status; /* GEODEC_IO: cause and file in error; GEODEC_FORMAT: the CRC; GEODEC_INTERRUPTED: dropped */
     int32_t errnum;       /* errno; 0 for a short read or a wrong CRC */
+    int32_t file;         /* of several */
 } geodec_disk_done;
 /* Finished reads, in the order in which they finished; waits for one if `wait` and any is queued or in flight. */
 GEODEC_API int32_t geodec_disk_take(geodec_disk *d, geodec_disk_done *done, int32_t most, bool wait);

@@ -80,12 +80,28 @@ static void fail(geodec__disk_item *i, geodec_status status, int64_t errnum)
     i->errnum = (int32_t)errnum;
 }
 
-/* Sums the bytes of the pieces. */
-static void measure(geodec__disk_item *i)
+/* The file of an offset; -1: none. */
+static int32_t file_of(const geodec_disk *d, int64_t offset)
+{
+    int32_t low = 0, high = d->n_files;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (offset >= d->file[middle].start && offset - d->file[middle].start >= d->file[middle].bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < d->n_files && offset >= d->file[low].start ? low : -1;
+}
+
+/* Sums the bytes of the pieces; each lies in one file. */
+static void measure(const geodec_disk *d, geodec__disk_item *i)
 {
     for (int k = 0; k < GEODEC_BLOB_PIECES; k++) {
         const geodec_blob_piece *p = &i->read.piece[k];
         if (p->bytes < 0 || p->offset < 0 || p->bytes > INT64_MAX / 8 || p->offset > INT64_MAX / 8)
+            fail(i, GEODEC_IO, EINVAL);
+        else if (p->bytes > 0 && (file_of(d, p->offset) < 0 || file_of(d, p->offset) != file_of(d, p->offset + p->bytes - 1)))
             fail(i, GEODEC_IO, EINVAL);
         else
             i->room += geodec_blobs_room(p);
@@ -100,7 +116,7 @@ static void take_requests(geodec_disk *d)
         geodec__disk_item *i = &d->item[q.read.slot];
         leave(i);
         *i = (geodec__disk_item){.read = q.read, .ticket = q.ticket, .queued = q.queued, .demand = q.read.demand};
-        measure(i);
+        measure(d, i);
         serve(d, q.queued);
         if (d->serial) (void)geodec_serial_drop(d->serial, q.read.slot, q.queued);
         if (i->demand) put_on_serial(d, i, q.queued);
@@ -207,6 +223,9 @@ static bool next_part(geodec_disk *d, geodec__disk_item *i)
     p->item = i;
     p->tries = 0;
     p->bytes = left < GEODEC__DISK_PART ? left : GEODEC__DISK_PART;
+    const geodec__disk_file *f = &d->file[file_of(d, piece->offset)];
+    p->fd = f->fd;
+    p->start = f->start;
     p->offset = piece->offset / PAGE * PAGE + i->at;
     const int64_t end = piece->offset + piece->bytes - p->offset;
     p->needed = end < p->bytes ? end : p->bytes;
@@ -351,8 +370,9 @@ static void read_again(geodec_disk *d, geodec__disk_item *i)
     i->again = true;
     for (int k = 0; k < GEODEC_BLOB_PIECES && d->io == GEODEC_DISK_BUFFERED; k++) {
         const geodec_blob_piece *p = &i->read.piece[k];
-        if (p->bytes > 0)
-            (void)posix_fadvise(d->fd, p->offset / PAGE * PAGE, geodec_blobs_room(p), POSIX_FADV_DONTNEED);
+        if (p->bytes == 0) continue;
+        const geodec__disk_file *f = &d->file[file_of(d, p->offset)];
+        (void)posix_fadvise(f->fd, p->offset / PAGE * PAGE - f->start, geodec_blobs_room(p), POSIX_FADV_DONTNEED);
     }
     leave(i);
     if (d->serial) {
@@ -390,7 +410,7 @@ static void deliver(geodec_disk *d, geodec__disk_item *i, double now)
     leave(i);
     const double since = d->in_flight > 0 ? now - d->busy_since : 0;
     const int64_t bytes = i->status == GEODEC_INTERRUPTED && !d->serial ? i->came : i->room;
-    const geodec__disk_result r = {.done = {i->read.slot, i->status, i->errnum},
+    const geodec__disk_result r = {.done = {i->read.slot, i->status, i->errnum, file_of(d, i->read.piece[0].offset)},
                                    .demand = i->read.demand,
                                    .bytes = bytes * (i->again ? 2 : 1),
                                    .latency = now - i->queued,

@@ -23,10 +23,10 @@ typedef struct threads {
     geodec_disk *disk;
 } threads;
 
-static int64_t read_part(int fd, const geodec__disk_part *p)
+static int64_t read_part(const geodec__disk_part *p)
 {
     for (;;) {
-        const ssize_t n = pread(fd, p->to, (size_t)p->bytes, (off_t)p->offset);
+        const ssize_t n = pread(p->fd, p->to, (size_t)p->bytes, (off_t)(p->offset - p->start));
         if (n >= 0) return n;
         if (errno != EINTR) return -(int64_t)errno;
     }
@@ -42,7 +42,7 @@ static void *worker_main(void *arg)
         if (!p) break;
         t->first = p->next;
         pthread_mutex_unlock(&t->mutex);
-        p->result = read_part(t->disk->fd, p);
+        p->result = read_part(p);
         pthread_mutex_lock(&t->mutex);
         p->next = t->ended;
         t->ended = p;

@@ -64,7 +64,7 @@ static void uring_begin(geodec_disk *d, geodec__disk_part *p)
 {
     uring *u = d->engine;
     struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring); /* never NULL: there is room for all parts */
-    io_uring_prep_read(sqe, d->fd, p->to, (unsigned)p->bytes, (uint64_t)p->offset);
+    io_uring_prep_read(sqe, p->fd, p->to, (unsigned)p->bytes, (uint64_t)(p->offset - p->start));
     io_uring_sqe_set_data(sqe, p);
 }
 

@@ -86,21 +86,23 @@ typedef struct world {
     int64_t visit; /* next */
     bool open;     /* a visit has begun and is not computed */
     double now;
+    int64_t *bytes;         /* [n_slots] of the read */
     int32_t *layer, *taken; /* [n_slots] of slots that are read; [n_expert] */
     float *probability;     /* [n_expert] ones */
+    geodec_slots_edge *edge; /* with other limits; NULL: those of the trace */
     geodec_simulate_result result;
 } world;
 
 static double length_of(const world *w, int32_t slot)
 {
-    const double bytes = (double)w->t->blob[w->layer[slot]];
+    const double bytes = (double)w->bytes[slot];
     return w->o->latency + (w->o->bandwidth > 0 ? bytes / w->o->bandwidth : 0);
 }
 
 /* Bytes of a read that was served for so long; the latency counts as its beginning. */
 static void count_bytes(world *w, int32_t slot, double served)
 {
-    const int64_t bytes = w->t->blob[w->layer[slot]];
+    const int64_t bytes = w->bytes[slot];
     const double length = length_of(w, slot);
     w->result.bytes += length > 0 ? llround((double)bytes * served / length) : bytes;
 }
@@ -119,6 +121,7 @@ static void pump(world *w)
     }
     while (geodec_slots_next(w->s, &r)) {
         w->layer[r.slot] = r.layer;
+        w->bytes[r.slot] = r.edge >= 0 ? w->t->slots.edge[r.edge].bytes : w->t->blob[r.layer];
         geodec_serial_put(w->disk, r.slot, r.demand, r.worth, w->now, length_of(w, r.slot));
     }
 }
@@ -202,6 +205,9 @@ static geodec_status step(world *w, const geodec_trace_event *e, geodec_err *err
     case GEODEC_SLOTS_PACE:
         if (w->o->prefetch_least < 0) geodec_slots_pace(w->s, c->probability[0], c->probability[1]);
         break;
+    case GEODEC_SLOTS_SPEED:
+        if (!(w->o->bandwidth > 0)) geodec_slots_speed(w->s, c->probability[0]);
+        break;
     case GEODEC_SLOTS_EXPECT:
         geodec_slots_expect(w->s, c->layer, c->n, c->expert, c->probability);
         break;
@@ -241,6 +247,19 @@ static geodec_status check_run(const geodec_simulate_options *o, geodec_err *err
     return GEODEC_OK;
 }
 
+/* Of the trace, or always. */
+static geodec_status set_edges(world *w, geodec_slots_options *slots, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (w->o->differences == GEODEC_SIMULATE_WHOLE) slots->n_edges = 0;
+    if (w->o->differences != GEODEC_SIMULATE_ALWAYS || slots->n_edges == 0) goto done;
+    GEODEC_NEW_COPY(w->edge, slots->edge, slots->n_edges);
+    for (int32_t i = 0; i < slots->n_edges; i++) w->edge[i].below = INFINITY;
+    slots->edge = w->edge;
+done:
+    return st;
+}
+
 geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_options *o, geodec_simulate_result *out,
                                   geodec_err *err)
 {
@@ -259,11 +278,14 @@ geodec_status geodec_simulate_run(const geodec_trace *t, const geodec_simulate_o
         slots.prefetch_far = o->prefetch_far;
     }
     slots.prefetch_most = o->prefetch_most;
+    GEODEC_TRY(set_edges(&w, &slots, err));
     slots.next_use = next_use;
     slots.next_use_ctx = &w.route;
     GEODEC_TRY(geodec_slots_create(&slots, &w.s, err));
+    if (o->bandwidth > 0) geodec_slots_speed(w.s, (float)o->bandwidth);
     GEODEC_TRY(geodec_serial_create(o->n_slots, &w.disk, err));
     GEODEC_NEW(w.layer, o->n_slots);
+    GEODEC_NEW(w.bytes, o->n_slots);
     GEODEC_NEW(w.taken, t->slots.n_expert);
     GEODEC_NEW(w.probability, t->slots.n_expert);
     for (int32_t i = 0; i < t->slots.n_expert; i++) w.probability[i] = 1;
@@ -281,7 +303,7 @@ done:
     geodec_slots_destroy(w.s);
     clear_route(&w.route);
     geodec_serial_destroy(w.disk);
-    GEODEC_FREE(w.layer, w.taken, w.probability);
+    GEODEC_FREE(w.layer, w.bytes, w.edge, w.taken, w.probability);
     return st;
 }
 

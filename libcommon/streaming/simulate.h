@@ -8,8 +8,16 @@
 /* Repeats every call with the recorded options. GEODEC_CHECK: the machine decides otherwise than the record says. */
 GEODEC_API geodec_status geodec_simulate_replay(const geodec_trace *t, geodec_slots_counters *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* Replays, and compares every counter with the recorded one: GEODEC_CHECK names the first that differs. */
+/* Replays, and compares every counter with the recorded one, and the bytes read (of reads that were broken off only up
+ * to their size): GEODEC_CHECK names the first that differs. */
 GEODEC_API geodec_status geodec_simulate_check(const geodec_trace *t, geodec_err *err) GEODEC_MUST_USE;
+
+/* Applying a difference takes no time on the virtual clock. */
+typedef enum geodec_simulate_differences {
+    GEODEC_SIMULATE_RECORDED, /* as recorded; by the speed of the disk where one is given */
+    GEODEC_SIMULATE_WHOLE,
+    GEODEC_SIMULATE_ALWAYS
+} geodec_simulate_differences;
 
 typedef struct geodec_simulate_options {
     geodec_eviction eviction;
@@ -19,6 +27,7 @@ typedef struct geodec_simulate_options {
     int32_t prefetch_most;
     int32_t ahead;         /* >= 0: in place of the recorded foretellings, the true experts of so many next visits are
                             * foretold at each visit; -1: as recorded */
+    int differences;       /* with a trace that has them: geodec_simulate_differences */
     double bandwidth;      /* bytes a second of the disk; 0: unlimited */
     double latency;        /* seconds of each read beside its bytes */
     double pass_seconds;   /* computing of a pass outside the layers with experts */

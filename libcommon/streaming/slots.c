@@ -107,7 +107,7 @@ static geodec_status set_up(geodec_slots *s, geodec_err *err)
         GEODEC_NEW(y->foretold, E);
     }
     for (int32_t i = 0; i < n; i++) {
-        s->slot[i] = (geodec__slots_slot){.layer = -1, .expert = -1, .place = -1, .before = i, .after = i};
+        s->slot[i] = (geodec__slots_slot){.layer = -1, .expert = -1, .place = -1, .before = i, .after = i, .base = -1};
         geodec__slots_bit(s->empty, i, true);
     }
     for (int64_t i = 0; i < keys; i++) {
@@ -120,6 +120,7 @@ static geodec_status set_up(geodec_slots *s, geodec_err *err)
     s->current = -1;
     s->recall = s->stale = (geodec__slots_list){.first = -1, .last = -1};
     if (s->o.eviction == GEODEC_EVICTION_STATIC && s->o.usage) GEODEC_TRY(fix_most_used(s, err));
+    GEODEC_TRY(geodec__slots_set_edges(s, err));
     s->o.usage = NULL; /* of the caller, for this call only */
     s->o.routed = NULL;
 done:
@@ -144,6 +145,7 @@ void geodec_slots_destroy(geodec_slots *s)
 {
     if (!s) return;
     for (int32_t l = 0; s->layer && l < s->o.n_layer; l++) GEODEC_FREE(s->layer[l].heap, s->layer[l].foretold);
+    GEODEC_FREE(s->edge, s->edges_first, s->edges_of);
     GEODEC_FREE(s->slot, s->key, s->layer, s->empty, s->missing, s->due, s->want, s->old, s->frequency, s->uses, s);
 }
 
@@ -221,6 +223,7 @@ static void end_prefetching(geodec_slots *s, geodec__slots_slot *x)
 static void read_ended(geodec_slots *s, geodec__slots_slot *x)
 {
     s->n_reading--;
+    geodec__slots_let_go(s, (int32_t)(x - s->slot));
     end_prefetching(s, x);
 }
 
@@ -485,6 +488,7 @@ static bool prefetch(geodec_slots *s, geodec_slots_read *out)
     *out = (geodec_slots_read){.slot = slot, .layer = best, .expert = expert, .demand = false, .worth = most};
     begin(s, slot, best, expert, false, true);
     s->slot[slot].worth = most;
+    geodec__slots_choose(s, out);
     return true;
 }
 
@@ -497,6 +501,7 @@ static bool next(geodec_slots *s, geodec_slots_read *out)
         geodec__slots_bit(s->missing, expert, false);
         *out = (geodec_slots_read){.slot = slot, .layer = s->current, .expert = expert, .demand = true};
         begin(s, slot, s->current, expert, true, false);
+        geodec__slots_choose(s, out);
         return true;
     }
     return s->o.prefetch_most > 0 && prefetch(s, out);
@@ -505,7 +510,7 @@ static bool next(geodec_slots *s, geodec_slots_read *out)
 bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out)
 {
     if (!next(s, out)) return false;
-    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_NEXT});
+    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_NEXT, .n = out->edge + 1});
     return true;
 }
 
@@ -605,7 +610,7 @@ bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_sl
     if (l->held >= l->quota && s->over >= s->remainder) return false;
     tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_WARM, .layer = layer, .n = 1, .expert = &expert});
     const int32_t slot = geodec__slots_lowest(s->empty, 0, s->o.n_slots);
-    *out = (geodec_slots_read){.slot = slot, .layer = layer, .expert = expert, .demand = false};
+    *out = (geodec_slots_read){.slot = slot, .layer = layer, .expert = expert, .demand = false, .edge = -1, .base = -1};
     begin(s, slot, layer, expert, false, false);
     return true;
 }
@@ -666,6 +671,9 @@ geodec_slots_counters geodec_slots_counted(const geodec_slots *s)
         sum.cancelled += c.cancelled;
         sum.evictions += c.evictions;
         sum.failed += c.failed;
+        sum.differences += c.differences;
+        sum.alone += c.alone;
+        sum.cheaper += c.cheaper;
     }
     return sum;
 }

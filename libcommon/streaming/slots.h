@@ -21,7 +21,7 @@ typedef enum geodec_slots_call {
     GEODEC_SLOTS_NEED,      /* layer, n, expert */
     GEODEC_SLOTS_TAKE,      /* n: how many were taken */
     GEODEC_SLOTS_RELEASE,   /* slot */
-    GEODEC_SLOTS_NEXT,      /* a read began */
+    GEODEC_SLOTS_NEXT,      /* a read began; n: its difference, counted from 1; 0: the whole blob */
     GEODEC_SLOTS_FINISHED,  /* slot, yes: ok */
     GEODEC_SLOTS_RECALLED,  /* slot, yes: cancelled */
     GEODEC_SLOTS_WARM,      /* layer, expert[0] */
@@ -29,6 +29,7 @@ typedef enum geodec_slots_call {
     GEODEC_SLOTS_DROPPED,   /* slot */
     GEODEC_SLOTS_PACE,      /* probability[2]: least, far */
     GEODEC_SLOTS_EXPECT,    /* layer, n, expert, probability: the shares */
+    GEODEC_SLOTS_SPEED,     /* probability[1]: bytes a second */
     GEODEC_SLOTS_CALLS
 } geodec_slots_call;
 typedef struct geodec_slots_event {
@@ -39,6 +40,15 @@ typedef struct geodec_slots_event {
     const float *probability;
 } geodec_slots_event;
 typedef void geodec_slots_observer(void *ctx, const geodec_slots_event *e);
+
+/* A blob can be made from that of another expert of its layer, and the other way round, by a difference. Among those
+ * whose base is ready, that of the fewest bytes counts. It is read in place of the whole blob on a disk slower than
+ * `below`, and its base stays in its slot until the blob is made. */
+typedef struct geodec_slots_edge {
+    int32_t layer, a, b; /* a < b */
+    int64_t bytes;       /* that are read */
+    float below;         /* bytes a second; INFINITY: always */
+} geodec_slots_edge;
 
 typedef struct geodec_slots_options {
     int32_t n_layer, n_expert,
@@ -56,6 +66,8 @@ typedef struct geodec_slots_options {
                             * the next */
     int32_t prefetch_most; /* slots that may hold prefetched blobs not used yet, at most half of all; 0: no prefetch.
   While slots are empty, those that are no longer foretold do not count */
+    const geodec_slots_edge *edge; /* [n_edges], copied */
+    int32_t n_edges;               /* 0: whole blobs only */
     geodec_eviction_next *next_use; /* for GEODEC_EVICTION_BELADY: see eviction.h */
     void *next_use_ctx;
     geodec_slots_observer *observe; /* is told every call that changes the state; NULL: none */
@@ -90,6 +102,8 @@ GEODEC_API void geodec_slots_release(geodec_slots *s, int32_t slot);
 
 /* Other values of prefetch_least and prefetch_far, in [0, 1], from now on. */
 GEODEC_API void geodec_slots_pace(geodec_slots *s, float least, float far);
+/* The speed of the disk from now on, in bytes a second; until the first call it is unlimited. */
+GEODEC_API void geodec_slots_speed(geodec_slots *s, float bytes_per_second);
 /* The next read to begin: needed ones in ascending expert; then foretold ones of a worth above 0, the largest first,
  * while fewer than two prefetches of at least its worth are under way; sixteen, if it is nearly certain.
  * A prefetch evicts nothing that is foretold with its own probability or a higher one.
@@ -98,6 +112,7 @@ typedef struct geodec_slots_read {
     int32_t slot, layer, expert;
     bool demand;
     float worth; /* of a prefetch */
+    int32_t edge, base; /* a difference, and the slot of its base; -1: the whole blob */
 } geodec_slots_read;
 GEODEC_API bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);
 /* The read of a slot ended; !ok: the slot is empty again, and a needed expert will be read again. */
@@ -132,6 +147,8 @@ typedef struct geodec_slots_counters {
     int64_t demand_reads, prefetch_reads;    /* begun and not taken back */
     int64_t wasted;                          /* prefetched, and evicted or left (until now) without a use */
     int64_t cancelled, evictions, failed;
+    int64_t differences, alone, cheaper; /* with edges, of the reads that began: by difference; whole, because no base
+                                          * was ready; because that costs less */
 } geodec_slots_counters;
 GEODEC_API geodec_slots_counters geodec_slots_counted(const geodec_slots *s);
 GEODEC_API geodec_slots_counters geodec_slots_counted_layer(const geodec_slots *s, int32_t layer);

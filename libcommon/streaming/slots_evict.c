@@ -91,6 +91,7 @@ void geodec__slots_offer(geodec_slots *s, int32_t slot)
     geodec__slots_slot *const x = &s->slot[slot];
     geodec__slots_layer *const l = &s->layer[x->layer];
     const geodec__slots_key *const k = geodec__slots_at(s, x->layer, x->expert);
+    if (x->holds > 0) return;
     x->rank = rank_of(s, x, k);
     if (x->rank == GEODEC__SLOTS_FORETOLD) {
         x->key = k->probability;
@@ -189,7 +190,7 @@ int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probabili
     if (!demand && s->n_idle - (s->n_empty > 0 ? s->n_stale : 0) >= s->o.prefetch_most) {
         /* at the limit: only in place of a blob that was prefetched in vain */
         for (int32_t i = s->n_empty > 0 ? -1 : s->stale.first; i >= 0; i = s->slot[i].after)
-            if (may_leave(s, &s->slot[i], probability)) return i;
+            if (s->slot[i].holds == 0 && may_leave(s, &s->slot[i], probability)) return i;
         return -1;
     }
     if (s->n_empty > 0) return geodec__slots_lowest(s->empty, 0, s->o.n_slots);

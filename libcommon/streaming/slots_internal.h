@@ -30,6 +30,7 @@ typedef struct geodec__slots_slot {
     int64_t last, last_pass; /* see eviction_internal.h */
     int32_t place;           /* in the heap of its layer; -1: not evictable */
     int32_t before, after;   /* in a list; itself: in none */
+    int32_t base, holds;     /* reading: slot that it holds, -1: none; reads that hold this one */
 } geodec__slots_slot;
 
 typedef struct geodec__slots_key {
@@ -74,6 +75,9 @@ struct geodec_slots {
     uint64_t *missing, *due; /* bit sets of experts of the visit: to be read; ready and not taken */
     int32_t *want, *old;     /* [n_expert] needed in the visit, ascending; scratch */
     float *frequency;
+    geodec_slots_edge *edge; /* [n_edges] */
+    int32_t *edges_first, *edges_of; /* [keys + 1], [2 n_edges] those of a key */
+    float speed;
     int64_t *uses;
     int32_t under_way[GEODEC__SLOTS_PREFETCHES]; /* [n_prefetching] slots */
     geodec__slots_list recall, stale; /* reads to take back; ready blobs that are no longer foretold, not used */
@@ -105,6 +109,10 @@ void geodec__slots_withdraw(geodec_slots *s, int32_t slot);
 /* A slot for a blob of this layer: an empty one or one to be evicted; -1: none now. probability: of a prefetch; below
  * 0: a demand. */
 int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probability);
+/* slots_bases.c: with the slots; for a read that begins, after its slot is cleared; when it ends. */
+geodec_status geodec__slots_set_edges(geodec_slots *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__slots_choose(geodec_slots *s, geodec_slots_read *r);
+void geodec__slots_let_go(geodec_slots *s, int32_t slot);
 /* The first to leave of all, from layers that hold more than they own if there are any; -1: none now. */
 int32_t geodec__slots_leaver(const geodec_slots *s);
 

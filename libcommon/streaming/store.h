@@ -26,6 +26,7 @@ enum {
     GEODEC_STORE_VERSION = 1,
     GEODEC_STORE_MINOR = 1,     /* that is written; any is read */
     GEODEC_STORE_GOLDEN = 8,    /* tokens */
+    GEODEC_STORE_TRITS = 2,     /* packing of a ternary matrix: not in a file of this format */
     GEODEC_STORE_LAYERS = 1024, /* limits */
     GEODEC_STORE_EXPERTS = 4096
 };
@@ -54,6 +55,7 @@ typedef struct geodec_store {
     uint32_t resident_crc;
     char fingerprint[GEODEC_SHA256_HEX]; /* of the model: geodec_gguf_tensor_digest of the GGUF */
     geodec_store_golden golden;
+    int32_t trits; /* encoding of the ternary experts of a folder of several files; 0: this format */
 } geodec_store;
 
 /* Whether the file begins as a store does; false also when it cannot be read. */

@@ -6,12 +6,9 @@
 #include "streaming/trace.h"
 #include "streaming/usage.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { RESULTS = 32, MOST_LAYERS = 1024 };
 
@@ -22,10 +19,16 @@ struct geodec_stream {
     geodec_blobs blobs;
     geodec_slots *slots;
     geodec_disk *disk;
-    int fd;          /* of the file, for its size; -1: not open */
     uint8_t *memory; /* [n_slots][slot_bytes] */
     int64_t memory_bytes;
     bool *demand;     /* [n_slots] of the last read */
+    /* with differences: */
+    int32_t *edge, *base; /* [n_slots] of the last read: the difference, -1: none; the slot of its base */
+    uint32_t *crc;        /* [n_slots] of what is in the slot */
+    uint8_t *difference;  /* room for one */
+    bool check_differences;
+    float speed;          /* that the slots know; 0: none */
+    geodec_err why;       /* of a difference that could not be applied */
     bool *checked;    /* [n_layer][n_expert] its CRC was right once: a file does not change back and forth */
     bool *fresh;      /* [n_slots] read since it was last taken */
     int64_t finished; /* reads */
@@ -58,14 +61,25 @@ struct geodec_stream {
 static bool submit(geodec_stream *s, const geodec_slots_read *n)
 {
     const int64_t blob = (int64_t)n->layer * s->blobs.n_expert + n->expert;
+    const bool all = s->blobs.n_edges > 0; /* what may become a base is checked every time */
     geodec_disk_read r = {.slot = n->slot,
                           .demand = n->demand,
                           .worth = n->worth,
-                          .check = s->blobs.crc && !s->checked[blob],
+                          .check = s->blobs.crc && (all || !s->checked[blob]),
                           .crc = s->blobs.crc ? s->blobs.crc[blob] : 0,
                           .to = s->memory + n->slot * s->blobs.slot_bytes};
     memcpy(r.piece, geodec_blobs_at(&s->blobs, n->layer, n->expert), sizeof r.piece);
+    if (n->edge >= 0) {
+        memset(r.piece, 0, sizeof r.piece);
+        r.piece[0] = s->blobs.edge[n->edge].piece;
+        r.crc = s->blobs.edge[n->edge].crc;
+    }
     if (!geodec_disk_submit(s->disk, &r)) return false;
+    if (all) {
+        s->edge[n->slot] = n->edge;
+        s->base[n->slot] = n->base;
+        s->crc[n->slot] = r.crc;
+    }
     s->fresh[n->slot] = true;
     s->demand[n->slot] = n->demand;
     return true;
@@ -96,6 +110,31 @@ static void recall(geodec_stream *s)
     }
 }
 
+enum { CHECK_EVERY = 16 };
+
+/* Makes the blob of a slot that has the difference, from that of its base. */
+static geodec_status apply(geodec_stream *s, int32_t slot)
+{
+    const geodec_blob_edge *e = &s->blobs.edge[s->edge[slot]];
+    const double before = geodec_clock_seconds();
+    uint8_t *const to = s->memory + slot * s->blobs.slot_bytes;
+    const uint8_t *const from = s->memory + s->base[slot] * s->blobs.slot_bytes;
+    const bool check = s->check_differences || s->counters.applied % CHECK_EVERY == 0;
+    int32_t layer, expert;
+    (void)geodec_slots_content(s->slots, slot, &layer, &expert);
+    memcpy(s->difference, to, (size_t)geodec_blobs_room(&e->piece));
+    memcpy(to, from, (size_t)s->blobs.slot_bytes);
+    s->crc[slot] = s->crc[s->base[slot]];
+    geodec_err_clear(&s->why);
+    const geodec_status st = s->blobs.apply(s->blobs.apply_ctx, s->edge[slot], expert == e->b, check, s->difference, to,
+                                            &s->crc[slot], &s->why);
+    s->counters.applied++;
+    s->counters.checked += check;
+    s->counters.difference_bytes += geodec_blobs_room(&e->piece);
+    s->counters.apply += geodec_clock_seconds() - before;
+    return st;
+}
+
 /* Reports finished reads to the slots; waits for one if `wait`. Returns their number. */
 static int64_t collect(geodec_stream *s, bool wait)
 {
@@ -105,11 +144,15 @@ static int64_t collect(geodec_stream *s, bool wait)
     do {
         n = geodec_disk_take(s->disk, done, RESULTS, wait);
         for (int32_t i = 0; i < n; i++) {
-            const bool ok = done[i].status == GEODEC_OK;
+            bool ok = done[i].status == GEODEC_OK;
             if (done[i].status == GEODEC_INTERRUPTED) {
                 s->finished++;
                 geodec_slots_dropped(s->slots, done[i].slot);
                 continue;
+            }
+            if (ok && s->blobs.n_edges > 0 && s->edge[done[i].slot] >= 0) {
+                done[i].status = apply(s, done[i].slot);
+                ok = done[i].status == GEODEC_OK;
             }
             /* what was only foretold will be read again if it is needed */
             if (!ok && s->demand[done[i].slot] && s->failed == GEODEC_OK) {
@@ -134,6 +177,10 @@ static geodec_status failure(const geodec_stream *s, geodec_err *err)
         GEODEC_FAIL(GEODEC_LIMIT,
                     "the limit of memory fell to %lld bytes: %d slots for experts, the smallest number, do not fit",
                     (long long)s->limit, (int)s->least);
+    if (s->why.status != GEODEC_OK) {
+        if (err) *err = s->why;
+        return s->failed;
+    }
     return geodec_disk_failed(s->disk, &s->failure, s->failed_layer, s->failed_expert, err);
 }
 
@@ -271,13 +318,48 @@ static geodec_status open_usage(geodec_stream *s, const geodec_stream_options *o
     return GEODEC_OK;
 }
 
+static geodec_status open_disk(geodec_stream *s, const geodec_disk_options *o, geodec_err *err)
+{
+    const geodec_blobs *b = &s->blobs;
+    if (b->n_files > 0)
+        GEODEC_PASS(geodec_disk_open_files(b->path, b->file, b->n_files, o, &s->disk, err));
+    else
+        GEODEC_PASS(geodec_disk_open(b->path, o, &s->disk, err));
+    return GEODEC_OK;
+}
+
+static geodec_status set_edges(geodec_stream *s, geodec_slots_edge **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_slots_edge *edge = NULL;
+    int64_t most = 0;
+    const int32_t n = s->blobs.n_edges;
+    if (n == 0) goto done;
+    GEODEC_NEW(edge, n);
+    GEODEC_NEW_EACH(s->n_slots, s->edge, s->base, s->crc);
+    for (int32_t i = 0; i < n; i++) {
+        const geodec_blob_edge *e = &s->blobs.edge[i];
+        const int64_t room = geodec_blobs_room(&e->piece);
+        if (room > s->blobs.slot_bytes)
+            GEODEC_THROW(GEODEC_INVAL, "a difference of %lld bytes and slots of %lld", (long long)room,
+                         (long long)s->blobs.slot_bytes);
+        most = room > most ? room : most;
+        edge[i] = (geodec_slots_edge){.layer = e->layer, .a = e->a, .b = e->b, .bytes = room, .below = e->below};
+    }
+    GEODEC_NEW(s->difference, most);
+    GEODEC_MOVE(*out, edge);
+done:
+    geodec_mem_free(edge);
+    return st;
+}
+
 geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_options *o, geodec_stream **out,
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    geodec_slots_edge *edge = NULL;
     geodec_stream *s = NULL;
     GEODEC_NEW(s, 1);
-    s->fd = -1;
     GEODEC_MOVE(s->blobs, *blobs);
     geodec_slots_options slots = o->slots;
     geodec_disk_options disk = o->disk;
@@ -299,16 +381,20 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     GEODEC_NEW_EACH(s->n_slots, s->fresh, s->demand);
     GEODEC_NEW(s->checked, (int64_t)s->blobs.n_layer * s->blobs.n_expert);
     GEODEC_TRY(open_usage(s, o, &slots, &warm, err));
+    GEODEC_TRY(set_edges(s, &edge, err));
+    slots.edge = edge;
+    slots.n_edges = s->blobs.n_edges;
+    s->check_differences = o->check_differences;
     GEODEC_TRY(open_trace(s, o->trace, &slots, err));
     GEODEC_TRY(geodec_slots_create(&slots, &s->slots, err));
     GEODEC_TRY(reserve(s, err));
-    s->fd = open(s->blobs.path, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0) GEODEC_THROW(GEODEC_IO, "%s: %s", s->blobs.path, strerror(errno));
-    GEODEC_TRY(geodec_disk_open(s->blobs.path, &disk, &s->disk, err));
+    GEODEC_TRY(open_disk(s, &disk, err));
     if (warm) GEODEC_TRY(warm_start(s, o->hooks, err));
+    if (disk.throttle > 0) geodec_slots_speed(s->slots, s->speed = (float)disk.throttle);
     *out = s;
     s = NULL;
 done:
+    geodec_mem_free(edge);
     geodec_stream_close(s);
     return st;
 }
@@ -317,17 +403,30 @@ void geodec_stream_close(geodec_stream *s)
 {
     if (!s) return;
     geodec_disk_close(s->disk);
-    if (s->fd >= 0) (void)close(s->fd);
     geodec_trace_abandon(s->trace);
     geodec_usage_clear(&s->usage);
     geodec_slots_destroy(s->slots);
     geodec_mem_unmap(s->memory, s->memory_bytes);
     geodec_blobs_clear(&s->blobs);
     if (s->has_lock) pthread_mutex_destroy(&s->lock);
+    GEODEC_FREE(s->edge, s->base, s->crc, s->difference);
     GEODEC_FREE(s->usage_path, s->fresh, s->demand, s->checked, s);
 }
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
+
+/* The speed of the disk so far, from the first reads on, and whenever it differs much. */
+static void tell_speed(geodec_stream *s)
+{
+    enum { FIRST = 8 };
+    static const double MUCH = 0.1;
+    if (s->blobs.n_edges == 0) return;
+    const geodec_disk_counters k = geodec_disk_counted(s->disk);
+    if (k.reads < FIRST || !(k.busy > 0)) return;
+    const double now = (double)k.bytes / k.busy;
+    if (s->speed > 0 && fabs(now / (double)s->speed - 1) < MUCH) return;
+    geodec_slots_speed(s->slots, s->speed = (float)now);
+}
 
 void geodec_stream_begin(geodec_stream *s, int32_t rows)
 {
@@ -338,6 +437,7 @@ void geodec_stream_begin(geodec_stream *s, int32_t rows)
     s->counters.rows += rows;
     if (s->trace) geodec_trace_rows(s->trace, rows);
     geodec_slots_pass(s->slots);
+    tell_speed(s);
     look_at_limits(s);
 }
 
@@ -434,11 +534,15 @@ const geodec_timeline *geodec_stream_timeline(const geodec_stream *s) { return &
 /* A file that was cut off in its last page gives zeros to those who read it through a map, and no signal. */
 static geodec_status check_length(const geodec_stream *s, geodec_err *err)
 {
-    struct stat now;
-    if (fstat(s->fd, &now) == 0 && (int64_t)now.st_size < s->blobs.file_bytes)
-        GEODEC_FAIL(GEODEC_IO,
-                    "%s: the file was cut off to %lld of %lld bytes while the model ran: the results may be wrong",
-                    s->blobs.path, (long long)now.st_size, (long long)s->blobs.file_bytes);
+    for (int32_t i = 0; i == 0 || i < s->blobs.n_files; i++) {
+        const char *path = s->blobs.path;
+        const int64_t now = geodec_disk_bytes(s->disk, i, &path);
+        const int64_t then = s->blobs.n_files > 0 ? s->blobs.file[i].bytes : s->blobs.file_bytes;
+        if (now >= 0 && now < then)
+            GEODEC_FAIL(GEODEC_IO,
+                        "%s: the file was cut off to %lld of %lld bytes while the model ran: the results may be wrong",
+                        path, (long long)now, (long long)then);
+    }
     return GEODEC_OK;
 }
 

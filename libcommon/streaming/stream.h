@@ -17,6 +17,7 @@ typedef struct geodec_stream_options {
     const char *usage;         /* table of uses (usage.h): warm start, and updated by finish; NULL: none */
     const char *fingerprint;   /* of the model, for the table of uses */
     const geodec_hooks *hooks; /* notes, and progress of the warm start; kept; NULL ok */
+    bool check_differences;    /* compare the CRC of every result of a difference, not of one in 16 */
     int64_t beside;            /* bytes of the budget beside the slots: see geodec_stream_claim */
     int32_t least;             /* slots that are never given back */
     const char *limits; /* root of memory_limit.h: when a limit there falls below what this process has, slots are
@@ -64,6 +65,8 @@ typedef struct geodec_stream_counters {
     geodec_disk_counters disk;
     int64_t rows;  /* of all passes */
     int64_t given; /* slots given back */
+    int64_t difference_bytes, applied, checked; /* of differences that were read; applied; of these, compared */
+    double apply;  /* seconds of applying */
     double stall;  /* seconds in which the caller waited for a read */
     double passes; /* seconds from begin to end */
 } geodec_stream_counters;

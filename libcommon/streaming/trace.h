@@ -2,7 +2,8 @@
  *
  * File, little-endian: magic "GEXTRACE", u32 version, u32 bytes of the head; the head (options of the slots, for each
  * layer the bytes of a blob, the usage table if one was given), its CRC-32C; the calls, each a byte and its numbers in
- * base 128 (least digit first), probabilities as f32; the totals; CRC-32C of all before it. */
+ * base 128 (least digit first), probabilities as f32; the totals; CRC-32C of all before it. Version 2; a run with
+ * differences (slots.h) is written as version 3, which has them in the head. */
 #ifndef GEODEC_STREAMING_TRACE_H
 #define GEODEC_STREAMING_TRACE_H
 

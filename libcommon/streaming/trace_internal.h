@@ -6,11 +6,15 @@
 
 #define GEODEC__TRACE_MAGIC "GEXTRACE"
 enum {
-    GEODEC__TRACE_VERSION = 2,
+    GEODEC__TRACE_VERSION = 2,     /* of a run without differences */
+    GEODEC__TRACE_DIFFERENCES = 3, /* the head also has them; a read names its own; three more totals */
+    GEODEC__TRACE_EDGE = 28,       /* bytes of one: layer, a, b, u64 bytes, f32 below, 0 */
+    GEODEC__TRACE_EDGES_MAX = 1 << 22,
     GEODEC__TRACE_BEFORE = 16, /* magic, version, bytes of the head */
     GEODEC__TRACE_OPTIONS = 36,
     GEODEC__TRACE_COUNTERS = 13,
     GEODEC__TRACE_TOTALS = (GEODEC__TRACE_COUNTERS + 2 + 3) * 8,
+    GEODEC__TRACE_MORE = 3 * 8, /* of the totals of a run with differences */
     /* bytes of calls: the names of slots.h, then */
     GEODEC__TRACE_TIME = 9,
     GEODEC__TRACE_END = 10

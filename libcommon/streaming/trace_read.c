@@ -12,6 +12,8 @@ struct geodec_trace_data {
     int64_t *blob;
     float *usage;
     uint8_t *routed;
+    geodec_slots_edge *edge;
+    int64_t totals; /* bytes */
     int64_t first, last; /* bytes of the calls, without the end */
 };
 
@@ -19,7 +21,7 @@ struct geodec_trace_cursor {
     const geodec_trace *t;
     int64_t at;
     int32_t *expert;
-    float *probability, pace[2];
+    float *probability, pace[2], speed;
     uint64_t *seen; /* bit set: experts of a list are distinct */
 };
 
@@ -86,6 +88,16 @@ static bool get_pace(geodec_trace_cursor *c, geodec_slots_event *e)
     return c->pace[0] >= 0 && c->pace[0] <= 1 && c->pace[1] >= 0 && c->pace[1] <= 1;
 }
 
+static bool get_speed(geodec_trace_cursor *c, geodec_slots_event *e)
+{
+    const struct geodec_trace_data *const d = c->t->data;
+    if (c->t->slots.n_edges == 0 || d->last - c->at < 4) return false;
+    c->speed = geodec__trace_float(geodec__trace_get32(d->map.data + c->at));
+    c->at += 4;
+    e->probability = &c->speed;
+    return c->speed > 0 && isfinite(c->speed);
+}
+
 /* False for bytes that are no call. */
 static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
 {
@@ -111,6 +123,10 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
         return get_list(c, &e->call);
     case GEODEC_SLOTS_PACE:
         return get_pace(c, &e->call);
+    case GEODEC_SLOTS_SPEED:
+        return get_speed(c, &e->call);
+    case GEODEC_SLOTS_NEXT:
+        return o->n_edges == 0 || get_index(c, o->n_edges + 1, &e->call.n);
     case GEODEC_SLOTS_TAKE:
         return get_index(c, o->n_expert + 1, &e->call.n) && e->call.n > 0;
     case GEODEC_SLOTS_RELEASE:
@@ -128,7 +144,7 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
         e->call.expert = c->expert;
         return get_index(c, o->n_layer, &e->call.layer) && get_index(c, o->n_expert, c->expert);
     default:
-        return true; /* GEODEC_SLOTS_NEXT */
+        return false;
     }
 }
 
@@ -161,7 +177,8 @@ void geodec_trace_end(geodec_trace_cursor *c)
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
 /* The options: numbers in range before anything is allocated by them. */
-static geodec_status read_options(const uint8_t *p, int64_t bytes, geodec_trace *t, bool *usage, geodec_err *err)
+static geodec_status read_options(const uint8_t *p, int64_t bytes, bool differences, geodec_trace *t, bool *usage,
+                                  geodec_err *err)
 {
     int64_t v[9];
     for (int i = 0; i < 9; i++) v[i] = (int64_t)geodec__trace_get32(p + 4 * i);
@@ -173,7 +190,11 @@ static geodec_status read_options(const uint8_t *p, int64_t bytes, geodec_trace 
     if (v[3] >= GEODEC_EVICTION_KINDS || v[4] > 1 || v[7] > 1 || v[6] > INT32_MAX || !(least >= 0 && least <= 1) ||
         !(far >= 0 && far <= 1))
         GEODEC_FAIL(GEODEC_FORMAT, "the options of the slots are damaged");
-    if (bytes != GEODEC__TRACE_OPTIONS + 8 * v[0] + (v[7] ? 4 * v[0] * v[1] : 0))
+    const int64_t most = bytes - GEODEC__TRACE_OPTIONS - 8 * v[0] - (v[7] ? 4 * v[0] * v[1] : 0);
+    int64_t edges = 0;
+    if (differences && most >= 4) edges = (int64_t)geodec__trace_get32(p + bytes - most);
+    if (most != (differences ? 4 + GEODEC__TRACE_EDGE * edges : 0) || edges > GEODEC__TRACE_EDGES_MAX ||
+        (edges == 0) == differences)
         GEODEC_FAIL(GEODEC_FORMAT, "a head of %lld bytes does not fit its options", (long long)bytes);
     t->slots = (geodec_slots_options){.n_layer = (int32_t)v[0],
                                       .n_expert = (int32_t)v[1],
@@ -182,9 +203,31 @@ static geodec_status read_options(const uint8_t *p, int64_t bytes, geodec_trace 
                                       .shared = v[4] != 0,
                                       .prefetch_least = least,
                                       .prefetch_far = far,
-                                      .prefetch_most = (int32_t)v[6]};
+                                      .prefetch_most = (int32_t)v[6],
+                                      .n_edges = (int32_t)edges};
     *usage = v[7] != 0;
     return GEODEC_OK;
+}
+
+/* Differences at p; whose they are was not checked before. */
+static geodec_status read_edges(const uint8_t *p, geodec_trace *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t n = t->slots.n_edges;
+    GEODEC_NEW(t->data->edge, n);
+    t->slots.edge = t->data->edge;
+    for (int32_t i = 0; i < n; i++, p += GEODEC__TRACE_EDGE) {
+        const uint32_t layer = geodec__trace_get32(p), a = geodec__trace_get32(p + 4), b = geodec__trace_get32(p + 8);
+        const uint64_t bytes = geodec__trace_get64(p + 12);
+        const float below = geodec__trace_float(geodec__trace_get32(p + 20));
+        if (layer >= (uint32_t)t->slots.n_layer || !t->data->routed[layer] || a >= b ||
+            b >= (uint32_t)t->slots.n_expert || bytes < 1 || bytes > (uint64_t)1 << 40 || !(below >= 0) ||
+            geodec__trace_get32(p + 24) != 0)
+            GEODEC_THROW(GEODEC_FORMAT, "difference %d is damaged", (int)i);
+        t->data->edge[i] = (geodec_slots_edge){(int32_t)layer, (int32_t)a, (int32_t)b, (int64_t)bytes, below};
+    }
+done:
+    return st;
 }
 
 static geodec_status read_head(geodec_trace *t, geodec_err *err)
@@ -197,16 +240,19 @@ static geodec_status read_head(geodec_trace *t, geodec_err *err)
     if (size < GEODEC__TRACE_BEFORE + GEODEC__TRACE_OPTIONS || memcmp(p, GEODEC__TRACE_MAGIC, 8) != 0)
         GEODEC_THROW(GEODEC_FORMAT, "not a trace of geodec");
     const uint32_t version = geodec__trace_get32(p + 8);
-    if (version != GEODEC__TRACE_VERSION)
-        GEODEC_THROW(GEODEC_VERSION, "a trace of version %u; this program reads %d", version, GEODEC__TRACE_VERSION);
+    const bool differences = version == GEODEC__TRACE_DIFFERENCES;
+    if (version != GEODEC__TRACE_VERSION && !differences)
+        GEODEC_THROW(GEODEC_VERSION, "a trace of version %u; this program reads %d and %d", version,
+                     GEODEC__TRACE_VERSION, GEODEC__TRACE_DIFFERENCES);
+    d->totals = GEODEC__TRACE_TOTALS + (differences ? GEODEC__TRACE_MORE : 0);
     const int64_t bytes = geodec__trace_get32(p + 12), end = GEODEC__TRACE_BEFORE + bytes;
-    if (bytes < GEODEC__TRACE_OPTIONS || end + 4 + 1 + GEODEC__TRACE_TOTALS + 4 > size)
+    if (bytes < GEODEC__TRACE_OPTIONS || end + 4 + 1 + d->totals + 4 > size)
         GEODEC_THROW(GEODEC_FORMAT, "the trace is cut off");
     if (geodec_crc32c(0, p, end) != geodec__trace_get32(p + end))
         GEODEC_THROW(GEODEC_CHECKSUM, "the head of the trace is damaged");
     if (geodec_crc32c(0, p, size - 4) != geodec__trace_get32(p + size - 4))
         GEODEC_THROW(GEODEC_CHECKSUM, "the trace is damaged or cut off");
-    GEODEC_TRY(read_options(p + GEODEC__TRACE_BEFORE, bytes, t, &usage, err));
+    GEODEC_TRY(read_options(p + GEODEC__TRACE_BEFORE, bytes, differences, t, &usage, err));
     const int32_t L = t->slots.n_layer;
     const int64_t keys = (int64_t)L * t->slots.n_expert;
     const uint8_t *const layers = p + GEODEC__TRACE_BEFORE + GEODEC__TRACE_OPTIONS;
@@ -228,8 +274,9 @@ static geodec_status read_head(geodec_trace *t, geodec_err *err)
         }
         t->slots.usage = d->usage;
     }
+    if (differences) GEODEC_TRY(read_edges(p + end - GEODEC__TRACE_EDGE * (int64_t)t->slots.n_edges, t, err));
     d->first = end + 4;
-    d->last = size - 4 - GEODEC__TRACE_TOTALS - 1;
+    d->last = size - 4 - d->totals - 1;
 done:
     return st;
 }
@@ -247,6 +294,11 @@ static geodec_status read_totals(geodec_trace *t, geodec_err *err)
     for (int i = 0; i < GEODEC__TRACE_COUNTERS + 2; i++, p += 8) {
         *counter[i] = (int64_t)geodec__trace_get64(p);
         if (*counter[i] < 0) GEODEC_FAIL(GEODEC_FORMAT, "a total is negative");
+    }
+    int64_t *const more[3] = {&c->differences, &c->alone, &c->cheaper};
+    for (int i = 0; i < 3 && t->slots.n_edges > 0; i++, p += 8) {
+        *more[i] = (int64_t)geodec__trace_get64(p);
+        if (*more[i] < 0) GEODEC_FAIL(GEODEC_FORMAT, "a total is negative");
     }
     for (int i = 0; i < 3; i++, p += 8) {
         union {
@@ -298,7 +350,7 @@ void geodec_trace_clear(geodec_trace *t)
 {
     if (t->data) {
         geodec_file_map_close(&t->data->map);
-        GEODEC_FREE(t->data->blob, t->data->usage, t->data->routed, t->data);
+        GEODEC_FREE(t->data->blob, t->data->usage, t->data->routed, t->data->edge, t->data);
     }
     *t = (geodec_trace){0};
 }

@@ -14,6 +14,7 @@ struct geodec_trace_writer {
     geodec_err err;
     uint32_t crc;
     int32_t n_expert, rows, n;
+    bool differences;
     uint8_t buffer[BUFFER];
 };
 
@@ -52,9 +53,10 @@ static void put_f64(geodec_trace_writer *w, double v)
 static void put_head(geodec_trace_writer *w, const geodec_slots_options *o, const int64_t *blob)
 {
     const int64_t keys = (int64_t)o->n_layer * o->n_expert;
-    const int64_t bytes = GEODEC__TRACE_OPTIONS + 8 * (int64_t)o->n_layer + (o->usage ? 4 * keys : 0);
+    const int64_t bytes = GEODEC__TRACE_OPTIONS + 8 * (int64_t)o->n_layer + (o->usage ? 4 * keys : 0) +
+                          (o->n_edges > 0 ? 4 + GEODEC__TRACE_EDGE * (int64_t)o->n_edges : 0);
     for (int i = 0; i < 8; i++) put_byte(w, GEODEC__TRACE_MAGIC[i]);
-    put_u32(w, GEODEC__TRACE_VERSION);
+    put_u32(w, o->n_edges > 0 ? GEODEC__TRACE_DIFFERENCES : GEODEC__TRACE_VERSION);
     put_u32(w, (uint32_t)bytes);
     put_u32(w, (uint32_t)o->n_layer);
     put_u32(w, (uint32_t)o->n_expert);
@@ -67,6 +69,16 @@ static void put_head(geodec_trace_writer *w, const geodec_slots_options *o, cons
     put_u32(w, geodec__trace_bits(o->prefetch_far));
     for (int32_t l = 0; l < o->n_layer; l++) put_u64(w, (uint64_t)blob[l]);
     for (int64_t i = 0; o->usage && i < keys; i++) put_u32(w, geodec__trace_bits(o->usage[i]));
+    if (o->n_edges > 0) put_u32(w, (uint32_t)o->n_edges);
+    for (int32_t i = 0; i < o->n_edges; i++) {
+        const geodec_slots_edge *e = &o->edge[i];
+        put_u32(w, (uint32_t)e->layer);
+        put_u32(w, (uint32_t)e->a);
+        put_u32(w, (uint32_t)e->b);
+        put_u64(w, (uint64_t)e->bytes);
+        put_u32(w, geodec__trace_bits(e->below));
+        put_u32(w, 0);
+    }
     flush(w);
     put_u32(w, w->crc);
 }
@@ -80,6 +92,7 @@ geodec_status geodec_trace_create(const char *path, const geodec_slots_options *
     GEODEC_TRY(geodec_atomic_open(path, &w->file, err));
     w->n_expert = o->n_expert;
     w->rows = 1;
+    w->differences = o->n_edges > 0;
     put_head(w, o, blob);
     GEODEC_MOVE(*out, w);
 done:
@@ -98,7 +111,7 @@ void geodec_trace_observe(void *writer, const geodec_slots_event *e)
 {
     geodec_trace_writer *const w = writer;
     if (w->status != GEODEC_OK) return;
-    if (e->n > w->n_expert) {
+    if (e->n > w->n_expert && e->call != GEODEC_SLOTS_NEXT) {
         w->status = geodec_err_set(&w->err, GEODEC_INVAL, __func__, __LINE__, "a list of %d experts, of %d", (int)e->n,
                                    (int)w->n_expert);
         return;
@@ -136,7 +149,12 @@ void geodec_trace_observe(void *writer, const geodec_slots_event *e)
         put_number(w, (uint64_t)e->layer);
         put_number(w, (uint64_t)e->expert[0]);
         break;
+    case GEODEC_SLOTS_SPEED:
+        put_u32(w, geodec__trace_bits(e->probability[0]));
+        break;
     case GEODEC_SLOTS_NEXT:
+        if (w->differences) put_number(w, (uint64_t)e->n);
+        break;
     case GEODEC_SLOTS_CALLS:
         break;
     }
@@ -159,6 +177,8 @@ geodec_status geodec_trace_commit(geodec_trace_writer *w, const geodec_trace_tot
     put_byte(w, GEODEC__TRACE_END);
     for (int i = 0; i < GEODEC__TRACE_COUNTERS + 1; i++) put_u64(w, (uint64_t)counter[i]);
     put_u64(w, (uint64_t)t->bytes);
+    const int64_t more[3] = {c->differences, c->alone, c->cheaper};
+    for (int i = 0; i < 3 && w->differences; i++) put_u64(w, (uint64_t)more[i]);
     put_f64(w, t->seconds);
     put_f64(w, t->stall);
     put_f64(w, t->busy);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-streaming_words streaming = {.io = "direct"};
+streaming_words streaming = {.io = "direct", .ternary = "exact"};
 static const char *report, *map_path, *foresight_path; /* settings of --experts */
 static bool ahead_given, evict_given, check;
 static geodec_foreseer_map map; /* until the program ends */
@@ -74,6 +74,12 @@ static geodec_status read_setting(char *name, geodec_streaming *o, geodec_err *e
     } else if (strcmp(name, "price") == 0) {
         o->price = geodec_streamed_price_named(v);
         if (o->price == GEODEC_STREAMED_PRICE_KINDS) GEODEC_FAIL(GEODEC_INVAL, "--experts: no price '%.40s'", v);
+    } else if (strcmp(name, "differences") == 0) {
+        o->differences = geodec_streamed_differences_named(v);
+        if (o->differences == GEODEC_STREAMED_DIFFERENCES_KINDS)
+            GEODEC_FAIL(GEODEC_INVAL, "--experts: differences '%.40s': adaptive, off or always", v);
+    } else if (strcmp(name, "verify") == 0 && (strcmp(v, "all") == 0 || strcmp(v, "sample") == 0)) {
+        o->check_differences = strcmp(v, "all") == 0;
     } else if (strcmp(name, "quota") == 0 && (strcmp(v, "yes") == 0 || strcmp(v, "no") == 0)) {
         o->shared = strcmp(v, "no") == 0;
     } else if (strcmp(name, "engine") == 0 && (strcmp(v, "io_uring") == 0 || strcmp(v, "threads") == 0)) {
@@ -197,7 +203,7 @@ static void end_live(void)
 
 static geodec_status check_model(const cli *c, const geodec_model *m, const geodec_streaming *o, geodec_err *err)
 {
-    const char *path = geodec_gguf_path(geodec_model_gguf(m));
+    const char *path = geodec_model_path(m);
     bool golden = false;
     GEODEC_PASS(geodec_store_golden_check(path, o->arithmetic, o, c->pool, &golden, err));
     if (c->verbose > 0)
@@ -227,6 +233,7 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
                            .limits = "",
                            .look = 0.25};
     GEODEC_PASS(read_settings(&o, err));
+    o.ternary = geodec_streamed_ternary_named(streaming.ternary);
     if (map_path && !ahead_given) o.lookahead = GEODEC_LOOKAHEAD_MIX;
     if (!evict_given && (map_path || o.lookahead != GEODEC_LOOKAHEAD_NONE)) o.eviction = GEODEC_EVICTION_MAP;
     if (!streaming.ram && o.slots == 0 && geodec_model_store_bytes(m) > 0) streaming.ram = "auto";

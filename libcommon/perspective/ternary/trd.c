@@ -75,6 +75,8 @@ geodec_status geodec_trd_open(const char *path, geodec_trd *out, geodec_err *err
     t.a = h.expert[0];
     t.b = h.expert[1];
     t.file_bytes = h.file_bytes;
+    t.header_bytes = h.header_bytes;
+    t.header_crc = geodec_crc32c(0, page, h.header_bytes);
     GEODEC_STRDUP(t.path, path);
     GEODEC_NEW(t.entry, h.shape.layers);
     GEODEC_TRY(read_table(&f, &h, page, &t, err));

@@ -27,7 +27,8 @@ typedef struct geodec_trd {
     int fd;     /* open, owned */
     int32_t a, b;
     geodec_trit_shape shape; /* of the experts */
-    int64_t file_bytes;
+    int64_t file_bytes, header_bytes;
+    uint32_t header_crc;     /* of all its pages */
     int64_t room;            /* bytes of the largest blob */
     geodec_trd_entry *entry; /* [shape.layers], owned */
 } geodec_trd;

@@ -141,6 +141,8 @@ geodec_status geodec_trit_open(const char *path, geodec_trit *out, geodec_err *e
     t.payload_bytes = geodec_trit_payload_bytes(&h.shape);
     t.stride = h.stride;
     t.file_bytes = h.file_bytes;
+    t.header_bytes = h.header_bytes;
+    t.header_crc = geodec_crc32c(0, page, h.header_bytes);
     GEODEC_STRDUP(t.path, path);
     GEODEC_NEW(t.entry, h.shape.layers);
     GEODEC_TRY(read_table(&f, &h, page, &t, err));
@@ -181,14 +183,16 @@ const geodec_trit_entry *geodec_trit_find(const geodec_trit *t, int32_t layer)
     return NULL;
 }
 
-static geodec_status check_blob(const geodec_trit *t, const geodec_trit_entry *e, const uint8_t *blob, geodec_err *err)
+geodec_status geodec_trit_check(const geodec_trit_shape *s, int32_t layer, int32_t expert, const uint8_t *blob,
+                                geodec_err *err)
 {
-    GEODEC_PASS(geodec__header_prefix(blob, e->layer, t->expert, err));
-    if (!geodec__header_zeros(blob + t->payload_bytes, t->stride - t->payload_bytes))
+    const int64_t payload = geodec_trit_payload_bytes(s);
+    GEODEC_PASS(geodec__header_prefix(blob, layer, expert, err));
+    if (!geodec__header_zeros(blob + payload, geodec__header_pages(payload) - payload))
         GEODEC_FAIL(GEODEC_CHECKSUM, "the bytes after the payload are not zero");
-    if (t->shape.by_row) {
+    if (s->by_row) {
         geodec_ternary_matrix m[GEODEC_TRIT_MATRICES];
-        geodec_trit_matrices(&t->shape, blob, m);
+        geodec_trit_matrices(s, blob, m);
         for (int k = 0; k < GEODEC_TRIT_MATRICES; k++)
             if (geodec_finite_first_not_f32(m[k].row_scale, m[k].rows) >= 0)
                 GEODEC_FAIL(GEODEC_FORMAT, "matrix %d has a scale that is not finite", k);
@@ -205,7 +209,7 @@ geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blo
         GEODEC_PASS_MSG(geodec__header_read_at(&f, e->offset, blob, t->stride, err), "layer %d, expert %d", layer,
                         t->expert);
         if (geodec_crc32c(0, blob, t->payload_bytes) != e->crc) continue;
-        GEODEC_PASS_MSG(check_blob(t, e, blob, err), "%s: layer %d, expert %d", t->path, layer, t->expert);
+        GEODEC_PASS_MSG(geodec_trit_check(&t->shape, layer, t->expert, blob, err), "%s: layer %d, expert %d", t->path, layer, t->expert);
         return GEODEC_OK;
     }
     GEODEC_FAIL(GEODEC_CHECKSUM, "%s: layer %d, expert %d: the blob does not match its CRC-32C", t->path, layer,

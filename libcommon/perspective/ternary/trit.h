@@ -69,7 +69,8 @@ typedef struct geodec_trit {
     int fd;     /* open, owned */
     int32_t expert;
     geodec_trit_shape shape;
-    int64_t payload_bytes, stride, file_bytes;
+    int64_t payload_bytes, stride, file_bytes, header_bytes;
+    uint32_t header_crc;      /* of all its pages */
     geodec_trit_entry *entry; /* [shape.layers], owned */
 } geodec_trit;
 
@@ -87,6 +88,9 @@ GEODEC_API const geodec_trit_entry *geodec_trit_find(const geodec_trit *t, int32
  * GEODEC_IO. Nothing may be computed from a blob that was not read with GEODEC_OK. */
 GEODEC_API geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blob,
                                           geodec_err *err) GEODEC_MUST_USE;
+/* The same checks of a blob [stride] that was read and whose CRC is right. */
+GEODEC_API geodec_status geodec_trit_check(const geodec_trit_shape *s, int32_t layer, int32_t expert,
+                                           const uint8_t *blob, geodec_err *err) GEODEC_MUST_USE;
 /* Reads all of the file and checks every byte, also that all are codes and that nonzeros are right. */
 GEODEC_API geodec_status geodec_trit_verify(const char *path, const geodec_hooks *hooks,
                                             geodec_err *err) GEODEC_MUST_USE;

@@ -47,6 +47,8 @@ typedef struct synthetic {
     int32_t recur_rank, recur_period; /* recurrence.rank, .period (perspective) */
     float log_decay_min;              /* recurrence.log_decay_min */
     const char *route, *route_at;     /* expert_route, expert_route_at */
+    int32_t lattice[3];               /* expert_lattice when not 0 */
+    float ternary;                    /* > 0: experts are -s, 0, s; this share of their weights is not that of expert 0 */
     const char *number_key;           /* a further key with number_value, written as uint32 */
     int32_t number_value;
     /* for damaged files; NULL or zero leaves the model good */
@@ -76,6 +78,19 @@ static inline geodec_status synthetic_u32(synthetic_writer *o, const char *key, 
     return geodec_gguf_put_u32(o->w, key, v, o->err);
 }
 
+/* Each expert has a scale of its own, which float16 holds. */
+static inline void synthetic_trits(synthetic_writer *o, float *x, int64_t n, int64_t count)
+{
+    for (int64_t e = 0; e < count; e++) {
+        const float s = 0.125f + 0.0078125f * (float)(e % 8);
+        for (int64_t i = 0; i < n; i++) {
+            const bool fresh = e == 0 || geodec_rng_uniform(&o->rng) < (double)o->s->ternary;
+            const float t = e > 0 ? (x[i] > 0 ? 1.0f : x[i] < 0 ? -1.0f : 0.0f) : 0.0f;
+            x[e * n + i] = s * (fresh ? floorf((float)geodec_rng_uniform(&o->rng) * 3) - 1 : t);
+        }
+    }
+}
+
 static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *name, int type, int64_t cols,
                                              int64_t rows, int64_t count)
 {
@@ -97,6 +112,7 @@ static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *na
                : divisor ? 2.5f + 2.2f * u
                          : scale * u;
     }
+    if (o->s->ternary > 0 && strstr(name, "_exps.weight")) synthetic_trits(o, x, cols * rows, count);
     const int n_dims = count > 1 ? 3 : rows > 1 ? 2 : 1;
     GEODEC_TRY(geodec_gguf_put_tensor(o->w, name, type, n_dims, dim, x, err));
 done:
@@ -428,6 +444,8 @@ static inline geodec_status synthetic_keys(synthetic_writer *o)
     if (s->route) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->route, err));
     (void)snprintf(key, sizeof key, "%s.expert_route_at", arch);
     if (s->route_at) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->route_at, err));
+    (void)snprintf(key, sizeof key, "%s.expert_lattice", arch);
+    if (s->lattice[0]) GEODEC_TRY(geodec_gguf_put_i32_array(o->w, key, s->lattice, 3, err));
     (void)snprintf(key, sizeof key, "%s.expert_weights_norm", arch);
     if (s->norm_experts) GEODEC_TRY(geodec_gguf_put_bool(o->w, key, s->norm_experts > 0, err));
     if (s->number_key) GEODEC_TRY(geodec_gguf_put_u32(o->w, s->number_key, (uint32_t)s->number_value, err));

@@ -1,0 +1,66 @@
+/* geodec-ternary: stores of ternary experts. One function for each command. */
+#include "cli/ternary_files.h"
+
+#include <string.h>
+
+static const char *output = "", *encoding = "base3", *scales = "matrix";
+static bool differences, each;
+
+static const cli_option options[] = {
+    OPT_FILE("output", 'o', &output, "FOLDER", "build: write to FOLDER (default: MODEL.trits)", .flags = CLI_VOLATILE),
+    OPT_CHOICE("encoding", 0, &encoding, "base3|bits2", "NAME", "build: 1.6 or 2 bits a weight, on disk and in memory"),
+    OPT_CHOICE("scales", 0, &scales, "matrix|row", "OF", "build: one scale for a matrix, or for each row"),
+    OPT_FLAG("differences", 0, &differences, "build: also the differences of neighbours on the model's lattice"),
+    OPT_FLAG("layers", 0, &each, "edges: a line for each layer, too"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-ternary",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "stores of ternary experts and of the differences between them",
+    .usage = "[OPTIONS] build MODEL.gguf | verify FOLDER | info FOLDER | edges FOLDER",
+    .description =
+        "build packs the experts of a model, whose weights must be exactly -s, 0 and s: expert_EEE.trit for each,\n"
+        "delta_AAA_BBB.trd for each edge of the lattice (--differences), resident.gguf with the rest of the model, and\n"
+        "experts.table. Tools take the folder in place of the GGUF, with --ram. A weight that is not ternary is an error\n"
+        "that names layer and expert.\n"
+        "\n"
+        "verify reads every byte, and applies every difference in both directions. info prints sizes.\n"
+        "\n"
+        "edges prints a table of the differences. p: share of the trits that differ; bytes; share: of the bytes of\n"
+        "whole experts; floor: the same for the entropy H(p) + p of a weight; zeros_a, zeros_b: of both experts.\n"
+        "Controls: p_shifted, with the second expert moved by half of its rows and columns; p_independent, of\n"
+        "independent trits of the same frequencies (0.625 for a quarter, a half and a quarter).",
+    .examples = "geodec-ternary build model.gguf --differences -o model.trits\n"
+                "geodec-decode --model model.trits --ram 200M --prompt 'Once upon a time'\n"
+                "geodec-ternary verify model.trits\n"
+                "geodec-ternary edges model.trits",
+    CLI_TAKES(options, 2, 2),
+};
+
+static geodec_status build(const cli *c, geodec_err *err)
+{
+    const geodec_ternary_build o = {.encoding = strcmp(encoding, "bits2") == 0 ? GEODEC_TERNARY_BITS2
+                                                                                : GEODEC_TERNARY_BASE3,
+                                    .by_row = strcmp(scales, "row") == 0,
+                                    .differences = differences};
+    return ternary_build(c, c->args[1], output, &o, err);
+}
+
+static geodec_status verify(const cli *c, geodec_err *err) { return ternary_verify(c, c->args[1], err); }
+static geodec_status info(const cli *c, geodec_err *err) { return ternary_info(c, c->args[1], err); }
+static geodec_status edges(const cli *c, geodec_err *err) { return ternary_edges(c, c->args[1], each, err); }
+
+static const struct {
+    const char *name;
+    geodec_status (*run)(const cli *c, geodec_err *err);
+} commands[] = {{"build", build}, {"verify", verify}, {"info", info}, {"edges", edges}};
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    for (int i = 0; i < CLI_COUNT(commands); i++)
+        if (strcmp(c->args[0], commands[i].name) == 0) return commands[i].run(c, err);
+    GEODEC_FAIL(GEODEC_INVAL, "no command '%.60s' (build, verify, info, edges)", c->args[0]);
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
