@@ -38,6 +38,9 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
     if (o->cached < 0 || o->cached >= n || o->cached > t->length(t->self))
         GEODEC_FAIL(GEODEC_INVAL, "%lld cached tokens are not valid: the prompt has %lld, the cache %d",
                     (long long)o->cached, (long long)n, t->length(t->self));
+    if (o->before < 0 || o->before >= n)
+        GEODEC_FAIL(GEODEC_INVAL, "%lld tokens generated before are not valid: the prompt has %lld",
+                    (long long)o->before, (long long)n);
     if (o->max_tokens < 0) GEODEC_FAIL(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
     if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
         GEODEC_FAIL(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
@@ -190,7 +193,7 @@ static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec
 static geodec_status verify(loop_request *r, loop_round *x, geodec_err *err)
 {
     const int32_t n_vocab = r->target->n_vocab;
-    const int64_t index = r->n_text - r->n_prompt;
+    const int64_t index = geodec__loop_index(r);
     geodec_verdict *v = &x->verdict;
     int32_t token[GEODEC_DRAFT_MAX], parent[GEODEC_DRAFT_MAX];
     if (r->sampled_drafts) {

@@ -33,7 +33,10 @@ typedef struct geodec_decode_options {
     /* Number of prompt tokens at the start whose rows an earlier call with the same target and drafter left in the
      * target's cache and showed to the drafter. They are not forwarded again. 0 = a new text. */
     int64_t cached;
-    int64_t max_tokens;  /* >= 0 */
+    /* Number of tokens at the end of the prompt that an earlier request generated: the first output token has this
+     * index for sampling and for min_tokens, so that a text in several requests is the text of one. 0 .. n - 1. */
+    int64_t before;
+    int64_t max_tokens;  /* >= 0; of this request */
     int64_t min_tokens;  /* guard: no stop token before this many tokens */
     const int32_t *stop; /* [n_stop], borrowed */
     int32_t n_stop;

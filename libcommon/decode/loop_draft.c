@@ -60,7 +60,7 @@ static geodec_draft_request request_for(const loop_request *r, int32_t most, dou
                               .n_context = r->n_text,
                               .gamma = most,
                               .sampled = r->opt->sampling.temperature > 0,
-                              .index = r->n_text - r->n_prompt,
+                              .index = geodec__loop_index(r),
                               .guard = &r->guard,
                               .sampling = r->sampled_drafts ? &r->opt->sampling : NULL,
                               .least = adaptive ? r->adapt.least : NULL,
@@ -155,7 +155,7 @@ static int32_t choose_length(loop_request *r, loop_round *x)
 static void choose_rows(const loop_request *r, loop_round *x, int32_t most)
 {
     int32_t depth[GEODEC_DRAFT_MAX];
-    const int64_t index = r->n_text - r->n_prompt;
+    const int64_t index = geodec__loop_index(r);
     geodec_tree_depths(x->draft, x->n, depth);
     x->token[0] = r->text[r->n_text - 1];
     x->parent[0] = -1;

@@ -71,6 +71,9 @@ static inline double geodec__loop_now(const loop_request *r)
     return r->opt->clock ? r->opt->clock() : geodec_clock_seconds();
 }
 
+/* Index of the next output token, for sampling and the guard. */
+static inline int64_t geodec__loop_index(const loop_request *r) { return r->n_text - r->n_prompt + r->opt->before; }
+
 /* Number of tokens decided in this round, up to the one at which the caller stopped; their rows were examined. */
 static inline int32_t geodec__loop_examined(const loop_round *x) { return x->wanted ? x->verdict.tokens : x->emitted; }
 

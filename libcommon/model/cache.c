@@ -366,6 +366,41 @@ static void move_row(geodec_session *s, int64_t from, int64_t to)
     }
 }
 
+/* Lane `lane` of [n][64] elements becomes zero. */
+static void blank_lane(uint8_t *data, int64_t lane, int64_t n, int64_t bytes)
+{
+    for (int64_t i = 0; i < n; i++) memset(data + (i * GEODEC__KEYS + lane) * bytes, 0, (size_t)bytes);
+}
+
+static void blank_row(geodec_session *s, int64_t row)
+{
+    const geodec__cache *a = &s->cache;
+    const int64_t lane = row % GEODEC__KEYS, block = row / GEODEC__KEYS;
+    const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
+    for (int64_t layer = 0; layer < s->model->config.n_layer; layer++) {
+        for (int64_t head = 0; head < a->k_heads; head++) {
+            uint8_t *p = keys_of(s, layer, head, block);
+            blank_lane(p, lane, lane_rows(s->kv, a->k_dim), lane_bytes(s->kv));
+            if (scaled(s->kv)) blank_lane(p + a->k_scale, lane, geodec__kv_groups(a->k_dim), 2);
+        }
+        for (int64_t head = 0; head < a->v_heads; head++) {
+            uint8_t *p = values_of(s, layer, head, block);
+            memset(p + lane * size, 0, (size_t)size);
+            if (scaled(s->kv)) memset(p + a->v_scale + lane * groups, 0, (size_t)groups);
+        }
+    }
+}
+
+void geodec__cache_blank(geodec_session *s)
+{
+    for (int64_t row = s->length; row % GEODEC__KEYS != 0; row++) blank_row(s, row);
+}
+
+uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t block)
+{
+    return layer_of(s, layer, block);
+}
+
 void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
 {
     if (s->engine) geodec_engine_compact(s->engine, base, row, n);

@@ -318,6 +318,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         if (b->parent[i] != i - 1)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
                         s->merge ? "merged" : "rewritten");
+    GEODEC_PASS(geodec__recurrence_read_again(s, err));
     if (s->resident_price) geodec__resident_price_begin(s);
     if (s->recur) geodec__recurrence_begin(s);
     s->counters.passes++;

@@ -177,6 +177,12 @@ static inline void geodec__rows_end(float *const *row, int64_t n, int64_t width)
         for (int64_t i = width; i < geodec__pad(width); i++) row[r][i] = 0;
 }
 
+/* Lines of geodec_model_print on the configuration alone. */
+void geodec__model_print_shape(FILE *out, const geodec_model_config *k);
+/* Zeros in place of rows that were dropped, in the last block of the text. */
+void geodec__cache_blank(geodec_session *s);
+/* The piece of a layer in a block, s->cache.layer bytes. */
+uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t block);
 /* Bytes of the cache and the work space. */
 int64_t geodec__session_bytes(const geodec_session *s);
 /* Announces the matrix that is read after the next geodec__jobs_run, whose end prefetches it. Optional. */

@@ -1,5 +1,5 @@
 #include "model/arithmetic.h"
-#include "model/weights_internal.h"
+#include "model/model_internal.h"
 
 /* What a store keeps outside of its GGUF. */
 static int64_t stored_weights(const geodec_model *m)
@@ -103,11 +103,9 @@ static void print_additions(FILE *out, const geodec_model_config *k)
         if (numbers[i].value != 0) (void)fprintf(out, "%s\t%.9g\n", numbers[i].name, numbers[i].value);
 }
 
-void geodec_model_print(FILE *out, const geodec_model *m, bool tensors)
+/* Everything that a pass depends on beside the weights. */
+void geodec__model_print_shape(FILE *out, const geodec_model_config *k)
 {
-    const geodec_model_config *k = geodec_model_configuration(m);
-    const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    print_text(out, "name", geodec_model_name(m));
     (void)fprintf(out, "architecture\t%s\n", k->arch);
     (void)fprintf(out, "layers\t%d\nwidth\t%d\nheads\t%d\nkv_heads\t%d\nhead_dim\t%d\nrope_dim\t%d\n", k->n_layer,
                   k->d_model, k->n_head, k->n_kv_head, k->head_dim, k->rope_dim);
@@ -116,6 +114,13 @@ void geodec_model_print(FILE *out, const geodec_model *m, bool tensors)
     (void)fprintf(out, "rms_epsilon\t%.9g\nrope_base\t%.17g\nhead\t%s\n", (double)k->rms_eps, k->rope_base,
                   k->tied ? "tied" : "separate");
     print_additions(out, k);
+}
+
+void geodec_model_print(FILE *out, const geodec_model *m, bool tensors)
+{
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    print_text(out, "name", geodec_model_name(m));
+    geodec__model_print_shape(out, geodec_model_configuration(m));
     (void)fprintf(out, "bos\t%d\neos\t%d\n", geodec_tokenizer_bos(t), geodec_tokenizer_eos(t));
     print_types(out, m);
     print_store(out, m);

@@ -57,7 +57,7 @@ void geodec__recurrence_destroy(geodec_session *s)
     if (!a) return;
     geodec_mem_unmap(a->log, s->n_ctx * a->layers * a->row * (int64_t)sizeof(float));
     geodec_mem_unmap(a->kept, a->most * a->layers * a->state);
-    GEODEC_FREE(a->place, a->now, a->after, a->kept_at, a->scratch);
+    GEODEC_FREE(a->place, a->now, a->after, a->kept_at, a->scratch, a->text);
     GEODEC_FREE(a->g, a->v, a->k, a->q, a->y, a);
 }
 
@@ -115,6 +115,31 @@ static void replay(geodec_session *s, int32_t from, int32_t to)
         at += n;
     }
     a->position = to;
+}
+
+geodec_status geodec__recurrence_read_again(geodec_session *s, geodec_err *err)
+{
+    geodec__recur *a = s->recur;
+    const int32_t length = s->length, floor = a ? a->floor : 0;
+    if (length >= floor) return GEODEC_OK;
+    const geodec_watch watch = s->watch;
+    const geodec_watch_update watch_update = s->watch_update;
+    a->floor = a->n_kept = s->length = 0;
+    a->position = INT32_MAX;
+    a->after_position = -1;
+    s->watch = NULL;
+    s->watch_update = NULL;
+    const geodec_status st = length > 0 ? geodec_forward_prefill(s, a->text, length, NULL, err) : GEODEC_OK;
+    s->watch = watch;
+    s->watch_update = watch_update;
+    if (st != GEODEC_OK) {
+        s->length = length;
+        a->floor = floor;
+        a->n_kept = 0;
+        a->position = INT32_MAX;
+        a->after_position = -1;
+    }
+    return st;
 }
 
 void geodec__recurrence_begin(geodec_session *s)

@@ -3,7 +3,8 @@
  * A state has no positions to truncate. The session therefore keeps, for every token, what it adds to each state (g, v,
  * k of recurrence.h), and whole states at distances of at least GEODEC__RECUR_KEEP tokens. A pass first brings the
  * states to the session's length: they are those after the last pass, or are computed again from the nearest ones with
- * the same operations, so that no bit depends on drafts, trees or earlier returns. */
+ * the same operations, so that no bit depends on drafts, trees or earlier returns. A session that was loaded from a
+ * file has the states at its length then, but neither rows nor states before it. */
 #ifndef GEODEC_MODEL_RECURRENCE_INTERNAL_H
 #define GEODEC_MODEL_RECURRENCE_INTERNAL_H
 
@@ -24,6 +25,8 @@ typedef struct geodec__recur {
     uint8_t *kept;                    /* mapped [most][layers][state], ascending */
     int32_t *kept_at;                 /* [most] */
     int32_t n_kept, most;
+    int32_t floor;                  /* the log has no rows below it: the session was loaded there (session_state.h) */
+    int32_t *text;                  /* [floor] to read again; NULL: floor is 0 */
     float *scratch;                 /* [workers][(1 + max_batch) stride] */
     const float **g, **v, **k, **q; /* [max_batch] rows of a run */
     float **y;
@@ -32,6 +35,9 @@ typedef struct geodec__recur {
 /* Nothing for a model without recurrent layers. GEODEC_NOMEM, GEODEC_LIMIT. */
 geodec_status geodec__recurrence_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__recurrence_destroy(geodec_session *s);
+/* A return to a length below the floor: the text so far is read again, with the same bits. For a session that needs it,
+ * before a pass; nothing for others. Errors of geodec_forward, which leave the session as it was. */
+geodec_status geodec__recurrence_read_again(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 /* Before a pass: states at the session's length. */
 void geodec__recurrence_begin(geodec_session *s);
 /* Of a layer: gates, keys and values from the products in decay_row, key_row, value_row; what is read by query_row,

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
+#include "cli/decode_state.h"
 #include "cli/drafters.h"
 #include "cli/drafting_files.h"
 #include "cli/embedded.h"
@@ -30,7 +31,7 @@ enum { PROMPT_MAX = 16 << 20 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
                                                                                *report;
-static const char *preset, *library;
+static const char *preset, *library, *state_path;
 static int64_t library_bytes;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
@@ -82,6 +83,11 @@ static const cli_option options[] = {
     OPT_STR("system", 0, &system_text, "TEXT", "system message of --interactive"),
     OPT_FLAG("echo", 0, &echo, "write the prompt before the text"),
     OPT_FLAG("check-plain", 0, &check_plain, "also decode without a drafter and compare; status 4 if the texts differ"),
+    OPT_FILE(
+        "state", 0, &state_path, "FILE",
+        "session of the text: read at the start, if there is one, so that the text goes on where the last run ended; "
+        "written at the end and after an interrupt. A file that is damaged, of another model or of a text that does "
+        "not begin with the prompt is ignored with a warning"),
     OPT_FILE("report", 0, &report, "FILE", "write readiness, counters and times as JSON", .flags = CLI_VOLATILE),
     OPT_FLAG("no-verifier", 0, &no_verifier,
              "for comparison: write the drafter's own text, up to 64 tokens, without a pass of the model after the "
@@ -107,6 +113,7 @@ static const cli_tool tool = {
         "geodec-decode --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time' -v\n"
+        "geodec-decode --model model.gguf --prompt 'Once upon a time' --state story.state    # again: goes on\n"
         "geodec-decode --model model.gguf --draft ngram --interactive --template chatml",
     CLI_TAKES(options, 0, 0),
     .preset = &preset,
@@ -275,6 +282,7 @@ typedef struct work {
     char *embedded; /* path of the embedded model, without --model */
     geodec_decode_options o;
     geodec_printer *printer;
+    decode_state state;
     geodec_decoded got, plain, known; /* known: to the oracle */
 } work;
 
@@ -290,6 +298,8 @@ static geodec_status check_options(work *w, geodec_err *err)
                                   "--temperature");
     if (no_verifier && temperature > 0)
         GEODEC_FAIL(GEODEC_INVAL, "--no-verifier does not sample: it needs --temperature 0");
+    if (state_path && (interactive || no_verifier || compat_counters || oracle))
+        GEODEC_FAIL(GEODEC_INVAL, "--state takes none of --interactive, --no-verifier, --compat-counters and --oracle");
     w->o.budget = (int32_t)tree;
     if (report) GEODEC_PASS(cli_may_write(w->c, report, err));
     return GEODEC_OK;
@@ -320,10 +330,33 @@ static geodec_status open_all(work *w, geodec_err *err)
     return GEODEC_OK;
 }
 
-static void round_ended(void *printer)
+/* With --state: the text of the file in place of the prompt. */
+static geodec_status open_state(work *w, geodec_err *err)
 {
-    geodec_printer_flush(printer);
+    w->state = (decode_state){.path = state_path, .session = w->s};
+    if (!state_path) return GEODEC_OK;
+    GEODEC_PASS(decode_state_begin(&w->state, w->c, w->prompt, w->n, prompt_text || prompt_file, err));
+    GEODEC_PASS(decode_state_options(&w->state, w->drafter, &w->o, err));
+    geodec_mem_free(w->prompt);
+    w->prompt = NULL;
+    geodec_status st = GEODEC_OK;
+    GEODEC_NEW_COPY(w->prompt, w->state.text.token, w->state.text.n);
+    w->n = w->state.text.n;
+done:
+    return st;
+}
+
+static void round_ended(void *ctx)
+{
+    const work *w = ctx;
+    geodec_printer_flush(w->printer);
     streaming_live();
+}
+
+static int emit_token(void *ctx, int32_t token)
+{
+    work *w = ctx;
+    return w->state.path ? decode_state_emit(&w->state, token) : geodec_printer_emit(w->printer, token);
 }
 
 static geodec_status fill_options(work *w, geodec_err *err)
@@ -336,8 +369,9 @@ static geodec_status fill_options(work *w, geodec_err *err)
     o->stop = w->stop;
     o->n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
     o->gate = gate;
-    o->emit = geodec_printer_emit;
+    o->emit = emit_token;
     o->round_end = round_ended;
+    o->ctx = w;
     o->hooks = &w->hooks;
     if (w->drafter && o->adaptive) return decode_cost(&w->target, (int32_t)w->n, tree, &o->cost, err);
     return GEODEC_OK;
@@ -360,14 +394,17 @@ static geodec_status write_text(work *w, geodec_err *err)
     if (oracle) GEODEC_PASS(know_text(w, err));
     GEODEC_PASS(
         geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, stdout, &w->printer, err));
-    w->o.ctx = w->printer;
+    w->state.emit = geodec_printer_emit;
+    w->state.ctx = w->printer;
     if (w->c->verbose > 0 && !w->c->quiet && geodec_streamed_is(w->m)) live_begin();
     if (no_verifier) {
         GEODEC_PASS(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
         for (int64_t i = 0; i < w->got.n; i++)
             if (geodec_printer_emit(w->printer, w->got.token[i]) != 0) break;
-    } else
-        GEODEC_PASS(geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
+    } else {
+        const geodec_status st = geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err);
+        GEODEC_PASS(decode_state_end(&w->state, w->c, st, err));
+    }
     geodec_printer_end(w->printer);
     say_drafts(w->c, &w->got);
     if (check_plain) {
@@ -416,6 +453,7 @@ static void close_all(work *w, bool succeeded)
     drafting_files_close(&w->found);
     geodec_session_destroy(w->s);
     geodec_model_close(w->m);
+    decode_state_clear(&w->state);
     GEODEC_FREE(w->prompt, w->embedded);
 }
 
@@ -432,7 +470,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(print_compat(&w.target, w.prompt, w.n, err));
         goto done;
     }
-    GEODEC_TRY(fill_options(&w, err));
+    GEODEC_TRY(fill_options(&w, err)); /* its measurement of passes leaves other rows in the session */
+    GEODEC_TRY(open_state(&w, err));
     if (interactive) {
         GEODEC_TRY(talk(c, w.m, &w.target, w.drafter, &w.o, err));
         goto done;
