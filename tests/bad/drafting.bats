@@ -60,10 +60,16 @@ mutated() {
         0) [ -n "$free" ] || [ "$output" = "$(cat "$art/plain")" ] ;;
         3)
             [ -z "$output" ] || [ -n "$free" ]
-            [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* ]] && [ ! -e out.h5 ]
+            [ "${#stderr_lines[@]}" -eq 1 ]
+            [[ "$stderr" == *"$kind.h5"* ]]
+            [ ! -e out.h5 ]
             ;;
         4) [ "$kind" = depth ] ;;
-        1) [ -n "$free" ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] ;; # passes overflow, or the requested field is missing
+        1) # passes overflow, or the requested field is missing
+            [ -n "$free" ]
+            [ -z "$output" ]
+            [ "${#stderr_lines[@]}" -eq 1 ]
+            ;;
         *) false ;;
         esac
         [ -z "$(find . -name '*.tmp*')" ]
@@ -84,7 +90,9 @@ mutated() {
     for mutation in minus-one:texts/passes least:texts/accepted most:texts/rounds; do
         "$mutate" "$art/bench.h5" bench.h5 "$mutation"
         run --separate-stderr use_bench
-        [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"bench.h5: row "* ]]
+        [ "$status" -eq 3 ]
+        [ -z "$output" ]
+        [[ "$stderr" == *"bench.h5: row "* ]]
     done
 }
 
@@ -95,20 +103,35 @@ mutated() {
             head -c "$cut" "$art/$kind.h5" > "$kind.h5"
             run --separate-stderr "use_$kind"
             echo "$kind cut at $cut: status $status, stderr '$stderr'"
-            [ "$status" -eq 3 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* ]]
+            [ "$status" -eq 3 ]
+            [ -z "$output" ]
+            [ "${#stderr_lines[@]}" -eq 1 ]
+            [[ "$stderr" == *"$kind.h5"* ]]
         done
         cp "$art/text.txt" "$kind.h5"
         run --separate-stderr "use_$kind"
-        [ "$status" -eq 3 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* ]]
+        [ "$status" -eq 3 ]
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"$kind.h5"* ]]
         if [ "$kind" = store ]; then cp "$art/depth.h5" "$kind.h5"; else cp "$art/store.h5" "$kind.h5"; fi
         run --separate-stderr "use_$kind"
-        [ "$status" -eq 3 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5: is of kind"* ]]
+        [ "$status" -eq 3 ]
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"$kind.h5: is of kind"* ]]
         rm "$kind.h5"
         run --separate-stderr "use_$kind"
-        [ "$status" -eq 1 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* ]]
+        [ "$status" -eq 1 ]
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"$kind.h5"* ]]
         mkdir "$kind.h5"
         run --separate-stderr "use_$kind"
-        [ "$status" -eq 1 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* ]]
+        [ "$status" -eq 1 ]
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"$kind.h5"* ]]
         rmdir "$kind.h5"
     done
 }
@@ -120,7 +143,9 @@ mutated() {
     for kind in flowmap onedecode onedecode-ref rollout projection kvprojection depth; do
         run --separate-stderr "use_$kind"
         echo "$kind: status $status, stderr '$stderr'"
-        [ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$kind.h5"* && "$stderr" == *model* ]]
+        [ "$status" -eq 3 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"$kind.h5"* && "$stderr" == *model* ]]
     done
 }
 
@@ -131,7 +156,9 @@ kept() {
     before=$(sha256sum < "$file")
     run --separate-stderr "$@"
     echo "status $status, stderr '$stderr'"
-    [ "$status" -eq 2 ] && [ -z "$output" ] && [[ "$stderr" == *"$word"* ]]
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"$word"* ]]
     [ "$(sha256sum < "$file")" = "$before" ]
 }
 
@@ -158,11 +185,16 @@ kept() {
         # shellcheck disable=SC2086
         run --separate-stderr timeout 20 "$bin"/$tool nowhere/out
         echo "status $status, stderr '$stderr'"
-        [ "$status" -eq 1 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"nowhere/out"* ]]
+        [ "$status" -eq 1 ]
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == *"nowhere/out"* ]]
     done
     mkdir folder
     run --separate-stderr "$bin/geodec-decode" --force --model "$model" --report folder
-    [ "$status" -eq 1 ] && [ -z "$output" ] && [[ "$stderr" == *"folder: is a folder"* ]]
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"folder: is a folder"* ]]
 }
 
 @test "invalid options of decoding are usage errors" {
@@ -173,13 +205,16 @@ kept() {
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-decode" --model "$model" $o
         echo "$o: status $status, stderr '$stderr'"
-        [ "$status" -eq 2 ] && [ -z "$output" ] && [ -n "$stderr" ]
+        [ "$status" -eq 2 ]
+        [ -z "$output" ]
+        [ -n "$stderr" ]
     done
     for o in "--gamma 0 --draft ngram" "--tree 64 --gamma 64 --draft ngram" "--threads 200" "--seed 18446744073709551615" \
         "--temperature 1e-300"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-decode" --model "$model" -p "One day" --max-tokens 16 $o
-        [ "$status" -eq 0 ] && [ "$output" = "$(cat "$art/plain")" ]
+        [ "$status" -eq 0 ]
+        [ "$output" = "$(cat "$art/plain")" ]
     done
     for o in "--gammas 0" "--gammas 4,2" "--gammas 17" "--gammas x" "--trees 0" "--trees 65" "--trees 8,8" "--seeds -1" \
         "--n-prompts 0" "--prompt-tokens 0" "--temperature nan" "--timed -1" "--drafters wish" "--drafters ngram,,bigram" \
@@ -188,6 +223,9 @@ kept() {
         run --separate-stderr "$bin/geodec-bench-decode" -q --model "$model" --prompts "$art/text.txt" --n-prompts 2 \
             --drafters ngram --max-tokens 4 --gammas 2 --timed 0 --readiness r.json -o b.h5 $o
         echo "$o: status $status, stderr '$stderr'"
-        [ "$status" -eq 2 ] && [ -z "$output" ] && [ -n "$stderr" ] && [ -z "$(ls)" ]
+        [ "$status" -eq 2 ]
+        [ -z "$output" ]
+        [ -n "$stderr" ]
+        [ -z "$(ls)" ]
     done
 }

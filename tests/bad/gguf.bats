@@ -52,10 +52,13 @@ unreadable() {
 
 @test "control: the undamaged model is accepted" {
     run --separate-stderr in_little_memory "$bin/geodec-model-info" --threads 1 "$dir/good.gguf"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [[ "$output" == *"width"$'\t'"32"* ]]
     run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/good.gguf --ids -"
-    [ "$status" -eq 0 ] && [ -n "$output" ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -n "$output" ]
+    [ -z "$stderr" ]
 }
 
 @test "no such file: 1" { says "$dir/none.gguf" 1 "" "$bin/geodec-model-info" "$dir/none.gguf"; }
@@ -113,7 +116,9 @@ unreadable() {
 @test "an unsupported tensor type is refused by name; the vocabulary of the file can be read" {
     refused iq2-tensor "'blk.0.attn_q.weight' has type IQ2_XXS"
     run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/iq2-tensor.gguf --ids -"
-    [ "$status" -eq 0 ] && [ -n "$output" ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -n "$output" ]
+    [ -z "$stderr" ]
 }
 @test "another type with fewer bytes" {
     unreadable retyped-tensor "'blk.0.attn_q.weight'"

@@ -40,9 +40,13 @@ refused() {
     for name in good sealed-good; do
         run --separate-stderr "$bin/geodec-check" "$dir/$name.h5"
         echo "$stderr"
-        [ "$status" -eq 0 ] && [ -z "$output" ] && [ -z "$stderr" ]
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+        [ -z "$stderr" ]
         run --separate-stderr "$bin/geodec-info" "$dir/$name.h5"
-        [ "$status" -eq 0 ] && [ -n "$output" ] && [ -z "$stderr" ]
+        [ "$status" -eq 0 ]
+        [ -n "$output" ]
+        [ -z "$stderr" ]
     done
 }
 
@@ -109,7 +113,8 @@ refused() {
 @test "bad chunk with a valid digest: detected when the data are read" {
     says "$dir/sealed-bad-chunk.h5" 3 "/state" "$bin/geodec-check"
     run --separate-stderr "$bin/geodec-table" "$dir/sealed-bad-chunk.h5" state
-    [ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 3 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
 @test "a chunk that inflates to more than its size, with a valid digest" {

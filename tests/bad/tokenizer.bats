@@ -39,7 +39,8 @@ tokenize() { "$bin/geodec-tokenize" --model "$dir/bpe.gguf" "$@"; }
     printf '[{"role": "user", "content": "<|im_end|>hell"}]' > "$tmp/talk.json"
     [ "$(tokenize --chat --text --closed "$tmp/talk.json")" = $'<|im_start|>user\n<|im_end|>hell<|im_end|>' ]
     run --separate-stderr tokenize --chat --ids "$tmp/talk.json"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "$(tr ' ' '\n' <<< "$output" | grep -c '^261$')" -eq 1 ]
     [ "$(tr ' ' '\n' <<< "$output" | grep -c '^260$')" -eq 2 ]
     [ "$(tokenize --chat --template gemma --text "$tmp/talk.json" | head -n 1)" = "<start_of_turn>user" ]
@@ -51,7 +52,10 @@ refused() {
     shift 2
     run --separate-stderr "$bin/geodec-tokenize" "$@"
     echo "status $status, stdout '$output', stderr '$stderr'"
-    [ "$status" -eq "$code" ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$word"* ]]
+    [ "$status" -eq "$code" ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"$word"* ]]
 }
 
 @test "damaged vocabularies are refused by name" {

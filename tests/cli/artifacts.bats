@@ -35,13 +35,15 @@ setup() {
     registered=$(sed -n 's/^ *&geodec_\([a-z0-9_]*\)_kind,$/\1/p' tools/cli/kinds.c | sort)
     echo "declared: $declared"
     echo "registered: $registered"
-    [ -n "$declared" ] && [ "$declared" = "$registered" ]
+    [ -n "$declared" ]
+    [ "$declared" = "$registered" ]
     "$bin/geodec-info" --schema > /dev/null
 }
 
 @test "info: provenance, attributes, dimensions and fields" {
     run --separate-stderr "$bin/geodec-info" "$good"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [[ "${lines[0]}" == "$good: activations 1."* ]]
     [[ "$output" == *"command      geodec-export --model=test.gguf"* ]]
     [[ "$output" == *"seed         1"* ]]
@@ -54,7 +56,8 @@ setup() {
 
 @test "info --json: the same members, in one document" {
     run --separate-stderr "$bin/geodec-info" --json "$good" "$dir/empty.h5" "$good"
-    [ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 3 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     [ "$(grep -c '"kind": "activations"' <<<"$output")" -eq 2 ]
     [ "$(grep -c '"/top_index": {' <<<"$output")" -eq 2 ]
     [[ "$output" == "{"*"}" ]]
@@ -70,9 +73,11 @@ setup() {
 
 @test "diff: a file equals itself and a copy, silently" {
     run "$bin/geodec-diff" "$good" "$dir/sealed-good.h5"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     run --separate-stderr "$bin/geodec-diff" --all --provenance "$good" "$good"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "$(grep -c $'\tsame\t' <<<"$output")" -eq $((${#lines[@]} - 1)) ]
     [[ "$output" == *$'/state\tsame\t0\t0\t0\t4800\t-\t-\t-'* ]]
 }
@@ -83,7 +88,8 @@ setup() {
     [ "${#lines[@]}" -eq 2 ]
     [[ "${lines[0]}" == $'member\tdifference\tmax_abs\tmax_rel\tbeyond\tof\tfirst\ta\tb' ]]
     [[ "${lines[1]}" == $'/top_logit\tvalues\tinf\tinf\t2400\t2400\t0\t1\t0' ]]
-    [[ "$stderr" == *"differ in 1 of "* ]] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"differ in 1 of "* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
 @test "diff: a tolerance covers numbers, never a NaN" {
@@ -101,7 +107,8 @@ setup() {
 
 @test "table: fields side by side, more axes as more columns" {
     run --separate-stderr "$bin/geodec-table" "$good" token /top_index
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "${#lines[@]}" -eq 601 ]
     [ "${lines[0]}" = $'token\ttop_index_0\ttop_index_1\ttop_index_2\ttop_index_3' ]
     [ "${lines[1]}" = $'0\t0\t1\t2\t3' ]
@@ -136,11 +143,17 @@ setup() {
 
 @test "table: an unknown field, an absent one, and different lengths are refused before any output" {
     run --separate-stderr "$bin/geodec-table" "$good" nonsense
-    [ "$status" -eq 2 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     run --separate-stderr "$bin/geodec-table" "$good" logits
-    [ "$status" -eq 1 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     run --separate-stderr "$bin/geodec-table" "$good" token layer
-    [ "$status" -eq 2 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     run "$bin/geodec-table" "$good"
     [ "$status" -eq 2 ]
 }
@@ -149,7 +162,8 @@ setup() {
     run bash -c "'$bin/geodec-table' '$good' state > /dev/full"
     [ "$status" -eq 1 ]
     run --separate-stderr bash -c "'$bin/geodec-table' '$good' state | head -n 1"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
 }
 
 @test "dimension scales: every axis of every field refers to the scale of its name, which has its extent" {

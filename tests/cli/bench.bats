@@ -25,12 +25,16 @@ setup() {
 @test "geodec-shape: a misleading name, an unknown shape and an existing file are refused" {
     cd "$tmp"
     run --separate-stderr "$bin/geodec-shape" --layers 1 -o model.gguf smollm2-135m
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"must contain 'random'"* ]] && [ ! -e model.gguf ]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"must contain 'random'"* ]]
+    [ ! -e model.gguf ]
     run --separate-stderr "$bin/geodec-shape" nonsense
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"no shape 'nonsense'"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"no shape 'nonsense'"* ]]
     echo old > x-random.gguf
     run --separate-stderr "$bin/geodec-shape" --layers 1 -o x-random.gguf smollm2-135m
-    [ "$status" -ne 0 ] && [ "$(cat x-random.gguf)" = old ]
+    [ "$status" -ne 0 ]
+    [ "$(cat x-random.gguf)" = old ]
 }
 
 @test "geodec-bench: a table and the same as JSON" {
@@ -56,5 +60,7 @@ setup() {
         [ "$status" -ne 0 ] && [[ "$stderr" == *"not a list"* ]] || { echo "$list: $stderr"; false; }
     done
     run --separate-stderr "$bin/geodec-bench" "$tmp/absent.gguf"
-    [ "$status" -eq 1 ] && [[ "$stderr" == *"absent.gguf"* ]] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"absent.gguf"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
 }

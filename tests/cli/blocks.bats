@@ -41,13 +41,16 @@ setup() {
     run --separate-stderr "$bin/geodec-blocks" --mode ref "$dir/a.h5"
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-blocks" --stride 100000 -o "$dir/no.h5" "$dir/a.h5"
-    [ "$status" -ne 0 ] && [ ! -e "$dir/no.h5" ]
+    [ "$status" -ne 0 ]
+    [ ! -e "$dir/no.h5" ]
     file=$(golden_folder)/smollm2-135m_n8.h5
     for bad in 1,x 64 -1 1.5; do
         run --separate-stderr "$bin/geodec-blocks" --mode ref --draws "$file" --points "$bad" -o "$dir/no.h5"
-        [ "$status" -eq 2 ] && [ ! -e "$dir/no.h5" ]
+        [ "$status" -eq 2 ]
+        [ ! -e "$dir/no.h5" ]
     done
     printf '1\t2\t3\n' > "$dir/short.tsv"
     run --separate-stderr "$bin/geodec-blocks" --mode ref --draws "$file" --velocities "$dir/short.tsv" -o "$dir/no.h5"
-    [ "$status" -eq 3 ] && [ ! -e "$dir/no.h5" ]
+    [ "$status" -eq 3 ]
+    [ ! -e "$dir/no.h5" ]
 }

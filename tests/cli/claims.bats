@@ -24,47 +24,59 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [ "${lines[1]}" = "good.h5#token[1]"$'\t'"$want" ]
     [ "${lines[2]}" = "good.h5#n_vocab"$'\t'"$("$bin/geodec-table" --attrs "$dir/good.h5" | sed -n 's/^n_vocab\t//p')" ]
     run --separate-stderr "$bin/geodec-value" <<< "$dir/good.h5#token[1]"
-    [ "$status" -eq 0 ] && [ "${lines[1]#*$'\t'}" = "$want" ]
+    [ "$status" -eq 0 ]
+    [ "${lines[1]#*$'\t'}" = "$want" ]
 }
 
 @test "value: cells of tables" {
     printf 'name\tsome\tsome_more\nplain\t1\t2.5\nfitted\t3\t-\nshort\t4\n' > "$dir/t.tsv"
     run --separate-stderr "$bin/geodec-value" --root "$dir" 't.tsv#some_more[0]' 't.tsv#some[2]' 't.tsv#name[1]' 't.tsv#some_more[1]'
     [ "$status" -eq 0 ]
-    [ "${lines[1]}" = $'t.tsv#some_more[0]\t2.5' ] && [ "${lines[2]}" = $'t.tsv#some[2]\t4' ]
-    [ "${lines[3]}" = $'t.tsv#name[1]\tfitted' ] && [ "${lines[4]}" = $'t.tsv#some_more[1]\t-' ]
+    [ "${lines[1]}" = $'t.tsv#some_more[0]\t2.5' ]
+    [ "${lines[2]}" = $'t.tsv#some[2]\t4' ]
+    [ "${lines[3]}" = $'t.tsv#name[1]\tfitted' ]
+    [ "${lines[4]}" = $'t.tsv#some_more[1]\t-' ]
     for reference in 't.tsv#more[0]' 't.tsv#some[3]' 't.tsv#some_more[2]' 't.tsv#some' 'u.tsv#some[0]'; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
-        [ "$status" -ne 0 ] && [[ "$stderr" == *".tsv"* ]]
+        [ "$status" -ne 0 ]
+        [[ "$stderr" == *".tsv"* ]]
     done
     run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'u.tsv#some[0]'
-    [ "$status" -eq 0 ] && [ "${lines[1]}" = $'u.tsv#some[0]\t-' ]
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = $'u.tsv#some[0]\t-' ]
 }
 
 @test "value: rows of tables by key" {
     printf 'case\tcontext\tratio\nmerged 0.15\t128\t1.5\nmerged 0.15\t256\t1.25\nmerged 0.3\t256\t2\nmerged 0.3\t256.0\t3\n' > "$dir/kv.tsv"
     run --separate-stderr "$bin/geodec-value" --root "$dir" 'kv.tsv#ratio{case=merged 0.15,context=256}' 'kv.tsv#ratio{case=merged 0.15,context~200}'
     [ "$status" -eq 0 ]
-    [ "${lines[1]#*$'\t'}" = 1.25 ] && [ "${lines[2]#*$'\t'}" = 1.25 ]
+    [ "${lines[1]#*$'\t'}" = 1.25 ]
+    [ "${lines[2]#*$'\t'}" = 1.25 ]
     run --separate-stderr "$bin/geodec-value" --root "$dir" 'kv.tsv#ratio{case=merged 0.3,context=256}'
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"2 rows with case=merged 0.3,context=256"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"2 rows with case=merged 0.3,context=256"* ]]
     run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'kv.tsv#ratio{case=merged 0.15,context=512}'
-    [ "$status" -eq 0 ] && [ "${lines[1]#*$'\t'}" = - ]
+    [ "$status" -eq 0 ]
+    [ "${lines[1]#*$'\t'}" = - ]
     run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'kv.tsv#ratio{window=512}'
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"no column 'window'"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"no column 'window'"* ]]
     echo "the text has 3 documents" > "$dir/kv.tsv.not-measured"
     run --separate-stderr "$bin/geodec-value" --root "$dir" 'kv.tsv#ratio{case=merged 0.15,context=256}'
     rm "$dir/kv.tsv.not-measured"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"the text has 3 documents"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"the text has 3 documents"* ]]
 }
 
 @test "value: a missing value is an error, or the word of --missing" {
     for reference in good.h5#nothing 'good.h5#token' 'good.h5#token[100000]' 'good.h5#token[-1]' good.h5 none.h5#x; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
-        [ "$status" -ne 0 ] && [[ "$stderr" == *"geodec-value: "* ]]
+        [ "$status" -ne 0 ]
+        [[ "$stderr" == *"geodec-value: "* ]]
     done
     run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - none.h5#x
-    [ "$status" -eq 0 ] && [ "${lines[1]}" = $'none.h5#x\t-' ]
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = $'none.h5#x\t-' ]
     # a value that cannot exist does not count as missing
     for reference in 'good.h5#token[100000]' good.h5#nothing; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - "$reference"
@@ -91,7 +103,10 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [ "$(sed -n 4p <<< "$output" | cut -f 10)" = "gone (R: no file none.h5)" ]
     printf '%s\n' "$output" > "$dir/claims.tsv"
     run sh pipelines/claims/make-page "$dir/claims.tsv" "model <x>"
-    [ "$status" -eq 0 ] && [[ "$output" == *"model &lt;x&gt;"* ]] && [[ "$output" == *"of 7 claims"* ]] && [[ "$output" == *"undecidable 1"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"model &lt;x&gt;"* ]]
+    [[ "$output" == *"of 7 claims"* ]]
+    [[ "$output" == *"undecidable 1"* ]]
 }
 
 @test "claims: a broken reference is an error of its row only" {
@@ -104,23 +119,27 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [ "$status" -eq 0 ]
     [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict broken refuted broken " ]
     [[ "$(sed -n 2p <<< "$output" | cut -f 10)" == "broken reference: good.h5#n_vocabulary: "* ]]
-    [[ "$stderr" == *"a: broken reference: "* ]] && [[ "$stderr" == *"c: broken reference: "* ]]
+    [[ "$stderr" == *"a: broken reference: "* ]]
+    [[ "$stderr" == *"c: broken reference: "* ]]
     run --separate-stderr claims --strict "$dir/broken-rows.tsv"
-    [ "$status" -eq 4 ] && [ "$(wc -l <<< "$output")" -eq 4 ]
+    [ "$status" -eq 4 ]
+    [ "$(wc -l <<< "$output")" -eq 4 ]
 }
 
 @test "claims: a damaged fragment is refused by file and row" {
     bad() {
         printf '%s\n' "$@" > "$dir/bad.tsv"
         run --separate-stderr claims "$dir/bad.tsv"
-        [ "$status" -ne 0 ] && [[ "$stderr" == *"bad.tsv: "* ]]
+        [ "$status" -ne 0 ]
+        [[ "$stderr" == *"bad.tsv: "* ]]
     }
     bad "id"
     bad "$head" $'a\t1\tc\t1'
     good='holds if P > 0: x;; refuted if P < 0: y;; untestable: z'
     printf '%s\n' "$head" $'a\t1\tc\t1\t-\t-\tgood.h5#n_vocab\t-\tholds if M > 0: x;; refuted if M < 0: y;; untestable: z' > "$dir/bad.tsv"
     run --separate-stderr claims --check "$dir/bad.tsv"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     bad "$head" $'a\t1\tc\t1\tnoreference\t-\t-\t-\t'"$good"
     bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tmaybe: x'
     bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tholds if P > 0: x'
@@ -134,9 +153,11 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
 
 @test "the committed lists of rules are valid" {
     run "$bin/geodec-claims" --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     run "$bin/geodec-verdict" --check pipelines/report/headline*.tsv
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     run grep -nE '\.tsv#[^\t;{]*\[' pipelines/claims/*.tsv pipelines/lab/*/claims.tsv pipelines/report/headline*.tsv
     [ "$status" -eq 1 ]
 }
@@ -155,7 +176,8 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     printf '%s\n' "$output" > "$dir/headline.tsv"
     : > "$dir/none.tsv"
     run sh pipelines/report/make-report title "$dir/none.tsv" "$dir/headline.tsv" "$dir/none.tsv" "$dir/none.tsv"
-    [ "$status" -eq 0 ] && [[ "$output" == *'<span class="verdict not-measured">not measured</span> s: a cloud of 12 points'* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'<span class="verdict not-measured">not measured</span> s: a cloud of 12 points'* ]]
 }
 
 @test "headline: the nearest measured draft length is used, and an invalid number decides nothing" {

@@ -26,7 +26,8 @@ refused() {
 
 @test "-v prints counts of drafts; a draft model that no drafter uses is a usage error" {
     run --separate-stderr "$bin/geodec-decode" -v --model "$model" --prompt "One day" --max-tokens 12 --min-tokens 12
-    [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 per pass (plain: 1); 0 of 0 drafts accepted"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 per pass (plain: 1); 0 of 0 drafts accepted"* ]]
     refused 2 "need --draft model" decode --draft ngram --draft-model "$model"
     refused 1 "drafter onedecode, from geodec-onedecode: $tmp/onedecode.h5" decode --draft onedecode --artifacts "$tmp"
 }
@@ -302,7 +303,8 @@ bake() {
         for k in model_sha256 tokenizer_sha256 model_sha256; do sed -n "s/^ *\"$k\": \"\(.*\)\",*\$/\1/p" "$tmp/a.json" | head -n 1; done; } | sha256sum | cut -d' ' -f1)
     grep -q "\"config_sha256\": \"$want\"" "$tmp/a.json"
     run --separate-stderr "$bin/geodec-decode" --model "$model" --preset ott-wish
-    [ "$status" -eq 2 ] && [[ "$stderr" == *"unknown preset 'ott-wish'"* ]]
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"unknown preset 'ott-wish'"* ]]
     "$bin/geodec-bench-decode" --model "$model" --artifacts "$tmp/art" --preset ott-perfect --gammas 2 --prompts README.md --n-prompts 1 --max-tokens 8 \
         --timed 0 -o "$tmp/bench.h5" > "$tmp/bench.tsv" 2> "$tmp/said"
     [ "$(tail -n +2 "$tmp/bench.tsv" | cut -f 1-3 | sort -u)" = "$(printf 'rollout\t2\tgreedy')" ]

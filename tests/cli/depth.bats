@@ -38,7 +38,8 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
     "$bin/geodec-bake" --quiet -o "$tmp/flowmap.h5" "$tmp/store.h5"
     want=$("$bin/geodec-info" --json "$tmp/flowmap.h5" | sed -n 's/.*"consistency": *\([0-9.e+-]*\).*/\1/p' | head -n 1)
     control=$("$bin/geodec-info" --json "$tmp/flowmap.h5" | sed -n 's/.*"consistency_shuffled": *\([0-9.e+-]*\).*/\1/p' | head -n 1)
-    [ -n "$want" ] && [ -n "$control" ]
+    [ -n "$want" ]
+    [ -n "$control" ]
     for prompt in "One day" "The cat"; do
         "$bin/geodec-decode" --quiet --model "$model" --artifacts "$tmp" --draft flowmap --prompt "$prompt" --max-tokens 20 \
             --library "$tmp/grown" --report "$tmp/r.json" --force > /dev/null
@@ -85,7 +86,8 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
     [ "$("$bin/geodec-table" --attrs "$tmp/damped.h5" | awk -F'\t' '$1 == "attnres" {print $2}')" = damp:0.35 ]
     [ "$("$bin/geodec-table" --attrs "$tmp/d.h5" | awk -F'\t' '$1 == "attnres" {print $2}')" = off ]
     run --separate-stderr "$bin/geodec-drafts" --model "$model" --attnres damp:7 --prompts "$tmp/text" --n-prompts 4 --drafters lookup --gammas 1 -o "$tmp/x.h5"
-    [ "$status" -eq 2 ] && [ ! -e "$tmp/x.h5" ]
+    [ "$status" -eq 2 ]
+    [ ! -e "$tmp/x.h5" ]
     run --separate-stderr "$bin/geodec-drafts" --model "$model" --template no-such --prompts "$tmp/text" --n-prompts 4 --drafters lookup --gammas 2 -o "$tmp/x.h5"
     [ "$status" -eq 3 ]
 }

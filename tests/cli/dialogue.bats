@@ -115,6 +115,7 @@ longer() { [ "$(wc -c < "$tmp/typescript")" -gt "$1" ]; }
     exec 9>&-
     tokens=$(sed -n 's/.*prompt, \([0-9]*\) tokens in.*/\1/p' "$tmp/typescript")
     echo "$tokens tokens"
-    [ "$tokens" -gt 0 ] && [ "$tokens" -lt 180000 ]
+    [ "$tokens" -gt 0 ]
+    [ "$tokens" -lt 180000 ]
     grep -q 'COMMAND_EXIT_CODE="0"' "$tmp/typescript"
 }

@@ -37,7 +37,8 @@ setup() {
         run --separate-stderr "$bin/geodec-divergence" -p 60 -m "$model" -a "$here/states-$layer.h5" -o "$BATS_TEST_TMPDIR/d-$layer.h5" \
             "$BATS_TEST_TMPDIR/metric.h5" "$BATS_TEST_TMPDIR/fisher-1.h5"
         echo "$stderr"
-        [ "$status" -eq 0 ] && [ -z "$output" ]
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
         "$bin/geodec-table" "$BATS_TEST_TMPDIR/d-$layer.h5" rank | awk -F'\t' 'NR == 2 { exit !($1 > 0.8) }'
         rm "$BATS_TEST_TMPDIR"/*.h5
     done
@@ -55,13 +56,16 @@ setup() {
 
 @test "a missing model, states of another model, and metrics of two charts are refused on one line" {
     run --separate-stderr "$bin/geodec-metric" --kind fisher -o "$BATS_TEST_TMPDIR/x.h5" "$here/cloud-last.h5"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"needs --model and --activations"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"needs --model and --activations"* ]]
     run --separate-stderr "$bin/geodec-metric" --kind fisher -m "$model" --activations "$here/states-3.h5" -o "$BATS_TEST_TMPDIR/x.h5" \
         "$here/cloud-last.h5"
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     "$bin/geodec-metric" -q -n 3 -o "$BATS_TEST_TMPDIR/a.h5" "$here/cloud-last.h5"
     "$bin/geodec-metric" -q -n 4 -o "$BATS_TEST_TMPDIR/b.h5" "$here/cloud-last.h5"
     run --separate-stderr "$bin/geodec-divergence" -m "$model" -a "$here/states-last.h5" -o "$BATS_TEST_TMPDIR/d.h5" "$BATS_TEST_TMPDIR/a.h5" \
         "$BATS_TEST_TMPDIR/b.h5"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"is of another chart"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"is of another chart"* ]]
 }

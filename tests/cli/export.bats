@@ -21,12 +21,14 @@ setup() {
     run "${export[@]}" --format safetensors --shard-tokens 1000 -t 1 -o "$tmp/a"
     [ "$status" -eq 0 ]
     n=$(find "$tmp/a" -name 'model-*-of-*.safetensors' | wc -l)
-    [ "$n" -gt 3 ] && [ -f "$tmp/a/$(printf 'model-00001-of-%05d.safetensors' "$n")" ]
+    [ "$n" -gt 3 ]
+    [ -f "$tmp/a/$(printf 'model-00001-of-%05d.safetensors' "$n")" ]
     grep -q "\"shards\": $n," "$tmp/a/model.safetensors.index.json"
     "${export[@]}" -q --format safetensors --shard-tokens 1000 -t 3 -o "$tmp/b"
     diff -r "$tmp/a" "$tmp/b"
     run "${export[@]}" --format safetensors --shard-tokens 1000 -o "$tmp/a"
-    [ "$status" -eq 1 ] && [[ "$output" == *"exists; --force"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"exists; --force"* ]]
     "${export[@]}" -q --force --format safetensors --shard-tokens 1000 -o "$tmp/a"
     diff -r "$tmp/a" "$tmp/b"
 }
@@ -48,9 +50,11 @@ setup() {
     [ "$status" -eq 0 ]
     rm "$tmp/s/model.safetensors.index.json"
     run "${export[@]}" --f16 --format safetensors --shard-tokens 500 -o "$tmp/s"
-    [ "$status" -eq 3 ] && [[ "$output" == *"another model, text or set of options"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"another model, text or set of options"* ]]
     run "${export[@]}" --format safetensors --shard-tokens 500 -o "$tmp/s"
-    [ "$status" -eq 0 ] && [[ "$output" == *"shards were there"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"shards were there"* ]]
     rm "$tmp/s/model.safetensors.index.json"
     "${export[@]}" -q --f16 --force --format safetensors --shard-tokens 500 -o "$tmp/s"
 }
@@ -63,7 +67,8 @@ setup() {
     "$bin/geodec-check" "$tmp/bare.h5"
     for bad in every:0 every:x 5:5 5:4 x 1: -1:4 lastly; do
         run "${export[@]}" --positions="$bad" -o "$tmp/bad.h5"
-        [ "$status" -eq 2 ] && [[ "$output" == *"none of all, last, every:K, FROM:TO"* ]]
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"none of all, last, every:K, FROM:TO"* ]]
     done
     [ ! -e "$tmp/bad.h5" ]
 }
@@ -72,5 +77,6 @@ setup() {
     "${export[@]}" -q --positions every:2 -o "$tmp/some.h5"
     "$bin/geodec-cloud" -q -o "$tmp/cloud.h5" "$tmp/some.h5"
     run "$bin/geodec-bake" -o "$tmp/flowmap.h5" "$tmp/some.h5"
-    [ "$status" -ne 0 ] && [ ! -e "$tmp/flowmap.h5" ]
+    [ "$status" -ne 0 ]
+    [ ! -e "$tmp/flowmap.h5" ]
 }

@@ -19,7 +19,9 @@ setup() {
 @test "a row for each window and layer; the check passes; the same with any number of threads" {
     run --separate-stderr "$bin/geodec-fisher" -m "$model" -w 9 -n 3 --layers 0,last -t 1 "$text"
     echo "$output $stderr"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "${#lines[@]}" -eq 7 ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "${#lines[@]}" -eq 7 ]
     awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
         !($c["check"] < 1e-4 && $c["rank"] >= 1 && $c["control_rank"] >= 1 && $c["entropy"] > 0 && $c["largest"] <= 1) { bad = 1 }
         END { exit bad }' <<< "$output"
@@ -30,9 +32,13 @@ setup() {
 
 @test "bad layers and texts are refused on one line" {
     run --separate-stderr "$bin/geodec-fisher" -m "$model" --layers 99 "$text"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"--layers: '99'"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"--layers: '99'"* ]]
     run --separate-stderr "$bin/geodec-fisher" -m "$model" -w 5000 "$text"
-    [ "$status" -eq 3 ] && [ -z "$output" ] && [[ "$stderr" == *"are no window of 5000"* ]]
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"are no window of 5000"* ]]
     run --separate-stderr "$bin/geodec-fisher" -m "$model" -n 1 "$BATS_TEST_TMPDIR/missing.txt"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *missing.txt* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *missing.txt* ]]
 }

@@ -34,7 +34,8 @@ refused() {
 
 @test "the same bytes with 1 and 3 threads; the summary gives the size of a node" {
     run --separate-stderr "$bin/geodec-bake" --threads 1 -o "$tmp/one.h5" "$store"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ "$stderr" == *" bytes per node"* ]]
     "$bin/geodec-bake" -q --threads 3 -o "$tmp/three.h5" "$store"
     cmp "$tmp/one.h5" "$tmp/three.h5"
@@ -79,7 +80,8 @@ few() {
 @test "an existing output is kept without --force" {
     echo old > "$tmp/x.h5"
     run --separate-stderr "$bin/geodec-bake" -o "$tmp/x.h5" "$store"
-    [ "$status" -eq 1 ] && [ "$(cat "$tmp/x.h5")" = old ]
+    [ "$status" -eq 1 ]
+    [ "$(cat "$tmp/x.h5")" = old ]
     "$bin/geodec-bake" -q --force -o "$tmp/x.h5" "$store"
     "$bin/geodec-check" "$tmp/x.h5"
 }

@@ -22,10 +22,12 @@ setup() {
 @test "one case for each metric and layer, recorded in the artifact; the same bytes with any number of threads" {
     run --separate-stderr "$bin/geodec-geodesicity" -m "$model" "${small[@]}" -t 1 -o "$BATS_TEST_TMPDIR/a.h5" "$states"
     echo "$stderr"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ "$("$bin/geodec-table" --attrs "$BATS_TEST_TMPDIR/a.h5")" == *"tokens:mahalanobis:6,tokens:fisher:6,tokens:blend:6,layers:mahalanobis:4,layers:fisher:4,layers:blend:4"* ]]
     run --separate-stderr "$bin/geodec-geodesicity" -q -m "$model" "${small[@]}" -t 3 -o "$BATS_TEST_TMPDIR/b.h5" "$states"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     cmp "$BATS_TEST_TMPDIR/a.h5" "$BATS_TEST_TMPDIR/b.h5"
     run "$bin/geodec-check" "$BATS_TEST_TMPDIR/a.h5"
     [ "$status" -eq 0 ]
@@ -52,12 +54,14 @@ setup() {
     "$bin/geodec-cloud" -q -o "$t/other-cloud.h5" "$t/other.h5"
     "$bin/geodec-metric" -q --dim 3 -o "$t/other-metric.h5" "$t/other-cloud.h5"
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states" "$t/other-metric.h5"
-    [ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 3 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     "$bin/geodec-export" -q -m "$model" --text "$BATS_FILE_TMPDIR/text.txt" --layers 4 -p 0:9 -o "$t/short.h5"
     "$bin/geodec-cloud" -q -o "$t/short-cloud.h5" "$t/short.h5"
     "$bin/geodec-metric" -q --dim 3 -o "$t/short-metric.h5" "$t/short-cloud.h5"
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states" "$t/short-metric.h5"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"of the activations"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"of the activations"* ]]
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states"
     [ "$status" -eq 2 ]
 }
@@ -70,11 +74,14 @@ setup() {
 
 @test "a missing layer, another model and an existing file are refused on one line" {
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" -l 3 -o "$BATS_TEST_TMPDIR/d.h5" "$states"
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_TEST_TMPDIR"
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" -m "$BATS_TEST_TMPDIR/good.gguf" -o "$BATS_TEST_TMPDIR/d.h5" "$states"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"is not the model the states are from"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"is not the model the states are from"* ]]
     touch "$BATS_TEST_TMPDIR/d.h5"
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" -o "$BATS_TEST_TMPDIR/d.h5" "$states"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"--force"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"--force"* ]]
 }

@@ -33,7 +33,7 @@ setup() {
     [ -f "$root/opt/geodec/share/man/man1/geodec-cloud.1" ]
     [ -f "$root/opt/geodec/share/geodec/model/geodec-stories-f16.gguf" ]
     grep -q '^prefix=/opt/geodec' "$root/opt/geodec/lib/pkgconfig/geodec.pc"
-    ! find "$root" -name '*_internal.h' | grep -q .
+    ! find "$root" -name '*_internal.h' | grep -q . || false
     run "$root/opt/geodec/bin/geodec" cloud --version
     [ "$output" = "geodec-cloud (geodec) $(cat VERSION)" ]
     # An external program, built with the installed headers and shared library.
@@ -60,4 +60,17 @@ EOF
         [ "$(stat -c %s "data/$file")" = "$bytes" ]
         [ "$(sha256sum < "data/$file" | cut -d' ' -f1)" = "$sum" ]
     done < data/MANIFEST.tsv
+}
+
+@test "lines of tests whose failure nobody sees are found, and no other ones" {
+    f=$BATS_TEST_TMPDIR/a.bats
+    printf '    %s\n' '[ a ] && [ b ]' '[[ a ]] && [[ b ]]' 'grep -q x f && [ b ]' '! grep -q x f' '    0) [ a ] && [ b ] ;;' \
+        'for x in 1 2; do [ a ] && [ b ]; done' '[ a ] && ! cmp f g' '[ a ] && [ b ] # why' >"$f"
+    run -1 scripts/check-bats "$f"
+    [ "$(grep -c "^$f:" <<<"$output")" -eq 8 ]
+    printf '    %s\n' '[[ a && b ]]' '[ a ] && [ b ] || false' '! grep -q x f || false' 'run ! grep -q x f' 'if [ a ] && [ b ]; then' '[ a ] && [ b ] && break' \
+        '[ a ] && skip "no b"' 'cmp -s f g && false' '# [ a ] && [ b ]' 'x=$([ a ] && echo b)' >"$f"
+    printf 'f() { [ a ] && [ b ]; }\n    cat <<END\n[ a ] && [ b ]\nEND\n' >>"$f"
+    run -0 scripts/check-bats "$f"
+    [ -z "$output" ]
 }

@@ -34,7 +34,8 @@ value() {
     awk -v m="$(value "$dir/flat-i.h5" median_radius)" 'BEGIN {exit !(m > 0.4999 && m < 0.5001)}'
     "$bin/geodec-metric" --quiet --kind hyperbolic --dim 3 --points 30 -o "$dir/hyp.h5"
     "$bin/geodec-injectivity" --quiet -a 3 --reach 2 -o "$dir/hyp-i.h5" "$dir/hyp.h5"
-    [ "$(value "$dir/hyp-i.h5" found)" -eq 0 ] && [ "$(value "$dir/hyp-i.h5" median_bound)" = inf ]
+    [ "$(value "$dir/hyp-i.h5" found)" -eq 0 ]
+    [ "$(value "$dir/hyp-i.h5" median_bound)" = inf ]
 }
 
 @test "published mode runs on every golden cloud and reproduces the published figures" {
@@ -60,10 +61,12 @@ value() {
     run --separate-stderr "$bin/geodec-injectivity" --mode ref "$dir/metric.h5"
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-injectivity" -o "$dir/no.h5" "$dir/cloud.h5"
-    [ "$status" -eq 3 ] && [ ! -e "$dir/no.h5" ]
+    [ "$status" -eq 3 ]
+    [ ! -e "$dir/no.h5" ]
     file=$(golden_folder)/smollm2-135m_n8.h5
     for bad in 1,2,x 1,2,64 1,-2 1,1.5; do
         run --separate-stderr "$bin/geodec-injectivity" --mode ref --draws "$file" --points "$bad" -o "$dir/no.h5"
-        [ "$status" -eq 2 ] && [ ! -e "$dir/no.h5" ]
+        [ "$status" -eq 2 ]
+        [ ! -e "$dir/no.h5" ]
     done
 }

@@ -16,7 +16,7 @@ setup() {
     make -s PROFILE="$profile" PREFIX=/usr libdir=/usr/lib/x86_64-linux-gnu "$build/geodec.pc"
     grep -qx 'prefix=/usr' "$build/geodec.pc"
     grep -q '/usr/lib/x86_64-linux-gnu' "$build/geodec.pc"
-    ! grep -q /opt "$build/geodec.pc"
+    ! grep -q /opt "$build/geodec.pc" || false
     make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc"
     grep -qx 'prefix=/opt/geodec' "$build/geodec.pc"
     before=$(stat -c %Y.%i "$build/geodec.pc")

@@ -27,7 +27,8 @@ setup() {
 
 @test "the summary names the control, and the artifact has it" {
     run --separate-stderr "$bin/geodec-knn" -k 3 --dim 2 --check 40 -o "$dir/few.h5" "$dir/cloud.h5"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ "$stderr" == *"2 coordinates, k 3: mean distance"*"0 of 40 rows differ from a search by the definition"* ]]
     "$bin/geodec-check" "$dir/few.h5"
     run "$bin/geodec-info" "$dir/few.h5"
@@ -82,18 +83,23 @@ setup() {
 
 @test "bad requests are one line each" {
     run "$bin/geodec-knn" -k 100000 -o "$dir/x.h5" "$dir/cloud.h5"
-    [ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 1 ]
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
     run "$bin/geodec-knn" --dim 5000 -o "$dir/x.h5" "$dir/cloud.h5"
-    [ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 1 ]
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
     run "$bin/geodec-knn" -o "$dir/x.h5" "$dir/metric.h5"
-    [ "$status" -eq 3 ] && [[ "$output" == *"takes clouds and activations" ]]
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"takes clouds and activations" ]]
     run "$bin/geodec-knn" -o "$dir/x.h5" "$dir/a.h5" "$dir/cloud.h5"
-    [ "$status" -eq 2 ] && [[ "$output" == *"queries of dimension"* ]]
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"queries of dimension"* ]]
     [ ! -e "$dir/x.h5" ]
 }
 
 @test "--mpi without the driver is one line and a status" {
     GEODEC_MPI=$dir/none.so run "$bin/geodec-knn" --mpi -o "$dir/x.h5" "$dir/cloud.h5"
-    [ "$status" -eq 1 ] && [ "${#lines[@]}" -eq 1 ]
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
     [[ "$output" == "geodec-knn: --mpi: $dir/none.so is missing: this build has no MPI"* ]]
 }

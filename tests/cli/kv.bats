@@ -24,12 +24,14 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     project --basis weights --storage f32 --keys 1 --values 1 -o "$tmp/full.h5"
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against-kv-projection "$tmp/full.h5" "$tmp/text.txt"
     echo "$output"
-    [ "$status" -eq 0 ] && awk -v x="$(column max_delta)" 'BEGIN { exit !(x < 1e-4) }'
+    [ "$status" -eq 0 ]
+    awk -v x="$(column max_delta)" 'BEGIN { exit !(x < 1e-4) }'
     for n in 1 3; do
         project --threads "$n" --text "$tmp/text.txt" -w 16 --keys 0.5 --values 0.5 -o "$tmp/p$n.h5"
         "$bin/geodec-perplexity" -m "$model" -w 16 -t "$n" --kv-projection "$tmp/p$n.h5" "$tmp/text.txt" > "$tmp/r$n"
     done
-    cmp "$tmp/p1.h5" "$tmp/p3.h5" && cmp "$tmp/r1" "$tmp/r3"
+    cmp "$tmp/p1.h5" "$tmp/p3.h5"
+    cmp "$tmp/r1" "$tmp/r3"
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against-kv-projection "$tmp/p1.h5" "$tmp/text.txt"
     awk -v x="$(column kl)" 'BEGIN { exit !(x > 0) }'
 }
@@ -51,15 +53,20 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
 
 @test "refusals: whitening without a text, nothing to do, bases of another model, float64" {
     run --separate-stderr "$bin/geodec-project-kv" --model "$model" -o "$tmp/p.h5"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"--text"* ]] && [ ! -e "$tmp/p.h5" ]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"--text"* ]]
+    [ ! -e "$tmp/p.h5" ]
     run --separate-stderr "$bin/geodec-project-kv" --model "$model" --basis weights --keys 0 --values 0 -o "$tmp/p.h5"
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     "$bin/geodec-quantize" --quiet --type f16 -o "$tmp/other.gguf" "$model" > /dev/null
     "$bin/geodec-project-kv" --quiet --model "$tmp/other.gguf" --basis weights -o "$tmp/p.h5"
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --kv-projection "$tmp/p.h5" "$tmp/text.txt"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"made for another model"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"made for another model"* ]]
     run --separate-stderr "$bin/geodec-perplexity" -m "$tmp/other.gguf" -w 16 --arithmetic float64 --kv-projection "$tmp/p.h5" "$tmp/text.txt"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"low rank"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"low rank"* ]]
 }
 
 @test "merged tokens: none at 0, another model at a large threshold, refused with coefficients; needles by depth" {
@@ -73,11 +80,14 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     awk -v x="$(column merged)" 'BEGIN { exit !(x > 0.8) }'
     project --basis weights -o "$tmp/p.h5"
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --kv-merge 1 --kv-projection "$tmp/p.h5" "$tmp/text.txt"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *merged* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *merged* ]]
     for i in 1 2 3 4 5 6; do cat "$tmp/text.txt"; done > "$tmp/long.txt"
     run --separate-stderr "$bin/geodec-needle" -m "$model" -w 16 --needle 4 --cue 2 --depths 3 --trials 4 "$tmp/long.txt"
     echo "$output $stderr"
-    [ "$status" -eq 0 ] && [ "$(cut -f 1 <<< "$output" | tr '\n' ' ')" = 'depth 0 0.5 1 all ' ]
+    [ "$status" -eq 0 ]
+    [ "$(cut -f 1 <<< "$output" | tr '\n' ' ')" = 'depth 0 0.5 1 all ' ]
     run --separate-stderr "$bin/geodec-needle" -m "$model" -w 16 --needle 9 "$tmp/long.txt"
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
 }

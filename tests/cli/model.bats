@@ -49,7 +49,8 @@ setup() {
 
 @test "the table shows pieces with escapes" {
     run --separate-stderr bash -c "printf 'a\n' | $bin/geodec-tokenize --model $model -"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "${lines[0]}" = $'259\t\xe2\x96\x81' ]
     [ "${lines[1]}" = $'260\ta' ]
     [ "${lines[2]}" = $'13\t<0x0A>' ]
@@ -64,7 +65,9 @@ setup() {
 refused() {
     run --separate-stderr bash -c "$bin/geodec-tokenize --model $model $2 $tmp/in"
     echo "status $status, stdout '$output', stderr '$stderr'"
-    [ "$status" -eq 3 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == *"$tmp/in"* && "$stderr" == *"$1"* ]]
 }
 
@@ -85,7 +88,8 @@ refused() {
 
 @test "geodec-model-info lists every tensor" {
     run --separate-stderr "$bin/geodec-model-info" --tensors "$model"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "$(grep -c $'\tF32\t' <<< "$output")" -eq 21 ]
     [[ "$output" == *$'blk.1.attn_k.weight\tF32\t32 x 16'* ]]
     [[ "$output" == *$'head\tseparate'* ]]

@@ -61,7 +61,8 @@ END_OF_NAMES
         cp -- "$D/plain.txt" "$text"
         MODEL=$model TEXT=$text make -s plan R="$R/$n" > "$BATS_TEST_TMPDIR/log" 2>&1 || { echo "<$name>, environment:"; cat "$BATS_TEST_TMPDIR/log"; false; }
         link=$(find "$R/$n/input" -name '*.gguf')
-        [ "$(readlink "$link")" = "$model" ] && [ "$(readlink "$R/$n/input/text.txt")" = "$text" ]
+        [ "$(readlink "$link")" = "$model" ]
+        [ "$(readlink "$R/$n/input/text.txt")" = "$text" ]
         [[ ${link##*/} =~ ^[A-Za-z0-9_][A-Za-z0-9._-]*\.gguf$ ]] || { echo "$name: $link"; false; }
         grep -q '^tokens' "$R/$n/plan.tsv"
     done < <(names)

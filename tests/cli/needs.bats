@@ -50,25 +50,29 @@ LIST
         "$bin/geodec-$stage" --help | grep -q "^ *--plan"
     done < <(commands)
     "$bin/geodec-perplexity" -m "$model" --windows 4 --window 64 --plan "$d/text.txt" | grep -q "^memory_bytes"
-    ! "$bin/geodec-info" --help | grep -q -e "^ *--plan"
+    ! "$bin/geodec-info" --help | grep -q -e "^ *--plan" || false
 }
 
 @test "a plan refuses what the run refuses, and needs --force for an output that exists" {
     cp "$d/metric.h5" "$BATS_TEST_TMPDIR/there.h5"
     run --separate-stderr "$bin/geodec-christoffel" --plan -o "$BATS_TEST_TMPDIR/there.h5" "$d/metric.h5"
-    [ "$status" -eq 1 ] && [ -z "$output" ] && [[ "$stderr" == *"exists"* ]]
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"exists"* ]]
     before=$(sha256sum < "$BATS_TEST_TMPDIR/there.h5")
     "$bin/geodec-christoffel" --plan --force -o "$BATS_TEST_TMPDIR/there.h5" "$d/metric.h5" | grep -q "^seconds"
     [ "$before" = "$(sha256sum < "$BATS_TEST_TMPDIR/there.h5")" ]
     for wrong in "christoffel $d/cloud.h5" "cloud $d/metric.h5" "knn $d/propagators.h5"; do
         # shellcheck disable=SC2086 # words
         run --separate-stderr "$bin/geodec-"$wrong --plan -o "$BATS_TEST_TMPDIR/no.h5"
-        [ "$status" -eq 3 ] && [ -z "$output" ]
+        [ "$status" -eq 3 ]
+        [ -z "$output" ]
     done
     run "$bin/geodec-metric" --plan -o "$BATS_TEST_TMPDIR/no.h5" --dim 3 "$d/nothing.h5"
     [ "$status" -eq 1 ]
     run --separate-stderr "$bin/geodec-metric" --plan --kind euclidean -o "$BATS_TEST_TMPDIR/no.h5" --dim 3 "$d/cloud.h5"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"--plan"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"--plan"* ]]
     [ ! -e "$BATS_TEST_TMPDIR/no.h5" ]
 }
 

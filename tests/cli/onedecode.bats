@@ -50,10 +50,13 @@ setup_file() {
 @test "onedecode, rollout: a missing table and another model are refused by name" {
     for d in onedecode onedecode-ref rollout; do
         run --separate-stderr "$bin/geodec-decode" --model "$model" --draft $d --prompt ""
-        [ "$status" -ne 0 ] && [[ "$stderr" == *"$d drafter needs a folder"*"--artifacts"* ]]
+        [ "$status" -ne 0 ]
+        [[ "$stderr" == *"$d drafter needs a folder"*"--artifacts"* ]]
         run --separate-stderr "$bin/geodec-decode" --model "$model" --artifacts "$BATS_TEST_TMPDIR" --draft $d --prompt ""
-        [ "$status" -ne 0 ] && [[ "$stderr" == *"$d.h5"* ]]
+        [ "$status" -ne 0 ]
+        [[ "$stderr" == *"$d.h5"* ]]
         run --separate-stderr "$bin/geodec-decode" --model "${model/q8_0/f16}" --artifacts "$dir" --draft $d --prompt ""
-        [ "$status" -eq 3 ] && [[ "$stderr" == *"another model"* ]]
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"another model"* ]]
     done
 }

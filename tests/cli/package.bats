@@ -39,8 +39,8 @@ setup() {
     for f in Makefile VERSION debian/control libcommon/base/version.c data/model/geodec-stories-f16.gguf tests/package/bare-root pipelines/run; do
         grep -qx "$name/$f" "$tmp/list" || { echo "no $f"; false; }
     done
-    ! grep -v "^$name/" "$tmp/list"
-    ! grep -E "^$name/(build|\.git)/|\.o$|/results/[^p]" "$tmp/list"
+    ! grep -v "^$name/" "$tmp/list" || false
+    ! grep -E "^$name/(build|\.git)/|\.o$|/results/[^p]" "$tmp/list" || false
     LC_ALL=C sort -c "$tmp/list"
     # Unpacked, without git, with other modes and times, and after a build.
     mkdir "$tmp/unpacked"

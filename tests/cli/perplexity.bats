@@ -22,39 +22,50 @@ column() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i =
 @test "one row for each text; bytes of the text; the same with any number of threads" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 -t 1 "$tmp/text.txt"
     echo "$output $stderr"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "${#lines[@]}" -eq 2 ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "${#lines[@]}" -eq 2 ]
     [ "$(column bytes)" -eq "$(wc -c < "$tmp/text.txt")" ]
     [ "$(column blocks)" = "$(column windows)" ]
     one=$output
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 -t 3 "$tmp/text.txt"
     [ "$output" = "$one" ]
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt" "$tmp/text.txt"
-    [ "${#lines[@]}" -eq 3 ] && [ "${lines[1]}" = "${lines[2]}" ]
+    [ "${#lines[@]}" -eq 3 ]
+    [ "${lines[1]}" = "${lines[2]}" ]
 }
 
 @test "strided windows score the same tokens" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt"
     tokens=$(column tokens)
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --stride 4 "$tmp/text.txt"
-    [ "$status" -eq 0 ] && [ "$(column tokens)" = "$tokens" ]
+    [ "$status" -eq 0 ]
+    [ "$(column tokens)" = "$tokens" ]
     [ "$(column windows)" -gt "$(column blocks)" ]
 }
 
 @test "a model compared with itself: no distance, and JSON has the same values" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against "$model" --json "$tmp/a.json" "$tmp/text.txt"
     [ "$status" -eq 0 ]
-    [ "$(column kl)" = 0 ] && [ "$(column agreement)" = 1 ] && [ "$(column difference)" = 0 ] && [ "$(column max_delta)" = 0 ]
+    [ "$(column kl)" = 0 ]
+    [ "$(column agreement)" = 1 ]
+    [ "$(column difference)" = 0 ]
+    [ "$(column max_delta)" = 0 ]
     grep -q "\"nll\": $(column nll)," "$tmp/a.json"
     [ "$(grep -c nll_sum "$tmp/a.json")" -eq $((2 * $(column windows))) ]
     run "$bin/geodec-perplexity" -m "$model" --json "$tmp/a.json" "$tmp/text.txt"
-    [ "$status" -eq 1 ] && [[ "$output" == *exists* ]]
+    [ "$status" -eq 1 ]
+    [[ "$output" == *exists* ]]
 }
 
 # refused STATUS WORD OPTIONS...: one line on stderr, nothing on stdout.
 refused() {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" "${@:3}"
     echo "status $status, stdout '$output', stderr '$stderr'"
-    [ "$status" -eq "$1" ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$2"* ]]
+    [ "$status" -eq "$1" ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"$2"* ]]
 }
 
 @test "bad options and texts are refused on one line" {
@@ -74,6 +85,7 @@ refused() {
 @test "exact arithmetic agrees with float64" {
     run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --arithmetic float64 --against-arithmetic exact "$tmp/text.txt"
     echo "$output $stderr"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     awk -v d="$(column max_delta)" -v a="$(column agreement)" 'BEGIN { exit !(d > 0 && d < 1e-4 && a == 1) }'
 }

@@ -56,7 +56,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     done
     decode --artifacts none --report "$tmp/none.json" > "$tmp/plain" 2> "$tmp/said"
     cmp "$tmp/plain" "$tmp/text"
-    ! grep -q tables "$tmp/said"
+    ! grep -q tables "$tmp/said" || false
     grep -q -- '--draft=none' "$tmp/none.json"
     # A drafter by name finds them too; one that reads no artifacts gets no note about them.
     decode --draft flowmap --gamma 4 2> "$tmp/said" > "$tmp/text"
@@ -86,8 +86,8 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     [[ "$output" == *"flowmap.h5"* ]]
     "$bin/geodec-bench-decode" --model "$dir/m.gguf" --artifacts none --prompts "$tmp/text.txt" --n-prompts 2 --max-tokens 8 --gammas 2 \
         --modes greedy --timed 0 -o "$tmp/c.h5" > "$tmp/c.tsv" 2> "$tmp/said"
-    ! grep -q tables "$tmp/said"
-    ! cut -f 1 "$tmp/c.tsv" | grep -qx flowmap
+    ! grep -q tables "$tmp/said" || false
+    ! cut -f 1 "$tmp/c.tsv" | grep -qx flowmap || false
     printf 'One day\n' | "$bin/geodec-decode" --model "$dir/m.gguf" --interactive --no-template -n 8 --check-plain > /dev/null 2> "$tmp/said"
     grep -q 'drafter ngram.*m.gguf.geodec' "$tmp/said"
 }
@@ -128,7 +128,8 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     grep -q 'drafting artifacts that were found are not used: .*flowmap.h5' "$tmp/said"
     [ -s "$tmp/text" ]
     run --separate-stderr "$bin/geodec-decode" --model "$tmp/m.gguf" -n 8 --draft flowmap
-    [ "$status" -eq 3 ] && [[ "$stderr" == *flowmap.h5* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *flowmap.h5* ]]
     echo '{' > "$tmp/m.gguf.geodec/prepared.json"
     "$bin/geodec-decode" --model "$tmp/m.gguf" -n 8 2> "$tmp/said" > "$tmp/text"
     grep -q 'warning: .*prepared.json' "$tmp/said"
@@ -141,7 +142,8 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     "$bin/geodec-prepare" --texts 24 --length 64 "$dir/m.gguf" 2> "$tmp/said"
     grep -q 'm.gguf.geodec already exists' "$tmp/said"
     run --separate-stderr "$bin/geodec-prepare" --texts 20 --length 64 "$dir/m.gguf"
-    [ "$status" -eq 1 ] && [[ "$stderr" == *"other settings; --force"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"other settings; --force"* ]]
     cp -r "$dir/m.gguf.geodec" "$tmp/m.gguf.geodec" && cp "$model" "$tmp/m.gguf"
     "$bin/geodec-prepare" -q --force --texts 20 --length 64 "$tmp/m.gguf"
     [ "$(of sampled_texts "$tmp/m.gguf.geodec/prepared.json")" = 20 ]
@@ -164,7 +166,8 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
 @test "too little for a map: status 5, one line, no output" {
     cp "$model" "$tmp/m.gguf"
     run --separate-stderr "$bin/geodec-prepare" --texts 3 --length 20 "$tmp/m.gguf"
-    [ "$status" -eq 5 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 5 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == *"a map needs 1024"* ]]
     [ ! -e "$tmp/m.gguf.geodec" ]
 }
@@ -179,10 +182,12 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     "$bin/geodec-info" "$tmp/m.gguf.geodec/flowmap.h5" | grep -q 'text.txt'
     cat "$tmp/text.txt" "$tmp/text.txt" > "$tmp/twice.txt"
     "$bin/geodec-prepare" -q --force --text-tokens 1200 --length 64 --text "$tmp/twice.txt" "$tmp/m.gguf"
-    [ "$(of text_tokens "$record")" = 1200 ] && [ "$(of sampled_texts "$record")" = 0 ]
+    [ "$(of text_tokens "$record")" = 1200 ]
+    [ "$(of sampled_texts "$record")" = 0 ]
     : > "$tmp/empty.txt"
     run --separate-stderr "$bin/geodec-prepare" --force --text "$tmp/empty.txt" "$tmp/m.gguf"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"empty.txt"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"empty.txt"* ]]
     [ "$(ls -A "$tmp/m.gguf.geodec")" = "$(printf 'flowmap.h5\nprepared.json')" ]
 }
 

@@ -34,7 +34,8 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
     "$bin/geodec-model-info" tq2_0.gguf >/dev/null
     # fewer bits give a larger error, in this order for every tensor that changed in all of them
     for t in bf16 q8_0 q5_0 q4_0; do awk -F'\t' '$1 == "blk.0.ffn_up.weight" {print $8}' "$t.tsv"; done >errors
-    [ "$(sort -g errors)" = "$(cat errors)" ] && [ "$(sort -u errors | wc -l)" -eq 4 ]
+    [ "$(sort -g errors)" = "$(cat errors)" ]
+    [ "$(sort -u errors | wc -l)" -eq 4 ]
 }
 
 @test "the table: changed tensors with both controls, unchanged ones without error; JSON has the same values" {
@@ -56,7 +57,10 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
     for n in 1 2 3; do
         "$bin/geodec-quantize" --quiet --threads "$n" --type q4_0 -o "t$n.gguf" "$f16" >"t$n.tsv"
     done
-    cmp t1.gguf t2.gguf && cmp t1.gguf t3.gguf && cmp t1.tsv t2.tsv && cmp t1.tsv t3.tsv
+    cmp t1.gguf t2.gguf
+    cmp t1.gguf t3.gguf
+    cmp t1.tsv t2.tsv
+    cmp t1.tsv t3.tsv
 }
 
 @test "Q8_0 of the F16 model has matrices of the type and size of the Q8_0 model; a second run changes nothing" {
@@ -81,9 +85,13 @@ nll() { "$bin/geodec-perplexity" --quiet --model "$1" "$text" >nll.tsv && column
 @test "no file is overwritten, and no partial file is left" {
     echo old >old.gguf
     run --separate-stderr "$bin/geodec-quantize" --type q4_0 -o old.gguf "$f16"
-    [ "$status" -ne 0 ] && [ "$(cat old.gguf)" = old ] && [[ "$stderr" == *old.gguf* ]]
+    [ "$status" -ne 0 ]
+    [ "$(cat old.gguf)" = old ]
+    [[ "$stderr" == *old.gguf* ]]
     run --separate-stderr "$bin/geodec-quantize" --type q4_0 -o new.gguf "$text"
-    [ "$status" -eq 3 ] && [ ! -e new.gguf ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 3 ]
+    [ ! -e new.gguf ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     run --separate-stderr "$bin/geodec-quantize" --type q4_0 "$f16"
     [ "$status" -eq 2 ]
     [ "$(find . -name '*gguf*' -o -name '.*tmp')" = ./old.gguf ]

@@ -36,9 +36,12 @@ setup_file() {
 
 @test "recurrent: a missing net and another model are refused by name" {
     run --separate-stderr "$bin/geodec-decode" --model "$model" --draft recurrent --prompt ""
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"recurrent drafter needs a folder"*"--artifacts"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"recurrent drafter needs a folder"*"--artifacts"* ]]
     run --separate-stderr "$bin/geodec-decode" --model "$model" --artifacts "$BATS_TEST_TMPDIR" --draft recurrent --prompt ""
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"recurrent.h5"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"recurrent.h5"* ]]
     run --separate-stderr "$bin/geodec-decode" --model "${model/q8_0/f16}" --artifacts "$dir" --draft recurrent --prompt ""
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"another model"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"another model"* ]]
 }

@@ -30,11 +30,14 @@ setup() {
 
 @test "a model without experts is refused, and so is an existing file" {
     run --separate-stderr "$bin/geodec-routing" -m data/model/geodec-stories-q8_0.gguf "$tmp/a.txt"
-    [ "$status" -eq 3 ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == *"has no experts"* ]]
     : > "$tmp/old.tsv"
     run --separate-stderr "$bin/geodec-routing" -m "$mixture" --loads "$tmp/old.tsv" "$tmp/a.txt"
-    [ "$status" -ne 0 ] && [ ! -s "$tmp/old.tsv" ]
+    [ "$status" -ne 0 ]
+    [ ! -s "$tmp/old.tsv" ]
 }
 
 @test "n-gram models: more context is better on stories, and the report of geodec-corpus has the same figure" {
@@ -49,7 +52,10 @@ setup() {
 
 @test "n-gram models: limits and a missing text" {
     run --separate-stderr "$bin/geodec-ngram" --text "$tmp/a.txt" --limit 100 "$tmp/a.txt"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"the limit is 100"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"the limit is 100"* ]]
     run --separate-stderr "$bin/geodec-ngram" --text "$tmp/none.txt" "$tmp/a.txt"
-    [ "$status" -ne 0 ] && [ -z "$output" ] && [[ "$stderr" == *"none.txt"* ]]
+    [ "$status" -ne 0 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"none.txt"* ]]
 }

@@ -165,7 +165,8 @@ streams() {
     printf '\x55' | dd of="$tmp/bad.experts" bs=1 seek=$((size - 9000)) conv=notrunc status=none
     cmp -s "$d/fast.experts" "$tmp/bad.experts" && false
     run --separate-stderr "$bin/geodec-perplexity" -q --model "$tmp/bad.experts" --ram 4M "$d/text.txt"
-    [ "$status" -eq 3 ] && [ -z "$output" ]
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
     [[ "$stderr" =~ bad.experts:\ layer\ 4,\ expert\ 7:\ wrong\ CRC-32C ]] || { echo "$stderr"; false; }
     run --separate-stderr "$bin/geodec-experts" check "$tmp/bad.experts"
     [ "$status" -eq 3 ] && [[ "$stderr" == *"layer 4, expert 7"* ]] || { echo "$stderr"; false; }
@@ -186,7 +187,8 @@ streams() {
         [ ! -s "$tmp/err" ]
     done
     run --separate-stderr "$bin/geodec-experts" check "$d/exact.experts"
-    [ "$status" -eq 0 ] && [[ "$stderr" == *"every checksum matches, and the logits of the golden prompt do"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"every checksum matches, and the logits of the golden prompt do"* ]]
     [ "$("$bin/geodec-experts" info "$d/exact.experts" | awk -F'\t' '$1 == "golden_tokens" { print $2 }')" -eq 8 ]
     # a weight of the resident part
     cp "$d/fast.experts" "$tmp/bad.experts"
@@ -245,7 +247,8 @@ cut_off() {
     status=0
     wait $pid || status=$?
     cat "$tmp/err"
-    [ "$status" -eq 1 ] && [ "$(wc -l < "$tmp/err")" -eq 1 ]
+    [ "$status" -eq 1 ]
+    [ "$(wc -l < "$tmp/err")" -eq 1 ]
     local n
     n=$(stat -c %s "$tmp/text")
     [ "$n" -lt "$(stat -c %s "$tmp/whole")" ]
@@ -332,7 +335,8 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
         # shellcheck disable=SC2206
         decode=("$bin/geodec-decode" -q --model "$tmp/large-random.gguf" --ctx 64 --min-tokens 12 --max-tokens 12 $how)
         run --separate-stderr "${decode[@]}" --ram 1M
-        [ "$status" -eq 3 ] && [ -z "$output" ]
+        [ "$status" -eq 3 ]
+        [ -z "$output" ]
         least=${stderr##* need }
         run --separate-stderr "${decode[@]}" --ram $((least - 1))
         [ "$status" -eq 3 ]
@@ -353,7 +357,8 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
     least=$(smallest decode --model "$tmp/large-random.gguf" --ctx 1024)
     "${decode[@]}" --interactive --no-template --max-tokens 6 --ram "$least" --experts "report=$tmp/r.json" < "$tmp/turns" > "$tmp/text"
     echo "$least $(peak "$tmp/r.json")"
-    [ -s "$tmp/text" ] && [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
+    [ -s "$tmp/text" ]
+    [ "$(peak "$tmp/r.json")" -le $((least + 64000000)) ]
     "$bin/geodec-shape" -q olmoe-1b-7b --layers 1 --type q4_0 -o "$tmp/draft-random.gguf"
     decode=("${decode[@]}" --min-tokens 8 --max-tokens 8 --prompt park)
     "${decode[@]}" --ram "$least" > "$tmp/text"

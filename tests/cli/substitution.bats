@@ -22,26 +22,31 @@ setup() {
     for t in 1 3; do
         run --separate-stderr "$bin/geodec-substitution" -m "$model" -n 4 -r 80 --queries 20 -t $t -o "$BATS_TEST_TMPDIR/$t.h5" "$states"
         echo "$stderr"
-        [ "$status" -eq 0 ] && [ -z "$output" ]
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
     done
     cmp "$BATS_TEST_TMPDIR/1.h5" "$BATS_TEST_TMPDIR/3.h5"
     [ "$("$bin/geodec-value" "$BATS_TEST_TMPDIR/1.h5#full_us" | tail -n 1 | cut -f 2)" = 0 ]
     run --separate-stderr "$bin/geodec-substitution" -m "$model" -n 4 -r 80 --queries 20 --kind fisher --time -o "$BATS_TEST_TMPDIR/t.h5" "$states"
-    [ "$status" -eq 0 ] && [[ "$stderr" == *"a lookup"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"a lookup"* ]]
 }
 
 @test "the published counts follow from the random numbers of a golden file" {
     golden=$(ls "$(golden_folder)"/*_n8.h5 | head -n 1)
     run --separate-stderr "$bin/geodec-substitution" --mode ref --draws "$golden" -o "$BATS_TEST_TMPDIR/r.h5"
     echo "$stderr"
-    [ "$status" -eq 0 ] && [[ "$stderr" == *"within 0.4 0.0 %"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"within 0.4 0.0 %"* ]]
     run "$bin/geodec-check" "$BATS_TEST_TMPDIR/r.h5"
     [ "$status" -eq 0 ]
 }
 
 @test "modes and inputs that do not match are refused on one line" {
     run --separate-stderr "$bin/geodec-substitution" -o "$BATS_TEST_TMPDIR/x.h5" "$states"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"--model and ACTIVATIONS.h5"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"--model and ACTIVATIONS.h5"* ]]
     run --separate-stderr "$bin/geodec-substitution" --mode ref -o "$BATS_TEST_TMPDIR/x.h5"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"go together"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"go together"* ]]
 }

@@ -22,7 +22,9 @@ setup() {
 refused() {
     run --separate-stderr "$table" "${@:3}"
     echo "$status: $stderr"
-    [ "$status" -eq "$1" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$2"* ]]
+    [ "$status" -eq "$1" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"$2"* ]]
 }
 
 # rows FILE QUERY: the rows of the query without a header, on one line

@@ -23,10 +23,12 @@ setup() {
     t=$BATS_TEST_TMPDIR
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l 2,4 -t 1 -o "$t/a.h5" "$states"
     echo "$stderr"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ "$("$bin/geodec-table" --attrs "$t/a.h5")" == *"mahalanobis:2:any,mahalanobis:2:near,fisher:2:any,fisher:2:near,blend:2:any,blend:2:near,mahalanobis:4:any"* ]]
     run --separate-stderr "$bin/geodec-varadhan" -q "${small[@]}" -l 2,4 -t 3 -o "$t/b.h5" "$states"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     cmp "$t/a.h5" "$t/b.h5"
     run "$bin/geodec-check" "$t/a.h5"
     [ "$status" -eq 0 ]
@@ -48,15 +50,19 @@ setup() {
     "$bin/geodec-table" "$t/m.h5" cosine | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
         {d = $at["cosine_0_2_0_0"] - $at["cosine_0_2_2_0"]; e = $at["cosine_0_2_0_0"] - $at["cosine_0_2_1_0"]; if (d * d > 1e-20 || e * e > 1e-20) bad = 1} END {exit bad}'
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l none -o "$t/n.h5" "$states" "$t/last.h5"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"no block attends after the last"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"no block attends after the last"* ]]
 }
 
 @test "no model, another model and a missing layer are refused on one line" {
     t=$BATS_TEST_TMPDIR
     run --separate-stderr "$bin/geodec-varadhan" -o "$t/d.h5" "$states"
-    [ "$status" -eq 2 ] && [[ "$stderr" == *"--model"* ]]
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"--model"* ]]
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l 3 -o "$t/d.h5" "$states"
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     run --separate-stderr "$bin/geodec-varadhan" "${small[@]}" -l last -o "$t/d.h5" "$states"
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
 }

@@ -23,7 +23,8 @@ setup() {
     t=$BATS_TEST_TMPDIR
     run --separate-stderr "$bin/geodec-velocity" "${small[@]}" -m "$model" -t 1 -o "$t/a.h5" "$states"
     echo "$stderr"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     [[ "$("$bin/geodec-table" --attrs "$t/a.h5")" == *"mean,centre,previous,"*",next_token,target"* ]]
     # surrogates 0 .. 12 do not use the future, 13 and 14 do
     "$bin/geodec-table" "$t/a.h5" leak cosine | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
@@ -31,7 +32,8 @@ setup() {
          if (!($at["leak_14_1"] > 0.1) || !($at["cosine_14_0_0"] > 0.999999)) bad = 1
          if (!($at["cosine_10_0_0"] > $at["cosine_2_0_0"] + 0.3)) bad = 1} END {exit bad || NR != 2}'
     run --separate-stderr "$bin/geodec-velocity" -q "${small[@]}" -m "$model" -t 3 -o "$t/b.h5" "$states"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     cmp "$t/a.h5" "$t/b.h5"
     run "$bin/geodec-check" "$t/a.h5"
     [ "$status" -eq 0 ]
@@ -54,7 +56,8 @@ setup() {
 @test "a missing layer, Fisher without a model, and no metric are refused" {
     t=$BATS_TEST_TMPDIR
     run --separate-stderr "$bin/geodec-velocity" "${small[@]}" -l 9 -o "$t/d.h5" "$states"
-    [ "$status" -eq 2 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$status" -eq 2 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
     run --separate-stderr "$bin/geodec-velocity" "${small[@]}" --fisher -o "$t/d.h5" "$states"
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-velocity" "${small[@]}" -l none -o "$t/d.h5" "$states"

@@ -31,16 +31,19 @@ setup() {
         "$bin/geodec-metric" --quiet --force --kind "$kind" --dim 3 --points 40 -o "$dir/space.h5"
         run "$bin/geodec-verify-geometry" "$dir/space.h5"
         echo "$output"
-        [ "$status" -eq 0 ] && [[ "$output" == *"ok    closed form"* ]]
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"ok    closed form"* ]]
     done
     for kind in polar gaussian-fisher; do
         "$bin/geodec-metric" --quiet --force --kind "$kind" --dim 2 --points 40 -o "$dir/space.h5"
         run "$bin/geodec-verify-geometry" "$dir/space.h5"
         echo "$output"
-        [ "$status" -eq 0 ] && [[ "$output" == *"ok    closed form"* ]]
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"ok    closed form"* ]]
     done
     run --separate-stderr "$bin/geodec-verify-geometry" --curvature 1 "$dir/space.h5"
-    [ "$status" -eq 4 ] && [[ "$output" == *"FAIL  closed form"* ]]
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"FAIL  closed form"* ]]
 }
 
 @test "the tensor of the published manifold is not a curvature tensor" {
@@ -68,10 +71,12 @@ setup() {
     run --separate-stderr "$bin/geodec-verify-geometry" "$dir/cloud.h5"
     [ "$status" -eq 3 ]
     run --separate-stderr "$bin/geodec-verify-geometry" "$dir/missing.h5"
-    [ "$status" -ne 0 ] && [ -z "$output" ]
+    [ "$status" -ne 0 ]
+    [ -z "$output" ]
     echo nonsense > "$dir/text"
     run --separate-stderr "$bin/geodec-verify-geometry" "$dir/text"
-    [ "$status" -eq 3 ] && [ -z "$output" ]
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
     run --separate-stderr "$bin/geodec-verify-geometry" --curvature one "$dir/metric.h5"
     [ "$status" -eq 2 ]
 }

@@ -97,13 +97,17 @@ attr() {
 @test "refusals" {
     for t in warp hjb; do
         run --separate-stderr "$bin/geodec-$t" -o "$dir/no.h5"
-        [ "$status" -eq 2 ] && [[ "$stderr" == *"METRIC.h5 is missing"* ]]
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == *"METRIC.h5 is missing"* ]]
         run --separate-stderr "$bin/geodec-$t" --mode ref -o "$dir/no.h5"
-        [ "$status" -eq 2 ] && [[ "$stderr" == *"go together"* ]]
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == *"go together"* ]]
         run --separate-stderr "$bin/geodec-$t" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"
-        [ "$status" -ne 0 ] && [[ "$stderr" == *"cloud.h5"* ]]
+        [ "$status" -ne 0 ]
+        [[ "$stderr" == *"cloud.h5"* ]]
         run --separate-stderr "$bin/geodec-$t" -o "$dir/no.h5" "$dir/cloud.h5"
-        [ "$status" -eq 3 ] && [[ "$stderr" == *"geodec-metric"* ]]
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"geodec-metric"* ]]
         [ ! -e "$dir/no.h5" ]
     done
     run --separate-stderr "$bin/geodec-hjb" -o "$dir/no.h5" "$dir/metric.h5" "$dir/metric.h5"

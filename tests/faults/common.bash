@@ -119,13 +119,17 @@ run_injected() { run_plain "$inject" -d "$trial" -d "$base" "$@" --; }
 # ---- verdicts ------------------------------------------------------------------------------------------------------------
 stdout_same() { is_timed stdout || cmp -s "$said/stdout" "$1/stdout"; }
 
-# whole_or_old REF..: every output at its final name is that of a reference, or the older file.
+# whole_or_old REF..: every output at its final name is that of a reference, or the older file. A whole shard of a run that can be continued is
+# that of the reference under the name that it has until the number of shards is known.
 whole_or_old() {
     local s f r ok
     while read -r s f; do
         ok=
-        for r in "$@"; do grep -qxF -- "$s $f" "$r/list" && ok=yes; done
-        [ -n "$ok" ] || [ "$(head -c 9 "$trial/out/$f")" = old ] || { echo "$f"; return 1; }
+        for r in "$@"; do
+            grep -qxF -- "$s $f" "$r/list" && ok=yes
+            [[ $f == *-of-unfinished.safetensors ]] && grep -qE -- "^$s ${f%-unfinished.safetensors}-[0-9]{5}\.safetensors\$" "$r/list" && ok=yes
+        done
+        [ -n "$ok" ] || [ "$(head -c 9 "$trial/out/$f" | tr -d '\0')" = old ] || { echo "$f"; return 1; }
     done < <(listing "$trial/out")
 }
 

@@ -34,7 +34,7 @@ state() { awk -F'\t' 'NR > 1 {print $3}' "$1" | tr '\n' ' '; }
     # a swept stage: parts, their join, the stage with --joined
     dry merge-validity.sweep-3 | head -n 1 | grep -q "afterany:validity "
     dry validity-2 | head -n 1 | grep -q "merge-validity.sweep-3"
-    ! dry merge-riemann | grep -q -- --array
+    ! dry merge-riemann | grep -q -- --array || false
     # every script is one that bash reads
     awk -v dir="$BATS_TEST_TMPDIR" '/^# sbatch/ {f = dir "/" ++n ".sh"; next} f {print > f}' "$BATS_TEST_TMPDIR/dry"
     for f in "$BATS_TEST_TMPDIR"/*.sh; do bash -n "$f"; done
@@ -113,9 +113,11 @@ TOOL
     refused --unknown
     refused RUNNER=pbs
     run --separate-stderr pipelines/slurm/submit --dry-run no-such-target
-    [ "$status" -eq 1 ] && [[ "$stderr" == *"no-such-target"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"no-such-target"* ]]
     run --separate-stderr pipelines/slurm/submit --dry-run MODEL="$BATS_TEST_TMPDIR/none.gguf"
-    [ "$status" -eq 1 ] && [[ "$stderr" == *"no such file"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"no such file"* ]]
 }
 
 sums() { # digests of every artifact in folder $1, timings and parts apart
@@ -143,11 +145,13 @@ chain="riemann.h5 validity.h5 coverage.h5"
     # nothing is left for a plain make, nor for a second submission
     [ -z "$(make -s "$MODEL_WORD" $TINY SHARDS=3 R="$x" $(goals "$x"))" ]
     run submit SHARDS=3 R="$x" --runner xargs $(goals "$x")
-    [ "$status" -eq 0 ] && [[ "$output" == *" 0 of "*" tasks to do"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" == *" 0 of "*" tasks to do"* ]]
     # a lost part is made again, with what follows from it
     rm "$x/riemann.2-3.h5"
     run submit SHARDS=3 R="$x" --runner xargs $(goals "$x")
-    [ "$status" -eq 0 ] && [[ "$output" == *" 2 of "*" tasks to do"* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" == *" 2 of "*" tasks to do"* ]]
     diff <(sums "$OUT/plain/r") <(sums "$x")
 }
 
@@ -162,7 +166,9 @@ chain="riemann.h5 validity.h5 coverage.h5"
     [ "$(state "$d/cluster/records/cloud.1.tsv")" = "failed failed failed " ]
     [ "$(awk -F'\t' 'NR == 2 {print $2 "|" $8 "|" $9 "|" NF}' "$d/cluster/records/cloud.1.tsv")" = "1|7|geodec-cloud: this disk is odd|9" ]
     [ "$(state "$d/cluster/records/metric.1.tsv")" = "not-run " ]
-    [ -s "$d/cluster/logs/cloud.1.1.txt" ] && [ -s "$d/cluster/logs/cloud.1.3.txt" ] && [ ! -e "$d/cluster/logs/cloud.1.4.txt" ]
+    [ -s "$d/cluster/logs/cloud.1.1.txt" ]
+    [ -s "$d/cluster/logs/cloud.1.3.txt" ]
+    [ ! -e "$d/cluster/logs/cloud.1.4.txt" ]
     page=$(pipelines/slurm/status "$d/cluster")
     [[ "$page" == *"cloud.1: "*"failed after 3 tries: geodec-cloud: this disk is odd"* ]]
     [[ "$page" == *"metric.1: "*"not-run"*"needs $d/cloud.h5 (failed)"* ]]
@@ -181,13 +187,16 @@ chain="riemann.h5 validity.h5 coverage.h5"
     pid=$!
     printf 'xargs\t%s\t%s\t%s\n' "$(uname -n)" "$pid" "$(sed 's/.*) //' /proc/$pid/stat | cut -d' ' -f20)" > "$d/cluster/lock/owner"
     run --separate-stderr submit R="$d" --runner xargs "$d/plan.tsv"
-    [ "$status" -eq 1 ] && [[ "$stderr" == *"a submission works here (process $pid)"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"a submission works here (process $pid)"* ]]
     run --separate-stderr make -s "$MODEL_WORD" $TINY R="$d" "$d/plan.tsv"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"a submission works here"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"a submission works here"* ]]
     kill "$pid"
     wait "$pid" || true
     submit R="$d" --runner xargs "$d/plan.tsv"
-    [ -s "$d/plan.tsv" ] && [ ! -e "$d/cluster/lock" ]
+    [ -s "$d/plan.tsv" ]
+    [ ! -e "$d/cluster/lock" ]
     # Slurm's jobs, where nobody can ask Slurm
     mkdir "$d/cluster/lock" "$d/nothing"
     printf 'slurm\thost\t-\t-\n' > "$d/cluster/lock/owner"
@@ -200,7 +209,8 @@ chain="riemann.h5 validity.h5 coverage.h5"
     printf 'plan\t1\n' > "$d/cluster/ids.tsv"
     sed -i 's/	current	/	running	/; s/^runner	.*/runner	slurm/' "$d/cluster/records/plan.1.tsv" "$d/cluster/options"
     PATH=$d/nothing:$PATH run --separate-stderr submit R="$d" --runner xargs "$d/plan.tsv"
-    [ "$status" -eq 1 ] && [[ "$stderr" == *"cannot be known"* ]]
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"cannot be known"* ]]
     page=$(PATH=$d/nothing:$PATH pipelines/slurm/status "$d/cluster")
     [[ "$page" == *"squeue does not answer"* && "$page" == *"plan.1: "*"unknown"* ]]
 }
@@ -218,7 +228,8 @@ chain="riemann.h5 validity.h5 coverage.h5"
     until [ -s "$d/said" ]; do sleep 0.05; done
     touch "$d/go"
     wait "$one" && wait "$two"
-    [ "$(tr '\n' ' ' < "$d/order")" = "one two " ] && [ ! -e "$d/f/.lock.d" ]
+    [ "$(tr '\n' ' ' < "$d/order")" = "one two " ]
+    [ ! -e "$d/f/.lock.d" ]
     grep -q "another make works here" "$d/said"
     mkdir "$d/f/.lock.d"
     echo "$(uname -n) 4194303999" > "$d/f/.lock.d/owner"

@@ -51,7 +51,9 @@ setup() {
     "$bin/geodec-check" old.h5
     [ "$("$bin/geodec-table" old.h5 scalar)" = "$("$root/$B/bin/geodec-table" old.h5 scalar)" ]
     run --separate-stderr "$bin/geodec-table" old.h5 spread
-    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *spread* ]]
+    [ "$status" -ne 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *spread* ]]
 }
 
 @test "the original tree reads the new file and ignores the column" {

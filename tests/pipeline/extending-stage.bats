@@ -188,7 +188,8 @@ END
     run "$old/geodec-check" radius.h5
     [ "$status" -eq 3 ]
     run "$bin/geodec-radius" -q -o none.h5 activations.h5
-    [ "$status" -eq 3 ] && [ ! -e none.h5 ]
+    [ "$status" -eq 3 ]
+    [ ! -e none.h5 ]
 }
 
 @test "the values follow from the coordinates, and those of a Gaussian cloud agree with the control" {

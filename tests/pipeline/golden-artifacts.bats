@@ -60,7 +60,8 @@ setup() {
     for drafter in flowmap rollout recurrent; do
         "$bin/geodec-decode" --quiet --model tiny.gguf --artifacts . --draft "$drafter" -p Milo -n 8 > "$out/$drafter"
     done
-    cmp "$out/flowmap" "$out/rollout" && cmp "$out/flowmap" "$out/recurrent"
+    cmp "$out/flowmap" "$out/rollout"
+    cmp "$out/flowmap" "$out/recurrent"
     "$bin/geodec-train" --quiet --force --threads 1 --text text.txt --held-out text.txt --vocab tiny.gguf --d-model 16 --layers 1 --heads 2 --kv-heads 1 --ff 16 \
         --length 32 --batch 2 --steps 100000 --checkpoint-every 10 --checkpoint checkpoint.h5 --resume -o "$out/trained.gguf" > /dev/null & pid=$!
     sleep 1

@@ -50,7 +50,9 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     near "$(cell arithmetic value key=v1-fp16-128)" 1.35 0.005
     near "$(cell arithmetic value key=hierarchical)" 4.83 0.005
     near "$(cell arithmetic value key=slowdown-128)" 4.17 0.005
-    [ "$(cell arithmetic value key=alignment)" = 2 ] && [ "$(cell arithmetic value key=coverage)" = 74 ] && [ "$(cell arithmetic value key=tests)" = 16 ]
+    [ "$(cell arithmetic value key=alignment)" = 2 ]
+    [ "$(cell arithmetic value key=coverage)" = 74 ]
+    [ "$(cell arithmetic value key=tests)" = 16 ]
 }
 
 @test "only Config B as a scaling changes the perplexity" {
@@ -67,7 +69,8 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
 @test "a model that is not there is skipped aloud, and no model is no result" {
     [ "$(grep -c 'absent is skipped: it or its text is not there' "$BATS_FILE_TMPDIR/log")" -eq 3 ]
     run pipelines/lab/integer/measure bits "$bin" "$BATS_TEST_TMPDIR/s" nowhere/absent.gguf nowhere/absent.txt
-    [ "$status" -eq 5 ] && [[ "$output" == *"no model could be measured" ]]
+    [ "$status" -eq 5 ]
+    [[ "$output" == *"no model could be measured" ]]
 }
 
 @test "the perplexity comes nearer to the exact pass with more bits" {
@@ -78,18 +81,23 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
 }
 
 @test "results over builds are counted among equal numbers of tokens" {
-    [ "$(cell hashes hashes system=integer)" = 1 ] && [ "$(cell hashes builds system=integer)" = 4 ] && [ "$(cell hashes architectures system=integer)" = 2 ]
-    [ "$(cell hashes hashes system=exact)" = 3 ] && [ "$(cell hashes builds system=exact)" = 4 ]
+    [ "$(cell hashes hashes system=integer)" = 1 ]
+    [ "$(cell hashes builds system=integer)" = 4 ]
+    [ "$(cell hashes architectures system=integer)" = 2 ]
+    [ "$(cell hashes hashes system=exact)" = 3 ]
+    [ "$(cell hashes builds system=exact)" = 4 ]
     [ "$(sed 1d "$R/fig/integer-hashes.tsv" | wc -l)" -eq 9 ]
     [ "$(awk -F'\t' '$5 == "exact, m1" {print $3, $6, $4}' "$R/fig/integer-hashes.tsv" | sort | tr '\n' ';')" = \
         "1 1 x86_64 clang -O2 scalar;1 1 x86_64 gcc -O2 scalar;2 1 x86_64 gcc -O2 avx2;2 2 x86_64 clang -O2 avx2;" ]
     run make -s QUICK=1 R="$BATS_TEST_TMPDIR/none" EVERYWHERE_TABLE=nowhere.tsv "$BATS_TEST_TMPDIR/none/fig/integer-hashes.svg"
-    [ "$status" -eq 0 ] && grep -q 'the matrix of builds was not measured' "$BATS_TEST_TMPDIR/none/fig/integer-hashes.svg.not-measured"
+    [ "$status" -eq 0 ]
+    grep -q 'the matrix of builds was not measured' "$BATS_TEST_TMPDIR/none/fig/integer-hashes.svg.not-measured"
 }
 
 @test "the ring: the needed experts add up, and what is in memory is not waited for" {
     awk -F'\t' 'NR > 1 {d = $6 + $7 + $8 + $9 - 1; if (d > 1e-3 || d < -1e-3) bad = 1} END {exit bad || NR != 5}' "$t/ring.tsv"
-    [ "$(cell ring stall_ms cache=all)" = 0 ] && [ "$(cell ring ready cache=all)" = 1 ]
+    [ "$(cell ring stall_ms cache=all)" = 0 ]
+    [ "$(cell ring ready cache=all)" = 1 ]
     awk "BEGIN {exit !($(cell ring missed cache=direct) > 0 && $(cell ring stall_ms cache=direct) > 0)}"
 }
 

@@ -25,10 +25,11 @@ reported() { # the report is whole, and says no more than was measured
         [ -s "$f" ]
     done < <(find "$r" -name '*.not-measured')
     figures=$(grep -c '<figure>' "$page") shown=$(grep -c '<figure><img' "$page") boxes=$(grep -c '<figure><p class="not-measured">not measured: [^<]' "$page")
-    [ "$figures" -eq $((shown + boxes)) ] && [ "$figures" -gt 20 ]
-    ! grep -q 'not made' "$page"
+    [ "$figures" -eq $((shown + boxes)) ]
+    [ "$figures" -gt 20 ]
+    ! grep -q 'not made' "$page" || false
     # no stage failed
-    ! grep -rl '^failed:' "$r" --include='*.not-measured'
+    ! grep -rl '^failed:' "$r" --include='*.not-measured' || false
     [ -z "$(find "$r" -name '.new-*')" ]
 }
 
@@ -41,7 +42,8 @@ reported() { # the report is whole, and says no more than was measured
     # results that use texts sampled from the model are measured
     "$bin/geodec-check" "$r/flowmap.h5"
     run tiny results TEXT="$BATS_TEST_TMPDIR/note.txt"
-    [ "$status" -eq 0 ] && [[ "$output" != *RUN* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" != *RUN* ]]
 }
 
 @test "a text of one token" {
@@ -63,5 +65,6 @@ reported() { # the report is whole, and says no more than was measured
         [ ! -e "$r/report/index.html" ]
     done
     run tiny results MODEL="$BATS_TEST_TMPDIR/none.gguf" TEXT=README.md
-    [ "$status" -ne 0 ] && [ "$(grep -c '^geodec-plan: .*none.gguf' <<< "$output")" -eq 1 ]
+    [ "$status" -ne 0 ]
+    [ "$(grep -c '^geodec-plan: .*none.gguf' <<< "$output")" -eq 1 ]
 }

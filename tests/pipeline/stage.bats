@@ -30,18 +30,24 @@ runs() { wc -l < "$d/bin/runs"; }
 
 @test "a result is made again when an input, the command or the program changed, and only then" {
     x out in
-    [ "$(runs)" -eq 1 ] && [ "$(head -n 1 "$d/out")" = first ] && [ "$(cat "$d/out.side")" = "side of first" ]
+    [ "$(runs)" -eq 1 ]
+    [ "$(head -n 1 "$d/out")" = first ]
+    [ "$(cat "$d/out.side")" = "side of first" ]
     before=$(stat -c %y "$d/out")
     run x out in
-    [ "$status" -eq 0 ] && [ -z "$output" ] && [ "$(runs)" -eq 1 ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ "$(runs)" -eq 1 ]
     touch "$d/in" "$d/bin/geodec-x" "$d/out" # times are no change
     touch -d "$before" "$d/out"
     cp "$d/in" "$d/copy" && mv "$d/copy" "$d/in"
     x out in
-    [ "$(runs)" -eq 1 ] && [ "$(stat -c %y "$d/out")" = "$before" ]
+    [ "$(runs)" -eq 1 ]
+    [ "$(stat -c %y "$d/out")" = "$before" ]
     echo second > "$d/in"
     x out in
-    [ "$(runs)" -eq 2 ] && [ "$(cat "$d/out.side")" = "side of second" ]
+    [ "$(runs)" -eq 2 ]
+    [ "$(cat "$d/out.side")" = "side of second" ]
     setting=--other x out in
     [ "$(runs)" -eq 3 ]
     setting="--other --quiet" x out in # how much is said changes nothing
@@ -54,20 +60,24 @@ runs() { wc -l < "$d/bin/runs"; }
     echo secomd > "$d/in"
     touch -d "$time" "$d/in"
     setting=--other x out in
-    [ "$(runs)" -eq 5 ] && [ "$(head -n 1 "$d/out")" = secomd ]
+    [ "$(runs)" -eq 5 ]
+    [ "$(head -n 1 "$d/out")" = secomd ]
 }
 
 @test "a missing or changed output is made again, including further outputs" {
     x out in
     rm "$d/out.side"
     x out in
-    [ "$(runs)" -eq 2 ] && [ -e "$d/out.side" ]
+    [ "$(runs)" -eq 2 ]
+    [ -e "$d/out.side" ]
     echo other >> "$d/out"
     x out in
-    [ "$(runs)" -eq 3 ] && [ "$(wc -l < "$d/out")" -eq 2 ]
+    [ "$(runs)" -eq 3 ]
+    [ "$(wc -l < "$d/out")" -eq 2 ]
     rm "$d/out"
     x out in
-    [ "$(runs)" -eq 4 ] && [ -e "$d/out" ]
+    [ "$(runs)" -eq 4 ]
+    [ -e "$d/out" ]
 }
 
 @test "the reason of status 5 is kept, passed on, and removed when an input changes" {
@@ -76,14 +86,18 @@ runs() { wc -l < "$d/bin/runs"; }
     echo poor > "$d/in"
     run x out in
     [ "$status" -eq 0 ]
-    [ ! -e "$d/out" ] && [ ! -e "$d/out.side" ]
-    [ "$(cat "$d/out.not-measured")" = "3 tokens; this needs 5" ] && [ -e "$d/out.side.not-measured" ]
+    [ ! -e "$d/out" ]
+    [ ! -e "$d/out.side" ]
+    [ "$(cat "$d/out.not-measured")" = "3 tokens; this needs 5" ]
+    [ -e "$d/out.side.not-measured" ]
     n=$(runs)
     x out in
     [ "$(runs)" -eq "$n" ] # it is known
     x then out
     x last then
-    [ "$(runs)" -eq "$n" ] && [ ! -e "$d/then" ] && [ ! -e "$d/then.side" ]
+    [ "$(runs)" -eq "$n" ]
+    [ ! -e "$d/then" ]
+    [ ! -e "$d/then.side" ]
     [ "$(cat "$d/then.not-measured")" = "needs out: 3 tokens; this needs 5" ]
     [ "$(cat "$d/last.not-measured")" = "needs out: 3 tokens; this needs 5" ]
     # a stage that runs without the input
@@ -125,33 +139,43 @@ turkish() {
     x out in
     echo bad > "$d/in"
     run x out in
-    [ "$status" -eq 3 ] && [[ "$output" == *"it broke"* ]]
-    [ ! -e "$d/out" ] && [ ! -e "$d/out.side" ] && [ ! -e "$d/.new-out" ]
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"it broke"* ]]
+    [ ! -e "$d/out" ]
+    [ ! -e "$d/out.side" ]
+    [ ! -e "$d/.new-out" ]
     grep -q "^failed: geodec-x: it broke (status 3)$" "$d/out.not-measured"
     run x out in --keep-going
-    [ "$status" -eq 0 ] && [ "$(runs)" -eq 3 ]
+    [ "$status" -eq 0 ]
+    [ "$(runs)" -eq 3 ]
     x then out --keep-going
     grep -q "^needs out: failed: geodec-x: it broke" "$d/then.not-measured"
     run pipelines/report/failures "$d"
-    [ "$status" -eq 1 ] && [[ "$output" == *"it broke"*"2 stages failed"* ]] # out and its side
+    [ "$status" -eq 1 ]  # out and its side
+    [[ "$output" == *"it broke"*"2 stages failed"* ]]
     run x out in --keep-going --fatal
     [ "$status" -eq 3 ]
     run pipelines/stage --root "$d" --keep-going "$d/full" -- "echo 'geodec-x: out: No space left on device' >&2; exit 1"
     [ "$status" -eq 1 ]
     run pipelines/stage --root "$d" "$d/lost" "$d/nowhere" -- "true"
-    [ "$status" -ne 0 ] && [[ "$output" == *"nowhere is missing"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"nowhere is missing"* ]]
     run pipelines/stage --root "$d" "$d/none" -- "true"
-    [ "$status" -ne 0 ] && [[ "$output" == *"none"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"none"* ]]
     echo good > "$d/in"
     x out in
-    [ "$(head -n 1 "$d/out")" = good ] && [ ! -e "$d/out.not-measured" ]
+    [ "$(head -n 1 "$d/out")" = good ]
+    [ ! -e "$d/out.not-measured" ]
 }
 
 @test "a failing part of a chain of programs is a failure" {
     run pipelines/stage --root "$d" "$d/t" -- "{ false; echo x; } | cat > $d/.new-t/t"
-    [ "$status" -ne 0 ] && [ ! -e "$d/t" ]
+    [ "$status" -ne 0 ]
+    [ ! -e "$d/t" ]
     run pipelines/stage --root "$d" "$d/t" -- "false | cat > $d/.new-t/t"
-    [ "$status" -ne 0 ] && [ ! -e "$d/t" ]
+    [ "$status" -ne 0 ]
+    [ ! -e "$d/t" ]
 }
 
 @test "after a kill the old outputs stay together, and the next run makes the new ones" {
@@ -163,9 +187,11 @@ turkish() {
     until [ -e "$d/.new-out/out.side" ]; do sleep 0.02; done
     kill -9 -- "-$pid"
     wait "$pid" || true
-    [ "$(cat "$d/out.side")" = "side of first" ] && [ "$(head -n 1 "$d/out")" = first ]
+    [ "$(cat "$d/out.side")" = "side of first" ]
+    [ "$(head -n 1 "$d/out")" = first ]
     x out in
-    [ "$(cat "$d/out.side")" = "side of second" ] && [ "$(head -n 1 "$d/out")" = second ]
+    [ "$(cat "$d/out.side")" = "side of second" ]
+    [ "$(head -n 1 "$d/out")" = second ]
     [ ! -e "$d/.new-out" ]
 }
 
