@@ -10,14 +10,15 @@ LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv
 # make perspective-lab: trains small models (8 layers of width 48, 16 experts, bytes) on the same text: each of pipelines/lab/perspective-lab/variants.tsv with
 # three seeds at equal steps, and measures them on held-out text: bits a byte, loads, look-ahead, differences of neighbours, long windows. It takes
 # about an hour on two cores and is not part of run_all.sh.
-#   PL_SEEDS='1 2 3' PL_STEPS=N PL_NAMES='angle mod ..'   seeds, steps, variants
+#   PL_SEEDS='1 2 3' PL_STEPS=N PL_NAMES='angle mod ..'   seeds, steps, variants; PL_FLAGS='--threads 1': with make -j
 comma := ,
 PL := results/perspective-lab
 PL_SEEDS ?= 1 2 3
 PL_STEPS ?= 600
 PL_BYTES ?= 120000
+PL_FLAGS ?=
 PL_RECIPE = --arch perspective --d-model 48 --layers 8 --heads 4 --kv-heads 1 --ff 48 --rank 12 --window 64 --ctx 4096 --length 128 --batch 16 \
-	  --lr 3e-3 --beta2 0.95 --decay 0.05 --warmup 40 --lr-schedule linear --eval-every $(PL_STEPS) --eval-tokens 8192 --steps $(PL_STEPS)
+	  --lr 3e-3 --beta2 0.95 --decay 0.05 --warmup 40 --lr-schedule linear --eval-every $(PL_STEPS) --eval-tokens 8192 --steps $(PL_STEPS) $(PL_FLAGS)
 PL_NAMES ?= $(shell sed 1d $(LAB)/perspective-lab/variants.tsv | cut -f 1)
 PL_RUNS = $(foreach s,$(PL_SEEDS),$(PL_NAMES:%=%-$s))
 # The options of a run NAME-SEED.
