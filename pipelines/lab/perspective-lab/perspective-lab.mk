@@ -36,14 +36,31 @@ $(PL_RUNS:%=$(PL)/%.gguf): $(PL)/%.gguf: $(firstword $(MOE_TEXTS)) $(PL)/held-ou
 $(PL_RUNS:%=$(PL)/%.tsv): $(PL)/%.tsv: $(LAB)/perspective-lab/measure $(PL)/%.gguf $(PL)/held-out.txt FORCE
 	@$< $(BIN) $(PL)/$*.gguf $(PL)/$*.h5 $(PL)/held-out.txt $(w).d $* > $(out)
 $(PL)/runs.tsv: $(PL_RUNS:%=$(PL)/%.tsv) FORCE
-	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\n'; \
+	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\tstate_kB\n'; \
 	  cat $(PL_RUNS:%=$(PL)/%.tsv); } > $(out)
 pl_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
 pl_spread = iif(count(*) FILTER (WHERE known($1)) > 1, sem($1) FILTER (WHERE known($1)) * sqrt(count(*) FILTER (WHERE known($1))), '-') AS $1_sd
 $(PL)/summary.tsv: $(PL)/runs.tsv FORCE
-	@$(table) --digits 5 $< "SELECT variant, count(*) AS seeds, first(weights) AS weights, $(foreach c,bits bits_long gini unused repeat ahead_0 ahead_1 \
+	@$(table) --digits 5 $< "SELECT variant, count(*) AS seeds, first(weights) AS weights, first(state_kB) AS state_kB, $(foreach c,bits bits_long gini unused repeat ahead_0 ahead_1 \
 	  ahead_2 p_edge,$(call pl_mean,$c)$(comma) $(call pl_spread,$c)$(comma)) $(call pl_mean,popular), $(call pl_mean,size), $(call pl_mean,p_independent) \
 	  FROM t GROUP BY variant ORDER BY min(rowid)" > $(out)
-.PHONY: perspective-lab
-perspective-lab: $(PL)/summary.tsv
+# One seed has no spread.
+pl_bar = iif(known($1_sd), $1_sd, 0) AS $1_sd
+PL_FIGURES := $(foreach f,routes alike,$(PL)/$f.svg $(PL)/$f.png)
+$(eval $(call staged,$(PL)/routes.tsv $(PL)/alike.tsv $(PL_FIGURES)))
+$(PL)/routes.tsv: $(PL)/summary.tsv FORCE
+	@$(table) $< "SELECT variant, bits, $(call pl_bar,bits), ahead_0, $(call pl_bar,ahead_0), ahead_1, $(call pl_bar,ahead_1), ahead_2, $(call pl_bar,ahead_2), popular, \
+	  (SELECT bits FROM t WHERE variant = 'dense') AS dense FROM t WHERE variant IN ('angle', 'mod', 'angle-post', 'mod-post', 'softmax', 'fixed')" | sed 's/\t-/\tnan/g' > $(out)
+$(PL)/alike.tsv: $(PL)/summary.tsv FORCE
+	@$(table) $< "SELECT iif(variant = 'angle', 0, replace(variant, 'alike-', '')) AS weight, bits, $(call pl_bar,bits), p_edge, $(call pl_bar,p_edge), size, p_independent \
+	  FROM t WHERE variant = 'angle' OR variant LIKE 'alike-%'" | sed 's/\t-/\tnan/g' > $(out)
+$(PL)/routes.svg $(PL)/routes.png: $(PL)/routes.%: $(LAB)/perspective-lab/routes.gp $(GP)/style.gp $(PL)/routes.tsv FORCE
+	@$(call plot,$*,tsv='$(PL)/routes.tsv')
+$(PL)/alike.svg $(PL)/alike.png: $(PL)/alike.%: $(LAB)/perspective-lab/alike.gp $(GP)/style.gp $(PL)/alike.tsv FORCE
+	@$(call plot,$*,tsv='$(PL)/alike.tsv')
+.PHONY: perspective-lab perspective-page
+perspective-lab: $(PL)/summary.tsv $(PL_FIGURES)
 	@cat $(PL)/summary.tsv
+perspective-page: $(LAB)/perspective-lab/page $(PL)/summary.tsv $(PL_FIGURES) $(PV)/parts.tsv
+	@$< $(BIN) $(PL) $(PV)/parts.tsv $(PERSPECTIVE) > docs/results/.perspective.tmp && mv docs/results/.perspective.tmp docs/results/perspective.md
+	@cp $(PL)/routes.png docs/results/perspective-routes.png; cp $(PL)/alike.png docs/results/perspective-alike.png
