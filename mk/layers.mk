@@ -2,7 +2,7 @@
 # scripts/check-layers compares #include lines with it. A unit test links nothing else, so a call of another folder fails to link.
 LAB := $(patsubst libcommon/lab/%/,%,$(sort $(dir $(wildcard libcommon/lab/*/*.c))))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
-FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual model reference evaluate lowrank train \
+FOLDERS := base linalg io cluster artifact neighbours verdict gguf tokenizer documents corpus streaming model/kernels integer/fixed integer/ring integer/ntt integer/codes integer/engine integer/scores perspective/recurrence perspective/routing perspective/ternary perspective/memory perspective/polytope perspective/mixture perspective/dual model reference evaluate lowrank train adapt \
   geometry chain records flowmap export foresight decode integer/attest drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := neighbours artifact cluster linalg io base
@@ -39,6 +39,7 @@ DEPS_reference     := model $(MODEL_BELOW)
 DEPS_evaluate      := integer/codes reference model $(MODEL_BELOW)
 DEPS_lowrank       := model $(MODEL_BELOW)
 DEPS_train         := model documents $(MODEL_BELOW)
+DEPS_adapt         := train perspective/dual model documents $(MODEL_BELOW)
 DEPS_geometry      := linalg base
 DEPS_chain         := geometry $(FILES_BELOW)
 DEPS_records       := chain geometry $(FILES_BELOW)

@@ -32,6 +32,20 @@ done:
     return st;
 }
 
+/* Layout and values of the model that s has. */
+static geodec_status read_values(geodec_start *s, int32_t n_ctx, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model_config c = *geodec_model_configuration(s->model);
+    s->tokenizer = geodec_model_tokenizer(s->model);
+    if (n_ctx > 0) c.n_ctx = n_ctx;
+    GEODEC_TRY(geodec_layout_create(&c, &s->layout, err));
+    GEODEC_NEW(s->params, s->layout->total);
+    GEODEC_TRY(geodec_params_read(s->layout, geodec_model_gguf(s->model), s->params, err));
+done:
+    return st;
+}
+
 geodec_status geodec_start_from(const char *model, int32_t n_ctx, geodec_start *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -42,12 +56,26 @@ geodec_status geodec_start_from(const char *model, int32_t n_ctx, geodec_start *
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: only plain llama models can be trained; this one has %s%s", model,
                      strcmp(peculiarity, geodec_model_configuration(new.model)->arch) == 0 ? "architecture " : "",
                      peculiarity);
-    new.tokenizer = geodec_model_tokenizer(new.model);
-    geodec_model_config c = *geodec_model_configuration(new.model);
-    if (n_ctx > 0) c.n_ctx = n_ctx;
-    GEODEC_TRY(geodec_layout_create(&c, &new.layout, err));
-    GEODEC_NEW(new.params, new.layout->total);
-    GEODEC_TRY(geodec_params_read(new.layout, geodec_model_gguf(new.model), new.params, err));
+    GEODEC_TRY(read_values(&new, n_ctx, err));
+    GEODEC_MOVE(*s, new);
+done:
+    geodec_start_clear(&new);
+    return st;
+}
+
+geodec_status geodec_start_recurrent(const char *model, geodec_start *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_start new = {0};
+    GEODEC_TRY(geodec_model_open(model, &new.model, err));
+    const geodec_model_config *c = geodec_model_configuration(new.model);
+    if (c->recur_period == 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: not a PERSPECTIVE model", model);
+    if (geodec_model_store_bytes(new.model) > 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: its experts are in a store; give the GGUF", model);
+    if (c->attn_scale != 0 || c->attn_softcap != 0 || c->final_softcap != 0 || c->rope_scale != 0 ||
+        c->expert_scale != 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: scaled or capped attention, or scaled experts", model);
+    GEODEC_TRY(read_values(&new, 0, err));
     GEODEC_MOVE(*s, new);
 done:
     geodec_start_clear(&new);
