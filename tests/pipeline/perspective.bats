@@ -25,3 +25,17 @@ setup() {
     grep -q 'dense model of the same active size$' "$report"
     grep -q 'experts chosen by an ordinary router$' "$report"
 }
+
+@test "a model of bytes and recurrences: sampled text is UTF-8, a quantised copy decodes, drafts and trees keep the text" {
+    "$bin/geodec-corpus" -q --stories 60 -o "$tmp/train.txt"
+    "$bin/geodec-vocab" -q --size 260 -o "$tmp/v.gguf" "$tmp/train.txt"
+    "$bin/geodec-train" -q --text "$tmp/train.txt" --held-out "$tmp/train.txt" --vocab "$tmp/v.gguf" --arch perspective --lattice 2,2,1 --d-model 32 --layers 4 \
+        --heads 2 --kv-heads 1 --ff 32 --rank 8 --ctx 128 --length 64 --batch 8 --steps 10 --warmup 2 --eval-tokens 100 -o "$tmp/m.gguf"
+    "$bin/geodec-sample" -q --model "$tmp/m.gguf" --texts 4 --length 100 --text -o "$tmp/sample.txt"
+    iconv -f UTF-8 -t UTF-8 "$tmp/sample.txt" > /dev/null
+    grep -q $'\xef\xbf\xbd' "$tmp/sample.txt"
+    "$bin/geodec-quantize" -q --type q4_0 -o "$tmp/q.gguf" "$tmp/m.gguf" > /dev/null
+    "$bin/geodec-decode" -q -m "$tmp/q.gguf" -p "One day" -n 8 > /dev/null
+    PROMPTS=1 BLOCK=1 TOKENS=12 THREADS=1 TEXTS=8 CONTROLS=1 GAMMAS=1,4 TREES=4 pipelines/lab/exactness/exactness "$bin" "$tmp/ex" "$tmp/m.gguf" > "$tmp/said" 2>&1
+    awk -F '\t' 'NR == 1 {for (i = 1; i <= NF; i++) n[$i] = i} NR > 1 {cells += $n["compared"]; bad += $n["mismatches"]} END {exit !(cells > 100 && bad == 0)}' "$tmp/ex/exactness.tsv"
+}

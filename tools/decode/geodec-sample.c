@@ -5,8 +5,10 @@
 #include "cli/streaming.h"
 #include "decode/sample.h"
 #include "io/atomic.h"
+#include "io/file.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *model_path, *output = "sample.tokens";
 static int64_t texts = 768, first, length = 256, top_k;
@@ -38,11 +40,31 @@ static const cli_tool tool = {
     .usage = "--model FILE [OPTIONS]",
     .description =
         "Writes one text per line as token ids, with BOS first. With --text, writes the texts themselves, separated\n"
-        "by lines <|endoftext|>. Text i depends only on the model, the seed and i.",
+        "by lines <|endoftext|>; NUL and bytes that are not UTF-8 become U+FFFD. Text i depends only on the\n"
+        "model, the seed and i.",
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens -o store.h5",
     CLI_TAKES(options, 0, 0),
 };
+
+/* NUL, or a byte that is not part of UTF-8 text, becomes U+FFFD: tokens may be single bytes, and tools read only UTF-8.
+ */
+static geodec_status write_text(geodec_atomic *f, const char *text, size_t n, geodec_err *err)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    for (size_t at = 0; at < n;) {
+        const int64_t bad = geodec_file_utf8_check(text + at, n - at);
+        const char *zero = memchr(text + at, 0, n - at);
+        size_t good = bad < 0 ? n - at : (size_t)bad;
+        if (zero && (size_t)(zero - text) - at < good) good = (size_t)(zero - text) - at;
+        GEODEC_PASS(geodec_atomic_write(f, text + at, good, err));
+        at += good;
+        if (at == n) break;
+        GEODEC_PASS(geodec_atomic_write(f, replacement, sizeof replacement - 1, err));
+        at++;
+    }
+    return GEODEC_OK;
+}
 
 typedef struct writer {
     geodec_atomic *file;
@@ -60,7 +82,7 @@ static geodec_status take(void *ctx, int64_t number, const int32_t *token, int32
     if (as_text) {
         if (number > first) GEODEC_TRY(geodec_atomic_write(w->file, "\n<|endoftext|>\n", 15, err));
         GEODEC_TRY(geodec_tokenizer_decode(w->t, token, n, &text, &size, err));
-        GEODEC_TRY(geodec_atomic_write(w->file, text, size, err));
+        GEODEC_TRY(write_text(w->file, text, size, err));
     } else {
         for (int32_t i = 0; i < n; i++) {
             const int digits = snprintf(id, sizeof id, "%d%c", token[i], i + 1 < n ? ' ' : '\n');
