@@ -276,6 +276,13 @@ static void say(const cli *c, const geodec_stream_counters *k)
             s->prefetch_reads ? 100 * (double)s->wasted / (double)s->prefetch_reads : 0.0,
             k->disk.busy > 0 ? (double)k->disk.bytes * 1e-6 / k->disk.busy : 0.0,
             k->passes > 0 ? 100 * k->stall / k->passes : 0.0);
+    if (s->differences + s->alone + s->cheaper > 0)
+        cli_say(c,
+                "differences: %lld reads, %.2f MB; whole because no neighbour was in memory: %lld, because that is "
+                "cheaper: %lld; %lld of %lld results checked, %.2f us each",
+                (long long)s->differences, (double)k->difference_bytes * 1e-6, (long long)s->alone,
+                (long long)s->cheaper, (long long)k->checked, (long long)k->applied,
+                k->applied > 0 ? k->apply / (double)k->applied * 1e6 : 0.0);
 }
 
 geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err)
