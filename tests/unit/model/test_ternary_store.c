@@ -110,7 +110,8 @@ Test(ternary_store, logits_are_those_of_f16_weights)
     compare_bits(&s, GEODEC_TERNARY_BASE3, true);
 }
 
-/* ---- every way ---------------------------------------------------------------------------------------------------- */
+/* ---- every way ----------------------------------------------------------------------------------------------------
+ */
 
 static void compare_ways(const char *at)
 {
@@ -218,9 +219,9 @@ Test(ternary_store, only_ternary_experts_have_other_products)
     geodec_model *m = NULL;
     const synthetic s = shape_of("pre", GEODEC_GGML_F32, 0.1F);
     test_ok(geodec_model_open(model_of(&s), &m, &err), &err);
-    cr_assert_eq(geodec_streamed_begin(
-                     m, &(geodec_streaming){.slots = 4, .ternary = GEODEC_STREAMED_TERNARY_INT8}, &err),
-                 GEODEC_UNSUPPORTED);
+    cr_assert_eq(
+        geodec_streamed_begin(m, &(geodec_streaming){.slots = 4, .ternary = GEODEC_STREAMED_TERNARY_INT8}, &err),
+        GEODEC_UNSUPPORTED);
     geodec_model_close(m);
 }
 
@@ -246,8 +247,8 @@ static void flip(const char *path, int64_t byte, int bit)
 static geodec_status decode(const char *store, bool always, int32_t *token, geodec_err *err)
 {
     const geodec_streaming how = {.slots = always ? 12 : 32,
-                                  .differences = always ? GEODEC_STREAMED_DIFFERENCES_ALWAYS
-                                                        : GEODEC_STREAMED_DIFFERENCES_OFF,
+                                  .differences =
+                                      always ? GEODEC_STREAMED_DIFFERENCES_ALWAYS : GEODEC_STREAMED_DIFFERENCES_OFF,
                                   .check_differences = true};
     return matrix_decode(store, &how, NULL, TOKENS, token, NULL, NULL, NULL, err);
 }
