@@ -50,6 +50,7 @@ FUZZ_ARGS_convert := $(FUZZ_ARGS_network)
 FUZZ_ARGS_hdm := $(FUZZ_ARGS_network)
 FUZZ_ARGS_trit := -len_control=0 -max_len=61
 FUZZ_ARGS_trd := $(FUZZ_ARGS_trit)
+FUZZ_ARGS_trits := -len_control=0 -max_len=600
 # leaks are not checked there, because HDF5 leaks when it refuses a file
 FUZZ_ENV_artifact := ASAN_OPTIONS=detect_leaks=0
 FUZZ_ENV_import := $(FUZZ_ENV_artifact)

@@ -32,7 +32,7 @@ typedef struct geodec__expert_source {
     int64_t *read_at; /* [n_layer][n_expert][GEODEC__EXPERT_MATRICES] offset in the slot after the read; stays when the
                        * blobs are handed on */
     const struct geodec__trits *trits; /* of the model: ternary experts; NULL: others */
-    int64_t pack_bytes; /* of scratch memory for geodec__expert_source_pack; 0: no layer needs it */
+    int64_t pack_bytes;                /* of scratch memory for geodec__expert_source_pack; 0: no layer needs it */
 } geodec__expert_source;
 
 /* Of a model opened from a file. GEODEC_UNSUPPORTED: no experts; bytes in memory; a store whose panels this arithmetic

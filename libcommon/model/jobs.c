@@ -1,7 +1,7 @@
 /* Matrix products of a layer, dispatched by blocks of output rows. */
 #include "gguf/gguf.h"
 #include "model/model_internal.h"
-#include "perspective/ternary/ternary.h"
+#include "perspective/ternary/product.h"
 
 #include <string.h>
 
@@ -150,7 +150,7 @@ static void multiply_trits(const geodec_session *s, const geodec__side *a, int64
                                   .cols = w->cols,
                                   .row_bytes = stride * (int64_t)sizeof(float),
                                   .type = GEODEC_GGML_F32};
-        for (int64_t r = 0; r < rows; r++) geodec_ternary_expand(&m, o + r, scratch + r * stride);
+        for (int64_t r = 0; r < rows; r++) geodec_ternary_expand(&m, o + r, s->kernels->isa, scratch + r * stride);
         for (int64_t v = 0; v < n; v += TRIT_VECTORS) {
             float *y[TRIT_VECTORS];
             const int64_t vectors = n - v < TRIT_VECTORS ? n - v : TRIT_VECTORS;

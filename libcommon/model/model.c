@@ -20,8 +20,8 @@ static geodec_status read_integers(geodec_model *m, const geodec_model_open_opti
 }
 
 /* Takes over g, and the content of *store (NULL: a plain GGUF), on failure too. */
-static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__trits *trits, const geodec_model_open_options *o,
-                                geodec_model **out, geodec_err *err)
+static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__trits *trits,
+                                const geodec_model_open_options *o, geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *path = geodec_gguf_path(g);

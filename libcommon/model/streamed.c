@@ -156,8 +156,7 @@ static geodec_status prepare(geodec_session *s, int32_t index, const geodec_stre
 {
     geodec__streamed *t = s->model->streamed;
     geodec__expert_source_pack(&t->source, index, b->expert, b->data, t->room, s->pool);
-    return geodec__expert_source_check(&t->source, index, b->expert, b->data, geodec_model_path(s->model),
-                                       &s->failure);
+    return geodec__expert_source_check(&t->source, index, b->expert, b->data, geodec_model_path(s->model), &s->failure);
 }
 
 void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)

@@ -19,10 +19,10 @@ typedef struct builder {
     geodec_trit_table table;
     const char *folder;
     const geodec_hooks *hooks;
-    float *row;                           /* [max(d, f)] a decoded row */
-    int8_t *t;                            /* its trits */
-    uint8_t *data[GEODEC_TRIT_MATRICES];  /* packed */
-    float *scale[GEODEC_TRIT_MATRICES];   /* [1] or [rows] */
+    float *row;                          /* [max(d, f)] a decoded row */
+    int8_t *t;                           /* its trits */
+    uint8_t *data[GEODEC_TRIT_MATRICES]; /* packed */
+    float *scale[GEODEC_TRIT_MATRICES];  /* [1] or [rows] */
 } builder;
 
 static void clear_builder(builder *b)
@@ -76,7 +76,8 @@ static geodec_status pack_matrix(builder *b, const geodec__matrix *w, int k, geo
     const geodec_trit_shape *s = &b->table.shape;
     const geodec_ggml_traits *type = geodec_ggml_traits_of(w->type);
     const int64_t bytes = geodec_ternary_row_bytes(s->encoding, w->cols);
-    if (!type->decode) GEODEC_FAIL(GEODEC_UNSUPPORTED, "weights of type %s cannot be read", geodec_ggml_type_name(w->type));
+    if (!type->decode)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "weights of type %s cannot be read", geodec_ggml_type_name(w->type));
     b->scale[k][0] = 0;
     for (int64_t o = 0; o < w->rows; o++) {
         float *scale = &b->scale[k][s->by_row ? o : 0];
@@ -120,8 +121,7 @@ static geodec_status write_expert(builder *b, int32_t expert, geodec_err *err)
     char *path = NULL;
     GEODEC_TRY(geodec_trit_table_path(b->folder, expert, -1, &path, err));
     GEODEC_TRY(geodec_trit_writer_create(path, &b->table.shape, expert, &w, err));
-    for (int32_t i = 0; i < b->table.shape.layers; i++)
-        GEODEC_TRY(write_layer(b, w, b->table.layer[i], expert, err));
+    for (int32_t i = 0; i < b->table.shape.layers; i++) GEODEC_TRY(write_layer(b, w, b->table.layer[i], expert, err));
     st = geodec_trit_writer_commit(w, err);
     w = NULL;
     GEODEC_TRY(st);
@@ -279,8 +279,13 @@ static void place_matrices(const geodec_trit_table *t, geodec_store *s)
         for (int k = 0; k < GEODEC_TRIT_MATRICES; k++) {
             const int64_t rows = k < 2 ? t->shape.f : t->shape.d, cols = k < 2 ? t->shape.d : t->shape.f;
             const int64_t bytes = rows * geodec_ternary_row_bytes(t->shape.encoding, cols);
-            s->matrix[(int64_t)t->layer[i] * GEODEC_STORE_MATRICES + k] = (geodec_store_matrix){
-                .type = GEODEC_GGML_F32, .packing = GEODEC_STORE_TRITS, .rows = rows, .cols = cols, .at = at, .bytes = bytes};
+            s->matrix[(int64_t)t->layer[i] * GEODEC_STORE_MATRICES + k] =
+                (geodec_store_matrix){.type = GEODEC_GGML_F32,
+                                      .packing = GEODEC_STORE_TRITS,
+                                      .rows = rows,
+                                      .cols = cols,
+                                      .at = at,
+                                      .bytes = bytes};
             at += bytes;
         }
     }
@@ -291,8 +296,7 @@ static void place_blobs(const geodec_trit *f, geodec_store *s)
     const int64_t start = s->blobs.file[f->expert].start;
     for (int32_t i = 0; i < f->shape.layers; i++) {
         const int64_t blob = (int64_t)f->entry[i].layer * s->blobs.n_expert + f->expert;
-        s->blobs.piece[blob * GEODEC_BLOB_PIECES] =
-            (geodec_blob_piece){start + f->entry[i].offset, f->payload_bytes};
+        s->blobs.piece[blob * GEODEC_BLOB_PIECES] = (geodec_blob_piece){start + f->entry[i].offset, f->payload_bytes};
         s->blobs.crc[blob] = f->entry[i].crc;
     }
 }

@@ -1,6 +1,7 @@
-/* Stores of ternary experts (docs/manual/ternary.md): a folder with a table, the rest of the model as a GGUF, a file for
- * each expert and, if wanted, one for each edge of the lattice. geodec_model_open takes the folder. The experts stay
- * packed in memory; they are multiplied as float32, with the bits of the weights that were packed (F32, F16, BF16). */
+/* Stores of ternary experts (docs/manual/ternary.md): a folder with a table, the rest of the model as a GGUF, a file
+ * for each expert and, if wanted, one for each edge of the lattice. geodec_model_open takes the folder. The experts
+ * stay packed in memory; they are multiplied as float32, with the bits of the weights that were packed (F32, F16,
+ * BF16). */
 #ifndef GEODEC_MODEL_TERNARY_STORE_H
 #define GEODEC_MODEL_TERNARY_STORE_H
 
@@ -15,9 +16,9 @@ typedef struct geodec_ternary_build {
 } geodec_ternary_build;
 
 /* Packs the experts of m, whose weights must be exactly -s, 0 and s. Files get their names when they are complete, the
- * table last; the folder is made if there is none, and a table that is there goes first. GEODEC_UNSUPPORTED: no experts,
- * a store, experts of several widths, no lattice; a weight that is not ternary: names layer, expert and matrix. Also
- * the errors of writing. */
+ * table last; the folder is made if there is none, and a table that is there goes first. GEODEC_UNSUPPORTED: no
+ * experts, a store, experts of several widths, no lattice; a weight that is not ternary: names layer, expert and
+ * matrix. Also the errors of writing. */
 GEODEC_API geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ternary_build *o,
                                                     const char *folder, geodec_pool *pool, const geodec_hooks *hooks,
                                                     geodec_err *err) GEODEC_MUST_USE;

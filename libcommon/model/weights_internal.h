@@ -50,9 +50,9 @@ struct geodec_model {
     geodec_tokenizer *tokenizer;
     geodec_model_config config;
     const char *name;
-    float *norms;           /* decoded vectors, in one allocation */
-    const uint8_t **expert; /* targets of geodec__matrix.expert; NULL when experts share tensors */
-    geodec_store *store;    /* the file is a store: its experts are not in memory. NULL otherwise */
+    float *norms;                /* decoded vectors, in one allocation */
+    const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
+    geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */
     struct geodec__trits *trits; /* with store: it is one of ternary experts. NULL otherwise */
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */

@@ -42,8 +42,8 @@ typedef geodec_status geodec_blob_apply(void *ctx, int32_t edge, bool to_b, bool
 typedef struct geodec_blobs {
     char *path; /* of the file, or of the folder of several; owned */
     int64_t file_bytes;
-    int32_t n_files; /* 0: one file, path */
-    geodec_blob_file *file; /* [n_files], owned */
+    int32_t n_files;           /* 0: one file, path */
+    geodec_blob_file *file;    /* [n_files], owned */
     int32_t n_layer, n_expert; /* a layer without experts has blobs of no pieces */
     int64_t slot_bytes;        /* room of the largest blob, a multiple of the page */
     geodec_blob_piece *piece;  /* [n_layer][n_expert][GEODEC_BLOB_PIECES], owned */
@@ -51,7 +51,7 @@ typedef struct geodec_blobs {
     geodec_blob_edge *edge;    /* [n_edges], owned; each lies in a slot */
     geodec_blob_apply *apply;
     void *apply_ctx;
-    uint32_t *crc;             /* [n_layer][n_expert] CRC-32C of the pieces in order, owned; NULL: not known */
+    uint32_t *crc; /* [n_layer][n_expert] CRC-32C of the pieces in order, owned; NULL: not known */
 } geodec_blobs;
 
 /* Pieces of a blob, [GEODEC_BLOB_PIECES]. */

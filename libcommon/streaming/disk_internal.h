@@ -32,7 +32,7 @@ typedef struct geodec__disk_file {
 typedef struct geodec__disk_part {
     geodec__disk_item *item;
     int fd;
-    int64_t start; /* of its file */
+    int64_t start;         /* of its file */
     int64_t offset, bytes; /* multiples of the page */
     int64_t needed;        /* bytes that must come: up to the exact end of the piece */
     int64_t most;          /* a fault of a test lets no more come */
@@ -99,7 +99,7 @@ struct geodec_disk {
     char *path;
     int32_t n_files;
     geodec__disk_file *file; /* [n_files] */
-    int event; /* event: an eventfd that wakes the reader */
+    int event;               /* event: an eventfd that wakes the reader */
     geodec_disk_io io;
     const geodec__disk_ops *ops;
     void *engine;

@@ -101,7 +101,8 @@ static void measure(const geodec_disk *d, geodec__disk_item *i)
         const geodec_blob_piece *p = &i->read.piece[k];
         if (p->bytes < 0 || p->offset < 0 || p->bytes > INT64_MAX / 8 || p->offset > INT64_MAX / 8)
             fail(i, GEODEC_IO, EINVAL);
-        else if (p->bytes > 0 && (file_of(d, p->offset) < 0 || file_of(d, p->offset) != file_of(d, p->offset + p->bytes - 1)))
+        else if (p->bytes > 0 &&
+                 (file_of(d, p->offset) < 0 || file_of(d, p->offset) != file_of(d, p->offset + p->bytes - 1)))
             fail(i, GEODEC_IO, EINVAL);
         else
             i->room += geodec_blobs_room(p);

@@ -86,9 +86,9 @@ typedef struct world {
     int64_t visit; /* next */
     bool open;     /* a visit has begun and is not computed */
     double now;
-    int64_t *bytes;         /* [n_slots] of the read */
-    int32_t *layer, *taken; /* [n_slots] of slots that are read; [n_expert] */
-    float *probability;     /* [n_expert] ones */
+    int64_t *bytes;          /* [n_slots] of the read */
+    int32_t *layer, *taken;  /* [n_slots] of slots that are read; [n_expert] */
+    float *probability;      /* [n_expert] ones */
     geodec_slots_edge *edge; /* with other limits; NULL: those of the trace */
     geodec_simulate_result result;
 } world;

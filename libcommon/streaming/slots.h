@@ -66,8 +66,8 @@ typedef struct geodec_slots_options {
                             * the next */
     int32_t prefetch_most; /* slots that may hold prefetched blobs not used yet, at most half of all; 0: no prefetch.
   While slots are empty, those that are no longer foretold do not count */
-    const geodec_slots_edge *edge; /* [n_edges], copied */
-    int32_t n_edges;               /* 0: whole blobs only */
+    const geodec_slots_edge *edge;  /* [n_edges], copied */
+    int32_t n_edges;                /* 0: whole blobs only */
     geodec_eviction_next *next_use; /* for GEODEC_EVICTION_BELADY: see eviction.h */
     void *next_use_ctx;
     geodec_slots_observer *observe; /* is told every call that changes the state; NULL: none */
@@ -111,7 +111,7 @@ GEODEC_API void geodec_slots_speed(geodec_slots *s, float bytes_per_second);
 typedef struct geodec_slots_read {
     int32_t slot, layer, expert;
     bool demand;
-    float worth; /* of a prefetch */
+    float worth;        /* of a prefetch */
     int32_t edge, base; /* a difference, and the slot of its base; -1: the whole blob */
 } geodec_slots_read;
 GEODEC_API bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out);

@@ -100,6 +100,5 @@ void geodec_slots_speed(geodec_slots *s, float bytes_per_second)
     if (!(s->speed < bytes_per_second || s->speed > bytes_per_second)) return;
     s->speed = bytes_per_second;
     if (s->o.observe)
-        s->o.observe(s->o.observe_ctx,
-                     &(geodec_slots_event){.call = GEODEC_SLOTS_SPEED, .probability = &s->speed});
+        s->o.observe(s->o.observe_ctx, &(geodec_slots_event){.call = GEODEC_SLOTS_SPEED, .probability = &s->speed});
 }

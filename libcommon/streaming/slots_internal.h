@@ -75,7 +75,7 @@ struct geodec_slots {
     uint64_t *missing, *due; /* bit sets of experts of the visit: to be read; ready and not taken */
     int32_t *want, *old;     /* [n_expert] needed in the visit, ascending; scratch */
     float *frequency;
-    geodec_slots_edge *edge; /* [n_edges] */
+    geodec_slots_edge *edge;         /* [n_edges] */
     int32_t *edges_first, *edges_of; /* [keys + 1], [2 n_edges] those of a key */
     float speed;
     int64_t *uses;

@@ -21,14 +21,14 @@ struct geodec_stream {
     geodec_disk *disk;
     uint8_t *memory; /* [n_slots][slot_bytes] */
     int64_t memory_bytes;
-    bool *demand;     /* [n_slots] of the last read */
+    bool *demand; /* [n_slots] of the last read */
     /* with differences: */
     int32_t *edge, *base; /* [n_slots] of the last read: the difference, -1: none; the slot of its base */
     uint32_t *crc;        /* [n_slots] of what is in the slot */
     uint8_t *difference;  /* room for one */
     bool check_differences;
-    float speed;          /* that the slots know; 0: none */
-    geodec_err why;       /* of a difference that could not be applied */
+    float speed;      /* that the slots know; 0: none */
+    geodec_err why;   /* of a difference that could not be applied */
     bool *checked;    /* [n_layer][n_expert] its CRC was right once: a file does not change back and forth */
     bool *fresh;      /* [n_slots] read since it was last taken */
     int64_t finished; /* reads */

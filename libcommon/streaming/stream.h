@@ -63,12 +63,12 @@ GEODEC_API void geodec_stream_release(geodec_stream *s, int32_t slot);
 typedef struct geodec_stream_counters {
     geodec_slots_counters slots;
     geodec_disk_counters disk;
-    int64_t rows;  /* of all passes */
-    int64_t given; /* slots given back */
+    int64_t rows;                               /* of all passes */
+    int64_t given;                              /* slots given back */
     int64_t difference_bytes, applied, checked; /* of differences that were read; applied; of these, compared */
-    double apply;  /* seconds of applying */
-    double stall;  /* seconds in which the caller waited for a read */
-    double passes; /* seconds from begin to end */
+    double apply;                               /* seconds of applying */
+    double stall;                               /* seconds in which the caller waited for a read */
+    double passes;                              /* seconds from begin to end */
 } geodec_stream_counters;
 GEODEC_API geodec_stream_counters geodec_stream_counted(const geodec_stream *s);
 GEODEC_API geodec_slots_counters geodec_stream_counted_layer(const geodec_stream *s, int32_t layer);

@@ -13,7 +13,7 @@ struct geodec_trace_data {
     float *usage;
     uint8_t *routed;
     geodec_slots_edge *edge;
-    int64_t totals; /* bytes */
+    int64_t totals;      /* bytes */
     int64_t first, last; /* bytes of the calls, without the end */
 };
 

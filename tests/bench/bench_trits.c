@@ -1,16 +1,24 @@
 /* Streamed ternary experts against those in memory, token for token, as TSV on stdout.
  *
  *     bench-trits STORE [--gguf MODEL.gguf] [--tokens 2000] [--slots 4,8,24,96] [--trace FILE] [--quick]
+ *     bench-trits STORE --flips N
  *
  * Every number of slots with every policy of eviction, predictor and setting of differences decodes greedily. Its
  * tokens must be those of a slot for every expert without differences (and of the GGUF in memory), and the simulator
  * must repeat its trace: the same decisions, counts and bytes. A row is one number of slots with one setting of
  * differences: runs, mean shares of uses in memory, prefetched in time, late and missed, megabytes a token, reads by
- * difference as a share of all. Status 1: some run differs. --quick: one policy for each predictor. */
-#include "base/numbers.h"
+ * difference as a share of all. Status 1: some run differs. --quick: one policy for each predictor.
+ *
+ * --flips changes every N-th bit of the table, of expert 0, of the first difference and of the resident part, one at a
+ * time, and back: verified: found by the verification of the store; engine (every 8 N-th bit): refused by a run with a
+ * slot for every expert and one with differences; unused: the run did not use it, its tokens are right. missed, wrong:
+ * not found; other tokens. Status 1: any of these. */
 #include "model/ternary_matrix.h"
+#include "model/ternary_store.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { MOST = 32 };
 
@@ -18,6 +26,7 @@ typedef struct settings {
     const char *store, *gguf, *trace;
     int32_t tokens, slots[MOST];
     int n_slots;
+    int64_t flips; /* 0: none */
     bool quick;
 } settings;
 
@@ -48,6 +57,8 @@ static settings arguments(int argc, char **argv)
             o.gguf = argv[++i];
         else if (strcmp(argv[i], "--trace") == 0)
             o.trace = argv[++i];
+        else if (strcmp(argv[i], "--flips") == 0)
+            o.flips = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--tokens") == 0)
             o.tokens = (int32_t)strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--slots") == 0)
@@ -130,9 +141,95 @@ static int64_t row(const settings *o, int32_t slots, geodec_streamed_differences
     return s.wrong;
 }
 
+/* ---- flips ------------------------------------------------------------------------------------------------------ */
+
+enum { FLIP_TOKENS = 6 };
+
+typedef struct flips {
+    int64_t verified, missed, refused, unused, wrong;
+} flips;
+
+static bool flip(int fd, int64_t bit)
+{
+    uint8_t b;
+    if (pread(fd, &b, 1, bit / 8) != 1) return false;
+    b = (uint8_t)(b ^ 1u << bit % 8);
+    return pwrite(fd, &b, 1, bit / 8) == 1;
+}
+
+/* Decodes with every expert in memory, or with differences. */
+static geodec_status decode(const char *store, bool differences, int32_t *token, geodec_err *err)
+{
+    const geodec_streaming how = {.slots = differences ? 4 : 1 << 20,
+                                  .differences = differences ? GEODEC_STREAMED_DIFFERENCES_ALWAYS
+                                                             : GEODEC_STREAMED_DIFFERENCES_OFF,
+                                  .check_differences = true};
+    return matrix_decode(store, &how, NULL, FLIP_TOKENS, token, NULL, NULL, NULL, err);
+}
+
+static void try_engine(const char *store, const int32_t *expected, flips *f)
+{
+    int32_t token[FLIP_TOKENS];
+    bool refused = false, wrong = false;
+    for (int differences = 0; differences < 2; differences++) {
+        if (decode(store, differences, token, NULL) != GEODEC_OK)
+            refused = true;
+        else
+            wrong = wrong || memcmp(token, expected, sizeof token) != 0;
+    }
+    f->wrong += wrong;
+    f->refused += refused && !wrong;
+    f->unused += !refused && !wrong;
+}
+
+static bool flip_file(const settings *o, const char *name, const int32_t *expected)
+{
+    char path[4096];
+    flips f = {0};
+    int64_t trial = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", o->store, name);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const int64_t bits = fd < 0 ? -1 : 8 * (int64_t)lseek(fd, 0, SEEK_END);
+    if (bits < 0) {
+        (void)fprintf(stderr, "bench-trits: %s cannot be read\n", path);
+        return false;
+    }
+    for (int64_t bit = 0; bit < bits; bit += o->flips, trial++) {
+        if (!flip(fd, bit)) return false;
+        if (geodec_ternary_store_verify(o->store, NULL, NULL) != GEODEC_OK)
+            f.verified++;
+        else
+            f.missed++;
+        if (trial % 8 == trial / 8 % 8) try_engine(o->store, expected, &f);
+        if (!flip(fd, bit)) return false;
+    }
+    (void)close(fd);
+    printf("%s\t%lld\t%lld\t%lld\t%lld\t%lld\t%lld\n", name, (long long)trial, (long long)f.verified,
+           (long long)f.missed, (long long)f.refused, (long long)f.unused, (long long)f.wrong);
+    (void)fflush(stdout);
+    return f.missed + f.wrong == 0;
+}
+
+static int flip_all(const settings *o)
+{
+    int32_t expected[FLIP_TOKENS];
+    geodec_err err = {0};
+    bool good = true;
+    static const char *const names[] = {GEODEC_TRIT_TABLE_NAME, "expert_000.trit", "delta_000_001.trd",
+                                        GEODEC_TRIT_RESIDENT_NAME};
+    if (decode(o->store, false, expected, &err) != GEODEC_OK) {
+        fail("the undamaged store", &err);
+        return 1;
+    }
+    printf("file\tbits\tverified\tmissed\tengine_refused\tengine_unused\tengine_wrong\n");
+    for (int i = 0; i < 4; i++) good = flip_file(o, names[i], expected) && good;
+    return good ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     const settings o = arguments(argc, argv);
+    if (o.flips > 0) return flip_all(&o);
     geodec_err err = {0};
     int32_t *expected = geodec_mem_new(o.tokens, sizeof *expected), *token = geodec_mem_new(o.tokens, sizeof *token);
     int64_t wrong = 0;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-streaming_words streaming = {.io = "direct", .ternary = "exact"};
+streaming_words streaming = {.io = "direct"};
 static const char *report, *map_path, *foresight_path; /* settings of --experts */
 static bool ahead_given, evict_given, check;
 static geodec_foreseer_map map; /* until the program ends */
@@ -233,13 +233,16 @@ geodec_status streaming_begin(const cli *c, geodec_model *m, geodec_arithmetic a
                            .limits = "",
                            .look = 0.25};
     GEODEC_PASS(read_settings(&o, err));
-    o.ternary = geodec_streamed_ternary_named(streaming.ternary);
+    if (streaming.ternary) o.ternary = geodec_streamed_ternary_named(streaming.ternary);
     if (map_path && !ahead_given) o.lookahead = GEODEC_LOOKAHEAD_MIX;
     if (!evict_given && (map_path || o.lookahead != GEODEC_LOOKAHEAD_NONE)) o.eviction = GEODEC_EVICTION_MAP;
     if (!streaming.ram && o.slots == 0 && geodec_model_store_bytes(m) > 0) streaming.ram = "auto";
     if (!streaming.ram && o.slots == 0) {
-        if (streaming.plan || streaming.experts)
-            GEODEC_FAIL(GEODEC_INVAL, "%s needs --ram", streaming.plan ? "--plan" : "--experts");
+        if (streaming.plan || streaming.experts || streaming.ternary)
+            GEODEC_FAIL(GEODEC_INVAL, "%s needs --ram",
+                        streaming.plan      ? "--plan"
+                        : streaming.experts ? "--experts"
+                                            : "--ternary");
         return GEODEC_OK;
     }
     if (streaming.ram) GEODEC_PASS(read_ram(c, &o.ram, err));
@@ -276,6 +279,13 @@ static void say(const cli *c, const geodec_stream_counters *k)
             s->prefetch_reads ? 100 * (double)s->wasted / (double)s->prefetch_reads : 0.0,
             k->disk.busy > 0 ? (double)k->disk.bytes * 1e-6 / k->disk.busy : 0.0,
             k->passes > 0 ? 100 * k->stall / k->passes : 0.0);
+    if (s->differences + s->alone + s->cheaper > 0)
+        cli_say(c,
+                "differences: %lld reads, %.2f MB; whole because no neighbour was in memory: %lld, because that is "
+                "cheaper: %lld; %lld of %lld results checked, %.2f us each",
+                (long long)s->differences, (double)k->difference_bytes * 1e-6, (long long)s->alone,
+                (long long)s->cheaper, (long long)k->checked, (long long)k->applied,
+                k->applied > 0 ? k->apply / (double)k->applied * 1e6 : 0.0);
 }
 
 geodec_status streaming_end(const cli *c, const geodec_model *m, geodec_status st, geodec_err *err)

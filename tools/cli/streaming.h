@@ -7,8 +7,8 @@
 
 typedef struct streaming_words {
     const char *ram, *io, *experts;
-    double throttle; /* MB/s */
-    const char *ternary;
+    double throttle;     /* MB/s */
+    const char *ternary; /* NULL: exact */
     bool plan;
 } streaming_words;
 extern streaming_words streaming;
@@ -33,9 +33,9 @@ extern streaming_words streaming;
         OPT_F64("io-throttle", 0, &streaming.throttle, 0, 1e6, "MB/s",                                                 \
                 "with --ram: read no faster than this, as a slow disk (0: as fast as possible)",                       \
                 .flags = CLI_VOLATILE),                                                                                \
-        OPT_CHOICE("ternary", 0, &streaming.ternary, "exact|add|int8", "FORM",                                          \
+        OPT_CHOICE("ternary", 0, &streaming.ternary, "exact|add|int8", "FORM",                                         \
                    "of a store of ternary experts: exact: the bits of the weights that were packed; add: sums of "     \
-                   "float32, then the scale; int8: inputs rounded to 8 bits"),                                         \
+                   "float32, then the scale; int8: inputs rounded to 8 bits (default exact)"),                         \
         OPT_STR("experts", 0, &streaming.experts, "SETTINGS",                                                          \
                 "with --ram: settings joined by commas: evict=POLICY, ahead=PREDICTOR, least=P (prefetch from this "   \
                 "probability on), most=N (slots of prefetches), slots=N (instead of --ram), quota=yes|no, "            \

@@ -60,7 +60,8 @@ geodec_status ternary_info(const cli *c, const char *folder, geodec_err *err)
     geodec_trit_table t = {0};
     (void)c;
     GEODEC_PASS(geodec_trit_table_read(folder, &t, err));
-    (void)printf("encoding\t%s\nscales\t%s\n", geodec_ternary_name(t.shape.encoding), t.shape.by_row ? "row" : "matrix");
+    (void)printf("encoding\t%s\nscales\t%s\n", geodec_ternary_name(t.shape.encoding),
+                 t.shape.by_row ? "row" : "matrix");
     (void)printf("weights\t%s\n", geodec_ggml_type_name(t.type));
     (void)printf("layers\t%d\nlayers_with_experts\t%d\nexperts\t%d\n", t.n_layer, t.shape.layers, t.n_expert);
     (void)printf("width\t%d\nexpert_width\t%d\n", t.shape.d, t.shape.f);
@@ -79,7 +80,8 @@ geodec_status ternary_info(const cli *c, const char *folder, geodec_err *err)
 static void print_edge(const geodec_trit_table *t, const geodec_trit_edge *e, int32_t layer, int32_t layers,
                        int64_t bytes, const geodec_trit_similarity *s)
 {
-    const double n = (double)s->weights, p = (double)s->changed / n, full = (double)geodec_trit_payload_bytes(&t->shape);
+    const double n = (double)s->weights, p = (double)s->changed / n,
+                 full = (double)geodec_trit_payload_bytes(&t->shape);
     const double floor = p > 0 && p < 1 ? geodec_change_floor(p) : p > 0 ? 1 : 0;
     (void)printf("%d\t%d\t", e->a, e->b);
     (void)(layer < 0 ? printf("all") : printf("%d", layer));
@@ -147,8 +149,7 @@ geodec_status ternary_edges(const cli *c, const char *folder, bool each, geodec_
     geodec_trit_similarity all = {0};
     int64_t bytes = 0;
     GEODEC_TRY(geodec_trit_table_read(folder, &t, err));
-    if (t.n_edges == 0)
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s: has no differences; build it with --differences", folder);
+    if (t.n_edges == 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: has no differences; build it with --differences", folder);
     (void)printf("a\tb\tlayer\tp\tbytes\tshare\tfloor\tzeros_a\tzeros_b\tp_shifted\tp_independent\n");
     for (int32_t i = 0; i < t.n_edges; i++) {
         GEODEC_TRY(geodec_hooks_progress(&c->hooks, "edges", i, t.n_edges, err));
@@ -156,7 +157,8 @@ geodec_status ternary_edges(const cli *c, const char *folder, bool each, geodec_
     }
     const double n = (double)all.weights;
     const double full = (double)geodec_trit_payload_bytes(&t.shape) * t.shape.layers * t.n_edges;
-    cli_say(c, "%d edges: p %.3f %%, differences %.1f %% of whole experts; controls: shifted %.1f %%, independent %.1f %%",
+    cli_say(c,
+            "%d edges: p %.3f %%, differences %.1f %% of whole experts; controls: shifted %.1f %%, independent %.1f %%",
             t.n_edges, 100 * (double)all.changed / n, 100 * (double)bytes / full, 100 * (double)all.shifted / n,
             100 * geodec_trit_similarity_independent(&all));
 done:

@@ -13,8 +13,8 @@
 
 enum { LIST_MAX = 64 };
 
-static const char *output = "", *arithmetic = "auto", *policy = "all", *slots = "", *hits = "0,0.25,0.5,0.75,0.9",
-                  *usage;
+static const char *output = "", *arithmetic = "auto", *policy = "all", *differences = "recorded", *slots = "",
+                  *hits = "0,0.25,0.5,0.75,0.9", *usage;
 static bool shared;
 static int64_t prefetch = -1, ahead = -1, layers = 16, experts = 64, used = 8, passes = 1000, blob = 3538944,
                in_flight = 4;
@@ -39,6 +39,9 @@ static const cli_option options[] = {
             "simulate, with --least: how much less a prefetch counts for each layer beyond the next"),
     OPT_I64("ahead", 0, &ahead, -1, 1024, "N",
             "simulate: in place of the recorded predictions, the true experts of the next N layers (-1: as recorded)"),
+    OPT_CHOICE(
+        "differences", 0, &differences, "recorded|off|always", "MODE",
+        "simulate: differences of ternary experts, where the trace has them; recorded: by the speed of the disk"),
     OPT_F64("bandwidth", 0, &bandwidth, 0, 1e9, "MB/S",
             "simulate, plan, forecast: speed of the disk (0: as recorded; plan: 2500)"),
     OPT_F64("latency", 0, &latency, -1, 1e6, "MS", "simulate, plan, forecast: time of a read beside its bytes (-1: 0)"),
@@ -125,6 +128,9 @@ static geodec_simulate_options options_of(const geodec_trace *t)
 {
     geodec_simulate_options o = geodec_simulate_recorded(t);
     o.shared = o.shared || shared;
+    o.differences = strcmp(differences, "off") == 0      ? GEODEC_SIMULATE_WHOLE
+                    : strcmp(differences, "always") == 0 ? GEODEC_SIMULATE_ALWAYS
+                                                         : GEODEC_SIMULATE_RECORDED;
     if (prefetch >= 0) o.prefetch_most = (int32_t)prefetch;
     if (ahead >= 0) o.ahead = (int32_t)ahead;
     if (ahead > 0 && o.prefetch_most == 0 && prefetch < 0) o.prefetch_most = o.n_slots / 4;

@@ -21,8 +21,10 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] build MODEL.gguf | verify FOLDER | info FOLDER | edges FOLDER",
     .description =
         "build packs the experts of a model, whose weights must be exactly -s, 0 and s: expert_EEE.trit for each,\n"
-        "delta_AAA_BBB.trd for each edge of the lattice (--differences), resident.gguf with the rest of the model, and\n"
-        "experts.table. Tools take the folder in place of the GGUF, with --ram. A weight that is not ternary is an error\n"
+        "delta_AAA_BBB.trd for each edge of the lattice (--differences), resident.gguf with the rest of the model, "
+        "and\n"
+        "experts.table. Tools take the folder in place of the GGUF, with --ram. A weight that is not ternary is an "
+        "error\n"
         "that names layer and expert.\n"
         "\n"
         "verify reads every byte, and applies every difference in both directions. info prints sizes.\n"
@@ -40,8 +42,8 @@ static const cli_tool tool = {
 
 static geodec_status build(const cli *c, geodec_err *err)
 {
-    const geodec_ternary_build o = {.encoding = strcmp(encoding, "bits2") == 0 ? GEODEC_TERNARY_BITS2
-                                                                                : GEODEC_TERNARY_BASE3,
+    const geodec_ternary_build o = {.encoding =
+                                        strcmp(encoding, "bits2") == 0 ? GEODEC_TERNARY_BITS2 : GEODEC_TERNARY_BASE3,
                                     .by_row = strcmp(scales, "row") == 0,
                                     .differences = differences};
     return ternary_build(c, c->args[1], output, &o, err);

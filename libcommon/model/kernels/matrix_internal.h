@@ -28,9 +28,9 @@ typedef struct geodec__matrix {
     const uint8_t *const *expert; /* [n_expert] start of each expert's matrix, when the file has one tensor each */
     const uint8_t *next;          /* weights that are read after this matrix, if known: prefetched near its end */
     bool owned;                   /* not in the file's map: a factor (factors.h) */
-    int trits;                    /* 0, or geodec_ternary_encoding: the rows are trits, multiplied as float32 (type F32) */
-    float scale;                  /* of trits without row_scale */
-    const float *row_scale;       /* of trits [rows], or NULL */
+    int trits;              /* 0, or geodec_ternary_encoding: the rows are trits, multiplied as float32 (type F32) */
+    float scale;            /* of trits without row_scale */
+    const float *row_scale; /* of trits [rows], or NULL */
 } geodec__matrix;
 
 /* Expert e of a matrix of all experts. */

@@ -44,8 +44,8 @@ geodec_ternary_choice geodec_ternary_choose(const geodec_ternary_cost *c, const 
 double geodec_ternary_cost_bandwidth(const geodec_ternary_cost *c, const geodec_ternary_load *l)
 {
     const double saved = (double)(l->whole_bytes - l->difference_bytes);
-    const double seconds = c->apply * (double)l->changes +
-                           (c->keep_base ? (double)l->whole_bytes / c->copy_bandwidth : 0);
+    const double seconds =
+        c->apply * (double)l->changes + (c->keep_base ? (double)l->whole_bytes / c->copy_bandwidth : 0);
     return saved > 0 ? saved / seconds : 0;
 }
 

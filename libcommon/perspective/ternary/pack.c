@@ -71,31 +71,6 @@ void geodec_ternary_unpack(int encoding, const uint8_t *row, int64_t cols, int8_
         }
 }
 
-void geodec_ternary_expand(const geodec_ternary_matrix *m, int64_t o, float *out)
-{
-    const uint8_t *row = m->data + o * geodec_ternary_row_bytes(m->encoding, m->cols);
-    const int64_t columns = geodec_ternary_block(m->encoding);
-    const float s = m->row_scale ? m->row_scale[o] : m->scale;
-    for (int64_t first = 0; first < m->cols; first += columns, row += GEODEC_TERNARY_BLOCK) {
-        uint8_t q[GEODEC_TERNARY_BLOCK];
-        memcpy(q, row, sizeof q);
-        for (int64_t at = first; at < first + columns && at < m->cols; at += GEODEC_TERNARY_BLOCK) {
-            const int n = m->cols - at < GEODEC_TERNARY_BLOCK ? (int)(m->cols - at) : GEODEC_TERNARY_BLOCK;
-            if (m->encoding == GEODEC_TERNARY_BASE3)
-                for (int j = 0; j < n; j++) {
-                    const int v = 3 * q[j];
-                    out[at + j] = (float)((v >> 8) - 1) * s;
-                    q[j] = (uint8_t)v;
-                }
-            else
-                for (int j = 0; j < n; j++) {
-                    out[at + j] = (float)((q[j] & 3) - 1) * s;
-                    q[j] >>= 2;
-                }
-        }
-    }
-}
-
 int64_t geodec_ternary_collect(const float *w, int64_t cols, float *scale, int8_t *t)
 {
     for (int64_t i = 0; i < cols; i++) {

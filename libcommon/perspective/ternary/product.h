@@ -36,6 +36,8 @@ GEODEC_API void geodec_ternary_input_clear(geodec_ternary_input *in); /* may be 
 /* Vector i becomes x [cols]. */
 GEODEC_API void geodec_ternary_input_set(geodec_ternary_input *in, int64_t i, const float *x);
 
+/* Row o as float32, (float)t s of each column; the same bits with every set. */
+GEODEC_API void geodec_ternary_expand(const geodec_ternary_matrix *m, int64_t o, geodec_isa isa, float *out);
 /* y[i] [rows] for the first n vectors, in 64-row tasks of the pool (NULL: on this thread). in->cols = m->cols; m is a
  * matrix that geodec_ternary_check accepts. isa: the best of this CPU up to the requested set. */
 GEODEC_API void geodec_ternary_multiply(const geodec_ternary_matrix *m, const geodec_ternary_input *in, int64_t n,

@@ -150,7 +150,48 @@ INLINE void add_rows(const int planes, const geodec__ternary_rows *w, const floa
 static void add3(const geodec__ternary_rows *w, const float *x, float lane[][LANES]) { add_rows(5, w, x, lane); }
 static void add2(const geodec__ternary_rows *w, const float *x, float lane[][LANES]) { add_rows(4, w, x, lane); }
 
-const geodec__ternary_ops geodec__ternary_avx2 = {.name = "avx2", .dot = {NULL, dot3, dot2}, .add = {NULL, add3, add2}};
+/* ---- rows as float32 -------------------------------------------------------------------------------------------- */
+
+/* 32 codes as t s. */
+INLINE void put_codes(__m256i codes, __m256 s, float *out)
+{
+    const __m256i one = _mm256_set1_epi32(1);
+    const __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
+    const __m128i part[4] = {low, _mm_srli_si128(low, 8), high, _mm_srli_si128(high, 8)};
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        const __m256i t = _mm256_sub_epi32(_mm256_cvtepu8_epi32(part[i]), one);
+        _mm256_storeu_ps(out + 8 * i, _mm256_mul_ps(_mm256_cvtepi32_ps(t), s));
+    }
+}
+
+INLINE void expand(const int planes, int encoding, const uint8_t *row, int64_t cols, float scale, float *out)
+{
+    const __m256 s = _mm256_set1_ps(scale);
+    for (int64_t b = 0; b * planes * BLOCK < cols; b++)
+        for (int half = 0; half < 2; half++) {
+            __m256i state = codes_of(planes, row + b * BLOCK + 32 * half);
+            for (int k = 0; k < planes; k++) {
+                const int64_t at = b * planes * BLOCK + (int64_t)k * BLOCK + 32 * half;
+                __m256i c = planes == 5 ? code3(&state) : code2(&state);
+                if (at + 32 <= cols)
+                    put_codes(c, s, out + at);
+                else if (at < cols)
+                    geodec__ternary_expand_columns(encoding, row, at, cols, scale, out);
+            }
+        }
+}
+
+void geodec__ternary_expand_avx2(int encoding, const uint8_t *row, int64_t cols, float s, float *out)
+{
+    if (encoding == GEODEC_TERNARY_BASE3)
+        expand(5, encoding, row, cols, s, out);
+    else
+        expand(4, encoding, row, cols, s, out);
+}
+
+const geodec__ternary_ops geodec__ternary_avx2 = {
+    .name = "avx2", .dot = {NULL, dot3, dot2}, .add = {NULL, add3, add2}, .expand = geodec__ternary_expand_avx2};
 #else
 typedef int geodec__no_avx2; /* built for another architecture */
 #endif

@@ -27,6 +27,8 @@ typedef struct geodec__ternary_ops {
     const char *name;
     geodec__ternary_dot dot[3]; /* [encoding] */
     geodec__ternary_add add[3];
+    /* a row of cols columns as float32; NULL: geodec__ternary_expand_columns */
+    void (*expand)(int encoding, const uint8_t *row, int64_t cols, float s, float *out);
 } geodec__ternary_ops;
 
 extern const geodec__ternary_ops geodec__ternary_scalar;
@@ -35,6 +37,10 @@ extern const geodec__ternary_ops geodec__ternary_vnni;
 /* Its additions: AVX-512 without further extensions. */
 void geodec__ternary_add3_avx512(const geodec__ternary_rows *w, const float *x, float lane[][GEODEC__TERNARY_LANES]);
 void geodec__ternary_add2_avx512(const geodec__ternary_rows *w, const float *x, float lane[][GEODEC__TERNARY_LANES]);
+
+/* Columns begin .. end - 1 of a row, by the definition. */
+void geodec__ternary_expand_columns(int encoding, const uint8_t *row, int64_t begin, int64_t end, float s, float *out);
+void geodec__ternary_expand_avx2(int encoding, const uint8_t *row, int64_t cols, float s, float *out);
 
 /* The best of this CPU up to the requested set; AUTO: the best. Never NULL. */
 const geodec__ternary_ops *geodec__ternary_for(geodec_isa isa);

@@ -133,7 +133,10 @@ INLINE void tile2(const int R, const int N, const geodec__ternary_rows *w, int f
 DOT_OF(dot2, tile2)
 
 const geodec__ternary_ops geodec__ternary_vnni = {
-    .name = "vnni", .dot = {NULL, dot3, dot2}, .add = {NULL, geodec__ternary_add3_avx512, geodec__ternary_add2_avx512}};
+    .name = "vnni",
+    .dot = {NULL, dot3, dot2},
+    .add = {NULL, geodec__ternary_add3_avx512, geodec__ternary_add2_avx512},
+    .expand = geodec__ternary_expand_avx2};
 
 #else
 typedef int geodec__no_vnni; /* built for another architecture */

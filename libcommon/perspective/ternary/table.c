@@ -61,8 +61,7 @@ bool geodec_trit_table_is(const char *folder)
 {
     char *path = NULL, head[sizeof MAGIC - 1];
     if (path_of_table(folder, &path, NULL) != GEODEC_OK) return false;
-    const bool is =
-        geodec_file_head(path, head, sizeof head) == sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
+    const bool is = geodec_file_head(path, head, sizeof head) == sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
     geodec_mem_free(path);
     return is;
 }
@@ -82,8 +81,8 @@ static geodec_status read_numbers(const uint8_t *p, int64_t size, geodec_trit_ta
                    d = geodec__header_u32(p + WIDTH), f = geodec__header_u32(p + INNER);
     if (layers < 1 || layers > GEODEC_TRIT_LAYERS || experts < 1 || experts > GEODEC_TRIT_TABLE_EXPERTS || routed < 1 ||
         routed > layers || edges > GEODEC_TRIT_TABLE_EDGES || d > GEODEC_TERNARY_COLUMNS || f > GEODEC_TERNARY_COLUMNS)
-        GEODEC_FAIL(GEODEC_LIMIT, "%u layers, %u of them with %u experts of %u x %u, and %u differences", layers, routed,
-                    experts, f, d, edges);
+        GEODEC_FAIL(GEODEC_LIMIT, "%u layers, %u of them with %u experts of %u x %u, and %u differences", layers,
+                    routed, experts, f, d, edges);
     if (bytes_of(routed, experts, edges) != size || geodec__header_u32(p + BYTES) != size)
         GEODEC_FAIL(GEODEC_FORMAT, "has %lld bytes, which do not fit its numbers", (long long)size);
     if (by_row > 1 || golden > GEODEC_TRIT_TABLE_GOLDEN || !geodec__header_zeros(p + UNUSED, LISTS - UNUSED))
@@ -274,8 +273,8 @@ geodec_status geodec_trit_table_edge(const geodec_trit_table *t, const char *fol
     GEODEC_TRY(geodec_trit_table_path(folder, e->a, e->b, &path, err));
     GEODEC_TRY(geodec_trd_open(path, &f, err));
     if (f.a != e->a || f.b != e->b || !geodec_trit_same_shape(&f.shape, &t->shape))
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s: has experts %d and %d of model %016llx, not %d and %d of model %016llx", path,
-                     f.a, f.b, (unsigned long long)f.shape.model, e->a, e->b, (unsigned long long)t->shape.model);
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: has experts %d and %d of model %016llx, not %d and %d of model %016llx",
+                     path, f.a, f.b, (unsigned long long)f.shape.model, e->a, e->b, (unsigned long long)t->shape.model);
     if (f.header_crc != e->crc)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: the header of experts %d and %d is not that of the table", path, e->a, e->b);
     for (int32_t k = 0; k < t->shape.layers; k++)

@@ -5,8 +5,8 @@
  *   model id, 56 u64 bytes of resident.gguf, 64 u32 its CRC, 68 u32 type of the weights that were packed
  *   (geodec_ggml_type), 72 u32 tokens of the golden prompt, 76 u32[8] its ids, 108 u32 CRC of its logits in exact and
  *   112 in fast arithmetic, 116 fingerprint of the model (64 hexadecimal digits), zeros; from 256 u32 number of each
- *   layer with experts [n], u32 CRC of the header of each expert_EEE.trit, {u16 A, u16 B, u32 CRC of the header} of each
- *   delta_AAA_BBB.trd [m], ascending; the CRC-32C of all before it. */
+ *   layer with experts [n], u32 CRC of the header of each expert_EEE.trit, {u16 A, u16 B, u32 CRC of the header} of
+ * each delta_AAA_BBB.trd [m], ascending; the CRC-32C of all before it. */
 #ifndef GEODEC_PERSPECTIVE_TERNARY_TABLE_H
 #define GEODEC_PERSPECTIVE_TERNARY_TABLE_H
 
@@ -60,9 +60,9 @@ GEODEC_API geodec_status geodec_trit_table_write(const char *folder, const geode
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_trit_table_clear(geodec_trit_table *t); /* may be all zero */
 
-/* Opens a file of the folder and checks that it is that of the table: number, model, shape, layers, CRC of the header. A
- * difference (i: of t->edge) also has the CRCs of its experts, which the caller opened. GEODEC_CHECKSUM names the file
- * and what differs; errors of opening. */
+/* Opens a file of the folder and checks that it is that of the table: number, model, shape, layers, CRC of the header.
+ * A difference (i: of t->edge) also has the CRCs of its experts, which the caller opened. GEODEC_CHECKSUM names the
+ * file and what differs; errors of opening. */
 GEODEC_API geodec_status geodec_trit_table_expert(const geodec_trit_table *t, const char *folder, int32_t expert,
                                                   geodec_trit *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_trit_table_edge(const geodec_trit_table *t, const char *folder, int32_t i,

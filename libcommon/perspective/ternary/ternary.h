@@ -59,8 +59,6 @@ GEODEC_API geodec_status geodec_ternary_check(const geodec_ternary_matrix *m, in
 GEODEC_API int geodec_ternary_get(int encoding, const uint8_t *row, int64_t col);
 GEODEC_API void geodec_ternary_put(int encoding, uint8_t *row, int64_t col, int code);
 
-/* Row o as float32, t s of each column. */
-GEODEC_API void geodec_ternary_expand(const geodec_ternary_matrix *m, int64_t o, float *out);
 /* Adds a row w [cols] of weights that are exactly -s, 0 or s: its trits, and s. *scale is 0 until a weight is not zero,
  * then all of them must have that s. Returns the column of the first weight that does not, -1: none. */
 GEODEC_API int64_t geodec_ternary_collect(const float *w, int64_t cols, float *scale, int8_t *t);

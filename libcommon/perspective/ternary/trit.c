@@ -209,7 +209,8 @@ geodec_status geodec_trit_read(const geodec_trit *t, int32_t layer, uint8_t *blo
         GEODEC_PASS_MSG(geodec__header_read_at(&f, e->offset, blob, t->stride, err), "layer %d, expert %d", layer,
                         t->expert);
         if (geodec_crc32c(0, blob, t->payload_bytes) != e->crc) continue;
-        GEODEC_PASS_MSG(geodec_trit_check(&t->shape, layer, t->expert, blob, err), "%s: layer %d, expert %d", t->path, layer, t->expert);
+        GEODEC_PASS_MSG(geodec_trit_check(&t->shape, layer, t->expert, blob, err), "%s: layer %d, expert %d", t->path,
+                        layer, t->expert);
         return GEODEC_OK;
     }
     GEODEC_FAIL(GEODEC_CHECKSUM, "%s: layer %d, expert %d: the blob does not match its CRC-32C", t->path, layer,

@@ -48,8 +48,8 @@ typedef struct synthetic {
     float log_decay_min;              /* recurrence.log_decay_min */
     const char *route, *route_at;     /* expert_route, expert_route_at */
     int32_t lattice[3];               /* expert_lattice when not 0 */
-    float ternary;                    /* > 0: experts are -s, 0, s; this share of their weights is not that of expert 0 */
-    const char *number_key;           /* a further key with number_value, written as uint32 */
+    float ternary;          /* > 0: experts are -s, 0, s; this share of their weights is not that of expert 0 */
+    const char *number_key; /* a further key with number_value, written as uint32 */
     int32_t number_value;
     /* for damaged files; NULL or zero leaves the model good */
     const char *skip;                     /* this key or tensor is left out */

@@ -24,10 +24,7 @@ static inline float matrix_draw(matrix_seer *o)
     return (float)(o->state >> 8) / 16777216.0F;
 }
 static inline void matrix_begin(void *ctx) { (void)ctx; }
-static inline void matrix_observe(void *ctx, int32_t token, const float *state)
-{
-    (void)ctx, (void)token, (void)state;
-}
+static inline void matrix_observe(void *ctx, int32_t token, const float *state) { (void)ctx, (void)token, (void)state; }
 static inline void matrix_ask(void *ctx, int32_t token, bool with_state, float *probability)
 {
     matrix_seer *o = ctx;
@@ -60,7 +57,6 @@ static inline geodec_status matrix_foreseer(void *ctx, geodec_foreseer *out, geo
                              .destroy = matrix_destroy};
     return GEODEC_OK;
 }
-
 
 static inline geodec_status matrix_greedy(const geodec_model *m, geodec_pool *pool, int32_t n, int32_t *token,
                                           float *all, geodec_err *err)

@@ -274,3 +274,36 @@ Test(perspective_ternary_product, activations_are_rounded_as_defined)
         geodec_mem_fail_after(0);
     }
 }
+
+/* Every set gives t s of every column, also where rows are no whole registers. */
+Test(perspective_ternary_product, rows_as_floats)
+{
+    const geodec_isa sets[] = {GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AUTO};
+    static const int64_t widths[] = {1, 31, 48, 63, 64, 70, 100, 256, 319, 320, 321, 640, 1000};
+    for (int encoding = GEODEC_TERNARY_BASE3; encoding <= GEODEC_TERNARY_BITS2; encoding++)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            enum { ROWS = 2 };
+            const int64_t cols = widths[w], bytes = geodec_ternary_row_bytes(encoding, cols);
+            const float scale[ROWS] = {0.25F, 1.75F};
+            int8_t t[ROWS][1000];
+            uint8_t data[ROWS * 320];
+            for (int64_t o = 0; o < ROWS; o++) {
+                for (int64_t i = 0; i < cols; i++) t[o][i] = (int8_t)((i * 7 + i / 5 + o) % 3 - 1);
+                geodec_ternary_pack(encoding, t[o], cols, data + o * bytes);
+            }
+            const geodec_ternary_matrix m = {
+                .encoding = encoding, .rows = ROWS, .cols = cols, .data = data, .scale = 3, .row_scale = scale};
+            geodec_ternary_matrix one = m;
+            one.row_scale = NULL;
+            for (int i = 0; i < 3; i++)
+                for (int64_t o = 0; o < ROWS; o++) {
+                    float a[1001] = {0}, b[1001] = {0};
+                    geodec_ternary_expand(&m, o, sets[i], a);
+                    geodec_ternary_expand(&one, o, sets[i], b);
+                    for (int64_t c = 0; c < cols; c++)
+                        cr_assert(a[c] == (float)t[o][c] * scale[o] && b[c] == (float)t[o][c] * 3, "column %lld",
+                                  (long long)c);
+                    cr_assert(a[cols] == 0); /* nothing beyond is written */
+                }
+        }
+}
