@@ -36,7 +36,7 @@ check-faults-locales: build
 	@bash -o pipefail -c 'tests/faults/pipeline locales | tee results/faults/locales.txt'
 # docs/results/faults.md from the last runs.
 faults-page:
-	@tests/faults/page results/faults > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
+	@tests/faults/page results/faults docs/results/faults.md > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
 
 # Unit tests of the readers of outside files under valgrind's memcheck, one process at a time. Valgrind knows no AVX-512; GEODEC_ISA of the tests
 # and the kernels of OpenBLAS are chosen by the processor that it shows. Criterion does not look at the status of the process of a test after the
