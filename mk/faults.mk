@@ -36,7 +36,7 @@ check-faults-locales: build
 	@bash -o pipefail -c 'tests/faults/pipeline locales | tee results/faults/locales.txt'
 # docs/results/faults.md from the last runs.
 faults-page:
-	@tests/faults/page results/faults > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
+	@tests/faults/page results/faults docs/results/faults.md > docs/results/faults.md.tmp && mv docs/results/faults.md.tmp docs/results/faults.md
 
 # Unit tests of the readers of outside files under valgrind's memcheck, one process at a time. Valgrind knows no AVX-512; GEODEC_ISA of the tests
 # and the kernels of OpenBLAS are chosen by the processor that it shows. Criterion does not look at the status of the process of a test after the
@@ -49,8 +49,22 @@ check-valgrind: $(VALGRIND_FOLDERS:%=$(B)/tests/test-%) $(B)/tests/faults/nojit.
 	  --log-file=$(B)/valgrind/$$t.%p.log --leak-check=no $(B)/tests/test-$$t -j1 --timeout 3000 || exit 1; done
 	@cat $(B)/valgrind/*.log | head -n 200; for f in $(B)/valgrind/*.log; do [ ! -s $$f ] || { echo "errors: $$f"; exit 1; }; done; echo "memcheck: no errors"
 
+# Four hours of decoding in one process, with experts on demand and with a growing library at once: texts, resident size, processor time
+# (tests/bench/soak.sh). The rows are in results/soak/. SOAK_SECONDS=600: a short run.
+SOAK_SECONDS ?= 14400
+SOAK_MODEL ?= data/model/geodec-stories-q8_0.gguf
+SOAK_MIXTURE ?= data/model/geodec-mixture-f16.gguf
+.PHONY: check-soak
+check-soak: build
+	@mkdir -p results/soak && cp $(SOAK_MODEL) results/soak/model.gguf
+	@$(B)/bin/geodec-prepare --quiet --force --texts 64 --length 128 results/soak/model.gguf
+	@B=$(B) tests/bench/soak.sh $(SOAK_MIXTURE) $(SOAK_SECONDS) 4M --threads 1 > results/soak/streaming.tsv & \
+	  B=$(B) LIBRARY=4194304 ARTIFACTS=results/soak/model.gguf.geodec \
+	  tests/bench/soak.sh results/soak/model.gguf $(SOAK_SECONDS) - --threads 1 > results/soak/library.tsv; \
+	  grown=$$?; wait $$!; streamed=$$?; tail -n 2 results/soak/*.tsv; [ $$grown = 0 ] && [ $$streamed = 0 ]
+
 # Every long check; each takes from minutes to hours. `make check` has short samples of them.
-LONG_CHECKS += check-faults-full check-faults-kill check-faults-locales check-valgrind
+LONG_CHECKS += check-faults-full check-faults-kill check-faults-locales check-soak check-valgrind
 .PHONY: check-long
 check-long:
 	+@for t in $(LONG_CHECKS); do echo "=== $$t"; $(MAKE) --no-print-directory $$t || exit 1; done

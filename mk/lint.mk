@@ -10,7 +10,7 @@ check-symbols: $(LIB_A) $(LIB_SO)
 check-headers: $(B)/geodec.h
 	@sh scripts/check-headers $< $(CC) $(CPPFLAGS) -std=c11 $(WARN) && echo "headers: ok"
 # No arithmetic of floats between token id and token id, in the object code.
-check-integer-code: $(LIB_A)
+check-integer-code: $(foreach f,engine fixed attest,$(call objs_of,integer/$f))
 	@sh scripts/check-integer-code $(B)/obj/libcommon
 check-style:
 	@bash scripts/packages check lint

@@ -38,7 +38,8 @@ check-unit: $(UNIT_TESTS)
 # All other tests are bats files: command lines, damaged files, the tiny pipeline.
 # The recipes of docs/extending.md take the objects of the release build.
 RELEASE_TESTS := $(if $(filter-out release,$(PROFILE)),$(wildcard tests/pipeline/extending-*.bats))
-BATS_TESTS := $(filter-out $(RELEASE_TESTS),$(sort $(wildcard tests/cli/*.bats tests/bad/*.bats tests/pipeline/*.bats)))
+# The longest first, because files run beside each other (scripts/run-tests).
+BATS_TESTS := $(filter-out $(RELEASE_TESTS),$(foreach d,pipeline cli bad,$(sort $(wildcard tests/$d/*.bats))))
 BAD_TOOLS := $(patsubst tests/bad/%.c,$(B)/tests/bad/%,$(wildcard tests/bad/*.c))
 $(BAD_TOOLS:$(B)/tests/bad/%=$(B)/obj/tests/bad/%.o): CPPFLAGS_EXTRA := -Itests/unit
 $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)

@@ -101,13 +101,13 @@ until [ "${before%% *}" -ge "$text" ]; do
 done
 first=$(cut -d ' ' -f 3 <<<"$before")
 sleep "$step" # the start does not count
-before=$(state) passed=0 checked=0
+before=$(state) passed=0 checked=0 began=$(date +%s)
 while [ "$passed" -lt "$seconds" ]; do
     sleep "$step" &
     beside=$(control "$texts")
     wait $!
-    passed=$((passed + step))
     now=$(state)
+    passed=$(($(date +%s) - began))
     compare "$dir/out" "$checked" "${now%% *}"
     checked=${now%% *}
     awk -v passed="$passed" -v n="$tokens" -v ticks="$ticks" -v control="$beside" -v records="$(records)" '

@@ -69,7 +69,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
 }
 
 @test "value: a missing value is an error, or the word of --missing" {
-    for reference in good.h5#nothing 'good.h5#token' 'good.h5#token[100000]' 'good.h5#token[-1]' good.h5 none.h5#x; do
+    for reference in good.h5#nothing 'good.h5#token' 'good.h5#token[100000]' 'good.h5#token[-100000]' good.h5 none.h5#x; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
         [ "$status" -ne 0 ]
         [[ "$stderr" == *"geodec-value: "* ]]
@@ -77,6 +77,8 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - none.h5#x
     [ "$status" -eq 0 ]
     [ "${lines[1]}" = $'none.h5#x\t-' ]
+    # an index from the end
+    [ "$("$bin/geodec-value" --root "$dir" 'good.h5#token[-1]' | sed -n '2s/.*\t//p')" = "$("$bin/geodec-table" "$dir/good.h5" token | tail -n 1)" ]
     # a value that cannot exist does not count as missing
     for reference in 'good.h5#token[100000]' good.h5#nothing; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - "$reference"

@@ -83,3 +83,36 @@ setup() {
     [ "$status" -eq 0 ]
     "$B/bin/geodec-check" --quiet "$BATS_TEST_TMPDIR/out.h5"
 }
+
+@test "the page of results takes the new counts, and keeps older ones with their date until they are measured again" {
+    f=$BATS_TEST_TMPDIR
+    printf 'tool\tcase\tfault\ttrials\tsame\trefused\tunclean\tlost\twrong\tcrashed\tform\tseed\n' >"$f/faults.tsv"
+    printf '%s\t-\tkill\t5\t4\t1\t0\t0\t0\t0\tfull\t1\n' a b >>"$f/faults.tsv"
+    touch -d 2026-03-02 "$f/faults.tsv"
+    cat >"$f/old.md" <<'END'
+| date | 2026-02-01 |
+
+## By fault
+
+| fault | form | seed | commands | trials | same | refused | unclean | lost | wrong | crashed |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| clock | full | 1 | 9 | 27 | 26 | 0 | 0 | 1 | 0 | 0 |
+| kill | quick | 1 | 2 | 3 | 3 | 0 | 0 | 0 | 0 | 0 |
+| kill | quick | 7 | 8 | 11 | 11 | 0 | 0 | 0 | 0 | 0 |
+
+## Single-bit flips
+
+Bits.
+END
+    tests/faults/page "$f" "$f/old.md" >"$f/new.md"
+    diff <(grep -E "^\\| (clock|kill) \\| (full|quick) " "$f/new.md") - <<'END'
+| clock | full | 1 | 2026-02-01 | 9 | 27 | 26 | 0 | 0 | 1 | 0 | 0 |
+| kill | full | 1 | 2026-03-02 | 2 | 10 | 8 | 2 | 0 | 0 | 0 | 0 |
+| kill | quick | 7 | 2026-02-01 | 8 | 11 | 11 | 0 | 0 | 0 | 0 | 0 |
+END
+    grep -q ' 48 trials. 45 gave' "$f/new.md"
+    grep -q ' 2 ended with one line and a status, and 1 did neither' "$f/new.md"
+    grep -A 2 '^Run of 2026-02-01' "$f/new.md" | grep -qx 'Bits.'
+    # again from the new page: the same
+    tests/faults/page "$f" "$f/new.md" | diff - "$f/new.md"
+}

@@ -52,6 +52,24 @@ criterion() {
     [ "${lines[-1]}" = "0 passed, 0 failed, 1 skipped" ]
 }
 
+@test "files of bats run beside each other, and those with a reason alone and last" {
+    # each of two waits for the other, up to WAIT tenths of a second
+    for name in one:two two:one; do
+        printf '@test "%s" { touch "$tmp/%s"; for ((i = 0; i < WAIT; i++)); do [ ! -e "$tmp/%s" ] || break; sleep .1; done; [ -e "$tmp/%s" ]; touch "$tmp/%s-ended"; }\n' \
+            "${name%:*}" "${name%:*}" "${name#*:}" "${name#*:}" "${name%:*}" > "$tmp/${name%:*}.bats"
+    done
+    printf '# alone: a reason\n@test "last" { [ -e "$tmp/one-ended" ]; [ -e "$tmp/two-ended" ]; }\n' > "$tmp/a-last.bats"
+    run env -i PATH=/usr/bin:/bin tmp="$tmp" WAIT=300 TEST_JOBS=2 sh scripts/run-tests "$tmp" "$tmp"/*.bats
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "3 passed, 0 failed, 0 skipped" ]
+    # control: one after the other, the first one waits in vain
+    rm "$tmp"/one* "$tmp/two" "$tmp/two-ended"
+    printf '@test "one" { [ -e "$tmp/two" ]; }\n' > "$tmp/one.bats"
+    run env -i PATH=/usr/bin:/bin tmp="$tmp" WAIT=1 TEST_JOBS=1 sh scripts/run-tests "$tmp" "$tmp/one.bats" "$tmp/two.bats"
+    [ "$status" -ne 0 ]
+}
+
 @test "the published subset is bit for bit a part of the full set" {
     full=${GEODEC_SHARED:-../shared}/golden/ott
     [ -d "$full" ] || skip "no full set (set GEODEC_SHARED)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The lints, the build and the install.
+# alone: it installs from the build folder and looks whether a second make does nothing
 
 bats_require_minimum_version 1.5.0
 

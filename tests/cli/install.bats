@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Installed files other than the tools: pkg-config file, man pages, completion of shells; and the table from which they are made.
+# alone: it makes files of the build folder for other prefixes
 
 bats_require_minimum_version 1.5.0
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The release: versions, tarball, symbols; installed tools find the embedded model and run the pipeline. `make release-check` and `make check-package` have the
 # long checks.
+# alone: it installs from the build folder
 
 bats_require_minimum_version 1.5.0
 
