@@ -5,7 +5,13 @@ $(PV)/parts.tsv: $(BIN)/geodec-perspective FORCE
 	@$(call tool,perspective) --seed $(SEED) $(if $(filter 1,$(QUICK)),--quick) -o $(out)
 $(PV)/plan.tsv: $(LAB)/perspective-lab/plan $(LAB)/perspective-lab/plan.tsv $(LAB)/perspective-lab/plan.sql $(BIN)/geodec-table FORCE
 	@$< $(BIN) > $(out)
-LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv
+# The embedded model on stories that it was not trained on.
+PV_MODEL := data/model/geodec-perspective-f16.gguf
+$(PV)/stories.txt: $(BIN)/geodec-corpus FORCE
+	@$(call tool,corpus) --seed 20260002 --stories $(if $(filter 1,$(QUICK)),40,150) -o $(out) --report $(w).json
+$(PV)/model.tsv: $(LAB)/perspective-lab/embedded $(PV_MODEL) $(PV)/stories.txt $(addprefix $(BIN)/geodec-,perplexity routing ternary decode table) FORCE
+	@$< $(BIN) $(PV_MODEL) $(PV)/stories.txt $(w).d > $(out)
+LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv $(PV)/model.tsv
 
 # make perspective-lab: trains small models (8 layers of width 48, 16 experts, bytes) on the same text: each of pipelines/lab/perspective-lab/variants.tsv with
 # three seeds at equal steps, and measures them on held-out text: bits a byte, loads, look-ahead, differences of neighbours, long windows. It takes
