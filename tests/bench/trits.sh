@@ -15,7 +15,10 @@ bin=$B/bin
 texts=${GEODEC_SHARED:-../shared}/text
 out=results/ternary
 text=$texts/tinystories-a.txt held=$texts/stories260K-samples-a.txt
-[ -e "$text" ] && [ -e "$held" ] || { echo "trits.sh: no texts in $texts (GEODEC_SHARED)" >&2; exit 1; }
+if [ ! -e "$text" ] || [ ! -e "$held" ]; then
+    echo "trits.sh: no texts in $texts (GEODEC_SHARED)" >&2
+    exit 1
+fi
 mkdir -p "$WORK" "$out"
 [ -e "$WORK/v.gguf" ] || "$bin/geodec-vocab" --size 320 -q -o "$WORK/v.gguf" "$text"
 
