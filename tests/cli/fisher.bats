@@ -35,9 +35,10 @@ setup() {
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"--layers: '99'"* ]]
     run --separate-stderr "$bin/geodec-fisher" -m "$model" -w 5000 "$text"
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 5 ]
     [ -z "$output" ]
-    [[ "$stderr" == *"are no window of 5000"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"tokens; a window needs at least 49"* ]]
     run --separate-stderr "$bin/geodec-fisher" -m "$model" -n 1 "$BATS_TEST_TMPDIR/missing.txt"
     [ "$status" -ne 0 ]
     [[ "$stderr" == *missing.txt* ]]

@@ -29,9 +29,13 @@ forget() {
 # build TARGET...: builds quietly, and prints the whole log on a failure.
 build() { make -s "$@" >"$BATS_FILE_TMPDIR/make.log" 2>&1 || { cat "$BATS_FILE_TMPDIR/make.log"; return 1; }; }
 
-# touched: lists the files of the copy that differ from the tree or are new.
+# sums FOLDER: checksum, size and name of its files that are tracked in the tree
+sums() { (cd "$root" && git ls-files -z) | (cd "$1" && xargs -0 cksum 2>/dev/null) | LC_ALL=C sort; }
+# changed: lists the tracked files that differ in the copy or are not there.
+changed() { LC_ALL=C comm -23 <(sums "$root") <(sums "$tree") | cut -d ' ' -f 3-; }
+# touched: these, and the new ones.
 touched() {
-    (cd "$root" && git ls-files) | while read -r f; do cmp -s "$root/$f" "$tree/$f" || echo "$f"; done
+    changed
     (cd "$tree" && find docs libcommon mk pipelines scripts tests tools -type f) | while read -r f; do [ -e "$root/$f" ] || echo "$f"; done
 }
 

@@ -51,13 +51,10 @@ static geodec_status one_window(window *s, int64_t number, int64_t n, geodec_err
     return GEODEC_OK;
 }
 
-static geodec_status all_windows(window *s, const char *path, int32_t bos, int64_t n, const int32_t *ids,
+/* each: tokens of a window without BOS */
+static geodec_status all_windows(window *s, const char *path, int32_t bos, int64_t n, const int32_t *ids, int64_t each,
                                  geodec_err *err)
 {
-    const int64_t each = s->o->window - (bos >= 0);
-    if (each < 1 || n < each)
-        GEODEC_FAIL(n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%s: %lld tokens; a window needs at least %lld", path,
-                    (long long)n, (long long)each);
     for (int64_t w = 0; w < s->o->windows; w++) {
         const int64_t first = s->o->windows > 1 ? (n - each) * w / (s->o->windows - 1) : 0;
         s->token[0] = bos;
@@ -74,13 +71,18 @@ geodec_status geodec_fisher_windows_print(const geodec_fisher_windows *o, const 
     window s = {.o = o};
     const geodec_model_config *mc = geodec_model_configuration(m);
     const geodec_reference_options ro = {.pool = o->pool, .n_ctx = (int32_t)o->window};
+    const int32_t bos = geodec_tokenizer_bos(geodec_model_tokenizer(m));
+    const int64_t each = o->window - (bos >= 0);
+    if (each < 1 || n < each) /* before the names of the columns are written */
+        GEODEC_FAIL(n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%s: %lld tokens; a window needs at least %lld", path,
+                    (long long)n, (long long)each);
     GEODEC_TRY(geodec_reference_create(m, &ro, &s.reference, err));
     GEODEC_NEW(s.token, o->window);
     GEODEC_NEW_EACH(o->window * mc->d_model, s.x, s.y);
     GEODEC_NEW(s.p, mc->n_vocab);
     GEODEC_TRY(geodec_tsv_on(o->out, &s.table, err));
     GEODEC_TRY(geodec_tsv_names(s.table, "window token layer entropy trace largest rank control_rank check", err));
-    GEODEC_TRY(all_windows(&s, path, geodec_tokenizer_bos(geodec_model_tokenizer(m)), n, ids, err));
+    GEODEC_TRY(all_windows(&s, path, bos, n, ids, each, err));
     GEODEC_TRY(geodec_tsv_finish(&s.table, err));
 done:
     geodec_tsv_abandon(s.table);
