@@ -1,7 +1,9 @@
 /* Mixture of experts: softmax over all experts or a sigmoid of each, the best k (ties to the lowest id), their weights
  * renormalised to 1 unless the architecture keeps them, and scaled if it has a scale. Beside the experts a network of
  * every row, if it has one. */
+#include "base/rng.h"
 #include "model/streamed_internal.h"
+#include "model/tail.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,14 +61,15 @@ static float *score_of(const geodec_session *s, const geodec__layer *layer, floa
     return score;
 }
 
-/* Numbers of the projection become the negative squared distances of all experts. */
-static void distances(const geodec_session *s, const geodec__layer *layer, float *p)
+/* Numbers of the projection become the negative squared distances of all experts, from the point or its antipode. */
+static void distances(const geodec_session *s, const geodec__layer *layer, bool opposite, float *p)
 {
     const geodec_torus_projection by =
         s->model->config.route == GEODEC_ROUTE_ANGLE ? GEODEC_TORUS_ANGLE : GEODEC_TORUS_MOD;
     float u[2 * GEODEC_TORUS_AXES], z[GEODEC_TORUS_AXES];
     for (int64_t i = 0; i < layer->router.rows; i++) u[i] = p[i] + layer->router_bias[i];
     geodec_torus_project(by, u, z);
+    for (int a = 0; opposite && a < GEODEC_TORUS_AXES; a++) z[a] += z[a] < 0.5f ? 0.5f : -0.5f;
     for (int32_t e = 0; e < s->model->config.n_expert; e++)
         p[e] = -geodec_torus_distance2(z, layer->expert_place + (int64_t)GEODEC_TORUS_AXES * e);
 }
@@ -76,7 +79,8 @@ void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const 
 {
     s->job[0] = geodec__job_of(layer->router, in, out, n);
     geodec__jobs_run(s, 1);
-    for (int64_t r = 0; layer->expert_place && r < n; r++) distances(s, layer, out[r]);
+    for (int64_t r = 0; layer->expert_place && r < n; r++)
+        distances(s, layer, s->tail && s->tail->route[r] == GEODEC_TAIL_ROUTE_ANTIPODE, out[r]);
 }
 
 const float *geodec__experts_order(const geodec_session *s, const geodec__layer *layer, float *p)
@@ -86,27 +90,96 @@ const float *geodec__experts_order(const geodec_session *s, const geodec__layer 
     return plain ? p : score_of(s, layer, p, &all); /* logits have the order of their probabilities */
 }
 
-void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight)
+/* Takes expert e; it is not taken twice. */
+static void take(float *score, const float *p, float all, int32_t e, int32_t *id, float *weight)
 {
-    const geodec_model_config *c = &s->model->config;
+    *id = e;
+    *weight = p[e] / all;
+    score[e] = -INFINITY;
+}
+
+/* The k largest of score after the first `skip`. */
+static void take_largest(const geodec_model_config *c, float *score, const float *p, float all, int32_t skip,
+                         int32_t *id, float *weight)
+{
     const int32_t n = c->n_expert, k = c->n_expert_used;
-    float chosen = 0, all;
-    float *const score = score_of(s, layer, p, &all);
-    for (int32_t j = 0; j < k; j++) {
+    for (int32_t j = -skip; j < k; j++) {
         int32_t best = -1;
         for (int32_t e = 0; e < n; e++)
             if (score[e] > -INFINITY && (best < 0 || score[e] > score[best])) best = e;
         if (best < 0) best = 0; /* only when all values are NaN */
-        id[j] = best;
-        weight[j] = p[best] / all;
-        chosen += weight[j];
-        score[best] = -INFINITY; /* taken */
+        take(score, p, all, best, &id[j < 0 ? 0 : j], &weight[j < 0 ? 0 : j]);
     }
+}
+
+/* The k smallest. */
+static void take_smallest(const geodec_model_config *c, float *score, const float *p, float all, int32_t *id,
+                          float *weight)
+{
+    for (int32_t j = 0; j < c->n_expert_used; j++) {
+        int32_t best = -1;
+        for (int32_t e = 0; e < c->n_expert; e++)
+            if (score[e] > -INFINITY && (best < 0 || score[e] < score[best])) best = e;
+        take(score, p, all, best < 0 ? 0 : best, &id[j], &weight[j]);
+    }
+}
+
+/* k different ones. */
+static void take_random(const geodec_model_config *c, float *score, const float *p, float all, geodec_rng r,
+                        int32_t *id, float *weight)
+{
+    for (int32_t j = 0; j < c->n_expert_used; j++) {
+        int32_t e;
+        bool taken;
+        do {
+            e = (int32_t)geodec_rng_below(&r, (uint64_t)c->n_expert);
+            taken = false;
+            for (int32_t i = 0; i < j; i++) taken = taken || id[i] == e;
+        } while (taken);
+        take(score, p, all, e, &id[j], &weight[j]);
+    }
+}
+
+/* The weights of the chosen ones, from their probabilities. */
+static void weigh(const geodec_model_config *c, float *weight)
+{
+    const int32_t k = c->n_expert_used;
+    float chosen = 0;
+    for (int32_t j = 0; j < k; j++) chosen += weight[j];
     for (int32_t j = 0; j < k && c->route != GEODEC_ROUTE_SCORES; j++) weight[j] = chosen = 1;
     /* all sigmoids may be 0 */
     for (int32_t j = 0; j < k && !c->expert_keep_weights && !(chosen == 0); j++) weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
-    memset(p, 0, (size_t)geodec__pad(n) * sizeof *p);
+}
+
+void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight)
+{
+    const geodec_model_config *c = &s->model->config;
+    float all;
+    float *const score = score_of(s, layer, p, &all);
+    take_largest(c, score, p, all, 0, id, weight);
+    weigh(c, weight);
+    memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
+}
+
+void geodec__experts_choose_row(const geodec_session *s, const geodec__layer *layer, int32_t index, int64_t r, float *p,
+                                int32_t *id, float *weight)
+{
+    const geodec_model_config *c = &s->model->config;
+    const geodec_tail_route route = s->tail->route[r];
+    float all;
+    float *const score = score_of(s, layer, p, &all);
+    if (route == GEODEC_TAIL_ROUTE_RANDOM) {
+        const uint64_t stream = geodec_rng_id("random experts", (uint64_t)s->length * 4096 + (uint64_t)index);
+        take_random(c, score, p, all, geodec_rng_stream(s->tail->seed, stream), id, weight);
+    } else if (route == GEODEC_TAIL_ROUTE_ANTIPODE && !layer->expert_place) {
+        take_smallest(c, score, p, all, id, weight);
+    } else {
+        const bool second = route == GEODEC_TAIL_ROUTE_SECOND && c->n_expert > c->n_expert_used;
+        take_largest(c, score, p, all, second, id, weight);
+    }
+    weigh(c, weight);
+    memset(p, 0, (size_t)geodec__pad(c->n_expert) * sizeof *p);
 }
 
 void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64_t n)
@@ -197,9 +270,14 @@ void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_
     const geodec_model_config *c = &s->model->config;
     const int64_t per_row = (int64_t)c->n_layer * c->n_expert_used, at = (int64_t)index * c->n_expert_used;
     geodec__router_scores(s, layer, s->input, s->router_row, n);
-    for (int64_t r = 0; r < n; r++)
-        geodec__experts_choose(s, layer, s->router_row[r], s->expert_id + at + r * per_row,
-                               s->expert_weight + at + r * per_row);
+    for (int64_t r = 0; r < n; r++) {
+        int32_t *id = s->expert_id + at + r * per_row;
+        float *weight = s->expert_weight + at + r * per_row;
+        if (s->tail)
+            geodec__experts_choose_row(s, layer, index, r, s->router_row[r], id, weight);
+        else
+            geodec__experts_choose(s, layer, s->router_row[r], id, weight);
+    }
 }
 
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)

@@ -187,7 +187,7 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
     if (s->recur) geodec__rows_end(s->mixed_row, n, s->model->config.n_head * s->cache.v_dim);
 }
 
-static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
+void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
 {
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
@@ -231,7 +231,7 @@ static void capture_layer(const geodec_session *s, const geodec_capture *capture
 }
 
 /* packed: selected rows are contiguous in logits; otherwise each is at its own index. */
-static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bool packed)
+void geodec__forward_head(geodec_session *s, const geodec_batch *b, float *logits, bool packed)
 {
     const geodec_model_config *c = &s->model->config;
     int64_t wanted = 0;
@@ -289,10 +289,10 @@ static void run_part(const pass *p, geodec_session *s, int64_t first, int64_t n)
     for (int64_t r = 0; s->attnres && r < n; r++) geodec__attnres_begin(s, r);
     capture_layer(s, p->capture, 0, n, p->b->n);
     for (int32_t layer = 0; layer < s->n_blocks && s->status == GEODEC_OK; layer++) {
-        run_layer(s, layer, n, p->chain);
+        geodec__forward_layer(s, layer, n, p->chain);
         capture_layer(s, p->capture, layer + 1, n, p->b->n);
     }
-    if (p->logits && !p->packed) run_head(s, &part, p->logits + first * s->model->config.n_vocab, false);
+    if (p->logits && !p->packed) geodec__forward_head(s, &part, p->logits + first * s->model->config.n_vocab, false);
 }
 
 static void member_task(void *ctx, int64_t task, int worker)
@@ -346,7 +346,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
             return s->status;
         }
     }
-    if (logits && packed) run_head(s, b, logits, true);
+    if (logits && packed) geodec__forward_head(s, b, logits, true);
     if (s->foreseen) geodec__streamed_appended(s, b);
     if (s->recur) geodec__recurrence_end(s, n, chain);
     s->length += n;

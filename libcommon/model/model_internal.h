@@ -165,8 +165,9 @@ struct geodec_session {
     int n_workers;
     int32_t team_rows; /* division of passes of several rows by rows (team_internal.h) */
     /* of a member's view: */
-    struct geodec__team *team; /* NULL outside of one */
-    int32_t first;             /* its first row in the batch */
+    struct geodec__team *team;      /* NULL outside of one */
+    int32_t first;                  /* its first row in the batch */
+    const struct geodec_tail *tail; /* while it runs (tail.h); NULL: every row takes its own experts */
 };
 
 /* Zeros behind n rows of `width` numbers, up to a whole vector, as a product needs them: rows used for more than one
@@ -183,6 +184,9 @@ void geodec__model_print_shape(FILE *out, const geodec_model_config *k);
 void geodec__cache_blank(geodec_session *s);
 /* The piece of a layer in a block, s->cache.layer bytes. */
 uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t block);
+/* A layer of a pass over n rows of x_row, and logits of those that the batch wants (packed or not: forward.c). */
+void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain);
+void geodec__forward_head(geodec_session *s, const geodec_batch *b, float *logits, bool packed);
 /* Bytes of the cache and the work space. */
 int64_t geodec__session_bytes(const geodec_session *s);
 /* Announces the matrix that is read after the next geodec__jobs_run, whose end prefetches it. Optional. */
@@ -200,6 +204,9 @@ void geodec__router_scores(geodec_session *s, const geodec__layer *layer, const 
                            int64_t n);
 /* Router and choice of the experts of all n rows of s->input. */
 void geodec__experts_route(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+/* The same for row r of a pass, whose route may be another one (tail.h). */
+void geodec__experts_choose_row(const geodec_session *s, const geodec__layer *layer, int32_t index, int64_t r, float *p,
+                                int32_t *id, float *weight);
 /* Chooses for one row. p [2 pad(n_expert)]: the router's scores, overwritten. id, weight [n_expert_used], best first;
  * ties go to the lowest id. */
 void geodec__experts_choose(const geodec_session *s, const geodec__layer *layer, float *p, int32_t *id, float *weight);

@@ -13,6 +13,7 @@
 #include "cli/streaming.h"
 #include "decode/dialogue.h"
 #include "decode/loop.h"
+#include "decode/perspectives.h"
 #include "decode/printer.h"
 #include "drafters/drafting.h"
 #include "io/file.h"
@@ -31,7 +32,7 @@ enum { PROMPT_MAX = 16 << 20 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
                                                                                *report;
-static const char *preset, *library, *state_path;
+static const char *preset, *library, *state_path, *perspectives;
 static int64_t library_bytes;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
@@ -283,6 +284,7 @@ typedef struct work {
     geodec_decode_options o;
     geodec_printer *printer;
     decode_state state;
+    geodec_perspectives *perspectives;
     geodec_decoded got, plain, known; /* known: to the oracle */
 } work;
 
@@ -300,6 +302,10 @@ static geodec_status check_options(work *w, geodec_err *err)
         GEODEC_FAIL(GEODEC_INVAL, "--no-verifier does not sample: it needs --temperature 0");
     if (state_path && (interactive || no_verifier || compat_counters || oracle))
         GEODEC_FAIL(GEODEC_INVAL, "--state takes none of --interactive, --no-verifier, --compat-counters and --oracle");
+    if (perspectives && (draft || interactive || no_verifier || compat_counters || oracle || check_plain || library))
+        GEODEC_FAIL(GEODEC_INVAL, "--perspectives takes none of --draft, --interactive, --no-verifier, "
+                                  "--compat-counters, --oracle, --check-plain and --library");
+    if (perspectives) draft = "none";
     w->o.budget = (int32_t)tree;
     if (report) GEODEC_PASS(cli_may_write(w->c, report, err));
     return GEODEC_OK;
@@ -327,6 +333,11 @@ static geodec_status open_all(work *w, geodec_err *err)
         GEODEC_FAIL(GEODEC_INVAL, "--check-plain: drafter %s keeps the distribution of sampled text, not its tokens",
                     draft);
     w->target = geodec_target_session(w->s, decode_batch());
+    if (!perspectives) return GEODEC_OK;
+    geodec_perspectives_options o = {.seed = c->seed};
+    GEODEC_PASS(geodec_perspectives_parse(perspectives, &o, err));
+    GEODEC_PASS(geodec_perspectives_create(w->s, &o, &w->perspectives, err));
+    w->target = geodec_perspectives_target(w->perspectives, decode_batch());
     return GEODEC_OK;
 }
 
@@ -389,6 +400,18 @@ static geodec_status know_text(work *w, geodec_err *err)
     return geodec_oracle_drafter_create(&w->known, inner, &w->drafter, err);
 }
 
+/* With --verbose: what became of the tokens. */
+static void say_perspectives(const work *w)
+{
+    if (!w->perspectives || w->c->verbose < 1) return;
+    const geodec_perspectives_counters k = geodec_perspectives_counted(w->perspectives);
+    cli_say(w->c,
+            "%d perspectives at %lld of %lld tokens: %lld geometric and %lld arithmetic means, %lld other tokens; "
+            "processor time %.2f s, and %.2f s for them",
+            geodec_perspectives_n(w->perspectives), (long long)k.asked, (long long)k.tokens, (long long)k.geometric,
+            (long long)k.arithmetic, (long long)k.changed, k.base_seconds, k.more_seconds);
+}
+
 static geodec_status write_text(work *w, geodec_err *err)
 {
     if (oracle) GEODEC_PASS(know_text(w, err));
@@ -407,6 +430,7 @@ static geodec_status write_text(work *w, geodec_err *err)
     }
     geodec_printer_end(w->printer);
     say_drafts(w->c, &w->got);
+    say_perspectives(w);
     if (check_plain) {
         /* After a stop text, the plain run generates the same number of tokens. */
         geodec_decode_options q = w->o;
@@ -451,6 +475,7 @@ static void close_all(work *w, bool succeeded)
     if (succeeded) say_library(w->c, w->drafting);
     geodec_drafting_close(w->drafting);
     drafting_files_close(&w->found);
+    geodec_perspectives_destroy(w->perspectives);
     geodec_session_destroy(w->s);
     geodec_model_close(w->m);
     decode_state_clear(&w->state);
