@@ -49,7 +49,7 @@ DEPS_foresight     := export flowmap chain geometry model documents $(MODEL_BELO
 DEPS_decode        := perspective/mixture model documents $(MODEL_BELOW)
 DEPS_integer/attest := integer/ntt integer/engine integer/fixed model/kernels gguf io base
 DEPS_drafters      := decode perspective/mixture foresight export flowmap chain geometry lowrank model documents $(MODEL_BELOW)
-DEPS_measure       := drafters $(DEPS_drafters)
+DEPS_measure       := perspective/memory drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
 DEPS_lab/harness   := records chain geometry evaluate integer/codes reference model $(MODEL_BELOW)
 # An experiment may use the library that it measures, but no other experiment.

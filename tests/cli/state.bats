@@ -143,3 +143,30 @@ joined() { cat "$@" | tr -d '\n'; }
     done
     [ -z "$(find "$tmp/d" -name '.*.tmp')" ]
 }
+
+@test "perspectives: the base alone is plain decoding; a seed fixes the text; a state goes on; the measurement has its controls" {
+    for model in data/model/geodec-mixture-f16.gguf tests/golden/perspective/tiny-perspective.gguf; do
+        decode --prompt "One day" -n 30 --min-tokens 60 > "$tmp/plain"
+        decode --prompt "One day" -n 30 --min-tokens 60 --perspectives base | cmp - "$tmp/plain"
+        decode --prompt "One day" -n 30 --min-tokens 60 --perspectives default,top=0,entropy=100 | cmp - "$tmp/plain"
+        decode --prompt "One day" -n 30 --min-tokens 60 --perspectives default,sigma=0.3 --state "$tmp/whole" > "$tmp/all"
+        decode --prompt "One day" -n 15 --min-tokens 60 --perspectives default,sigma=0.3 --state "$tmp/s" > /dev/null
+        decode --prompt "One day" -n 15 --min-tokens 60 --perspectives default,sigma=0.3 --state "$tmp/s" > /dev/null
+        cmp "$tmp/whole" "$tmp/s"
+        rm "$tmp/whole" "$tmp/s"
+        ! cmp -s "$tmp/all" "$tmp/plain"
+    done
+    run decode --perspectives default --draft ngram
+    [ "$status" -eq 2 ]
+    run decode --perspectives third
+    [ "$status" -eq 2 ]
+    model=data/model/geodec-mixture-f16.gguf
+    "$bin/geodec-perspectives" --quiet --model "$model" --threads 1 -n 400 --window 100 tests/golden/text/stories.txt > "$tmp/one"
+    "$bin/geodec-perspectives" --quiet --model "$model" --threads 2 -n 400 --window 100 tests/golden/text/stories.txt > "$tmp/two"
+    cmp <(grep -v -e _ms -e cost "$tmp/one") <(grep -v -e _ms -e cost "$tmp/two")
+    # four equal perspectives: no divergence, and the bits of the model
+    "$bin/geodec-perspectives" --quiet --model "$model" -n 400 --perspectives jitter+jitter+jitter,sigma=0 tests/golden/text/stories.txt > "$tmp/same"
+    awk -F '\t' '{ v[$1] = $2 } END { exit !(v["js"] < 1e-5 && v["js"] > -1e-5 && v["bits_base"] == v["bits_mixed"] && v["bits_base"] == v["bits_mixed_everywhere"]) }' "$tmp/same"
+    # the shares of the rule add up
+    awk -F '\t' '{ v[$1] = $2 } END { d = v["asked_top"] + v["asked_entropy"] - v["asked_both"] - v["asked"]; exit !(d < 2e-4 && d > -2e-4 && v["asked"] > 0) }' "$tmp/one"
+}

@@ -84,6 +84,12 @@ static const cli_option options[] = {
     OPT_STR("system", 0, &system_text, "TEXT", "system message of --interactive"),
     OPT_FLAG("echo", 0, &echo, "write the prompt before the text"),
     OPT_FLAG("check-plain", 0, &check_plain, "also decode without a drafter and compare; status 4 if the texts differ"),
+    OPT_STR(
+        "perspectives", 0, &perspectives, "WHAT",
+        "where the model is unsure, run its last layers again with other experts and disturbed streams, and take the "
+        "mean distribution: default (second+jitter+dropout), base, or kinds joined by + (second, jitter, dropout, "
+        "antipode, random), and settings after commas (m=5: layers, sigma=.01, dropout=.1, tau=.15, top=.6, "
+        "entropy=3). Without drafts"),
     OPT_FILE(
         "state", 0, &state_path, "FILE",
         "session of the text: read at the start, if there is one, so that the text goes on where the last run ended; "

@@ -1,0 +1,50 @@
+/* What multi-perspective decoding (decode/perspectives.h) does to a held-out text: how often it is asked, bits a byte,
+ * and whether 1 - JS / ln n is a calibrated confidence, beside the model's own largest probability and beside
+ * temperature scaling, the ordinary repair. */
+#ifndef GEODEC_MEASURE_PERSPECTIVES_H
+#define GEODEC_MEASURE_PERSPECTIVES_H
+
+#include "decode/perspectives.h"
+#include "perspective/memory/hdm.h"
+#include "perspective/mixture/calibration.h"
+#include "perspective/mixture/temperature.h"
+
+/* A hyperdimensional memory of (state after all blocks -> next token). */
+typedef struct geodec_perspectives_memory geodec_perspectives_memory;
+/* From the text id [n], read in windows of the session's context: at most `most` pairs. Every `every`-th position, 1 or
+ * more. The session's own text is lost. GEODEC_LIMIT, GEODEC_NOMEM, errors of geodec_forward. */
+GEODEC_API geodec_status geodec_perspectives_memory_make(geodec_session *s, const int32_t *id, int64_t n, int64_t most,
+                                                         uint64_t seed, geodec_perspectives_memory **out,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_perspectives_memory_destroy(geodec_perspectives_memory *m); /* NULL ok */
+GEODEC_API int64_t geodec_perspectives_memory_pairs(const geodec_perspectives_memory *m);
+GEODEC_API int64_t geodec_perspectives_memory_bytes(const geodec_perspectives_memory *m);
+/* For geodec_perspectives_options.recall: 0.95 for the token of the best entry, and the rest equally for all. */
+GEODEC_API void geodec_perspectives_memory_recall(void *memory, const float *state, double *logp, double *z);
+
+typedef struct geodec_perspectives_measure {
+    int64_t tokens, bytes; /* scored: all but the first of each window */
+    int64_t asked, by_top, by_entropy;
+    double js, pairs; /* means over all tokens, nats */
+    double js_asked, pairs_asked;
+    int64_t arithmetic; /* of those asked, the others geometric */
+    /* On the second half of the tokens; the temperature is fitted on the first. */
+    int64_t half, half_bytes;
+    geodec_temperature temperature;
+    double base, rule, always, scaled; /* bits a byte: the model; mixed where the rule asks; mixed everywhere; scaled */
+    geodec_calibration top, top_scaled,
+        agreement; /* max p; the same scaled; 1 - JS / ln n against the mixture's choice */
+    geodec_calibration top_asked, agreement_asked; /* where the rule asks */
+    double base_seconds, more_seconds; /* processor time a token: of the model, of an asked token beside it */
+} geodec_perspectives_measure;
+
+/* id [n] in windows of the session's context, or of `window` tokens if that is shorter; bytes_of [n] text bytes of each
+ * token. The options' `always` is taken as true. GEODEC_SCARCE (fewer than 100 tokens, or none asked), and the errors
+ * of geodec_perspectives_next. */
+GEODEC_API geodec_status geodec_perspectives_measure_text(geodec_session *s, const geodec_perspectives_options *o,
+                                                          const int32_t *id, const int32_t *bytes_of, int64_t n,
+                                                          int32_t window, geodec_pool *pool, const geodec_hooks *hooks,
+                                                          geodec_perspectives_measure *out,
+                                                          geodec_err *err) GEODEC_MUST_USE;
+
+#endif
