@@ -16,6 +16,7 @@ include mk/fuzz.mk
 include mk/everywhere.mk
 include mk/test.mk
 include mk/faults.mk
+include mk/ternary.mk
 include mk/lint.mk
 include mk/static.mk
 include mk/install.mk

@@ -3,6 +3,7 @@
 #include "perspective/ternary/product_internal.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 enum { TASK = 64 /* rows */, MOST_VECTORS = 1 << 20, TILE = GEODEC__TERNARY_TILE, AHEAD = 8192 /* bytes */ };
 
@@ -20,11 +21,18 @@ int geodec__ternary_all(const geodec__ternary_ops *all[3])
     return n;
 }
 
+/* Asking the processor takes microseconds in a virtual machine, so the answer is kept. */
 const geodec__ternary_ops *geodec__ternary_for(geodec_isa isa)
 {
+    static _Atomic(const geodec__ternary_ops *) known[4];
+    const int most = isa == GEODEC_ISA_SCALAR ? 1 : isa == GEODEC_ISA_AVX2 ? 2 : 3;
+    const geodec__ternary_ops *ops = atomic_load_explicit(&known[most], memory_order_acquire);
+    if (ops) return ops;
     const geodec__ternary_ops *all[3];
-    const int n = geodec__ternary_all(all), most = isa == GEODEC_ISA_SCALAR ? 1 : isa == GEODEC_ISA_AVX2 ? 2 : 3;
-    return all[(n < most ? n : most) - 1];
+    const int n = geodec__ternary_all(all);
+    ops = all[(n < most ? n : most) - 1];
+    atomic_store_explicit(&known[most], ops, memory_order_release);
+    return ops;
 }
 
 /* ---- activations ------------------------------------------------------------------------------------------------ */
