@@ -41,7 +41,7 @@ setup() {
         grep -qx "$name/$f" "$tmp/list" || { echo "no $f"; false; }
     done
     ! grep -v "^$name/" "$tmp/list" || false
-    ! grep -E "^$name/(build|\.git)/|\.o$|/results/[^p]" "$tmp/list" || false
+    ! grep -E "^$name/(build|results|\.git)/|\.o$" "$tmp/list" || false
     LC_ALL=C sort -c "$tmp/list"
     # Unpacked, without git, with other modes and times, and after a build.
     mkdir "$tmp/unpacked"
