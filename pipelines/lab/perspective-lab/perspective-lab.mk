@@ -9,7 +9,7 @@ $(PV)/plan.tsv: $(LAB)/perspective-lab/plan $(LAB)/perspective-lab/plan.tsv $(LA
 PV_MODEL := data/model/geodec-perspective-f16.gguf
 $(PV)/stories.txt: $(BIN)/geodec-corpus FORCE
 	@$(call tool,corpus) --seed 20260002 --stories $(if $(filter 1,$(QUICK)),40,150) -o $(out) --report $(w).json
-$(PV)/model.tsv: $(LAB)/perspective-lab/embedded $(PV_MODEL) $(PV)/stories.txt $(addprefix $(BIN)/geodec-,perplexity routing ternary adapt decode table) FORCE
+$(PV)/model.tsv: $(LAB)/perspective-lab/embedded $(PV_MODEL) $(PV)/stories.txt $(addprefix $(BIN)/geodec-,perplexity routing ternary adapt perspectives decode table) FORCE
 	@$< $(BIN) $(PV_MODEL) $(PV)/stories.txt $(w).d > $(out)
 LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv $(PV)/model.tsv
 
