@@ -101,8 +101,8 @@ until [ "${before%% *}" -ge "$text" ]; do
 done
 first=$(cut -d ' ' -f 3 <<<"$before")
 sleep "$step" # the start does not count
-before=$(state) passed=0 checked=0 began=$(date +%s)
-while [ "$passed" -lt "$seconds" ]; do
+before=$(state) passed=0 checked=0 began=$(date +%s) rows=0
+while [ "$passed" -lt "$seconds" ] || [ "$rows" -lt 4 ]; do # soak.awk needs four
     sleep "$step" &
     beside=$(control "$texts")
     wait $!
@@ -121,7 +121,7 @@ while [ "$passed" -lt "$seconds" ]; do
         { t = n * (texts($5) - texts($1)); cpu = t > 0 ? 1e6 * ($6 - $2) / ticks / t : 0
           printf "%d\t%d\t%.1f\t%.2f\t%.2f\t%d\t%d\t%d\n", passed, t, t / ($8 - $4), cpu, control, $7, texts($5), records }' \
         "$dir/ends" - <<<"$before $now" | tee -a "$dir/rows"
-    before=$now
+    before=$now rows=$((rows + 1))
 done
 room=0 made=0
 if [ -n "$library" ]; then

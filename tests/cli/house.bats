@@ -65,13 +65,18 @@ EOF
 
 @test "lines of tests whose failure nobody sees are found, and no other ones" {
     f=$BATS_TEST_TMPDIR/a.bats
-    printf '    %s\n' '[ a ] && [ b ]' '[[ a ]] && [[ b ]]' 'grep -q x f && [ b ]' '! grep -q x f' '    0) [ a ] && [ b ] ;;' \
-        'for x in 1 2; do [ a ] && [ b ]; done' '[ a ] && ! cmp f g' '[ a ] && [ b ] # why' >"$f"
+    # AND is &&, HERE begins a here document, so that these lines are not found here
+    lines() { printf '    %s\n' "$@" | sed 's/ AND / \&\& /; s/^    NOT /    ! /; s/HERE/<</' >"$f"; }
+    lines '[ a ] AND [ b ]' '[[ a ]] AND [[ b ]]' 'grep -q x f AND [ b ]' 'NOT grep -q x f' '    0) [ a ] AND [ b ] ;;' \
+        'for x in 1 2; do [ a ] AND [ b ]; done' '[ a ] AND ! cmp f g' '[ a ] AND [ b ] # why'
     run -1 scripts/check-bats "$f"
     [ "$(grep -c "^$f:" <<<"$output")" -eq 8 ]
-    printf '    %s\n' '[[ a && b ]]' '[ a ] && [ b ] || false' '! grep -q x f || false' 'run ! grep -q x f' 'if [ a ] && [ b ]; then' '[ a ] && [ b ] && break' \
-        '[ a ] && skip "no b"' 'cmp -s f g && false' '# [ a ] && [ b ]' 'x=$([ a ] && echo b)' >"$f"
-    printf 'f() { [ a ] && [ b ]; }\n    cat <<END\n[ a ] && [ b ]\nEND\n' >>"$f"
+    lines '[[ a && b ]]' '[ a ] AND [ b ] || false' 'NOT grep -q x f || false' 'run ! grep -q x f' 'if [ a ] AND [ b ]; then' '[ a ] AND [ b ] && break' \
+        '[ a ] AND skip "no b"' 'cmp -s f g AND false' '# [ a ] AND [ b ]' 'x=$([ a ] AND echo b)' 'cat HEREEND'
+    printf '%s\n' '! a' END >>"$f"
     run -0 scripts/check-bats "$f"
     [ -z "$output" ]
+    lines 'cat HEREEND' 'true'
+    run -1 scripts/check-bats "$f"
+    [[ "$output" == *"no line END ends the here document"* ]]
 }
