@@ -31,7 +31,7 @@ train() {
     [ -e "$WORK/$name.trits/experts.table" ] || "$bin/geodec-ternary" build "$WORK/$name.gguf" --differences -q -o "$WORK/$name.trits"
 }
 shape='--lattice 4,2,2 --d-model 128 --rank 32 --layers 8 --heads 4 --kv-heads 1 --ff 256 --ctx 128'
-# shellcheck disable=SC2086 # words
+# shellcheck disable=SC2086
 models() {
     train post $shape --route angle --route-at post --steps 4
     train pre $shape --route mod --route-at pre --steps 120
@@ -50,11 +50,11 @@ edges() {
 
 # Bits a token of held-out text with each form: the price of --ternary add and int8.
 numerics() {
-    printf 'model\tform\tbits_byte\tnll\n'
+    printf 'model\tform\tbits_byte\n'
     for m in post pre near; do
         for form in gguf exact add int8; do
             if [ $form = gguf ]; then set -- --model "$WORK/$m.gguf"; else set -- --model "$WORK/$m.trits" --ternary $form --experts slots=128; fi
-            "$bin/geodec-perplexity" "$@" --window 128 --windows 40 --json "$WORK/ppl.json" -q "$held" >"$WORK/ppl.txt"
+            "$bin/geodec-perplexity" "$@" --window 128 --windows 40 --force --json "$WORK/ppl.json" -q "$held" >"$WORK/ppl.txt"
             sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' "$WORK/ppl.json" | head -n 1 | awk -v OFS='\t' -v m=$m -v f=$form '{ print m, f, $1 }'
         done
     done
@@ -73,7 +73,7 @@ matrix() {
 # One run on a slow disk: NAME SETTINGS. The line of forecast follows the name and the decisions.
 disk_run() {
     "$bin/geodec-decode" --model "$WORK/near.trits" --artifacts none --draft none --prompt 'Once upon a time' --max-tokens 200 --min-tokens 200 --threads 1 \
-        --io-throttle "$MBS" --experts "$2,report=$WORK/disk.json" -q >"$WORK/disk.txt"
+        --io-throttle "$MBS" --experts "$2,report=$WORK/disk.json" -q --force >"$WORK/disk.txt"
     cmp -s "$WORK/disk.txt" "$WORK/disk-first.txt" || { [ "$1" = all ] && cp "$WORK/disk.txt" "$WORK/disk-first.txt"; } || { echo "trits.sh: $1: another text" >&2; exit 1; }
     "$bin/geodec-experts" forecast "$WORK/disk.json" | awk -F '\t' -v OFS='\t' -v n="$1" -v d="$(sed -n 's/.*"read_differences": *\([0-9]*\).*/\1/p' "$WORK/disk.json")" \
         -v c="$(sed -n 's/.*"read_cheaper": *\([0-9]*\).*/\1/p' "$WORK/disk.json")" 'NR == 2 { print n, d, c, $4, $5, $6, $7, $10, $11, 1000 / $12, 1000 / $13, 1000 / $15, 1000 / $16 }'
@@ -87,7 +87,7 @@ disk() {
     disk_run 'no cache' slots=4
     disk_run 'differences always' slots=24,differences=always
 }
-MBS=${MBS:-4}
+MBS=${MBS:-1}
 
 models
 for part in $PARTS; do
