@@ -47,6 +47,7 @@ FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
 # Inputs are lists of edits, which are short and of any number.
 FUZZ_ARGS_network := -len_control=0 -max_len=240
 FUZZ_ARGS_convert := $(FUZZ_ARGS_network)
+FUZZ_ARGS_session := $(FUZZ_ARGS_network)
 FUZZ_ARGS_hdm := $(FUZZ_ARGS_network)
 FUZZ_ARGS_trit := -len_control=0 -max_len=61
 FUZZ_ARGS_trd := $(FUZZ_ARGS_trit)
