@@ -62,7 +62,7 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__tri
     m = NULL;
 done:
     if (store) geodec_store_clear(store);
-    if (trits) geodec__trits_clear(trits);
+    if (trits) geodec__ternary_store_clear(trits);
     geodec_model_close(m);
     return st;
 }
@@ -93,7 +93,7 @@ static geodec_status open_trits(const char *folder, const geodec_model_open_opti
     geodec__trits t = {0};
     geodec_gguf *g = NULL;
     char *path = NULL, *table = NULL;
-    GEODEC_TRY(geodec__trits_open(folder, &s, &t, &path, err));
+    GEODEC_TRY(geodec__ternary_store_open(folder, &s, &t, &path, err));
     if (o->digest) {
         GEODEC_TRY(geodec_mem_print(&table, err, "%s/%s", folder, GEODEC_TRIT_TABLE_NAME));
         GEODEC_TRY(geodec_file_sha256(table, o->digest, err));
@@ -108,7 +108,7 @@ static geodec_status open_trits(const char *folder, const geodec_model_open_opti
     GEODEC_TRY(from_parts(g, &s, &t, &(geodec_model_open_options){0}, out, err));
 done:
     geodec_store_clear(&s);
-    geodec__trits_clear(&t);
+    geodec__ternary_store_clear(&t);
     GEODEC_FREE(path, table);
     return st;
 }
@@ -140,7 +140,7 @@ void geodec_model_close(geodec_model *m)
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     if (m->store) geodec_store_clear(m->store);
-    if (m->trits) geodec__trits_clear(m->trits);
+    if (m->trits) geodec__ternary_store_clear(m->trits);
     GEODEC_FREE(m->layer, m->norms, m->expert, m->factors, m->store, m->trits);
     geodec__lowkv_free(m->low);
     geodec_network_free(m->network);

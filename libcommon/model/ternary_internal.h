@@ -13,9 +13,9 @@ typedef struct geodec__trits {
 } geodec__trits;
 
 /* Headers of all files; *resident: path of the rest of the model, which the caller frees. */
-geodec_status geodec__trits_open(const char *folder, geodec_store *s, geodec__trits *t, char **resident,
-                                 geodec_err *err) GEODEC_MUST_USE;
-void geodec__trits_clear(geodec__trits *t); /* may be all zero */
+geodec_status geodec__ternary_store_open(const char *folder, geodec_store *s, geodec__trits *t, char **resident,
+                                         geodec_err *err) GEODEC_MUST_USE;
+void geodec__ternary_store_clear(geodec__trits *t); /* may be all zero */
 
 /* The rest of a model (store_build.c). */
 geodec_status geodec__store_write_resident(const geodec_model *m, geodec_atomic *file, const geodec_hooks *hooks,

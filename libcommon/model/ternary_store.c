@@ -332,8 +332,8 @@ done:
     return st;
 }
 
-geodec_status geodec__trits_open(const char *folder, geodec_store *store, geodec__trits *trits, char **resident,
-                                 geodec_err *err)
+geodec_status geodec__ternary_store_open(const char *folder, geodec_store *store, geodec__trits *trits, char **resident,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_trit_table t = {0};
@@ -366,11 +366,11 @@ done:
     geodec_mem_free(expert);
     geodec_trit_table_clear(&t);
     geodec_store_clear(&s);
-    geodec__trits_clear(&x);
+    geodec__ternary_store_clear(&x);
     return st;
 }
 
-void geodec__trits_clear(geodec__trits *t)
+void geodec__ternary_store_clear(geodec__trits *t)
 {
     for (int32_t i = 0; i < t->n_edges && t->edge; i++) geodec_trd_close(&t->edge[i]);
     geodec_mem_free(t->edge);

@@ -1,5 +1,5 @@
 /* geodec-adapt: adapts a PERSPECTIVE model to a text, by forward derivatives or by an evolution strategy. */
-#include "adapt/run.h"
+#include "adapt/adaptation.h"
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "io/tsv.h"

@@ -1,5 +1,5 @@
 /* A model with tangents: its loss against the session, its derivative against differences, and runs of both kinds. */
-#include "adapt/run.h"
+#include "adapt/adaptation.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/synthetic.h"

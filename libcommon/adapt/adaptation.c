@@ -1,4 +1,4 @@
-#include "adapt/run.h"
+#include "adapt/adaptation.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,8 +1,8 @@
 /* Adaptation of a PERSPECTIVE model to a text without a backward pass (perspective/dual/adapt.h): adapters of low rank
  * on the gates of some recurrent layers, by derivatives in random directions, or the places of the experts, by an
  * evolution strategy. Each step is measured on other text of which none is used, and undone when that loss rises. */
-#ifndef GEODEC_ADAPT_RUN_H
-#define GEODEC_ADAPT_RUN_H
+#ifndef GEODEC_ADAPT_ADAPTATION_H
+#define GEODEC_ADAPT_ADAPTATION_H
 
 #include "adapt/network.h"
 #include "base/hooks.h"
