@@ -15,7 +15,8 @@ verdict() { awk -F '\t' -v n="$1" '$1 == n { print $2 }' <<< "$output"; }
 @test "a store: header, golden logits, disk; a damaged one fails, and what was not reached is not measured" {
     "$bin/geodec-experts" build --quiet data/model/geodec-mixture-f16.gguf -o "$tmp/s.experts"
     run --separate-stderr "$bin/geodec-health" --budget 900 "$tmp/s.experts"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     for k in header forward golden memory; do [ "$(verdict $k)" = ok ] || { echo "$output"; false; }; done
     [[ "$(verdict disk)" == ok && "$output" == *" GB/s, p99 "* ]]
     size=$(stat -c %s "$tmp/s.experts")
@@ -24,21 +25,26 @@ verdict() { awk -F '\t' -v n="$1" '$1 == n { print $2 }' <<< "$output"; }
         byte=$(od -An -tu1 -j "$at" -N 1 "$tmp/bad")
         printf '%b' "\\x$(printf %x $((byte ^ 64)))" | dd of="$tmp/bad" bs=1 seek="$at" conv=notrunc status=none
         run --separate-stderr "$bin/geodec-health" "$tmp/bad"
-        [ "$status" -eq 4 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+        [ "$status" -eq 4 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
         [ "$(awk -F '\t' '$2 == "failed"' <<< "$output" | wc -l)" -ge 1 ]
     done
     head -c 1000 "$tmp/s.experts" > "$tmp/bad"
     run --separate-stderr "$bin/geodec-health" "$tmp/bad"
     [ "$status" -eq 4 ]
-    [ "$(verdict header)" = failed ] && [ "$(verdict golden)" = not_measured ] && [ "$(verdict disk)" = not_measured ]
+    [ "$(verdict header)" = failed ]
+    [ "$(verdict golden)" = not_measured ] && [ "$(verdict disk)" = not_measured ]
 }
 
 @test "a GGUF has no golden prompt; limits that are not met fail" {
     run --separate-stderr "$bin/geodec-health" data/model/geodec-stories-f16.gguf
     [ "$status" -eq 0 ]
-    [ "$(verdict forward)" = ok ] && [ "$(verdict golden)" = not_measured ] && [ "$(verdict memory)" = not_measured ]
+    [ "$(verdict forward)" = ok ]
+    [ "$(verdict golden)" = not_measured ] && [ "$(verdict memory)" = not_measured ]
     run --separate-stderr "$bin/geodec-health" --budget 1 data/model/geodec-stories-f16.gguf
-    [ "$status" -eq 4 ] && [ "$(verdict memory)" = failed ]
+    [ "$status" -eq 4 ]
+    [ "$(verdict memory)" = failed ]
     run --separate-stderr "$bin/geodec-health" --slowest 900000 data/model/geodec-stories-f16.gguf
-    [ "$status" -eq 4 ] && [ "$(verdict disk)" = failed ]
+    [ "$status" -eq 4 ]
+    [ "$(verdict disk)" = failed ]
 }

@@ -78,9 +78,11 @@ joined() { cat "$@" | tr -d '\n'; }
         ignored ""
     done
     run --separate-stderr decode --ctx 12 --state "$tmp/keep"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"does not fit in a context of 12"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"does not fit in a context of 12"* ]]
     run --separate-stderr decode --arithmetic integer --state "$tmp/keep"
-    [ "$status" -ne 0 ] && [[ "$stderr" == *"integer arithmetic cannot be saved"* ]]
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"integer arithmetic cannot be saved"* ]]
     run --separate-stderr decode --interactive --state "$tmp/keep"
     [ "$status" -eq 2 ]
 }
@@ -132,7 +134,8 @@ joined() { cat "$@" | tr -d '\n'; }
             --state "$tmp/d/s" > /dev/null 2>&1 || true
         whole
     done
-    [ "$olds" -ge 1 ] && [ "$news" -ge 1 ]
+    [ "$olds" -ge 1 ]
+    [ "$news" -ge 1 ]
     for n in $(seq 40); do
         cp "$tmp/old" "$tmp/d/s"
         "$bin/geodec-decode" --quiet --model "$model" --artifacts none --ctx 300 -n 10 --state "$tmp/d/s" > /dev/null 2>&1 &
@@ -154,7 +157,8 @@ joined() { cat "$@" | tr -d '\n'; }
         decode --prompt "One day" -n 15 --min-tokens 60 --perspectives default,sigma=0.3 --state "$tmp/s" > /dev/null
         cmp "$tmp/whole" "$tmp/s"
         rm "$tmp/whole" "$tmp/s"
-        ! cmp -s "$tmp/all" "$tmp/plain"
+        run cmp -s "$tmp/all" "$tmp/plain"
+        [ "$status" -eq 1 ]
     done
     run decode --perspectives default --draft ngram
     [ "$status" -eq 2 ]
