@@ -129,12 +129,13 @@ geodec_status geodec__parts_polytope(const geodec_parts_options *o, geodec_parts
     GEODEC_TRY(follow(&x, GEODEC_POLYTOPE_EXACT, points, &exact, err));
     GEODEC_TRY(follow(&x, GEODEC_POLYTOPE_CYCLIC, points, &cyclic, err));
     GEODEC_TRY(follow(&x, GEODEC_POLYTOPE_PUBLISHED, points, &published, err));
-    GEODEC_TRY(geodec__parts_add(out, "expansion", "largest |Px - Py| / |x - y| of the nearest point", exact.expansion,
-                                 "bound", 1, err));
+    GEODEC_TRY(geodec__parts_add(out, "expansion", "largest ratio of two points' distances after and before",
+                                 exact.expansion, "bound", 1, err));
     GEODEC_TRY(geodec__parts_add(out, "cyclic-longer", "largest extra distance of the published loop, relative",
                                  cyclic.longer, "nearest point", exact.longer, err));
-    GEODEC_TRY(geodec__parts_add(out, "published-again", "move of a point that was already projected, published program",
-                                 published.again, "nearest point", exact.again, err));
+    GEODEC_TRY(geodec__parts_add(out, "published-again",
+                                 "move of a point that was already projected, published program", published.again,
+                                 "nearest point", exact.again, err));
     GEODEC_TRY(geodec__parts_add(out, "published-outside", "largest violation of the published program's result",
                                  published.violation, "nearest point", exact.violation, err));
 done:
@@ -187,6 +188,5 @@ geodec_status geodec__parts_hull(const geodec_parts_options *o, geodec_parts *ou
     GEODEC_PASS(geodec__parts_add(out, "hull-dimension", "dimension of the hull of the points", (double)dimension,
                                   "dimension of the space", (double)d, err));
     return geodec__parts_add(out, "hull-outside", "share of a random vector's length that is outside of its span",
-                             outside, "closed form sqrt(1 - (n - 1) / d)",
-                             sqrt(1 - (double)(n - 1) / (double)d), err);
+                             outside, "closed form sqrt(1 - (n - 1) / d)", sqrt(1 - (double)(n - 1) / (double)d), err);
 }
