@@ -33,14 +33,16 @@ verdict() { awk -F '\t' -v n="$1" '$1 == n { print $2 }' <<< "$output"; }
     run --separate-stderr "$bin/geodec-health" "$tmp/bad"
     [ "$status" -eq 4 ]
     [ "$(verdict header)" = failed ]
-    [ "$(verdict golden)" = not_measured ] && [ "$(verdict disk)" = not_measured ]
+    [ "$(verdict golden)" = not_measured ]
+    [ "$(verdict disk)" = not_measured ]
 }
 
 @test "a GGUF has no golden prompt; limits that are not met fail" {
     run --separate-stderr "$bin/geodec-health" data/model/geodec-stories-f16.gguf
     [ "$status" -eq 0 ]
     [ "$(verdict forward)" = ok ]
-    [ "$(verdict golden)" = not_measured ] && [ "$(verdict memory)" = not_measured ]
+    [ "$(verdict golden)" = not_measured ]
+    [ "$(verdict memory)" = not_measured ]
     run --separate-stderr "$bin/geodec-health" --budget 1 data/model/geodec-stories-f16.gguf
     [ "$status" -eq 4 ]
     [ "$(verdict memory)" = failed ]

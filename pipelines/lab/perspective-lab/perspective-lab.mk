@@ -42,7 +42,7 @@ $(PL_RUNS:%=$(PL)/%.gguf): $(PL)/%.gguf: $(firstword $(MOE_TEXTS)) $(PL)/held-ou
 	@$(BIN)/geodec-train --force $(if $(V),,--quiet) --seed $(lastword $(subst -, ,$*)) --text $(firstword $(MOE_TEXTS)) --held-out $(PL)/held-out.txt \
 	  --separator mark --vocab $(PL)/vocab.gguf $(PL_RECIPE) $(call pl_options,$*) --checkpoint $(w).ckpt --curve $(new)/$*.h5 -o $(out); rm -f $(w).ckpt
 $(PL_RUNS:%=$(PL)/%.tsv): $(PL)/%.tsv: $(LAB)/perspective-lab/measure $(PL)/%.gguf $(PL)/held-out.txt FORCE
-	@$< $(BIN) $(PL)/$*.gguf $(PL)/$*.h5 $(PL)/held-out.txt $(w).d $* > $(out)
+	@$< $(BIN) $(PL)/$*.gguf $(PL)/held-out.txt $(w).d $* > $(out)
 $(PL)/runs.tsv: $(PL_RUNS:%=$(PL)/%.tsv) FORCE
 	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\tstate_kB\n'; \
 	  cat $(PL_RUNS:%=$(PL)/%.tsv); } > $(out)
