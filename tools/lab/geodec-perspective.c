@@ -23,8 +23,10 @@ static const cli_tool tool = {
     .description =
         "No model is needed. The output is a TSV table: part, key, quantity, value, control, and what the control is.\n"
         "Parts: scan (combinations and depth of parallel scans), state (after 10,000 steps), changes (differences\n"
-        "between independent ternary experts), product (time of an expert's product on one thread), memory (pairs that\n"
-        "a hyperdimensional memory gives back), polytope (Jacobian and fixed points of projections), hull (dimension of\n"
+        "between independent ternary experts), product (time of an expert's product on one thread), memory (pairs "
+        "that\n"
+        "a hyperdimensional memory gives back), polytope (Jacobian and fixed points of projections), hull (dimension "
+        "of\n"
         "the hull of 1,000 points), gradient (mean and spread of estimated gradients), adapter (derivatives at its\n"
         "start). Only the rows of product are times, and differ from run to run.",
     .examples = "  geodec-perspective --quick\n"

@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-/* ---- |A x|^2 / 2 with a diagonal A, whose gradient is known ------------------------------------------------------- */
+/* ---- |A x|^2 / 2 with a diagonal A, whose gradient is known -------------------------------------------------------
+ */
 
 enum { N = 64 };
 
@@ -100,6 +101,6 @@ geodec_status geodec__parts_adapter(const geodec_parts_options *o, geodec_parts 
         at_zero = fmax(at_zero, fabs(derivative_at(&l, zero, v)));
         at_start = fmax(at_start, fabs(derivative_at(&l, start, v)));
     }
-    return geodec__parts_add(out, "adapter-start", "largest derivative of the loss at A = B = 0, 100 directions", at_zero,
-                             "A random, B = 0", at_start, err);
+    return geodec__parts_add(out, "adapter-start", "largest derivative of the loss at A = B = 0, 100 directions",
+                             at_zero, "A random, B = 0", at_start, err);
 }

@@ -14,8 +14,8 @@ static geodec_status banks(const geodec_parts_options *o, geodec_parts *out, geo
         const int64_t candidates = pairs[i] < 100 ? 100 : pairs[i];
         double counters = NAN, bits = NAN, first = NAN;
         char key[32], quantity[96];
-        GEODEC_PASS(geodec_capacity_bank(GEODEC_CAPACITY_COUNTERS, pairs[i], candidates, o->seed, &counters, o->pool,
-                                         err));
+        GEODEC_PASS(
+            geodec_capacity_bank(GEODEC_CAPACITY_COUNTERS, pairs[i], candidates, o->seed, &counters, o->pool, err));
         GEODEC_PASS(
             geodec_capacity_bank(GEODEC_CAPACITY_BIT_RANDOM, pairs[i], candidates, o->seed, &bits, o->pool, err));
         GEODEC_PASS(
@@ -23,8 +23,8 @@ static geodec_status banks(const geodec_parts_options *o, geodec_parts *out, geo
         (void)snprintf(key, sizeof key, "bank-%lld", (long long)pairs[i]);
         (void)snprintf(quantity, sizeof quantity, "right among %lld values, a bank of %lld pairs in counters",
                        (long long)candidates, (long long)pairs[i]);
-        GEODEC_PASS(geodec__parts_add(out, key, quantity, counters, "one bit in place of a counter, random ties", bits,
-                                      err));
+        GEODEC_PASS(
+            geodec__parts_add(out, key, quantity, counters, "one bit in place of a counter, random ties", bits, err));
         (void)snprintf(key, sizeof key, "bank-first-%lld", (long long)pairs[i]);
         (void)snprintf(quantity, sizeof quantity, "the same with one bit whose ties keep the first operand, %lld pairs",
                        (long long)pairs[i]);

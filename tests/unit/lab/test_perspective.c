@@ -50,7 +50,8 @@ Test(perspective_parts, parts_have_rows)
     for (const geodec_parts_kind *k = geodec_parts_kinds(); k->name; k++) {
         geodec_parts a = {0}, b = {0};
         test_ok(geodec_parts_measure(k, &(geodec_parts_options){.seed = 1, .quick = true}, &a, &err), &err);
-        test_ok(geodec_parts_measure(k, &(geodec_parts_options){.seed = 1, .quick = true, .pool = pool}, &b, &err), &err);
+        test_ok(geodec_parts_measure(k, &(geodec_parts_options){.seed = 1, .quick = true, .pool = pool}, &b, &err),
+                &err);
         cr_assert_gt(a.n, 0, "%s", k->name);
         cr_assert_eq(a.n, b.n);
         for (int64_t i = 0; i < a.n; i++) {
