@@ -33,7 +33,7 @@ static const cli_tool tool = {
         "  forward    a pass of one token has finite logits\n"
         "  golden     the logits of the prompt that a store keeps have the bits of the model it was built from, and "
         "the\n"
-        "             sums of the resident part and of all experts read for it are right\n"
+        "             sums of the resident part and of the experts that it uses are right (all: geodec-experts check)\n"
         "  disk       random reads of 1 MiB past the page cache: GB/s, and the 99th percentile of the time of a read\n"
         "  memory     resident memory of this process, against --budget",
     .examples = "geodec-health model.gguf\n"
