@@ -59,11 +59,10 @@ static geodec_status path_of_table(const char *folder, char **out, geodec_err *e
 
 bool geodec_trit_table_is(const char *folder)
 {
-    char *path = NULL, head[sizeof MAGIC - 1];
-    if (path_of_table(folder, &path, NULL) != GEODEC_OK) return false;
-    const bool is = geodec_file_head(path, head, sizeof head) == sizeof head && memcmp(head, MAGIC, sizeof head) == 0;
-    geodec_mem_free(path);
-    return is;
+    char path[8192], head[sizeof MAGIC - 1];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, GEODEC_TRIT_TABLE_NAME);
+    return n > 0 && (size_t)n < sizeof path && geodec_file_head(path, head, sizeof head) == sizeof head &&
+           memcmp(head, MAGIC, sizeof head) == 0;
 }
 
 static int64_t bytes_of(int64_t routed, int64_t experts, int64_t edges)
