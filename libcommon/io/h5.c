@@ -75,8 +75,9 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
         if ((s == GEODEC_FORMAT || s == GEODEC_CHECKSUM) && of_the_system(why + 2)) s = GEODEC_IO;
     }
     /* Without a limit of the address space only a damaged file asks for more memory than there is. With one, HDF5 may
-     * have no memory for its reason either. */
-    if ((!inner || strstr(inner, "alloc")) && geodec_memory_limit_address_space()) s = GEODEC_NOMEM;
+     * have no memory for its reason either. Copies of property lists do not depend on the file. */
+    if ((!inner || strstr(inner, "alloc") || strstr(inner, "property list")) && geodec_memory_limit_address_space())
+        s = GEODEC_NOMEM;
     if (!system && inner && *inner) (void)snprintf(why, sizeof why, " (HDF5: %s)", inner);
     st = geodec_err_set(err, s, func, line, "%.*s%s", (int)(sizeof text - sizeof why), text, why);
     /* A reason of the system is an error of the disk, after which HDF5 is sound. */
