@@ -44,12 +44,12 @@ $(PL_RUNS:%=$(PL)/%.gguf): $(PL)/%.gguf: $(firstword $(MOE_TEXTS)) $(PL)/held-ou
 $(PL_RUNS:%=$(PL)/%.tsv): $(PL)/%.tsv: $(LAB)/perspective-lab/measure $(PL)/%.gguf $(PL)/held-out.txt FORCE
 	@$< $(BIN) $(PL)/$*.gguf $(PL)/held-out.txt $(w).d $* > $(out)
 $(PL)/runs.tsv: $(PL_RUNS:%=$(PL)/%.tsv) FORCE
-	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\tstate_kB\n'; \
+	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tgini_most\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\tstate_kB\n'; \
 	  cat $(PL_RUNS:%=$(PL)/%.tsv); } > $(out)
 pl_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
 pl_spread = iif(count(*) FILTER (WHERE known($1)) > 1, sem($1) FILTER (WHERE known($1)) * sqrt(count(*) FILTER (WHERE known($1))), '-') AS $1_sd
 $(PL)/summary.tsv: $(PL)/runs.tsv FORCE
-	@$(table) --digits 5 $< "SELECT variant, count(*) AS seeds, first(weights) AS weights, first(state_kB) AS state_kB, $(foreach c,bits bits_long gini unused repeat ahead_0 ahead_1 \
+	@$(table) --digits 5 $< "SELECT variant, count(*) AS seeds, first(weights) AS weights, first(state_kB) AS state_kB, $(foreach c,bits bits_long gini gini_most unused repeat ahead_0 ahead_1 \
 	  ahead_2 p_edge,$(call pl_mean,$c)$(comma) $(call pl_spread,$c)$(comma)) $(call pl_mean,popular), $(call pl_mean,size), $(call pl_mean,p_independent) \
 	  FROM t GROUP BY variant ORDER BY min(rowid)" > $(out)
 # One seed has no spread.
