@@ -5,7 +5,6 @@
 #include "base/rng.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { DIRECTIONS_MAX = 4096 };
 
@@ -84,34 +83,6 @@ static geodec_status held_loss(void *ctx, int64_t n, const double *x, int worker
     double none;
     (void)n;
     return evaluate(t, &t->held, x, NULL, worker, loss, &none, err);
-}
-
-/* The evolution strategy, step by step, as geodec_adapt_descend does it for adapters. */
-static geodec_status move_places(task *t, int64_t n, double *x, const geodec_adaptation_options *o, int64_t pairs,
-                                 geodec_adapt_report *r, geodec_pool *pool, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *now = NULL, *anchor = NULL, *gradient = NULL, *period = NULL, held;
-    GEODEC_NEW_COPY(now, x, n);
-    GEODEC_NEW_COPY(anchor, x, n);
-    GEODEC_NEW_EACH(n, gradient, period);
-    for (int64_t i = 0; i < n; i++) period[i] = 1;
-    while (r->steps < o->steps && !r->rolled_back) {
-        const geodec_adapt_nes e = {
-            .pairs = pairs, .sigma = o->sigma, .period = period, .seed = o->seed, .index = (uint64_t)r->steps};
-        GEODEC_TRY(geodec_adapt_nes_gradient(text_loss, t, n, now, &e, gradient, pool, err));
-        geodec_adapt_step(n, o->rate, gradient, o->lambda, anchor, period, now);
-        r->steps++;
-        GEODEC_TRY(held_loss(t, n, now, 0, &held, err));
-        r->rolled_back = !(held <= r->held_start + o->rise * fabs(r->held_start));
-        if (r->rolled_back) break;
-        memcpy(x, now, (size_t)n * sizeof *x);
-        r->kept = r->steps;
-        r->held = held;
-    }
-done:
-    GEODEC_FREE(now, anchor, gradient, period);
-    return st;
 }
 
 /* Losses at start + length direction / |direction|. */
@@ -203,17 +174,20 @@ geodec_status geodec_adaptation_run(geodec_network *n, int64_t length, const geo
     geodec_status st = GEODEC_OK;
     task t = {.network = n, .places = o->places};
     geodec_adaptation a = {.exact = NAN, .exact_held = NAN};
-    double *start = NULL;
+    double *start = NULL, *period = NULL;
     GEODEC_TRY(check(o, err));
     a.numbers = o->places ? GEODEC_TORUS_AXES * geodec_network_places(n) : geodec_network_size(n);
     if (a.numbers < 1) GEODEC_THROW(GEODEC_UNSUPPORTED, "a model without experts on a torus has no places");
     GEODEC_TRY(cut(text, "the text", o->windows, length, &t.text, err));
     GEODEC_TRY(cut(held_out, "the held-out text", o->windows, length, &t.held, err));
     GEODEC_NEW(a.x, a.numbers);
-    if (o->places)
+    if (o->places) {
+        GEODEC_NEW(period, a.numbers);
+        for (int64_t i = 0; i < a.numbers; i++) period[i] = 1;
         geodec_network_read_places(n, a.x);
-    else
+    } else {
         geodec_network_start(n, o->seed, a.x);
+    }
     GEODEC_NEW_COPY(start, a.x, a.numbers);
     GEODEC_TRY(measure_start(&t, a.numbers, a.x, &a, err));
     /* an evaluation without a derivative is taken to be as long; the time is divided among the threads */
@@ -221,24 +195,24 @@ geodec_status geodec_adaptation_run(geodec_network *n, int64_t length, const geo
                        ? o->directions
                        : geodec_adapt_fit(o->budget * geodec_pool_threads(pool), a.seconds, 1, DIRECTIONS_MAX);
     GEODEC_TRY(geodec_hooks_progress(hooks, "adapting", 0, 1, err));
-    if (o->steps && o->places) {
-        GEODEC_TRY(move_places(&t, a.numbers, a.x, o, a.directions, &a.report, pool, err));
-        GEODEC_TRY(text_loss(&t, a.numbers, a.x, 0, &a.report.end, err));
-    } else if (o->steps) {
+    if (o->steps) {
+        const geodec_adapt_problem problem = {jvp, text_loss, held_loss, &t};
         const geodec_adapt_run run = {.steps = o->steps,
                                       .directions = a.directions,
+                                      .sigma = o->places ? o->sigma : 0,
+                                      .period = period,
                                       .rate = o->rate,
                                       .lambda = o->lambda,
                                       .rise = o->rise,
                                       .seed = o->seed};
-        GEODEC_TRY(geodec_adapt_descend(jvp, held_loss, &t, a.numbers, a.x, &run, &a.report, pool, err));
+        GEODEC_TRY(geodec_adapt_descend(&problem, a.numbers, a.x, &run, &a.report, pool, err));
     }
     GEODEC_TRY(controls(&t, a.numbers, start, o, &a, err));
     GEODEC_MOVE(*out, a);
 done:
     free_windows(&t.text);
     free_windows(&t.held);
-    geodec_mem_free(start);
+    GEODEC_FREE(start, period);
     geodec_adaptation_clear(&a);
     return st;
 }

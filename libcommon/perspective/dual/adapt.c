@@ -208,54 +208,74 @@ typedef struct course {
     double *x, *best, *anchor, *gradient; /* [n] */
 } course;
 
-static geodec_status check_run(const geodec_adapt_run *o, int64_t n, geodec_err *err)
+static geodec_status check_run(const geodec_adapt_problem *p, const geodec_adapt_run *o, int64_t n, geodec_err *err)
 {
-    if (n < 1 || o->steps < 1 || o->directions < 1 || !isfinite(o->rate) || !(o->lambda >= 0) || !(o->rise >= 0))
-        GEODEC_FAIL(GEODEC_RANGE, "%lld steps of %lld directions, rate %g, anchor %g, rise %g", (long long)o->steps,
-                    (long long)o->directions, o->rate, o->lambda, o->rise);
+    if (n < 1 || o->steps < 1 || o->directions < 1 || !isfinite(o->rate) || !(o->lambda >= 0) || !(o->rise >= 0) ||
+        !(o->sigma >= 0))
+        GEODEC_FAIL(GEODEC_RANGE, "%lld steps of %lld directions, rate %g, anchor %g, rise %g, sigma %g",
+                    (long long)o->steps, (long long)o->directions, o->rate, o->lambda, o->rise, o->sigma);
+    if (!p->held_out || (o->sigma > 0 ? !p->loss : !p->jvp))
+        GEODEC_FAIL(GEODEC_INVAL, "a run of adaptation without its functions");
     return GEODEC_OK;
 }
 
-static geodec_status run_steps(geodec_adapt_jvp jvp, geodec_adapt_loss held_out, void *ctx, int64_t n, course *c,
-                               const geodec_adapt_run *o, geodec_adapt_report *r, geodec_pool *pool, geodec_err *err)
+/* The loss of the adaptation text at x, with a scratch [n]. */
+static geodec_status loss_at(const geodec_adapt_problem *p, int64_t n, const double *x, const geodec_adapt_run *o,
+                             double *scratch, double *loss, geodec_err *err)
 {
-    GEODEC_PASS(held_out(ctx, n, c->x, 0, &r->held_start, err));
+    double derivative;
+    if (o->sigma > 0) return p->loss(p->ctx, n, x, 0, loss, err);
+    memset(scratch, 0, (size_t)n * sizeof *scratch);
+    return p->jvp(p->ctx, n, x, scratch, 0, loss, &derivative, err);
+}
+
+static geodec_status gradient_of_step(const geodec_adapt_problem *p, int64_t n, course *c, const geodec_adapt_run *o,
+                                      int64_t step, geodec_pool *pool, geodec_err *err)
+{
+    const geodec_adapt_nes e = {.pairs = o->directions,
+                                .sigma = o->sigma,
+                                .period = o->period,
+                                .seed = o->seed,
+                                .index = (uint64_t)step};
+    const geodec_adapt_directions d = {.count = o->directions, .seed = o->seed, .index = (uint64_t)step};
+    return o->sigma > 0 ? geodec_adapt_nes_gradient(p->loss, p->ctx, n, c->x, &e, c->gradient, pool, err)
+                        : geodec_adapt_gradient(p->jvp, p->ctx, n, c->x, &d, c->gradient, NULL, pool, err);
+}
+
+static geodec_status run_steps(const geodec_adapt_problem *p, int64_t n, course *c, const geodec_adapt_run *o,
+                               geodec_adapt_report *r, geodec_pool *pool, geodec_err *err)
+{
+    GEODEC_PASS(loss_at(p, n, c->x, o, c->gradient, &r->start, err));
+    GEODEC_PASS(p->held_out(p->ctx, n, c->x, 0, &r->held_start, err));
     r->held = r->held_start;
     while (r->steps < o->steps && !r->rolled_back) {
-        const geodec_adapt_directions d = {.count = o->directions, .seed = o->seed, .index = (uint64_t)r->steps};
-        double loss, held;
-        GEODEC_PASS(geodec_adapt_gradient(jvp, ctx, n, c->x, &d, c->gradient, &loss, pool, err));
-        if (r->steps == 0) r->start = loss;
-        geodec_adapt_step(n, o->rate, c->gradient, o->lambda, c->anchor, NULL, c->x);
+        double held;
+        GEODEC_PASS(gradient_of_step(p, n, c, o, r->steps, pool, err));
+        geodec_adapt_step(n, o->rate, c->gradient, o->lambda, c->anchor, o->period, c->x);
         r->steps++;
-        GEODEC_PASS(held_out(ctx, n, c->x, 0, &held, err));
+        GEODEC_PASS(p->held_out(p->ctx, n, c->x, 0, &held, err));
         /* not a number counts as a rise */
-        if (!(held <= r->held_start + o->rise * fabs(r->held_start))) {
-            r->rolled_back = true;
-            break;
-        }
+        r->rolled_back = !(held <= r->held_start + o->rise * fabs(r->held_start));
+        if (r->rolled_back) break;
         memcpy(c->best, c->x, (size_t)n * sizeof *c->x);
         r->kept = r->steps;
         r->held = held;
     }
-    double derivative; /* only the loss at the point returned is of interest */
-    memset(c->gradient, 0, (size_t)n * sizeof *c->gradient);
-    return jvp(ctx, n, c->best, c->gradient, 0, &r->end, &derivative, err);
+    return loss_at(p, n, c->best, o, c->gradient, &r->end, err);
 }
 
-geodec_status geodec_adapt_descend(geodec_adapt_jvp jvp, geodec_adapt_loss held_out, void *ctx, int64_t n, double *x,
-                                   const geodec_adapt_run *o, geodec_adapt_report *report, geodec_pool *pool,
-                                   geodec_err *err)
+geodec_status geodec_adapt_descend(const geodec_adapt_problem *p, int64_t n, double *x, const geodec_adapt_run *o,
+                                   geodec_adapt_report *report, geodec_pool *pool, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_adapt_report r = {0};
     course c = {0};
-    GEODEC_TRY(check_run(o, n, err));
+    GEODEC_TRY(check_run(p, o, n, err));
     GEODEC_NEW_COPY(c.x, x, n);
     GEODEC_NEW_COPY(c.best, x, n);
     GEODEC_NEW_COPY(c.anchor, x, n);
     GEODEC_NEW(c.gradient, n);
-    GEODEC_TRY(run_steps(jvp, held_out, ctx, n, &c, o, &r, pool, err));
+    GEODEC_TRY(run_steps(p, n, &c, o, &r, pool, err));
     memcpy(x, c.best, (size_t)n * sizeof *x);
     if (report) *report = r;
 done:

@@ -75,8 +75,18 @@ GEODEC_API void geodec_adapt_step(int64_t n, double rate, const double *gradient
  * is not a positive number. */
 GEODEC_API int64_t geodec_adapt_fit(double budget, double seconds_each, int64_t least, int64_t most);
 
+/* What is adapted. */
+typedef struct geodec_adapt_problem {
+    geodec_adapt_jvp jvp;       /* for gradients from directions; may be NULL with sigma > 0 */
+    geodec_adapt_loss loss;     /* of the adaptation text, for evolution strategies; may be NULL with sigma 0 */
+    geodec_adapt_loss held_out; /* of text of which no step uses any */
+    void *ctx;                  /* of all three */
+} geodec_adapt_problem;
+
 typedef struct geodec_adapt_run {
-    int64_t steps, directions;
+    int64_t steps, directions; /* directions, or pairs of candidates */
+    double sigma;              /* > 0: evolution strategy with this noise; 0: gradients from directions */
+    const double *period;      /* [n], as above */
     double rate, lambda;
     double rise; /* most relative rise of the held-out loss over its start, 0.01; above it the run ends */
     uint64_t seed;
@@ -91,8 +101,8 @@ typedef struct geodec_adapt_report {
 /* Steps from x [n] down the estimated gradient, anchored at the start. After each the held-out loss is measured. When
  * it has risen by more than `rise`, the run ends and x returns to the last point that had not. x is unchanged on
  * failure. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, errors of the functions. */
-GEODEC_API geodec_status geodec_adapt_descend(geodec_adapt_jvp jvp, geodec_adapt_loss held_out, void *ctx, int64_t n,
-                                              double *x, const geodec_adapt_run *o, geodec_adapt_report *report,
-                                              geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_adapt_descend(const geodec_adapt_problem *p, int64_t n, double *x,
+                                              const geodec_adapt_run *o, geodec_adapt_report *report, geodec_pool *pool,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

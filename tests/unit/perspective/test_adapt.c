@@ -251,17 +251,19 @@ static geodec_status held_out(void *ctx, int64_t n, const double *x, int worker,
 
 Test(adapt, a_run_falls_and_returns)
 {
+    const geodec_adapt_problem fall = {bowl, NULL, bowl_loss, NULL}, rise = {bowl, NULL, held_out, NULL},
+                               none = {bowl, NULL, held_out, &err}, failing = {fails_at, NULL, bowl_loss, NULL};
     double x[N] = {0}, begin[N] = {0};
     geodec_adapt_report r;
     geodec_adapt_run o = {.steps = 200, .directions = 8, .rate = 0.02, .rise = 0.01, .seed = 6};
-    test_ok(geodec_adapt_descend(bowl, bowl_loss, NULL, N, x, &o, &r, NULL, &err), &err);
+    test_ok(geodec_adapt_descend(&fall, N, x, &o, &r, NULL, &err), &err);
     printf("run: loss %.4f to %.4f in %lld steps\n", r.start, r.end, (long long)r.steps);
     cr_assert(r.steps == 200 && r.kept == 200 && !r.rolled_back && r.end < 0.05 * r.start);
     cr_assert_float_eq(r.held, r.end, 0); /* they are the same function here */
     cr_assert_float_eq(r.held_start, r.start, 0);
 
     memcpy(x, begin, sizeof x);
-    test_ok(geodec_adapt_descend(bowl, held_out, NULL, N, x, &o, &r, NULL, &err), &err);
+    test_ok(geodec_adapt_descend(&rise, N, x, &o, &r, NULL, &err), &err);
     cr_assert(r.rolled_back && r.steps < 200 && r.kept == r.steps - 1 && r.end < r.start);
     cr_assert(x[0] <= 0.27 && r.held <= 2.02); /* 1 % of 2 */
     double loss;
@@ -270,16 +272,48 @@ Test(adapt, a_run_falls_and_returns)
 
     /* a held-out loss that is no number: the start */
     memcpy(x, begin, sizeof x);
-    test_ok(geodec_adapt_descend(bowl, held_out, &o, N, x, &o, &r, NULL, &err), &err);
+    test_ok(geodec_adapt_descend(&none, N, x, &o, &r, NULL, &err), &err);
     cr_assert(r.rolled_back && r.kept == 0 && memcmp(x, begin, sizeof x) == 0);
 
     o.rate = 0;
-    test_ok(geodec_adapt_descend(bowl, bowl_loss, NULL, N, x, &o, &r, NULL, &err), &err);
+    test_ok(geodec_adapt_descend(&fall, N, x, &o, &r, NULL, &err), &err);
     cr_assert(r.steps == 200 && memcmp(x, begin, sizeof x) == 0);
     o.rate = 0.02;
     o.steps = 0;
-    cr_assert_eq(geodec_adapt_descend(bowl, bowl_loss, NULL, N, x, &o, &r, NULL, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_adapt_descend(&fall, N, x, &o, &r, NULL, &err), GEODEC_RANGE);
     o.steps = 20;
-    cr_assert_eq(geodec_adapt_descend(fails_at, bowl_loss, NULL, N, x, &o, &r, NULL, &err), GEODEC_IO);
+    cr_assert_eq(geodec_adapt_descend(&failing, N, x, &o, &r, NULL, &err), GEODEC_IO);
     cr_assert_eq(memcmp(x, begin, sizeof x), 0);
+}
+
+/* 1 - cos of the way to 0.1, on a circle of 1. */
+static geodec_status round_loss(void *ctx, int64_t n, const double *x, int worker, double *loss, geodec_err *e)
+{
+    (void)ctx, (void)worker, (void)e;
+    *loss = 0;
+    for (int64_t i = 0; i < n; i++) *loss += 1 - cos(2 * acos(-1) * (x[i] - 0.1));
+    return GEODEC_OK;
+}
+
+/* The same loop with candidates: over the seam of the torus, and back when the held-out loss rises. */
+Test(adapt, a_run_of_an_evolution_strategy_falls_and_returns)
+{
+    enum { M = 3 };
+    const double whole[M] = {1, 1, 1}, begin[M] = {0.9, 0.95, 0.85};
+    const geodec_adapt_problem fall = {NULL, round_loss, round_loss, NULL}, none = {NULL, round_loss, held_out, &err};
+    geodec_adapt_run o = {
+        .steps = 300, .directions = 8, .sigma = 0.02, .period = whole, .rate = 0.0005, .rise = 0.01, .seed = 6};
+    geodec_adapt_report r;
+    double x[M];
+    memcpy(x, begin, sizeof x);
+    test_ok(geodec_adapt_descend(&fall, M, x, &o, &r, NULL, &err), &err);
+    printf("evolution strategy: loss %.4f to %.4f in %lld steps\n", r.start, r.end, (long long)r.steps);
+    cr_assert(!r.rolled_back && r.kept == 300 && r.end < 0.05 * r.start);
+    for (int i = 0; i < M; i++) cr_assert(x[i] >= 0 && x[i] < 0.3, "%d: %g", i, x[i]);
+    memcpy(x, begin, sizeof x);
+    test_ok(geodec_adapt_descend(&none, M, x, &o, &r, NULL, &err), &err);
+    cr_assert(r.rolled_back && r.kept == 0 && memcmp(x, begin, sizeof x) == 0);
+    cr_assert_float_eq(r.end, r.start, 0);
+    o.sigma = 0; /* no derivatives are given */
+    cr_assert_eq(geodec_adapt_descend(&fall, M, x, &o, &r, NULL, &err), GEODEC_INVAL);
 }
