@@ -5,22 +5,8 @@
 #define GEODEC_MEASURE_PERSPECTIVES_H
 
 #include "decode/perspectives.h"
-#include "perspective/memory/hdm.h"
 #include "perspective/mixture/calibration.h"
 #include "perspective/mixture/temperature.h"
-
-/* A hyperdimensional memory of (state after all blocks -> next token). */
-typedef struct geodec_perspectives_memory geodec_perspectives_memory;
-/* From the text id [n], read in windows of the session's context: at most `most` pairs. Every `every`-th position, 1 or
- * more. The session's own text is lost. GEODEC_LIMIT, GEODEC_NOMEM, errors of geodec_forward. */
-GEODEC_API geodec_status geodec_perspectives_memory_make(geodec_session *s, const int32_t *id, int64_t n, int64_t most,
-                                                         uint64_t seed, geodec_perspectives_memory **out,
-                                                         geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_perspectives_memory_destroy(geodec_perspectives_memory *m); /* NULL ok */
-GEODEC_API int64_t geodec_perspectives_memory_pairs(const geodec_perspectives_memory *m);
-GEODEC_API int64_t geodec_perspectives_memory_bytes(const geodec_perspectives_memory *m);
-/* For geodec_perspectives_options.recall: 0.95 for the token of the best entry, and the rest equally for all. */
-GEODEC_API void geodec_perspectives_memory_recall(void *memory, const float *state, double *logp, double *z);
 
 typedef struct geodec_perspectives_measure {
     int64_t tokens, bytes; /* scored: all but the first of each window */

@@ -1,10 +1,12 @@
 /* geodec-perspectives: what multi-perspective decoding does to a held-out text. */
 #include "measure/perspectives.h"
+#include "measure/recalled.h"
 
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
+#include "perspective/memory/hdm.h"
 
 #include <stdio.h>
 
@@ -37,7 +39,10 @@ static const cli_tool tool = {
         "ece_top)\n"
         "and its probabilities at that temperature (scaled, ece_top_scaled). *_chance is the error of a perfectly\n"
         "calibrated confidence on as many tokens. cost is the processor time with perspectives where they are asked,\n"
-        "over that of the model alone.",
+        "over that of the model alone. With --remember, of the tokens for which the memory accepts what it finds:\n"
+        "the share that is right, the weight of the memory that is best on the first half of the tokens, and bits per\n"
+        "byte of the second half with it. Controls: the model alone (recall_model), the token of the nearest of the\n"
+        "same states kept in a table (recall_nearest), and of a random one (recall_random).",
     .examples =
         "geodec-perspectives --model model.gguf held-out.txt\n"
         "geodec-perspectives --model model.gguf --remember train.txt --perspectives second+jitter,m=3 held-out.txt",
@@ -71,6 +76,22 @@ static void print(const geodec_perspectives_measure *k)
            1 + asked * k->more_seconds / k->base_seconds);
 }
 
+static void print_way(const char *name, const geodec_recalled_way *w, int64_t accepted)
+{
+    printf("%s_right\t%.4f\n%s_weight\t%.3f\n%s_bits\t%.4f\n", name,
+           accepted > 0 ? (double)w->right / (double)accepted : 0, name, w->weight, name, w->bits);
+}
+
+static void print_recalled(const geodec_recalled_measure *k)
+{
+    printf("recall_tokens\t%lld\nrecall_accepted\t%.4f\nrecall_model_right\t%.4f\nrecall_model_bits\t%.4f\n",
+           (long long)k->tokens, (double)k->accepted / (double)k->tokens,
+           k->accepted > 0 ? (double)k->model_right / (double)k->accepted : 0, k->model_bits);
+    print_way("recall_memory", &k->memory, k->accepted);
+    print_way("recall_nearest", &k->nearest, k->accepted);
+    print_way("recall_random", &k->random, k->accepted);
+}
+
 /* Text bytes of each token. */
 static geodec_status lengths(const geodec_tokenizer *t, const int32_t *id, int64_t n, int32_t *bytes, geodec_err *err)
 {
@@ -85,16 +106,16 @@ done:
     return st;
 }
 
-static geodec_status recall(const cli *c, const geodec_model *m, geodec_session *s, geodec_perspectives_memory **out,
+static geodec_status recall(const cli *c, const geodec_model *m, geodec_session *s, geodec_recalled_memory **out,
                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *id = NULL;
     int64_t n = 0;
     GEODEC_TRY(text_ids(remember, separator, geodec_model_tokenizer(m), &id, &n, err));
-    GEODEC_TRY(geodec_perspectives_memory_make(s, id, n, pairs, c->seed, out, err));
-    printf("memory_pairs\t%lld\nmemory_bytes\t%lld\n", (long long)geodec_perspectives_memory_pairs(*out),
-           (long long)geodec_perspectives_memory_bytes(*out));
+    GEODEC_TRY(geodec_recalled_make(s, id, n, pairs, c->seed, out, err));
+    printf("memory_pairs\t%lld\nmemory_bytes\t%lld\ntable_bytes\t%lld\n", (long long)geodec_recalled_pairs(*out),
+           (long long)geodec_recalled_bytes(*out), (long long)geodec_recalled_table_bytes(*out));
 done:
     geodec_mem_free(id);
     return st;
@@ -105,8 +126,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
     geodec_session *s = NULL;
-    geodec_perspectives_memory *memory = NULL;
+    geodec_recalled_memory *memory = NULL;
     geodec_perspectives_measure k;
+    geodec_recalled_measure recalled;
     geodec_perspectives_options o = {.seed = c->seed};
     int32_t *id = NULL, *bytes = NULL;
     int64_t n = 0;
@@ -120,13 +142,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(lengths(geodec_model_tokenizer(m), id, n, bytes, err));
     if (remember) {
         GEODEC_TRY(recall(c, m, s, &memory, err));
-        o.recall = geodec_perspectives_memory_recall;
+        o.recall = geodec_recalled_ask;
         o.recall_ctx = memory;
+        GEODEC_TRY(
+            geodec_recalled_measure_text(s, memory, id, bytes, n, (int32_t)window, c->pool, &c->hooks, &recalled, err));
+        print_recalled(&recalled);
     }
     GEODEC_TRY(geodec_perspectives_measure_text(s, &o, id, bytes, n, (int32_t)window, c->pool, &c->hooks, &k, err));
     print(&k);
 done:
-    geodec_perspectives_memory_destroy(memory);
+    geodec_recalled_destroy(memory);
     geodec_session_destroy(s);
     geodec_model_close(m);
     GEODEC_FREE(id, bytes);

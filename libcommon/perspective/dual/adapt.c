@@ -232,11 +232,8 @@ static geodec_status loss_at(const geodec_adapt_problem *p, int64_t n, const dou
 static geodec_status gradient_of_step(const geodec_adapt_problem *p, int64_t n, course *c, const geodec_adapt_run *o,
                                       int64_t step, geodec_pool *pool, geodec_err *err)
 {
-    const geodec_adapt_nes e = {.pairs = o->directions,
-                                .sigma = o->sigma,
-                                .period = o->period,
-                                .seed = o->seed,
-                                .index = (uint64_t)step};
+    const geodec_adapt_nes e = {
+        .pairs = o->directions, .sigma = o->sigma, .period = o->period, .seed = o->seed, .index = (uint64_t)step};
     const geodec_adapt_directions d = {.count = o->directions, .seed = o->seed, .index = (uint64_t)step};
     return o->sigma > 0 ? geodec_adapt_nes_gradient(p->loss, p->ctx, n, c->x, &e, c->gradient, pool, err)
                         : geodec_adapt_gradient(p->jvp, p->ctx, n, c->x, &d, c->gradient, NULL, pool, err);

@@ -5,14 +5,17 @@
 #include "base/rng.h"
 #include "perspective/memory/hv_internal.h"
 
+#include <string.h>
+
 enum { LANES = 8, BLOCK = 64 /* columns of a word of signs */ };
 
 struct geodec_hv_encoder {
     geodec_hv_projection kind;
     int64_t width, blocks;
-    float *mean;     /* [width] */
-    uint64_t *signs; /* [10,000][blocks], a set bit is +1 */
-    float *normal;   /* [10,000][width] */
+    float *mean;             /* [width] */
+    uint64_t *signs;         /* [10,000][blocks], a set bit is +1 */
+    uint64_t (*turn)[LANES]; /* [256]: the sign bit of a double where a bit of the byte is 0 */
+    float *normal;           /* [10,000][width] */
     geodec_hv tie;
 };
 
@@ -46,6 +49,9 @@ geodec_status geodec_hv_encoder_create(geodec_hv_projection kind, uint64_t seed,
         GEODEC_NEW(e->signs, GEODEC_HV_BITS * e->blocks);
         for (int64_t i = 0; i < GEODEC_HV_BITS; i++)
             geodec_rng_fill(seed, geodec_rng_id("hypervector signs", (uint64_t)i), e->blocks, e->signs + i * e->blocks);
+        GEODEC_NEW(e->turn, 256);
+        for (int byte = 0; byte < 256; byte++)
+            for (int j = 0; j < LANES; j++) e->turn[byte][j] = byte >> j & 1 ? 0 : UINT64_C(1) << 63;
     } else {
         GEODEC_TRY(fill_normal(e, seed, err));
     }
@@ -58,7 +64,7 @@ done:
 void geodec_hv_encoder_destroy(geodec_hv_encoder *e)
 {
     if (!e) return;
-    GEODEC_FREE(e->mean, e->signs, e->normal, e);
+    GEODEC_FREE(e->mean, e->signs, e->turn, e->normal, e);
 }
 
 static double total(const double lane[LANES])
@@ -66,14 +72,21 @@ static double total(const double lane[LANES])
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* x [blocks][BLOCK], zero beyond the width. */
+/* x [blocks][BLOCK], zero beyond the width. Signs are turned by their bit: a branch for each would be guessed wrong
+ * half of the time. */
 static double signed_sum(const geodec_hv_encoder *e, int64_t row, const double *x)
 {
     double lane[LANES] = {0};
-    for (int64_t b = 0; b < e->blocks; b++, x += BLOCK) {
-        const uint64_t plus = e->signs[row * e->blocks + b];
-        for (int j = 0; j < BLOCK; j++) lane[j % LANES] += plus >> j & 1u ? x[j] : -x[j];
-    }
+    for (int64_t b = 0; b < e->blocks; b++)
+        for (int byte = 0; byte < BLOCK / LANES; byte++, x += LANES) {
+            const uint64_t *const turn = e->turn[e->signs[row * e->blocks + b] >> LANES * byte & 255];
+            uint64_t bits[LANES];
+            double turned[LANES];
+            memcpy(bits, x, sizeof bits);
+            for (int j = 0; j < LANES; j++) bits[j] ^= turn[j];
+            memcpy(turned, bits, sizeof turned);
+            for (int j = 0; j < LANES; j++) lane[j] += turned[j];
+        }
     return total(lane);
 }
 

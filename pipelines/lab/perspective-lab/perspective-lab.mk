@@ -9,9 +9,11 @@ $(PV)/plan.tsv: $(LAB)/perspective-lab/plan $(LAB)/perspective-lab/plan.tsv $(LA
 PV_MODEL := data/model/geodec-perspective-f16.gguf
 $(PV)/stories.txt: $(BIN)/geodec-corpus FORCE
 	@$(call tool,corpus) --seed 20260002 --stories $(if $(filter 1,$(QUICK)),40,150) -o $(out) --report $(w).json
+$(PV)/cost.tsv: $(PV)/model.tsv
+$(PV)/model.tsv: private also := cost.tsv
 $(PV)/model.tsv: $(LAB)/perspective-lab/embedded $(PV_MODEL) $(PV)/stories.txt $(addprefix $(BIN)/geodec-,perplexity routing ternary adapt perspectives decode table) FORCE
-	@$< $(BIN) $(PV_MODEL) $(PV)/stories.txt $(w).d > $(out)
-LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv $(PV)/model.tsv
+	@$< $(BIN) $(PV_MODEL) $(PV)/stories.txt $(w).d $(new)/cost.tsv > $(out)
+LABORATORY += $(PV)/parts.tsv $(PV)/plan.tsv $(PV)/model.tsv $(PV)/cost.tsv
 
 # make perspective-lab: trains small models (8 layers of width 48, 16 experts, bytes) on the same text: each of pipelines/lab/perspective-lab/variants.tsv with
 # three seeds at equal steps, and measures them on held-out text: bits a byte, loads, look-ahead, differences of neighbours, long windows. It takes
@@ -29,9 +31,11 @@ ifndef PL_NAMES
 PL_NAMES := $(shell sed 1d $(LAB)/perspective-lab/variants.tsv | cut -f 1)
 endif
 PL_RUNS = $(foreach s,$(PL_SEEDS),$(PL_NAMES:%=%-$s))
+# The parts of decoding (ablations A5 to A7) are measured on the base.
+PL_DECODING = $(if $(filter angle,$(PL_NAMES)),$(PL_SEEDS:%=$(PL)/decoding-%.tsv))
 # The options of a run NAME-SEED.
 pl_options = $$(awk -F '\t' -v n="$(patsubst %-$(lastword $(subst -, ,$1)),%,$1)" '$$1 == n {print $$2}' $(LAB)/perspective-lab/variants.tsv)
-$(eval $(call staged,$(PL)/held-out.txt $(PL)/vocab.gguf $(PL)/runs.tsv $(PL)/summary.tsv $(PL_RUNS:%=$(PL)/%.gguf) $(PL_RUNS:%=$(PL)/%.tsv)))
+$(eval $(call staged,$(PL)/held-out.txt $(PL)/vocab.gguf $(PL)/runs.tsv $(PL)/summary.tsv $(PL)/decoding.tsv $(PL)/parts.tsv $(PL_DECODING) $(PL_RUNS:%=$(PL)/%.gguf) $(PL_RUNS:%=$(PL)/%.tsv)))
 # whole documents of the held-out text
 $(PL)/held-out.txt: $(lastword $(MOE_TEXTS)) FORCE
 	@awk -v most=$(PL_BYTES) '{n += length($$0) + 1; print} n > most && $$0 == "<|endoftext|>" {exit}' $< > $(out)
@@ -46,6 +50,14 @@ $(PL_RUNS:%=$(PL)/%.tsv): $(PL)/%.tsv: $(LAB)/perspective-lab/measure $(PL)/%.gg
 $(PL)/runs.tsv: $(PL_RUNS:%=$(PL)/%.tsv) FORCE
 	@{ printf 'variant\tseed\tweights\tbits\tbits_long\tgini\tgini_most\tunused\trepeat\tahead_0\tahead_1\tahead_2\tpopular\tp_edge\tsize\tp_independent\tstate_kB\n'; \
 	  cat $(PL_RUNS:%=$(PL)/%.tsv); } > $(out)
+$(PL_DECODING): $(PL)/decoding-%.tsv: $(LAB)/perspective-lab/decoding $(PL)/angle-%.gguf $(PL)/held-out.txt $(addprefix $(BIN)/geodec-,perspectives adapt) FORCE
+	@$< $(BIN) $(PL)/angle-$*.gguf $(PL)/held-out.txt $(w).d $* > $(out)
+$(PL)/decoding.tsv: $(PL_DECODING) FORCE
+	@{ printf 'seed\tpart\tkey\tquantity\tvalue\tcontrol\tcompared\n'; cat /dev/null $(PL_DECODING); } > $(out)
+pl_sd = iif(count(*) > 1, sem($1) * sqrt(count(*)), '-') AS $1_sd
+$(PL)/parts.tsv: $(PL)/decoding.tsv FORCE
+	@$(table) --digits 5 $< "SELECT part, key, quantity, count(*) AS seeds, mean(value) AS value, $(call pl_sd,value), mean(control) AS control, $(call pl_sd,control), compared \
+	  FROM t GROUP BY key ORDER BY min(rowid)" > $(out)
 pl_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
 pl_spread = iif(count(*) FILTER (WHERE known($1)) > 1, sem($1) FILTER (WHERE known($1)) * sqrt(count(*) FILTER (WHERE known($1))), '-') AS $1_sd
 $(PL)/summary.tsv: $(PL)/runs.tsv FORCE
@@ -67,8 +79,8 @@ $(PL)/routes.svg $(PL)/routes.png: $(PL)/routes.%: $(LAB)/perspective-lab/routes
 $(PL)/alike.svg $(PL)/alike.png: $(PL)/alike.%: $(LAB)/perspective-lab/alike.gp $(GP)/style.gp $(PL)/alike.tsv FORCE
 	@$(call plot,$*,tsv='$(PL)/alike.tsv')
 .PHONY: perspective-lab perspective-page
-perspective-lab: $(PL)/summary.tsv $(PL_FIGURES)
+perspective-lab: $(PL)/summary.tsv $(PL)/parts.tsv $(PL_FIGURES)
 	@cat $(PL)/summary.tsv
-perspective-page: $(LAB)/perspective-lab/page $(PL)/summary.tsv $(PL_FIGURES) $(PV)/parts.tsv
+perspective-page: $(LAB)/perspective-lab/page $(PL)/summary.tsv $(PL)/parts.tsv $(PL_FIGURES) $(PV)/parts.tsv
 	@$< $(BIN) $(PL) $(PV)/parts.tsv $(PERSPECTIVE) > docs/results/.perspective.tmp && mv docs/results/.perspective.tmp docs/results/perspective.md
 	@cp $(PL)/routes.png docs/results/perspective-routes.png; cp $(PL)/alike.png docs/results/perspective-alike.png
