@@ -3,6 +3,7 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "io/folder_lock.h"
 #include "model/model_internal.h"
 #include "model/store_golden.h"
 #include "model/ternary_internal.h"
@@ -208,10 +209,11 @@ done:
     return st;
 }
 
-static geodec_status prepare_folder(const char *folder, geodec_err *err)
+static geodec_status prepare_folder(const char *folder, int *lock, geodec_err *err)
 {
     char *table = NULL;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) GEODEC_FAIL(GEODEC_IO, "%s: %s", folder, strerror(errno));
+    GEODEC_PASS(geodec_folder_lock(folder, lock, err));
     GEODEC_PASS(geodec_mem_print(&table, err, "%s/%s", folder, GEODEC_TRIT_TABLE_NAME));
     const int e = unlink(table) == 0 ? 0 : errno;
     geodec_mem_free(table);
@@ -236,13 +238,14 @@ geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ter
 {
     geodec_status st = GEODEC_OK;
     builder b = {.m = m, .folder = folder, .hooks = hooks};
+    int lock = -1;
     GEODEC_TRY(geodec__model_resident(m, err));
     if (m->config.n_expert == 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: the model has no experts", geodec_gguf_path(m->gguf));
     if (m->config.n_expert > GEODEC_TRIT_TABLE_EXPERTS || m->config.n_layer > GEODEC_TRIT_LAYERS)
         GEODEC_THROW(GEODEC_LIMIT, "%d layers of %d experts", m->config.n_layer, m->config.n_expert);
     GEODEC_TRY_MSG(plan(&b, o, err), "%s", geodec_gguf_path(m->gguf));
-    GEODEC_TRY(prepare_folder(folder, err));
+    GEODEC_TRY(prepare_folder(folder, &lock, err));
     for (int32_t e = 0; e < m->config.n_expert; e++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "experts", e, m->config.n_expert, err));
         GEODEC_TRY_MSG(write_expert(&b, e, err), "%s", geodec_gguf_path(m->gguf));
@@ -252,6 +255,7 @@ geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ter
     GEODEC_TRY(make_golden(&b, pool, err));
     GEODEC_TRY(geodec_trit_table_write(folder, &b.table, err));
 done:
+    geodec_folder_unlock(lock);
     clear_builder(&b);
     return st;
 }

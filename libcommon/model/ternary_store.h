@@ -18,7 +18,7 @@ typedef struct geodec_ternary_build {
 /* Packs the experts of m, whose weights must be exactly -s, 0 and s. Files get their names when they are complete, the
  * table last; the folder is made if there is none, and a table that is there goes first. GEODEC_UNSUPPORTED: no
  * experts, a store, experts of several widths, no lattice; a weight that is not ternary: names layer, expert and
- * matrix. Also the errors of writing. */
+ * matrix. GEODEC_EXISTS: another process is writing the folder. Also the errors of writing. */
 GEODEC_API geodec_status geodec_ternary_store_build(const geodec_model *m, const geodec_ternary_build *o,
                                                     const char *folder, geodec_pool *pool, const geodec_hooks *hooks,
                                                     geodec_err *err) GEODEC_MUST_USE;

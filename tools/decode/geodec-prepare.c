@@ -7,6 +7,7 @@
 #include "cli/evaluation.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
+#include "io/folder_lock.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
 #include "prepare/record.h"
@@ -196,6 +197,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_provenance made_by;
     geodec_trial trial;
     bool there = false, begun_here = false;
+    int lock = -1;
     const double begun = geodec_clock_seconds();
     if (text_tokens && !text_path) GEODEC_THROW(GEODEC_INVAL, "--text-tokens needs --text");
     if (length && !texts && !text_tokens) GEODEC_THROW(GEODEC_INVAL, "--length needs --texts or --text-tokens");
@@ -207,6 +209,12 @@ static geodec_status run(const cli *c, geodec_err *err)
         geodec_sha256_of(text.map.data, text.map.size, sha256);
     }
     GEODEC_TRY(choose_folder(c, m, &folder, err));
+    st = geodec_folder_lock(folder, &lock, err);
+    if (st != GEODEC_OK) {
+        GEODEC_FREE(folder); /* it is another process's */
+        folder = NULL;
+        goto done;
+    }
     const geodec_prepare p = {.model = m,
                               .folder = folder,
                               .documents = text_path ? &text.documents : NULL,
@@ -235,6 +243,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     if (begun_here && !worth_keeping(st)) forget(c, folder);
     if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless the folder is empty */
+    geodec_folder_unlock(lock);
     geodec_mem_free(folder);
     text_close(&text);
     st = streaming_end(c, m, st, err);
