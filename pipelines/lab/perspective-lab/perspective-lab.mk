@@ -82,5 +82,5 @@ $(PL)/alike.svg $(PL)/alike.png: $(PL)/alike.%: $(LAB)/perspective-lab/alike.gp 
 perspective-lab: $(PL)/summary.tsv $(PL)/parts.tsv $(PL_FIGURES)
 	@cat $(PL)/summary.tsv
 perspective-page: $(LAB)/perspective-lab/page $(PL)/summary.tsv $(PL)/parts.tsv $(PL_FIGURES) $(PV)/parts.tsv
-	@$< $(BIN) $(PL) $(PV)/parts.tsv $(PERSPECTIVE) > docs/results/.perspective.tmp && mv docs/results/.perspective.tmp docs/results/perspective.md
+	@$< $(BIN) $(PL) $(PV)/parts.tsv $(PERSPECTIVE) docs/results/perspective.md > docs/results/.perspective.tmp && mv docs/results/.perspective.tmp docs/results/perspective.md
 	@cp $(PL)/routes.png docs/results/perspective-routes.png; cp $(PL)/alike.png docs/results/perspective-alike.png
