@@ -89,7 +89,8 @@ static int mixed_type(const geodec__recipe *r, const geodec_quantize_facts *f, c
     if (block == 1) return r->type;
     if (strcmp(name, "output.weight") == 0 || (f->tied && embedding))
         return cols % block || r->type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q6_K;
-    if (embedding) return r->type == GEODEC_GGML_TQ2_0 ? GEODEC_GGML_Q4_K : r->type;
+    const bool ternary = r->type == GEODEC_GGML_TQ1_0 || r->type == GEODEC_GGML_TQ2_0;
+    if (embedding) return ternary ? GEODEC_GGML_Q4_K : r->type;
     if (f->n_expert == 8) { /* small compared with the experts */
         if (strstr(name, "attn_v.") || strstr(name, "attn_k.")) return GEODEC_GGML_Q8_0;
         if (strstr(name, "attn_output.") && q4) return GEODEC_GGML_Q5_K;
