@@ -265,6 +265,79 @@ Test(ternary_store, additions_and_integers)
     geodec_mem_free(resident);
 }
 
+/* ---- the golden prompt ------------------------------------------------------------------------------------------- */
+
+static geodec_status golden_within(const char *store, int form, double tolerance, double *error, bool *golden)
+{
+    const geodec_streaming how = {.limits = "", .ternary = (geodec_streamed_ternary)form};
+    return geodec_store_golden_check_within(store, GEODEC_EXACT, &how, tolerance, NULL, golden, error, NULL);
+}
+
+/* The scale of one matrix of one expert of a layer, 64 times as large, with right sums of the payload, header and
+ * table: a store that was built wrongly. */
+static void break_weight(const char *store, int32_t expert, int32_t layer)
+{
+    geodec_err err = {0};
+    geodec_trit_table t = {0};
+    geodec_trit f = {.fd = -1};
+    geodec_trit_writer *w = NULL;
+    char *path = NULL;
+    test_ok(geodec_trit_table_read(store, &t, &err), &err);
+    test_ok(geodec_trit_table_expert(&t, store, expert, &f, &err), &err);
+    test_ok(geodec_trit_table_path(store, expert, -1, &path, &err), &err);
+    uint8_t *blob = geodec_mem_new(f.stride, 1);
+    test_ok(geodec_trit_writer_create(path, &t.shape, expert, &w, &err), &err);
+    for (int32_t k = 0; k < t.shape.layers; k++) {
+        geodec_ternary_matrix m[GEODEC_TRIT_MATRICES];
+        test_ok(geodec_trit_read(&f, t.layer[k], blob, &err), &err);
+        geodec_trit_matrices(&t.shape, blob, m);
+        if (t.layer[k] == layer) m[2].scale *= 64;
+        test_ok(geodec_trit_writer_blob(w, t.layer[k], m, &err), &err);
+    }
+    test_ok(geodec_trit_writer_commit(w, &err), &err);
+    geodec_trit_close(&f);
+    test_ok(geodec_trit_open(path, &f, &err), &err);
+    t.crc[expert] = f.header_crc;
+    t.n_edges = 0; /* their sums are of the expert before */
+    test_ok(geodec_trit_table_write(store, &t, &err), &err);
+    geodec_trit_close(&f);
+    geodec_trit_table_clear(&t);
+    geodec_mem_free(path);
+    geodec_mem_free(blob);
+}
+
+/* Other forms pass with a tolerance and fail without; a wrong weight fails in both, whether its sums tell or not. */
+Test(ternary_store, golden_logits_within_a_tolerance)
+{
+    const synthetic s = shape_of("post", GEODEC_GGML_F16, 0.1F);
+    const char *store = store_of(model_of(&s), GEODEC_TERNARY_BASE3, false);
+    double error[GEODEC_STREAMED_TERNARY_KINDS], e;
+    bool golden = false;
+    for (int form = 0; form < GEODEC_STREAMED_TERNARY_KINDS; form++) {
+        const geodec_status st = golden_within(store, form, 0, &error[form], &golden);
+        cr_assert_eq(st, form == GEODEC_STREAMED_TERNARY_EXACT ? GEODEC_OK : GEODEC_CHECK);
+        cr_assert(golden);
+        cr_assert_eq(golden_within(store, form, error[form], &e, &golden), GEODEC_OK);
+        cr_assert_eq(e, error[form]);
+        if (form > 0) cr_assert_eq(golden_within(store, form, 0.99 * error[form], &e, &golden), GEODEC_CHECK);
+    }
+    /* other sums of float32: rounding; inputs in 8 bits: some percent, and other experts may be chosen */
+    cr_assert(error[0] == 0 && error[1] > 0 && error[1] < 1e-3 && error[2] > 10 * error[1] && error[2] < 3, "%g %g",
+              error[1], error[2]);
+    /* an expert that the prompt uses: all of them, one by one */
+    int found = 0;
+    for (int32_t k = 0; k < EXPERTS; k++) {
+        store = store_of(model_of(&s), GEODEC_TERNARY_BASE3, false);
+        break_weight(store, k, 1);
+        const geodec_status st = golden_within(store, GEODEC_STREAMED_TERNARY_EXACT, 0, &e, &golden);
+        cr_assert(st == GEODEC_OK || st == GEODEC_CHECKSUM);
+        for (int form = 0; form < GEODEC_STREAMED_TERNARY_KINDS; form++)
+            cr_assert_eq(golden_within(store, form, 1e6, &e, &golden), st);
+        found += st == GEODEC_CHECKSUM;
+    }
+    cr_assert(found >= 2, "%d", found);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void assert_refused(const char *gguf, const char *what)
