@@ -68,7 +68,7 @@ DEPS_integer       := integer/attest integer/scores integer/ring integer/ntt int
 DEPS_perspective   := $(PERSPECTIVE_PARTS) linalg model/kernels gguf $(FILES_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
-SHARED_INTERNAL := gguf/order_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \
+SHARED_INTERNAL := gguf/order_internal.h gguf/trits_internal.h integer/engine/product_internal.h integer/engine/rows_internal.h base/lanes_internal.h base/names_internal.h base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h \
   model/weights_internal.h model/arch_internal.h \
   lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that geodec.h includes.

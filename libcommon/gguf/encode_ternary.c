@@ -1,5 +1,7 @@
-/* Encoder of TQ2_0: levels -1, 0, 1 under one scale. */
+/* Encoders of TQ1_0 and TQ2_0: levels -1, 0, 1 under one scale, whose place is the end of a block. Weights that are -s,
+ * 0 and s for a binary16 s keep their values. */
 #include "gguf/encode_internal.h"
+#include "gguf/trits_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,18 +31,19 @@ static float fit(const float *x, bool search)
     return best;
 }
 
-static void encode(const float *src, uint8_t *p, int64_t n, bool search)
+typedef void (*pack_fn)(const int8_t *t, uint8_t *p);
+
+static void encode(const float *src, uint8_t *p, int64_t n, bool search, int bytes, pack_fn pack)
 {
-    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += GEODEC_GGML_BYTES_TQ2_0, src += QK_BLOCK) {
+    int8_t t[QK_BLOCK];
+    for (int64_t b = 0; b < n / QK_BLOCK; b++, p += bytes, src += QK_BLOCK) {
         const uint16_t half = geodec_f32_to_f16(fit(src, search));
         const float d = geodec_f16_to_f32(half), inverse = d > 0 ? geodec__inverse(d) : 0;
-        for (int i = 0; i < 64; i++) p[i] = 0;
-        for (int j = 0; j < QK_BLOCK; j++) {
-            const int t = (int)geodec__level(src[j] * inverse, -1, 1) + 1;
-            p[32 * (j / 128) + j % 32] |= (uint8_t)(t << 2 * (j % 128 / 32));
-        }
-        geodec__store16(p + 64, half);
+        for (int j = 0; j < QK_BLOCK; j++) t[j] = (int8_t)geodec__level(src[j] * inverse, -1, 1);
+        pack(t, p);
+        geodec__store16(p + bytes - 2, half);
     }
 }
 
-GEODEC__ENCODERS(tq2_0, encode(src, dst, n, search))
+GEODEC__ENCODERS(tq1_0, encode(src, dst, n, search, GEODEC_GGML_BYTES_TQ1_0, geodec__trits_tq1_0))
+GEODEC__ENCODERS(tq2_0, encode(src, dst, n, search, GEODEC_GGML_BYTES_TQ2_0, geodec__trits_tq2_0))

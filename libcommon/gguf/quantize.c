@@ -127,16 +127,37 @@ static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_w
     return GEODEC_OK;
 }
 
-static geodec_status put_keys(const geodec_gguf *in, const geodec__recipe *r, geodec_gguf_writer *w, geodec_err *err)
+/* general.file_type of a file with these types: that of the type with the most values; -1: it has none. */
+static int file_type_of(const geodec_gguf *in, const int *type)
+{
+    const geodec_ggml_traits *t;
+    int best = -1;
+    int64_t most = 0;
+    for (int k = 0; (t = geodec_ggml_traits_at(k)); k++) {
+        int64_t values = 0;
+        for (int64_t i = 0; i < geodec_gguf_n_tensors(in); i++) {
+            const int64_t *dim = geodec_gguf_tensor_at(in, i)->dim;
+            if (type[i] == t->type) values += dim[0] * dim[1] * dim[2] * dim[3];
+        }
+        if (values > most) {
+            most = values;
+            best = t->file_type;
+        }
+    }
+    return best;
+}
+
+static geodec_status put_keys(const geodec_gguf *in, int file_type, geodec_gguf_writer *w, geodec_err *err)
 {
     static const char type_key[] = "general.file_type", version_key[] = "general.quantization_version";
     for (int64_t i = 0; i < geodec_gguf_n_keys(in); i++) {
         const char *key = geodec_gguf_key_at(in, i);
-        if (strcmp(key, type_key) == 0 || strcmp(key, version_key) == 0 || strcmp(key, "general.alignment") == 0)
+        if ((strcmp(key, type_key) == 0 && file_type >= 0) || strcmp(key, version_key) == 0 ||
+            strcmp(key, "general.alignment") == 0)
             continue;
         GEODEC_PASS(geodec_gguf_put_copy(w, in, key, err));
     }
-    GEODEC_PASS(geodec_gguf_put_u32(w, type_key, r->file_type, err));
+    if (file_type >= 0) GEODEC_PASS(geodec_gguf_put_u32(w, type_key, (uint32_t)file_type, err));
     GEODEC_PASS(geodec_gguf_put_u32(w, version_key, 2, err)); /* of ggml's block layouts */
     return GEODEC_OK;
 }
@@ -169,11 +190,11 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = geodec_gguf_n_tensors(in), threads = geodec_pool_threads(pool);
-    const geodec__recipe *r = geodec__quantize_recipe_named(o->recipe);
+    const geodec__recipe *r = o->recipe ? geodec__quantize_recipe_named(o->recipe) : NULL;
     geodec_gguf_writer *w = NULL;
     slab *s = NULL;
     int *type = NULL;
-    if (!r) GEODEC_THROW(GEODEC_INVAL, "no recipe '%.40s' (%s)", o->recipe, geodec_quantize_recipes());
+    if (o->recipe && !r) GEODEC_THROW(GEODEC_INVAL, "no recipe '%.40s' (%s)", o->recipe, geodec_quantize_recipes());
     GEODEC_TRY(geodec_gguf_check_types(in, err));
     if (n < 1) GEODEC_THROW(GEODEC_INVAL, "%s: no tensors", geodec_gguf_path(in));
     GEODEC_NEW(type, n);
@@ -186,7 +207,7 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
         GEODEC_NEW(s->worker[i].packed, CHUNK * MAX_VALUE);
     }
     GEODEC_TRY(geodec_gguf_writer_create(path, &w, err));
-    GEODEC_TRY(put_keys(in, r, w, err));
+    GEODEC_TRY(put_keys(in, r ? (int)r->file_type : file_type_of(in, type), w, err));
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(in, i);
         GEODEC_TRY(geodec_gguf_plan_tensor(w, t->name, type[i], t->n_dims, t->dim, err));

@@ -13,7 +13,8 @@
 
 typedef struct geodec_quantize_options {
     /* One of geodec_quantize_recipes(). The mixes (q4_k_m ...) give some tensors more bits by llama.cpp's rules, all
-     * quantised recipes give Q6_K to the output matrix (or the tied embedding). */
+     * quantised recipes give Q6_K to the output matrix (or the tied embedding). NULL: only the overrides count, all
+     * other tensors keep their type. */
     const char *recipe;
     /* "PATTERN=TYPE,PATTERN=TYPE": shell patterns of tensor names, the first match counts; NULL = none. */
     const char *overrides;

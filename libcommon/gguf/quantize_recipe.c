@@ -89,7 +89,8 @@ static int mixed_type(const geodec__recipe *r, const geodec_quantize_facts *f, c
     if (block == 1) return r->type;
     if (strcmp(name, "output.weight") == 0 || (f->tied && embedding))
         return cols % block || r->type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q6_K;
-    if (embedding) return r->type == GEODEC_GGML_TQ2_0 ? GEODEC_GGML_Q4_K : r->type;
+    const bool ternary = r->type == GEODEC_GGML_TQ1_0 || r->type == GEODEC_GGML_TQ2_0;
+    if (embedding) return ternary ? GEODEC_GGML_Q4_K : r->type;
     if (f->n_expert == 8) { /* small compared with the experts */
         if (strstr(name, "attn_v.") || strstr(name, "attn_k.")) return GEODEC_GGML_Q8_0;
         if (strstr(name, "attn_output.") && q4) return GEODEC_GGML_Q5_K;
@@ -161,7 +162,7 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         type[i] = t->type;
-        if (is_matrix(t)) type[i] = fallback(o->pure ? r->type : mixed_type(r, &f, t->name, t->dim[0]), t->dim[0]);
+        if (r && is_matrix(t)) type[i] = fallback(o->pure ? r->type : mixed_type(r, &f, t->name, t->dim[0]), t->dim[0]);
         for (int64_t k = 0; k < n_rules; k++) {
             if (fnmatch(rules[k].pattern, t->name, 0) != 0) continue;
             const geodec_ggml_traits *wanted = geodec_ggml_traits_of(rules[k].type);

@@ -67,7 +67,7 @@
         (5, 32, 0, -1, false, PAIRS, 0, 2, 4, 12, 16, 48))                                      \
     ROW(X, Q6_K,   q6_k,    14, 256, 210, SEARCHED,  30 * 128 * 65504.0f, Q8_0,  18, INTEGERS,  \
         (6, 16, 32, 0, false, SIGNED, 208, -1, 192, 16, 128, 0))                                \
-    ROW(X, TQ1_0,  tq1_0,   34, 256,  54, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, TQ1_0,  tq1_0,   34, 256,  54, SEARCHED,  65504.0f,            Q4_0,  36, DECODED, ())\
     ROW(X, TQ2_0,  tq2_0,   35, 256,  66, SEARCHED,  65504.0f,            Q4_0,  37, INTEGERS,  \
         (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))
 /* clang-format on */

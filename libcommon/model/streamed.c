@@ -1,79 +1,14 @@
 #include "model/streamed_internal.h"
 
 #include "base/mem.h"
-
-#include <string.h>
+#include "base/names_internal.h"
 
 enum { BLOBS = 32 /* experts computed in one dispatch */ };
 
-/* Index of a name; n for an unknown one. */
-static int index_of(const char *name, const char *const *list, int n)
-{
-    int i = 0;
-    while (i < n && strcmp(list[i], name) != 0) i++;
-    return i;
-}
-
-static const char *const names[] = {
-#define X(NAME, name, help) [GEODEC_LOOKAHEAD_##NAME] = #name,
-    GEODEC_LOOKAHEADS(X)
-#undef X
-};
-
-const char *geodec_streamed_lookahead_name(geodec_lookahead a) { return a < GEODEC_LOOKAHEAD_KINDS ? names[a] : "?"; }
-
-geodec_lookahead geodec_streamed_lookahead_named(const char *name)
-{
-    return (geodec_lookahead)index_of(name, names, GEODEC_LOOKAHEAD_KINDS);
-}
-
-static const char *const prices[] = {
-#define X(NAME, name, help) [GEODEC_STREAMED_PRICE_##NAME] = #name,
-    GEODEC_STREAMED_PRICES(X)
-#undef X
-};
-
-const char *geodec_streamed_price_name(geodec_streamed_price_by p)
-{
-    return p < GEODEC_STREAMED_PRICE_KINDS ? prices[p] : "?";
-}
-
-geodec_streamed_price_by geodec_streamed_price_named(const char *name)
-{
-    return (geodec_streamed_price_by)index_of(name, prices, GEODEC_STREAMED_PRICE_KINDS);
-}
-
-static const char *const ternaries[] = {
-#define X(NAME, name, help) [GEODEC_STREAMED_TERNARY_##NAME] = #name,
-    GEODEC_STREAMED_TERNARY(X)
-#undef X
-};
-
-const char *geodec_streamed_ternary_name(geodec_streamed_ternary t)
-{
-    return t < GEODEC_STREAMED_TERNARY_KINDS ? ternaries[t] : "?";
-}
-
-geodec_streamed_ternary geodec_streamed_ternary_named(const char *name)
-{
-    return (geodec_streamed_ternary)index_of(name, ternaries, GEODEC_STREAMED_TERNARY_KINDS);
-}
-
-static const char *const differences[] = {
-#define X(NAME, name, help) [GEODEC_STREAMED_DIFFERENCES_##NAME] = #name,
-    GEODEC_STREAMED_DIFFERENCES(X)
-#undef X
-};
-
-const char *geodec_streamed_differences_name(geodec_streamed_differences d)
-{
-    return d < GEODEC_STREAMED_DIFFERENCES_KINDS ? differences[d] : "?";
-}
-
-geodec_streamed_differences geodec_streamed_differences_named(const char *name)
-{
-    return (geodec_streamed_differences)index_of(name, differences, GEODEC_STREAMED_DIFFERENCES_KINDS);
-}
+GEODEC__NAMES(geodec_streamed_lookahead, geodec_lookahead, GEODEC_LOOKAHEADS)
+GEODEC__NAMES(geodec_streamed_price, geodec_streamed_price_by, GEODEC_STREAMED_PRICES)
+GEODEC__NAMES(geodec_streamed_ternary, geodec_streamed_ternary, GEODEC_STREAMED_TERNARY)
+GEODEC__NAMES(geodec_streamed_differences, geodec_streamed_differences, GEODEC_STREAMED_DIFFERENCES)
 
 /* ---- a matrix of an expert --------------------------------------------------------------------------------------- */
 

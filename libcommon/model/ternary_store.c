@@ -221,11 +221,12 @@ static geodec_status prepare_folder(const char *folder, int *lock, geodec_err *e
     return GEODEC_OK;
 }
 
-/* The logits are those of the GGUF if its products are sums of float32, too. */
+/* The logits are those of the GGUF if its products are sums of float32 of all weights, too. */
 static geodec_status make_golden(builder *b, geodec_pool *pool, geodec_err *err)
 {
     geodec_store_golden g;
-    if (geodec_ggml_traits_of(b->table.type)->product != GEODEC_GGML_FLOATS) return GEODEC_OK;
+    const geodec_ggml_product product = geodec_ggml_traits_of(b->table.type)->product;
+    if (product != GEODEC_GGML_FLOATS && product != GEODEC_GGML_DECODED) return GEODEC_OK;
     GEODEC_PASS(geodec_store_golden_make(geodec_gguf_path(b->m->gguf), pool, &g, err));
     b->table.n_golden = g.n;
     memcpy(b->table.golden, g.token, sizeof b->table.golden);

@@ -1,29 +1,14 @@
 #include "streaming/eviction.h"
 
+#include "base/names_internal.h"
 #include "streaming/eviction_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Recency halves in so many passes. */
 #define HALF_LIFE 64.0
 
-const char *geodec_eviction_name(geodec_eviction e)
-{
-    static const char *const names[] = {
-#define X(NAME, name, help) #name,
-        GEODEC_EVICTIONS(X)
-#undef X
-    };
-    return (unsigned)e < GEODEC_EVICTION_KINDS ? names[e] : "?";
-}
-
-geodec_eviction geodec_eviction_named(const char *name)
-{
-    for (int i = 0; i < GEODEC_EVICTION_KINDS; i++)
-        if (strcmp(name, geodec_eviction_name((geodec_eviction)i)) == 0) return (geodec_eviction)i;
-    return GEODEC_EVICTION_KINDS;
-}
+GEODEC__NAMES(geodec_eviction, geodec_eviction, GEODEC_EVICTIONS)
 
 static double by_use(const geodec__eviction_facts *f) { return (double)f->last; }
 static double by_count(const geodec__eviction_facts *f) { return (double)f->uses; }

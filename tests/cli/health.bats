@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# geodec-health: every check passes on a good file, and a file that fails one of them ends with status 4.
+# geodec-health: every check passes on a good file, and a file that fails one of them ends with status 4. Other forms of
+# ternary products are compared within a tolerance.
 
 bats_require_minimum_version 1.5.0
 
@@ -52,4 +53,47 @@ verdict() { awk -F '\t' -v n="$1" '$1 == n { print $2 }' <<< "$output"; }
     run --separate-stderr "$bin/geodec-health" --slowest 900000 data/model/geodec-stories-f16.gguf
     [ "$status" -eq 4 ]
     [ "$(verdict disk)" = failed ]
+}
+
+@test "a store of ternary experts: other forms pass within a tolerance only; a changed bit fails with any" {
+    "$bin/geodec-ternary" build --quiet data/model/geodec-perspective-f16.gguf --differences -o "$tmp/s.trits"
+    check() { run --separate-stderr "$bin/geodec-health" "$@" "$tmp/s.trits"; }
+    check
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+    [ "$(verdict golden)" = ok ]
+    check --tolerance 5
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"bit for bit"* ]]
+    for form in add int8; do
+        check --ternary "$form"
+        [ "$status" -eq 4 ]
+        [ "$(verdict golden)" = failed ]
+        [ "$(verdict forward)" = ok ]
+        [[ "$output" == *"in the form $form differ from the exact ones by "* ]]
+        check --ternary "$form" --tolerance 0.2
+        [ "$status" -eq 0 ] || { echo "$output"; false; }
+        [[ "$output" == *"in the form $form within "* ]]
+    done
+    check --ternary int8 --tolerance 1e-4 # that of additions
+    [ "$status" -eq 4 ]
+    cp -r "$tmp/s.trits" "$tmp/keep"
+    found=0
+    for f in resident.gguf expert_00{0,1,2,3,4,5,6,7}.trit; do
+        at=$(($(stat -c %s "$tmp/keep/$f") / 3)) # of an expert: the payload of a layer
+        byte=$(od -An -tu1 -j "$at" -N 1 "$tmp/keep/$f")
+        printf '%b' "\\x$(printf %x $((byte ^ 2)))" | dd of="$tmp/s.trits/$f" bs=1 seek="$at" conv=notrunc status=none
+        check
+        plain=$status
+        [ "$plain" -eq 4 ] || [ "$f" != resident.gguf ]
+        [ "$plain" -eq 0 ] || found=$((found + 1))
+        check --ternary int8 --tolerance 1000
+        [ "$status" -eq "$plain" ]
+        cp "$tmp/keep/$f" "$tmp/s.trits/$f"
+    done
+    [ "$found" -ge 3 ] || { echo "$found"; false; }
+    # a model without such products
+    "$bin/geodec-experts" build --quiet data/model/geodec-mixture-f16.gguf -o "$tmp/m.experts"
+    run --separate-stderr "$bin/geodec-health" --ternary add --tolerance 1 "$tmp/m.experts"
+    [ "$status" -eq 4 ]
+    [ "$(verdict golden)" = failed ]
 }

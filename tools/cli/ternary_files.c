@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "gguf/gguf.h"
+#include "perspective/ternary/retype.h"
 #include "perspective/ternary/similarity.h"
 
 #include <stdio.h>
@@ -164,4 +165,25 @@ geodec_status ternary_edges(const cli *c, const char *folder, bool each, geodec_
 done:
     geodec_trit_table_clear(&t);
     return st;
+}
+
+/* ---- types of GGUF ---------------------------------------------------------------------------------------------- */
+
+geodec_status ternary_convert(const cli *c, const char *model, const char *out, int type, bool lossy, geodec_err *err)
+{
+    geodec_gguf *in = NULL;
+    geodec_ternary_retyped r = {0};
+    GEODEC_PASS(cli_may_write(c, out, err));
+    GEODEC_PASS(geodec_gguf_open(model, &in, err));
+    const geodec_status st = geodec_ternary_retype(in, out, type, lossy, c->pool, &c->hooks, &r, err);
+    geodec_gguf_close(in);
+    GEODEC_PASS_MSG(st, "%s", r.refused ? "without --lossy" : "");
+    (void)printf("type\t%s\ntensors\t%lld\nweights\t%lld\nzeros\t%.6f\n", geodec_ggml_type_name(type),
+                 (long long)r.tensors, (long long)r.weights, (double)r.zeros / (double)r.weights);
+    (void)printf("bytes_before\t%lld\nbytes_after\t%lld\nlargest_relative_error\t%.6g\n", (long long)r.before,
+                 (long long)r.after, r.error);
+    cli_say(c, "%lld tensors of experts in %s, %.1f MB before, %.1f MB now, %s -> %s", (long long)r.tensors,
+            geodec_ggml_type_name(type), megabytes(r.before), megabytes(r.after),
+            r.error > 0 ? "scales rounded" : "exact", out);
+    return GEODEC_OK;
 }

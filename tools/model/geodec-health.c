@@ -4,6 +4,7 @@
 #include "cli/evaluation.h"
 #include "model/arithmetic.h"
 #include "model/store_golden.h"
+#include "perspective/ternary/table.h"
 #include "streaming/probe.h"
 
 #include <math.h>
@@ -11,12 +12,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static double budget, slowest;
+static double budget, slowest, tolerance;
+static const char *ternary = "exact";
 static int64_t probe_bytes = 64 << 20;
 
 static const cli_option options[] = {
     OPT_F64("budget", 0, &budget, 0, 1e9, "MB", "largest resident memory of the checks (0: not checked)"),
     OPT_F64("slowest", 0, &slowest, 0, 1e6, "MB/s", "least speed of the disk (0: measured, not checked)"),
+    OPT_CHOICE("ternary", 0, &ternary, "exact|add|int8", "FORM",
+               "form of the products of ternary experts whose logits are compared, too"),
+    OPT_F64("tolerance", 0, &tolerance, 0, 1e6, "X",
+            "largest difference of its logits from the exact ones, of their root mean square (0: the same bits)"),
     OPT_I64("probe", 0, &probe_bytes, 1 << 20, 1LL << 34, "BYTES", "bytes that the probe of the disk reads"),
 };
 
@@ -33,11 +39,15 @@ static const cli_tool tool = {
         "  forward    a pass of one token has finite logits\n"
         "  golden     the logits of the prompt that a store keeps have the bits of the model it was built from, and "
         "the\n"
-        "             sums of the resident part and of the experts that it uses are right (all: geodec-experts check)\n"
+        "             sums of the resident part and of the experts that it uses are right (all: geodec-experts "
+        "check).\n"
+        "             With --ternary add or int8 the prompt runs again in that form: its logits must be within\n"
+        "             --tolerance of the exact ones, which must still have the bits of the model\n"
         "  disk       random reads of 1 MiB past the page cache: GB/s, and the 99th percentile of the time of a read\n"
         "  memory     resident memory of this process, against --budget",
     .examples = "geodec-health model.gguf\n"
-                "geodec-health --budget 900 --slowest 500 mixture.experts",
+                "geodec-health --budget 900 --slowest 500 mixture.experts\n"
+                "geodec-health --ternary int8 --tolerance 0.2 model.trits",
     CLI_TAKES(options, 1, 1),
 };
 
@@ -78,21 +88,39 @@ done:
     return st;
 }
 
-static void run_golden(const cli *c, const char *path, geodec_model *m, check *k)
+/* Returns the status of the check. */
+static geodec_status run_golden(const cli *c, const char *path, geodec_model *m, check *k)
 {
     geodec_err why = {0};
     bool golden = false;
-    const geodec_streaming how = {.limits = ""};
+    double error = 0;
+    const geodec_streaming how = {.limits = "", .ternary = geodec_streamed_ternary_named(ternary)};
     if (geodec_model_configuration(m)->n_expert == 0 || geodec_model_store_bytes(m) == 0) {
         (void)snprintf(k->text, sizeof k->text, "not a store of experts");
-        return;
+        return GEODEC_OK;
     }
-    const geodec_status st = geodec_store_golden_check(path, geodec_model_arithmetic(m), &how, c->pool, &golden, &why);
+    const geodec_status st = geodec_store_golden_check_within(path, geodec_model_arithmetic(m), &how, tolerance,
+                                                              c->pool, &golden, &error, &why);
     settle(k, st, &why, "bit for bit");
-    if (st == GEODEC_OK && !golden) {
+    if (st != GEODEC_OK) return st;
+    if (how.ternary != GEODEC_STREAMED_TERNARY_EXACT)
+        (void)snprintf(k->text, sizeof k->text, "bit for bit; in the form %s within %.3g of the root mean square (%g)",
+                       ternary, error, tolerance);
+    if (!golden) {
         k->is = NOT_MEASURED;
         (void)snprintf(k->text, sizeof k->text, "the store has no golden prompt; sums right, logits finite");
     }
+    return GEODEC_OK;
+}
+
+/* Of a folder of ternary experts, the file of its first one. */
+static geodec_status probe(const char *path, const geodec_probe_options *o, geodec_probe *p, geodec_err *err)
+{
+    char *expert = NULL;
+    if (geodec_trit_table_is(path)) GEODEC_PASS(geodec_trit_table_path(path, 0, -1, &expert, err));
+    const geodec_status st = geodec_probe_read(expert ? expert : path, o, p, err);
+    geodec_mem_free(expert);
+    return st;
 }
 
 static void run_disk(const char *path, check *k)
@@ -101,7 +129,7 @@ static void run_disk(const char *path, check *k)
     geodec_probe p = {0};
     const geodec_probe_options o = {
         .blob_bytes = 1 << 20, .most_bytes = probe_bytes, .seconds = 20, .io = GEODEC_DISK_DIRECT};
-    const geodec_status st = geodec_probe_read(path, &o, &p, &why);
+    const geodec_status st = probe(path, &o, &p, &why);
     if (st == GEODEC_SCARCE) {
         (void)snprintf(k->text, sizeof k->text, "the file is smaller than a read of 1 MiB");
         return;
@@ -146,9 +174,9 @@ static geodec_status run(const cli *c, geodec_err *err)
         st = forward(m, c->pool, &why);
         settle(&k[FORWARD], st, &why, "finite");
     }
-    if (m) run_golden(c, path, m, &k[GOLDEN]);
-    if (store) { /* the golden check forwards a prompt */
-        k[FORWARD].is = k[GOLDEN].is == FAILED ? FAILED : PASSED;
+    st = m ? run_golden(c, path, m, &k[GOLDEN]) : GEODEC_OK;
+    if (store) { /* the golden check forwards a prompt; beyond the tolerance its logits are finite */
+        k[FORWARD].is = st != GEODEC_OK && st != GEODEC_CHECK ? FAILED : PASSED;
         (void)snprintf(k[FORWARD].text, sizeof k[FORWARD].text, "with the golden prompt");
     }
     if (m) run_disk(path, &k[DISK]);

@@ -3,18 +3,13 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "gguf/gguf.h"
+#include "gguf/trits_internal.h"
 
 #include <math.h>
 
-enum { QK = 256, Q4 = 32 };
+enum { QK = GEODEC__TRITS, Q4 = 32 };
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
-
-/* Bytes of TQ1_0: of each, so many trits, the first most significant; trit k of byte j of a run is weight k bytes + j.
- */
-static const struct {
-    int at, bytes, trits;
-} runs[3] = {{0, 32, 5}, {32, 16, 5}, {48, 4, 4}};
 
 /* Weights of a block as trits; false for a code beyond -1, 0, 1. */
 typedef bool (*load_fn)(const uint8_t *p, int8_t *t);
@@ -23,23 +18,13 @@ typedef void (*store_fn)(const int8_t *t, uint8_t *p);
 static bool load_tq1(const uint8_t *p, int8_t *t)
 {
     for (int r = 0; r < 3; r++)
-        for (int j = 0; j < runs[r].bytes; j++) {
-            unsigned q = p[runs[r].at + j];
-            for (int k = 0; k < runs[r].trits; k++, q = 3 * q & 255)
-                t[(r == 2 ? 240 : 5 * runs[r].at) + k * runs[r].bytes + j] = (int8_t)((int)(3 * q >> 8) - 1);
+        for (int j = 0; j < geodec__trits_runs[r].bytes; j++) {
+            int8_t *first = t + geodec__trits_runs[r].first + j;
+            unsigned q = p[geodec__trits_runs[r].at + j];
+            for (int k = 0; k < geodec__trits_runs[r].trits; k++, q = 3 * q & 255)
+                first[k * geodec__trits_runs[r].bytes] = (int8_t)((int)(3 * q >> 8) - 1);
         }
     return true;
-}
-
-static void store_tq1(const int8_t *t, uint8_t *p)
-{
-    for (int r = 0; r < 3; r++)
-        for (int j = 0; j < runs[r].bytes; j++) {
-            int v = 0;
-            for (int k = 0; k < 5; k++)
-                v = 3 * v + (k < runs[r].trits ? t[(r == 2 ? 240 : 5 * runs[r].at) + k * runs[r].bytes + j] + 1 : 0);
-            p[runs[r].at + j] = geodec_ternary_byte(v);
-        }
 }
 
 static bool load_tq2(const uint8_t *p, int8_t *t)
@@ -51,13 +36,6 @@ static bool load_tq2(const uint8_t *p, int8_t *t)
         t[i] = (int8_t)(c - 1);
     }
     return most < 3;
-}
-
-static void store_tq2(const int8_t *t, uint8_t *p)
-{
-    for (int i = 0; i < 64; i++) p[i] = 0;
-    for (int i = 0; i < QK; i++)
-        p[32 * (i / 128) + i % 32] = (uint8_t)(p[32 * (i / 128) + i % 32] | (t[i] + 1) << 2 * (i % 128 / 32));
 }
 
 static bool load_q4(const uint8_t *p, int8_t *t)
@@ -83,8 +61,8 @@ typedef struct format {
     store_fn store;
 } format;
 
-static const format formats[] = {{GEODEC_GGML_TQ1_0, QK, GEODEC_GGML_BYTES_TQ1_0, 52, 0, load_tq1, store_tq1},
-                                 {GEODEC_GGML_TQ2_0, QK, GEODEC_GGML_BYTES_TQ2_0, 64, 0, load_tq2, store_tq2},
+static const format formats[] = {{GEODEC_GGML_TQ1_0, QK, GEODEC_GGML_BYTES_TQ1_0, 52, 0, load_tq1, geodec__trits_tq1_0},
+                                 {GEODEC_GGML_TQ2_0, QK, GEODEC_GGML_BYTES_TQ2_0, 64, 0, load_tq2, geodec__trits_tq2_0},
                                  {GEODEC_GGML_Q4_0, Q4, GEODEC_GGML_BYTES_Q4_0, 0, 2, load_q4, store_q4}};
 
 static geodec_status find_format(int type, int64_t cols, const format **out, geodec_err *err)

@@ -505,3 +505,34 @@ Test(streamed, reads_of_plain_decoding_are_followed)
     /* the second run has a row more at its end */
     cr_assert(k[1].plain >= k[0].plain, "%lld %lld", (long long)k[1].plain, (long long)k[0].plain);
 }
+
+/* Each name is its value's, in the order of the lists; unknown names are the number of values. */
+Test(streamed, names)
+{
+#define X(NAME, name, help)                                                                                            \
+    cr_assert_str_eq(geodec_streamed_lookahead_name(GEODEC_LOOKAHEAD_##NAME), #name);                                  \
+    cr_assert_eq(geodec_streamed_lookahead_named(#name), GEODEC_LOOKAHEAD_##NAME);
+    GEODEC_LOOKAHEADS(X)
+#undef X
+#define X(NAME, name, help)                                                                                            \
+    cr_assert_str_eq(geodec_streamed_price_name(GEODEC_STREAMED_PRICE_##NAME), #name);                                 \
+    cr_assert_eq(geodec_streamed_price_named(#name), GEODEC_STREAMED_PRICE_##NAME);
+    GEODEC_STREAMED_PRICES(X)
+#undef X
+#define X(NAME, name, help)                                                                                            \
+    cr_assert_str_eq(geodec_streamed_ternary_name(GEODEC_STREAMED_TERNARY_##NAME), #name);                             \
+    cr_assert_eq(geodec_streamed_ternary_named(#name), GEODEC_STREAMED_TERNARY_##NAME);
+    GEODEC_STREAMED_TERNARY(X)
+#undef X
+#define X(NAME, name, help)                                                                                            \
+    cr_assert_str_eq(geodec_streamed_differences_name(GEODEC_STREAMED_DIFFERENCES_##NAME), #name);                     \
+    cr_assert_eq(geodec_streamed_differences_named(#name), GEODEC_STREAMED_DIFFERENCES_##NAME);
+    GEODEC_STREAMED_DIFFERENCES(X)
+#undef X
+    cr_assert_str_eq(geodec_streamed_lookahead_name(GEODEC_LOOKAHEAD_KINDS), "?");
+    cr_assert_str_eq(geodec_streamed_differences_name((geodec_streamed_differences)99), "?");
+    cr_assert_eq(geodec_streamed_lookahead_named("router"), GEODEC_LOOKAHEAD_KINDS);
+    cr_assert_eq(geodec_streamed_price_named(""), GEODEC_STREAMED_PRICE_KINDS);
+    cr_assert_eq(geodec_streamed_ternary_named("?"), GEODEC_STREAMED_TERNARY_KINDS);
+    cr_assert_eq(geodec_streamed_differences_named("always "), GEODEC_STREAMED_DIFFERENCES_KINDS);
+}

@@ -1,8 +1,10 @@
 /* Stores of ternary experts: the tokens and logits of the GGUF in memory, and damage that is found. */
 #include "model/model_internal.h"
+#include "model/store_golden.h"
 #include "model/synthetic.h"
 #include "model/ternary_matrix.h"
 #include "model/ternary_store.h"
+#include "perspective/ternary/retype.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -110,6 +112,85 @@ Test(ternary_store, logits_are_those_of_f16_weights)
     compare_bits(&s, GEODEC_TERNARY_BASE3, true);
 }
 
+/* Experts of 256 columns, in a GGUF of this type made from one of F16. */
+static const char *retyped(const char *f16, int type, const char *name)
+{
+    geodec_err err = {0};
+    geodec_gguf *in = NULL;
+    geodec_ternary_retyped r;
+    test_ok(geodec_gguf_open(f16, &in, &err), &err);
+    test_ok(geodec_ternary_retype(in, test_tmp(name), type, false, NULL, NULL, &r, &err), &err);
+    geodec_gguf_close(in);
+    return test_tmp(name);
+}
+
+/* A payload of a blob without the prefix has nothing but scales and trits. */
+static void assert_same_experts(const char *a, const char *b)
+{
+    geodec_err err = {0};
+    geodec_trit_table ta = {0}, tb = {0};
+    test_ok(geodec_trit_table_read(a, &ta, &err), &err);
+    test_ok(geodec_trit_table_read(b, &tb, &err), &err);
+    cr_assert(ta.n_expert == tb.n_expert && ta.shape.layers == tb.shape.layers && ta.n_edges == tb.n_edges);
+    const int64_t bytes = geodec_trit_stride(&ta.shape);
+    uint8_t *x = geodec_mem_new(bytes, 1), *y = geodec_mem_new(bytes, 1);
+    for (int32_t e = 0; e < ta.n_expert; e++) {
+        geodec_trit fa = {.fd = -1}, fb = {.fd = -1};
+        test_ok(geodec_trit_table_expert(&ta, a, e, &fa, &err), &err);
+        test_ok(geodec_trit_table_expert(&tb, b, e, &fb, &err), &err);
+        for (int32_t k = 0; k < ta.shape.layers; k++) {
+            test_ok(geodec_trit_read(&fa, ta.layer[k], x, &err), &err);
+            test_ok(geodec_trit_read(&fb, ta.layer[k], y, &err), &err);
+            cr_assert(memcmp(x, y, (size_t)bytes) == 0, "expert %d, layer %d", e, ta.layer[k]);
+        }
+        geodec_trit_close(&fa);
+        geodec_trit_close(&fb);
+    }
+    geodec_mem_free(x);
+    geodec_mem_free(y);
+    geodec_trit_table_clear(&ta);
+    geodec_trit_table_clear(&tb);
+}
+
+/* A GGUF whose experts are TQ1_0 or TQ2_0: its store has the blobs of that of the F16 experts, and their logits. So has
+ * TQ1_0 in memory, which is decoded to float32 (TQ2_0 is multiplied in integers). */
+Test(ternary_store, a_store_of_other_ternary_types_has_the_same_experts)
+{
+    static const int types[] = {GEODEC_GGML_TQ1_0, GEODEC_GGML_TQ2_0};
+    geodec_err err = {0};
+    int32_t expected[TOKENS], token[TOKENS];
+    char first[4096];
+    synthetic s = shape_of("post", GEODEC_GGML_F16, 0.1F);
+    s.d_model = s.d_ff = 256;
+    s.n_head = 4;
+    const char *f16 = model_of(&s);
+    float *resident = logits_of(f16, NULL, NULL, expected, NULL);
+    (void)snprintf(first, sizeof first, "%s.first", test_tmp("ternary.trits"));
+    for (int encoding = GEODEC_TERNARY_BASE3; encoding <= GEODEC_TERNARY_BITS2; encoding++) {
+        cr_assert_eq(rename(store_of(f16, encoding, false), first), 0);
+        for (int k = 0; k < 2; k++) {
+            const char *gguf = retyped(f16, types[k], "retyped.gguf"), *store = store_of(gguf, encoding, false);
+            const geodec_streaming how = {.slots = 8, .limits = ""};
+            bool golden;
+            assert_same_experts(first, store);
+            float *got = logits_of(store, &how, NULL, token, NULL);
+            cr_assert(memcmp(got, resident, (size_t)(TOKENS - 1) * 300 * sizeof *got) == 0, "other logits");
+            geodec_mem_free(got);
+            got = logits_of(gguf, NULL, NULL, token, NULL);
+            cr_assert((memcmp(got, resident, (size_t)(TOKENS - 1) * 300 * sizeof *got) == 0) == (k == 0));
+            geodec_mem_free(got);
+            for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
+                test_ok(geodec_store_golden_check(store, (geodec_arithmetic)a, &how, NULL, &golden, &err), &err);
+                cr_assert_eq(golden, k == 0);
+            }
+        }
+        char command[9000];
+        (void)snprintf(command, sizeof command, "rm -r '%s'", first);
+        cr_assert_eq(system(command), 0);
+    }
+    geodec_mem_free(resident);
+}
+
 /* ---- every way ----------------------------------------------------------------------------------------------------
  */
 
@@ -182,6 +263,79 @@ Test(ternary_store, additions_and_integers)
         geodec_mem_free(b);
     }
     geodec_mem_free(resident);
+}
+
+/* ---- the golden prompt ------------------------------------------------------------------------------------------- */
+
+static geodec_status golden_within(const char *store, int form, double tolerance, double *error, bool *golden)
+{
+    const geodec_streaming how = {.limits = "", .ternary = (geodec_streamed_ternary)form};
+    return geodec_store_golden_check_within(store, GEODEC_EXACT, &how, tolerance, NULL, golden, error, NULL);
+}
+
+/* The scale of one matrix of one expert of a layer, 64 times as large, with right sums of the payload, header and
+ * table: a store that was built wrongly. */
+static void break_weight(const char *store, int32_t expert, int32_t layer)
+{
+    geodec_err err = {0};
+    geodec_trit_table t = {0};
+    geodec_trit f = {.fd = -1};
+    geodec_trit_writer *w = NULL;
+    char *path = NULL;
+    test_ok(geodec_trit_table_read(store, &t, &err), &err);
+    test_ok(geodec_trit_table_expert(&t, store, expert, &f, &err), &err);
+    test_ok(geodec_trit_table_path(store, expert, -1, &path, &err), &err);
+    uint8_t *blob = geodec_mem_new(f.stride, 1);
+    test_ok(geodec_trit_writer_create(path, &t.shape, expert, &w, &err), &err);
+    for (int32_t k = 0; k < t.shape.layers; k++) {
+        geodec_ternary_matrix m[GEODEC_TRIT_MATRICES];
+        test_ok(geodec_trit_read(&f, t.layer[k], blob, &err), &err);
+        geodec_trit_matrices(&t.shape, blob, m);
+        if (t.layer[k] == layer) m[2].scale *= 64;
+        test_ok(geodec_trit_writer_blob(w, t.layer[k], m, &err), &err);
+    }
+    test_ok(geodec_trit_writer_commit(w, &err), &err);
+    geodec_trit_close(&f);
+    test_ok(geodec_trit_open(path, &f, &err), &err);
+    t.crc[expert] = f.header_crc;
+    t.n_edges = 0; /* their sums are of the expert before */
+    test_ok(geodec_trit_table_write(store, &t, &err), &err);
+    geodec_trit_close(&f);
+    geodec_trit_table_clear(&t);
+    geodec_mem_free(path);
+    geodec_mem_free(blob);
+}
+
+/* Other forms pass with a tolerance and fail without; a wrong weight fails in both, whether its sums tell or not. */
+Test(ternary_store, golden_logits_within_a_tolerance)
+{
+    const synthetic s = shape_of("post", GEODEC_GGML_F16, 0.1F);
+    const char *store = store_of(model_of(&s), GEODEC_TERNARY_BASE3, false);
+    double error[GEODEC_STREAMED_TERNARY_KINDS], e;
+    bool golden = false;
+    for (int form = 0; form < GEODEC_STREAMED_TERNARY_KINDS; form++) {
+        const geodec_status st = golden_within(store, form, 0, &error[form], &golden);
+        cr_assert_eq(st, form == GEODEC_STREAMED_TERNARY_EXACT ? GEODEC_OK : GEODEC_CHECK);
+        cr_assert(golden);
+        cr_assert_eq(golden_within(store, form, error[form], &e, &golden), GEODEC_OK);
+        cr_assert_eq(e, error[form]);
+        if (form > 0) cr_assert_eq(golden_within(store, form, 0.99 * error[form], &e, &golden), GEODEC_CHECK);
+    }
+    /* other sums of float32: rounding; inputs in 8 bits: some percent, and other experts may be chosen */
+    cr_assert(error[0] == 0 && error[1] > 0 && error[1] < 1e-3 && error[2] > 10 * error[1] && error[2] < 3, "%g %g",
+              error[1], error[2]);
+    /* an expert that the prompt uses: all of them, one by one */
+    int found = 0;
+    for (int32_t k = 0; k < EXPERTS; k++) {
+        store = store_of(model_of(&s), GEODEC_TERNARY_BASE3, false);
+        break_weight(store, k, 1);
+        const geodec_status st = golden_within(store, GEODEC_STREAMED_TERNARY_EXACT, 0, &e, &golden);
+        cr_assert(st == GEODEC_OK || st == GEODEC_CHECKSUM);
+        for (int form = 0; form < GEODEC_STREAMED_TERNARY_KINDS; form++)
+            cr_assert_eq(golden_within(store, form, 1e6, &e, &golden), st);
+        found += st == GEODEC_CHECKSUM;
+    }
+    cr_assert(found >= 2, "%d", found);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
