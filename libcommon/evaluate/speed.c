@@ -85,11 +85,17 @@ static void reset_peak(void)
 static geodec_status open_session(const bench *b, int32_t n_ctx, geodec_model **m, geodec_session **s, geodec_err *err)
 {
     const geodec_speed_options *o = b->o;
+    const int32_t back = o->depth > 0 ? b->n_ctx - o->depth : 0; /* no sample reads the depth again */
     int32_t rows = o->batch;
     for (int32_t i = 0; i < o->n_widths; i++) rows = o->width[i] > rows ? o->width[i] : rows;
     GEODEC_PASS(geodec_model_open(b->path, m, err));
-    const geodec_session_options so = {
-        .n_ctx = n_ctx, .max_batch = rows, .isa = o->isa, .pool = o->pool, .arithmetic = o->arithmetic, .kv = o->kv};
+    const geodec_session_options so = {.n_ctx = n_ctx,
+                                       .max_batch = rows,
+                                       .isa = o->isa,
+                                       .pool = o->pool,
+                                       .arithmetic = o->arithmetic,
+                                       .kv = o->kv,
+                                       .back = back};
     GEODEC_PASS(geodec_session_create(*m, &so, s, err));
     return GEODEC_OK;
 }

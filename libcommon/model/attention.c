@@ -23,7 +23,17 @@ static int64_t tile_queries(const geodec_model_config *c)
 {
     return heads_per_key(c) > QUERIES ? heads_per_key(c) : QUERIES;
 }
-static int64_t splits_of(int64_t n_ctx) { return (n_ctx + GEODEC__SPLIT - 1) / GEODEC__SPLIT; }
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Splits that a pass of SPLIT_ROWS rows sees at most. */
+static int64_t splits_of(const geodec_session *s)
+{
+    const int64_t rows = min64(s->n_ctx, s->cache.seen < s->n_ctx ? s->cache.seen + SPLIT_ROWS : s->n_ctx);
+    const int64_t all = (s->n_ctx + GEODEC__SPLIT - 1) / GEODEC__SPLIT;
+    return min64(all, rows / GEODEC__SPLIT + 2);
+}
 
 /* ---- storing ---------------------------------------------------------------------------------------------------- */
 
@@ -359,9 +369,6 @@ static void merge_splits(const attention *a)
     }
 }
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
 {
     const geodec_model_config *c = &s->model->config;
@@ -418,8 +425,7 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
         for (int64_t q = 0; q < n; q++) w->query[q].score = w->split + n * size + q * GEODEC__KEYS;
     }
     /* a batch may start in the middle of a split, and its tiles may be rounded up to whole ones */
-    if (s->n_workers > 1 && splits_of(s->n_ctx) > 1)
-        GEODEC_NEW(s->partial, 2 * SPLIT_ROWS * c->n_head * splits_of(s->n_ctx) * size);
+    if (s->n_workers > 1 && splits_of(s) > 1) GEODEC_NEW(s->partial, 2 * SPLIT_ROWS * c->n_head * splits_of(s) * size);
 done:
     return st;
 }

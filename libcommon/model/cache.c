@@ -1,9 +1,12 @@
 /* The key and value cache: allocation, storing, reading, moving and dropping rows.
  *
- * Rows are in blocks of GEODEC__KEYS; a block holds all layers and heads, so that memory is touched from front to back
- * as the context grows. A piece is one head of one layer in one block: keys [head_dim][64], values [64][dim], in Q8_0
- * each followed by its scales. Elements are rounded when stored, and read back as exact float32: attention over a cache
- * of any type is attention over a float32 cache of those values.
+ * Rows are in blocks of GEODEC__KEYS; a block holds all layers with attention and their heads, so that memory is
+ * touched from front to back as the context grows. Block b of the text is at place b modulo their number: a session
+ * that forgets (model_internal.h) has fewer than its context needs, and new blocks replace those that no window sees.
+ *
+ * A piece is one head of one layer in one block: keys [head_dim][64], values [64][dim], in Q8_0 each followed by its
+ * scales. Elements are rounded when stored, and read back as exact float32: attention over a cache of any type is
+ * attention over a float32 cache of those values.
  *   F16    round to nearest even; beyond 65504 the largest value
  *   Q8_0   groups of 32 dimensions (the last may be shorter): scale = largest / 127 rounded up to bfloat16, elements
  *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero.
@@ -58,10 +61,50 @@ static int64_t scale_bytes(geodec_kv_type t, int64_t dim)
 
 static int64_t whole(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+/* Layers that attend, and how far back they see. */
+static geodec_status look_at_layers(geodec_session *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model *m = s->model;
+    geodec__cache *a = &s->cache;
+    GEODEC_NEW(a->place, m->config.n_layer);
+    for (int32_t i = 0; i < m->config.n_layer; i++) {
+        const bool attends = !m->layer[i].decay.data;
+        const int64_t seen = m->layer[i].window > 0 ? m->layer[i].window : INT64_MAX;
+        a->place[i] = attends ? a->layers++ : -1;
+        if (attends && seen > a->seen) a->seen = seen;
+    }
+done:
+    return st;
+}
+
+/* Recurrent models alone drop rows: any other session is saved whole (session_state.h), and rows far behind can be
+ * merged or rewritten in it. */
+static int64_t blocks_of(const geodec_session *s)
+{
+    const int64_t all = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS;
+    if (!geodec__session_forgets(s)) return all;
+    /* After rows before e were written, a pass at e - back sees rows from e - back - seen + 1 on. One more is kept, as
+     * in a file of the session. They may begin and end within a block. */
+    const int64_t most = (s->back + s->cache.seen - 1 + GEODEC__KEYS - 1) / GEODEC__KEYS + 1;
+    return most < all ? most : all;
+}
+
+bool geodec__session_forgets(const geodec_session *s)
+{
+    return s->model->config.recur_rank > 0 && s->cache.seen < INT64_MAX && s->back < s->n_ctx;
+}
+
+int64_t geodec__cache_floor(const geodec_session *s, int64_t end)
+{
+    const int64_t first = (end + GEODEC__KEYS - 1) / GEODEC__KEYS - s->cache.blocks; /* the oldest block */
+    return first > 0 && s->cache.layers > 0 ? first * GEODEC__KEYS + s->cache.seen : 0;
+}
+
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
 {
-    const geodec_model_config *c = &s->model->config;
     geodec__cache *a = &s->cache;
+    GEODEC_PASS(look_at_layers(s, err));
     geodec__lowkv_shape(s->model, a);
     a->k_scale = GEODEC__KEYS * packed(s->kv, a->k_dim);
     a->v_scale = GEODEC__KEYS * packed(s->kv, a->v_dim);
@@ -76,17 +119,21 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
         a->v = k;
         a->layer = a->k_heads * a->k_step;
     }
-    a->block = a->layer * c->n_layer;
-    const int64_t blocks = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS;
-    GEODEC_PASS(check_memory(s->n_ctx, (double)blocks * (double)a->block, err));
+    a->block = a->layer * a->layers;
+    a->blocks = blocks_of(s);
+    GEODEC_PASS(check_memory(s->n_ctx, (double)a->blocks * (double)a->block, err));
     /* the last vector of a value row may be read past the end */
-    a->bytes = blocks * a->block + GEODEC__LANES * (int64_t)sizeof(float);
+    a->bytes = a->blocks * a->block + GEODEC__LANES * (int64_t)sizeof(float);
     a->data = geodec_mem_map(a->bytes);
     if (!a->data) GEODEC_FAIL(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
     return GEODEC_OK;
 }
 
-void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, s->cache.bytes); }
+void geodec__cache_destroy(geodec_session *s)
+{
+    geodec_mem_unmap(s->cache.data, s->cache.bytes);
+    geodec_mem_free(s->cache.place);
+}
 
 int64_t geodec_session_cache_bytes(const geodec_session *s)
 {
@@ -99,7 +146,7 @@ int64_t geodec_session_kv_bytes(const geodec_session *s)
 
 static uint8_t *layer_of(const geodec_session *s, int64_t layer, int64_t block)
 {
-    return s->cache.data + block * s->cache.block + layer * s->cache.layer;
+    return s->cache.data + block % s->cache.blocks * s->cache.block + s->cache.place[layer] * s->cache.layer;
 }
 
 static uint8_t *keys_of(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
@@ -349,6 +396,7 @@ static void move_row(geodec_session *s, int64_t from, int64_t to)
     const int64_t source = from % GEODEC__KEYS, target = to % GEODEC__KEYS;
     const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
     for (int64_t layer = 0; layer < s->model->config.n_layer; layer++) {
+        if (a->place[layer] < 0) continue;
         for (int64_t head = 0; head < a->k_heads; head++) {
             uint8_t *p = keys_of(s, layer, head, to / GEODEC__KEYS);
             const uint8_t *q = keys_of(s, layer, head, from / GEODEC__KEYS);
@@ -378,6 +426,7 @@ static void blank_row(geodec_session *s, int64_t row)
     const int64_t lane = row % GEODEC__KEYS, block = row / GEODEC__KEYS;
     const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
     for (int64_t layer = 0; layer < s->model->config.n_layer; layer++) {
+        if (a->place[layer] < 0) continue;
         for (int64_t head = 0; head < a->k_heads; head++) {
             uint8_t *p = keys_of(s, layer, head, block);
             blank_lane(p, lane, lane_rows(s->kv, a->k_dim), lane_bytes(s->kv));

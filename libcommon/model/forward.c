@@ -318,9 +318,9 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         if (b->parent[i] != i - 1)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
                         s->merge ? "merged" : "rewritten");
-    GEODEC_PASS(geodec__recurrence_read_again(s, err));
+    GEODEC_PASS(geodec__recurrence_read_again(s, s->length, err));
     if (s->resident_price) geodec__resident_price_begin(s);
-    if (s->recur) geodec__recurrence_begin(s);
+    if (s->recur) geodec__recurrence_begin(s, b->token, n);
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;
@@ -332,7 +332,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     geodec__prepare_pass(m, s->copies, s->pool, false);
     /* a prompt of a model whose experts stream may be one pass, and has few weights to pack beside them */
     geodec__prepare_pass(m, s->prepared, s->pool, m->streamed && n >= MANY_ROWS);
-    geodec__rope_reach(s, s->length + n);
+    geodec__rope_reach(s, s->length, s->length + n);
     geodec__team team = {0};
     pass p = {s, b, logits, capture, packed, chain, &team, (int)geodec__team_members(s, n), false};
     /* a task for every worker, so that none takes a second one before worker 0 has taken its own */

@@ -119,6 +119,8 @@ typedef struct geodec_session_options {
                       * cache, as in the papers' runtime; no trees */
     geodec_scores_by scores; /* of integer attention; the logits are the same. Others than direct keep transformed keys:
                               * 8 bytes a number in addition to the 2 of the cache */
+    int32_t back; /* tokens by which geodec_session_truncate goes back at once, where it drops rows; 0 = 256; at least
+                   * max_batch. From n_ctx on no row is dropped */
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
@@ -130,13 +132,14 @@ GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
 GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
 /* Bytes that a token takes in the cache, as stored (in full blocks of 64 tokens). */
 GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
-/* Bytes of the whole cache in memory, for n_ctx tokens. */
+/* Bytes of the whole cache in memory: for n_ctx tokens, or fewer where it drops rows (geodec_session_truncate). */
 GEODEC_API int64_t geodec_session_cache_bytes(const geodec_session *s);
 /* Recurrent layers, all together; zero for other models. */
 typedef struct geodec_recurrence_bytes {
     int64_t state; /* of the states at one position */
     int64_t row;   /* that a token adds, for the return to an earlier length */
     int64_t kept;  /* of the states kept until now for the same purpose */
+    int64_t most;  /* of all states and rows that the session may come to hold, and 4 of each token of the context */
 } geodec_recurrence_bytes;
 GEODEC_API geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s);
 /* Tokens of all layers and heads since the session began, and the number of merged ones. */
@@ -173,8 +176,16 @@ GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b
 GEODEC_API geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
-/* KV cache. A recurrent layer keeps, beside its state, what each token adds to it, so that any length can be returned
- * to: the state is computed again from the nearest one that is kept. */
+/* KV cache. A recurrent layer keeps, beside its state, what each token adds to it: a return computes the state again
+ * from the nearest one that is kept.
+ *
+ * Any length can be returned to, with the same bits afterwards. In a recurrent model whose attention has a window in
+ * every layer the session drops the rows that no window sees any more, and what they added to the states, so that its
+ * memory does not grow with the context but for 4 bytes a token. It goes back by `back` tokens (of its options), from
+ * the end of the last pass with its rejected rows, at once. After a return further back the next pass, save or tail
+ * first reads the text again from its start, which takes the time of a prompt and counts as passes; a length of 0 needs
+ * nothing. If that fails, the call fails with the error of the pass; length and text are as they were, and the next
+ * call tries again. Sessions that were loaded (session_state.h) do the same for lengths before that of the file. */
 GEODEC_API int32_t geodec_session_length(const geodec_session *s);
 GEODEC_API void geodec_session_truncate(geodec_session *s, int32_t length); /* length <= current */
 /* After a tree pass that started at `base`: keeps rows base+row[0], base+row[1], ... (ascending) as base, base+1, ...

@@ -85,8 +85,11 @@ typedef struct geodec__worker {
 
 /* Layout: see cache.c. */
 typedef struct geodec__cache {
-    uint8_t *data; /* [blocks][n_layer][layer] */
+    uint8_t *data; /* [blocks][layers][layer] */
     int64_t bytes, layer, block;
+    int64_t blocks;           /* in memory */
+    int32_t layers, *place;   /* layers with attention; [n_layer] index among them, -1 for others */
+    int64_t seen;             /* rows that any of them sees, with the row's own; INT64_MAX: all */
     int32_t k_heads, v_heads; /* pieces of a layer: key heads, or groups of them whose coefficients are cached
                                * (lowkv.h) */
     int64_t k_dim, v_dim;     /* numbers of a row in a piece */
@@ -106,18 +109,20 @@ struct geodec_session {
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     int32_t n_ctx, max_batch, length, n_blocks;
+    int32_t back; /* rows by which it can go back at once, if it drops any (geodec__session_forgets) */
     geodec_counters counters;
     struct geodec_engine *engine; /* integer arithmetic (integer_session.h): then most of the rest is not used */
     struct geodec_keys *keys;     /* transformed, with scores by transforms; and their use */
     struct geodec_score_cache *score_cache;
     int32_t *integer_logits; /* [max_batch][n_vocab] Q16 */
     geodec__cache cache;
-    int64_t attend_dim;   /* dimensions of attention: head_dim, or as many coefficients as a value has */
-    float **wide_row;     /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
-    float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */
-    double *rope_step;    /* [tables][rope_dim/2] */
-    int32_t rope_rows;    /* positions whose angles are computed */
-    float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
+    int64_t attend_dim;           /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    float **wide_row;             /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
+    float *partial;               /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    double *rope_step;            /* [tables][rope_dim/2] */
+    int32_t rope_first, rope_end; /* positions whose angles are in the tables */
+    int32_t rope_rows;            /* of a table: position p is in row p % rope_rows */
+    float *cosine, *sine; /* [tables][rope_rows][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float **decay_row;           /* [max_batch][d_model] of recurrent layers; NULL without */
@@ -180,9 +185,13 @@ static inline void geodec__rows_end(float *const *row, int64_t n, int64_t width)
 
 /* Lines of geodec_model_print on the configuration alone. */
 void geodec__model_print_shape(FILE *out, const geodec_model_config *k);
+/* Whether rows that no window sees any more, and what they added to recurrent states, are written over. */
+bool geodec__session_forgets(const geodec_session *s);
+/* The shortest length that the cache still serves once rows before `end` were written. */
+int64_t geodec__cache_floor(const geodec_session *s, int64_t end);
 /* Zeros in place of rows that were dropped, in the last block of the text. */
 void geodec__cache_blank(geodec_session *s);
-/* The piece of a layer in a block, s->cache.layer bytes. */
+/* The piece of a layer with attention in a block, s->cache.layer bytes. */
 uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t block);
 /* A layer of a pass over n rows of x_row, and logits of those that the batch wants (packed or not: forward.c). */
 void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain);
@@ -256,10 +265,10 @@ void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, in
 void geodec__resident_price_begin(geodec_session *s);
 void geodec__resident_price_end(geodec_session *s, const geodec_batch *b);
 void geodec__resident_price_destroy(geodec_session *s);
-/* create: tables of angles. reach: computes their rows up to position end - 1. apply: rotates `heads` heads of x by one
- * table. */
+/* create: tables of angles. reach: computes their rows of positions begin .. end - 1, at most max_batch of them if the
+ * session forgets. apply: rotates `heads` heads of x by one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
-void geodec__rope_reach(geodec_session *s, int32_t end);
+void geodec__rope_reach(geodec_session *s, int32_t begin, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
 
 /* rewrite.c: shows the observer the rows of a layer that n new ones complete, and stores what it leaves. */

@@ -10,8 +10,19 @@ enum { CHANNELS = 16, SMALL_WORK = 1 << 15 /* multiply-adds below which dispatch
 
 static float *log_row(const geodec__recur *a, int64_t position, int64_t place)
 {
-    return a->log + (position * a->layers + place) * a->row;
+    return a->log + (position % a->rows * a->layers + place) * a->row;
 }
+
+/* Index of the i-th oldest of the kept states. */
+static int32_t kept_index(const geodec__recur *a, int32_t i) { return (a->oldest + i) % a->most; }
+static int32_t kept_at(const geodec__recur *a, int32_t i) { return a->kept_at[kept_index(a, i)]; }
+
+static void drop_kept_after(geodec__recur *a, int32_t position)
+{
+    while (a->n_kept > 0 && kept_at(a, a->n_kept - 1) > position) a->n_kept--;
+}
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 /* ---- creation --------------------------------------------------------------------------------------------------- */
 
@@ -31,17 +42,20 @@ geodec_status geodec__recurrence_create(geodec_session *s, geodec_err *err)
     a->d = c->d_model;
     a->row = 2 * a->d + a->stride;
     a->state = a->d * a->stride * (a->half ? 2 : 4);
-    a->most = s->n_ctx / GEODEC__RECUR_KEEP + 1;
+    a->rows = s->n_ctx;
+    if (geodec__session_forgets(s) && s->back + GEODEC__RECUR_KEEP + s->max_batch < s->n_ctx)
+        a->rows = s->back + GEODEC__RECUR_KEEP + s->max_batch;
+    a->most = a->rows / GEODEC__RECUR_KEEP + 1;
     a->after_position = -1;
     const int64_t all = a->layers * a->state;
-    const double total =
-        (double)s->n_ctx * (double)(a->layers * a->row) * sizeof(float) + (double)a->most * (double)all;
+    const double total = (double)a->rows * (double)(a->layers * a->row) * sizeof(float) + (double)a->most * (double)all;
     if (total > 0x1p46)
-        GEODEC_THROW(GEODEC_LIMIT, "recurrent states and rows of %d tokens take %g bytes", s->n_ctx, total);
-    a->log = geodec_mem_map(s->n_ctx * a->layers * a->row * (int64_t)sizeof(float));
+        GEODEC_THROW(GEODEC_LIMIT, "recurrent states and rows of %d tokens take %g bytes", a->rows, total);
+    a->log = geodec_mem_map(a->rows * a->layers * a->row * (int64_t)sizeof(float));
     a->kept = geodec_mem_map(a->most * all);
-    if ((!a->log || !a->kept) && all > 0)
-        GEODEC_THROW(GEODEC_NOMEM, "no memory for recurrent states and rows of %d tokens", s->n_ctx);
+    a->text = geodec_mem_map(s->n_ctx * (int64_t)sizeof *a->text);
+    if (((!a->log || !a->kept) && all > 0) || !a->text)
+        GEODEC_THROW(GEODEC_NOMEM, "no memory for recurrent states and rows of %d tokens", a->rows);
     GEODEC_NEW_EACH(all, a->now, a->after);
     GEODEC_NEW(a->kept_at, a->most);
     GEODEC_NEW(a->scratch, s->n_workers * (1 + n) * a->stride);
@@ -55,9 +69,10 @@ void geodec__recurrence_destroy(geodec_session *s)
 {
     geodec__recur *a = s->recur;
     if (!a) return;
-    geodec_mem_unmap(a->log, s->n_ctx * a->layers * a->row * (int64_t)sizeof(float));
+    geodec_mem_unmap(a->log, a->rows * a->layers * a->row * (int64_t)sizeof(float));
     geodec_mem_unmap(a->kept, a->most * a->layers * a->state);
-    GEODEC_FREE(a->place, a->now, a->after, a->kept_at, a->scratch, a->text);
+    geodec_mem_unmap(a->text, s->n_ctx * (int64_t)sizeof *a->text);
+    GEODEC_FREE(a->place, a->now, a->after, a->kept_at, a->scratch);
     GEODEC_FREE(a->g, a->v, a->k, a->q, a->y, a);
 }
 
@@ -65,9 +80,12 @@ geodec_recurrence_bytes geodec_session_recurrence_bytes(const geodec_session *s)
 {
     const geodec__recur *a = s->recur;
     if (!a) return (geodec_recurrence_bytes){0};
-    return (geodec_recurrence_bytes){.state = a->layers * a->state,
-                                     .row = a->layers * a->row * (int64_t)sizeof(float),
-                                     .kept = a->n_kept * a->layers * a->state};
+    const int64_t state = a->layers * a->state, row = a->layers * a->row * (int64_t)sizeof(float);
+    return (geodec_recurrence_bytes){.state = state,
+                                     .row = row,
+                                     .kept = a->n_kept * state,
+                                     .most =
+                                         (2 + a->most) * state + a->rows * row + s->n_ctx * (int64_t)sizeof *a->text};
 }
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
@@ -117,11 +135,11 @@ static void replay(geodec_session *s, int32_t from, int32_t to)
     a->position = to;
 }
 
-geodec_status geodec__recurrence_read_again(geodec_session *s, geodec_err *err)
+geodec_status geodec__recurrence_read_again(geodec_session *s, int32_t begin, geodec_err *err)
 {
     geodec__recur *a = s->recur;
     const int32_t length = s->length, floor = a ? a->floor : 0;
-    if (length >= floor) return GEODEC_OK;
+    if (begin >= floor) return GEODEC_OK;
     const geodec_watch watch = s->watch;
     const geodec_watch_update watch_update = s->watch_update;
     a->floor = a->n_kept = s->length = 0;
@@ -134,7 +152,7 @@ geodec_status geodec__recurrence_read_again(geodec_session *s, geodec_err *err)
     s->watch_update = watch_update;
     if (st != GEODEC_OK) {
         s->length = length;
-        a->floor = floor;
+        a->floor = larger(floor, length + 1); /* no row is right now */
         a->n_kept = 0;
         a->position = INT32_MAX;
         a->after_position = -1;
@@ -142,7 +160,16 @@ geodec_status geodec__recurrence_read_again(geodec_session *s, geodec_err *err)
     return st;
 }
 
-void geodec__recurrence_begin(geodec_session *s)
+/* A pass that ends at `end` writes over the oldest rows of the log and the cache. */
+static void forget(geodec_session *s, int32_t end)
+{
+    geodec__recur *a = s->recur;
+    for (; a->n_kept > 0 && kept_at(a, 0) < end - a->rows; a->n_kept--) a->oldest = kept_index(a, 1);
+    a->floor = larger(a->floor, (int32_t)geodec__cache_floor(s, end));
+    if (end > a->rows) a->floor = larger(a->floor, kept_at(a, 0)); /* there is one: recurrence_internal.h */
+}
+
+void geodec__recurrence_begin(geodec_session *s, const int32_t *token, int32_t n)
 {
     geodec__recur *a = s->recur;
     const int64_t all = a->layers * a->state;
@@ -152,19 +179,23 @@ void geodec__recurrence_begin(geodec_session *s)
         a->after = now;
         a->position = s->length;
     } else if (a->position > s->length) {
-        while (a->n_kept > 0 && a->kept_at[a->n_kept - 1] > s->length) a->n_kept--;
-        a->position = a->n_kept > 0 ? a->kept_at[a->n_kept - 1] : 0;
+        drop_kept_after(a, s->length);
+        a->position = a->n_kept > 0 ? kept_at(a, a->n_kept - 1) : 0;
         if (a->n_kept > 0)
-            memcpy(a->now, a->kept + (a->n_kept - 1) * all, (size_t)all);
+            memcpy(a->now, a->kept + kept_index(a, a->n_kept - 1) * all, (size_t)all);
         else
             memset(a->now, 0, (size_t)all);
     }
     a->after_position = -1;
     replay(s, a->position, s->length);
-    const int32_t last = a->n_kept > 0 ? a->kept_at[a->n_kept - 1] : 0;
-    if (s->length - last < GEODEC__RECUR_KEEP || a->n_kept == a->most) return;
-    memcpy(a->kept + a->n_kept * all, a->now, (size_t)all);
-    a->kept_at[a->n_kept++] = s->length;
+    if (token) memmove(a->text + s->length, token, (size_t)n * sizeof *token); /* read again: from there */
+    const int32_t last = a->n_kept > 0 ? kept_at(a, a->n_kept - 1) : 0;
+    if (s->length - last >= GEODEC__RECUR_KEEP && a->n_kept < a->most) {
+        const int32_t at = kept_index(a, a->n_kept++);
+        memcpy(a->kept + at * all, a->now, (size_t)all);
+        a->kept_at[at] = s->length;
+    }
+    forget(s, s->length + n);
 }
 
 /* In double, as in experts.c: the same bits on every instruction set. */
@@ -217,9 +248,10 @@ void geodec__recurrence_truncate(geodec_session *s, int32_t base, const int32_t 
         if (row[i] == i) continue;
         moved = true;
         memcpy(log_row(a, base + i, 0), log_row(a, base + row[i], 0), (size_t)(a->layers * a->row) * sizeof(float));
+        a->text[base + i] = a->text[base + row[i]];
     }
     const int32_t same = moved ? base : base + n; /* rows that are as they were */
     if (a->after_position > same) a->after_position = -1;
-    while (a->n_kept > 0 && a->kept_at[a->n_kept - 1] > same) a->n_kept--;
+    drop_kept_after(a, same);
     if (a->position > same) a->position = INT32_MAX; /* geodec__recurrence_begin starts from one that is kept */
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { DEFAULT_BATCH = 64, MAX_BATCH = 4096, MAX_SESSION_CONTEXT = 1 << 24 };
+enum { DEFAULT_BATCH = 64, MAX_BATCH = 4096, DEFAULT_BACK = 256, MAX_SESSION_CONTEXT = 1 << 24 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -126,6 +126,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
         GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is outside 1 to %d", o->n_ctx, MAX_SESSION_CONTEXT);
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)
         GEODEC_THROW(GEODEC_RANGE, "a batch of %d rows is outside 1 to %d", o->max_batch, MAX_BATCH);
+    if (o->back < 0) GEODEC_THROW(GEODEC_RANGE, "a return of %d tokens", o->back);
     if (o->n_blocks < 0 || o->n_blocks > c->n_layer)
         GEODEC_THROW(GEODEC_RANGE, "%d blocks are more than the model's %d", o->n_blocks, c->n_layer);
     GEODEC_NEW(s, 1);
@@ -136,6 +137,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->kv = o->kv;
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
+    s->back = (int32_t)larger(o->back ? o->back : DEFAULT_BACK, s->max_batch);
     if (s->arithmetic != GEODEC_INTEGER && o->scores != GEODEC_SCORES_DIRECT)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not %s", geodec_scores_name(o->scores),
                      geodec_arithmetic_name(s->arithmetic));
@@ -204,13 +206,10 @@ int64_t geodec__session_bytes(const geodec_session *s)
     const int64_t n = s->max_batch, k = larger(1, c->n_expert_used), q = (int64_t)c->n_head * s->attend_dim;
     const int64_t kv = s->cache.k_heads * s->cache.k_dim + s->cache.v_heads * s->cache.v_dim;
     const int64_t row = 3 * (int64_t)c->d_model + 2 * q + kv + k * (2 * (int64_t)c->d_ff + c->d_model) + c->n_expert;
-    const int64_t angles = (int64_t)c->rope_dim * s->n_ctx * (c->rope_base_local > 0 ? 2 : 1);
+    const int64_t angles = (int64_t)c->rope_dim * s->rope_rows * (c->rope_base_local > 0 ? 2 : 1);
     const int64_t routes = 2 * k * c->n_layer;
-    const geodec_recurrence_bytes recur = geodec_session_recurrence_bytes(s);
-    const int64_t recurrent =
-        2 * recur.state + s->n_ctx * recur.row + (s->n_ctx / GEODEC__RECUR_KEEP + 1) * recur.state;
-    return s->cache.bytes + recurrent + (n * (row + routes) + angles) * (int64_t)sizeof(float) +
-           s->made_size * s->made_bytes;
+    return s->cache.bytes + geodec_session_recurrence_bytes(s).most +
+           (n * (row + routes) + angles) * (int64_t)sizeof(float) + s->made_size * s->made_bytes;
 }
 
 /* ---- accessors --------------------------------------------------------------------------------------------------- */

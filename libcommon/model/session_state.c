@@ -57,25 +57,12 @@ geodec_status geodec_session_saves(const geodec_session *s, geodec_err *err)
     return GEODEC_OK;
 }
 
-static bool attends(const geodec_session *s, int32_t layer) { return !s->recur || s->recur->place[layer] < 0; }
-
-static int64_t attention_layers(const geodec_session *s)
-{
-    return s->model->config.n_layer - (s->recur ? s->recur->layers : 0);
-}
-
 /* The first block of the cache that a pass after `length` tokens sees. Attention without a recurrence is not cut: its
  * session returns to any length without reading the text again. */
 static int64_t first_block(const geodec_session *s, int64_t length)
 {
-    int64_t seen = 0;
+    const int64_t seen = s->cache.seen;
     if (!s->recur) return 0;
-    for (int32_t i = 0; i < s->model->config.n_layer; i++) {
-        if (!attends(s, i)) continue;
-        const int64_t window = s->model->layer[i].window;
-        if (window == 0) return 0;
-        seen = window > seen ? window : seen;
-    }
     if (seen == 0) return (length + GEODEC__KEYS - 1) / GEODEC__KEYS; /* no attention at all */
     return length > seen ? (length - seen) / GEODEC__KEYS : 0;
 }
@@ -84,7 +71,7 @@ static uint64_t payload_of(const geodec_session *s, const shape *h)
 {
     const uint64_t blocks = (h->length + GEODEC__KEYS - 1) / GEODEC__KEYS - h->first_block;
     return 4 * (uint64_t)h->n_text + h->recurrent * h->state_bytes +
-           blocks * (uint64_t)attention_layers(s) * h->layer_bytes;
+           blocks * (uint64_t)s->cache.layers * h->layer_bytes;
 }
 
 static shape shape_of(const geodec_session *s, int64_t length, int64_t n_text, int64_t n_given)
@@ -151,7 +138,7 @@ static geodec_status each_piece(const geodec_session *s, const shape *h, piece_f
     if (s->recur) GEODEC_PASS(fn(ctx, s->recur->now, s->recur->layers * s->recur->state, err));
     for (int64_t b = h->first_block; b < blocks; b++)
         for (int32_t layer = 0; layer < s->model->config.n_layer; layer++)
-            if (attends(s, layer)) GEODEC_PASS(fn(ctx, geodec__cache_layer(s, layer, b), s->cache.layer, err));
+            if (s->cache.place[layer] >= 0) GEODEC_PASS(fn(ctx, geodec__cache_layer(s, layer, b), s->cache.layer, err));
     return GEODEC_OK;
 }
 
@@ -189,8 +176,8 @@ geodec_status geodec_session_save(geodec_session *s, const char *path, const geo
     if (text->n < s->length || text->n < 1 || text->n > INT32_MAX || text->n_given < 0 || text->n_given > text->n)
         GEODEC_THROW(GEODEC_INVAL, "%s: a text of %lld tokens, %lld of them given, for a session of %d", path,
                      (long long)text->n, (long long)text->n_given, s->length);
-    GEODEC_TRY_MSG(geodec__recurrence_read_again(s, err), "%s", path);
-    if (s->recur) geodec__recurrence_begin(s);
+    GEODEC_TRY_MSG(geodec__recurrence_read_again(s, s->length, err), "%s", path);
+    if (s->recur) geodec__recurrence_begin(s, NULL, 0);
     geodec__cache_blank(s);
     const shape h = shape_of(s, s->length, text->n, text->n_given);
     GEODEC_TRY(write_head(s, &h, head, err));
@@ -274,18 +261,18 @@ static geodec_status check_payload(const geodec_session *s, const shape *h, cons
     return GEODEC_OK;
 }
 
-/* Nothing fails from here on. text [length] becomes the session's. */
-static void take(geodec_session *s, const shape *h, const uint8_t *payload, int32_t *text)
+/* Nothing fails from here on. */
+static void take(geodec_session *s, const shape *h, const uint8_t *payload)
 {
     geodec__recur *a = s->recur;
     const uint8_t *from = payload + 4 * (size_t)h->n_text;
     s->length = (int32_t)h->length;
     (void)each_piece(s, h, take_piece, &from, NULL);
     if (!a) return;
-    geodec_mem_free(a->text);
-    a->text = text;
+    memcpy(a->text, payload, 4 * (size_t)h->length);
     a->floor = a->position = s->length;
     a->after_position = -1;
+    a->oldest = 0;
     a->n_kept = s->length > 0;
     a->kept_at[0] = s->length;
     memcpy(a->kept, a->now, (size_t)(a->layers * a->state));
@@ -309,7 +296,6 @@ geodec_status geodec_session_load(geodec_session *s, const char *path, geodec_se
 {
     geodec_status st = GEODEC_OK;
     char *bytes = NULL;
-    int32_t *text = NULL;
     geodec_session_text t = {0};
     shape h;
     GEODEC_TRY_MSG(geodec_session_saves(s, err), "%s", path);
@@ -317,11 +303,9 @@ geodec_status geodec_session_load(geodec_session *s, const char *path, geodec_se
     const uint8_t *payload = (const uint8_t *)bytes + HEAD;
     t = (geodec_session_text){.n = h.n_text, .n_given = h.n_given};
     GEODEC_NEW_COPY(t.token, payload, t.n);
-    if (s->recur) GEODEC_NEW_COPY(text, payload, h.length);
-    take(s, &h, payload, text);
-    text = NULL;
+    take(s, &h, payload);
     GEODEC_MOVE(*out, t);
 done:
-    GEODEC_FREE(bytes, text, t.token);
+    GEODEC_FREE(bytes, t.token);
     return st;
 }

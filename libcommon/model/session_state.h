@@ -4,7 +4,7 @@
  * a recurrent model whose attention has a window everywhere, only the part of the cache that is still seen. What each
  * token added to the states, and states at earlier positions, are not in it: a loaded session that returns to a length
  * before that of the file reads the text again, in the pass after the return, with the same bits. A return to a later
- * length costs what it always does.
+ * length costs what it always does. Whether a session dropped rows (geodec_session_truncate) does not show in its file.
  *
  * A file belongs to one model (fingerprint of the weights, digest of the configuration), one arithmetic and one type of
  * the cache. Instruction set, threads, batch and context length of the session do not matter (but see

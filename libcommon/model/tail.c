@@ -38,7 +38,7 @@ geodec_status geodec_session_tail(geodec_session *s, const geodec_tail *t, float
 {
     const int64_t d = s->model->config.d_model;
     GEODEC_PASS(check(s, t, err));
-    GEODEC_PASS(geodec__recurrence_read_again(s, err));
+    GEODEC_PASS(geodec__recurrence_read_again(s, s->length - 1, err));
     const int32_t length = s->length, after = s->recur ? s->recur->after_position : -1;
     const geodec_watch watch = s->watch;
     const geodec_watch_update watch_update = s->watch_update;
@@ -47,8 +47,9 @@ geodec_status geodec_session_tail(geodec_session *s, const geodec_tail *t, float
     s->length = length - 1;
     if (s->recur) {
         s->recur->after_position = -1; /* states before the token: they are not swapped with those after it */
-        geodec__recurrence_begin(s);
+        geodec__recurrence_begin(s, NULL, t->n);
     }
+    geodec__rope_reach(s, s->length, length);
     geodec__prepare_pass(s->model, s->copies, s->pool, false);
     geodec__prepare_pass(s->model, s->prepared, s->pool, false);
     for (int32_t r = 0; r < t->n; r++) {

@@ -80,7 +80,7 @@ static geodec_session *open_rows(const geodec_model *m, const shape *a, geodec_i
     geodec_session *s = NULL;
     const geodec_session_options o = {.isa = isa, .pool = pool, .max_batch = 80, .kv = a->kv};
     test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    geodec__rope_reach(s, s->n_ctx);
+    geodec__rope_reach(s, 0, s->n_ctx);
     return s;
 }
 
