@@ -10,7 +10,7 @@ set y2tics
 set yrange [0:*]
 place(w) = w > 0 ? w : 0.002
 set xrange [0.0015:15]
-set key below vertical maxrows 2
+set key bmargin center vertical maxrows 4
 plot tsv using (place($1)):4:5 skip 1 with yerrorlines linetype 1 title 'weights that differ between neighbours', \
      tsv using (place($1)):7 skip 1 with lines linetype 7 title 'the same of unrelated experts (control)', \
      tsv using (place($1)):6 skip 1 with linespoints linetype 3 title 'bytes of a difference / bytes of the expert', \
