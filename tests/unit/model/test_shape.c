@@ -68,7 +68,8 @@ Test(shape, blocks_have_the_deviation_asked_for)
         /* the mean of N samples deviates by 0.05/256; blocks of one sign by some multiple of it */
         cr_assert_lt(fabs(sum / N), 0.003, "%s: mean %g", t->name, sum / N);
         /* three levels, the outer ones at the ends of the interval: half of the values go to each kind */
-        const double want = t->type == GEODEC_GGML_TQ2_0 ? sqrt(1.5) * 0.05 : 0.05;
+        const bool ternary = t->type == GEODEC_GGML_TQ1_0 || t->type == GEODEC_GGML_TQ2_0;
+        const double want = ternary ? sqrt(1.5) * 0.05 : 0.05;
         cr_assert_float_eq(sqrt(square / N), want, 0.0025, "%s: deviation %g", t->name, sqrt(square / N));
         geodec_mem_free(raw);
     }
