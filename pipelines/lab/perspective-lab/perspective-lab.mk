@@ -54,12 +54,11 @@ $(PL_DECODING): $(PL)/decoding-%.tsv: $(LAB)/perspective-lab/decoding $(PL)/angl
 	@$< $(BIN) $(PL)/angle-$*.gguf $(PL)/held-out.txt $(w).d $* > $(out)
 $(PL)/decoding.tsv: $(PL_DECODING) FORCE
 	@{ printf 'seed\tpart\tkey\tquantity\tvalue\tcontrol\tcompared\n'; cat /dev/null $(PL_DECODING); } > $(out)
-pl_sd = iif(count(*) > 1, sem($1) * sqrt(count(*)), '-') AS $1_sd
-$(PL)/parts.tsv: $(PL)/decoding.tsv FORCE
-	@$(table) --digits 5 $< "SELECT part, key, quantity, count(*) AS seeds, mean(value) AS value, $(call pl_sd,value), mean(control) AS control, $(call pl_sd,control), compared \
-	  FROM t GROUP BY key ORDER BY min(rowid)" > $(out)
 pl_mean = iif(count(*) FILTER (WHERE known($1)) > 0, mean($1) FILTER (WHERE known($1)), '-') AS $1
 pl_spread = iif(count(*) FILTER (WHERE known($1)) > 1, sem($1) FILTER (WHERE known($1)) * sqrt(count(*) FILTER (WHERE known($1))), '-') AS $1_sd
+$(PL)/parts.tsv: $(PL)/decoding.tsv FORCE
+	@$(table) --digits 5 $< "SELECT part, key, quantity, count(*) AS seeds, $(foreach c,value control,$(call pl_mean,$c)$(comma) $(call pl_spread,$c)$(comma)) compared \
+	  FROM t GROUP BY key ORDER BY min(rowid)" > $(out)
 $(PL)/summary.tsv: $(PL)/runs.tsv FORCE
 	@$(table) --digits 5 $< "SELECT variant, count(*) AS seeds, first(weights) AS weights, first(state_kB) AS state_kB, $(foreach c,bits bits_long gini gini_most unused repeat ahead_0 ahead_1 \
 	  ahead_2 p_edge,$(call pl_mean,$c)$(comma) $(call pl_spread,$c)$(comma)) $(call pl_mean,popular), $(call pl_mean,size), $(call pl_mean,p_independent) \
