@@ -5,6 +5,7 @@
 #include "io/file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 enum { LINE_MAX = 16 << 20 };
@@ -25,6 +26,19 @@ static void ask(const talk *t)
     (void)fflush(t->d->notes);
 }
 
+/* The next byte of the input, or EOF. An interrupt restarts a read, so that it cannot end a write either; poll is never
+ * restarted. `in` has no buffer then, so poll sees all its bytes. */
+static int next_byte(const talk *t, bool *interrupted)
+{
+    struct pollfd ready = {.fd = fileno(t->d->in), .events = POLLIN};
+    *interrupted = t->d->terminal && poll(&ready, 1, -1) < 0 && errno == EINTR;
+    if (*interrupted) return EOF;
+    const int c = getc(t->d->in);
+    *interrupted = c == EOF && ferror(t->d->in) && errno == EINTR;
+    if (*interrupted) clearerr(t->d->in);
+    return c;
+}
+
 /* Reads one line without its line end, zero-terminated; *line is NULL at the end of the input. */
 static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err *err)
 {
@@ -33,9 +47,9 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
     int64_t room = 0, length = 0;
     ask(t);
     for (;;) {
-        const int c = getc(t->d->in);
-        if (c == EOF && ferror(t->d->in) && errno == EINTR) {
-            clearerr(t->d->in);
+        bool interrupted;
+        const int c = next_byte(t, &interrupted);
+        if (interrupted) {
             if (t->d->stop_asked()) GEODEC_THROW(GEODEC_INTERRUPTED, "interrupted");
             if (t->d->turn_stopped()) {
                 (void)fputs("\n(/quit or end of input ends)\n", t->d->notes);
@@ -214,8 +228,10 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
     talk t = {.d = d};
     char *line = NULL;
     size_t n = 0;
-    if (d->terminal)
+    if (d->terminal) {
+        (void)setvbuf(d->in, NULL, _IONBF, 0);
         (void)fputs("/reset starts a new conversation, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
+    }
     for (;;) {
         geodec_mem_free(line);
         line = NULL;

@@ -19,10 +19,10 @@ typedef struct geodec_dialogue {
     const geodec_chat_template *chat; /* NULL: lines are appended to one text, each on a line of its own */
     const char *system, *stop_text;   /* NULL = none */
     FILE *in, *out, *notes;           /* input lines; replies; prompts and messages */
-    bool terminal;                    /* `in` is a terminal: messages explain the commands */
-    bool (*turn_stopped)(void);       /* true if an interrupt came since the last call: the reply ends */
-    bool (*stop_asked)(void);         /* true: the program ends */
-    const geodec_hooks *hooks;        /* log the counts of each turn at GEODEC_LOG_DEBUG */
+    bool terminal; /* `in` is a terminal, not read before: it loses its buffer, and messages explain the commands */
+    bool (*turn_stopped)(void); /* true if an interrupt came since the last call: the reply ends */
+    bool (*stop_asked)(void);   /* true: the program ends */
+    const geodec_hooks *hooks;  /* log the counts of each turn at GEODEC_LOG_DEBUG */
 } geodec_dialogue;
 
 /* Runs until the input ends or /quit; /reset starts a new conversation. On a terminal an interrupt ends the turn; the

@@ -119,3 +119,36 @@ longer() { [ "$(wc -c < "$tmp/typescript")" -gt "$1" ]; }
     [ "$tokens" -lt 180000 ]
     grep -q 'COMMAND_EXIT_CODE="0"' "$tmp/typescript"
 }
+
+# blocked: the program of process $1 has filled its pipe of one page and waits.
+blocked() {
+    [ "$(sed -n 's/wchar: //p' "/proc/$1/io")" -gt 3500 ] && grep -q '^State:.S' "/proc/$1/status"
+}
+
+@test "an interrupt while the output is blocked loses nothing of it" {
+    command -v script > /dev/null || skip "no script(1)"
+    mkfifo "$tmp/keys"
+    : > "$tmp/typescript"
+    cat > "$tmp/run" <<END
+set -o pipefail
+perl -e 'fcntl(STDOUT, 1031, 4096) or die; open(P, ">", shift); print P \$\$; close P; exec @ARGV' "$tmp/pid" $bin/geodec-decode --interactive \
+    --no-template --model $model --ctx 20000 --max-tokens 19000 --min-tokens 18000 -v --threads 1 |
+    { trap '' INT; until [ -e "$tmp/go" ]; do sleep 0.05; done; cat > "$tmp/out"; }
+END
+    script -qfec "bash $tmp/run" "$tmp/typescript" < "$tmp/keys" > /dev/null 3>&- &
+    local terminal=$!
+    exec 9> "$tmp/keys"
+    until_true 120 prompts 1
+    printf 'One day\n' >&9
+    until_true 120 blocked "$(cat "$tmp/pid")"
+    kill -INT "$(cat "$tmp/pid")"
+    : > "$tmp/go"
+    until_true 120 grep -aq "turn 1:" "$tmp/typescript"
+    printf '/quit\n' >&9
+    wait "$terminal"
+    exec 9>&-
+    grep -q 'COMMAND_EXIT_CODE="0"' "$tmp/typescript"
+    tokens=$(sed -n 's/.*prompt, \([0-9]*\) tokens in.*/\1/p' "$tmp/typescript")
+    "$bin/geodec-decode" --quiet --model "$model" --prompt "One day" --ctx 20000 --max-tokens "$tokens" --min-tokens "$tokens" > "$tmp/whole"
+    cmp "$tmp/out" "$tmp/whole"
+}

@@ -65,8 +65,9 @@ static void on_turn_stop(int sig)
 
 void report_turns(void)
 {
-    struct sigaction a = {0}; /* no SA_RESTART: a read that waits for a line returns */
+    struct sigaction a = {0};
     a.sa_handler = on_turn_stop;
+    a.sa_flags = SA_RESTART; /* a write to a terminal that is slow continues: stdio would lose the rest */
     sigaction(SIGINT, &a, NULL);
 }
 
