@@ -1,7 +1,8 @@
 # make perspective: trains a PERSPECTIVE model of 10.1 million parameters (8 layers R R R A of width 128, rank 32, windows of 64 bytes, 16 ternary
 # experts of width 256 on a 4 x 2 x 2 torus, bytes as tokens) on the text of `make moe-text`, in less than an hour on two cores, and measures it on
 # held-out text: bits per byte beside byte n-gram models, and the loads of the experts. make perspective-controls adds two models of the same text and
-# steps: a dense one of the same active size, and one with an ordinary router. An interrupted run continues from its checkpoint.
+# steps: a dense one of the same active size, and one with an ordinary router; make perspective-twin: the last one by itself. An interrupted run
+# continues from its checkpoint.
 #   PERSPECTIVE_STEPS=N PERSPECTIVE_SEED=N           length of the training (sequences of 128 bytes, 16 a step), seed
 #   PERSPECTIVE_ROUTE=angle|mod PERSPECTIVE_AT=pre|post   the router
 #   MOE_TEXT=FILE MOE_HELD_OUT=FILE                  your texts in place of those of the packages
@@ -27,11 +28,13 @@ perspective_recipe = --arch perspective $(PERSPECTIVE_SHAPE) --lr 3e-3 --beta2 0
 perspective_places := --route $(PERSPECTIVE_ROUTE) --route-at $(PERSPECTIVE_AT)
 PERSPECTIVE_BYTES := 260
 
-.PHONY: perspective perspective-controls
+.PHONY: perspective perspective-controls perspective-twin
 perspective: $(PERSPECTIVE)/report.tsv
 	@cat $<
 perspective-controls: $(PERSPECTIVE)/dense-losscurve.h5 $(PERSPECTIVE)/softmax-losscurve.h5
 	+@rm -f $(PERSPECTIVE)/report.tsv; $(MAKE) --no-print-directory perspective
+perspective-twin: $(PERSPECTIVE)/twin.tsv
+	@cat $<
 
 # A vocabulary of bytes and the marks; the text only gives its name.
 $(PERSPECTIVE)/vocab.gguf: $(firstword $(MOE_TEXTS)) | $(BIN)/geodec-vocab
@@ -49,8 +52,10 @@ $(PERSPECTIVE)/softmax-losscurve.h5: $(MOE_TEXTS) $(PERSPECTIVE)/vocab.gguf | $(
 	$(call perspective_train,softmax,$(PERSPECTIVE_EXPERTS) --route softmax --experts-used 1 --route-at $(PERSPECTIVE_AT))
 $(PERSPECTIVE)/ngram.tsv: $(MOE_TEXTS) | $(BIN)/geodec-ngram
 	$(run) $(BIN)/geodec-ngram $(if $(V),,--quiet) --separator mark --order $(MOE_ORDER) --text $(MOE_TEXTS) > $@
-$(PERSPECTIVE)/routing.tsv: $(PERSPECTIVE)/perspective-losscurve.h5 $(lastword $(MOE_TEXTS)) | $(BIN)/geodec-routing
-	$(run) $(BIN)/geodec-routing $(if $(V),,--quiet) --model $(PERSPECTIVE)/perspective-f16.gguf $(lastword $(MOE_TEXTS)) > $@
+$(PERSPECTIVE)/routing.tsv: $(PERSPECTIVE)/perspective-losscurve.h5
+$(PERSPECTIVE)/twin-routing.tsv: $(PERSPECTIVE)/softmax-losscurve.h5
+$(PERSPECTIVE)/routing.tsv $(PERSPECTIVE)/twin-routing.tsv: $(lastword $(MOE_TEXTS)) | $(BIN)/geodec-routing
+	$(run) $(BIN)/geodec-routing $(if $(V),,--quiet) --model $(patsubst %losscurve.h5,%f16.gguf,$(filter %losscurve.h5,$^)) $(lastword $(MOE_TEXTS)) > $@
 # Each row: a measure on the held-out text, the model's value, its control, and what the control is.
 perspective_control = if [ -e $(PERSPECTIVE)/$1-losscurve.h5 ]; then \
 	    printf 'bits_per_byte\t%s\t%s\t$2\n' $$bits $(call moe_bits,$(PERSPECTIVE)/$1-losscurve.h5); fi
@@ -61,3 +66,8 @@ $(PERSPECTIVE)/report.tsv: $(PERSPECTIVE)/perspective-losscurve.h5 $(PERSPECTIVE
 	  $(call perspective_control,dense,dense model of the same active size); \
 	  $(call perspective_control,softmax,experts chosen by an ordinary router); \
 	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/routing.tsv "SELECT 'gini_layer_' || layer, gini, random_gini, 'random choice' FROM t"; } > $@.new && mv $@.new $@
+# The same for the model with an ordinary router.
+$(PERSPECTIVE)/twin.tsv: $(PERSPECTIVE)/softmax-losscurve.h5 $(PERSPECTIVE)/ngram.tsv $(PERSPECTIVE)/twin-routing.tsv | $(BIN)/geodec-table
+	@bits=$(call moe_bits,$<); { printf 'measure\tvalue\tcontrol\tcontrol_is\n'; \
+	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/ngram.tsv "SELECT 'bits_per_byte', $$bits, min(number(bits_per_byte)), 'best byte n-gram' FROM t"; \
+	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/twin-routing.tsv "SELECT 'gini_layer_' || layer, gini, random_gini, 'random choice' FROM t"; } > $@.new && mv $@.new $@

@@ -1,10 +1,9 @@
 /* Multi-perspective decoding: the base alone is plain decoding, and perspectives leave nothing in the session. */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "decode/loop.h"
 #include "decode/perspectives.h"
 #include "decode/tiny.h"
-#include "model/families.h"
+#include "model/opened.h"
 #include "model/tail.h"
 #include "support/support.h"
 
@@ -12,24 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-static geodec_model *open_family(const char *name)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("perspectives.gguf");
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0) test_ok(synthetic_write(path, &families[i].s, &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
-
 static geodec_session *open_session(const geodec_model *m, geodec_session_options o)
 {
-    geodec_err err = {0};
-    geodec_session *s = NULL;
     if (o.n_ctx == 0) o.n_ctx = 300;
-    test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    return s;
+    return opened_session(m, o);
 }
 
 static geodec_perspectives *open_perspectives(geodec_session *s, const char *text, bool always, uint64_t seed)
@@ -48,20 +33,13 @@ static const char *const some[] = {"llama-3",          "mistral",           "gem
                                    "perspective-dense"};
 enum { SOME = sizeof some / sizeof *some, PROMPT = 70, TOKENS = 30 };
 
-static void text_of(const geodec_model *m, int32_t *text, int32_t n)
-{
-    geodec_rng rng = geodec_rng_stream(5, 1);
-    for (int32_t i = 0; i < n; i++)
-        text[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(m)->n_vocab);
-}
-
 /* The last layers again with the stream that they had: the logits of the pass, bit for bit, in every row. After that,
  * and after rows of other streams and experts, the session goes on with the bits of one in which nothing ran again. */
 Test(perspectives, the_session_stays_as_it_is, .timeout = 300)
 {
     geodec_err err = {0};
     for (size_t f = 0; f < SOME; f++) {
-        geodec_model *m = open_family(some[f]);
+        geodec_model *m = opened_family(some[f]);
         const geodec_model_config *c = geodec_model_configuration(m);
         const int64_t v = c->n_vocab, d = c->d_model;
         const geodec_session_options how = {.kv = f % 2 ? GEODEC_KV_F16 : GEODEC_KV_F32};
@@ -70,7 +48,7 @@ Test(perspectives, the_session_stays_as_it_is, .timeout = 300)
         float *a = geodec_mem_new(v, sizeof *a), *b = geodec_mem_new(v, sizeof *b),
               *rows = geodec_mem_new(4 * v, sizeof *rows);
         float *stream = geodec_mem_new(4 * d, sizeof *stream);
-        text_of(m, text, PROMPT + TOKENS);
+        drawn_text(m, 5, text, PROMPT + TOKENS);
         test_ok(geodec_forward_prefill(s, text, PROMPT, NULL, &err), &err);
         test_ok(geodec_forward_prefill(control, text, PROMPT, NULL, &err), &err);
         for (int32_t i = 0; i < TOKENS; i++) {
@@ -112,7 +90,7 @@ Test(perspectives, second_takes_the_next_ranks)
     static const char *const list[] = {"mixtral", "perspective-angle", "olmoe"};
     geodec_err err = {0};
     for (size_t f = 0; f < 3; f++) {
-        geodec_model *m = open_family(list[f]);
+        geodec_model *m = opened_family(list[f]);
         const geodec_model_config *c = geodec_model_configuration(m);
         const int32_t k = c->n_expert_used, zero = 0, token = 17;
         geodec_session *s = open_session(m, (geodec_session_options){0});
@@ -154,10 +132,10 @@ Test(perspectives, base_alone_is_plain_decoding, .timeout = 300)
     int other = 0;
     for (size_t f = 0; f < SOME; f++)
         for (int sampled = 0; sampled < 2; sampled++) {
-            geodec_model *m = open_family(some[f]);
+            geodec_model *m = opened_family(some[f]);
             int32_t prompt[12];
             const geodec_sampling how = {.temperature = sampled, .top_p = 1, .seed = 3};
-            text_of(m, prompt, 12);
+            drawn_text(m, 5, prompt, 12);
             geodec_session *s = open_session(m, (geodec_session_options){0});
             const geodec_target plain = geodec_target_session(s, 64);
             geodec_decoded want = decode(&plain, prompt, 12, how);
@@ -190,7 +168,7 @@ Test(perspectives, base_alone_is_plain_decoding, .timeout = 300)
 Test(perspectives, equal_perspectives)
 {
     geodec_err err = {0};
-    geodec_model *m = open_family("llama-3");
+    geodec_model *m = opened_family("llama-3");
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     geodec_session *s = open_session(m, (geodec_session_options){0});
     geodec_perspectives *p = open_perspectives(s, "jitter+jitter+dropout,sigma=0,dropout=0", true, 1);
@@ -210,7 +188,7 @@ Test(perspectives, equal_perspectives)
 Test(perspectives, order)
 {
     geodec_err err = {0};
-    geodec_model *m = open_family("perspective-angle");
+    geodec_model *m = opened_family("perspective-angle");
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     geodec_session *s[2];
     geodec_perspectives *p[2];
@@ -243,7 +221,7 @@ Test(perspectives, order)
 Test(perspectives, where_there_are_none)
 {
     geodec_err err = {0};
-    geodec_model *m = open_family("llama-3");
+    geodec_model *m = opened_family("llama-3");
     geodec_session *s = open_session(m, (geodec_session_options){.n_ctx = 6});
     geodec_perspectives *p = open_perspectives(s, "default", true, 1);
     cr_assert_eq(geodec_perspectives_n(p), 3, "jitter and dropout");

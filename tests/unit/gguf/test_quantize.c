@@ -1,6 +1,7 @@
 /* geodec_quantize: types by rule, keys and kept tensors verbatim, figures recomputed here, bytes for any threads. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "gguf/opened.h"
 #include "gguf/quantize.h"
 #include "io/file.h"
 #include "support/support.h"
@@ -74,14 +75,6 @@ static const char *write_model(const char *name, int type, bool tied, int64_t ex
     return path;
 }
 
-static geodec_gguf *open_gguf(const char *path)
-{
-    geodec_err err = {0};
-    geodec_gguf *g = NULL;
-    test_ok(geodec_gguf_open(path, &g, &err), &err);
-    return g;
-}
-
 /* layer < 0: the tensor of just that name. */
 static int type_of(const geodec_gguf *g, const char *part, int layer)
 {
@@ -98,10 +91,10 @@ static int type_of(const geodec_gguf *g, const char *part, int layer)
 static geodec_gguf *quantized(const char *from, const char *to, const geodec_quantize_options *o)
 {
     geodec_err err = {0};
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     test_ok(geodec_quantize(in, to, o, NULL, NULL, NULL, &err), &err);
     geodec_gguf_close(in);
-    return open_gguf(to);
+    return opened_gguf(to);
 }
 
 /* Q4_K_M: attention values and down projections of layers 0, 3, 6, 7 in Q6_K; rows of 96 fall back to 32-blocks, rows
@@ -209,7 +202,7 @@ Test(gguf_quantize, types_of_the_peer)
             path[i] = test_shared(name[i]);
         }
         const geodec_quantize_options o = {.recipe = cases[k][2]};
-        geodec_gguf *ours = quantized(path[0], test_tmp("ours.gguf"), &o), *theirs = open_gguf(path[1]);
+        geodec_gguf *ours = quantized(path[0], test_tmp("ours.gguf"), &o), *theirs = opened_gguf(path[1]);
         cr_assert_eq(geodec_gguf_n_tensors(ours), geodec_gguf_n_tensors(theirs));
         for (int64_t i = 0; i < geodec_gguf_n_tensors(ours); i++) {
             const geodec_gguf_tensor *t = geodec_gguf_tensor_at(ours, i), *u = geodec_gguf_find(theirs, t->name);
@@ -227,7 +220,7 @@ Test(gguf_quantize, copies_what_it_does_not_change)
 {
     geodec_err err = {0};
     const char *from = write_model("source.gguf", GEODEC_GGML_F16, false, 4);
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     geodec_gguf *g = quantized(from, test_tmp("copy.gguf"), &(geodec_quantize_options){.recipe = "f16"});
     char a[GEODEC_SHA256_HEX], b[GEODEC_SHA256_HEX];
     geodec_gguf_tensor_digest(in, a);
@@ -268,11 +261,11 @@ Test(gguf_quantize, figures)
 {
     static geodec_quantize_row rows[MAX_TENSORS];
     const char *from = write_model("figures.gguf", GEODEC_GGML_F16, false, 0);
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     geodec_err err = {0};
     const char *to = test_tmp("figured.gguf");
     test_ok(geodec_quantize(in, to, &(geodec_quantize_options){.recipe = "q4_k_m"}, NULL, NULL, rows, &err), &err);
-    geodec_gguf *out = open_gguf(to);
+    geodec_gguf *out = opened_gguf(to);
     int changed = 0;
     for (int64_t i = 0; i < geodec_gguf_n_tensors(in); i++) {
         const geodec_gguf_tensor *a = geodec_gguf_tensor_at(in, i), *b = geodec_gguf_tensor_at(out, i);
@@ -328,7 +321,7 @@ Test(gguf_quantize, threads)
     const geodec_quantize_options o = {.recipe = "q4_0", .overrides = "*attn_q*=q8_0"}; /* the large one quickly */
     for (int threads = 1; threads <= 3; threads++) {
         geodec_pool *pool = NULL;
-        geodec_gguf *in = open_gguf(from);
+        geodec_gguf *in = opened_gguf(from);
         const char *to = test_tmp("threads.gguf");
         test_ok(geodec_pool_create(threads, &pool, &err), &err);
         test_ok(geodec_quantize(in, to, &o, pool, NULL, rows, &err), &err);
@@ -367,7 +360,7 @@ static void refused(const char *from, const geodec_quantize_options *o, geodec_s
 {
     geodec_err err = {0};
     char line[600];
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     const char *to = test_tmp("refused.gguf");
     const geodec_status st = geodec_quantize(in, to, o, NULL, NULL, NULL, &err);
     (void)geodec_err_line(&err, line, sizeof line);
@@ -404,7 +397,7 @@ Test(gguf_quantize, refusals)
 Test(gguf_quantize, short_of_memory)
 {
     const char *from = write_model("memory.gguf", GEODEC_GGML_BF16, true, 0);
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     const char *to = test_tmp("no-memory.gguf");
     int failures = 0;
     for (int64_t k = 1; k < 1000; k++) {

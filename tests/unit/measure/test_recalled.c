@@ -1,8 +1,7 @@
 /* A memory of states and next tokens: on its own text it knows the next token, on other text it must not be trusted. */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "measure/recalled.h"
-#include "model/families.h"
+#include "model/opened.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -12,34 +11,17 @@
 enum { TOKENS = 400, WINDOW = 64 };
 static geodec_err error, *const err = &error;
 
-static geodec_model *open_family(const char *name)
-{
-    geodec_model *m = NULL;
-    const char *path = test_tmp("recalled.gguf");
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0) test_ok(synthetic_write(path, &families[i].s, err), err);
-    test_ok(geodec_model_open(path, &m, err), err);
-    return m;
-}
-
-static void draw(const geodec_model *m, uint64_t seed, int32_t *id)
-{
-    geodec_rng rng = geodec_rng_stream(seed, 1);
-    for (int32_t i = 0; i < TOKENS; i++)
-        id[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(m)->n_vocab);
-}
-
 Test(recalled, its_own_text_is_known_and_another_is_not, .timeout = 120)
 {
-    geodec_model *m = open_family("perspective-angle");
+    geodec_model *m = opened_family("perspective-angle");
     geodec_pool *pool = NULL;
     geodec_session *s = NULL;
     int32_t known[TOKENS], other[TOKENS], bytes[TOKENS];
     test_ok(geodec_pool_create(2, &pool, err), err);
     const geodec_session_options so = {.n_ctx = WINDOW, .pool = pool};
     test_ok(geodec_session_create(m, &so, &s, err), err);
-    draw(m, 1, known);
-    draw(m, 2, other);
+    drawn_text(m, 1, known, TOKENS);
+    drawn_text(m, 2, other, TOKENS);
     for (int i = 0; i < TOKENS; i++) bytes[i] = 1;
 
     geodec_recalled_memory *memory = NULL;
@@ -79,7 +61,7 @@ Test(recalled, its_own_text_is_known_and_another_is_not, .timeout = 120)
 /* What the perspectives ask: a distribution, whose most probable token is the one that followed. */
 Test(recalled, an_answer_is_a_distribution)
 {
-    geodec_model *m = open_family("perspective-angle");
+    geodec_model *m = opened_family("perspective-angle");
     geodec_session *s = NULL;
     const geodec_model_config *c = geodec_model_configuration(m);
     const int32_t last = c->n_layer;
@@ -91,7 +73,7 @@ Test(recalled, an_answer_is_a_distribution)
     GEODEC_NEW(logp, c->n_vocab);
     const geodec_session_options so = {.n_ctx = WINDOW};
     test_ok(geodec_session_create(m, &so, &s, err), err);
-    draw(m, 1, id);
+    drawn_text(m, 1, id, TOKENS);
     geodec_recalled_memory *memory = NULL;
     test_ok(geodec_recalled_make(s, id, WINDOW, 1000, 3, &memory, err), err);
     const geodec_batch b = {.n = 40, .token = id};

@@ -1,36 +1,12 @@
 /* Configurations from the keys of a file by the table of architectures, with numbers from the models' descriptions. */
 #include "base/mem.h"
 #include "model/arch_internal.h"
-#include "model/families.h"
 #include "model/model_internal.h"
+#include "model/opened.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
-
-static geodec_model *open_written(const synthetic *s)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("arch.gguf");
-    test_ok(synthetic_write(path, s, &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
-
-static synthetic named(const char *name)
-{
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0) return families[i].s;
-    cr_assert_fail("no family %s", name);
-    return families[0].s;
-}
-
-static geodec_model *open_family(const char *name)
-{
-    const synthetic s = named(name);
-    return open_written(&s);
-}
 
 static void windows_are(const geodec_model *m, const int32_t *window)
 {
@@ -49,7 +25,7 @@ Test(model_arch, every_family_is_in_the_table)
     cr_assert_null(geodec__arch_find("LLAMA"));
     cr_assert_null(geodec__arch_find("llam"));
     for (size_t i = 0; i < N_FAMILIES; i++) {
-        geodec_model *m = open_written(&families[i].s);
+        geodec_model *m = opened_model(&families[i].s);
         const char *arch = families[i].s.arch ? families[i].s.arch : "llama";
         cr_assert_str_eq(m->config.arch, arch);
         const bool adjacent =
@@ -63,36 +39,36 @@ Test(model_arch, every_family_is_in_the_table)
 
 Test(model_arch, windows)
 {
-    geodec_model *m = open_family("gemma2");
+    geodec_model *m = opened_family("gemma2");
     windows_are(m, (int32_t[]){11, 0, 11, 0});
     geodec_model_close(m);
-    m = open_family("gemma3");
+    m = opened_family("gemma3");
     windows_are(m, (int32_t[]){9, 9, 9, 9, 9, 0, 9});
     for (int32_t i = 0; i < 7; i++) cr_assert_eq(m->layer[i].rope, i == 5 ? 0 : 1);
     cr_assert(m->config.rope_base == 1e6 && m->config.rope_base_local == 1e4 && m->config.rope_scale == 0.125);
     geodec_model_close(m);
-    m = open_family("gemma3-wide");
+    m = opened_family("gemma3-wide");
     windows_are(m, (int32_t[]){20, 20, 0});
     cr_assert_eq(m->config.rope_base_local, 20000.0);
     geodec_model_close(m);
-    m = open_family("mistral");
+    m = opened_family("mistral");
     windows_are(m, (int32_t[]){13, 13});
     geodec_model_close(m);
-    m = open_family("phi3-window");
+    m = opened_family("phi3-window");
     windows_are(m, (int32_t[]){10, 10});
     geodec_model_close(m);
-    m = open_family("qwen2");
+    m = opened_family("qwen2");
     windows_are(m, (int32_t[]){0, 0});
     geodec_model_close(m);
     /* gemma2's default window, gemma3 without any */
-    synthetic s = named("gemma2");
+    synthetic s = *family_named("gemma2");
     s.window = 0;
-    m = open_written(&s);
+    m = opened_model(&s);
     windows_are(m, (int32_t[]){4096, 0, 4096, 0});
     geodec_model_close(m);
-    s = named("gemma3");
+    s = *family_named("gemma3");
     s.window = 0;
-    m = open_written(&s);
+    m = opened_model(&s);
     windows_are(m, (int32_t[]){0, 0, 0, 0, 0, 0, 0});
     for (int32_t i = 0; i < 7; i++) cr_assert_eq(m->layer[i].rope, 0);
     geodec_model_close(m);
@@ -100,14 +76,14 @@ Test(model_arch, windows)
 
 Test(model_arch, scales_and_caps)
 {
-    synthetic s = named("gemma2");
-    geodec_model *m = open_written(&s);
+    synthetic s = *family_named("gemma2");
+    geodec_model *m = opened_model(&s);
     cr_assert_float_eq(m->config.embed_scale, sqrt(40), 1e-6);
     cr_assert(m->config.attn_scale == 0 && m->config.attn_softcap == 1.5f && m->config.final_softcap == 2);
     geodec_model_close(m);
     s.attn_softcap = s.final_softcap = 0;
     s.attn_scale = 0.5f;
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert(m->config.attn_scale == 0.5 && m->config.attn_softcap == 50 && m->config.final_softcap == 30);
     geodec_model_close(m);
     /* the 27B forms scale queries by the width of a head that would fill the model */
@@ -116,17 +92,17 @@ Test(model_arch, scales_and_caps)
         int32_t layers;
     } wide[] = {{"gemma2", 46}, {"gemma3", 62}};
     for (int i = 0; i < 2; i++) {
-        s = named(wide[i].name);
+        s = *family_named(wide[i].name);
         s.d_model = s.d_ff = 8;
         s.n_head = 2;
         s.n_kv_head = 1;
         s.head_dim = 6;
         s.n_layer = wide[i].layers;
-        m = open_written(&s);
+        m = opened_model(&s);
         cr_assert_float_eq(m->config.attn_scale, 0.5, 1e-12);
         geodec_model_close(m);
     }
-    m = open_family("qwen3");
+    m = opened_family("qwen3");
     cr_assert(m->config.embed_scale == 0 && m->config.attn_scale == 0 && m->config.final_softcap == 0);
     geodec_model_close(m);
 }
@@ -134,7 +110,7 @@ Test(model_arch, scales_and_caps)
 Test(model_arch, rotations)
 {
     /* long-rope: sessions up to the original context use the short factors, longer ones the long factors */
-    geodec_model *m = open_family("phi3-short");
+    geodec_model *m = opened_family("phi3-short");
     cr_assert(m->rope_divisor[0] && m->rope_divisor[1] && m->config.rope_n_ctx_original == 256);
     cr_assert_eq(m->config.rope_magnitude, 1.19f);
     for (int i = 0; i < m->config.rope_dim / 2; i++) {
@@ -144,82 +120,83 @@ Test(model_arch, rotations)
         cr_assert_neq(m->rope_divisor[0][i], m->rope_divisor[1][i]);
     }
     geodec_model_close(m);
-    m = open_family("gemma3");
+    m = opened_family("gemma3");
     cr_assert_float_eq(geodec__rope_step(m, 256, 0, 3), pow(1e6, -6.0 / 64) / 8, 1e-15);
     cr_assert_float_eq(geodec__rope_step(m, 256, 1, 3), pow(1e4, -6.0 / 64), 1e-15);
     geodec_model_close(m);
-    m = open_family("llama-linear");
+    m = opened_family("llama-linear");
     cr_assert_eq(m->config.rope_scale, 0.25);
     geodec_model_close(m);
-    synthetic s = named("llama-linear");
+    synthetic s = *family_named("llama-linear");
     s.rope_type = "none"; /* then the factor has no effect */
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert_eq(m->config.rope_scale, 0.0);
     geodec_model_close(m);
 }
 
 Test(model_arch, experts)
 {
-    synthetic s = named("olmoe");
-    geodec_model *m = open_written(&s);
+    synthetic s = *family_named("olmoe");
+    geodec_model *m = opened_model(&s);
     cr_assert(m->config.expert_keep_weights && m->config.expert_scale == 0);
     geodec_model_close(m);
     s.norm_experts = 1;
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert_not(m->config.expert_keep_weights);
     geodec_model_close(m);
-    s = named("mixtral");
+    s = *family_named("mixtral");
     s.norm_experts = -1;
     s.number_key = "llama.expert_shared_count"; /* none is fine */
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert(m->config.expert_keep_weights);
     geodec_model_close(m);
-    m = open_family("qwen3moe");
+    m = opened_family("qwen3moe");
     cr_assert(!m->config.expert_keep_weights && m->config.n_expert == 128 && m->config.n_expert_used == 8);
     geodec_model_close(m);
 }
 
 Test(model_arch, layers_of_mixtures)
 {
-    geodec_model *m = open_family("qwen2moe");
+    geodec_model *m = opened_family("qwen2moe");
     const geodec_model_config *c = &m->config;
     cr_assert(c->expert_keep_weights && !c->expert_sigmoid && c->d_ff == 24 && c->d_ff_shared == 57);
     cr_assert(m->layer[1].shared_factor.data && m->layer[1].shared_up.rows == 57 && !m->layer[1].expert_bias);
     geodec_model_close(m);
-    synthetic s = named("qwen2moe"); /* without its own key the shared network is as wide as feed_forward_length */
+    synthetic s =
+        *family_named("qwen2moe"); /* without its own key the shared network is as wide as feed_forward_length */
     s.d_ff_dense = s.d_ff_shared;
     s.skip = "qwen2moe.expert_shared_feed_forward_length";
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert(m->config.d_ff_shared == 57 && m->config.d_ff_dense == 0);
     geodec_model_close(m);
-    m = open_family("deepseek");
+    m = opened_family("deepseek");
     c = &m->config;
     cr_assert(c->n_dense == 1 && c->d_ff == 20 && c->d_ff_dense == 70 && c->d_ff_shared == 40);
     cr_assert(!m->layer[0].router.data && m->layer[0].up.rows == 70 && m->layer[1].router.data);
     cr_assert(c->expert_keep_weights && c->expert_scale == 1.5f && !m->layer[1].shared_factor.data);
     geodec_model_close(m);
-    m = open_family("dots1");
+    m = opened_family("dots1");
     c = &m->config;
     cr_assert(c->expert_sigmoid && !c->expert_keep_weights && m->layer[2].expert_bias && !m->layer[1].expert_bias);
     geodec_model_close(m);
-    s = named("dots1");
+    s = *family_named("dots1");
     s.gating = 1;
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert_not(m->config.expert_sigmoid);
     geodec_model_close(m);
-    m = open_family("bailingmoe2");
+    m = opened_family("bailingmoe2");
     c = &m->config;
     cr_assert(c->n_layer == 3 && c->n_layer_next == 1 && c->n_expert_group == 4 && c->n_expert_group_used == 2);
     cr_assert(c->d_ff_shared == 28 && c->rope_dim == 6 && c->head_dim == 12);
     geodec_model_close(m);
-    m = open_family("glm4moe");
+    m = opened_family("glm4moe");
     cr_assert(m->config.expert_sigmoid && m->layer[0].k_bias && !m->layer[0].q_norm && !m->layer[0].attn_post_norm);
     geodec_model_close(m);
-    m = open_family("ernie4_5-moe-step");
+    m = opened_family("ernie4_5-moe-step");
     for (int32_t i = 0; i < 4; i++) cr_assert_eq(m->layer[i].router.data != NULL, i % 2 == 1);
     cr_assert_eq(m->config.d_ff_shared, 0);
     geodec_model_close(m);
-    m = open_family("granitemoe");
+    m = opened_family("granitemoe");
     c = &m->config;
     cr_assert(c->embed_scale == 3 && c->residual_scale == 0.22f && c->logit_scale == 0.5f);
     cr_assert(fabs(c->attn_scale - 0.05) < 1e-7 && c->d_ff == 24 && c->d_ff_shared == 40);
@@ -230,7 +207,7 @@ Test(model_arch, layers_of_mixtures)
 Test(model_arch, choice_of_experts)
 {
     enum { N = 12, USED = 4, PAD = 16 };
-    geodec_model *m = open_family("bailingmoe2");
+    geodec_model *m = opened_family("bailingmoe2");
     geodec_err err = {0};
     geodec_session *s = NULL;
     float bias[PAD] = {0}, p[2 * PAD], weight[USED];
@@ -267,7 +244,7 @@ Test(model_arch, choice_of_experts)
 /* One tensor for each expert or one for all: the same bits. */
 Test(model_arch, single_expert_tensors_equal_merged_ones)
 {
-    synthetic s = named("mixtral-old");
+    synthetic s = *family_named("mixtral-old");
     enum { N = 30 };
     geodec_err err = {0};
     float *logits[2];
@@ -276,7 +253,7 @@ Test(model_arch, single_expert_tensors_equal_merged_ones)
     for (int i = 0; i < N; i++) token[i] = 3 + 7 * i % 290;
     for (int k = 0; k < 2; k++) {
         s.single_experts = k == 0;
-        geodec_model *m = open_written(&s);
+        geodec_model *m = opened_model(&s);
         cr_assert_eq(m->layer[1].up.expert != NULL, k == 0);
         geodec_session *session = NULL;
         v = m->config.n_vocab;
@@ -302,26 +279,26 @@ Test(model_arch, what_a_trainer_does_not_know)
                 {"mistral", "scaled rotations"},
                 {"mixtral-old", "scaled experts"}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        geodec_model *m = open_family(list[i].family);
+        geodec_model *m = opened_family(list[i].family);
         cr_assert_str_eq(geodec__model_peculiarity(m), list[i].says);
         geodec_model_close(m);
     }
-    synthetic s = named("llama-3");
+    synthetic s = *family_named("llama-3");
     s.rope_freqs = false;
-    geodec_model *m = open_written(&s);
+    geodec_model *m = opened_model(&s);
     cr_assert_str_eq(geodec__model_peculiarity(m), "biases");
     geodec_model_close(m);
-    s = named("mistral");
+    s = *family_named("mistral");
     s.rope_factor = 0;
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert_str_eq(geodec__model_peculiarity(m), "sliding attention");
     geodec_model_close(m);
-    s = named("mixtral-old");
+    s = *family_named("mixtral-old");
     s.expert_scale = 0;
-    m = open_written(&s);
+    m = opened_model(&s);
     cr_assert_str_eq(geodec__model_peculiarity(m), "experts in tensors of their own");
     geodec_model_close(m);
-    m = open_family("mixtral");
+    m = opened_family("mixtral");
     cr_assert_null(geodec__model_peculiarity(m));
     geodec_model_close(m);
 }

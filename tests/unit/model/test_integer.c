@@ -3,9 +3,9 @@
 #include "integer/engine/network_file.h"
 #include "integer/scores/scores.h"
 #include "io/file.h"
-#include "model/families.h"
 #include "model/integer_network.h"
 #include "model/integer_session.h"
+#include "model/opened.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -23,16 +23,6 @@ static geodec_session *session(const geodec_model *m, geodec_arithmetic a)
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
-
-static geodec_model *open_family(size_t i)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("family.gguf");
-    test_ok(synthetic_write(path, &families[i].s, &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
 
 static geodec_model *converted(const geodec_model *m, const geodec_integer_options *o, const char *path)
 {
@@ -52,7 +42,7 @@ Test(integer, files_give_the_logits_of_the_model_in_memory)
     for (size_t i = 0; i < N_FAMILIES; i++) {
         if (family_is_perspective(i)) continue;
         geodec_err err = {0};
-        geodec_model *m = open_family(i), *f = converted(m, NULL, test_tmp("family.int.gguf"));
+        geodec_model *m = opened_model(&families[i].s), *f = converted(m, NULL, test_tmp("family.int.gguf"));
         const int64_t v = geodec_model_configuration(m)->n_vocab;
         int32_t token[N];
         for (int k = 0; k < N; k++) token[k] = (int32_t)(geodec_rng_at(i, 1, (uint64_t)k) % (uint64_t)v);
@@ -95,7 +85,7 @@ Test(integer, threads_load_the_same_model_and_name_the_same_error)
     geodec_err err = {0};
     const char *path = test_tmp("threads.int.gguf");
     const int32_t token[N] = {1, 5, 3, 9, 2, 4};
-    geodec_model *m = open_family(FAMILY), *f = converted(m, NULL, path), *loaded = NULL;
+    geodec_model *m = opened_model(&families[FAMILY].s), *f = converted(m, NULL, path), *loaded = NULL;
     const int64_t v = geodec_model_configuration(m)->n_vocab, first = shift_of(f, "blk.0.attn_q.weight.shift"),
                   last = shift_of(f, "blk.1.attn_output.weight.shift");
     float *logits[2] = {geodec_mem_new(N * v, sizeof(float)), geodec_mem_new(N * v, sizeof(float))};
@@ -190,7 +180,7 @@ Test(integer, scores_by_transforms_change_no_logit, .timeout = 300)
     test_ok(geodec_pool_create(2, &pool, &err), &err);
     for (size_t i = 0; i < N_FAMILIES; i++) {
         if (family_is_perspective(i)) continue;
-        geodec_model *m = open_family(i);
+        geodec_model *m = opened_model(&families[i].s);
         windows += geodec_model_configuration(m)->window > 0;
         groups += geodec_model_configuration(m)->n_kv_head < geodec_model_configuration(m)->n_head;
         check_scores(m, GEODEC_SCORES_NTT_P60, i % 2 ? pool : NULL, families[i].name);
@@ -204,7 +194,7 @@ Test(integer, scores_by_transforms_change_no_logit, .timeout = 300)
 /* Any one allocation may fail. */
 Test(integer, conversion_survives_allocation_failures)
 {
-    geodec_model *m = open_family(3);
+    geodec_model *m = opened_model(&families[3].s);
     const char *path = test_tmp("failing.int.gguf");
     geodec_model_close(converted(m, NULL, path));
     bool done = false;
@@ -225,7 +215,7 @@ Test(integer, conversion_survives_allocation_failures)
 /* Every byte of the head, and many of the rest, changed: refused, or a model that runs. */
 Test(integer, damaged_files_are_refused_or_run, .timeout = 300)
 {
-    geodec_model *m = open_family(3);
+    geodec_model *m = opened_model(&families[3].s);
     const char *path = test_tmp("damaged.int.gguf");
     geodec_model_close(converted(m, NULL, path));
     FILE *f = fopen(path, "rb");
@@ -265,7 +255,7 @@ Test(integer, damaged_files_are_refused_or_run, .timeout = 300)
 Test(integer, refusals)
 {
     geodec_err err = {0};
-    geodec_model *m = open_family(0), *f = converted(m, NULL, test_tmp("family.int.gguf"));
+    geodec_model *m = opened_model(&families[0].s), *f = converted(m, NULL, test_tmp("family.int.gguf"));
     geodec_network *n = NULL;
     geodec_session *s = NULL;
     geodec_session_options o = {.arithmetic = GEODEC_INTEGER, .kv = GEODEC_KV_Q8_0};

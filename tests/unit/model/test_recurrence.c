@@ -1,31 +1,16 @@
 /* Recurrent layers of a session: returns to earlier lengths, trees, kept states. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/families.h"
 #include "model/model_internal.h"
+#include "model/opened.h"
 #include "model/recurrence_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
 
-static geodec_model *open_family(const char *name)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("recurrent.gguf");
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0) test_ok(synthetic_write(path, &families[i].s, &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
-
 static geodec_session *open_session(const geodec_model *m, geodec_kv_type kv, geodec_pool *pool)
 {
-    geodec_err err = {0};
-    geodec_session *s = NULL;
-    const geodec_session_options o = {.n_ctx = 2000, .max_batch = 200, .kv = kv, .pool = pool};
-    test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    return s;
+    return opened_session(m, (geodec_session_options){.n_ctx = 2000, .max_batch = 200, .kv = kv, .pool = pool});
 }
 
 enum { MOST = 2000, BATCH = 200 };
@@ -43,7 +28,7 @@ static void at_once(const geodec_model *m, geodec_kv_type kv, const int32_t *tex
 static void wander(const char *name, geodec_kv_type kv, geodec_pool *pool, uint64_t seed)
 {
     geodec_err err = {0};
-    geodec_model *m = open_family(name);
+    geodec_model *m = opened_family(name);
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     geodec_rng rng = geodec_rng_stream(seed, 1);
     geodec_session *s = open_session(m, kv, pool);
@@ -110,7 +95,7 @@ Test(model_recurrence, returns_and_trees_are_the_text_at_once, .timeout = 300)
 
 Test(model_recurrence, bytes)
 {
-    geodec_model *m = open_family("perspective"), *plain = open_family("qwen2");
+    geodec_model *m = opened_family("perspective"), *plain = opened_family("qwen2");
     geodec_session *s = open_session(m, GEODEC_KV_F32, NULL), *h = open_session(m, GEODEC_KV_F16, NULL),
                    *p = open_session(plain, GEODEC_KV_F32, NULL);
     /* layers 0, 1, 2 and 4 of 5; 48 channels; rank 20, which is 32 numbers apart */
@@ -130,7 +115,7 @@ Test(model_recurrence, bytes)
 Test(model_recurrence, refusals)
 {
     geodec_err err = {0};
-    geodec_model *m = open_family("perspective");
+    geodec_model *m = opened_family("perspective");
     geodec_session *s = NULL;
     cr_assert_eq(geodec_session_create(m, &(geodec_session_options){.kv_merge = 0.5}, &s, &err), GEODEC_UNSUPPORTED);
     geodec_err_clear(&err);

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
-#include "model/families.h"
 #include "model/model_internal.h"
+#include "model/opened.h"
 #include "model/recurrence_internal.h"
 #include "model/session_state.h"
 #include "model/tail.h"
@@ -15,32 +15,10 @@
 
 static geodec_model *open_family(const char *name, int32_t window)
 {
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    synthetic shape = {0};
-    const char *path = test_tmp("ring.gguf");
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0) shape = families[i].s;
+    synthetic shape = *family_named(name);
     shape.window = window;
     if (shape.recur_rank > 0) shape.log_decay_min = -0.001f; /* a state remembers its oldest token: bits show faults */
-    test_ok(synthetic_write(path, &shape, &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
-
-static geodec_session *open_session(const geodec_model *m, geodec_session_options o)
-{
-    geodec_err err = {0};
-    geodec_session *s = NULL;
-    test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    return s;
-}
-
-static void text_of(const geodec_model *m, uint64_t seed, int32_t *text, int32_t n)
-{
-    geodec_rng rng = geodec_rng_stream(seed, 1);
-    for (int32_t i = 0; i < n; i++)
-        text[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(m)->n_vocab);
+    return opened_model(&shape);
 }
 
 /* ---- at random --------------------------------------------------------------------------------------------------- */
@@ -157,10 +135,10 @@ static void wander(const setting *k, uint64_t seed)
               .d = geodec_model_configuration(m)->d_model,
               .rng = geodec_rng_stream(seed, 1)};
     geodec_session_options o = {.n_ctx = MOST, .max_batch = k->batch, .kv = k->kv, .back = MOST};
-    p.whole = open_session(m, o);
+    p.whole = opened_session(m, o);
     o.back = k->back;
     o.pool = pool;
-    p.ring = open_session(m, o);
+    p.ring = opened_session(m, o);
     cr_assert(geodec__session_forgets(p.ring) && !geodec__session_forgets(p.whole));
     for (int i = 0; i < 2; i++) p.logits[i] = geodec_mem_new(BATCH * p.v, sizeof(float));
     p.stream = geodec_mem_new(BATCH * p.d, sizeof *p.stream);
@@ -247,10 +225,11 @@ Test(model_ring, edges, .timeout = 600)
         geodec_model *m = open_family("perspective", windows[w]);
         const int64_t v = geodec_model_configuration(m)->n_vocab;
         float *a = geodec_mem_new(v, sizeof *a), *b = geodec_mem_new(v, sizeof *b);
-        geodec_session *ring = open_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = 64}),
-                       *whole = open_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = TEXT});
+        geodec_session *ring = opened_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = 64}),
+                       *whole =
+                           opened_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = TEXT});
         const int32_t turn = (int32_t)ring->cache.blocks * GEODEC__KEYS;
-        text_of(m, 40 + w, text, TEXT);
+        drawn_text(m, 40 + w, text, TEXT);
         for (int32_t at = 0; at + 1 < TEXT;) {
             const int32_t edge = at < windows[w] + 2 ? windows[w] - 2 : (at + 2) / turn * turn + turn - 2;
             const int32_t n = edge > at && edge < TEXT ? edge - at : 1;
@@ -292,10 +271,11 @@ Test(model_ring, oldest_row_of_the_log)
     geodec_model *m = open_family("perspective", 1);
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     float *a = geodec_mem_new(v, sizeof *a), *b = geodec_mem_new(v, sizeof *b);
-    text_of(m, 50, text, TEXT);
+    drawn_text(m, 50, text, TEXT);
     for (int end = 703; end <= 704; end++) {
-        geodec_session *ring = open_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = 64}),
-                       *whole = open_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = TEXT});
+        geodec_session *ring = opened_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = 64}),
+                       *whole =
+                           opened_session(m, (geodec_session_options){.n_ctx = TEXT, .max_batch = 64, .back = TEXT});
         int32_t at = 0;
         for (size_t i = 0; i < sizeof to / sizeof *to && to[i] <= end; at = to[i++]) {
             test_ok(geodec_forward_prefill(ring, text + at, to[i] - at, NULL, &err), &err);
@@ -326,9 +306,9 @@ Test(model_ring, files, .timeout = 300)
     float *a = geodec_mem_new(v, sizeof *a), *b = geodec_mem_new(v, sizeof *b);
     const geodec_session_options o = {.n_ctx = TEXT, .max_batch = 50, .back = 70, .kv = GEODEC_KV_Q8_0},
                                  all = {.n_ctx = TEXT, .back = TEXT, .kv = GEODEC_KV_Q8_0};
-    geodec_session *ring = open_session(m, o), *whole = open_session(m, all), *next[2];
+    geodec_session *ring = opened_session(m, o), *whole = opened_session(m, all), *next[2];
     geodec_rng rng = geodec_rng_stream(8, 1);
-    text_of(m, 9, text, TEXT);
+    drawn_text(m, 9, text, TEXT);
     for (int32_t at = 0, step = 0; step < 60; step++) {
         const int32_t to = step % 4 == 3 ? (int32_t)geodec_rng_below(&rng, (uint64_t)at + 1)
                                          : at + 1 + (int32_t)geodec_rng_below(&rng, 130);
@@ -343,7 +323,7 @@ Test(model_ring, files, .timeout = 300)
         if (step % 5) continue;
         for (int i = 0; i < 2; i++) {
             geodec_session_text got;
-            next[i] = open_session(m, i ? all : o);
+            next[i] = opened_session(m, i ? all : o);
             test_ok(geodec_forward_prefill(next[i], text + 3, 400, NULL, &err), &err); /* forgotten */
             test_ok(geodec_session_load(next[i], test_tmp(i ? "ring.state" : "whole.state"), &got, &err), &err);
             geodec_mem_free(got.token);
@@ -371,9 +351,9 @@ Test(model_ring, a_far_return_that_fails)
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     float *a = geodec_mem_new(v, sizeof *a), *b = geodec_mem_new(v, sizeof *b);
     const geodec_session_options o = {.n_ctx = LENGTH + 1, .max_batch = 50, .back = 50};
-    geodec_session *s = open_session(m, o);
+    geodec_session *s = opened_session(m, o);
     const geodec_batch one = {.n = 1, .token = text + TO};
-    text_of(m, 10, text, LENGTH + 1);
+    drawn_text(m, 10, text, LENGTH + 1);
     test_ok(geodec_forward_prefill(s, text, TO + 1, a, &err), &err);
     for (int32_t at = 10; at < TO; at += 45) {
         const geodec_session_text whole = {text, TO, 0};
@@ -411,8 +391,8 @@ Test(model_ring, bytes_do_not_grow_with_the_context)
     int64_t cache[2], all[2];
     for (int i = 0; i < 2; i++) {
         const int32_t n = i ? 65536 : 4096;
-        geodec_session *s = open_session(m, (geodec_session_options){.n_ctx = n}),
-                       *w = open_session(m, (geodec_session_options){.n_ctx = n, .back = n});
+        geodec_session *s = opened_session(m, (geodec_session_options){.n_ctx = n}),
+                       *w = opened_session(m, (geodec_session_options){.n_ctx = n, .back = n});
         cache[i] = geodec_session_cache_bytes(s);
         all[i] = geodec__session_bytes(s);
         cr_assert_eq(geodec_session_kv_bytes(s), token);
@@ -429,7 +409,7 @@ Test(model_ring, bytes_do_not_grow_with_the_context)
     cr_assert_eq(cache[1], cache[0]);
     cr_assert_eq(all[1] - all[0], 4 * (65536 - 4096));
     /* without a recurrence, a session is saved whole */
-    geodec_session *s = open_session(plain, (geodec_session_options){.n_ctx = 4096});
+    geodec_session *s = opened_session(plain, (geodec_session_options){.n_ctx = 4096});
     cr_assert(!geodec__session_forgets(s) && s->cache.blocks == 64);
     geodec_session_destroy(s);
     geodec_err err = {0};

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "io/file.h"
 #include "model/attnres.h"
-#include "model/families.h"
+#include "model/opened.h"
 #include "model/recurrence_internal.h"
 #include "model/session_state.h"
 #include "support/support.h"
@@ -16,37 +16,10 @@
 
 enum { TEXT = 150, AT = 131, MORE = TEXT - AT };
 
-static geodec_model *open_one(const char *name, const synthetic *s)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp(name);
-    test_ok(synthetic_write(path, s, &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
-
-static const synthetic *family_named(const char *name)
-{
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0) return &families[i].s;
-    return NULL;
-}
-
 static geodec_session *open_session(const geodec_model *m, geodec_session_options o)
 {
-    geodec_err err = {0};
-    geodec_session *s = NULL;
     if (o.n_ctx == 0) o.n_ctx = 400;
-    test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    return s;
-}
-
-static void text_of(const geodec_model *m, uint64_t seed, int32_t *text, int32_t n)
-{
-    geodec_rng rng = geodec_rng_stream(seed, 1);
-    for (int32_t i = 0; i < n; i++)
-        text[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)geodec_model_configuration(m)->n_vocab);
+    return opened_session(m, o);
 }
 
 /* Logits of the rows after AT, in a chain of single tokens and one of several. */
@@ -65,13 +38,13 @@ static void go_on(geodec_session *s, const int32_t *text, float *logits)
 static void round_trip(const char *name, const synthetic *shape, geodec_session_options o, geodec_session_options other)
 {
     geodec_err err = {0};
-    geodec_model *m = open_one("family.gguf", shape);
+    geodec_model *m = opened_model(shape);
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     int32_t text[TEXT];
     const int32_t parent[6] = {-1, 0, 0, 1, -1, 4}, path[3] = {0, 1, 3};
     geodec_session_text got = {0};
     const char *file = test_tmp("session.state");
-    text_of(m, 3, text, TEXT);
+    drawn_text(m, 3, text, TEXT);
     float *want = geodec_mem_new(MORE * v, sizeof *want), *have = geodec_mem_new(MORE * v, sizeof *have);
     geodec_session *s = open_session(m, o);
     test_ok(geodec_forward_prefill(s, text, 100, NULL, &err), &err);
@@ -130,11 +103,11 @@ Test(model_session_state, bytes_depend_on_the_text_alone)
     static const char *const some[] = {"perspective", "gemma2"};
     geodec_err err = {0};
     for (size_t i = 0; i < 2; i++) {
-        geodec_model *m = open_one("family.gguf", family_named(some[i]));
+        geodec_model *m = opened_model(family_named(some[i]));
         char *bytes[2] = {0};
         size_t n[2];
         int32_t text[TEXT];
-        text_of(m, 4, text, TEXT);
+        drawn_text(m, 4, text, TEXT);
         for (int k = 0; k < 2; k++) {
             geodec_session *s =
                 open_session(m, (geodec_session_options){.kv = GEODEC_KV_Q8_0, .max_batch = k ? 9 : 64});
@@ -155,10 +128,10 @@ Test(model_session_state, bytes_depend_on_the_text_alone)
 Test(model_session_state, size_of_a_recurrent_session)
 {
     geodec_err err = {0};
-    geodec_model *m = open_one("family.gguf", family_named("perspective"));
+    geodec_model *m = opened_model(family_named("perspective"));
     int32_t text[400];
     int64_t size[2];
-    text_of(m, 5, text, 400);
+    drawn_text(m, 5, text, 400);
     for (int k = 0; k < 2; k++) {
         const int32_t n = k ? 384 : 128;
         char *bytes;
@@ -186,7 +159,7 @@ static void spoil(const char *path, const char *bytes, size_t n)
 Test(model_session_state, damaged_files, .timeout = 300)
 {
     geodec_err err = {0};
-    geodec_model *m = open_one("family.gguf", family_named("perspective"));
+    geodec_model *m = opened_model(family_named("perspective"));
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     const char *file = test_tmp("session.state");
     char *bytes = NULL, line[512];
@@ -195,7 +168,7 @@ Test(model_session_state, damaged_files, .timeout = 300)
     geodec_session_text got = {0};
     float *want = geodec_mem_new(MORE * v, sizeof *want), *have = geodec_mem_new(MORE * v, sizeof *have);
     geodec_rng rng = geodec_rng_stream(9, 1);
-    text_of(m, 6, text, TEXT);
+    drawn_text(m, 6, text, TEXT);
     geodec_session *s = open_session(m, (geodec_session_options){0});
     test_ok(geodec_forward_prefill(s, text, 90, NULL, &err), &err);
     test_ok(geodec_session_save(s, file, &(geodec_session_text){text, 90, 0}, &err), &err);
@@ -256,8 +229,8 @@ Test(model_session_state, files_of_others)
     char *bytes = NULL;
     size_t n = 0;
     synthetic shape = *family_named("perspective");
-    geodec_model *m = open_one("one.gguf", &shape);
-    text_of(m, 7, text, TEXT);
+    geodec_model *m = opened_model(&shape);
+    drawn_text(m, 7, text, TEXT);
     geodec_session *s = open_session(m, (geodec_session_options){0});
     test_ok(geodec_forward_prefill(s, text, 90, NULL, &err), &err);
     test_ok(geodec_session_save(s, file, &(geodec_session_text){text, 91, 3}, &err), &err);
@@ -292,10 +265,10 @@ Test(model_session_state, files_of_others)
     }
     /* the same weights, another key */
     shape.log_decay_min = -0.6f;
-    geodec_model *keys = open_one("keys.gguf", &shape);
+    geodec_model *keys = opened_model(&shape);
     shape = *family_named("perspective");
     shape.seed++;
-    geodec_model *weights = open_one("weights.gguf", &shape);
+    geodec_model *weights = opened_model(&shape);
     spoil(file, bytes, n);
     for (int i = 0; i < 2; i++) {
         geodec_session *other = open_session(i ? weights : keys, (geodec_session_options){0});
@@ -314,7 +287,7 @@ Test(model_session_state, files_of_others)
 Test(model_session_state, what_is_not_saved)
 {
     geodec_err err = {0};
-    geodec_model *m = open_one("family.gguf", family_named("llama-3"));
+    geodec_model *m = opened_model(family_named("llama-3"));
     const int32_t text[2] = {1, 2};
     geodec_session_options list[] = {{.arithmetic = GEODEC_INTEGER}, {.kv_merge = 0.5}, {.n_blocks = 1}, {0}};
     test_ok(geodec_attnres_parse("damp:0.35", &list[3].attnres, &err), &err);

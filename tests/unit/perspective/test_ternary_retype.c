@@ -2,6 +2,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "gguf/opened.h"
 #include "gguf/quantize.h"
 #include "io/file.h"
 #include "perspective/ternary/retype.h"
@@ -68,19 +69,11 @@ static const char *write_model(const char *name, const form *f)
     return path;
 }
 
-static geodec_gguf *open_gguf(const char *path)
-{
-    geodec_err err = {0};
-    geodec_gguf *g = NULL;
-    test_ok(geodec_gguf_open(path, &g, &err), &err);
-    return g;
-}
-
 static const char *retyped(const char *from, const char *name, int type, bool lossy, geodec_ternary_retyped *r)
 {
     geodec_err err = {0};
     const char *path = test_tmp(name);
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     test_ok(geodec_ternary_retype(in, path, type, lossy, NULL, NULL, r, &err), &err);
     geodec_gguf_close(in);
     return path;
@@ -90,7 +83,7 @@ static const char *retyped(const char *from, const char *name, int type, bool lo
 static void assert_same_tensors(const char *a, const char *b)
 {
     char of_a[GEODEC_SHA256_HEX], of_b[GEODEC_SHA256_HEX];
-    geodec_gguf *g = open_gguf(a), *h = open_gguf(b);
+    geodec_gguf *g = opened_gguf(a), *h = opened_gguf(b);
     geodec_gguf_tensor_digest(g, of_a);
     geodec_gguf_tensor_digest(h, of_b);
     cr_assert_str_eq(of_a, of_b, "%s and %s", a, b);
@@ -109,7 +102,7 @@ static float *values(const geodec_gguf_tensor *t, int64_t *n)
 /* Experts have the new type and the same values, other tensors the same bytes. */
 static void assert_same_values(const char *a, const char *b, int type)
 {
-    geodec_gguf *g = open_gguf(a), *h = open_gguf(b);
+    geodec_gguf *g = opened_gguf(a), *h = opened_gguf(b);
     cr_assert_eq(geodec_gguf_n_tensors(g), geodec_gguf_n_tensors(h));
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *s = geodec_gguf_tensor_at(g, i), *t = geodec_gguf_tensor_at(h, i);
@@ -168,11 +161,11 @@ Test(perspective_ternary_retype, the_file_type_follows)
     geodec_err err = {0};
     const char *from = write_model("from.gguf", &(form){.type = F16, .scale = 0.25F, .cols = 256});
     const char *to = retyped(from, "to.gguf", TQ1, false, &r);
-    geodec_gguf *g = open_gguf(to);
+    geodec_gguf *g = opened_gguf(to);
     test_ok(geodec_gguf_get_i64(g, "general.file_type", &kind, &err), &err);
     cr_assert_eq(kind, 36);
     geodec_gguf_close(g);
-    g = open_gguf(retyped(to, "back.gguf", F16, false, &r));
+    g = opened_gguf(retyped(to, "back.gguf", F16, false, &r));
     test_ok(geodec_gguf_get_i64(g, "general.file_type", &kind, &err), &err);
     cr_assert_eq(kind, 1);
     cr_assert(geodec_gguf_has(g, "general.architecture"));
@@ -187,7 +180,7 @@ Test(perspective_ternary_retype, a_scale_that_would_be_rounded_is_refused_unless
     char line[512];
     int64_t n;
     const char *from = write_model("from.gguf", &(form){.type = GEODEC_GGML_F32, .scale = 0.1F, .cols = 256});
-    geodec_gguf *in = open_gguf(from);
+    geodec_gguf *in = opened_gguf(from);
     const char *to = test_tmp("lossy.gguf");
     for (int type = 0; type < 3; type++) {
         const int all[] = {TQ1, TQ2, F16};
@@ -202,7 +195,7 @@ Test(perspective_ternary_retype, a_scale_that_would_be_rounded_is_refused_unless
     const double expected = fabs((double)geodec_f16_to_f32(geodec_f32_to_f16(0.1F)) - (double)0.1F) / (double)0.1F;
     cr_assert(r.error == expected && !r.refused, "%g", r.error);
     /* the same trits */
-    geodec_gguf *g = open_gguf(to);
+    geodec_gguf *g = opened_gguf(to);
     const char *name = "blk.1.ffn_down_exps.weight";
     float *x = values(geodec_gguf_find(in, name), &n), *y = values(geodec_gguf_find(g, name), &n);
     for (int64_t i = 0; i < n; i++) cr_assert((x[i] > 0) == (y[i] > 0) && (x[i] < 0) == (y[i] < 0));
@@ -217,7 +210,7 @@ static void assert_refused(const form *f, int type, geodec_status want, const ch
     geodec_err err = {0};
     geodec_ternary_retyped r;
     char line[512];
-    geodec_gguf *in = open_gguf(write_model("refused.gguf", f));
+    geodec_gguf *in = opened_gguf(write_model("refused.gguf", f));
     cr_assert_eq(geodec_ternary_retype(in, test_tmp("refused-to.gguf"), type, true, NULL, NULL, &r, &err), want);
     (void)geodec_err_line(&err, line, sizeof line);
     cr_assert(strstr(line, what), "%s", line);
@@ -285,7 +278,7 @@ Test(perspective_ternary_retype, damaged_files, .timeout = 120)
         refused += st != GEODEC_OK;
         read += st == GEODEC_OK;
         if (st == GEODEC_OK) {
-            geodec_gguf_close(open_gguf(to));
+            geodec_gguf_close(opened_gguf(to));
             cr_assert_eq(unlink(to), 0);
         }
         geodec_err_clear(&err);
