@@ -122,7 +122,8 @@ longer() { [ "$(wc -c < "$tmp/typescript")" -gt "$1" ]; }
 
 # blocked: the program of process $1 has filled its pipe of one page and waits.
 blocked() {
-    [ "$(sed -n 's/wchar: //p' "/proc/$1/io")" -gt 3500 ] && grep -q '^State:.S' "/proc/$1/status"
+    grep -q "^State:.S" "/proc/$1/status" || return 1
+    [ "$(sed -n "s/wchar: //p" "/proc/$1/io")" -gt 3500 ]
 }
 
 @test "an interrupt while the output is blocked loses nothing of it" {

@@ -114,7 +114,7 @@ Test(integer, threads_load_the_same_model_and_name_the_same_error)
         cr_assert_not_null(strstr(text, "blk.0.attn_q.weight"), "%s", text);
         geodec_err_clear(&err);
     }
-    const char *plain = test_tmp("family.gguf");
+    const char *plain = geodec_model_path(m);
     test_ok(geodec_model_open_with(plain, &o, &loaded, &err), &err);
     test_ok(geodec_file_sha256(plain, wanted, &err), &err);
     cr_assert_str_eq(digest, wanted, "of a file that is not in integers, too");
