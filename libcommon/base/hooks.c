@@ -18,5 +18,7 @@ geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int
                                     geodec_err *err)
 {
     if (!h || !h->progress || h->progress(h->ctx, what, done, total) == 0) return GEODEC_OK;
-    GEODEC_FAIL(GEODEC_INTERRUPTED, "interrupted while %s", what);
+    if (total > 0)
+        GEODEC_FAIL(GEODEC_INTERRUPTED, "interrupted (%s %lld of %lld)", what, (long long)done, (long long)total);
+    GEODEC_FAIL(GEODEC_INTERRUPTED, "interrupted (%s)", what);
 }

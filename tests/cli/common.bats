@@ -2,6 +2,7 @@
 # Behaviour of every tool: help, version, usage errors, exit codes, full disk, broken pipe, locale.
 
 bats_require_minimum_version 1.5.0
+load blocked
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -54,6 +55,20 @@ setup() {
     run bash -c "set -o pipefail; '$bin/geodec-cloud' --help | head -n 1"
     [[ "$output" == "Usage: geodec-cloud"* ]]
     [[ "$output" != *rror* ]]
+}
+
+@test "a signal while the output is blocked: status 130, one line" {
+    local tmp=$BATS_TEST_TMPDIR status=0
+    mkfifo "$tmp/out"
+    exec 8<> "$tmp/out"
+    perl -e "$small_pipe" "$tmp/pid" "$bin/geodec-decode" --model data/model/geodec-stories-f16.gguf --prompt One --ctx 20000 --max-tokens 19000 \
+        --min-tokens 18000 --quiet --threads 1 > "$tmp/out" 2> "$tmp/err" 8>&- 3>&- &
+    until_true 60 blocked "$tmp/pid"
+    kill -TERM "$(cat "$tmp/pid")"
+    wait $! || status=$?
+    exec 8>&-
+    [ "$status" -eq 130 ] || { echo "status $status: $(cat "$tmp/err")"; false; }
+    grep -Ex 'geodec-decode: interrupted \(decode [0-9]+ of 19000\)' "$tmp/err" || { cat "$tmp/err"; false; }
 }
 
 @test "a comma locale changes no number" {

@@ -2,6 +2,7 @@
 # geodec-decode --interactive: turns, the kept cache, commands, a full context, interrupts, refusals.
 
 bats_require_minimum_version 1.5.0
+load blocked
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -84,16 +85,6 @@ refused() {
     refused 2 "--interactive" talk --no-template --prompt x
 }
 
-# until_true SECONDS COMMAND...: waits for an event, because a fixed time may be too short on a busy machine.
-until_true() {
-    local left=$(($1 * 20))
-    shift
-    until "$@"; do
-        ((left-- > 0)) || { echo "never: $*"; return 1; }
-        sleep 0.05
-    done
-}
-
 prompts() { [ "$(grep -ao '> ' "$tmp/typescript" | wc -l)" -ge "$1" ]; }
 longer() { [ "$(wc -c < "$tmp/typescript")" -gt "$1" ]; }
 
@@ -120,28 +111,22 @@ longer() { [ "$(wc -c < "$tmp/typescript")" -gt "$1" ]; }
     grep -q 'COMMAND_EXIT_CODE="0"' "$tmp/typescript"
 }
 
-# blocked: the program of process $1 has filled its pipe of one page and waits.
-blocked() {
-    grep -q "^State:.S" "/proc/$1/status" || return 1
-    [ "$(sed -n "s/wchar: //p" "/proc/$1/io")" -gt 3500 ]
-}
-
 @test "an interrupt while the output is blocked loses nothing of it" {
     command -v script > /dev/null || skip "no script(1)"
     mkfifo "$tmp/keys"
     : > "$tmp/typescript"
+    printf '%s' "$small_pipe" > "$tmp/small_pipe"
     cat > "$tmp/run" <<END
 set -o pipefail
-perl -e 'fcntl(STDOUT, 1031, 4096) or die; open(P, ">", shift); print P \$\$; close P; exec @ARGV' "$tmp/pid" $bin/geodec-decode --interactive \
-    --no-template --model $model --ctx 20000 --max-tokens 19000 --min-tokens 18000 -v --threads 1 |
-    { trap '' INT; until [ -e "$tmp/go" ]; do sleep 0.05; done; cat > "$tmp/out"; }
+perl "$tmp/small_pipe" "$tmp/pid" $bin/geodec-decode --interactive --no-template --model $model --ctx 20000 --max-tokens 19000 --min-tokens 18000 \\
+    -v --threads 1 | { trap '' INT; until [ -e "$tmp/go" ]; do sleep 0.05; done; cat > "$tmp/out"; }
 END
     script -qfec "bash $tmp/run" "$tmp/typescript" < "$tmp/keys" > /dev/null 3>&- &
     local terminal=$!
     exec 9> "$tmp/keys"
     until_true 120 prompts 1
     printf 'One day\n' >&9
-    until_true 120 blocked "$(cat "$tmp/pid")"
+    until_true 120 blocked "$tmp/pid"
     kill -INT "$(cat "$tmp/pid")"
     : > "$tmp/go"
     until_true 120 grep -aq "turn 1:" "$tmp/typescript"
