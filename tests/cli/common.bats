@@ -57,18 +57,29 @@ setup() {
     [[ "$output" != *rror* ]]
 }
 
-@test "a signal while the output is blocked: status 130, one line" {
-    local tmp=$BATS_TEST_TMPDIR status=0
+# stopped STDERR COMMAND...: SIGTERM while the command waits for the reader of its output.
+stopped() {
+    local tmp=$BATS_TEST_TMPDIR want=$1 status=0
+    shift
+    rm -f "$tmp/out" "$tmp/pid"
     mkfifo "$tmp/out"
     exec 8<> "$tmp/out"
-    perl -e "$small_pipe" "$tmp/pid" "$bin/geodec-decode" --model data/model/geodec-stories-f16.gguf --prompt One --ctx 20000 --max-tokens 19000 \
-        --min-tokens 18000 --quiet --threads 1 > "$tmp/out" 2> "$tmp/err" 8>&- 3>&- &
+    perl -e "$small_pipe" "$tmp/pid" "$bin/$1" "${@:2}" --threads 1 > "$tmp/out" 2> "$tmp/err" 8>&- 3>&- &
     until_true 60 blocked "$tmp/pid"
     kill -TERM "$(cat "$tmp/pid")"
     wait $! || status=$?
     exec 8>&-
-    [ "$status" -eq 130 ] || { echo "status $status: $(cat "$tmp/err")"; false; }
-    grep -Ex 'geodec-decode: interrupted \(decode [0-9]+ of 19000\)' "$tmp/err" || { cat "$tmp/err"; false; }
+    [ "$status" -eq 130 ] || { echo "$1: status $status: $(cat "$tmp/err")"; false; }
+    grep -Ex "$1: $want" "$tmp/err" || { cat "$tmp/err"; false; }
+    [ "$(wc -l < "$tmp/err")" -eq 1 ]
+}
+
+@test "a signal while the output is blocked: status 130, one line" {
+    stopped 'interrupted \(decode [0-9]+ of 19000\)' geodec-decode --model data/model/geodec-stories-f16.gguf --prompt One --ctx 20000 \
+        --max-tokens 19000 --min-tokens 18000 --quiet
+    { echo n; seq 1500; } > "$BATS_TEST_TMPDIR/numbers.tsv"
+    stopped '.*: cannot write the table' geodec-table "$BATS_TEST_TMPDIR/numbers.tsv" n
+    stopped 'cannot write standard output: Interrupted system call' geodec-perplexity --help # less than two pages
 }
 
 @test "a comma locale changes no number" {

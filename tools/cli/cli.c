@@ -404,6 +404,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     report_progress_end();
     if (st != GEODEC_OK && !reported && ranks_report((geodec_status)st)) report_error(name_of(tool), err, c.verbose);
     ranks_end((geodec_status)st);
+    if (st == GEODEC_IO && report_stop_asked()) st = GEODEC_INTERRUPTED; /* the signal ended a write */
     return report_close(tool->name, geodec_status_exit((geodec_status)st));
 }
 

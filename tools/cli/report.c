@@ -163,7 +163,7 @@ int report_close(const char *tool, int code)
     if (fclose(stdout) != 0 || failed) {
         if (code || errno == EPIPE) return code; /* a failure has had its line */
         fprintf(stderr, "%s: cannot write standard output: %s\n", tool, strerror(errno));
-        return code ? code : 1;
+        return geodec_status_exit(stop_asked ? GEODEC_INTERRUPTED : GEODEC_IO);
     }
     return code;
 }
