@@ -11,6 +11,7 @@ until_true() {
 }
 
 # A program that runs the rest of its arguments with a pipe of one page as output, after its number is in the file of the first.
+# shellcheck disable=SC2034 # for the files that load this one
 small_pipe='fcntl(STDOUT, 1031, 4096) or die "F_SETPIPE_SZ: $!"; open(P, ">", shift) or die; print P $$; close P; exec @ARGV'
 
 # blocked FILE: the process whose number is in FILE has filled that pipe and waits.
