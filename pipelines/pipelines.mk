@@ -8,10 +8,11 @@ run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
 # Pages and the figure of docs/results that are made from results: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
 RESULT_PAGES := kv-page projection-page attnres-page streaming-page integer-page perspective-page readme-figure
-# Goals of the pipeline: these words, the names of the experiments, and files under results/ or R.
+# Goals of the pipeline: these words, the names of the experiments, and files under results/ or R. Trainings have folders of their own, without its lock.
 PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page $(RESULT_PAGES) ablation $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
-PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
+TRAINING_FILES := $(foreach f,moe perspective,results/$f/% results/$f-quick/%)
+PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(filter-out $(TRAINING_FILES),$(MAKECMDGOALS)))
 
 # The names of the files are checked before they are used.
 ifneq ($(PIPELINE_GOALS)$(filter print-report print-folders cluster-status,$(MAKECMDGOALS)),)

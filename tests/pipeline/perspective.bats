@@ -24,6 +24,12 @@ setup() {
     small perspective-controls 2>/dev/null
     grep -q 'dense model of the same active size$' "$report"
     grep -q 'experts chosen by an ordinary router$' "$report"
+    small perspective-twin 2>/dev/null
+    bits=$(awk -F '\t' '/an ordinary router$/ {print $3}' "$report")
+    awk -F '\t' -v b="$bits" '$1 == "bits_per_byte" {seen = $2 == b} /^gini_layer_/ {layers++} END {exit !(seen && layers == 4)}' "$tmp/p/twin.tsv"
+    # A file of a training as a goal has one rule, without the lock of the main job.
+    make -n QUICK=1 MOE_TEXT="$tmp/train.txt" MOE_HELD_OUT="$tmp/held-out.txt" results/perspective-quick/vocab.gguf > "$tmp/goal" 2>&1
+    [ "$(grep -c 'geodec-vocab --force\|overriding' "$tmp/goal")" -eq 1 ]
 }
 
 @test "a model of bytes and recurrences: sampled text is UTF-8, a quantised copy decodes, drafts and trees keep the text" {
