@@ -2,7 +2,7 @@
  * reference. */
 #include "base/mem.h"
 #include "linalg/lapack.h"
-#include "model/families.h"
+#include "model/opened.h"
 #include "model/store_build.h"
 #include "reference/models.h"
 #include "reference/reference.h"
@@ -94,12 +94,8 @@ Test(reference_forward, exact_mode_agrees_on_files)
     geodec_linalg_init();
     for (size_t i = 0; i < N_FAMILIES; i++) {
         if (family_is_perspective(i)) continue;
-        const char *path = test_tmp("family.gguf");
-        geodec_err err = {0};
-        geodec_model *m = NULL;
+        geodec_model *m = opened_model(&families[i].s);
         int32_t token[N];
-        test_ok(synthetic_write(path, &families[i].s, &err), &err);
-        test_ok(geodec_model_open(path, &m, &err), &err);
         for (int t = 0; t < N; t++) token[t] = (37 * t + t * t + 11) % families[i].s.n_vocab;
         const double e = compare(m, token, N, 0);
         cr_assert_lt(e, 1e-5, "%s: error %g", families[i].name, e);
@@ -110,13 +106,8 @@ Test(reference_forward, exact_mode_agrees_on_files)
 Test(reference_forward, a_store_of_experts_is_refused)
 {
     geodec_err err = {0};
-    geodec_model *m = NULL, *s = NULL;
+    geodec_model *m = opened_family("olmoe"), *s = NULL;
     geodec_reference *r = NULL;
-    synthetic k = {0};
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(families[i].name, "olmoe") == 0) k = families[i].s;
-    test_ok(synthetic_write(test_tmp("olmoe.gguf"), &k, &err), &err);
-    test_ok(geodec_model_open(test_tmp("olmoe.gguf"), &m, &err), &err);
     test_ok(geodec_store_build(m, GEODEC_EXACT, test_tmp("olmoe.experts"), NULL, NULL, &err), &err);
     test_ok(geodec_model_open(test_tmp("olmoe.experts"), &s, &err), &err);
     cr_assert_eq(geodec_reference_create(s, NULL, &r, &err), GEODEC_UNSUPPORTED);
