@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void geodec_io_init(void)
 {
@@ -53,6 +54,16 @@ static bool of_the_system(const char *reason)
     static const int errors[] = {EIO, EINTR, EMFILE, ENFILE, ENOMEM, ESTALE};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (strcmp(reason, strerror(errors[i])) == 0) return true;
+    return false;
+}
+
+bool geodec__h5_room(void)
+{
+    enum { ROOM = 8 << 20 }; /* a chunk before and after its filters, and caches */
+    if (!geodec_memory_limit_address_space()) return true;
+    void *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room != MAP_FAILED) return munmap(room, ROOM) == 0;
+    (void)H5Eclear2(H5E_DEFAULT); /* the reasons of an earlier call */
     return false;
 }
 

@@ -13,10 +13,14 @@
 geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
     GEODEC_PRINTF(5, 6);
 
+/* False: the limit of the address space leaves less than a call of HDF5 may need. Its own lack of memory corrupts the
+ * heap at times, so it is not called then. */
+bool geodec__h5_room(void);
+
 /* Runs an HDF5 call; a negative result is an error, as in GEODEC_THROW. */
 #define GEODEC__H5(call, status_, ...)                                                                                 \
     do {                                                                                                               \
-        if ((call) < 0) {                                                                                              \
+        if (!geodec__h5_room() || (call) < 0) {                                                                        \
             st = geodec__h5_fail(err, (status_), __func__, __LINE__, __VA_ARGS__);                                     \
             goto done;                                                                                                 \
         }                                                                                                              \
