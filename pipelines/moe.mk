@@ -65,10 +65,14 @@ $(MOE)/routing.tsv: $(MOE)/mixture-losscurve.h5 $(lastword $(MOE_TEXTS)) | $(BIN
 	$(run) $(BIN)/geodec-routing $(if $(V),,--quiet) --model $(MOE)/mixture-f16.gguf $(lastword $(MOE_TEXTS)) > $@
 # Each row: a measure on the held-out text, the mixture's value, its control, and what the control is.
 moe_bits = $$($(BIN)/geodec-table --attr final_held_out_bits_per_byte $1)
+# Rows of a report: the bits of the model beside n-grams, and the loads of the experts beside a random choice.
+moe_best = $(BIN)/geodec-table --no-header $1 "SELECT 'bits_per_byte', $$bits, min(number(bits_per_byte)), 'best byte n-gram' FROM t"
+moe_frequencies = $(BIN)/geodec-table --no-header $1 "SELECT 'bits_per_byte', $$bits, bits_per_byte, 'byte frequencies' FROM t WHERE context = 0"
+moe_loads = $(BIN)/geodec-table --no-header $1 "SELECT 'gini_layer_' || layer, gini, random_gini, 'random choice' FROM t"
 $(MOE)/report.tsv: $(MOE)/mixture-losscurve.h5 $(MOE)/ngram.tsv $(MOE)/routing.tsv | $(BIN)/geodec-table
 	@bits=$(call moe_bits,$<); { printf 'measure\tvalue\tcontrol\tcontrol_is\n'; \
-	  $(BIN)/geodec-table --no-header $(MOE)/ngram.tsv "SELECT 'bits_per_byte', $$bits, min(number(bits_per_byte)), 'best byte n-gram' FROM t"; \
-	  $(BIN)/geodec-table --no-header $(MOE)/ngram.tsv "SELECT 'bits_per_byte', $$bits, bits_per_byte, 'byte frequencies' FROM t WHERE context = 0"; \
+	  $(call moe_best,$(MOE)/ngram.tsv); \
+	  $(call moe_frequencies,$(MOE)/ngram.tsv); \
 	  if [ -e $(MOE)/dense-losscurve.h5 ]; then \
 	    printf 'bits_per_byte\t%s\t%s\tdense model of the same active size\n' $$bits $(call moe_bits,$(MOE)/dense-losscurve.h5); fi; \
-	  $(BIN)/geodec-table --no-header $(MOE)/routing.tsv "SELECT 'gini_layer_' || layer, gini, random_gini, 'random choice' FROM t"; } > $@.new && mv $@.new $@
+	  $(call moe_loads,$(MOE)/routing.tsv); } > $@.new && mv $@.new $@

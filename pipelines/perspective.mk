@@ -61,13 +61,13 @@ perspective_control = if [ -e $(PERSPECTIVE)/$1-losscurve.h5 ]; then \
 	    printf 'bits_per_byte\t%s\t%s\t$2\n' $$bits $(call moe_bits,$(PERSPECTIVE)/$1-losscurve.h5); fi
 $(PERSPECTIVE)/report.tsv: $(PERSPECTIVE)/perspective-losscurve.h5 $(PERSPECTIVE)/ngram.tsv $(PERSPECTIVE)/routing.tsv | $(BIN)/geodec-table
 	@bits=$(call moe_bits,$<); { printf 'measure\tvalue\tcontrol\tcontrol_is\n'; \
-	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/ngram.tsv "SELECT 'bits_per_byte', $$bits, min(number(bits_per_byte)), 'best byte n-gram' FROM t"; \
-	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/ngram.tsv "SELECT 'bits_per_byte', $$bits, bits_per_byte, 'byte frequencies' FROM t WHERE context = 0"; \
+	  $(call moe_best,$(PERSPECTIVE)/ngram.tsv); \
+	  $(call moe_frequencies,$(PERSPECTIVE)/ngram.tsv); \
 	  $(call perspective_control,dense,dense model of the same active size); \
 	  $(call perspective_control,softmax,experts chosen by an ordinary router); \
-	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/routing.tsv "SELECT 'gini_layer_' || layer, gini, random_gini, 'random choice' FROM t"; } > $@.new && mv $@.new $@
+	  $(call moe_loads,$(PERSPECTIVE)/routing.tsv); } > $@.new && mv $@.new $@
 # The same for the model with an ordinary router.
 $(PERSPECTIVE)/twin.tsv: $(PERSPECTIVE)/softmax-losscurve.h5 $(PERSPECTIVE)/ngram.tsv $(PERSPECTIVE)/twin-routing.tsv | $(BIN)/geodec-table
 	@bits=$(call moe_bits,$<); { printf 'measure\tvalue\tcontrol\tcontrol_is\n'; \
-	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/ngram.tsv "SELECT 'bits_per_byte', $$bits, min(number(bits_per_byte)), 'best byte n-gram' FROM t"; \
-	  $(BIN)/geodec-table --no-header $(PERSPECTIVE)/twin-routing.tsv "SELECT 'gini_layer_' || layer, gini, random_gini, 'random choice' FROM t"; } > $@.new && mv $@.new $@
+	  $(call moe_best,$(PERSPECTIVE)/ngram.tsv); \
+	  $(call moe_loads,$(PERSPECTIVE)/twin-routing.tsv); } > $@.new && mv $@.new $@

@@ -1,8 +1,8 @@
 /* Residual streams recombined over depth: against the float64 evaluation, off at strength 0, and bit for bit the same
  * in every batch, tree, instruction set and number of threads. */
 #include "base/mem.h"
+#include "model/opened.h"
 #include "model/reference.h"
-#include "model/synthetic.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -47,15 +47,7 @@ static const char *const options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-static geodec_model *open_model(int i)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("model.gguf");
-    test_ok(synthetic_write(path, &models[i], &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
+static geodec_model *open_model(int i) { return opened_model(&models[i]); }
 
 static geodec_session *open_session(const geodec_model *m, const char *text, geodec_isa isa, geodec_pool *pool)
 {

@@ -1,8 +1,8 @@
 /* Random small models: against an independent float64 evaluation, and bit for bit between all ways to reach the same
  * token. */
 #include "base/mem.h"
-#include "model/families.h"
 #include "model/integer_network.h"
+#include "model/opened.h"
 #include "model/reference.h"
 #include "model/weights_internal.h"
 #include "support/support.h"
@@ -113,11 +113,7 @@ static const synthetic *recipe(size_t i) { return i < N_PLAIN ? &models[i] : &fa
  * has. */
 static geodec_model *open_model(size_t i)
 {
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("model.gguf");
-    test_ok(synthetic_write(path, recipe(i), &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
+    geodec_model *m = opened_model(recipe(i));
     if (i == 1) {
         m->layer[0].window = 3;
         m->layer[1].window = 21;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "model/lowkv.h"
 #include "model/model_internal.h"
-#include "model/synthetic.h"
+#include "model/opened.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -53,15 +53,7 @@ static const struct {
 } shapes[] = {{2, 9, 0, 0}, {0, 0, 2, 5}, {1, 7, 2, 21}, {2, 24, 1, 3}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-static geodec_model *open_model(int i)
-{
-    geodec_err err = {0};
-    geodec_model *m = NULL;
-    const char *path = test_tmp("model.gguf");
-    test_ok(synthetic_write(path, &models[i], &err), &err);
-    test_ok(geodec_model_open(path, &m, &err), &err);
-    return m;
-}
+static geodec_model *open_model(int i) { return opened_model(&models[i]); }
 
 static float *random_numbers(int64_t n, double size, uint64_t stream)
 {
