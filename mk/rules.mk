@@ -69,18 +69,20 @@ $(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(CLI_OBJS)
 
+# Tools link the shared library, which they find next to their folder; a new library does not link them again.
+TOOL_RPATH := -Wl,-rpath,'$$$$ORIGIN/../lib'
 TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
 TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)
 $(TOOL_OBJS): CPPFLAGS_EXTRA := -Itools
 define tool_binary
-$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LIB_A)
+$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) | $(LIB_SO)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(PKG_LIBS)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(TOOL_RPATH) -o $$@ $$^ $(LIB_SO) $(PKG_LIBS)
 endef
 $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
 # One table of the options and purposes that the tools print, for the stages of `geodec --help`, the NAME lines of the man pages and completion.
-$(B)/tools.tsv: $(TOOL_BINS)
+$(B)/tools.tsv: $(TOOL_BINS) $(LIB_SO)
 	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@
 $(B)/bin/geodec: tools/geodec.sh mk/completion.awk $(B)/tools.tsv VERSION
 	@mkdir -p $(@D)

@@ -4,6 +4,7 @@
 #   also       names of further outputs, in the same folder
 #   needs      any: runs with inputs that were not measured; fatal: its failure ends the run
 #   reads      inputs that are not prerequisites
+# LIBRARY, the shared library that the tools link, is an input of every rule: a tool's own file does not change with it.
 # PLAN is made first and is not an input: the command of a rule contains the sizes that it uses.
 # Recipes must not use $(shell ..), because make would run it by stage too.
 new = $(@D)/.new-$(@F)
@@ -11,7 +12,7 @@ out = $(new)/$(@F)
 w = $(new)/.w
 define staged
 $1: private SHELL = pipelines/stage
-$1: private .SHELLFLAGS = --root $(R) $$(if $$(also),--also '$$(strip $$(also))') $$(needs:%=--%) $(KEEP_GOING) $(if $(PARTS),--lock) $$@ $$(filter-out FORCE $$(PLAN),$$^) $$(reads) --
+$1: private .SHELLFLAGS = --root $(R) $$(if $$(also),--also '$$(strip $$(also))') $$(needs:%=--%) $(KEEP_GOING) $(if $(PARTS),--lock) $$@ $$(filter-out FORCE $$(PLAN),$$^) $$(reads) $(LIBRARY) --
 endef
 also :=
 needs :=
