@@ -84,10 +84,10 @@ $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
 # One table of the options and purposes that the tools print, for the stages of `geodec --help`, the NAME lines of the man pages and completion.
 $(B)/tools.tsv: $(TOOL_BINS) $(LIB_SO)
 	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@
-$(B)/bin/geodec: tools/geodec.sh mk/completion.awk $(B)/tools.tsv VERSION
+$(B)/bin/geodec: tools/geodec.sh pipelines/nearest.awk mk/completion.awk $(B)/tools.tsv VERSION
 	@mkdir -p $(@D)
 	$(Q)awk -v shell=stages -f mk/completion.awk $(B)/tools.tsv > $(B)/stages.txt
-	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/@STAGES@/{r $(B)/stages.txt' -e 'd;}' $< > $@.tmp && chmod 755 $@.tmp && mv $@.tmp $@
+	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/@STAGES@/{r $(B)/stages.txt' -e 'd;}' -e '/@NEAREST@/{r pipelines/nearest.awk' -e 's/@NEAREST@//;}' $< > $@.tmp && chmod 755 $@.tmp && mv $@.tmp $@
 
 .PHONY: build lib tools
 build: lib tools

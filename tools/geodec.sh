@@ -10,7 +10,7 @@ Usage: geodec STAGE [ARGUMENTS]
 Runs the tool geodec-STAGE, or the whole job: all measurements of a model, and a report, in the folder results.
 @STAGES@
 
-'geodec STAGE --help' describes a stage, 'geodec pipeline --help' the job.
+'geodec help STAGE' or 'geodec STAGE --help' describes a stage, 'geodec pipeline --help' the job.
 END
 }
 case ${1-} in
@@ -18,6 +18,12 @@ case ${1-} in
     --version) echo "geodec (geodec) @VERSION@"; exit 0 ;;
     -*|*/*) echo "geodec: '$1' is not a stage; see geodec --help" >&2; exit 2 ;;
 esac
+if [ "$1" = help ]; then
+    shift
+    [ $# -gt 0 ] || { usage; exit 0; }
+    case $1 in -* | */*) echo "geodec: '$1' is not a stage; see geodec --help" >&2; exit 2 ;; esac
+    set -- "$1" --help
+fi
 stage=$1
 shift
 if [ "$stage" = pipeline ]; then
@@ -32,5 +38,9 @@ if [ "$stage" = pipeline ]; then
 fi
 if [ -x "$here/geodec-$stage" ]; then exec "$here/geodec-$stage" "$@"; fi
 if command -v "geodec-$stage" >/dev/null 2>&1; then exec "geodec-$stage" "$@"; fi
-echo "geodec: no stage '$stage'; see geodec --help" >&2
+near=$(for f in "$here"/geodec-* pipeline help; do [ "$f" = "$here/geodec-*" ] || echo "${f##*/}"; done | sed 's/^geodec-//' | awk -v word="$stage" '
+@NEAREST@
+')
+[ -z "$near" ] || near="; did you mean '$near'?"
+echo "geodec: no stage '$stage'$near; see geodec --help" >&2
 exit 2

@@ -37,6 +37,44 @@ setup() {
     done
 }
 
+@test "a mistyped option, choice or stage is refused with the nearest one" {
+    for pair in "decode --promt|prompt" "decode --drfat|draft" "cloud --pca=exct|exact" "cluod|cloud" "metri|metric" "halp|help"; do
+        # shellcheck disable=SC2086 # words of a command
+        run -2 "$bin/geodec" ${pair%|*}
+        [[ "$output" == *"did you mean '"*"${pair#*|}'?"* ]] || { echo "$pair: $output"; false; }
+    done
+    run -2 "$bin/geodec" decode --temp 0
+    [[ "$output" == *"short for several '--temp'; did you mean '--temperature'"* ]]
+    run -2 "$bin/geodec" wholly-unlike
+    [[ "$output" != *"did you mean"* ]]
+}
+
+@test "geodec help STAGE is geodec STAGE --help" {
+    [ "$("$bin/geodec" help cloud)" = "$("$bin/geodec" cloud --help)" ]
+    [ "$("$bin/geodec" help)" = "$("$bin/geodec" --help)" ]
+    run -2 "$bin/geodec" help cluod
+    [[ "$output" == *"did you mean 'cloud'"* ]]
+}
+
+@test "every tool that reads a model takes it by --model and as an argument" {
+    m=data/model/geodec-stories-f16.gguf
+    [ "$("$bin/geodec-model-info" $m)" = "$("$bin/geodec-model-info" --model $m)" ]
+    [ "$("$bin/geodec-tokenize" $m VERSION)" = "$("$bin/geodec-tokenize" --model $m VERSION)" ]
+    named=0
+    for t in "$bin"/geodec-*; do
+        "$t" --options | grep -q $'^option	model	.*	path	' || continue
+        named=$((named + 1))
+        case $t in *-experts | *-ternary) args=(build) ;; *-model-path) continue ;; *) args=() ;; esac
+        case $t in *-decode | *-sample | *-attest) args=(-p x) ;; esac
+        # Neither form is an error of usage about the model itself.
+        run --separate-stderr "$t" "${args[@]}" no-such-model.gguf -o "$BATS_TEST_TMPDIR/none"
+        [[ "$stderr" != *"option --model is required"* && "$stderr" != *"unexpected argument 'no-such-model.gguf'"* ]] || { echo "$t: $stderr"; false; }
+        run --separate-stderr "$t" "${args[@]}" --model no-such-model.gguf -o "$BATS_TEST_TMPDIR/none"
+        [[ "$stderr" != *"unexpected argument"* ]] || { echo "$t: $stderr"; false; }
+    done
+    [ "$named" -ge 35 ] || { echo "$named tools"; false; }
+}
+
 @test "numbers are parsed whole and within limits" {
     for bad in 0 -1 1.5 2x '' 99999; do
         run "$bin/geodec-cloud" --threads "$bad" x.h5

@@ -8,6 +8,7 @@
 #include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "io/h5.h"
 #include "io/inputs.h"
 #include "linalg/lapack.h"
@@ -29,6 +30,20 @@ static const char listing_option[] = "options";
 static const char bug_address[] = "Report bugs with the command line, the version and the input's geodec-info.";
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+/* Refuses a value that is none of the choices, and names the nearest one. */
+static geodec_status refuse_choice(const cli_option *o, const char *text, geodec_err *err)
+{
+    suggestion s = suggest_begin(text, strlen(text));
+    for (const char *p = o->choices; *p; p += strspn(p, "|")) {
+        const size_t n = strcspn(p, "|");
+        suggest_compare(&s, p, n);
+        p += n;
+    }
+    if (!s.best) GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not one of %s", o->name, text, o->choices);
+    GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not one of %s; did you mean '%.*s'?", o->name, text, o->choices,
+                (int)s.best_length, s.best);
+}
 
 static geodec_status parse_value(const cli_option *o, const char *text, geodec_err *err)
 {
@@ -71,7 +86,7 @@ static geodec_status parse_value(const cli_option *o, const char *text, geodec_e
         const char *p = o->choices;
         for (; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
             if (n && strncmp(p, text, n) == 0 && (p[n] == '|' || !p[n])) break;
-        if (!p) GEODEC_FAIL(GEODEC_INVAL, "--%s: '%s' is not one of %s", o->name, text, o->choices);
+        if (!p) GEODEC_PASS(refuse_choice(o, text, err));
         *(const char **)o->target = text;
         break;
     }
@@ -276,14 +291,53 @@ static geodec_status expand_preset(const cli *c, const cli_option *const *all, b
     return GEODEC_OK;
 }
 
+/* Refuses a long option that is unknown or short for several, and names the nearest one. */
+static geodec_status refuse_option(const char *word, const cli_option *const *all, int n, geodec_err *err)
+{
+    const size_t length = strcspn(word, "=");
+    suggestion s = suggest_begin(word + 2, length - 2);
+    int matches = 0;
+    for (int i = 0; i < n; i++) {
+        if (all[i]->name == listing_option) continue;
+        matches += strncmp(all[i]->name, s.word, s.length) == 0;
+        suggest_compare(&s, all[i]->name, strlen(all[i]->name));
+    }
+    const char *what = matches > 1 ? "option that is short for several" : "unknown option";
+    if (!s.best) GEODEC_FAIL(GEODEC_INVAL, "%s '%.*s'", what, (int)length, word);
+    GEODEC_FAIL(GEODEC_INVAL, "%s '%.*s'; did you mean '--%s'?", what, (int)length, word, s.best);
+}
+
+/* The model of a run is named by --model or as an argument, in every tool that takes one. Tools with an option take an
+ * argument that ends in .gguf in its place; in tools with an argument, the value of --model becomes the last one. */
+static void place_model(cli *c, const char *model, const cli_option *const *all, bool *given, int n)
+{
+    if (model) { /* its option stands before the arguments, so there is room */
+        memmove(c->args - 1, c->args, (size_t)c->n_args * sizeof *c->args);
+        c->args--;
+        c->args[c->n_args++] = (char *)(uintptr_t)model;
+        return;
+    }
+    const char *first = c->n_args > 0 && !c->tool->args_are_text && !c->tool->takes_model ? c->args[0] : "";
+    const size_t length = strlen(first);
+    if (length < 6 || strcmp(first + length - 5, ".gguf") != 0) return;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(all[i]->name, "model") != 0 || given[i]) continue;
+        *(const char **)all[i]->target = first;
+        given[i] = true;
+        c->args++;
+        c->n_args--;
+    }
+}
+
 /* Returns GEODEC_OK, DONE after --help or --version, or another status. */
 static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli_tool *t = c->tool;
     bool help = false, version = false, verbose = false, listing = false;
-    const int first = t->plans ? 0 : 1; /* of the common options */
+    const char *model = NULL;
     const cli_option common[] = {
+        OPT_FILE("model", 'm', &model, "FILE", "model as GGUF: another way to give the argument"),
         OPT_FLAG(
             "plan", 0, planned,
             "print what the run needs, memory and time first, and exit; creates no file (geodec-plan chooses sizes)"),
@@ -305,7 +359,9 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
     char shorts[2 * MAX_OPTIONS + 2] = ":";
     int n = 0;
     for (int i = 0; i < t->n_options && n < MAX_OPTIONS; i++) all[n++] = &t->options[i];
-    for (int i = first; i < CLI_COUNT(common) && n < MAX_OPTIONS; i++) all[n++] = &common[i];
+    for (int i = 0; i < CLI_COUNT(common) && n < MAX_OPTIONS; i++)
+        if (!(common[i].target == &model && !t->takes_model) && !(common[i].target == planned && !t->plans))
+            all[n++] = &common[i];
     for (int i = 0; i < n; i++) {
         const bool has_arg = all[i]->type != CLI_FLAG;
         longs[i] = (struct option){all[i]->name, has_arg ? required_argument : no_argument, NULL, FIRST_CODE + i};
@@ -327,7 +383,7 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
             if (all[i]->letter && all[i]->letter == code) which = i;
         if (which < 0 || code == '?') {
             if (optopt && optopt < FIRST_CODE) GEODEC_THROW(GEODEC_INVAL, "unknown option '-%c'", optopt);
-            GEODEC_THROW(GEODEC_INVAL, "unknown option '%s'", argv[optind - 1]);
+            GEODEC_TRY(refuse_option(argv[optind - 1], all, n, err));
         }
         GEODEC_TRY(parse_value(all[which], optarg, err));
         given[which] = true;
@@ -342,12 +398,13 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
             printf("%s (geodec) %s\n", t->name, geodec_version());
         return DONE;
     }
+    c->n_args = argc - optind;
+    c->args = argv + optind;
+    place_model(c, model, all, given, n);
     GEODEC_TRY(expand_preset(c, all, given, n, err));
     for (int i = 0; i < t->n_options; i++)
         if ((t->options[i].flags & CLI_REQUIRED) && !given[i])
             GEODEC_THROW(GEODEC_INVAL, "option --%s is required", t->options[i].name);
-    c->n_args = argc - optind;
-    c->args = argv + optind;
     if (c->n_args < t->min_args) GEODEC_THROW(GEODEC_INVAL, "an argument is missing; usage: %s %s", t->name, t->usage);
     if (t->max_args >= 0 && c->n_args > t->max_args)
         GEODEC_THROW(GEODEC_INVAL, "unexpected argument '%s'", c->args[t->max_args]);

@@ -119,6 +119,9 @@ typedef struct cli_tool {
     const cli_preset *presets;
     int n_presets;
     bool plans; /* the tool has --plan: run fills c->needs */
+    /* The last argument is a model; --model gives it too. In a tool with an option --model of its own, an argument that
+     * ends in .gguf and comes first gives that. */
+    bool takes_model;
 } cli_tool;
 
 /* State of a tool; run() only reads it. */

@@ -62,6 +62,7 @@ static const cli_tool tool = {
                 "geodec-prepare --minutes 10 --text notes.txt model.gguf\n"
                 "geodec-decode --model model.gguf --prompt 'Once upon a time' -v",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 /* ---- where ------------------------------------------------------------------------------------------------------ */

@@ -41,6 +41,7 @@ static const cli_tool tool = {
     .examples = "geodec-bench --threads 2 model.gguf\n  geodec-bench --arithmetic fast --widths 1,4,8 --format json "
                 "model.gguf",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 static geodec_status run(const cli *c, geodec_err *err)

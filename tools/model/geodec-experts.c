@@ -102,6 +102,7 @@ static const cli_tool tool = {
                 "geodec-experts traffic --zipf 1 --slots 256 -o zipf.trace && geodec-experts simulate zipf.trace\n"
                 "geodec-experts probe model.experts --blob 3538944",
     CLI_TAKES(options, 1, 1 + LIST_MAX),
+    .takes_model = true,
 };
 
 /* ---- simulate --------------------------------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ static const cli_tool tool = {
                 "geodec-health --budget 900 --slowest 500 mixture.experts\n"
                 "geodec-health --ternary int8 --tolerance 0.2 model.trits",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 typedef enum verdict { NOT_MEASURED, PASSED, FAILED } verdict;

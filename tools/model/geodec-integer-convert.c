@@ -28,6 +28,7 @@ static const cli_tool tool = {
     .examples = "  geodec-integer-convert -o model.int.gguf model-q8_0.gguf\n"
                 "  geodec-decode --model model.int.gguf -p \"Once upon a time\"",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -36,6 +36,7 @@ static const cli_tool tool = {
                 "  geodec-integer-shim --config B -o b.gguf model.gguf\n"
                 "  geodec-perplexity --model plain.gguf --against b.gguf text",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 static geodec_status table(const geodec_ring_shim_row *rows, int64_t n, geodec_err *err)

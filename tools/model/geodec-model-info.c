@@ -21,6 +21,7 @@ static const cli_tool tool = {
         "are refused with another model.",
     .examples = "  geodec-model-info model.gguf\n  geodec-model-info --tensors model.gguf",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -36,6 +36,7 @@ static const cli_tool tool = {
         "  geodec-quantize --type q4_k_m -o model-q4_k_m.gguf model-f16.gguf\n"
         "  geodec-quantize --type q4_k --tensor '*.attn_v.*=q8_0,token_embd.*=f16' -o mixed.gguf model-f32.gguf",
     CLI_TAKES(options, 1, 1),
+    .takes_model = true,
 };
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -47,6 +47,7 @@ static const cli_tool tool = {
                 "geodec-ternary edges model.trits\n"
                 "geodec-ternary convert model.gguf --type tq1_0 -o model-tq1_0.gguf",
     CLI_TAKES(options, 2, 2),
+    .takes_model = true,
 };
 
 static geodec_status build(const cli *c, geodec_err *err)
