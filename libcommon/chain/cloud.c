@@ -10,147 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB = GEODEC__CLOUD_SLAB, DIGEST = GEODEC__CLOUD_DIGEST, MAX_ROWS = 1 << 30 };
+enum { SLAB = GEODEC__CLOUD_SLAB, MAX_ROWS = 1 << 30 };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 geodec_cloud_options geodec_cloud_defaults(void)
 {
     return (geodec_cloud_options){.variance = 0.95, .twonn_points = 20000, .control_points = 4096, .seed = 1};
 }
 
-typedef struct build {
-    const geodec_activations *in;
-    const geodec_cloud_options *o;
-    geodec_pool *pool;
-    const geodec_hooks *hooks;
-    int64_t index; /* of the layer in the file */
-    int64_t d, rows, duplicates, points;
-    double *row_mean; /* [d] of all rows: origin of the moments */
-    int32_t *row;     /* [points] kept rows, ascending */
-    int32_t *rank;    /* [points] rank in a random order: the first N/4 are the first subset, ... */
-    int64_t size[GEODEC_CLOUD_SUBSETS];
-    float *slab;
-    double *wide; /* [SLAB][d] */
-    void *scratch;
-} build;
-
-/* ---- the points ------------------------------------------------------------------------------------------------- */
-
-typedef geodec__cloud_digest digest;
-
-int geodec__cloud_by_digest(const void *pa, const void *pb)
-{
-    const digest *a = pa, *b = pb;
-    const int c = memcmp(a->hex, b->hex, DIGEST);
-    return c ? c : (a->row > b->row) - (a->row < b->row);
-}
-
-/* Random order of 0..n-1 (Fisher and Yates). */
-static void shuffle(int64_t n, int32_t *order, uint64_t seed, uint64_t stream)
-{
-    geodec_rng r = geodec_rng_stream(seed, stream);
-    for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        const int64_t j = (int64_t)geodec_rng_below(&r, (uint64_t)i + 1);
-        const int32_t t = order[i];
-        order[i] = order[j];
-        order[j] = t;
-    }
-}
-
-/* Pass 1: the digest of every row, and the mean of all rows. */
-static geodec_status scan(build *b, digest *all, geodec_err *err)
-{
-    char hex[GEODEC_SHA256_HEX];
-    for (int64_t r0 = 0; r0 < b->rows; r0 += SLAB) {
-        const int64_t m = b->rows - r0 < SLAB ? b->rows - r0 : SLAB;
-        GEODEC_PASS(geodec_hooks_progress(b->hooks, "reading states", r0, b->rows, err));
-        GEODEC_PASS(geodec_activations_read(b->in, b->index, r0, m, b->slab, b->scratch, err));
-        for (int64_t r = 0; r < m; r++) {
-            float *x = b->slab + r * b->d;
-            for (int64_t c = 0; c < b->d; c++) {
-                if (!isfinite(x[c]))
-                    GEODEC_FAIL(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(r0 + r));
-                x[c] += 0.0f; /* -0 and 0 are the same state */
-                b->row_mean[c] += (double)x[c];
-            }
-            geodec_sha256_of(x, (size_t)b->d * sizeof *x, hex);
-            memcpy(all[r0 + r].hex, hex, DIGEST);
-            all[r0 + r].row = (int32_t)(r0 + r);
-        }
-    }
-    for (int64_t c = 0; c < b->d; c++) b->row_mean[c] /= (double)b->rows;
-    return GEODEC_OK;
-}
-
-static int by_value(const void *pa, const void *pb)
-{
-    const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;
-    return (a > b) - (a < b);
-}
-
-/* Sizes of the nested subsets. */
-static void set_sizes(build *b)
-{
-    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) b->size[t] = b->points >> (GEODEC_CLOUD_SUBSETS - 1 - t);
-}
-
-/* Sets row, rank, points, duplicates and the subsets. */
-static geodec_status choose_rows(build *b, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    digest *all = NULL;
-    int32_t *order = NULL;
-    GEODEC_NEW_EACH(b->rows, all, b->row, b->rank, order);
-    GEODEC_TRY(scan(b, all, err));
-    qsort(all, (size_t)b->rows, sizeof *all, geodec__cloud_by_digest);
-    int64_t different = 0;
-    for (int64_t i = 0; i < b->rows; i++)
-        if (i == 0 || memcmp(all[i].hex, all[i - 1].hex, DIGEST) != 0) b->row[different++] = all[i].row;
-    b->duplicates = b->rows - different;
-    qsort(b->row, (size_t)different, sizeof *b->row, by_value);
-    b->points = different;
-    if (b->o->max_points > 0 && different > b->o->max_points) {
-        b->points = b->o->max_points;
-        shuffle(different, order, b->o->seed, geodec_rng_id("cloud-points", 0));
-        for (int64_t i = 0; i < b->points; i++) order[i] = b->row[order[i]];
-        memcpy(b->row, order, (size_t)b->points * sizeof *order);
-        qsort(b->row, (size_t)b->points, sizeof *b->row, by_value);
-    }
-    if (b->points < GEODEC_CLOUD_MIN_POINTS) {
-        GEODEC_THROW(GEODEC_SCARCE, "%lld different states; a cloud needs at least %d", (long long)b->points,
-                     GEODEC_CLOUD_MIN_POINTS);
-    }
-    shuffle(b->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
-    for (int64_t i = 0; i < b->points; i++) b->rank[order[i]] = (int32_t)i;
-    set_sizes(b);
-done:
-    GEODEC_FREE(all, order);
-    return st;
-}
-
-/* The same. Rank 0 reads all rows, and the other ranks of a job take its choice. */
-static geodec_status select_rows(build *b, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_comm *const comm = geodec_sweep_comm(b->o->sweep);
-    const bool first = geodec_comm_rank(comm) == 0;
-    GEODEC_TRY(geodec_comm_agree(comm, first ? choose_rows(b, err) : GEODEC_OK, err));
-    if (!comm) goto done;
-    GEODEC_TRY(geodec_comm_broadcast(comm, &b->points, sizeof b->points, err));
-    GEODEC_TRY(geodec_comm_broadcast(comm, &b->duplicates, sizeof b->duplicates, err));
-    if (!first) GEODEC_NEW_EACH(b->points, b->row, b->rank);
-    GEODEC_TRY(geodec_comm_broadcast(comm, b->row_mean, b->d * (int64_t)sizeof *b->row_mean, err));
-    GEODEC_TRY(geodec_comm_broadcast(comm, b->row, b->points * (int64_t)sizeof *b->row, err));
-    GEODEC_TRY(geodec_comm_broadcast(comm, b->rank, b->points * (int64_t)sizeof *b->rank, err));
-    set_sizes(b);
-done:
-    return st;
-}
-
 /* ---- passes over the kept rows ---------------------------------------------------------------------------------- */
 
 /* Gets kept points first .. first+m-1 (m <= SLAB) as doubles [m][d]. Reads runs of rows. */
-static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_err *err)
+static geodec_status load(geodec__cloud_run *b, int64_t first, int64_t m, double *x, geodec_err *err)
 {
     for (int64_t i = 0; i < m;) {
         /* one read covers all rows within a slab: reading a few extra rows costs less than many reads */
@@ -168,7 +40,8 @@ static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_
 }
 
 /* Copies the points of x [n][d] whose rank is in low .. high-1; row 0 of x is point `first`. Returns their number. */
-static int64_t gather(const build *b, int64_t first, int64_t n, const double *x, int64_t low, int64_t high, double *out)
+static int64_t gather(const geodec__cloud_run *b, int64_t first, int64_t n, const double *x, int64_t low, int64_t high,
+                      double *out)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -182,7 +55,7 @@ static int64_t gather(const build *b, int64_t first, int64_t n, const double *x,
 enum { BLOCKS = GEODEC__CLOUD_BLOCKS };
 
 typedef struct covariance {
-    build *b;
+    geodec__cloud_run *b;
     double *group; /* [SLAB][d] */
     geodec_pca_moments block[GEODEC_CLOUD_SUBSETS],
         all[GEODEC_CLOUD_SUBSETS]; /* of the points that a subset adds to the previous one */
@@ -191,7 +64,7 @@ typedef struct covariance {
 static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
 {
     covariance *c = ctx;
-    build *b = c->b;
+    geodec__cloud_run *b = c->b;
     const int64_t d = b->d, end = b->points * (number + 1) / BLOCKS;
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         c->block[t].count = 0;
@@ -219,7 +92,8 @@ static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
 }
 
 /* Principal components of every subset from the covariance; pca receives those of all points. */
-static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], geodec_err *err)
+static geodec_status components_streamed(geodec__cloud_run *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS],
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     covariance c = {.b = b};
@@ -258,7 +132,8 @@ done:
 }
 
 /* The same with all rows in memory, for at most d rows. */
-static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], geodec_err *err)
+static geodec_status components_in_memory(geodec__cloud_run *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS],
+                                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL, *part = NULL, *value = NULL;
@@ -283,7 +158,7 @@ enum { FIRST_WIDTH = GEODEC__CLOUD_FIRST_WIDTH };
 
 /* Sketches are summed over the same blocks. */
 typedef struct sketches {
-    build *b;
+    geodec__cloud_run *b;
     double *group;                                                        /* [SLAB][d] */
     geodec_sketch block[GEODEC_CLOUD_SUBSETS], all[GEODEC_CLOUD_SUBSETS]; /* of the points of a subset */
     int pass;
@@ -292,7 +167,7 @@ typedef struct sketches {
 static geodec_status sketch_task(void *ctx, int64_t number, geodec_err *err)
 {
     sketches *s = ctx;
-    build *b = s->b;
+    geodec__cloud_run *b = s->b;
     const int64_t end = b->points * (number + 1) / BLOCKS;
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) geodec_sketch_empty(&s->block[t], &s->all[t]);
     for (int64_t first = b->points * number / BLOCKS; first < end; first += SLAB) {
@@ -319,7 +194,7 @@ static geodec_status add_sketch(void *ctx, int64_t number, geodec_err *err)
 /* Both passes with sketches of one width. */
 static geodec_status sketch_passes(sketches *s, int64_t width, geodec_err *err)
 {
-    build *b = s->b;
+    geodec__cloud_run *b = s->b;
     const int64_t d = b->d, size = sizeof(double);
     geodec_comm *const comm = geodec_sweep_comm(b->o->sweep);
     geodec_sweep_result result[4 * GEODEC_CLOUD_SUBSETS];
@@ -349,8 +224,8 @@ static geodec_status sketch_passes(sketches *s, int64_t width, geodec_err *err)
 
 /* The same from sketches of all subsets at once. Their width doubles until all explain the share; *width is 0 when that
  * would cost more than the covariance. */
-static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t widest,
-                                         int64_t *width, double *residual, geodec_err *err)
+static geodec_status components_sketched(geodec__cloud_run *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS],
+                                         int64_t widest, int64_t *width, double *residual, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     sketches s = {.b = b};
@@ -382,7 +257,7 @@ done:
 }
 
 /* Components by the method in the options. */
-static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t *width,
+static geodec_status components(geodec__cloud_run *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_SUBSETS], int64_t *width,
                                 double *residual, geodec_err *err)
 {
     *width = 0;
@@ -404,9 +279,10 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
     return GEODEC_OK;
 }
 
-/* Writes all coordinates. sample [n_sample][K] receives those of the points with rank < n_sample, in order of rank. */
-static geodec_status project(build *b, const geodec_pca *pca, int64_t n_sample, double *sample, geodec_artifact *out,
-                             geodec_err *err)
+/* Writes all coordinates. The points with rank < n_sample, in order of rank, go to given [n_sample][d], as differences
+ * from the mean, and to kept [n_sample][K], as coordinates. */
+static geodec_status project(geodec__cloud_run *b, const geodec_pca *pca, int64_t n_sample, double *given, double *kept,
+                             geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *y = NULL;
@@ -420,7 +296,9 @@ static geodec_status project(build *b, const geodec_pca *pca, int64_t n_sample, 
         GEODEC_TRY(geodec_artifact_append(out, "/coordinates", n, y, err));
         for (int64_t i = 0; i < n; i++) {
             const int64_t rank = b->rank[first + i];
-            if (rank < n_sample) memcpy(sample + rank * k, y + i * k, (size_t)k * sizeof *y);
+            if (rank >= n_sample) continue;
+            memcpy(kept + rank * k, y + i * k, (size_t)k * sizeof *y);
+            for (int64_t c = 0; c < b->d; c++) given[rank * b->d + c] = b->wide[i * b->d + c] - pca->mean[c];
         }
     }
 done:
@@ -428,63 +306,10 @@ done:
     return st;
 }
 
-/* ---- dimension and its control ---------------------------------------------------------------------------------- */
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* TwoNN of the first min(points, cap) rows of x of every subset. */
-static geodec_status subsets_twonn(const build *b, int64_t k, const double *x, const char *stream,
-                                   geodec_cloud_subset *subset, geodec_err *err)
-{
-    geodec_twonn_options o = geodec_twonn_defaults();
-    o.seed = b->o->seed;
-    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-        const int64_t n = least(b->size[t], b->o->twonn_points);
-        o.stream = geodec_rng_id(stream, (uint64_t)t);
-        GEODEC_PASS(geodec_twonn_estimate(n, k, x, &o, b->pool, b->hooks, &subset[t].twonn, err));
-    }
-    return GEODEC_OK;
-}
-
-void geodec__cloud_gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x)
-{
-    geodec_rng r = geodec_rng_stream(seed, stream);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < d; j++) x[i * d + j] = sqrt(eigenvalue[j]) * geodec_rng_normal(&r);
-}
-
-static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS],
-                             geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *x = NULL, *value = NULL;
-    const int64_t k = pca->k, top = least(b->points, b->o->twonn_points);
-    int64_t live = pca->values; /* directions without variance add nothing */
-    while (live > 1 && !(pca->eigenvalue[live - 1] > 0)) live--;
-    GEODEC_NEW(x, top * k);
-    geodec__cloud_gaussian(top, k, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
-    GEODEC_TRY(subsets_twonn(b, k, x, "cloud-control-twonn", subset, err));
-    geodec_mem_free(x);
-    x = NULL;
-    const int64_t most = least(b->points, b->o->control_points);
-    GEODEC_NEW(x, most * live);
-    GEODEC_NEW(value, live);
-    geodec__cloud_gaussian(most, live, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 1), x);
-    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
-        subset[t].points = least(b->size[t], most);
-        GEODEC_TRY(geodec_hooks_progress(b->hooks, "control", t, GEODEC_CLOUD_SUBSETS, err));
-        GEODEC_TRY(geodec_pca_spectrum_rows(subset[t].points, live, x, b->pool, value, err));
-        subset[t].components = geodec_pca_pick(least(subset[t].points - 1, live), value, b->o->variance);
-    }
-done:
-    GEODEC_FREE(x, value);
-    return st;
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* Row, token, position and sequence of the kept points. */
-static geodec_status read_rows(const build *b, geodec_cloud *c, geodec_err *err)
+static geodec_status read_rows(const geodec__cloud_run *b, geodec_cloud *c, geodec_err *err)
 {
     static const char *const names[] = {"/token", "/position", "/sequence"};
     int32_t **const to[] = {&c->token, &c->position, &c->sequence};
@@ -500,7 +325,7 @@ done:
 
 /* Writes everything except the coordinates, which are already in the file. Takes ownership of the arrays of pca and
  * c. */
-static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
+static geodec_status save(const geodec__cloud_run *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
                           geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -516,7 +341,7 @@ static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_su
     pca->mean = pca->basis = pca->eigenvalue = NULL;
     c->made = *s;
     c->variance = b->o->variance;
-    c->left_out = s->rows - s->duplicates - s->points;
+    c->left_out = s->rows - s->duplicates - s->dropped - s->points;
     /* the file has these before the rows, for any order of the table */
     GEODEC_TRY(geodec_artifact_set_dim(out, "d", c->d, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "E", c->values, err));
@@ -529,20 +354,25 @@ done:
     return st;
 }
 
-static void summarise(const build *b, const geodec_pca *pca, geodec_cloud_summary *s)
+static void summarise(const geodec__cloud_run *b, const geodec_pca *pca, geodec_cloud_summary *s)
 {
     double squares = 0;
     for (int64_t i = 0; i < pca->values; i++) squares += pca->eigenvalue[i] * pca->eigenvalue[i];
     s->rows = b->rows;
     s->duplicates = b->duplicates;
     s->points = b->points;
+    s->extreme = b->extreme;
+    s->extreme_share = b->extreme_share;
+    s->extreme_norm = b->extreme_norm;
+    s->dropped = b->dropped ? b->extreme : 0;
     s->d = b->d;
     s->k = pca->k;
     s->total_variance = pca->total;
     s->explained = pca->explained;
     s->participation = pca->total * pca->total / squares;
     const double fit = s->subset[GEODEC_CLOUD_SUBSETS - 1].twonn.fit;
-    int64_t k_int = b->o->k_int > 0 ? b->o->k_int : (int64_t)llround(fmin(fit, 1e6));
+    int64_t k_int = b->o->k_int;
+    if (k_int == 0) k_int = isfinite(fit) ? (int64_t)llround(fmin(fit, 1e6)) : pca->k; /* not measured: all */
     if (k_int < 1) k_int = 1;
     s->k_int = least(k_int, pca->k);
 }
@@ -552,11 +382,12 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    build b = {.in = states, .o = o, .pool = pool, .hooks = hooks, .d = states->d, .rows = states->rows};
+    geodec__cloud_run b = {.in = states, .o = o, .pool = pool, .hooks = hooks, .d = states->d, .rows = states->rows};
     geodec_pca pca = {0};
     geodec_cloud cloud = {0};
     geodec_cloud_summary s = {0};
-    double *sample = NULL;
+    geodec_twonn *twonn[GEODEC_CLOUD_SUBSETS], *twonn_kept[GEODEC_CLOUD_SUBSETS];
+    double *given = NULL, *kept = NULL;
     int64_t k[GEODEC_CLOUD_SUBSETS];
     if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 ||
         o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
@@ -576,7 +407,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     const size_t scratch = geodec_activations_scratch(states, SLAB);
     b.scratch = geodec_mem_new((int64_t)scratch, 1);
     if (!b.scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %zu bytes", scratch);
-    GEODEC_TRY(select_rows(&b, err));
+    GEODEC_TRY(geodec__cloud_rows(&b, err));
     GEODEC_TRY(components(&b, &pca, k, &s.sketch_width, &s.sketch_residual, err));
     if (geodec_sweep_partial(o->sweep)) goto done;
     if (o->k_int > pca.k) {
@@ -584,16 +415,22 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
                      (long long)pca.k);
     }
     const int64_t n_sample = least(b.points, o->twonn_points);
-    GEODEC_NEW(sample, n_sample * pca.k);
+    GEODEC_NEW(given, n_sample * b.d);
+    GEODEC_NEW(kept, n_sample * pca.k);
     GEODEC_TRY(geodec_artifact_set_dim(out, "N", b.points, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "K", pca.k, err));
-    GEODEC_TRY(project(&b, &pca, n_sample, sample, out, err));
+    GEODEC_TRY(project(&b, &pca, n_sample, given, kept, out, err));
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         s.subset[t].points = b.size[t];
         s.subset[t].components = k[t];
+        twonn[t] = &s.subset[t].twonn;
+        twonn_kept[t] = &s.subset[t].kept;
     }
-    GEODEC_TRY(subsets_twonn(&b, pca.k, sample, "cloud-twonn", s.subset, err));
-    GEODEC_TRY(control(&b, &pca, s.control, err));
+    GEODEC_TRY(geodec__cloud_twonn(&b, b.d, given, "cloud-twonn", twonn, err));
+    GEODEC_TRY(geodec__cloud_twonn(&b, pca.k, kept, "cloud-twonn", twonn_kept, err));
+    GEODEC_FREE(given, kept);
+    given = kept = NULL;
+    GEODEC_TRY(geodec__cloud_control(&b, &pca, s.control, err));
     summarise(&b, &pca, &s);
     GEODEC_TRY(read_rows(&b, &cloud, err));
     GEODEC_TRY(save(&b, &pca, &s, &cloud, out, err));
@@ -601,7 +438,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
 done:
     geodec_cloud_clear(&cloud);
     geodec_pca_clear(&pca);
-    GEODEC_FREE(sample, b.row_mean, b.row, b.rank, b.slab, b.wide, b.scratch);
+    GEODEC_FREE(given, kept, b.row_mean, b.row, b.rank, b.slab, b.wide, b.scratch);
     return st;
 }
 
@@ -621,24 +458,27 @@ done:
 }
 
 /* Ranks the points in random order; sets x of the subsets in memory, and their numbers of components. */
-static geodec_status subsets_of_points(build *b, const geodec_cloud_points *p, double *shuffled,
+static geodec_status subsets_of_points(geodec__cloud_run *b, const geodec_cloud_points *p, double *shuffled,
                                        geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *order = NULL;
     double *value = NULL;
+    geodec_twonn *twonn[GEODEC_CLOUD_SUBSETS];
     GEODEC_NEW(order, p->points);
     GEODEC_NEW(value, p->k);
-    shuffle(p->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
+    geodec__cloud_shuffle(p->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
     for (int64_t i = 0; i < p->points; i++)
         memcpy(shuffled + i * p->k, p->x + order[i] * p->k, (size_t)p->k * sizeof *shuffled);
     for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) {
         subset[t].points = b->size[t];
         GEODEC_TRY(geodec_pca_spectrum_rows(b->size[t], p->k, shuffled, b->pool, value, err));
         subset[t].components = geodec_pca_pick(least(b->size[t] - 1, p->k), value, b->o->variance);
+        twonn[t] = &subset[t].twonn;
     }
     if (p->components > 0) subset[GEODEC_CLOUD_SUBSETS - 1].components = p->components;
-    GEODEC_TRY(subsets_twonn(b, p->k, shuffled, "cloud-twonn", subset, err));
+    GEODEC_TRY(geodec__cloud_twonn(b, p->k, shuffled, "cloud-twonn", twonn, err));
+    for (int t = 0; t < GEODEC_CLOUD_SUBSETS; t++) subset[t].kept = subset[t].twonn; /* all coordinates are kept */
 done:
     GEODEC_FREE(order, value);
     return st;
@@ -649,7 +489,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
                                        const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    build b = {.o = o, .pool = pool, .hooks = hooks, .d = p->k, .rows = p->points, .points = p->points};
+    geodec__cloud_run b = {.o = o, .pool = pool, .hooks = hooks, .d = p->k, .rows = p->points, .points = p->points};
     geodec_pca own = {.d = p->k, .k = p->k}, said = {.d = p->k, .k = p->k};
     geodec_cloud_summary s = {0};
     geodec_cloud cloud = {.source = p->source, .measured = p->measured > 0 ? p->measured : p->k};
@@ -663,7 +503,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     }
     for (int64_t i = 0; i < p->points * p->k; i++)
         if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
-    set_sizes(&b);
+    geodec__cloud_sizes(&b);
     GEODEC_NEW(shuffled, p->points * p->k);
     GEODEC_TRY(subsets_of_points(&b, p, shuffled, s.subset, err));
     own.values = p->k;
@@ -671,7 +511,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     GEODEC_TRY(geodec_pca_spectrum_rows(p->points, p->k, p->x, pool, own.eigenvalue, err));
     for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
     if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a cloud needs different ones");
-    GEODEC_TRY(control(&b, &own, s.control, err));
+    GEODEC_TRY(geodec__cloud_control(&b, &own, s.control, err));
     const bool given = p->eigenvalue != NULL;
     said.values = given ? p->values : p->k;
     said.total = given ? p->total_variance : own.total;

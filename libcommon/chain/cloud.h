@@ -1,11 +1,17 @@
 /* The cloud: hidden states of one layer as points in their principal coordinates, with estimates of their dimension.
  *
- * The activations are read in slabs (memory: d^2, the spectrum, 40 bytes a row and the points of TwoNN):
+ * The activations are read in slabs (memory: d^2, the spectrum, 48 bytes a row and the points of TwoNN):
  *   1. states that equal an earlier one bit for bit are dropped (every sequence begins with the same state);
- *   2. a seeded random subset of at most max_points of the rest is kept, in text order;
- *   3. principal components: the smallest K that explain `variance`; all K coordinates are written;
- *   4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
- *      biased at small N; the control is a Gaussian cloud with the measured spectrum.
+ *   2. rows of extreme norm (massive activations, the first token) are counted: norms above the median by more than
+ *      GEODEC_CLOUD_EXTREME standard deviations, estimated as GEODEC_CLOUD_MAD times the median absolute deviation.
+ *      They are kept unless drop_outliers is set;
+ *   3. a seeded random subset of at most max_points of the rest is kept, in text order;
+ *   4. principal components: the smallest K that explain `variance`; all K coordinates are written;
+ *   5. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
+ *      biased at small N. TwoNN is that of the space that was given, all d coordinates of a state; beside it stands
+ *      TwoNN of the K kept coordinates, which one large direction can rule. The control of both is a Gaussian cloud
+ *      with the measured spectrum, whole and cut after K.
+ * Later stages work on the K coordinates, or fewer.
  * Coordinates have the unit of the activations (no whitening). */
 #ifndef GEODEC_CHAIN_CLOUD_H
 #define GEODEC_CHAIN_CLOUD_H
@@ -24,6 +30,9 @@
 GEODEC_API extern const geodec_kind geodec_cloud_kind;
 
 enum { GEODEC_CLOUD_SUBSETS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
+/* Standard deviations above the median norm; the deviation of a Gaussian over its median absolute deviation. */
+#define GEODEC_CLOUD_EXTREME 10
+#define GEODEC_CLOUD_MAD 1.4826
 
 /* Principal components from the whole covariance, or from two passes with a random sketch that is widened until it
  * explains the share (geometry/sketch.h). AUTO: a sketch of width at most d/16 when d >= 2048, otherwise the
@@ -40,7 +49,8 @@ typedef struct geodec_cloud_options {
     int64_t max_points;     /* 0 = all */
     int64_t twonn_points;   /* limit of the points in TwoNN (quadratic cost); default 20000 */
     int64_t control_points; /* limit of the points in the control's spectrum; default 4096 */
-    int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
+    int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K; K if not measured */
+    bool drop_outliers;     /* leave out the rows of extreme norm */
     geodec_cloud_pca pca;
     uint64_t seed;
     geodec_sweep *sweep; /* computes the covariance in 16 blocks of points; a slice stops after it. NULL: all at once.
@@ -51,20 +61,25 @@ GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
 
 typedef struct geodec_cloud_subset {
     int64_t points, components; /* K at this many points */
-    geodec_twonn twonn;         /* of min(points, twonn_points) of them */
+    /* of min(points, twonn_points) of them: in the space that was given, and in the K kept coordinates; NaN where ties
+     * dominate (geometry/twonn.h) */
+    geodec_twonn twonn, kept;
 } geodec_cloud_subset;
 
 typedef struct geodec_cloud_summary {
     int64_t rows, duplicates, points, d, k, k_int;
-    int64_t sketch_width;   /* 0: exact components */
-    double sketch_residual; /* largest |C q - theta q| of the kept components over the first eigenvalue */
+    int64_t extreme, dropped; /* different rows of extreme norm, and how many of them were left out */
+    double extreme_share;     /* of the squared norms of all different rows; 0 without extreme rows */
+    double extreme_norm;      /* largest norm over the median norm */
+    int64_t sketch_width;     /* 0: exact components */
+    double sketch_residual;   /* largest |C q - theta q| of the kept components over the first eigenvalue */
     double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
     geodec_cloud_subset subset[GEODEC_CLOUD_SUBSETS], control[GEODEC_CLOUD_SUBSETS];
 } geodec_cloud_summary;
 
 /* Fills a new artifact of geodec_cloud_kind from the activations; the caller commits it. summary may be NULL.
  * GEODEC_NOTFOUND (layer), GEODEC_RANGE (options), GEODEC_NUMERIC (states not finite), GEODEC_SCARCE (fewer than
- * 32 different states, or too few different distances for TwoNN). */
+ * 32 different states). */
 GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *options,
                                             geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
                                             const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;

@@ -33,16 +33,18 @@ double geodec_cloud_bytes(const geodec_cloud_sizes *z, int64_t control_points, i
     const double R = (double)z->rows, N = (double)z->points, d = (double)z->d, K = (double)z->k, S = (double)z->sample,
                  C = (double)least(z->points, control_points), t = (double)threads;
     const double buffers = SLAB * d * (4 + 8) + SLAB * d * (double)z->layers * (z->half ? 2 : 4) + 8 * d, rows = 8 * R;
-    const double digests = R * (double)sizeof(geodec__cloud_digest) + 4 * R;
+    const double digests = R * (double)sizeof(geodec__cloud_digest) + (4 + 8 + 8) * R; /* norms twice */
     /* three moments and three of a block; the covariance, its eigenvectors and the work space of the eigenproblem */
     double components = 6 * 8 * d * d + SLAB * d * 8 + 3 * 8 * d * d;
     if (z->points <= z->d) components = 8 * (3 * N * d + 3 * N * N);
     if (z->width > 0) components = 12 * 8 * (double)z->width * d + SLAB * d * 8;
-    const double basis = 8 * K * d,
-                 twonn = S * K * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->k, 0, 2, threads);
-    const double dimension = basis + S * K * 8 + larger(SLAB * K * 8 + t * 64 * d * 8, S * K * 8 + twonn);
-    const double control = basis + S * K * 8 + C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C));
-    const double save = basis + S * K * 8 + 12 * R + 4 * N;
+    /* the sample as it was given and its kept coordinates; TwoNN copies the first */
+    const double basis = 8 * K * d, sample = S * (d + K) * 8,
+                 twonn = S * d * 8 + S * (16 + 2 * 12 + 1) + geodec_knn_bytes(z->sample, z->d, 0, 2, threads);
+    const double dimension = basis + sample + larger(SLAB * K * 8 + t * 64 * d * 8, twonn);
+    const double control =
+        basis + larger(S * d * 8 + twonn, C * d * 8 + (z->points > z->d ? 4 * 8 * d * d : 8 * (C * d + 2 * C * C)));
+    const double save = basis + 12 * R + 4 * N;
     return buffers + rows + larger(larger(digests, components), larger(larger(dimension, control), save));
 }
 
@@ -181,14 +183,13 @@ done:
     return st;
 }
 
-/* TwoNN of n points in three nested subsets, from a search among m points x [m][k]: *serial, *parallel. */
-static geodec_status time_twonn(const trials *t, int64_t n, int64_t m, const double *x, double bootstrap, double budget,
-                                const geodec_hooks *hooks, double *serial, double *parallel, geodec_err *err)
+/* Adds to *serial and *parallel: TwoNN of n points in three nested subsets, from a search among m points x [m][k]. */
+static geodec_status time_twonn(const trials *t, int64_t n, int64_t m, int64_t k, const double *x, double bootstrap,
+                                double budget, const geodec_hooks *hooks, double *serial, double *parallel,
+                                geodec_err *err)
 {
     geodec_knn_cost cost;
-    const int64_t k = t->pca.k;
     GEODEC_PASS(geodec_knn_pilot(m, k, x, 0, NULL, 2, budget, t->pool, hooks, &cost, err));
-    *serial = *parallel = 0;
     for (int s = 0; s < GEODEC_CLOUD_SUBSETS; s++) {
         const double of = (double)n / (double)(1 << s), share = of / (double)m;
         *serial += cost.order * share + bootstrap * of;
@@ -197,23 +198,26 @@ static geodec_status time_twonn(const trials *t, int64_t n, int64_t m, const dou
     return GEODEC_OK;
 }
 
-/* TwoNN of the states and of the control. */
+/* TwoNN of the states and of the control, in the d coordinates of the states and in the K kept ones. */
 static geodec_status add_twonn(trials *t, int64_t n, double budget, const geodec_hooks *hooks, geodec_needs *needs,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *x = NULL, bootstrap = 0, serial = 0, parallel = 0;
-    const int64_t k = t->pca.k;
+    const int64_t k = t->pca.k, live = t->pca.values, m = least(t->m, n);
     GEODEC_TRY(time_bootstrap(n, &bootstrap, err));
-    GEODEC_TRY(time_twonn(t, n, least(t->m, n), t->y, bootstrap, budget / 2, hooks, &serial, &parallel, err));
+    GEODEC_TRY(time_twonn(t, n, m, t->d, t->x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    GEODEC_TRY(time_twonn(t, n, m, k, t->y, bootstrap, budget / 4, hooks, &serial, &parallel, err));
     geodec_needs_time(needs, "twonn", serial, parallel);
-    GEODEC_NEW(x, n * k);
+    GEODEC_NEW(x, m * live);
     const double begin = now();
-    geodec__cloud_gaussian(n, k, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
-    const double random = now() - begin;
-    t->normal = random / (double)(n * k);
-    GEODEC_TRY(time_twonn(t, n, n, x, bootstrap, budget / 2, hooks, &serial, &parallel, err));
-    geodec_needs_time(needs, "control_twonn", serial + random, parallel);
+    geodec__cloud_gaussian(m, live, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
+    t->normal = (now() - begin) / (double)(m * live);
+    serial = parallel = 0;
+    GEODEC_TRY(time_twonn(t, n, m, live, x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    geodec__cloud_gaussian(m, k, t->pca.eigenvalue, t->o->seed, geodec_rng_id("cloud-control", 0), x);
+    GEODEC_TRY(time_twonn(t, n, m, k, x, bootstrap, budget / 4, hooks, &serial, &parallel, err));
+    geodec_needs_time(needs, "control_twonn", serial + t->normal * (double)(n * (live + k)), parallel);
 done:
     geodec_mem_free(x);
     return st;

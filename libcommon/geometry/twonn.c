@@ -38,6 +38,27 @@ static void estimate(int64_t n, const double *log_mu, const int64_t *times, cons
     *fit = xy / xx;
 }
 
+/* Values that differ by more than the rounding, of ascending log_mu. */
+static int64_t count_values(int64_t n, const double *log_mu)
+{
+    int64_t count = n > 0;
+    for (int64_t i = 1; i < n; i++) count += log_mu[i] - log_mu[i - 1] > tie;
+    return count;
+}
+
+static geodec_twonn unmeasured(int64_t n, int64_t used, int64_t ratios)
+{
+    return (geodec_twonn){.points = n,
+                          .used = used,
+                          .ratios = ratios,
+                          .ml = NAN,
+                          .ml_low = NAN,
+                          .ml_high = NAN,
+                          .fit = NAN,
+                          .fit_low = NAN,
+                          .fit_high = NAN};
+}
+
 geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o, geodec_twonn *out,
                                           geodec_err *err)
 {
@@ -52,10 +73,16 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
         const double l = r1 > 0 && r2 > r1 && isfinite(r2) ? 0.5 * log(r2 / r1) : 0;
         if (l > tie) log_mu[used++] = l;
     }
+    geodec_stats_sort(used, log_mu);
+    *out = unmeasured(n, used, count_values(used, log_mu));
     if (used < 4)
         GEODEC_THROW(GEODEC_SCARCE, "TwoNN: %lld of %lld points have two different neighbour distances; 4 are needed",
                      (long long)used, (long long)n);
-    geodec_stats_sort(used, log_mu);
+    if (2 * out->ratios < n)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "TwoNN: ties dominate: %lld of %lld points have two different neighbour distances, with %lld "
+                     "different ratios; half of the points are needed",
+                     (long long)used, (long long)n, (long long)out->ratios);
     /* F of rank r is (r+1)/used; the last one is 1 and never kept */
     int64_t kept = (int64_t)floor((1 - o->trim) * (double)used);
     if (kept > used - 1) kept = used - 1;
@@ -64,7 +91,7 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
                      (long long)used);
     GEODEC_NEW(rank_y, kept);
     for (int64_t r = 0; r < kept; r++) rank_y[r] = -log1p(-(double)(r + 1) / (double)used);
-    geodec_twonn t = {.points = n, .used = used};
+    geodec_twonn t = {.points = n, .used = used, .ratios = out->ratios};
     estimate(used, log_mu, NULL, rank_y, kept, &t.ml, &t.fit);
     if (!isfinite(t.ml) || !isfinite(t.fit))
         GEODEC_THROW(GEODEC_SCARCE, "TwoNN: the neighbour distances of each point are all but equal");
@@ -170,6 +197,7 @@ geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const
     double *d2 = NULL, *point = NULL, factor[2];
     uint8_t *first = NULL;
     int64_t kept = 0, at = 0;
+    *out = unmeasured(n, 0, 0);
     if (n < 8) GEODEC_THROW(GEODEC_SCARCE, "%lld points; TwoNN needs at least 8", (long long)n);
     for (int64_t i = 0; i < n * d; i++)
         if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "TwoNN of points that are not finite");
@@ -186,7 +214,7 @@ geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const
     }
     GEODEC_NEW_EACH(2 * kept, index, d2);
     GEODEC_TRY(geodec_knn_search(kept, d, point, 0, NULL, 2, index, d2, pool, hooks, err));
-    GEODEC_TRY(geodec_twonn_from_distances(kept, d2, o, out, err));
+    st = geodec_twonn_from_distances(kept, d2, o, out, err);
     out->points = n;
     out->duplicates = n - kept;
 done:

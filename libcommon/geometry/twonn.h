@@ -5,6 +5,10 @@
  * -ln(1-F) against ln mu without the largest `trim` of the mu. Points with r1 = 0 or mu = 1 (within 1e-9) are dropped
  * and counted.
  *
+ * Ties dominate if the different values of mu are fewer than half of the points: continuous data have one for almost
+ * every point, a lattice or coarsely rounded data have few. The estimate is then of the grid, its bootstrap interval
+ * has no width worth the name, and it is not measured: GEODEC_SCARCE.
+ *
  * Equal points are one point: of rows equal in every coordinate the first is kept and the others are counted, before
  * the search for neighbours. So repeated rows do not change the estimate. (Dropping points with r1 = 0 is not enough:
  * it drops the repeated points and leaves the others with neighbours at equal distances.) Coordinates are
@@ -22,6 +26,7 @@
 
 typedef struct geodec_twonn {
     int64_t points, duplicates, used; /* points given; those equal to an earlier one; mu used */
+    int64_t ratios;                   /* different values of mu among them, within 1e-9 */
     double ml, ml_low, ml_high;
     double fit, fit_low, fit_high;
 } geodec_twonn;
@@ -34,7 +39,7 @@ typedef struct geodec_twonn_options {
 GEODEC_API geodec_twonn_options geodec_twonn_defaults(void);
 
 /* x [n][d], n >= 8; n d doubles of memory. GEODEC_RANGE (trim), GEODEC_NUMERIC (not finite), GEODEC_SCARCE (fewer than
- * 8 points, or than 4 with two different neighbour distances). */
+ * 8 points, or than 4 with two different neighbour distances, or ties dominate): *out has the counts, and NaN. */
 GEODEC_API geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
                                                geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out,
                                                geodec_err *err) GEODEC_MUST_USE;

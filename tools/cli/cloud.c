@@ -1,5 +1,7 @@
 #include "cli/cloud.h"
 
+#include <math.h>
+
 geodec_status cloud_dim(const cli *c, const geodec_cloud *cloud, int64_t asked, int64_t otherwise, int64_t *n,
                         geodec_err *err)
 {
@@ -8,4 +10,61 @@ geodec_status cloud_dim(const cli *c, const geodec_cloud *cloud, int64_t asked, 
         GEODEC_FAIL(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud->k,
                     (long long)*n);
     return GEODEC_OK;
+}
+
+void cloud_say_points(const cli *c, int64_t layer, const geodec_cloud_summary *s)
+{
+    const geodec_cloud_subset *g = &s->control[GEODEC_CLOUD_SUBSETS - 1];
+    if (s->sketch_width > 0)
+        cli_say(c, "components from a sketch of width %lld: residual %.1e of the first eigenvalue",
+                (long long)s->sketch_width, s->sketch_residual);
+    if (s->extreme > 0)
+        cli_say(c,
+                "%lld rows of extreme norm%s, at most %.1f times the median; they have %.1f %% of the squared norms%s",
+                (long long)s->extreme, s->dropped ? " left out" : "", s->extreme_norm, 100 * s->extreme_share,
+                s->dropped ? "" : "; --drop-outliers leaves them out");
+    cli_say(c, "layer %lld: %lld points (%lld duplicates dropped), d %lld, K %lld for %.1f %% (Gaussian control %lld)",
+            (long long)layer, (long long)s->points, (long long)s->duplicates, (long long)s->d, (long long)s->k,
+            100 * s->explained, (long long)g->components);
+}
+
+/* What --k-int means where the estimate is missing or cut. */
+static void say_k_int(const cli *c, const geodec_cloud_summary *s)
+{
+    const double fit = s->subset[GEODEC_CLOUD_SUBSETS - 1].twonn.fit;
+    if (!isfinite(fit))
+        cli_say(c, "k_int %lld: all kept coordinates, because TwoNN is not measured", (long long)s->k_int);
+    else if (s->k_int == s->k && fit >= (double)s->k + 0.5)
+        cli_say(c, "k_int %lld: later stages have no more coordinates; a larger --variance keeps more",
+                (long long)s->k_int);
+}
+
+void cloud_say_twonn(const cli *c, const geodec_cloud_summary *s)
+{
+    const geodec_cloud_subset *r = &s->subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s->control[GEODEC_CLOUD_SUBSETS - 1];
+    const geodec_twonn *t = &r->twonn;
+    if (!isfinite(t->fit)) {
+        cli_say(c,
+                "TwoNN not measured: ties dominate (%lld of %lld points have two different neighbour distances, with "
+                "%lld different ratios); k_int %lld",
+                (long long)t->used, (long long)t->points, (long long)t->ratios, (long long)s->k_int);
+        say_k_int(c, s);
+        return;
+    }
+    cli_say(c,
+            "TwoNN %.2f [%.2f, %.2f] maximum likelihood, %.2f [%.2f, %.2f] trimmed fit (Gaussian control %.2f, %.2f), "
+            "from %lld ratios; k_int %lld",
+            t->ml, t->ml_low, t->ml_high, t->fit, t->fit_low, t->fit_high, g->twonn.ml, g->twonn.fit,
+            (long long)t->used, (long long)s->k_int);
+    if (s->k < s->d)
+        cli_say(c,
+                "TwoNN of the %lld kept coordinates, of which later stages use k_int: %.2f, %.2f (Gaussian control "
+                "%.2f, %.2f)",
+                (long long)s->k, r->kept.ml, r->kept.fit, g->kept.ml, g->kept.fit);
+    if (s->k < s->d && isfinite(r->kept.fit) && (r->kept.fit_high < t->fit_low || r->kept.fit_low > t->fit_high))
+        geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN,
+                         "the kept coordinates (%.1f %% of the variance) do not have the dimension of the states: what "
+                         "they lose rules the small distances; a larger --variance keeps more",
+                         100 * s->explained);
+    say_k_int(c, s);
 }

@@ -13,4 +13,9 @@
 geodec_status cloud_dim(const cli *c, const geodec_cloud *cloud, int64_t asked, int64_t otherwise, int64_t *n,
                         geodec_err *err) GEODEC_MUST_USE;
 
+/* The lines of a cloud's summary: its points and rows of extreme norm; TwoNN, of the states and of the kept
+ * coordinates, each with its control; where these disagree, a warning. */
+void cloud_say_points(const cli *c, int64_t layer, const geodec_cloud_summary *s);
+void cloud_say_twonn(const cli *c, const geodec_cloud_summary *s);
+
 #endif

@@ -2,6 +2,7 @@
 #include "artifact/sweep.h"
 #include "chain/cloud.h"
 #include "chain/cloud_needs.h"
+#include "cli/cloud.h"
 #include "cli/needs.h"
 #include "cli/ranks.h"
 #include "cli/sweep.h"
@@ -20,6 +21,9 @@ static const cli_option options[] = {
             "layer to use: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"),
     OPT_F64("variance", 0, &opt.variance, 1e-6, 1, "SHARE", "share of the variance that the components explain"),
     OPT_I64("max-points", 'n', &opt.max_points, 0, 1e9, "N", "keep a random sample of N distinct states (0: all)"),
+    OPT_FLAG("drop-outliers", 0, &opt.drop_outliers,
+             "leave out rows whose norm is above the median norm by more than 10 standard deviations (1.4826 times the "
+             "median absolute deviation); they are always counted"),
     OPT_CHOICE("pca", 0, &pca, "auto|exact|randomized", "HOW",
                "method for principal components: exact, randomized (two passes, no d x d matrix), or auto (randomized "
                "if few of many dimensions are needed)"),
@@ -39,7 +43,9 @@ static const cli_tool tool = {
         "States that are bitwise equal to an earlier one are dropped and counted. The output contains all K\n"
         "coordinates that explain the share of the variance. It also contains K and the TwoNN dimension (maximum\n"
         "likelihood, and a line fit without the largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points.\n"
-        "The control is a Gaussian cloud with the same spectrum.",
+        "TwoNN is measured in the space of the states; beside it stands TwoNN of the K coordinates, which later\n"
+        "stages use. The control is a Gaussian cloud with the same spectrum. Where most ratios of distances are\n"
+        "ties, TwoNN is not measured.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     CLI_TAKES(options, 1, 1),
@@ -141,15 +147,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (s.sketch_width > 0)
         cli_say(c, "components from a sketch of width %lld: residual %.1e of the first eigenvalue",
                 (long long)s.sketch_width, s.sketch_residual);
-    const geodec_cloud_subset *r = &s.subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s.control[GEODEC_CLOUD_SUBSETS - 1];
-    cli_say(c, "layer %lld: %lld points (%lld duplicates dropped), d %lld, K %lld for %.1f %% (Gaussian control %lld)",
-            (long long)opt.layer, (long long)s.points, (long long)s.duplicates, (long long)s.d, (long long)s.k,
-            100 * s.explained, (long long)g->components);
-    cli_say(c,
-            "TwoNN %.2f [%.2f, %.2f] maximum likelihood, %.2f [%.2f, %.2f] trimmed fit (Gaussian control %.2f, %.2f); "
-            "k_int %lld",
-            r->twonn.ml, r->twonn.ml_low, r->twonn.ml_high, r->twonn.fit, r->twonn.fit_low, r->twonn.fit_high,
-            g->twonn.ml, g->twonn.fit, (long long)s.k_int);
+    cloud_say_points(c, opt.layer, &s);
+    cloud_say_twonn(c, &s);
 done:
     stage_end(&stage);
     return st;

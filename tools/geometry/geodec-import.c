@@ -4,6 +4,7 @@
 #include "chain/cloud.h"
 #include "chain/import.h"
 #include "chain/shards.h"
+#include "cli/cloud.h"
 #include "cli/stage.h"
 
 #include <string.h>
@@ -126,9 +127,8 @@ static geodec_status write_cloud(cli_stage *stage, int64_t rows, int64_t n, cons
     GEODEC_PASS(stage_create(stage, &geodec_cloud_kind, err));
     GEODEC_PASS_MSG(geodec_cloud_from_points(&points, &o, stage->out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
     GEODEC_PASS(stage_commit(stage, err));
-    const geodec_cloud_subset *r = &s.subset[GEODEC_CLOUD_SUBSETS - 1], *g = &s.control[GEODEC_CLOUD_SUBSETS - 1];
-    cli_say(c, "%lld points of %lld coordinates; TwoNN %.2f (Gaussian control %.2f)", (long long)rows, (long long)n,
-            r->twonn.fit, g->twonn.fit);
+    cli_say(c, "%lld points of %lld coordinates", (long long)rows, (long long)n);
+    cloud_say_twonn(c, &s);
     return GEODEC_OK;
 }
 

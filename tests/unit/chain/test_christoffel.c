@@ -53,20 +53,22 @@ static void golden(const char *path)
     cr_assert_lt(c.worst_residual, 1e-10);
     cr_assert_eq(test_max_abs(c.asymmetry, m), 0);
     cr_assert_eq(c.control, m);
-    /* the gap of the two derivatives is the one the golden files have */
+    /* The gap of the two derivatives is the one the golden files have; 1e-8: rounding of the metric (1e-16 of its
+     * entries, up to 1e4) over the step. In a field that is constant to rounding (gemma-4-e2b_n8) all is rounding. */
     const double want_gap = test_max_abs_diff(exact, fd, total);
-    cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4 && want_gap < 1e-3 * test_max_abs(exact, total), "%g %g",
-              c.worst_gap, want_gap);
+    cr_assert(fabs(c.worst_gap - want_gap) < 1e-4 * want_gap + 1e-8 &&
+                  want_gap < 1e-3 * test_max_abs(exact, total) + 1e-8,
+              "%g %g", c.worst_gap, want_gap);
     geodec_christoffel_clear(&c);
     o.deriv = GEODEC_DERIV_FD;
     test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
     goldens_compare(path, "/gamma/ref_fd", total, c.gamma, 1e-7);
-    cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4);
+    cr_assert(fabs(c.worst_gap - want_gap) < 1e-4 * want_gap + 1e-8);
     geodec_christoffel_clear(&c);
     o.deriv = GEODEC_DERIV_ANALYTIC; /* halving the step divides the gap by four */
     o.step /= 2;
     test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
-    cr_assert(fabs(want_gap / c.worst_gap - 4) < 0.05, "%g", want_gap / c.worst_gap);
+    cr_assert(want_gap < 1e-6 || fabs(want_gap / c.worst_gap - 4) < 0.05, "%g", want_gap / c.worst_gap);
     geodec_christoffel_clear(&c);
     geodec_rbf_destroy(f);
     geodec_mem_free(x);

@@ -253,7 +253,9 @@ static void check_cloud(int64_t n, int64_t d, bool half)
     geodec_twonn w;
     geodec_twonn_options to_ = geodec_twonn_defaults();
     test_ok(geodec_twonn_estimate(kept, p.k, z, &to_, NULL, NULL, &w, &err), &err);
-    cr_assert_lt(fabs(w.fit - s.subset[2].twonn.fit), 1e-6 * w.fit); /* the order of points does not matter */
+    cr_assert_lt(fabs(w.fit - s.subset[2].kept.fit), 1e-6 * w.fit); /* the order of points does not matter */
+    test_ok(geodec_twonn_estimate(kept, d, y, &to_, NULL, NULL, &w, &err), &err);
+    cr_assert_lt(fabs(w.fit - s.subset[2].twonn.fit), 1e-6 * w.fit); /* in the space of the states */
     cr_assert_eq(s.k_int, (int64_t)llround(w.fit) < p.k ? (int64_t)llround(w.fit) : p.k);
     /* thinning keeps whole rows, in order */
     const int64_t some = kept / 3;
@@ -282,6 +284,44 @@ static void check_cloud(int64_t n, int64_t d, bool half)
 Test(geometry, cloud_from_a_stream_of_float32_states) { check_cloud(2600, 24, false); }
 Test(geometry, cloud_from_float16_states) { check_cloud(2600, 24, true); }
 Test(geometry, cloud_of_fewer_points_than_dimensions) { check_cloud(160, 200, false); }
+
+/* One large direction rules the components of 95 % of the variance and hides the others from TwoNN of the kept
+ * coordinates, not from TwoNN of the states. Rows of extreme norm are counted, and left out on demand. */
+Test(geometry, one_large_direction_hides_no_dimension)
+{
+    enum { ROWS = 1200, D = 16, DIM = 6, MASSIVE = 7, KEPT = ROWS - ROWS / 40 }; /* 30 repeat row 0 */
+    geodec_err err = {0};
+    geodec_rng r = geodec_rng_stream(5, geodec_rng_id("large", 0));
+    double *x = geodec_mem_new(ROWS * D, 8), map[DIM * D];
+    for (int64_t i = 0; i < DIM * D; i++) map[i] = geodec_rng_normal(&r);
+    for (int64_t i = 0; i < ROWS; i++) {
+        for (int64_t j = 0; j < DIM; j++) {
+            const double z = geodec_rng_normal(&r);
+            for (int64_t c = 0; c < D; c++) x[i * D + c] += z * map[j * D + c];
+        }
+        x[i * D + 3] += 100 * geodec_rng_normal(&r);
+    }
+    const char *from = activations("large.h5", ROWS, D, x, false);
+    geodec_cloud_options o = geodec_cloud_defaults();
+    geodec_cloud_summary s;
+    o.layer = 4;
+    test_ok(build(from, test_tmp("large-cloud.h5"), &o, NULL, &s, &err), &err);
+    const geodec_cloud_subset *all = &s.subset[2], *noise = &s.control[2];
+    cr_assert(s.k == 1 && all->kept.fit > 0.9 && all->kept.fit < 1.1 && noise->kept.fit < 1.1);
+    cr_assert(all->twonn.fit > 4.8 && all->twonn.fit < 7.5 && all->twonn.used == KEPT, "%g", all->twonn.fit);
+    cr_assert(fabs(noise->twonn.fit - all->twonn.fit) < 1, "the data are Gaussian: %g", noise->twonn.fit);
+    cr_assert(s.extreme == 0 && s.dropped == 0);
+
+    for (int64_t i = 0; i < MASSIVE; i++)
+        for (int64_t c = 0; c < D; c++) x[i * 100 * D + c] += 3e4;
+    from = activations("massive.h5", ROWS, D, x, false);
+    test_ok(build(from, test_tmp("massive-cloud.h5"), &o, NULL, &s, &err), &err);
+    cr_assert(s.extreme == MASSIVE && s.dropped == 0 && s.points == KEPT && s.extreme_share > 0.9);
+    o.drop_outliers = true;
+    test_ok(build(from, test_tmp("massive-dropped.h5"), &o, NULL, &s, &err), &err);
+    cr_assert(s.extreme == MASSIVE && s.dropped == MASSIVE && s.points == KEPT - MASSIVE);
+    geodec_mem_free(x);
+}
 
 Test(geometry, dimension_of_later_stages_is_bounded)
 {

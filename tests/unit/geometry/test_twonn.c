@@ -93,3 +93,23 @@ Test(geometry, twonn_counts_equal_points_once)
     y[5] = NAN;
     cr_assert_eq(geodec_twonn_estimate(N, AMBIENT, y, &o, NULL, NULL, &u, NULL), GEODEC_NUMERIC);
 }
+
+/* On a lattice all neighbours are at one of few distances: ties dominate, and nothing is estimated. Points between its
+ * nodes have no ties. */
+Test(geometry, twonn_is_not_measured_where_ties_dominate)
+{
+    static double x[N * AMBIENT];
+    const geodec_twonn_options o = geodec_twonn_defaults();
+    geodec_twonn t;
+    geodec_rng r = geodec_rng_stream(18, geodec_rng_id("twonn-test", 1));
+    memset(x, 0, sizeof x);
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < 6; c++) x[i * AMBIENT + c] = (double)geodec_rng_below(&r, 4);
+    cr_assert_eq(geodec_twonn_estimate(N, AMBIENT, x, &o, NULL, NULL, &t, NULL), GEODEC_SCARCE);
+    cr_assert(isnan(t.fit) && isnan(t.ml_low) && t.points == N && 2 * t.ratios < N - t.duplicates, "%lld ratios",
+              (long long)t.ratios);
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < 6; c++) x[i * AMBIENT + c] += geodec_rng_uniform(&r);
+    const geodec_twonn u = estimate(N, x);
+    cr_assert(u.used == N && u.ratios > N - N / 20 && u.fit > 4.5 && u.fit_low < u.fit_high, "%g", u.fit);
+}

@@ -34,6 +34,13 @@ void goldens_report(const char *path, const char *dataset, double worst, double 
     cr_assert(worst <= limit, "%s of %s deviates by %g", dataset, path, worst);
 }
 
+/* The field of gemma-4-e2b_n8 is constant to rounding: its symbols (at most 5e-6, those of the other files 1 to 161)
+ * and curvature are noise, and are compared with zero to the same limit of a field that is not. */
+static double goldens_floor(const char *dataset)
+{
+    return strncmp(dataset, "/gamma", 6) == 0 || strncmp(dataset, "/riemann", 8) == 0 ? 1 : 0;
+}
+
 void goldens_compare(const char *path, const char *dataset, int64_t count, const double *values, double limit)
 {
     int64_t shape[8], total = 1;
@@ -41,7 +48,8 @@ void goldens_compare(const char *path, const char *dataset, int64_t count, const
     double *want = test_h5(path, dataset, shape, &ndim);
     for (int i = 0; i < ndim; i++) total *= shape[i];
     cr_assert_eq(total, count, "%s has %lld values, not %lld", dataset, (long long)total, (long long)count);
-    const double scale = test_max_abs(want, count), worst = test_max_abs_diff(values, want, count) / scale;
+    const double scale = fmax(test_max_abs(want, count), goldens_floor(dataset)),
+                 worst = test_max_abs_diff(values, want, count) / scale;
     goldens_report(path, dataset, worst, limit);
     geodec_mem_free(want);
 }
