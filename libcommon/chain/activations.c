@@ -2,6 +2,7 @@
 
 #include "base/f16.h"
 #include "base/mem.h"
+#include "chain/rounding.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,8 @@ static const geodec_field fields[] = {
      "residual stream after the token was read, float32", 0},
     {"/state_f16", GEODEC_F16, "R,L,d", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "activation",
      "the same rounded to float16 (in place of /state)", 0},
+    {"/shift", GEODEC_F64, "L,d", GEODEC_FIELD_OPTIONAL, "activation",
+     "subtracted from the states of another program before they were rounded to float32 (absent: nothing)", 5},
     {"/layer", GEODEC_I32, "L", 0, "1", "kept layers: blocks passed, 0 = embedding, n_layer = input of the final norm",
      0},
     {"/token", GEODEC_I32, "R", GEODEC_FIELD_STREAM, "1", "token id of the row", 0},
@@ -54,7 +57,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_activations_kind = {
     .name = "activations",
     .major = 1,
-    .minor = 4, /* 1.2 had no experts, 1.3 no names of tensors */
+    .minor = 5, /* 1.2 had no experts, 1.3 no names of tensors, 1.4 no shift */
     .tool = "geodec-export",
     .purpose = "hidden states, tokens and best logits of a model on a text",
     .fields = fields,
@@ -142,24 +145,44 @@ geodec_status geodec_activations_read(const geodec_activations *v, int64_t index
     return GEODEC_OK;
 }
 
+/* The states as float32, in new memory. */
+static geodec_status round_states(int64_t rows, int64_t d, const double *x, double *shift, float **out, bool *shifted,
+                                  int64_t *merged, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    float *state = NULL;
+    GEODEC_NEW(state, rows * d);
+    GEODEC_TRY(geodec_rounding_judge(rows, d, x, shift, shifted, err));
+    GEODEC_TRY(geodec_rounding_apply(rows, d, x, *shifted ? shift : NULL, state, err));
+    GEODEC_TRY(geodec_rounding_merged(rows, d, x, state, merged, err));
+    if (*merged > rows / 100)
+        GEODEC_THROW(GEODEC_FORMAT,
+                     "%lld of %lld states would become equal to another one as float32; --coordinates keeps float64",
+                     (long long)*merged, (long long)rows);
+    GEODEC_MOVE(*out, state);
+done:
+    geodec_mem_free(state);
+    return st;
+}
+
 geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
-                                              geodec_artifact *a, geodec_err *err)
+                                              geodec_artifact *a, bool *shifted, int64_t *merged, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     enum { SLAB = 1024 };
     const int32_t layer = 0, none = -1;
     float *state = NULL;
-    GEODEC_NEW(state, SLAB * d);
+    double *shift = NULL;
     if (rows < 1 || rows > INT32_MAX || d < 1)
         GEODEC_THROW(GEODEC_RANGE, "%lld states of width %lld", (long long)rows, (long long)d);
+    GEODEC_NEW(shift, d);
+    GEODEC_TRY(round_states(rows, d, x, shift, &state, shifted, merged, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "L", 1, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "d", d, err));
+    if (*shifted) GEODEC_TRY(geodec_artifact_write(a, "/shift", shift, err));
     GEODEC_TRY(geodec_artifact_write(a, "/layer", &layer, err));
-    for (int64_t r0 = 0; r0 < rows; r0 += SLAB) {
-        const int64_t n = rows - r0 < SLAB ? rows - r0 : SLAB;
-        for (int64_t i = 0; i < n * d; i++) state[i] = (float)x[r0 * d + i];
-        GEODEC_TRY(geodec_artifact_append(a, "/state", n, state, err));
-    }
+    for (int64_t r0 = 0; r0 < rows; r0 += SLAB)
+        GEODEC_TRY(geodec_artifact_append(a, "/state", rows - r0 < SLAB ? rows - r0 : SLAB, state + r0 * d, err));
     for (int64_t r = 0; r < rows; r++) {
         const int32_t number = (int32_t)r, zero = 0;
         GEODEC_TRY(geodec_artifact_append(a, "/token", 1, &none, err));
@@ -172,6 +195,6 @@ geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const dou
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", 0, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", consecutive ? rows : 1, err));
 done:
-    geodec_mem_free(state);
+    GEODEC_FREE(state, shift);
     return st;
 }

@@ -44,8 +44,11 @@ GEODEC_API geodec_status geodec_activations_read(const geodec_activations *v, in
 
 /* Writes states of another program, x [rows][d], rounded to float32, as the only layer (0) of an activations artifact;
  * the caller commits. Tokens are unknown (-1); each row is its own sequence unless they are consecutive states of
- * one text. GEODEC_RANGE, GEODEC_NUMERIC (beyond float32). */
+ * one text. Where rounding would change distances, the medians of the coordinates are subtracted first and written as
+ * /shift (chain/rounding.h); *shifted says so, and *merged counts rows that rounding made equal. GEODEC_RANGE,
+ * GEODEC_FORMAT (beyond float32; more than 1 % of the rows merge). */
 GEODEC_API geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
-                                                         geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+                                                         geodec_artifact *a, bool *shifted, int64_t *merged,
+                                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

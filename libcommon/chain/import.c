@@ -344,20 +344,3 @@ geodec_status geodec_import_format(const char *path, const char *dataset, const 
 done:
     return st;
 }
-
-geodec_status geodec_import_matrix(const char *path, const char *sort, const char *dataset, int64_t *rows,
-                                   int64_t *cols, double **x, geodec_err *err)
-{
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    if (strcmp(sort, "npy") == 0) {
-        GEODEC_PASS(geodec_foreign_npy(path, rows, cols, x, err));
-    } else if (strcmp(sort, "text") == 0) {
-        GEODEC_PASS(geodec_foreign_text(path, rows, cols, x, err));
-    } else {
-        if (!dataset[0]) GEODEC_FAIL(GEODEC_INVAL, "an HDF5 file needs --dataset");
-        GEODEC_PASS(geodec_foreign_read(path, dataset, 2, shape, NULL, x, err));
-        *rows = shape[0];
-        *cols = shape[1];
-    }
-    return GEODEC_OK;
-}

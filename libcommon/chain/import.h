@@ -53,8 +53,5 @@ GEODEC_API geodec_status geodec_import_write_attrs(const geodec_import_data *e, 
  * dataset: "" if none is named. GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_IO. */
 GEODEC_API geodec_status geodec_import_format(const char *path, const char *dataset, const char **found,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Reads a matrix of such a file (not of an export), x [rows][cols] in new memory. Errors as in io/foreign.h. */
-GEODEC_API geodec_status geodec_import_matrix(const char *path, const char *sort, const char *dataset, int64_t *rows,
-                                              int64_t *cols, double **x, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

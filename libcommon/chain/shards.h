@@ -12,7 +12,10 @@
  *
  * Integer tensors [rows] or [sequences][positions] of the names token, tokens, token_ids, input_ids; next_token;
  * position; sequence; document fill the columns of the activations. Without them tokens are unknown (-1). Sequences are
- * those of the shape; rows without a sequence are each their own, or all one if they are consecutive. */
+ * those of the shape; rows without a sequence are each their own, or all one if they are consecutive.
+ *
+ * A mask (io/matrix.h) of numbers or booleans [rows] or [sequences][positions] leaves out rows that are padding.
+ * Tensors that are not read may have any type and shape. */
 #ifndef GEODEC_CHAIN_SHARDS_H
 #define GEODEC_CHAIN_SHARDS_H
 
@@ -28,10 +31,18 @@ typedef struct geodec_shards geodec_shards;
 /* Whether a file of this name in a folder is a shard. */
 GEODEC_API bool geodec_shards_is_name(const char *name);
 
-/* names: tensors joined by commas, "" = by their names. Checks that all files have the same tensors of the same width,
- * and the same rows in each of a file. GEODEC_NOTFOUND (file, no shards in the folder, no such tensor), GEODEC_FORMAT,
- * GEODEC_UNSUPPORTED (type), GEODEC_LIMIT, GEODEC_IO. */
-GEODEC_API geodec_status geodec_shards_open(const char *path, const char *names, geodec_shards **out,
+/* Rows of the last geodec_shards_write, and whether float64 states were shifted (chain/rounding.h). */
+typedef struct geodec_shards_counts {
+    int64_t kept, masked, missing;
+    bool shifted;
+} geodec_shards_counts;
+
+/* names: tensors joined by commas, "" = by their names. mask: NULL = by its name, "none", or a name, with ! before it
+ * where 1 is a row that is not data. The files of a folder must be one whole set: their numbers (NNNNN-of-MMMMM), an
+ * index (weight_map) and the files agree. Files with the same tensors of states have rows one after the other; files
+ * with different ones have layers of the same rows. Checks that all rows have the same width. GEODEC_NOTFOUND (file, no
+ * shards in the folder, no such tensor), GEODEC_FORMAT, GEODEC_UNSUPPORTED (type), GEODEC_LIMIT, GEODEC_IO. */
+GEODEC_API geodec_status geodec_shards_open(const char *path, const char *names, const char *mask, geodec_shards **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_shards_close(geodec_shards *s); /* NULL ok */
 GEODEC_API int64_t geodec_shards_rows(const geodec_shards *s);
@@ -41,10 +52,14 @@ GEODEC_API const char *geodec_shards_tensor(const geodec_shards *s, int i); /* i
 GEODEC_API int geodec_shards_files(const geodec_shards *s);
 GEODEC_API const char *const *geodec_shards_paths(const geodec_shards *s); /* of all files, in order */
 
-/* Fills a new activations artifact with all rows, states rounded to float32 and the tensors' names in the attribute
- * `tensors`; the caller commits. Memory: one slab of rows. GEODEC_NUMERIC (a state that is not finite), GEODEC_RANGE (a
- * column beyond 32 bits), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_shards_write(const geodec_shards *s, bool consecutive, geodec_artifact *a,
+GEODEC_API const char *geodec_shards_mask(const geodec_shards *s); /* its name, "" without */
+
+/* Fills a new activations artifact with the rows that are data, states rounded to float32 and the tensors' names in the
+ * attribute `tensors`; the caller commits. Memory: one slab of rows. drop_missing: rows that are not finite are left
+ * out and counted. GEODEC_FORMAT (a state that is not finite as float32), GEODEC_RANGE (a column beyond 32 bits),
+ * GEODEC_SCARCE (no row is data), GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_shards_write(geodec_shards *s, bool consecutive, bool drop_missing, geodec_artifact *a,
                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API const geodec_shards_counts *geodec_shards_counted(const geodec_shards *s);
 
 #endif

@@ -1,11 +1,15 @@
 #include "io/foreign.h"
 
 #include "base/mem.h"
+#include "io/foreign_internal.h"
 #include "io/h5.h"
 #include "io/h5_internal.h"
 #include "io/inputs.h"
+#include "io/matrix.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { ELEMENT_MAX = 16 }; /* bytes per number */
@@ -29,7 +33,8 @@ done:
 static geodec_status number_type(hid_t type, const char *path, const char *name, geodec_err *err)
 {
     const H5T_class_t sort = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-    if ((sort != H5T_INTEGER && sort != H5T_FLOAT) || H5Tget_size(type) > ELEMENT_MAX)
+    /* an enumeration of integers: the booleans of other programs */
+    if ((sort != H5T_INTEGER && sort != H5T_FLOAT && sort != H5T_ENUM) || H5Tget_size(type) > ELEMENT_MAX)
         GEODEC_FAIL(GEODEC_FORMAT, "%s: %s is not numeric", path, name);
     return GEODEC_OK;
 }
@@ -100,8 +105,47 @@ static geodec_status check_storage(hid_t set, const char *path, const char *name
     return GEODEC_OK;
 }
 
-geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,
-                                  double **out, geodec_err *err)
+/* Reads an enumeration by its integers: HDF5 converts it to no number. */
+static geodec_status read_numbers(hid_t set, const char *path, const char *name, int64_t total, double *x,
+                                  geodec__foreign_type *type, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t own = H5Dget_type(set), base = -1, memory = -1;
+    int64_t *whole = NULL;
+    base = H5Tget_class(own) == H5T_ENUM ? H5Tget_super(own) : H5Tcopy(own);
+    GEODEC__H5(base, GEODEC_FORMAT, "%s: %s cannot be read", path, name);
+    if (type)
+        *type = (geodec__foreign_type){.whole = H5Tget_class(base) == H5T_INTEGER,
+                                       .is_signed = H5Tget_class(base) == H5T_INTEGER && H5Tget_sign(base) == H5T_SGN_2,
+                                       .size = (int)H5Tget_size(base)};
+    if (H5Tget_class(own) != H5T_ENUM) {
+        GEODEC__H5(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x), GEODEC_FORMAT,
+                   "%s: %s cannot be read", path, name);
+        goto done;
+    }
+    if (H5Tget_size(own) > 8) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not numeric", path, name);
+    const size_t size = H5Tget_size(own);
+    GEODEC__H5(memory = H5Tcopy(own), GEODEC_FORMAT, "%s: %s cannot be read", path, name);
+    GEODEC_NEW(whole, total); /* room for any size */
+    GEODEC__H5(H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole), GEODEC_FORMAT, "%s: %s cannot be read", path,
+               name);
+    const bool big = H5Tget_order(base) == H5T_ORDER_BE;
+    for (int64_t i = 0; i < total; i++) {
+        const unsigned char *p = (const unsigned char *)whole + (size_t)i * size;
+        uint64_t bits = 0;
+        for (size_t b = 0; b < size; b++) bits |= (uint64_t)p[big ? size - 1 - b : b] << (8 * b);
+        x[i] = (double)bits;
+    }
+done:
+    geodec_mem_free(whole);
+    (void)geodec__h5_close(memory);
+    (void)geodec__h5_close(base);
+    (void)geodec__h5_close(own);
+    return st;
+}
+
+geodec_status geodec__foreign_values(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,
+                                     geodec__foreign_type *type, double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     hid_t file = -1, set = -1;
@@ -117,12 +161,8 @@ geodec_status geodec_foreign_read(const char *path, const char *name, int rank, 
     geodec__h5_leave();
     geodec__h5_enter(path, false);
     GEODEC_NEW(x, total);
-    GEODEC__H5(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x), GEODEC_FORMAT,
-               "%s: %s cannot be read", path, name);
+    GEODEC_TRY(read_numbers(set, path, name, total, x, type, err));
     GEODEC_TRY_MSG(geodec__h5_still_whole(file, bytes, err), "%s", path);
-    for (int64_t i = 0; i < total; i++)
-        if (!isfinite(x[i]))
-            GEODEC_THROW(GEODEC_NUMERIC, "%s: element %lld of %s is not finite", path, (long long)i, name);
     for (int d = 0; shape && d < GEODEC_FOREIGN_RANK_MAX && (rank < 0 || d < rank); d++) shape[d] = (int64_t)extent[d];
     if (rank_out) *rank_out = got;
     *out = x;
@@ -130,6 +170,131 @@ geodec_status geodec_foreign_read(const char *path, const char *name, int rank, 
 done:
     geodec_mem_free(x);
     (void)geodec__h5_close(set);
+    (void)geodec__h5_close(file);
+    geodec__h5_leave();
+    return st;
+}
+
+geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,
+                                  double **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t own[GEODEC_FOREIGN_RANK_MAX], total = 1;
+    double *x = NULL;
+    int got = 0;
+    for (int d = 0; d < GEODEC_FOREIGN_RANK_MAX; d++) own[d] = shape && d < rank ? shape[d] : -1;
+    GEODEC_TRY(geodec__foreign_values(path, name, rank, own, &got, NULL, &x, err));
+    for (int d = 0; d < got; d++) total *= own[d];
+    for (int64_t i = 0; i < total; i++)
+        if (!isfinite(x[i]))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: element %lld of %s is not finite", path, (long long)i, name);
+    for (int d = 0; shape && d < GEODEC_FOREIGN_RANK_MAX && (rank < 0 || d < rank); d++) shape[d] = own[d];
+    if (rank_out) *rank_out = got;
+    *out = x;
+    x = NULL;
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out, geodec_err *err)
+{
+    geodec_matrix m;
+    GEODEC_PASS(geodec_matrix_read(path, "text", &(geodec_matrix_options){0}, &m, err));
+    *rows = m.rows;
+    *cols = m.cols;
+    *out = m.x;
+    return GEODEC_OK;
+}
+
+/* One attribute of the open object. */
+static geodec_status read_note(hid_t file, const char *path, const char *object, const char *name,
+                               geodec__foreign_note *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t attr = -1, space = -1, type = -1;
+    char *text = NULL;
+    *out = (geodec__foreign_note){0};
+    if (H5Aexists_by_name(file, object, name, H5P_DEFAULT) <= 0) goto done;
+    GEODEC__H5(attr = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT), GEODEC_FORMAT, "%s: %s", path,
+               name);
+    GEODEC__H5(type = H5Aget_type(attr), GEODEC_FORMAT, "%s: %s", path, name);
+    GEODEC__H5(space = H5Aget_space(attr), GEODEC_FORMAT, "%s: %s", path, name);
+    out->found = true;
+    const H5T_class_t sort = H5Tget_class(type);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    if ((sort == H5T_INTEGER || sort == H5T_FLOAT) && count >= 1 && count <= GEODEC__ATTR_NUMBERS &&
+        H5Tget_size(type) <= ELEMENT_MAX) {
+        GEODEC__H5(H5Aread(attr, H5T_NATIVE_DOUBLE, out->v), GEODEC_FORMAT, "%s: %s cannot be read", path, name);
+        out->count = (int)count;
+    } else if (sort == H5T_STRING && count == 1 && H5Tis_variable_str(type) == 0 &&
+               H5Tget_size(type) < GEODEC__ATTR_TEXT) {
+        GEODEC__H5(H5Aread(attr, type, out->text), GEODEC_FORMAT, "%s: %s cannot be read", path, name);
+    } else if (sort == H5T_STRING && count == 1 && H5Tis_variable_str(type) > 0) {
+        GEODEC__H5(H5Aread(attr, type, &text), GEODEC_FORMAT, "%s: %s cannot be read", path, name);
+        if (text && strlen(text) < sizeof out->text) (void)snprintf(out->text, sizeof out->text, "%s", text);
+    }
+done:
+    if (text) (void)H5free_memory(text);
+    (void)geodec__h5_close(space);
+    (void)geodec__h5_close(type);
+    (void)geodec__h5_close(attr);
+    return st;
+}
+
+geodec_status geodec__foreign_notes(const char *path, const char *object, int n, const char *const *names,
+                                    geodec__foreign_note *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t file = -1;
+    H5O_type_t sort;
+    int64_t bytes;
+    geodec__h5_enter(path, true);
+    GEODEC_TRY(open_file(path, &file, &bytes, err));
+    GEODEC_TRY(find_object(file, path, object, "object", &sort, err));
+    for (int i = 0; i < n; i++) GEODEC_TRY(read_note(file, path, object, names[i], &out[i], err));
+done:
+    (void)geodec__h5_close(file);
+    geodec__h5_leave();
+    return st;
+}
+
+typedef struct listing {
+    int room, n;
+    char (*names)[160];
+    const char *folder;
+} listing;
+
+static herr_t list_one(hid_t group, const char *name, const H5L_info_t *info, void *ctx)
+{
+    listing *l = ctx;
+    (void)group;
+    if (info->type != H5L_TYPE_HARD || l->n == l->room) return 0;
+    const int n = snprintf(l->names[l->n], sizeof *l->names, "%s%s", l->folder, name);
+    if (n > 0 && n < (int)sizeof *l->names) l->n++;
+    return 0;
+}
+
+geodec_status geodec__foreign_beside(const char *path, const char *name, int room, char (*names)[160], int *n,
+                                     geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t file = -1;
+    int64_t bytes;
+    H5O_type_t sort;
+    char folder[160] = "";
+    const char *slash = strrchr(name, '/');
+    if (slash && slash - name + 1 < (int)sizeof folder) memcpy(folder, name, (size_t)(slash - name + 1));
+    listing l = {.room = room, .names = names, .folder = folder};
+    geodec__h5_enter(path, true);
+    GEODEC_TRY(open_file(path, &file, &bytes, err));
+    const char *group = folder[0] ? folder : "/";
+    if (strcmp(group, "/") != 0) GEODEC_TRY(find_object(file, path, group, "group", &sort, err));
+    hsize_t at = 0;
+    GEODEC__H5(H5Literate_by_name(file, group, H5_INDEX_NAME, H5_ITER_INC, &at, list_one, &l, H5P_DEFAULT),
+               GEODEC_FORMAT, "%s: %s cannot be listed", path, group);
+    *n = l.n;
+done:
     (void)geodec__h5_close(file);
     geodec__h5_leave();
     return st;

@@ -1,5 +1,5 @@
 /* Reads numbers from files that are not artifacts: golden files, random numbers and matrices of other programs, as
- * HDF5, .npy or text.
+ * HDF5 or text; io/matrix.h reads matrices.
  *
  * Such a file is not trusted until it is checked. A dataset must be a simple array of integers or floats (any size and
  * byte order; no conversion from text or compounds) of the expected rank and extents. Before memory is allocated, its
@@ -27,7 +27,7 @@ enum {
 /* Dataset `name` of the file into new memory *out (C order; the caller frees with geodec_mem_free). rank: the expected
  * rank, or -1 for any (*rank_out receives it; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
  * expected extents, negative = any; on return the extents found. Every value must be finite. GEODEC_NOTFOUND (file or
- * dataset), GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_NUMERIC, GEODEC_NOMEM. */
+ * dataset), GEODEC_FORMAT (also a value that is not finite), GEODEC_LIMIT, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape,
                                              int *rank_out, double **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same for whole numbers: GEODEC_RANGE if a number is outside low..high or has a fraction. */
@@ -38,16 +38,7 @@ GEODEC_API geodec_status geodec_foreign_read_i64(const char *path, const char *n
 GEODEC_API geodec_status geodec_foreign_attr(const char *path, const char *object, const char *name, double *out,
                                              geodec_err *err) GEODEC_MUST_USE;
 
-/* A matrix [rows][cols] (C order, float64; a vector is one column) from a .npy file of format 1, 2 or 3: float16,
- * float32, float64 or integers of 1 to 8 bytes, either byte order, C or Fortran order. The caller frees *out.
- * GEODEC_NOTFOUND, GEODEC_FORMAT (header, size that does not fit it, rank above 2), GEODEC_UNSUPPORTED (type),
- * GEODEC_NUMERIC (a value that is not finite), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols, double **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
-/* The same from text: one row per line, cells separated by tabs, commas, semicolons or blanks (the first separator in
- * this order that occurs in the first row). Empty lines and lines that begin with # are skipped; a first line with a
- * cell that is not a number is a header. "-" reads standard input. GEODEC_FORMAT names the line, GEODEC_LIMIT above 1
- * GiB. */
+/* A table of text, x [rows][cols] in new memory, by the rules of io/matrix.h; every cell must be a finite number. */
 GEODEC_API geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out,
                                              geodec_err *err) GEODEC_MUST_USE;
 

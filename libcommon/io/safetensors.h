@@ -10,13 +10,16 @@
 #include "base/err.h"
 #include "io/type.h"
 
-enum { GEODEC_SAFETENSORS_RANK_MAX = 4, GEODEC_SAFETENSORS_NAME_MAX = 96 };
+enum { GEODEC_SAFETENSORS_RANK_MAX = 4, GEODEC_SAFETENSORS_NAME_MAX = 96, GEODEC_SAFETENSORS_REFUSED = 32 };
 
 typedef struct geodec_safetensor {
     char name[GEODEC_SAFETENSORS_NAME_MAX];
-    geodec_type type; /* GEODEC_F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8 */
-    int rank;         /* 1 to GEODEC_SAFETENSORS_RANK_MAX */
+    geodec_type type; /* GEODEC_F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8; BOOL is U8 */
+    int rank;         /* 0 (a number; of read files only) to GEODEC_SAFETENSORS_RANK_MAX */
     int64_t shape[GEODEC_SAFETENSORS_RANK_MAX];
+    /* Why the tensor cannot be read, for messages ("type F8_E4M3", "5 axes"); "" if it can. A tensor that nobody reads
+     * is no reason to refuse a file. */
+    char refused[GEODEC_SAFETENSORS_REFUSED];
 } geodec_safetensor;
 
 typedef struct geodec_safetensors_meta {
@@ -45,8 +48,8 @@ GEODEC_API int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w);
 
 typedef struct geodec_safetensors geodec_safetensors;
 
-/* Checks the header against the file: known types, shapes that match their bytes, no gap and no overlap, and the file's
- * size. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT, GEODEC_LIMIT; the message names the file. */
+/* Checks the header against the file: shapes that match their bytes (of types it knows), no gap and no overlap, and the
+ * file's size. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT, GEODEC_LIMIT; the message names the file. */
 GEODEC_API geodec_status geodec_safetensors_open(const char *path, geodec_safetensors **out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_safetensors_close(geodec_safetensors *s); /* NULL ok */
@@ -56,6 +59,7 @@ GEODEC_API const geodec_safetensor *geodec_safetensors_at(const geodec_safetenso
 GEODEC_API int geodec_safetensors_find(const geodec_safetensors *s, const char *name);
 /* Text of __metadata__, or NULL. */
 GEODEC_API const char *geodec_safetensors_text(const geodec_safetensors *s, const char *key);
+/* GEODEC_UNSUPPORTED: a tensor that is refused. */
 GEODEC_API geodec_status geodec_safetensors_read(const geodec_safetensors *s, int i, int64_t first, int64_t count,
                                                  void *data, geodec_err *err) GEODEC_MUST_USE;
 

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,9 +22,9 @@ enum { HEADER_MAX = 100 << 20 /* limit of the format's reference reader */, TENS
 static const struct dtype {
     const char *name;
     geodec_type type;
-} dtypes[] = {{"F64", GEODEC_F64}, {"F32", GEODEC_F32}, {"F16", GEODEC_F16}, {"I64", GEODEC_I64},
-              {"I32", GEODEC_I32}, {"I16", GEODEC_I16}, {"I8", GEODEC_I8},   {"U64", GEODEC_U64},
-              {"U32", GEODEC_U32}, {"U16", GEODEC_U16}, {"U8", GEODEC_U8},   {"BF16", GEODEC_BF16}};
+} dtypes[] = {{"F64", GEODEC_F64}, {"F32", GEODEC_F32},   {"F16", GEODEC_F16}, {"I64", GEODEC_I64}, {"I32", GEODEC_I32},
+              {"I16", GEODEC_I16}, {"I8", GEODEC_I8},     {"U64", GEODEC_U64}, {"U32", GEODEC_U32}, {"U16", GEODEC_U16},
+              {"U8", GEODEC_U8},   {"BF16", GEODEC_BF16}, {"BOOL", GEODEC_U8}};
 
 const char *geodec__safetensors_dtype(geodec_type t)
 {
@@ -31,19 +33,24 @@ const char *geodec__safetensors_dtype(geodec_type t)
     return NULL;
 }
 
-geodec_status geodec__safetensors_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err)
+static geodec_status size_of(const geodec_safetensor *t, int64_t *bytes, geodec_err *err)
 {
     int64_t n = (int64_t)geodec_type_size(t->type);
-    if (!geodec__safetensors_dtype(t->type)) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: bad type", t->name);
-    if (t->rank < 1 || t->rank > GEODEC_SAFETENSORS_RANK_MAX)
-        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: %d dimensions are outside 1 to %d", t->name, t->rank,
-                    GEODEC_SAFETENSORS_RANK_MAX);
     for (int d = 0; d < t->rank; d++) {
         if (t->shape[d] < 0) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: a negative extent", t->name);
         if (geodec_mem_mul(n, t->shape[d], &n) != 0) GEODEC_FAIL(GEODEC_LIMIT, "tensor %s: too large", t->name);
     }
     *bytes = n;
     return GEODEC_OK;
+}
+
+geodec_status geodec__safetensors_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err)
+{
+    if (!geodec__safetensors_dtype(t->type)) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: bad type", t->name);
+    if (t->rank < 1 || t->rank > GEODEC_SAFETENSORS_RANK_MAX)
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: %d dimensions are outside 1 to %d", t->name, t->rank,
+                    GEODEC_SAFETENSORS_RANK_MAX);
+    return size_of(t, bytes, err);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -72,30 +79,44 @@ static geodec_status read_at(int fd, const char *path, int64_t at, void *data, i
     return GEODEC_OK;
 }
 
+static void refuse(geodec_safetensor *t, const char *fmt, ...) GEODEC_PRINTF(2, 3);
+static void refuse(geodec_safetensor *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(t->refused, sizeof t->refused, fmt, ap);
+    va_end(ap);
+}
+
 static geodec_status parse_tensor(const char *name, const geodec_json *v, geodec__safetensor_place *p, geodec_err *err)
 {
     const char *dtype;
     int64_t end;
     const geodec_json *shape = geodec_json_member(v, "shape"), *place = geodec_json_member(v, "data_offsets");
-    if (strlen(name) >= sizeof p->t.name) GEODEC_FAIL(GEODEC_LIMIT, "a tensor's name of %zu bytes", strlen(name));
-    memcpy(p->t.name, name, strlen(name) + 1);
-    GEODEC_PASS_MSG(geodec_json_get_str(v, "dtype", &dtype, err), "tensor %s", name);
+    (void)snprintf(p->t.name, sizeof p->t.name, "%s", name);
+    if (strlen(name) >= sizeof p->t.name) refuse(&p->t, "a name of %zu bytes", strlen(name));
+    GEODEC_PASS_MSG(geodec_json_get_str(v, "dtype", &dtype, err), "tensor %s", p->t.name);
     size_t k = 0;
     while (k < sizeof dtypes / sizeof *dtypes && strcmp(dtypes[k].name, dtype) != 0) k++;
-    if (k == sizeof dtypes / sizeof *dtypes) GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor %s: type %s", name, dtype);
-    p->t.type = dtypes[k].type;
-    if (geodec_json_length(shape) < 1 || geodec_json_length(shape) > GEODEC_SAFETENSORS_RANK_MAX)
-        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: no shape of 1 to %d dimensions", name, GEODEC_SAFETENSORS_RANK_MAX);
-    p->t.rank = (int)geodec_json_length(shape);
+    if (k < sizeof dtypes / sizeof *dtypes)
+        p->t.type = dtypes[k].type;
+    else
+        refuse(&p->t, "type %.16s", dtype);
+    const int64_t rank = shape ? geodec_json_length(shape) : -1;
+    if (rank < 0) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: no shape", p->t.name);
+    if (rank > GEODEC_SAFETENSORS_RANK_MAX) refuse(&p->t, "%lld axes", (long long)rank);
+    p->t.rank = rank > GEODEC_SAFETENSORS_RANK_MAX ? 0 : (int)rank;
     for (int d = 0; d < p->t.rank; d++)
-        GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(shape, d), NULL, &p->t.shape[d], err), "tensor %s", name);
-    GEODEC_PASS(geodec__safetensors_size(&p->t, &p->bytes, err));
-    if (geodec_json_length(place) != 2) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: no data_offsets", name);
-    GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(place, 0), NULL, &p->begin, err), "tensor %s", name);
-    GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(place, 1), NULL, &end, err), "tensor %s", name);
+        GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(shape, d), NULL, &p->t.shape[d], err), "tensor %s",
+                        p->t.name);
+    if (geodec_json_length(place) != 2) GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: no data_offsets", p->t.name);
+    GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(place, 0), NULL, &p->begin, err), "tensor %s", p->t.name);
+    GEODEC_PASS_MSG(geodec_json_get_i64(geodec_json_at(place, 1), NULL, &end, err), "tensor %s", p->t.name);
+    p->bytes = end - p->begin;
+    if (!p->t.refused[0]) GEODEC_PASS(size_of(&p->t, &p->bytes, err));
     if (p->begin < 0 || end < p->begin || end - p->begin != p->bytes)
-        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: bytes %lld to %lld do not hold its shape", name, (long long)p->begin,
-                    (long long)end);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor %s: bytes %lld to %lld do not hold its shape", p->t.name,
+                    (long long)p->begin, (long long)end);
     return GEODEC_OK;
 }
 
@@ -208,6 +229,7 @@ geodec_status geodec_safetensors_read(const geodec_safetensors *s, int i, int64_
     if (i < 0 || i >= s->n) GEODEC_FAIL(GEODEC_INVAL, "%s: no tensor %d", s->path, i);
     const geodec__safetensor_place *p = &s->tensor[i];
     const int64_t size = (int64_t)geodec_type_size(p->t.type);
+    if (p->t.refused[0]) GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: tensor %s: %s", s->path, p->t.name, p->t.refused);
     if (first < 0 || count < 0 || count > p->bytes / size - first)
         GEODEC_FAIL(GEODEC_RANGE, "%s: tensor %s has no %lld elements from %lld on", s->path, p->t.name,
                     (long long)count, (long long)first);

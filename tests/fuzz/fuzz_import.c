@@ -3,25 +3,21 @@
 #include "chain/import.h"
 #include "fuzz/fuzz.h"
 #include "io/foreign.h"
+#include "io/matrix.h"
 
 #include <math.h>
 
 volatile unsigned char fuzz_sink;
 enum { MAX_INPUT = 1 << 20 };
 
-static void check_matrix(geodec_status (*read)(const char *, int64_t *, int64_t *, double **, geodec_err *),
-                         const char *path, size_t size)
+static void check_matrix(const char *format, const char *path, size_t size)
 {
     geodec_err err = {0};
-    int64_t rows = 0, cols = 0;
-    double *x = NULL;
-    if (read(path, &rows, &cols, &x, &err) != GEODEC_OK) {
-        fuzz_must(!x, "an output of a failure");
-        return;
-    }
-    fuzz_must(rows > 0 && cols > 0 && rows <= (int64_t)size && cols <= (int64_t)size, "an absurd shape");
-    for (int64_t i = 0; i < rows * cols; i++) fuzz_must(isfinite(x[i]), "a number that is not finite");
-    geodec_mem_free(x);
+    geodec_matrix m;
+    if (geodec_matrix_read(path, format, &(geodec_matrix_options){0}, &m, &err) != GEODEC_OK) return;
+    fuzz_must(m.rows > 0 && m.cols > 0 && m.rows <= (int64_t)size && m.cols <= (int64_t)size, "an absurd shape");
+    for (int64_t i = 0; i < m.rows * m.cols; i++) fuzz_must(isfinite(m.x[i]), "a number that is not finite");
+    geodec_matrix_clear(&m);
 }
 
 static void check_export(const char *path)
@@ -60,10 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!fuzz_file(data + 1, size - 1, path)) return 0;
     switch (data[0] % 4) {
     case 0:
-        check_matrix(geodec_foreign_npy, path, size);
+        check_matrix("npy", path, size);
         break;
     case 1:
-        check_matrix(geodec_foreign_text, path, size);
+        check_matrix("text", path, size);
         break;
     case 2:
         check_export(path);

@@ -6,13 +6,14 @@
 #include "chain/shards.h"
 #include "cli/cloud.h"
 #include "cli/stage.h"
+#include "io/matrix.h"
 
 #include <string.h>
 
-static const char *output, *dataset = "", *tensors = "", *format = "auto", *lift = "none";
+static const char *output, *dataset = "", *mask, *header = "auto", *tensors = "", *format = "auto", *lift = "none";
 static int64_t dim, k_int;
 static double variance = 0.95;
-static bool coordinates, states, consecutive;
+static bool coordinates, states, consecutive, drop_missing;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5, activations.h5 with --states"),
@@ -22,6 +23,11 @@ static const cli_option options[] = {
             "dataset of an HDF5 file: a matrix of numbers with one point or state per row"),
     OPT_STR("tensors", 0, &tensors, "LIST",
             "tensors of safetensors files, joined by commas, in the order of layers (default: by their names)"),
+    OPT_STR("mask", 0, &mask, "NAME",
+            "dataset or tensor that says which rows are data, 1 or true for a row that is; !NAME: for one that is not; "
+            "none (default: one beside the states named attention_mask, mask, padding_mask, ..)"),
+    OPT_FLAG("drop-missing", 0, &drop_missing, "leave out rows with missing or infinite values; otherwise an error"),
+    OPT_CHOICE("header", 0, &header, "auto|yes|no", "HOW", "whether the first line of a table of text is a header"),
     OPT_FLAG("coordinates", 0, &coordinates, "rows are coordinates; make a cloud"),
     OPT_FLAG("states", 0, &states, "rows are hidden states; make activations, for geodec-cloud"),
     OPT_FLAG("consecutive", 0, &consecutive,
@@ -134,30 +140,64 @@ static geodec_status write_cloud(cli_stage *stage, int64_t rows, int64_t n, cons
 
 static geodec_status write_states(cli_stage *stage, int64_t rows, int64_t n, const double *x, geodec_err *err)
 {
+    const cli *c = stage->c;
+    bool shifted;
+    int64_t merged;
     GEODEC_PASS(stage_create(stage, &geodec_activations_kind, err));
-    GEODEC_PASS_MSG(geodec_activations_write_states(rows, n, x, consecutive, stage->out, err), "%s", stage->c->args[0]);
+    GEODEC_PASS_MSG(geodec_activations_write_states(rows, n, x, consecutive, stage->out, &shifted, &merged, err), "%s",
+                    c->args[0]);
     GEODEC_PASS(stage_commit(stage, err));
-    cli_say(stage->c, "%lld states of width %lld -> %s", (long long)rows, (long long)n, output);
+    if (shifted)
+        cli_say(c, "the median of each coordinate was subtracted, because float32 has too few digits there (/shift)");
+    if (merged > 0) cli_say(c, "%lld states became equal to another one as float32", (long long)merged);
+    cli_say(c, "%lld states of width %lld -> %s", (long long)rows, (long long)n, output);
     return GEODEC_OK;
+}
+
+/* What was left out, changed or guessed. */
+static void say_matrix(const cli *c, const geodec_matrix *m)
+{
+    const struct {
+        int64_t rows;
+        const char *why;
+    } cause[] = {{m->masked, "the mask"},
+                 {m->filled, "fill values"},
+                 {m->invalid, "the valid range"},
+                 {m->missing, "missing or infinite values"}};
+    if (m->note[0]) cli_say(c, "%s", m->note);
+    if (m->mask[0]) cli_say(c, "mask %s", m->mask);
+    for (int i = 0; i < CLI_COUNT(cause); i++)
+        if (cause[i].rows > 0)
+            cli_say(c, "%lld of %lld rows left out by %s", (long long)cause[i].rows, (long long)m->given, cause[i].why);
+    if (m->scaled) cli_say(c, "scale_factor %g and add_offset %g applied", m->scale, m->offset);
+    if (m->rounded > 0) cli_say(c, "%lld whole numbers beyond 2^53 are rounded to float64", (long long)m->rounded);
 }
 
 static geodec_status import_matrix(cli_stage *stage, const char *sort, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *c = stage->c;
-    double *x = NULL;
-    int64_t rows = 0, cols = 0;
+    geodec_matrix m = {0};
+    const geodec_matrix_options o = {.dataset = dataset,
+                                     .mask = mask,
+                                     .drop_missing = drop_missing,
+                                     .header = strcmp(header, "yes") == 0  ? GEODEC_HEADER_YES
+                                               : strcmp(header, "no") == 0 ? GEODEC_HEADER_NO
+                                                                           : GEODEC_HEADER_AUTO};
     if (coordinates == states) GEODEC_THROW(GEODEC_INVAL, "give either --coordinates or --states");
     if (strcmp(lift, "none") != 0) GEODEC_THROW(GEODEC_INVAL, "--lift is for exports");
-    GEODEC_TRY(geodec_import_matrix(c->args[0], sort, dataset, &rows, &cols, &x, err));
-    if (dim > cols)
-        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld columns, not %lld", c->args[0], (long long)cols, (long long)dim);
-    const int64_t n = dim > 0 ? dim : cols;
-    keep_columns(rows, cols, n, x);
+    if (mask && strcmp(sort, "hdf5") != 0) GEODEC_THROW(GEODEC_INVAL, "--mask is for HDF5 and safetensors files");
+    GEODEC_TRY(geodec_matrix_read(c->args[0], sort, &o, &m, err));
+    say_matrix(c, &m);
+    if (dim > m.cols)
+        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld columns, not %lld", c->args[0], (long long)m.cols,
+                     (long long)dim);
+    const int64_t n = dim > 0 ? dim : m.cols;
+    keep_columns(m.rows, m.cols, n, m.x);
     GEODEC_TRY(stage_file(stage, c->args[0], err));
-    GEODEC_TRY((states ? write_states : write_cloud)(stage, rows, n, x, err));
+    GEODEC_TRY((states ? write_states : write_cloud)(stage, m.rows, n, m.x, err));
 done:
-    geodec_mem_free(x);
+    geodec_matrix_clear(&m);
     return st;
 }
 
@@ -169,16 +209,25 @@ static geodec_status import_shards(cli_stage *stage, geodec_err *err)
     if (!states || coordinates) GEODEC_THROW(GEODEC_INVAL, "safetensors files have hidden states: give --states");
     if (dim > 0 || k_int > 0 || dataset[0] || strcmp(lift, "none") != 0)
         GEODEC_THROW(GEODEC_INVAL, "--dim, --k-int, --dataset and --lift are not for safetensors files");
-    GEODEC_TRY(geodec_shards_open(c->args[0], tensors, &s, err));
+    GEODEC_TRY(geodec_shards_open(c->args[0], tensors, mask, &s, err));
     if (geodec_shards_files(s) == 1)
         GEODEC_TRY(stage_file(stage, geodec_shards_paths(s)[0], err));
     else
         GEODEC_TRY(
             geodec_provenance_add_files(&stage->p, c->args[0], geodec_shards_files(s), geodec_shards_paths(s), err));
     GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
-    GEODEC_TRY(geodec_shards_write(s, consecutive, stage->out, &c->hooks, err));
+    GEODEC_TRY(geodec_shards_write(s, consecutive, drop_missing, stage->out, &c->hooks, err));
     GEODEC_TRY(stage_commit(stage, err));
-    cli_say(c, "%lld states of width %lld, %d layers (%s to %s), %d files -> %s", (long long)geodec_shards_rows(s),
+    const geodec_shards_counts *n = geodec_shards_counted(s);
+    if (geodec_shards_mask(s)[0])
+        cli_say(c, "%lld of %lld rows left out by the mask %s", (long long)n->masked, (long long)geodec_shards_rows(s),
+                geodec_shards_mask(s));
+    if (n->missing > 0)
+        cli_say(c, "%lld of %lld rows left out by values that are not finite", (long long)n->missing,
+                (long long)geodec_shards_rows(s));
+    if (n->shifted)
+        cli_say(c, "medians of float64 states were subtracted, because float32 has too few digits there (/shift)");
+    cli_say(c, "%lld states of width %lld, %d layers (%s to %s), %d files -> %s", (long long)n->kept,
             (long long)geodec_shards_width(s), geodec_shards_layers(s), geodec_shards_tensor(s, 0),
             geodec_shards_tensor(s, geodec_shards_layers(s) - 1), geodec_shards_files(s), output);
 done:

@@ -64,9 +64,9 @@ static geodec_artifact *import(const char *from, const char *names, bool consecu
     geodec_shards *s = NULL;
     geodec_artifact *a = NULL;
     geodec_provenance p = {.tool = "test", .command_line = "test", .blas_core = "none"};
-    test_ok(geodec_shards_open(from, names, &s, &err), &err);
+    test_ok(geodec_shards_open(from, names, NULL, &s, &err), &err);
     test_ok(geodec_artifact_create(&geodec_activations_kind, to, &p, &a, &err), &err);
-    test_ok(geodec_shards_write(s, consecutive, a, NULL, &err), &err);
+    test_ok(geodec_shards_write(s, consecutive, false, a, NULL, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
     test_ok(geodec_artifact_open(&geodec_activations_kind, to, &a, &err), &err);
     geodec_shards_close(s);
@@ -167,7 +167,7 @@ static void refused(const char *path, const char *names, geodec_status want, con
 {
     geodec_err err = {0};
     geodec_shards *s = NULL;
-    const geodec_status st = geodec_shards_open(path, names, &s, &err);
+    const geodec_status st = geodec_shards_open(path, names, NULL, &s, &err);
     char line[512];
     (void)geodec_err_line(&err, line, sizeof line);
     cr_assert_eq(st, want, "%s: status %d, %s", words, st, line);
@@ -201,4 +201,40 @@ Test(shards, refusals)
     refused(dir, "", GEODEC_FORMAT, "tensor tokens is missing");
     make(second, 1, wide, 0, true);
     refused(dir, "", GEODEC_FORMAT, "another number of axes");
+}
+
+/* The layers of the same rows in several files, in two blocks of rows. */
+Test(shards, layers_spread_over_files)
+{
+    const geodec_safetensor all[] = {{"layer.0", GEODEC_F32, 2, {ROWS, D}}, {"layer.4", GEODEC_F32, 2, {ROWS, D}}};
+    const char *dir = fresh();
+    char file[512], out[512];
+    float *state = NULL;
+    geodec_err err = {0};
+    for (int k = 0; k < 4; k++) { /* values of `make` are those of its first tensor: layer 0 */
+        (void)snprintf(file, sizeof file, "%s/m-%05d-of-00004.safetensors", dir, k + 1);
+        make(file, 1, all + k / 2, 100 * k, k < 2);
+    }
+    (void)snprintf(out, sizeof out, "%s/a.h5", dir);
+    geodec_artifact *a = import(dir, "", false, out);
+    int32_t *token = column(a, "/token");
+    test_ok(geodec_artifact_read(a, "/state", &state, &err), &err);
+    for (int r = 0; r < 2 * ROWS; r++)
+        for (int l = 0; l < 2; l++)
+            cr_assert_eq(state[(r * 2 + l) * D], value(0, 100 * (2 * l + r / ROWS) + r % ROWS, 0));
+    cr_assert_eq(token[ROWS], 700);
+    geodec_artifact_close(a);
+    GEODEC_FREE(state, token);
+    cr_assert_eq(remove(file), 0);
+    refused(dir, "", GEODEC_FORMAT, "m-00004-of-00004.safetensors is missing");
+    make(file, 1, all + 1, 0, false);
+    (void)snprintf(file, sizeof file, "%s/m-00001-of-00004 (1).safetensors", dir);
+    make(file, 1, all, 0, true);
+    refused(dir, "", GEODEC_FORMAT, "is not one of the 4 files");
+    cr_assert_eq(remove(file), 0);
+    (void)snprintf(file, sizeof file, "%s/m.safetensors.index.json", dir);
+    FILE *f = fopen(file, "w");
+    (void)fputs("{\"weight_map\": {\"layer.0\": \"m-00001-of-00004.safetensors\"}}", f);
+    (void)fclose(f);
+    refused(dir, "", GEODEC_FORMAT, "does not name m-00002-of-00004.safetensors");
 }

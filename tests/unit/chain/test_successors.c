@@ -24,7 +24,9 @@ static geodec_artifact *write_states(const char *name, const double *x, bool con
     geodec_artifact *a = NULL;
     const geodec_provenance p = {0};
     test_ok(geodec_artifact_create(&geodec_activations_kind, test_tmp(name), &p, &a, &err), &err);
-    test_ok(geodec_activations_write_states(ROWS, D, x, consecutive, a, &err), &err);
+    bool shifted;
+    int64_t merged;
+    test_ok(geodec_activations_write_states(ROWS, D, x, consecutive, a, &shifted, &merged, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
     test_ok(geodec_artifact_open(&geodec_activations_kind, test_tmp(name), &a, &err), &err);
     return a;
