@@ -10,7 +10,7 @@ setup_file() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
     export bin=$PWD/${B:-build/release}/bin mutate=$PWD/${B:-build/release}/tests/bad/mutate_h5
     export model=${GEODEC_TEST_MODEL:-$PWD/data/model/geodec-stories-f16.gguf}
-    [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
+    [ -r "$model" ] || return 0 # setup skips every test
     export art=$BATS_FILE_TMPDIR
     cd "$art" || return 1
     "$bin/geodec-corpus" -q --stories 12 --seed 5 -o text.txt --report text.json
@@ -29,6 +29,7 @@ setup_file() {
 }
 
 setup() {
+    [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
     mkdir "$BATS_TEST_TMPDIR/work"
     cd "$BATS_TEST_TMPDIR/work" || return 1
 }

@@ -76,6 +76,9 @@ EOF
     printf '%s\n' '! a' END >>"$f"
     run -0 scripts/check-bats "$f"
     [ -z "$output" ]
+    printf '%s\n' 'setup_file() {' '    [ -r x ] || skip "no x"' '}' 'setup() {' '    [ -r x ] || skip "no x"' '}' >"$f"
+    run -1 scripts/check-bats "$f"
+    [ "$(grep -c 'skip in setup_file' <<<"$output")" -eq 1 ]
     lines 'cat HEREEND' 'true'
     run -1 scripts/check-bats "$f"
     [[ "$output" == *"no line END ends the here document"* ]]
