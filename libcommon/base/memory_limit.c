@@ -1,5 +1,7 @@
 #include "base/memory_limit.h"
 
+#include "base/control_group.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,19 +12,6 @@ enum { PATH_ROOM = 1024, LINE = 1024 };
 
 /* Larger values are the kernel's way of saying "no limit". */
 static const int64_t NO_LIMIT = INT64_C(1) << 60;
-
-/* The number in a file; 0: none ("max"), or no such file. */
-static int64_t read_number(const char *path)
-{
-    char text[64];
-    FILE *f = fopen(path, "re");
-    if (!f) return 0;
-    const size_t n = fread(text, 1, sizeof text - 1, f);
-    (void)fclose(f);
-    text[n] = 0;
-    const long long v = strtoll(text, NULL, 10);
-    return v > 0 && v < NO_LIMIT ? v : 0;
-}
 
 /* A "Key:  123 kB" line of a file of proc, in bytes; 0: none. */
 static int64_t read_line(const char *path, const char *key)
@@ -38,51 +27,62 @@ static int64_t read_line(const char *path, const char *key)
 
 static void lower(int64_t *limit, int64_t v)
 {
-    if (v > 0 && (*limit == 0 || v < *limit)) *limit = v;
+    if (v > 0 && v < NO_LIMIT && (*limit == 0 || v < *limit)) *limit = v;
 }
 
-/* The smallest limit of a group and those above it; `group` is cut from its end. */
-static int64_t smallest(const char *root, const char *mount, char *group, const char *file)
+/* What a group has and cannot give back: of its page cache, the inactive part and half of the active one can be taken,
+ * as the kernel estimates MemAvailable. */
+static int64_t in_use(const geodec_control_group *g, int i)
 {
-    int64_t least = 0;
-    for (;;) {
-        char path[PATH_ROOM * 2];
-        (void)snprintf(path, sizeof path, "%s%s%s/%s", root, mount, group, file);
-        lower(&least, read_number(path));
-        char *const slash = strrchr(group, '/');
-        if (!slash) return least;
-        *slash = 0;
-    }
+    const bool second = g->version == 2;
+    const char *const folder = g->folder[i];
+    const int64_t use = geodec_control_group_number(folder, second ? "memory.current" : "memory.usage_in_bytes");
+    const int64_t inactive =
+        geodec_control_group_line(folder, "memory.stat", second ? "inactive_file" : "total_inactive_file");
+    const int64_t active =
+        geodec_control_group_line(folder, "memory.stat", second ? "active_file" : "total_active_file");
+    const int64_t slab = second ? geodec_control_group_line(folder, "memory.stat", "slab_reclaimable") : 0;
+    const int64_t free = (inactive > 0 ? inactive : 0) + (active > 0 ? active / 2 : 0) + (slab > 0 ? slab / 2 : 0);
+    return use > free ? use - free : 0;
 }
 
-/* Lines of /proc/self/cgroup: "4:memory:/group" (version 1), "0::/group" (version 2). */
-static void read_groups(const char *root, geodec_memory_limit *out)
+static void read_groups(const geodec_control_group *g, geodec_memory_limit *out)
 {
-    char path[PATH_ROOM], line[LINE], above[LINE];
-    (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        char *const controllers = strchr(line, ':'), *const group = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!group) continue;
-        line[strcspn(line, "\n")] = 0;
-        *controllers = *group = 0;
-        const bool second = strcmp(line, "0") == 0 && !controllers[1];
-        if (!second && !strstr(controllers + 1, "memory")) continue;
-        const char *const mount = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-        (void)snprintf(above, sizeof above, "%s", group + 1);
-        lower(&out->group, smallest(root, mount, above, second ? "memory.max" : "memory.limit_in_bytes"));
-        lower(&out->soft, smallest(root, mount, group + 1, second ? "memory.high" : "memory.soft_limit_in_bytes"));
+    const bool second = g->version == 2;
+    for (int i = 0; i < g->n; i++) {
+        const char *const folder = g->folder[i];
+        int64_t limit = 0;
+        lower(&limit, geodec_control_group_number(folder, second ? "memory.max" : "memory.limit_in_bytes"));
+        if (!second) /* of groups above the mounted one too */
+            lower(&limit, geodec_control_group_line(folder, "memory.stat", "hierarchical_memory_limit"));
+        lower(&out->soft, geodec_control_group_number(folder, second ? "memory.high" : "memory.soft_limit_in_bytes"));
+        lower(&out->group, limit);
+        if (limit == 0) continue;
+        const int64_t use = in_use(g, i), room = limit > use ? limit - use : 0;
+        if (out->group_room >= 0 && room >= out->group_room) continue;
+        out->group_room = room;
+        out->tight_limit = limit;
+        out->tight_use = use;
     }
-    if (f) (void)fclose(f);
 }
 
 geodec_memory_limit geodec_memory_limit_of(const char *root)
 {
     char path[PATH_ROOM];
+    geodec_control_group g;
     (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    geodec_memory_limit out = {.available = read_line(path, "MemAvailable:")};
-    read_groups(root, &out);
+    geodec_memory_limit out = {.available = read_line(path, "MemAvailable:"), .group_room = -1};
+    for (int version = 1; version <= 2; version++) {
+        geodec_control_group_find(root, "memory", version, &g);
+        read_groups(&g, &out);
+    }
     return out;
+}
+
+int64_t geodec_memory_limit_room(const geodec_memory_limit *l)
+{
+    if (l->available <= 0) return l->group_room;
+    return l->group_room >= 0 && l->group_room < l->available ? l->group_room : l->available;
 }
 
 int64_t geodec_memory_limit_resident(void) { return read_line("/proc/self/status", "VmRSS:"); }

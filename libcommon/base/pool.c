@@ -211,7 +211,7 @@ geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool 
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *p = NULL;
-    const int usable = geodec_topology_cpus_count();
+    const int usable = geodec_topology_usable();
     const int threads = o->threads != 0 ? o->threads : usable > MAX_THREADS ? MAX_THREADS : usable;
     if (threads < 1 || threads > MAX_THREADS)
         GEODEC_THROW(GEODEC_RANGE, "%d threads are outside 1 to %d", threads, MAX_THREADS);

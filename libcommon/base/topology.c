@@ -1,5 +1,6 @@
 #include "base/topology.h"
 
+#include "base/control_group.h"
 #include "base/mem.h"
 
 #include <sched.h>
@@ -38,6 +39,50 @@ int geodec_topology_cpus_count(void)
     }
     if (n < 1) n = (int)sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n;
+}
+
+/* ---- the quota -------------------------------------------------------------------------------------------------- */
+
+/* quota / period, rounded up; 0: none. */
+static int quota_of(const char *folder, int version)
+{
+    int64_t quota = -1, period = -1;
+    if (version == 2) {
+        char path[GEODEC_CONTROL_GROUP_PATH + 16], line[64];
+        (void)snprintf(path, sizeof path, "%s/cpu.max", folder);
+        long long q, p;
+        FILE *f = fopen(path, "re");
+        if (f && fgets(line, sizeof line, f) && sscanf(line, "%lld %lld", &q, &p) == 2) {
+            quota = q;
+            period = p;
+        }
+        if (f) (void)fclose(f);
+    } else {
+        quota = geodec_control_group_number(folder, "cpu.cfs_quota_us"); /* -1: none */
+        period = geodec_control_group_number(folder, "cpu.cfs_period_us");
+    }
+    if (quota <= 0 || period <= 0 || quota / period > MAX_CPUS) return 0;
+    return (int)((quota + period - 1) / period);
+}
+
+int geodec_topology_quota(const char *root)
+{
+    int least = 0;
+    geodec_control_group g;
+    for (int version = 1; version <= 2; version++) {
+        geodec_control_group_find(root, "cpu", version, &g);
+        for (int i = 0; i < g.n; i++) {
+            const int q = quota_of(g.folder[i], version);
+            if (q > 0 && (least == 0 || q < least)) least = q;
+        }
+    }
+    return least;
+}
+
+int geodec_topology_usable(void)
+{
+    const int mask = geodec_topology_cpus_count(), quota = geodec_topology_quota("");
+    return quota > 0 && quota < mask ? quota : mask;
 }
 
 /* ---- the kernel's description ----------------------------------------------------------------------------------- */

@@ -21,6 +21,12 @@ GEODEC_API geodec_status geodec_topology_cpus_usable(const char *sysfs, geodec_c
 /* The number of processors in the mask; at least 1. */
 GEODEC_API int geodec_topology_cpus_count(void);
 
+/* The processors that the time of this process's control groups is worth, along all groups above it, versions 1 and 2,
+ * rounded up; 0: no quota. root: "" for this machine; tests give a folder that contains proc and sys. */
+GEODEC_API int geodec_topology_quota(const char *root);
+/* The number of workers that can run at the same time: the lesser of the mask and the quota; at least 1. */
+GEODEC_API int geodec_topology_usable(void);
+
 /* Orders the processors by worker, with those for `threads` workers first: physical cores come before second
  * hyperthreads, and each NUMA node has an equal share. The workers of a node have consecutive numbers, so that a
  * contiguous range of workers shares memory. */

@@ -173,7 +173,7 @@ static geodec_status time_bootstrap(int64_t n, double *each, geodec_err *err)
     GEODEC_NEW(d2, 2 * m);
     for (int64_t i = 0; i < m; i++) {
         d2[2 * i] = 1 + (double)i;
-        d2[2 * i + 1] = d2[2 * i] * (1.1 + 0.01 * (double)(i * 7919 % 997));
+        d2[2 * i + 1] = d2[2 * i] * (1.1 + 1e-5 * (double)(i * 7919 % 1000003));
     }
     const double begin = now();
     GEODEC_TRY(geodec_twonn_from_distances(m, d2, &o, &ignored, err));

@@ -63,12 +63,15 @@ static int64_t resident(const geodec_model *m, geodec_arithmetic a)
     return all.bytes;
 }
 
-/* What the limit of the control group leaves for a budget; 0: there is none. */
+/* What the limit of the control group, less the use of its other processes, leaves for a budget; 0: there is none. */
 static int64_t allowed(const geodec__streamed *t)
 {
     if (!t->options.limits) return 0;
-    const int64_t group = geodec_memory_limit_of(t->options.limits).group;
-    return group == 0 ? 0 : group > PROGRAM ? group - PROGRAM : 1;
+    const geodec_memory_limit l = geodec_memory_limit_of(t->options.limits);
+    if (l.group_room < 0) return 0;
+    /* the group's use contains what this process has */
+    const int64_t room = l.group_room + geodec_memory_limit_anonymous();
+    return room > PROGRAM ? room - PROGRAM : 1;
 }
 
 static geodec_streamed_plan plan(const geodec_session *s)

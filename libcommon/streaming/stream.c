@@ -242,16 +242,24 @@ int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes)
     return missing > 0 ? missing : 0;
 }
 
-/* From time to time: whether a limit of memory fell below what this process has. */
+/* From time to time: whether a limit of memory fell below what this process has, or other processes of its control
+ * groups or of the machine took the room that was left. */
 static void look_at_limits(geodec_stream *s)
 {
     if (!s->limits || s->began < s->next_look) return;
     s->next_look = s->began + s->look;
     const geodec_memory_limit l = geodec_memory_limit_of(s->limits);
     const int64_t limit = l.soft > 0 && (l.group == 0 || l.soft < l.group) ? l.soft : l.group;
-    const int64_t excess = geodec_memory_limit_resident() + HEADROOM - limit;
-    if (limit == 0 || excess <= 0) return;
-    if (give(s, excess) > 0)
+    const int64_t over = limit > 0 ? geodec_memory_limit_resident() + HEADROOM - limit : 0;
+    const int64_t room = geodec_memory_limit_room(&l), crowded = room >= 0 ? HEADROOM - room : 0;
+    const int64_t excess = over > crowded ? over : crowded;
+    if (excess <= 0) return;
+    const int64_t given = give(s, excess);
+    if (given > 0 && crowded > over)
+        geodec_hooks_log(s->hooks, GEODEC_LOG_WARN,
+                         "other processes leave %lld bytes of memory: %d of %d slots are left", (long long)room,
+                         (int)geodec_slots_left(s->slots), (int)s->n_slots);
+    else if (given > 0)
         geodec_hooks_log(s->hooks, GEODEC_LOG_WARN, "the limit of memory fell to %lld bytes: %d of %d slots are left",
                          (long long)limit, (int)geodec_slots_left(s->slots), (int)s->n_slots);
     if (l.group > 0 && geodec_slots_left(s->slots) <= s->least && geodec_memory_limit_anonymous() > l.group) {

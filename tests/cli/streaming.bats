@@ -417,6 +417,42 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
     rmdir "$group"
 }
 
+@test "auto leaves a neighbour of the control group its memory; threads follow a quota" {
+    group=/sys/fs/cgroup/memory/geodec-test-$$
+    mkdir "$group" 2> /dev/null || skip "no right to make a memory control group of version 1"
+    echo 600000000 > "$group/memory.limit_in_bytes"
+    # the neighbour: memory that the kernel cannot take back
+    # shellcheck disable=SC2016
+    bash -c 'echo $$ > "$0/tasks"; exec perl -e "\$x = q(x) x 150000000; sleep 60"' "$group" 3>&- &
+    neighbour=$!
+    for _ in $(seq 200); do
+        [ "$(cat "$group/memory.usage_in_bytes")" -gt 145000000 ] && break
+        sleep 0.05
+    done
+    # shellcheck disable=SC2016
+    run --separate-stderr bash -c 'echo $$ > "$0/tasks" && exec "$@"' "$group" "$bin/geodec-decode" --model "$shared/models/stories-moe8x2-q8_0.gguf" \
+        --ram auto --prompt Once --max-tokens 8
+    said=$stderr
+    [ "$status" -eq 0 ] || { echo "$said"; false; }
+    echo "$said"
+    [[ "$said" == *"limit of the control group 600 MB, in use "* ]]
+    mb=$(sed -n 's/.*--ram auto: \([0-9]*\) MB.*/\1/p' <<< "$said")
+    use=$(sed -n 's/.*in use \([0-9]*\) MB.*/\1/p' <<< "$said")
+    [ "$use" -ge 140 ]
+    [ "$mb" -le $((600 - 140 - 90)) ]
+    kill "$neighbour" # it lives
+    wait "$neighbour" 2> /dev/null || true
+    for _ in $(seq 100); do rmdir "$group" 2> /dev/null && break; sleep 0.05; done
+    cpu=/sys/fs/cgroup/cpu/geodec-test-$$
+    mkdir "$cpu" 2> /dev/null || skip "no right to make a cpu control group of version 1"
+    echo 100000 > "$cpu/cpu.cfs_quota_us"
+    # shellcheck disable=SC2016
+    threads=$(bash -c 'echo $$ > "$0/tasks" && unset GEODEC_THREADS OMP_NUM_THREADS && exec "$@"' "$cpu" "$bin/geodec-perplexity" --plan \
+        --model data/model/geodec-stories-f16.gguf README.md | sed -n 's/^threads.//p')
+    rmdir "$cpu"
+    [ "$threads" = 1 ]
+}
+
 teardown() {
     for group in /sys/fs/cgroup/memory/geodec-test-$$; do
         [ ! -d "$group" ] || rmdir "$group"

@@ -259,7 +259,7 @@ static int64_t default_threads(void)
         const long v = text ? strtol(text, &end, 10) : 0;
         if (text && end != text && !*end && v >= 1 && v <= 1024) return v;
     }
-    const int64_t usable = ranks_threads(geodec_topology_cpus_count());
+    const int64_t usable = ranks_threads(geodec_topology_usable());
     return usable > 1024 ? 1024 : usable;
 }
 
@@ -342,7 +342,8 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
             "plan", 0, planned,
             "print what the run needs, memory and time first, and exit; creates no file (geodec-plan chooses sizes)"),
         OPT_I64("threads", 't', &c->threads, 1, 1024, "N",
-                "worker threads; results do not depend on N (default: the usable processors)"),
+                "worker threads; results do not depend on N (default: the usable processors, and not more than a quota "
+                "of the control group)"),
         OPT_FLAG("pin", 0, &c->pin,
                  "bind each worker to one processor: cores before hyperthreads, alternating between nodes"),
         OPT_U64("seed", 0, &c->seed, "N", "seed of all random numbers"),

@@ -84,7 +84,7 @@ static bool whole(double v) { return v >= 100 || v == (double)(int64_t)v; }
 
 void needs_begin(cli *c, geodec_needs *n)
 {
-    const int usable = geodec_topology_cpus_count();
+    const int usable = geodec_topology_usable();
     *n = (geodec_needs){.threads = c->threads < usable ? c->threads : usable};
     first_size = (double)geodec_memory_limit_resident();
     first_files = first_size - (double)geodec_memory_limit_anonymous();

@@ -43,13 +43,24 @@ static geodec_status read_ram(const cli *c, int64_t *out, geodec_err *err)
 {
     if (strcmp(streaming.ram, "auto") != 0) GEODEC_PASS(read_size(streaming.ram, out, err));
     if (strcmp(streaming.ram, "auto") != 0) return GEODEC_OK;
-    const geodec_memory_limit limit = geodec_memory_limit_of("");
-    int64_t bytes = limit.group && limit.group < limit.available ? limit.group : limit.available;
-    if (bytes == 0) bytes = limit.group;
-    if (bytes <= MARGIN) GEODEC_FAIL(GEODEC_LIMIT, "--ram auto: no limit of memory is known; give a size");
-    *out = bytes - MARGIN;
-    cli_say(c, "--ram auto: %.0f MB (%s)", (double)*out * 1e-6,
-            bytes == limit.group ? "limit of the control group" : "available memory");
+    const geodec_memory_limit l = geodec_memory_limit_of("");
+    const int64_t room = geodec_memory_limit_room(&l);
+    const bool group = room == l.group_room;
+    if (room < 0) GEODEC_FAIL(GEODEC_LIMIT, "--ram auto: no limit of memory is known; give a size");
+    if (room <= MARGIN && group)
+        GEODEC_FAIL(GEODEC_LIMIT,
+                    "--ram auto: the control group has %.0f of %.0f MB in use; %.0f MB are too few for the program",
+                    (double)l.tight_use * 1e-6, (double)l.tight_limit * 1e-6, (double)room * 1e-6);
+    if (room <= MARGIN)
+        GEODEC_FAIL(GEODEC_LIMIT, "--ram auto: %.0f MB of available memory are too few for the program",
+                    (double)room * 1e-6);
+    *out = room - MARGIN;
+    if (group)
+        cli_say(c, "--ram auto: %.0f MB (limit of the control group %.0f MB, in use %.0f MB, %.0f MB for the program)",
+                (double)*out * 1e-6, (double)l.tight_limit * 1e-6, (double)l.tight_use * 1e-6, (double)MARGIN * 1e-6);
+    else
+        cli_say(c, "--ram auto: %.0f MB (available memory less %.0f MB for the program)", (double)*out * 1e-6,
+                (double)MARGIN * 1e-6);
     return GEODEC_OK;
 }
 

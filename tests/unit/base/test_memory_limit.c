@@ -102,3 +102,43 @@ Test(memory_limit, this_process)
     free(p);
     cr_assert_geq(geodec_memory_limit_peak(), before + BYTES - (1 << 20));
 }
+
+static void expect_room(const char *root, int64_t group, int64_t limit, int64_t use, int64_t room)
+{
+    const geodec_memory_limit l = geodec_memory_limit_of(root);
+    cr_assert(l.group_room == group && l.tight_limit == limit && l.tight_use == use, "%lld %lld %lld",
+              (long long)l.group_room, (long long)l.tight_limit, (long long)l.tight_use);
+    cr_assert_eq(geodec_memory_limit_room(&l), room);
+}
+
+/* Neighbours in the group, and in groups above it, have a part of the limit. Page cache can be taken back. */
+Test(memory_limit, use_of_other_processes_version_1)
+{
+    const char *root = fresh("use1");
+    put(root, "proc/self/cgroup", "4:memory:/outer/inner\n");
+    expect_room(root, -1, 0, 0, 42 << 10);
+    put(root, "sys/fs/cgroup/memory/outer/inner/memory.limit_in_bytes", "900000\n");
+    expect_room(root, 900000, 900000, 0, 42 << 10);
+    put(root, "sys/fs/cgroup/memory/outer/inner/memory.usage_in_bytes", "895000\n");
+    expect_room(root, 5000, 900000, 895000, 5000);
+    put(root, "sys/fs/cgroup/memory/outer/inner/memory.stat",
+        "cache 1\ntotal_inactive_file 20000\ntotal_active_file 2000\nhierarchical_memory_limit 900000\n");
+    expect_room(root, 26000, 900000, 874000, 26000);
+    put(root, "sys/fs/cgroup/memory/outer/memory.limit_in_bytes", "5000000\n");
+    put(root, "sys/fs/cgroup/memory/outer/memory.usage_in_bytes", "4999000\n");
+    expect_room(root, 1000, 5000000, 4999000, 1000); /* the neighbour is in the group above */
+    put(root, "sys/fs/cgroup/memory/outer/memory.usage_in_bytes", "6000000\n");
+    expect_room(root, 0, 5000000, 6000000, 0);
+}
+
+Test(memory_limit, use_of_other_processes_version_2)
+{
+    const char *root = fresh("use2");
+    put(root, "proc/self/cgroup", "0::/a/b\n");
+    put(root, "proc/self/mountinfo", "30 25 0:26 /a /run/groups rw - cgroup2 cgroup2 rw,nsdelegate\n");
+    put(root, "run/groups/b/memory.max", "max\n");
+    put(root, "run/groups/memory.max", "40000\n");
+    put(root, "run/groups/memory.current", "30000\n");
+    put(root, "run/groups/memory.stat", "anon 9\ninactive_file 4000\nactive_file 0\nslab_reclaimable 2000\n");
+    expect_room(root, 15000, 40000, 25000, 15000);
+}

@@ -244,3 +244,46 @@ Test(topology, reads_the_kernels_description)
     cr_assert(cpu[0].node == 0 && cpu[0].thread == 0 && cpu[0].core == first);
     geodec_mem_free(cpu);
 }
+
+static void write_text(const char *path, const char *text)
+{
+    char name[1024];
+    (void)snprintf(name, sizeof name, "%s", path);
+    for (char *p = name + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        (void)mkdir(name, 0777);
+        *p = '/';
+    }
+    FILE *f = fopen(name, "w");
+    cr_assert(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", name);
+}
+
+static void quota_file(const char *root, const char *path, const char *text)
+{
+    char name[1024];
+    (void)snprintf(name, sizeof name, "%s/%s", root, path);
+    write_text(name, text);
+}
+
+/* The least quota along the groups, rounded up. */
+Test(pool, quota_of_the_control_groups)
+{
+    const char *one = test_tmp("quota1"), *two = test_tmp("quota2");
+    cr_assert_eq(geodec_topology_quota(one), 0);
+    quota_file(one, "proc/self/cgroup", "2:cpu,cpuacct:/x/y\n");
+    quota_file(one, "proc/self/mountinfo", "1 0 0:2 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+    quota_file(one, "sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_quota_us", "-1\n");
+    quota_file(one, "sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_period_us", "100000\n");
+    cr_assert_eq(geodec_topology_quota(one), 0);
+    quota_file(one, "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "250000\n");
+    quota_file(one, "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+    cr_assert_eq(geodec_topology_quota(one), 3);
+    quota_file(one, "sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_quota_us", "50000\n");
+    cr_assert_eq(geodec_topology_quota(one), 1);
+    quota_file(two, "proc/self/cgroup", "0::/x/y\n");
+    quota_file(two, "sys/fs/cgroup/x/y/cpu.max", "max 100000\n");
+    cr_assert_eq(geodec_topology_quota(two), 0);
+    quota_file(two, "sys/fs/cgroup/x/cpu.max", "200000 100000\n");
+    cr_assert_eq(geodec_topology_quota(two), 2);
+    cr_assert(geodec_topology_usable() >= 1 && geodec_topology_usable() <= geodec_topology_cpus_count());
+}
