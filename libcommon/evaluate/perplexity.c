@@ -214,7 +214,9 @@ static geodec_status count_tokens(const job *j, const geodec_tokenizer *t, geode
         for (; next < to; next++) {
             const int64_t bytes = (int64_t)geodec_decode_feed(&d, j->token[next], room);
             if (next < from) continue;
-            r->bytes += bytes;
+            const bool unknown = j->token[next] == geodec_tokenizer_unknown(t);
+            r->bytes += unknown ? 1 : bytes; /* a byte counts whether it is known or not */
+            r->unknown += unknown;
             count[j->token[next]]++;
             tokens++;
         }
@@ -444,6 +446,7 @@ static void json_text(geodec_perplexity_report *s, const char *text, const char 
     geodec_json_put_i64(w, "blocks", r->blocks);
     geodec_json_put_i64(w, "tokens", r->tokens);
     geodec_json_put_i64(w, "bytes", r->bytes);
+    geodec_json_put_i64(w, "unknown_tokens", r->unknown);
     for (int i = 0; i < (s->q ? FIGURES + COMPARED : FIGURES); i++) geodec_json_put_f64(w, f[i].name, f[i].value);
     geodec_json_begin_array(w, "window");
     for (int64_t i = 0; i < r->windows; i++) {

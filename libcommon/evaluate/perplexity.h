@@ -52,7 +52,8 @@ typedef struct geodec_perplexity_window {
 typedef struct geodec_perplexity_result {
     int64_t windows, blocks, windows_of_a_block;
     int64_t tokens;        /* scored tokens */
-    int64_t bytes;         /* of text, in the scored tokens */
+    int64_t bytes;         /* of text, in the scored tokens; those of unknown tokens too */
+    int64_t unknown;       /* scored tokens that the vocabulary does not have */
     geodec_block_mean nll; /* nats a token */
     double perplexity, bits_per_byte;
     /* Controls on the same tokens: the uniform distribution, and the best model without context, which knows the

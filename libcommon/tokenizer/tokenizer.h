@@ -53,6 +53,8 @@ GEODEC_API const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t);
 GEODEC_API int32_t geodec_tokenizer_size(const geodec_tokenizer *t);
 GEODEC_API int32_t geodec_tokenizer_bos(const geodec_tokenizer *t); /* -1 = none */
 GEODEC_API int32_t geodec_tokenizer_eos(const geodec_tokenizer *t);
+/* The token of text that the vocabulary does not have, one for each of its bytes; -1 = none. */
+GEODEC_API int32_t geodec_tokenizer_unknown(const geodec_tokenizer *t);
 /* The token that begins every sequence by the vocabulary's own rule (tokenizer.ggml.add_bos_token; without the key: yes
  * for SentencePiece and the llama-3 and tekken families, no for others), or -1. */
 GEODEC_API int32_t geodec_tokenizer_start(const geodec_tokenizer *t);

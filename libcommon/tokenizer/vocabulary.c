@@ -229,6 +229,7 @@ const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t) { return t->
 int32_t geodec_tokenizer_size(const geodec_tokenizer *t) { return t->n; }
 int32_t geodec_tokenizer_bos(const geodec_tokenizer *t) { return t->bos; }
 int32_t geodec_tokenizer_eos(const geodec_tokenizer *t) { return t->eos; }
+int32_t geodec_tokenizer_unknown(const geodec_tokenizer *t) { return t->unk; }
 int32_t geodec_tokenizer_start(const geodec_tokenizer *t) { return t->add_bos ? t->bos : -1; }
 
 const char *geodec_tokenizer_piece(const geodec_tokenizer *t, int32_t id, size_t *n)

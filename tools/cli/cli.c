@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 64, COMMAND_LINE = 4096, FIRST_CODE = 1000 };
+enum { MAX_OPTIONS = 80, COMMAND_LINE = 4096, FIRST_CODE = 1000 };
 
 static const char listing_option[] = "options";
 static const char bug_address[] = "Report bugs with the command line, the version and the input's geodec-info.";
@@ -413,6 +413,7 @@ done:
     return (int)st;
 }
 
+static const cli *running;
 static bool reported; /* cli_each has printed the error */
 static char command[COMMAND_LINE];
 
@@ -453,6 +454,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     if (st == GEODEC_OK)
         st =
             (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
+    running = &c;
     if (planned) needs_begin(&c, &needs);
     if (st == GEODEC_OK) st = (int)run(&c, err);
     if (st == GEODEC_OK && planned) st = (int)needs_print(&needs, err);
@@ -478,6 +480,16 @@ void cli_say(const cli *c, const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     va_end(ap);
     fprintf(stderr, "\n");
+}
+
+void cli_warn(const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (running) geodec_hooks_log(&running->hooks, GEODEC_LOG_WARN, "%s", text);
 }
 
 geodec_provenance cli_provenance(const cli *c)

@@ -175,6 +175,8 @@ const char *cli_base_name(const char *path);
 void cli_settled(const cli *c);
 /* For run(): prints one summary line on stderr, unless --quiet. */
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
+/* For helpers without a cli: a warning of the running tool, one line on stderr, unless --quiet. */
+void cli_warn(const char *fmt, ...) GEODEC_PRINTF(1, 2);
 /* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */
 geodec_provenance cli_provenance(const cli *c);
 /* Runs fn on every positional argument. A failure is reported at once, on its own line. The remaining arguments are

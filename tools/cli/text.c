@@ -2,6 +2,36 @@
 
 #include "base/mem.h"
 
+bool text_allow_unknown;
+
+/* Of the first MiB, at a character's start. */
+static geodec_status count_unknown(const char *path, const geodec_tokenizer *t, text_file *f, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    enum { LOOKED_AT = 1 << 20 };
+    const int32_t unknown = geodec_tokenizer_unknown(t);
+    const size_t all = (size_t)f->documents.n_text;
+    size_t n = all < LOOKED_AT ? all : LOOKED_AT;
+    int32_t *id = NULL;
+    int64_t count = 0, found = 0;
+    if (unknown < 0) return GEODEC_OK;
+    while (n > 0 && n < all && ((unsigned char)f->documents.text[n] & 0xc0) == 0x80) n--;
+    GEODEC_NEW(id, (int64_t)n + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, f->documents.text, n, false, id, &count, err), "%s", path);
+    for (int64_t i = 0; i < count; i++) found += id[i] == unknown;
+    f->unknown = count > 0 ? (double)found / (double)count : 0;
+    if (f->unknown > 0.1 && !text_allow_unknown)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "%s: %.0f %% of the tokens are unknown to the model's vocabulary (at most 10 %% are measured; "
+                     "--allow-unknown)",
+                     path, 100 * f->unknown);
+    if (f->unknown > 0.01)
+        cli_warn("%s: %.1f %% of the tokens are unknown to the model's vocabulary", path, 100 * f->unknown);
+done:
+    geodec_mem_free(id);
+    return st;
+}
+
 geodec_status text_open(const char *path, const char *separator, const geodec_tokenizer *t, bool run, text_file *out,
                         geodec_err *err)
 {
@@ -11,6 +41,7 @@ geodec_status text_open(const char *path, const char *separator, const geodec_to
     GEODEC_TRY(geodec_documents_separator_of(separator, &o.separator, err));
     GEODEC_TRY(geodec_file_map_open(path, &f.map, err));
     GEODEC_TRY(geodec_documents_read(path, (const char *)f.map.data, f.map.size, &o, &f.documents, err));
+    if (t) GEODEC_TRY(count_unknown(path, t, &f, err));
     if (run) GEODEC_TRY(geodec_documents_run(&f.documents, &f.run, &f.n_run, &f.own_run, err));
     GEODEC_MOVE(*out, f);
 done:

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/decode_report.h"
 #include "cli/drafters.h"
 #include "cli/drafting_files.h"
@@ -77,6 +78,7 @@ static const cli_option options[] = {
     CLI_KV_PROJECTION_OPTION(words.kv_projection),
     CLI_ATTNRES_OPTION(words.attnres),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -201,6 +203,7 @@ static geodec_status measure(work *w, geodec_err *err)
     const cli *c = w->c;
     GEODEC_TRY(
         bench_prompts(c, w->m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &w->prompts, err));
+    context_check(c, w->m, "texts", geodec_prompts_longest(&w->prompts) + max_tokens);
     GEODEC_NEW_EACH(w->workers, w->sessions, w->targets);
     GEODEC_TRY(open_sessions(w->m, &w->prompts, w->workers, w->inside, w->sessions, w->targets, err));
     GEODEC_TRY(decode_second(c, w->sessions[0], &words, w->inside, w->drafting, err));

@@ -1,6 +1,7 @@
 /* geodec-decode: text from a model, accelerated by a drafter and equal to plain decoding. */
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/decode_report.h"
 #include "cli/decode_state.h"
 #include "cli/drafters.h"
@@ -106,6 +107,7 @@ static const cli_option options[] = {
              "for tests: replay and print the counters of the papers' runtime, whose acceptance rate depends only on "
              "the number of tokens; nothing else is decoded"),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -332,6 +334,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     if (!interactive) GEODEC_PASS(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
     GEODEC_PASS(choose_drafter(c, w->m, &w->found, &w->drafting, err));
     GEODEC_PASS(decode_session(w->m, (int32_t)context, &words, c->pool, &w->s, err));
+    context_check(c, w->m, "texts", context);
     GEODEC_PASS(decode_second(c, w->s, &words, c->pool, w->drafting, err));
     if (library) GEODEC_PASS(geodec_drafting_library(w->drafting, library, library_bytes, &w->warnings, err));
     GEODEC_PASS(geodec_drafting_create(w->drafting, draft, &w->drafter, err));
@@ -435,6 +438,8 @@ static geodec_status write_text(work *w, geodec_err *err)
         GEODEC_PASS(decode_state_end(&w->state, w->c, st, err));
     }
     geodec_printer_end(w->printer);
+    if (w->got.end == GEODEC_END_CONTEXT)
+        cli_say(w->c, "the text was cut: the context of %d tokens is full (--ctx)", w->target.n_ctx);
     say_drafts(w->c, &w->got);
     say_perspectives(w);
     if (check_plain) {

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/decode_report.h"
 #include "cli/evaluation.h"
 #include "cli/stage.h"
@@ -46,6 +47,7 @@ static const cli_option options[] = {
     CLI_KV_OPTION(words.kv),
     CLI_ATTNRES_OPTION(words.attnres),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -105,6 +107,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     GEODEC_PASS(geodec_prompts_chat(t, w->chat, &w->prompts, &w->in_chat, err));
     int64_t room = geodec_prompts_longest(&w->prompts) + max_tokens;
     if (room < geodec_prompts_longest(&w->in_chat)) room = geodec_prompts_longest(&w->in_chat);
+    context_check(c, w->m, "texts", room);
     GEODEC_PASS(decode_session(w->m, (int32_t)room, &words, NULL, &w->s, err));
     GEODEC_PASS(decode_second(c, w->s, &words, NULL, w->drafting, err));
     w->target = geodec_target_session(w->s, decode_batch());

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
 #include "perspective/memory/hdm.h"
@@ -24,6 +25,7 @@ static const cli_option options[] = {
     OPT_I64("pairs", 0, &pairs, 1, GEODEC_HDM_ENTRIES_MAX, "N", "largest number of pairs of the memory"),
     CLI_RUN_SEPARATOR_OPTION(separator),
     CLI_ISA_OPTION(isa),
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -134,6 +136,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     int64_t n = 0;
     GEODEC_TRY(geodec_perspectives_parse(what, &o, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    context_check(c, m, "windows", window);
     const geodec_session_options so = {.n_ctx = (int32_t)window + GEODEC_MIX_MAX, .isa = isa_of(isa), .pool = c->pool};
     GEODEC_TRY(geodec_session_create(m, &so, &s, err));
     GEODEC_TRY(text_ids(c->args[0], separator, geodec_model_tokenizer(m), &id, &n, err));

@@ -1,6 +1,7 @@
 /* geodec-sample: texts sampled from a model, as token ids (for geodec-export --tokens) or as text. */
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/streaming.h"
 #include "decode/sample.h"
@@ -31,6 +32,7 @@ static const cli_option options[] = {
     CLI_KV_OPTION(kv),
     OPT_FLAG("text", 0, &as_text, "write text instead of token ids"),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -105,6 +107,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
     GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), 1, err));
     w.t = geodec_model_tokenizer(m);
+    context_check(c, m, "texts", length);
     const geodec_sample_options o = {.texts = texts,
                                      .first = first,
                                      .length = (int32_t)length,

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "chain/activations.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/needs.h"
 #include "cli/ranks.h"
@@ -50,6 +51,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     CLI_MPI_OPTION(mpi, "shards of the texts"),
     CLI_STREAMING_OPTIONS_OF_PLAN,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -284,6 +286,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                .isa = isa_of(isa)};
     GEODEC_TRY(geodec_layer_list_parse(layers, mc->n_layer, list, &o.n_layers, err));
     GEODEC_TRY(geodec_export_parse_positions(positions, &o, err));
+    context_check(c, m, "windows", o.window);
     GEODEC_TRY(open_input(m, &in, &o.separator, err));
     if (planned) {
         GEODEC_TRY(plan(c, comm, m, &o, &in, shards, begin, err));

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/text.h"
 #include "model/layer_list.h"
 
@@ -16,6 +17,7 @@ static const cli_option options[] = {
             "boundaries: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"),
     OPT_I64("window", 'w', &o.window, 1, 1 << 16, "N", "tokens of a window, including BOS; the last one is measured"),
     OPT_I64("windows", 'n', &o.windows, 1, 1e9, "N", "number of windows, evenly spread over the text"),
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -48,6 +50,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.pool = c->pool;
     o.hooks = &c->hooks;
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    context_check(c, m, "windows", o.window);
     GEODEC_TRY(geodec_layer_list_parse(layers, geodec_model_configuration(m)->n_layer, layer, &o.n_layers, err));
     GEODEC_TRY(text_ids(c->args[0], separator, geodec_model_tokenizer(m), &ids, &n, err));
     GEODEC_TRY(geodec_fisher_windows_print(&o, m, c->args[0], n, ids, err));

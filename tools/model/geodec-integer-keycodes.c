@@ -1,4 +1,5 @@
 /* geodec-integer-keycodes: codes of the key and value cache on the keys and values of a model. */
+#include "cli/context.h"
 #include "cli/key_code.h"
 #include "cli/stage.h"
 #include "cli/streaming.h"
@@ -25,6 +26,7 @@ static const cli_option options[] = {
     OPT_FLAG("perplexity", 0, &perplexity, "also measure the perplexity with the cache in each code"),
     OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows of the perplexities (0: all)"),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -56,6 +58,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_key_codes_parse(codes, cases, &n, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    context_check(c, m, "windows", window);
     GEODEC_TRY(streaming_begin(c, m, GEODEC_EXACT, 1, err));
     GEODEC_TRY(stage_model(&stage, model_path, m, err));
     for (int i = 0; i < c->n_args; i++) {

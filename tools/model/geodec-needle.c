@@ -2,6 +2,7 @@
 #include "evaluate/needle.h"
 
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
@@ -24,6 +25,7 @@ static const cli_option options[] = {
     CLI_KV_MERGE_OPTION(merge),
     CLI_ISA_OPTION(isa),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -55,6 +57,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_scorer_evaluation e = evaluation_of(m, "exact", kv, isa);
     e.kv_merge = merge;
     o.window = (int32_t)(window ? window : n_ctx < o.window ? n_ctx : o.window);
+    context_check(c, m, "windows", o.window);
     o.needle = (int32_t)needle;
     o.cue = (int32_t)cue;
     o.depths = (int32_t)depths;

@@ -3,6 +3,7 @@
 #include "evaluate/perplexity_needs.h"
 
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/key_code.h"
 #include "cli/needs.h"
@@ -69,6 +70,7 @@ static const cli_option options[] = {
     OPT_FILE("json", 0, &json_path, "FILE", "write the figures of the texts and of each window to FILE as JSON",
              .flags = CLI_VOLATILE),
     CLI_STREAMING_OPTIONS_OF_PLAN,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -187,6 +189,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (against_kv_projection) GEODEC_TRY(geodec_kv_projection_load(against_kv_projection, other, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
     o.window = (int32_t)(window ? window : n_ctx < DEFAULT_WINDOW ? n_ctx : DEFAULT_WINDOW);
+    context_check(c, m, "windows", o.window);
     p = evaluation_of(m, arithmetic, kv, isa);
     q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                       against_kv ? against_kv : kv, isa);

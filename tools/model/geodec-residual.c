@@ -2,6 +2,7 @@
 #include "evaluate/residual.h"
 
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/streaming.h"
 #include "cli/text.h"
@@ -24,6 +25,7 @@ static const cli_option options[] = {
     CLI_ATTNRES_OPTION(attnres),
     CLI_ISA_OPTION(isa),
     CLI_STREAMING_OPTIONS,
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -59,6 +61,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                        .replicates = REPLICATES,
                                        .seed = c->seed};
     geodec_scorer_evaluation e = evaluation_of(m, "exact", "f32", isa);
+    context_check(c, m, "windows", o.window);
     GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);

@@ -2,6 +2,7 @@
 #include "evaluate/routing.h"
 
 #include "cli/cli.h"
+#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
 
@@ -19,6 +20,7 @@ static const cli_option options[] = {
     OPT_FILE("loads", 0, &loads_path, "FILE", "also write the load of each expert to FILE (TSV)",
              .flags = CLI_VOLATILE),
     CLI_ISA_OPTION(isa),
+    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -51,6 +53,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                                                                    : DEFAULT_WINDOW),
                                       .max_windows = windows};
     const geodec_scorer_evaluation e = evaluation_of(m, "exact", "f32", isa);
+    context_check(c, m, "windows", o.window);
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_routing_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);
     GEODEC_TRY(geodec_routing_table(stdout, m, &p, err));
