@@ -166,9 +166,11 @@ static geodec_status reply(talk *t, geodec_err *err)
     o.round_end = on_round;
     o.ctx = t;
     o.hooks = &hooks;
-    GEODEC_TRY(geodec_printer_open(d->tokenizer, t->token, t->n, false, d->stop_text, t->d->out, &t->printer, err));
+    GEODEC_TRY(
+        geodec_printer_open(d->tokenizer, t->token, t->n, false, d->stop, d->n_stop, t->d->out, &t->printer, err));
     st = geodec_decode(d->target, t->token, n_prompt, d->drafter, &o, &got, err);
     geodec_printer_end(t->printer);
+    const int64_t before = geodec_printer_before_stop(t->printer);
     t->cached = d->target->length(d->target->self);
     if (st == GEODEC_INTERRUPTED && t->stopped && !t->d->stop_asked()) {
         geodec_err_clear(err);
@@ -177,7 +179,9 @@ static geodec_status reply(talk *t, geodec_err *err)
         goto done;
     }
     GEODEC_TRY(st);
-    GEODEC_TRY(append(t, got.token, got.n, err));
+    /* the history ends before a stop text */
+    GEODEC_TRY(append(t, got.token, before >= 0 && before < got.n ? before : got.n, err));
+    if (t->cached > t->n) t->cached = t->n;
     if (got.end == GEODEC_END_CONTEXT)
         (void)fprintf(t->d->notes, "(the context of %d tokens is full; /reset starts a new conversation)\n",
                       d->target->n_ctx);

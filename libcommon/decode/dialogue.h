@@ -17,8 +17,10 @@ typedef struct geodec_dialogue {
     geodec_drafter *drafter;
     const geodec_decode_options *options;
     const geodec_chat_template *chat; /* NULL: lines are appended to one text, each on a line of its own */
-    const char *system, *stop_text;   /* NULL = none */
-    FILE *in, *out, *notes;           /* input lines; replies; prompts and messages */
+    const char *system;               /* NULL = none */
+    const char *const *stop;          /* [n_stop] stop texts */
+    int n_stop;
+    FILE *in, *out, *notes; /* input lines; replies; prompts and messages */
     bool terminal; /* `in` is a terminal, not read before: it loses its buffer, and messages explain the commands */
     bool (*turn_stopped)(void); /* true if an interrupt came since the last call: the reply ends */
     bool (*stop_asked)(void);   /* true: the program ends */

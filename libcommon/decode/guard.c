@@ -16,9 +16,12 @@ bool geodec_guard_forbids(const geodec_guard *guard, int64_t index, int32_t id)
     return guard && index < guard->min_tokens && geodec_guard_is_stop(guard, id);
 }
 
-void geodec_guard_mask(const geodec_guard *guard, int64_t index, float *row, int32_t n_vocab)
+void geodec_guard_mask(const geodec_guard *guard, int64_t index, const int32_t *more, int64_t n_more, float *row,
+                       int32_t n_vocab)
 {
-    if (!guard || index >= guard->min_tokens) return;
+    if (!guard) return;
+    geodec_penalty_apply(guard->penalty, guard->text, guard->n_text, more, n_more, row);
+    if (index >= guard->min_tokens) return;
     for (int32_t i = 0; i < guard->n_stop; i++)
         if (guard->stop[i] >= 0 && guard->stop[i] < n_vocab) row[guard->stop[i]] = -INFINITY;
 }

@@ -67,6 +67,9 @@ static geodec_status allocate(loop_request *r, geodec_err *err)
     if (r->wants_state) GEODEC_NEW(r->state, (int64_t)t->max_batch * t->d_state);
     if (r->opt->adaptive) GEODEC_TRY(geodec_replay_init(&r->replay, r->wants_state ? t->d_state : 0, err));
     GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
+    if (r->opt->sampling.integers && geodec_penalty_is(&r->opt->penalty))
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "penalties and biases are not computed in integers");
+    GEODEC_TRY(geodec_penalty_create(&r->opt->penalty, t->n_vocab, &r->guard.penalty, err));
 done:
     return st;
 }
@@ -74,6 +77,7 @@ done:
 static void release(loop_request *r)
 {
     geodec_sampler_destroy(r->sampler);
+    geodec_penalty_destroy(r->guard.penalty);
     GEODEC_FREE(r->text, r->logits, r->state, r->argmax, r->top, r->work);
     geodec_replay_free(&r->replay);
 }
@@ -95,7 +99,7 @@ static geodec_status set_up(loop_request *r, const int32_t *prompt, int64_t n, g
     const int32_t gamma = ops ? r->opt->gamma : 0, nodes = gamma > 0 && r->opt->budget > 0 ? r->opt->budget : gamma;
     /* Every output token except the last needs a cache row, so a request exceeds the context by at most one token. */
     const int64_t room = (int64_t)t->n_ctx + 1 - n;
-    r->guard = (geodec_guard){r->opt->min_tokens, r->opt->stop, r->opt->n_stop};
+    r->guard = (geodec_guard){.min_tokens = r->opt->min_tokens, .stop = r->opt->stop, .n_stop = r->opt->n_stop};
     r->wants_state = ops && ops->wants_state;
     r->wants_top = ops && ops->wants_top;
     r->sampled_drafts = ops && ops->distribution && r->opt->sampling.temperature > 0;
@@ -321,6 +325,8 @@ static geodec_status round_once(loop_request *r, bool *go_on, geodec_decoded *ou
     x.base = r->target->length(r->target->self);
     if (x.base != r->n_text - 1)
         GEODEC_FAIL(GEODEC_INTERNAL, "the cache has %d rows for a text of %lld tokens", x.base, (long long)r->n_text);
+    r->guard.text = r->text;
+    r->guard.n_text = r->n_text;
     GEODEC_PASS(geodec__loop_draft(r, &x, err));
     GEODEC_PASS(forward(r, &x, err));
     GEODEC_PASS(verify(r, &x, err));

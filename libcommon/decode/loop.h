@@ -14,6 +14,7 @@
 #include "decode/adapt.h"
 #include "decode/drafter.h"
 #include "decode/gamma_papers.h"
+#include "decode/penalty.h"
 #include "decode/sampler.h"
 #include "decode/target.h"
 
@@ -30,6 +31,7 @@ GEODEC_API const char *geodec_decode_end_name(geodec_end e); /* "length", ... */
 
 typedef struct geodec_decode_options {
     geodec_sampling sampling;
+    geodec_penalty_options penalty; /* all 0: none. Not in integers (GEODEC_UNSUPPORTED) */
     /* Number of prompt tokens at the start whose rows an earlier call with the same target and drafter left in the
      * target's cache and showed to the drafter. They are not forwarded again. 0 = a new text. */
     int64_t cached;

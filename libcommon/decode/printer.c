@@ -10,8 +10,10 @@ struct geodec_printer {
     geodec_stoptext *stop; /* NULL = none */
     char *piece, *out;
     char last; /* last byte written */
-    bool ended;
+    bool ended, stopped;
     FILE *to;
+    /* with stop texts: bytes passed on, and where each token of the output ends in the bytes fed */
+    int64_t passed, fed, *end, n, room;
 };
 
 static void put(geodec_printer *p, const char *bytes, size_t n)
@@ -28,12 +30,15 @@ static void put_piece(geodec_printer *p, size_t n)
         return;
     }
     size_t n_out = 0;
-    p->ended = geodec_stoptext_feed(p->stop, p->piece, n, p->out, &n_out) || p->ended;
+    p->stopped = geodec_stoptext_feed(p->stop, p->piece, n, p->out, &n_out);
+    p->ended = p->stopped || p->ended;
+    p->passed += (int64_t)n_out;
+    p->fed += (int64_t)n;
     put(p, p->out, n_out);
 }
 
 geodec_status geodec_printer_open(const geodec_tokenizer *t, const int32_t *prompt, int64_t n, bool echo,
-                                  const char *stop_text, FILE *to, geodec_printer **out, geodec_err *err)
+                                  const char *const *stop, int n_stop, FILE *to, geodec_printer **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_printer *p = NULL;
@@ -42,8 +47,8 @@ geodec_status geodec_printer_open(const geodec_tokenizer *t, const int32_t *prom
     p->last = '\n';
     p->to = to;
     GEODEC_NEW(p->piece, room);
-    GEODEC_NEW(p->out, room + (stop_text ? (int64_t)strlen(stop_text) : 0));
-    if (stop_text) GEODEC_TRY(geodec_stoptext_create(stop_text, &p->stop, err));
+    if (n_stop > 0) GEODEC_TRY(geodec_stoptext_create(stop, n_stop, &p->stop, err));
+    GEODEC_NEW(p->out, room + (p->stop ? (int64_t)geodec_stoptext_room(p->stop) : 0));
     geodec_decode_init(&p->detok, t);
     for (int64_t i = 0; i < n; i++) {
         const size_t k = geodec_decode_feed(&p->detok, prompt[i], p->piece);
@@ -55,10 +60,29 @@ done:
     return st;
 }
 
+static geodec_status note_end(geodec_printer *p)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = NULL;
+    GEODEC_GROW(p->end, p->n, p->room, 1);
+    p->end[p->n++] = p->fed;
+done:
+    return st;
+}
+
+int64_t geodec_printer_before_stop(const geodec_printer *p)
+{
+    int64_t n = p->n;
+    if (!p->stopped) return -1;
+    while (n > 0 && p->end[n - 1] > p->passed) n--;
+    return n;
+}
+
 int geodec_printer_emit(void *ctx, int32_t token)
 {
     geodec_printer *p = ctx;
     put_piece(p, geodec_decode_feed(&p->detok, token, p->piece));
+    if (p->stop && note_end(p) != GEODEC_OK) p->ended = true;
     return p->ended;
 }
 
@@ -80,5 +104,5 @@ void geodec_printer_close(geodec_printer *p)
 {
     if (!p) return;
     geodec_stoptext_destroy(p->stop);
-    GEODEC_FREE(p->piece, p->out, p);
+    GEODEC_FREE(p->piece, p->out, p->end, p);
 }

@@ -7,6 +7,7 @@
 typedef struct slot {
     geodec_session *session;
     geodec_sampler *sampler;
+    geodec_penalty *penalty; /* NULL: none */
     int32_t *token;
     float *row;
     int32_t n;
@@ -24,10 +25,16 @@ typedef struct job {
 static geodec_status sample_one(const job *j, slot *s, int64_t text, geodec_err *err)
 {
     const geodec_tokenizer *t = geodec_model_tokenizer(j->m);
-    const int32_t vocab = geodec_model_configuration(j->m)->n_vocab, eos = geodec_tokenizer_eos(t);
-    const geodec_sampling how = {j->o->temperature, j->o->top_k, j->o->top_p,
-                                 geodec_rng_at(j->o->seed, geodec_rng_id("sample text", 0), (uint64_t)text),
-                                 geodec_session_arithmetic(s->session) == GEODEC_INTEGER};
+    const int32_t vocab = geodec_model_configuration(j->m)->n_vocab;
+    const bool integers = geodec_session_arithmetic(s->session) == GEODEC_INTEGER;
+    const geodec_sampling how = {.temperature = j->o->temperature,
+                                 .top_k = j->o->top_k,
+                                 .top_p = j->o->top_p,
+                                 .min_p = j->o->min_p,
+                                 .seed = geodec_rng_at(j->o->seed, geodec_rng_id("sample text", 0), (uint64_t)text),
+                                 .integers = integers};
+    if (integers && geodec_penalty_is(&j->o->penalty))
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "penalties and biases are not computed in integers");
     geodec_sampler_destroy(s->sampler);
     s->sampler = NULL;
     GEODEC_PASS(geodec_sampler_create(&how, vocab, &s->sampler, err));
@@ -38,8 +45,9 @@ static geodec_status sample_one(const job *j, slot *s, int64_t text, geodec_err 
         const geodec_batch b = {.n = 1, .token = &s->token[s->n - 1]};
         int32_t next;
         GEODEC_PASS(geodec_forward(s->session, &b, s->row, NULL, err));
+        geodec_penalty_apply(s->penalty, s->token, s->n, NULL, 0, s->row);
         GEODEC_PASS(geodec_sampler_next(s->sampler, s->n, s->row, &next, err));
-        if (next == eos) break;
+        if (geodec_tokenizer_is_end(t, next)) break;
         s->token[s->n++] = next;
     }
     return GEODEC_OK;
@@ -70,6 +78,7 @@ geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_optio
     GEODEC_NEW(s, group);
     for (int i = 0; i < group; i++) {
         GEODEC_TRY(geodec_session_create(m, &so, &s[i].session, err));
+        GEODEC_TRY(geodec_penalty_create(&o->penalty, geodec_model_configuration(m)->n_vocab, &s[i].penalty, err));
         GEODEC_NEW(s[i].token, o->length);
         GEODEC_NEW(s[i].row, geodec_model_configuration(m)->n_vocab);
     }
@@ -91,6 +100,7 @@ done:
     for (int i = 0; s && i < group; i++) {
         geodec_session_destroy(s[i].session);
         geodec_sampler_destroy(s[i].sampler);
+        geodec_penalty_destroy(s[i].penalty);
         GEODEC_FREE(s[i].token, s[i].row);
     }
     geodec_mem_free(s);

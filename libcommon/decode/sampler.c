@@ -39,6 +39,9 @@ geodec_status geodec_sampler_create(const geodec_sampling *options, int32_t n_vo
     if (options->top_k < 0) GEODEC_THROW(GEODEC_INVAL, "top-k %d is negative", options->top_k);
     if (!(options->top_p > 0 && options->top_p <= 1))
         GEODEC_THROW(GEODEC_INVAL, "top-p %g is outside (0,1]", options->top_p);
+    if (!(options->min_p >= 0 && options->min_p <= 1))
+        GEODEC_THROW(GEODEC_INVAL, "min-p %g is outside [0,1]", options->min_p);
+    if (options->min_p > 0 && options->integers) GEODEC_THROW(GEODEC_UNSUPPORTED, "min-p is not computed in integers");
     GEODEC_NEW(s, 1);
     s->opt = *options;
     s->n_vocab = n_vocab;
@@ -141,6 +144,14 @@ static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t 
         double sum = 0;
         int64_t k = 0;
         while (sum < wanted && (k < *n || extend(s, heap, n, *top))) sum += s->mass[k++];
+        *n = k;
+        *total = sum;
+        *heap = 0;
+    }
+    if (s->opt.min_p > 0) { /* the first candidate has mass 1 */
+        double sum = 0;
+        int64_t k = 0;
+        while ((k < *n || extend(s, heap, n, *top)) && s->mass[k] >= s->opt.min_p) sum += s->mass[k++];
         *n = k;
         *total = sum;
         *heap = 0;

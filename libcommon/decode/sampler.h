@@ -1,7 +1,8 @@
 /* Samples one token from a logit row. The token is a pure function of (options, output index, row): each absolute
  * output index has its own uniform number, so plain and speculative decoding of one request sample the same tokens.
  *
- * Processing order: temperature, top-k, renormalise, top-p, renormalise. Candidates are ordered by (logit descending,
+ * Processing order: temperature, top-k, renormalise, top-p, renormalise, min-p (keeps tokens of at least min_p of the
+ * most probable one's mass). Candidates are ordered by (logit descending,
  * id ascending); top-p keeps the shortest prefix whose mass reaches top_p; the token is the first candidate whose
  * cumulative mass exceeds uniform * total, summed in double in that order. temperature 0 is greedy: geodec_argmax,
  * lowest id on ties. */
@@ -16,9 +17,10 @@
 typedef struct geodec_sampling {
     double temperature; /* >= 0 */
     int32_t top_k;      /* 0 = all */
-    double top_p;       /* in (0,1]; 1 = all. Ignored, like top_k, when greedy */
+    double top_p;       /* in (0,1]; 1 = all. Ignored, like top_k and min_p, when greedy */
     uint64_t seed;      /* seed of the request */
     bool integers;      /* rows are multiples of 2^-16: sampled with integers alone (integer/engine/choose.h) */
+    double min_p;       /* in [0,1]; 0 = all. Not in integers */
 } geodec_sampling;
 
 /* Greedy. */

@@ -1,5 +1,6 @@
-/* Finds a stop text in a stream of bytes. Bytes that cannot be part of a match are passed on, bytes that can are held
- * back, and the output ends before the match. */
+/* Finds the first of several stop texts in a stream of bytes. Bytes that cannot be part of a match are passed on, bytes
+ * that can are held back, and the output ends before the match. Of matches that end at the same byte the longest
+ * counts. */
 #ifndef GEODEC_DECODE_STOPTEXT_H
 #define GEODEC_DECODE_STOPTEXT_H
 
@@ -10,14 +11,16 @@
 
 typedef struct geodec_stoptext geodec_stoptext;
 
-/* needle: zero-terminated, not empty (GEODEC_INVAL); copied. */
-GEODEC_API geodec_status geodec_stoptext_create(const char *needle, geodec_stoptext **out,
+/* needle [n]: zero-terminated, none empty (GEODEC_INVAL); copied. */
+GEODEC_API geodec_status geodec_stoptext_create(const char *const *needle, int n, geodec_stoptext **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
+/* Length of the longest needle. */
+GEODEC_API size_t geodec_stoptext_room(const geodec_stoptext *s);
 GEODEC_API void geodec_stoptext_destroy(geodec_stoptext *s);
-/* Feeds n bytes; out must hold n + strlen(needle) bytes; *n_out of them are written. Returns true when the needle is
- * complete: the bytes before it are in out, the needle and the rest are dropped, and later calls write nothing. */
+/* Feeds n bytes; out must hold n + geodec_stoptext_room bytes; *n_out of them are written. Returns true when the needle
+ * is complete: the bytes before it are in out, the needle and the rest are dropped, and later calls write nothing. */
 GEODEC_API bool geodec_stoptext_feed(geodec_stoptext *s, const char *bytes, size_t n, char *out, size_t *n_out);
-/* Writes the bytes held back, at the end of the stream, and returns their number. out must hold strlen(needle)
+/* Writes the bytes held back, at the end of the stream, and returns their number. out must hold geodec_stoptext_room
  * bytes. */
 GEODEC_API size_t geodec_stoptext_flush(geodec_stoptext *s, char *out);
 

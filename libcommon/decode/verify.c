@@ -1,5 +1,6 @@
 #include "decode/verify.h"
 
+#include "decode/drafter.h"
 #include "model/model.h"
 
 /* The child of draft `at` (-1 = the newest token) whose token is `y`, -1 = none. */
@@ -17,15 +18,15 @@ geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, i
 {
     const bool greedy = geodec_sampler_options(s)->temperature <= 0;
     geodec_verdict v = {0};
-    int32_t at = -1;
+    int32_t at = -1, said[GEODEC_DRAFT_MAX + 1];
     path[0] = 0;
     for (;;) {
         float *row = logits + (int64_t)(at + 1) * n_vocab;
         const int64_t output = index + v.tokens;
-        geodec_guard_mask(guard, output, row, n_vocab);
+        geodec_guard_mask(guard, output, said, v.tokens, row, n_vocab);
         GEODEC_PASS_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
         if (argmax) argmax[at + 1] = greedy ? v.next : geodec_argmax(row, n_vocab);
-        v.tokens++;
+        said[v.tokens++] = v.next;
         at = child_with(token, parent, n, at, v.next);
         if (at >= 0) path[++v.accepted] = at + 1;
         v.stopped = geodec_guard_is_stop(guard, v.next);

@@ -1,6 +1,7 @@
 #include "decode/verify_stochastic.h"
 
 #include "base/rng.h"
+#include "decode/drafter.h"
 #include "model/model.h"
 
 /* ---- one node --------------------------------------------------------------------------------------------------- */
@@ -77,14 +78,14 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
     const uint64_t seed = geodec_sampler_options(s)->seed;
     geodec_verdict v = {0};
     double *p = work, *q = work + n_vocab;
-    int32_t at = -1;
+    int32_t at = -1, said[GEODEC_DRAFT_MAX + 1];
     path[0] = 0;
     for (;;) {
         const int32_t place = at < 0 ? 0 : c->row[at];
         float *row = logits + (int64_t)place * n_vocab;
         const int64_t output = index + v.tokens++;
         int32_t child = next_child(c, at, at), taken = -1;
-        geodec_guard_mask(guard, output, row, n_vocab);
+        geodec_guard_mask(guard, output, said, v.tokens - 1, row, n_vocab);
         if (argmax) argmax[place] = geodec_argmax(row, n_vocab);
         if (child < 0) {
             GEODEC_PASS_MSG(geodec_sampler_next(s, output, row, &v.next, err), "output token %lld", (long long)output);
@@ -107,6 +108,7 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
             v.next = geodec_verify_sample(p, n_vocab, geodec_sampler_uniform(seed, output));
         else
             v.next = c->token[taken];
+        said[v.tokens - 1] = v.next;
         v.stopped = geodec_guard_is_stop(guard, v.next);
         if (taken >= 0) path[++v.accepted] = c->row[taken] > 0 ? c->row[taken] : -1 - taken;
         if (taken < 0 || v.stopped || c->row[taken] <= 0) break;

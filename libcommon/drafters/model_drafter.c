@@ -66,7 +66,7 @@ static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bo
     geodec_session_truncate(m->session, keep);
     for (int64_t i = keep; i < total; i++) m->cached[i] = i < n ? r->context[i] : path[i - n];
     GEODEC_PASS(geodec_forward_prefill(m->session, m->cached + keep, total - keep, row, err));
-    geodec_guard_mask(r->guard, r->index + tree->depth[node], row, m->n_vocab);
+    geodec_guard_mask(r->guard, r->index + tree->depth[node], NULL, 0, row, m->n_vocab);
     return GEODEC_OK;
 }
 

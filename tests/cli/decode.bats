@@ -309,3 +309,50 @@ bake() {
         --timed 0 -o "$tmp/bench.h5" > "$tmp/bench.tsv" 2> "$tmp/said"
     [ "$(tail -n +2 "$tmp/bench.tsv" | cut -f 1-3 | sort -u)" = "$(printf 'rollout\t2\tgreedy')" ]
 }
+
+@test "penalties, biases and min-p: the same text with every drafter, in chains and trees" {
+    "$bin/geodec-sample" -q --model "$model" --texts 16 --length 48 -o "$BATS_TEST_TMPDIR/store.tokens"
+    "$bin/geodec-export" -q --model "$model" --tokens "$BATS_TEST_TMPDIR/store.tokens" --layers last -o "$BATS_TEST_TMPDIR/store.h5"
+    "$bin/geodec-bake" -q -o "$BATS_TEST_TMPDIR/flowmap.h5" "$BATS_TEST_TMPDIR/store.h5"
+    decode=("$bin/geodec-decode" -q --model "$model" --prompt 'Once upon a time' -n 60)
+    plain=$("${decode[@]}" --artifacts none)
+    for how in '--repeat-penalty 1.3' '--frequency-penalty 0.4 --presence-penalty 0.6 --penalty-window 0' '--logit-bias 361=4 --logit-bias 438=-inf' \
+        '--temperature 0.9 --min-p 0.1 --repeat-penalty 1.2'; do
+        # shellcheck disable=SC2086 # words
+        want=$("${decode[@]}" --artifacts none $how)
+        [ "$want" != "$plain" ] || { echo "$how changes nothing"; false; }
+        for draft in ngram lookup recycle flowmap; do
+            for tree in 0 8; do
+                # shellcheck disable=SC2086
+                got=$("${decode[@]}" --artifacts "$BATS_TEST_TMPDIR" --draft $draft --tree $tree --gamma 6 $how)
+                [ "$got" = "$want" ] || { echo "$draft $tree $how: $got"; false; }
+            done
+        done
+    done
+    run -3 "${decode[@]}" --arithmetic integer --repeat-penalty 1.3
+}
+
+@test "several stop texts; the state ends before them; an option is given once" {
+    decode=("$bin/geodec-decode" -q --model "$model" --artifacts none --prompt 'Once upon a time' -n 80)
+    plain=$("${decode[@]}")
+    one=$("${decode[@]}" --stop 'He ' --stop boy --stop zzz)
+    [ "$one" = "${plain%%boy*}" ]
+    "${decode[@]}" --stop boy --state "$BATS_TEST_TMPDIR/s" > "$BATS_TEST_TMPDIR/a"
+    "${decode[@]}" --state "$BATS_TEST_TMPDIR/s" > "$BATS_TEST_TMPDIR/b"
+    # the second run goes on before the stop text
+    [[ "$(cat "$BATS_TEST_TMPDIR/b")" == *boy* ]]
+    run -2 "$bin/geodec-decode" -p a -p b
+    [[ "$output" == *"--prompt is given twice"* ]]
+}
+
+@test "a text cut by the context says so; lengths beyond the training have a warning" {
+    run --separate-stderr "$bin/geodec-decode" --model "$model" -p Once --ctx 20 -n 100
+    [[ "$stderr" == *"context of 20 tokens is full"* ]]
+    run --separate-stderr "$bin/geodec-decode" --model "$model" -p Once --ctx 4096 -n 2
+    [[ "$stderr" == *"longer than the 512 that the model was trained for"* ]]
+    run --separate-stderr "$bin/geodec-decode" --model "$model" -p Once --ctx 4096 -n 2 --allow-long
+    [[ "$stderr" != *"longer than"* ]]
+    printf 'Once upon a time there was a boy. %.0s' $(seq 400) > "$BATS_TEST_TMPDIR/t"
+    run --separate-stderr "$bin/geodec-perplexity" --window 1024 "$model" "$BATS_TEST_TMPDIR/t"
+    [[ "$stderr" == *"windows of 1024 tokens are longer than the 512"* ]]
+}

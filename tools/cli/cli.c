@@ -81,6 +81,13 @@ static geodec_status parse_value(const cli_option *o, const char *text, geodec_e
     case CLI_FILE:
         *(const char **)o->target = text;
         break;
+    case CLI_LIST: {
+        cli_list *list = o->target;
+        if (list->n == CLI_LIST_MAX)
+            GEODEC_FAIL(GEODEC_RANGE, "--%s is given more than %d times", o->name, CLI_LIST_MAX);
+        list->item[list->n++] = text;
+        break;
+    }
     case CLI_CHOICE: {
         const size_t n = strlen(text);
         const char *p = o->choices;
@@ -125,6 +132,8 @@ static const char *value_text(const cli_option *o, char *buf, size_t n)
     case CLI_F64:
         shortest(*(const double *)o->target, buf, n);
         return buf;
+    case CLI_LIST:
+        return NULL; /* one text for each of its values */
     case CLI_STR:
     case CLI_FILE:
     case CLI_CHOICE:
@@ -152,6 +161,8 @@ static void canonical_command(const cli *c, char *line)
     for (int i = 0; i < c->tool->n_options; i++) {
         const cli_option *o = &c->tool->options[i];
         if (o->flags & CLI_VOLATILE) continue;
+        const cli_list *list = o->type == CLI_LIST ? o->target : NULL;
+        for (int k = 0; list && k < list->n; k++) add_text(line, " --%s=%s", o->name, list->item[k]);
         const char *text = value_text(o, value, sizeof value);
         if (!text) continue;
         add_text(line, o->type == CLI_FLAG ? " --%s%s" : " --%s=%s", o->name, text);
@@ -386,6 +397,8 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
             if (optopt && optopt < FIRST_CODE) GEODEC_THROW(GEODEC_INVAL, "unknown option '-%c'", optopt);
             GEODEC_TRY(refuse_option(argv[optind - 1], all, n, err));
         }
+        if (given[which] && all[which]->type != CLI_FLAG && all[which]->type != CLI_LIST)
+            GEODEC_THROW(GEODEC_INVAL, "--%s is given twice", all[which]->name);
         GEODEC_TRY(parse_value(all[which], optarg, err));
         given[which] = true;
         if (all[which]->target == &verbose) c->verbose++;

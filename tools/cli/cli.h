@@ -35,12 +35,20 @@ typedef enum cli_type {
     CLI_STR,    /* const char ** */
     CLI_FILE,   /* const char **, a path: only its last component enters the canonical command line */
     CLI_CHOICE, /* const char **, one of `choices` separated by '|' */
+    CLI_LIST,   /* cli_list *: the option may be given several times */
 } cli_type;
 
 enum {
     CLI_VOLATILE = 1, /* does not change results; not in the canonical command line (paths of outputs, reports) */
     CLI_REQUIRED = 2, /* must be given */
 };
+
+/* The values of an option that may be given several times, in their order. All others are given once. */
+enum { CLI_LIST_MAX = 64 };
+typedef struct cli_list {
+    int n;
+    const char *item[CLI_LIST_MAX];
+} cli_list;
 
 typedef struct cli_option {
     const char *name; /* long name without dashes */
@@ -71,6 +79,8 @@ typedef struct cli_option {
             .help = __VA_ARGS__)
 #define OPT_STR(name_, letter_, target_, metavar_, ...)                                                                \
     CLI_ROW(CLI_STR, const char *, name_, letter_, target_, .metavar = metavar_, .help = __VA_ARGS__)
+#define OPT_LIST(name_, letter_, target_, metavar_, ...)                                                               \
+    CLI_ROW(CLI_LIST, cli_list, name_, letter_, target_, .metavar = metavar_, .help = __VA_ARGS__)
 #define OPT_FILE(name_, letter_, target_, metavar_, ...)                                                               \
     CLI_ROW(CLI_FILE, const char *, name_, letter_, target_, .metavar = metavar_, .help = __VA_ARGS__)
 #define OPT_CHOICE(name_, letter_, target_, choices_, metavar_, ...)                                                   \

@@ -9,6 +9,7 @@
 #include "cli/embedded.h"
 #include "cli/evaluation.h"
 #include "cli/live.h"
+#include "cli/penalty.h"
 #include "cli/presets.h"
 #include "cli/report.h"
 #include "cli/streaming.h"
@@ -31,12 +32,14 @@
 
 enum { PROMPT_MAX = 16 << 20 };
 
-static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
-                                                                               *report;
+static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *report;
+static cli_list stops, biases;
+static geodec_penalty_options penalty = {.repeat = 1, .window = 64};
 static const char *preset, *library, *state_path, *perspectives;
 static int64_t library_bytes;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
-static double temperature, top_p = 1, gate;
+static double temperature, top_p = 1, min_p, gate;
+static bool parse_special;
 static bool echo, check_plain, oracle, no_verifier, compat_counters, interactive, no_template;
 static const char *template_name, *system_text;
 
@@ -55,6 +58,8 @@ static const cli_option options[] = {
     OPT_F64("temperature", 0, &temperature, 0, 100, "T", "sampling temperature; 0 = always the most probable token"),
     OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "sample from the K most probable tokens, 0 = all"),
     OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "sample from the most probable tokens of total mass P"),
+    OPT_F64("min-p", 0, &min_p, 0, 1, "P", "sample from tokens of at least P times the most probable one's mass"),
+    CLI_PENALTY_OPTIONS(penalty, biases),
     OPT_STR("draft", 'd', &draft, "NAME", draft_help),
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(words),
@@ -69,7 +74,9 @@ static const cli_option options[] = {
     OPT_I64("tree", 0, &tree, 0, GEODEC_DRAFT_MAX, "B",
             "draft trees of B tokens, with a depth of at most --gamma; 0 = chains"),
     OPT_F64("gate", 0, &gate, 0, 1, "P", "end a draft at the first token with a confidence below P"),
-    OPT_STR("stop", 0, &stop_text, "TEXT", "stop before this text"),
+    OPT_LIST("stop", 0, &stops, "TEXT", "stop before this text; may be given several times"),
+    OPT_FLAG("parse-special", 0, &parse_special,
+             "control tokens in the prompt, as they are written (<|im_start|>), are these tokens"),
     OPT_I64("ctx", 0, &context, 0, 1 << 20, "N", "context length in tokens, 0 = the model's"),
     CLI_ISA_OPTION(words.isa),
     CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast|integer"),
@@ -149,8 +156,9 @@ static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64
     }
     const int64_t bad = geodec_file_utf8_check(text, length);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 at byte %lld", name, (long long)bad);
-    GEODEC_NEW(id, (int64_t)length + 2);
-    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, text, length, true, id, &count, err), "%s", name);
+    GEODEC_NEW(id, (int64_t)length + 3);
+    const geodec_encode_options how = {.bos = true, .parse_special = parse_special};
+    GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, text, length, &how, id, &count, err), "%s", name);
     if (count < 1)
         GEODEC_THROW(GEODEC_FORMAT, "%s: an empty prompt, and the model has no token that begins a text", name);
     *ids = id;
@@ -249,7 +257,8 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
                                .options = o,
                                .chat = chat,
                                .system = system_text,
-                               .stop_text = stop_text};
+                               .stop = stops.item,
+                               .n_stop = stops.n};
     GEODEC_TRY(geodec_dialogue_run(&d, err));
 done:
     geodec_session_destroy(second);
@@ -382,8 +391,14 @@ static int emit_token(void *ctx, int32_t token)
 static geodec_status fill_options(work *w, geodec_err *err)
 {
     geodec_decode_options *o = &w->o;
-    o->sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, w->c->seed,
-                                    geodec_session_arithmetic(w->s) == GEODEC_INTEGER};
+    o->sampling = (geodec_sampling){.temperature = temperature,
+                                    .top_k = (int32_t)top_k,
+                                    .top_p = top_p,
+                                    .min_p = min_p,
+                                    .seed = w->c->seed,
+                                    .integers = geodec_session_arithmetic(w->s) == GEODEC_INTEGER};
+    GEODEC_PASS(penalty_biases(&biases, &penalty, err));
+    o->penalty = penalty;
     o->max_tokens = max_tokens;
     o->min_tokens = min_tokens;
     o->stop = w->stop;
@@ -424,8 +439,8 @@ static void say_perspectives(const work *w)
 static geodec_status write_text(work *w, geodec_err *err)
 {
     if (oracle) GEODEC_PASS(know_text(w, err));
-    GEODEC_PASS(
-        geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, stdout, &w->printer, err));
+    GEODEC_PASS(geodec_printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stops.item, stops.n, stdout,
+                                    &w->printer, err));
     w->state.emit = geodec_printer_emit;
     w->state.ctx = w->printer;
     if (w->c->verbose > 0 && !w->c->quiet && geodec_streamed_is(w->m)) live_begin();
@@ -435,6 +450,8 @@ static geodec_status write_text(work *w, geodec_err *err)
             if (geodec_printer_emit(w->printer, w->got.token[i]) != 0) break;
     } else {
         const geodec_status st = geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err);
+        const int64_t before = geodec_printer_before_stop(w->printer);
+        if (w->state.path && before >= 0) w->state.text.n = (int32_t)(w->n + before); /* it ends before the stop text */
         GEODEC_PASS(decode_state_end(&w->state, w->c, st, err));
     }
     geodec_printer_end(w->printer);

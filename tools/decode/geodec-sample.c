@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/context.h"
 #include "cli/evaluation.h"
+#include "cli/penalty.h"
 #include "cli/streaming.h"
 #include "decode/sample.h"
 #include "io/atomic.h"
@@ -13,7 +14,9 @@
 
 static const char *model_path, *output = "sample.tokens";
 static int64_t texts = 768, first, length = 256, top_k;
-static double temperature = 1, top_p = 1;
+static double temperature = 1, top_p = 1, min_p;
+static cli_list biases;
+static geodec_penalty_options penalty = {.repeat = 1, .window = 64};
 static const char *arithmetic = "auto", *kv = "f32";
 static bool as_text;
 
@@ -28,6 +31,8 @@ static const cli_option options[] = {
             "sampling temperature: 1 = the model's own distribution, 0 = greedy"),
     OPT_I64("top-k", 0, &top_k, 0, 1e9, "K", "sample from the K most probable tokens, 0 = all"),
     OPT_F64("top-p", 0, &top_p, 1e-6, 1, "P", "sample from the most probable tokens of total mass P"),
+    OPT_F64("min-p", 0, &min_p, 0, 1, "P", "sample from tokens of at least P times the most probable one's mass"),
+    CLI_PENALTY_OPTIONS(penalty, biases),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast|integer"),
     CLI_KV_OPTION(kv),
     OPT_FLAG("text", 0, &as_text, "write text instead of token ids"),
@@ -108,12 +113,15 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(streaming_begin(c, m, arithmetic_of(arithmetic), 1, err));
     w.t = geodec_model_tokenizer(m);
     context_check(c, m, "texts", length);
+    GEODEC_TRY(penalty_biases(&biases, &penalty, err));
     const geodec_sample_options o = {.texts = texts,
                                      .first = first,
                                      .length = (int32_t)length,
                                      .temperature = temperature,
                                      .top_k = (int32_t)top_k,
                                      .top_p = top_p,
+                                     .min_p = min_p,
+                                     .penalty = penalty,
                                      .seed = c->seed,
                                      .arithmetic = arithmetic_of(arithmetic),
                                      .kv = kv_of(kv)};

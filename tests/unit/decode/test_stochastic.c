@@ -284,13 +284,13 @@ static outcome play(geodec_decode_options o, bool wrong_drafter)
     float row[TOY_VOCAB];
     memcpy(text, prompt, sizeof prompt);
     toy_logits(&t, text, PROMPT, row);
-    geodec_guard_mask(&guard, 0, row, TOY_VOCAB);
+    geodec_guard_mask(&guard, 0, NULL, 0, row, TOY_VOCAB);
     test_ok(geodec_sampler_distribution(s, row, first, &err), &err);
     for (int i = 0; i < TOY_VOCAB; i++) {
         if (geodec_guard_is_stop(&guard, i)) continue;
         text[PROMPT] = i;
         toy_logits(&t, text, PROMPT + 1, row);
-        geodec_guard_mask(&guard, 1, row, TOY_VOCAB);
+        geodec_guard_mask(&guard, 1, NULL, 0, row, TOY_VOCAB);
         test_ok(geodec_sampler_distribution(s, row, then, &err), &err);
         for (int y = 0; y < TOY_VOCAB; y++) sum[y] += first[i] * then[y];
         mass += first[i];

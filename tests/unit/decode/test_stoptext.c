@@ -22,7 +22,7 @@ Test(stoptext, equals_a_plain_search_for_every_split)
                 snprintf(want, sizeof want, "%s", texts[j]);
                 char *at = strstr(want, needles[i]);
                 if (at) *at = '\0';
-                test_ok(geodec_stoptext_create(needles[i], &s, &err), &err);
+                test_ok(geodec_stoptext_create(&needles[i], 1, &s, &err), &err);
                 for (size_t k = 0; k < length; k += piece) {
                     size_t out;
                     const bool hit =
@@ -38,5 +38,32 @@ Test(stoptext, equals_a_plain_search_for_every_split)
                 geodec_stoptext_destroy(s);
             }
     geodec_stoptext *s = NULL;
-    cr_assert_eq(geodec_stoptext_create("", &s, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_stoptext_create(&(const char *){""}, 1, &s, &err), GEODEC_INVAL);
+}
+
+/* Of several needles the one that is complete first ends the stream; a held byte of one is passed on when another
+ * cannot match either. */
+Test(stoptext, the_first_of_several)
+{
+    static const char *const needles[] = {"User:", "\n\n", "se", "zzzz"};
+    static const struct {
+        const char *text, *want;
+    } list[] = {{"a User: b", "a U"}, {"a Uzzz\n\nx", "a Uzzz"}, {"zzzyzzz", "zzzyzzz"}, {"U\n", "U\n"}, {"zzzzz", ""}};
+    geodec_err err = {0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        for (size_t piece = 1; piece <= 3; piece++) {
+            geodec_stoptext *s = NULL;
+            char got[64];
+            size_t n = 0;
+            test_ok(geodec_stoptext_create(needles, 4, &s, &err), &err);
+            for (size_t k = 0, length = strlen(list[i].text); k < length; k += piece) {
+                size_t out;
+                (void)geodec_stoptext_feed(s, list[i].text + k, length - k < piece ? length - k : piece, got + n, &out);
+                n += out;
+            }
+            n += geodec_stoptext_flush(s, got + n);
+            got[n] = '\0';
+            cr_assert_str_eq(got, list[i].want, "%s: %s", list[i].text, got);
+            geodec_stoptext_destroy(s);
+        }
 }

@@ -148,7 +148,7 @@ static geodec_status hostile_observe(geodec_drafter *base, const geodec_draft_ro
         float row[TOY_VOCAB];
         const geodec_guard guard = {h->opt->min_tokens, h->opt->stop, h->opt->n_stop};
         toy_logits(h->toy, h->seen, h->n_seen, row);
-        geodec_guard_mask(&guard, h->n_seen - h->n_prompt, row, TOY_VOCAB);
+        geodec_guard_mask(&guard, h->n_seen - h->n_prompt, NULL, 0, row, TOY_VOCAB);
         cr_assert_eq(rows->argmax[i], h->n_seen < h->n_prompt ? -1 : geodec_argmax(row, TOY_VOCAB), "row %lld",
                      (long long)h->n_seen - 1);
     }
