@@ -17,6 +17,9 @@ typedef struct talk {
     int64_t cached; /* number of them with a row in the cache */
     bool stopped;
     geodec_printer *printer;
+    /* with a program for a template: the conversation, which is rendered whole at each turn; contents are owned */
+    geodec_chat_message *said;
+    int64_t n_said, room_said;
 } talk;
 
 static void ask(const talk *t)
@@ -66,7 +69,13 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
         if (c == EOF || c == '\n') break;
         text[length++] = (char)c;
     }
+    while (length > 0 && text[length - 1] == '\r') length--;
     text[length] = '\0';
+    /* the byte order mark of a file */
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        length -= 3;
+        memmove(text, text + 3, (size_t)length + 1);
+    }
     *line = text;
     *n = (size_t)length;
     return st;
@@ -101,6 +110,68 @@ static geodec_status encode(const talk *t, const char *line, size_t n, int32_t *
     GEODEC_MOVE(*ids, id);
 done:
     GEODEC_FREE(text, id);
+    return st;
+}
+
+static geodec_status say(talk *t, geodec_chat_role role, const char *text, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *copy = NULL;
+    GEODEC_NEW(copy, (int64_t)n + 1);
+    if (n > 0) memcpy(copy, text, n);
+    GEODEC_GROW(t->said, t->n_said, t->room_said, 1);
+    t->said[t->n_said++] = (geodec_chat_message){role, copy, n};
+    copy = NULL;
+done:
+    geodec_mem_free(copy);
+    return st;
+}
+
+/* Forgets messages first .. first+n-1. */
+static void unsay(talk *t, int64_t first, int64_t n)
+{
+    for (int64_t i = first; i < first + n; i++) geodec_mem_free((void *)(uintptr_t)t->said[i].content);
+    memmove(t->said + first, t->said + first + n, (size_t)(t->n_said - first - n) * sizeof *t->said);
+    t->n_said -= n;
+}
+
+/* Ends a conversation. */
+static void forget(talk *t)
+{
+    if (t->n_said > 0) unsay(t, 0, t->n_said);
+    t->n = t->cached = 0;
+}
+
+/* The whole conversation in tokens, as its template renders it now: it may change earlier turns. Rows of the cache stay
+ * as far as the tokens are the same. When it does not fit, the oldest turns are dropped as a whole. */
+static geodec_status render(talk *t, bool *fits, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    int64_t count = 0, same = 0, dropped = 0;
+    const int64_t first = t->n_said > 0 && t->said[0].role == GEODEC_CHAT_SYSTEM, limit = t->d->target->n_ctx;
+    for (;;) {
+        GEODEC_TRY(geodec_chat_encode(t->d->chat, t->d->tokenizer, t->said, t->n_said, true, &ids, &count, err));
+        *fits = count <= limit;
+        if (*fits || t->n_said - first < 3) break;
+        unsay(t, first, 2); /* the user's message and the reply */
+        dropped++;
+        geodec_mem_free(ids);
+        ids = NULL;
+    }
+    if (dropped > 0)
+        (void)fprintf(t->d->notes, "(the context of %lld tokens is full: the oldest %lld turns are dropped)\n",
+                      (long long)limit, (long long)dropped);
+    if (!*fits) goto done;
+    while (same < t->n && same < count && t->token[same] == ids[same]) same++;
+    t->n = 0;
+    GEODEC_GROW(t->token, t->n, t->room, count);
+    memcpy(t->token, ids, (size_t)count * sizeof *ids);
+    t->n = count;
+    if (t->cached > same) t->cached = same;
+    if (t->cached > count - 1) t->cached = count - 1;
+done:
+    geodec_mem_free(ids);
     return st;
 }
 
@@ -197,6 +268,34 @@ done:
     return st;
 }
 
+/* A turn in a conversation whose template is a program. */
+static geodec_status take_message(talk *t, const char *line, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t length = 0;
+    bool fits;
+    const char *const system = t->d->system;
+    if (t->n_said == 0 && system) GEODEC_TRY(say(t, GEODEC_CHAT_SYSTEM, system, strlen(system), err));
+    GEODEC_TRY(say(t, GEODEC_CHAT_USER, line, n, err));
+    GEODEC_TRY(render(t, &fits, err));
+    if (!fits) {
+        (void)fprintf(t->d->notes, "(the line does not fit in the context of %d tokens and is ignored)\n",
+                      t->d->target->n_ctx);
+        unsay(t, t->n_said - 1, 1);
+        goto done;
+    }
+    t->turns++;
+    t->stopped = false;
+    const int64_t begin = t->n;
+    GEODEC_TRY(reply(t, err));
+    GEODEC_TRY(geodec_tokenizer_decode(t->d->tokenizer, t->token + begin, t->n - begin, &text, &length, err));
+    GEODEC_TRY(say(t, GEODEC_CHAT_ASSISTANT, text, length, err));
+done:
+    geodec_mem_free(text);
+    return st;
+}
+
 static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -205,6 +304,10 @@ static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *
     const int64_t bad = geodec_file_utf8_check(line, n);
     if (bad >= 0) {
         (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld; the line is ignored)\n", (long long)bad);
+        goto done;
+    }
+    if (t->d->chat && geodec_chat_template_is_program(t->d->chat)) {
+        GEODEC_TRY(take_message(t, line, n, err));
         goto done;
     }
     GEODEC_TRY(encode(t, line, n, &ids, &count, err));
@@ -243,7 +346,7 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
         if (!line || strcmp(line, "/quit") == 0) break;
         if (n == 0) continue;
         if (strcmp(line, "/reset") == 0)
-            t.n = t.cached = 0;
+            forget(&t);
         else if (line[0] == '/' && line[1] != '/')
             (void)fputs("(commands: /reset, /quit; start a line with // to send a line that starts with /)\n",
                         d->notes);
@@ -251,6 +354,7 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
             GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
     }
 done:
-    GEODEC_FREE(line, t.token);
+    forget(&t);
+    GEODEC_FREE(line, t.token, t.said);
     return st;
 }

@@ -119,7 +119,7 @@ geodec_status geodec_tokenize_conversation(const geodec_tokenize_options *o, con
                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_chat_template *k;
+    const geodec_chat_template *k = NULL;
     geodec_conversation c = {0};
     geodec_chat_text text = {0};
     int32_t *ids = NULL;
@@ -138,6 +138,7 @@ geodec_status geodec_tokenize_conversation(const geodec_tokenize_options *o, con
     else
         print_sequence(o, t, ids, count);
 done:
+    geodec_chat_template_free(k);
     geodec_chat_text_free(&text);
     geodec_chat_conversation_free(&c);
     geodec_mem_free(ids);

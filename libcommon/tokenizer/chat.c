@@ -5,15 +5,16 @@
 
 #include <string.h>
 
+static const char *const role_names[] = {"system", "user", "assistant", "developer", "tool"};
+
 geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geodec_err *err)
 {
-    static const char *const names[GEODEC__N_ROLES] = {"system", "user", "assistant"};
-    for (int i = 0; i < GEODEC__N_ROLES; i++)
-        if (strcmp(names[i], name) == 0) {
+    for (int i = 0; i < (int)(sizeof role_names / sizeof *role_names); i++)
+        if (strcmp(role_names[i], name) == 0) {
             *out = (geodec_chat_role)i;
             return GEODEC_OK;
         }
-    GEODEC_FAIL(GEODEC_FORMAT, "role '%.40s' is not system, user or assistant", name);
+    GEODEC_FAIL(GEODEC_FORMAT, "role '%.40s' is not system, user, assistant, developer or tool", name);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
@@ -128,6 +129,41 @@ static void write_all(writer *w, const geodec_chat_template *t, const geodec_cha
     if (generation) put_fixed(w, t->generation);
 }
 
+/* By the program of a file. */
+static geodec_status render_program(const geodec_chat_template *t, const geodec_chat_message *message, int64_t n,
+                                    bool add_generation_prompt, geodec_chat_text *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_jinja_message *said = NULL;
+    geodec_chat_text x = {0};
+    unsigned char *mark = NULL;
+    GEODEC_NEW(said, n);
+    for (int64_t i = 0; i < n; i++)
+        said[i] = (geodec_jinja_message){role_names[message[i].role], message[i].content, message[i].n};
+    const geodec_jinja_context context = {said, n, add_generation_prompt, t->bos, t->eos};
+    GEODEC_TRY_MSG(geodec_jinja_render(t->program, &context, &x.text, &mark, &x.n, err),
+                   "the chat template of %s cannot be rendered (--template NAME gives a built-in format)", t->name);
+    for (size_t i = 0; i < x.n; i++) x.n_plain += mark[i] && (i == 0 || !mark[i - 1]);
+    size_t longest = 0;
+    for (int64_t i = 0; i < n; i++) longest = message[i].n > longest ? message[i].n : longest;
+    if (x.n_plain == 0 && longest > 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED,
+                     "the chat template of %s writes no message (--template NAME gives a built-in format)", t->name);
+    GEODEC_NEW(x.plain, x.n_plain);
+    int64_t k = -1;
+    for (size_t i = 0; i < x.n; i++) {
+        if (!mark[i]) continue;
+        if (i == 0 || !mark[i - 1]) x.plain[++k].begin = (int64_t)i;
+        x.plain[k].end = (int64_t)i + 1;
+    }
+    *out = x;
+    x = (geodec_chat_text){0};
+done:
+    geodec_chat_text_free(&x);
+    GEODEC_FREE(said, mark);
+    return st;
+}
+
 geodec_status geodec_chat_render(const geodec_chat_template *t, const geodec_chat_message *message, int64_t n,
                                  bool add_generation_prompt, geodec_chat_text *out, geodec_err *err)
 {
@@ -136,11 +172,14 @@ geodec_status geodec_chat_render(const geodec_chat_template *t, const geodec_cha
     size_t total = 0;
     if (n < 0) GEODEC_THROW(GEODEC_INVAL, "%lld messages", (long long)n);
     for (int64_t i = 0; i < n; i++) {
-        if (message[i].role < GEODEC_CHAT_SYSTEM || message[i].role > GEODEC_CHAT_ASSISTANT)
+        if (message[i].role < GEODEC_CHAT_SYSTEM || message[i].role > GEODEC_CHAT_TOOL)
             GEODEC_THROW(GEODEC_INVAL, "message %lld has no role", (long long)i);
+        if (!t->program && message[i].role > GEODEC_CHAT_ASSISTANT)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "chat format %s has no role %s", t->name, role_names[message[i].role]);
         if (message[i].n > INT32_MAX || (total += message[i].n) > INT32_MAX)
             GEODEC_THROW(GEODEC_LIMIT, "a conversation of more than %d bytes", INT32_MAX);
     }
+    if (t->program) return render_program(t, message, n, add_generation_prompt, out, err);
     write_all(&w, t, message, n, add_generation_prompt);
     const size_t length = w.n;
     const int64_t spans = w.n_plain;
@@ -185,6 +224,21 @@ static size_t fixed_words(const geodec_chat_template *t, char *out)
     return at;
 }
 
+/* What a program added to the messages, run by run. */
+static size_t program_words(const geodec_chat_text *text, char *out)
+{
+    size_t at = 0;
+    int64_t k = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        while (k < text->n_plain && (int64_t)i >= text->plain[k].end) k++;
+        const bool plain = k < text->n_plain && (int64_t)i >= text->plain[k].begin;
+        if (out) out[at] = plain ? '\0' : text->text[i];
+        at++;
+    }
+    if (out) out[at] = '\0';
+    return at + 1;
+}
+
 /* From byte `from` on; begins: at the start of the conversation. */
 static geodec_status encode_text(const geodec_chat_template *t, const geodec_tokenizer *k, const geodec_chat_text *text,
                                  int64_t from, bool begins, int32_t **ids, int64_t *count, geodec_err *err)
@@ -194,15 +248,17 @@ static geodec_status encode_text(const geodec_chat_template *t, const geodec_tok
     int32_t *id = NULL;
     geodec_span *plain = NULL;
     int64_t n_plain = 0;
-    const size_t n_words = fixed_words(t, NULL), n = text->n - (size_t)from;
+    const size_t n_words = t->program ? program_words(text, NULL) : fixed_words(t, NULL), n = text->n - (size_t)from;
+    const size_t n_bos = t->bos ? strlen(t->bos) : 0;
+    const bool has_bos = n_bos > 0 && n_bos <= text->n && memcmp(text->text, t->bos, n_bos) == 0;
     GEODEC_NEW(words, n_words);
-    (void)fixed_words(t, words);
+    (void)(t->program ? program_words(text, words) : fixed_words(t, words));
     GEODEC_NEW(plain, text->n_plain);
     for (int64_t i = 0; i < text->n_plain; i++)
         if (text->plain[i].begin >= from)
             plain[n_plain++] = (geodec_span){text->plain[i].begin - from, text->plain[i].end - from};
     GEODEC_NEW(id, n + 3);
-    const geodec_encode_options options = {.bos = begins,
+    const geodec_encode_options options = {.bos = begins && !has_bos, /* a program's own */
                                            .goes_on = !begins,
                                            .parse_special = true,
                                            .plain = plain,

@@ -1,8 +1,8 @@
-/* Chat templates: a conversation as the text a model was trained on, for the families whose formats are public.
+/* Chat templates: a conversation as the text a model was trained on.
  *
- * Built-in formats by name, no interpreter: tokenizer.chat_template of a GGUF file is only searched for marks that
- * identify the format. Additions of a template to the plain format (tools, dates, thinking) are not rendered, but for
- * known default system messages. BOS is not part of the text: encode with options.bos.
+ * A file's own template (tokenizer.chat_template) is a program, which is rendered exactly (tokenizer/jinja.h) or
+ * refused. Built-in formats are chosen by name: of families whose formats are public, for files without a template.
+ * Their text has no BOS: encode with options.bos; that of a program has one if the program writes it.
  *
  * The content of messages can never become a control token: `plain` marks it. */
 #ifndef GEODEC_TOKENIZER_CHAT_H
@@ -16,22 +16,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct geodec_chat_template geodec_chat_template; /* static, never freed */
+typedef struct geodec_chat_template geodec_chat_template;
+/* NULL and built-in formats ok. */
+GEODEC_API void geodec_chat_template_free(const geodec_chat_template *t);
 
 /* GEODEC_UNSUPPORTED with the list of names. */
 GEODEC_API geodec_status geodec_chat_template_find(const char *name, const geodec_chat_template **out,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* From the text of a Jinja template; eos: the text of the EOS token, or NULL. NULL for an unknown format. */
-GEODEC_API const geodec_chat_template *geodec_chat_template_detect(const char *jinja, const char *eos);
-/* From tokenizer.chat_template. GEODEC_UNSUPPORTED: no such key, or an unknown format, with the list of names. */
+/* From the text [n] of a template; name: of its source, for messages; bos, eos: texts of these tokens, or NULL. The
+ * caller frees *out. The errors of geodec_jinja_compile. */
+GEODEC_API geodec_status geodec_chat_template_compile(const char *text, size_t n, const char *name, const char *bos,
+                                                      const char *eos, const geodec_chat_template **out,
+                                                      geodec_err *err) GEODEC_MUST_USE;
+/* From tokenizer.chat_template; the caller frees *out. GEODEC_UNSUPPORTED: no such key, or a template that cannot be
+ * rendered, with the list of names. */
 GEODEC_API geodec_status geodec_chat_template_of(const geodec_gguf *g, const geodec_chat_template **out,
                                                  geodec_err *err) GEODEC_MUST_USE;
+/* Whether it is a program: then words of earlier turns may depend on later ones. */
+GEODEC_API bool geodec_chat_template_is_program(const geodec_chat_template *t);
 GEODEC_API const char *geodec_chat_template_name(const geodec_chat_template *t);
 /* All names, i = 0, 1, ... until NULL. */
 GEODEC_API const char *geodec_chat_template_name_at(int i);
 
-typedef enum geodec_chat_role { GEODEC_CHAT_SYSTEM, GEODEC_CHAT_USER, GEODEC_CHAT_ASSISTANT } geodec_chat_role;
-/* "system", "user", "assistant"; GEODEC_FORMAT for another word. */
+typedef enum geodec_chat_role {
+    GEODEC_CHAT_SYSTEM,
+    GEODEC_CHAT_USER,
+    GEODEC_CHAT_ASSISTANT,
+    GEODEC_CHAT_DEVELOPER, /* this and the next: of templates that have them */
+    GEODEC_CHAT_TOOL
+} geodec_chat_role;
+/* "system", "user", "assistant", "developer", "tool"; GEODEC_FORMAT for another word. */
 GEODEC_API geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_chat_message {
@@ -60,7 +74,8 @@ typedef struct geodec_chat_text {
 } geodec_chat_text;
 
 /* The conversation, and with add_generation_prompt the text before the assistant's next words. Some formats strip white
- * space around messages; some have no system message and put its text before the next user message. */
+ * space around messages; some have no system message and put its text before the next user message. GEODEC_UNSUPPORTED:
+ * a role that a built-in format does not have; for programs, the errors of geodec_jinja_render. */
 GEODEC_API geodec_status geodec_chat_render(const geodec_chat_template *t, const geodec_chat_message *message,
                                             int64_t n, bool add_generation_prompt, geodec_chat_text *out,
                                             geodec_err *err) GEODEC_MUST_USE;

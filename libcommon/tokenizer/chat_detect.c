@@ -53,83 +53,18 @@ geodec_status geodec_chat_template_find(const char *name, const geodec_chat_temp
     return GEODEC_OK;
 }
 
-/* ---- by marks --------------------------------------------------------------------------------------------------- */
-
-static bool has(const char *text, const char *mark) { return strstr(text, mark) != NULL; }
-
-static const char *chatml_like(const char *j)
-{
-    if (has(j, "<|im_sep|>")) return "phi4";
-    if (has(j, "<end_of_utterance>")) return NULL; /* begins with <|im_start|> but is another format */
-    if (has(j, "named SmolLM, trained by Hugging Face<|im_end|>")) return "smollm2";
-    if (has(j, "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.")) return "qwen2.5";
-    if (has(j, "You are a helpful assistant.<|im_end|>")) return "qwen2";
-    return "chatml";
-}
-
-static const char *inst_like(const char *j)
-{
-    if (has(j, "[SYSTEM_PROMPT]"))
-        return has(j, "[SYSTEM_PROMPT] ") || has(j, "[INST] ") ? "mistral-v7" : "mistral-v7-tekken";
-    if (has(j, "' [INST] ' + system_message") || has(j, "[AVAILABLE_TOOLS]"))
-        return has(j, " [INST]") ? "mistral-v1" : has(j, "\"[INST]\"") ? "mistral-v3-tekken" : "mistral-v3";
-    if (has(j, "content.strip()")) return "llama2-sys-strip";
-    if (has(j, "bos_token + '[INST]")) return "llama2-sys-bos";
-    return has(j, "<<SYS>>") ? "llama2-sys" : "llama2";
-}
-
-/* <|user|> and <|assistant|> on lines of their own; the end of a message distinguishes them. */
-static const char *role_lines(const char *j, const char *eos)
-{
-    const bool endoftext = eos && strcmp(eos, "<|endoftext|>") == 0;
-    if (has(j, "<|end|>")) return "phi3";
-    if (has(j, "<|tool_declare|>") || has(j, "<|begin_of_image|>") || has(j, "[gMASK]")) return NULL;
-    if (has(j, "'<|user|>\n' + message['content'] + eos_token") ||
-        has(j, "'<|user|>\\n' + message['content'] + eos_token"))
-        return endoftext ? "zephyr" : "zephyr-beta";
-    if (has(j, "message['content'] + eos_token")) return endoftext ? "olmoe" : "tulu";
-    if (has(j, "</s>")) return "falcon3";
-    return has(j, "<|endoftext|>") ? "zephyr" : NULL;
-}
-
-static const char *name_of(const char *j, const char *eos)
-{
-    if (has(j, "<|im_start|>")) return chatml_like(j);
-    if (has(j, "[INST]")) return inst_like(j);
-    if (has(j, "<|assistant|>") && (has(j, "<|user|>") || has(j, "<|end|>"))) return role_lines(j, eos);
-    if (has(j, "<|user|>") && has(j, "<|endoftext|>")) return "zephyr";
-    if (has(j, "<start_of_turn>")) return "gemma";
-    if (has(j, "USER: ") && has(j, "ASSISTANT: ")) return has(j, "SYSTEM: ") ? "vicuna-orca" : "vicuna";
-    if (has(j, "### Instruction:") && has(j, "<|EOT|>")) return "deepseek";
-    if (has(j, "<|START_OF_TURN_TOKEN|>") && has(j, "<|USER_TOKEN|>")) return "command-r";
-    if (has(j, "<|start_header_id|>") && has(j, "<|end_header_id|>")) return "llama3";
-    if (has(j, "<|header_start|>") && has(j, "<|header_end|>")) return "llama4";
-    if (has(j, "'Assistant: ' + message['content'] + eos_token")) return "deepseek2";
-    if (has(j, "<\xef\xbd\x9cUser\xef\xbd\x9c>") && has(j, "<\xef\xbd\x9c"
-                                                           "Assistant\xef\xbd\x9c>"))
-        return "deepseek3";
-    if (has(j, "<|start_of_role|>") && !has(j, "<tool_call>") && !has(j, "<tools>")) return "granite";
-    return NULL;
-}
-
-const geodec_chat_template *geodec_chat_template_detect(const char *jinja, const char *eos)
-{
-    const char *name = name_of(jinja, eos);
-    return name ? named(name) : NULL;
-}
-
 /* ---- from a file ------------------------------------------------------------------------------------------------ */
 
-/* Text of the EOS token; *out is NULL when the file has none. Caller frees. */
-static geodec_status eos_text(const geodec_gguf *g, char **out, geodec_err *err)
+/* Text of a token that a key names; *out is NULL when the file has none. Caller frees. */
+static geodec_status token_text(const geodec_gguf *g, const char *key, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t id, n;
     const char *s;
     size_t length;
     *out = NULL;
-    if (!geodec_gguf_has(g, "tokenizer.ggml.eos_token_id") || !geodec_gguf_has(g, "tokenizer.ggml.tokens")) goto done;
-    GEODEC_TRY(geodec_gguf_get_i64(g, "tokenizer.ggml.eos_token_id", &id, err));
+    if (!geodec_gguf_has(g, key) || !geodec_gguf_has(g, "tokenizer.ggml.tokens")) goto done;
+    GEODEC_TRY(geodec_gguf_get_i64(g, key, &id, err));
     GEODEC_TRY(geodec_gguf_array_length(g, "tokenizer.ggml.tokens", &n, err));
     if (id < 0 || id >= n) goto done;
     GEODEC_TRY(geodec_gguf_array_str(g, "tokenizer.ggml.tokens", id, &s, &length, err));
@@ -139,21 +74,58 @@ done:
     return st;
 }
 
+geodec_status geodec_chat_template_compile(const char *text, size_t n, const char *name, const char *bos,
+                                           const char *eos, const geodec_chat_template **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_chat_template *t = NULL;
+    GEODEC_NEW(t, 1);
+    GEODEC_TRY(geodec_jinja_compile(text, n, &t->program, err));
+    char *copy = geodec_mem_strdup(name);
+    if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for a name");
+    t->name = copy;
+    if (bos) t->bos = geodec_mem_strdup(bos);
+    if (eos) t->eos = geodec_mem_strdup(eos);
+    if ((bos && !t->bos) || (eos && !t->eos)) GEODEC_THROW(GEODEC_NOMEM, "no memory for a token");
+    *out = t;
+    t = NULL;
+done:
+    geodec_chat_template_free(t);
+    return st;
+}
+
+bool geodec_chat_template_is_program(const geodec_chat_template *t) { return t->program != NULL; }
+
+void geodec_chat_template_free(const geodec_chat_template *t)
+{
+    if (!t || !t->program) return;
+    geodec_chat_template *own = (geodec_chat_template *)(uintptr_t)t; /* made by geodec_chat_template_compile */
+    geodec_jinja_free(own->program);
+    geodec_mem_free((void *)(uintptr_t)own->name);
+    GEODEC_FREE(own->bos, own->eos, own);
+}
+
 geodec_status geodec_chat_template_of(const geodec_gguf *g, const geodec_chat_template **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     static const char key[] = "tokenizer.chat_template";
-    const char *jinja;
-    char *eos = NULL;
-    const geodec_chat_template *t;
+    const char *text;
+    char *eos = NULL, *bos = NULL;
     if (!geodec_gguf_has(g, key))
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is missing: name a template", geodec_gguf_path(g), key);
-    GEODEC_TRY(geodec_gguf_get_str(g, key, &jinja, err));
-    GEODEC_TRY(eos_text(g, &eos, err));
-    t = geodec_chat_template_detect(jinja, eos);
-    if (!t) GEODEC_TRY_MSG(refuse("it is not a known chat template", err), "%s: key '%s'", geodec_gguf_path(g), key);
-    *out = t;
+    GEODEC_TRY(geodec_gguf_get_str(g, key, &text, err));
+    GEODEC_TRY(token_text(g, "tokenizer.ggml.eos_token_id", &eos, err));
+    GEODEC_TRY(token_text(g, "tokenizer.ggml.bos_token_id", &bos, err));
+    st = geodec_chat_template_compile(text, strlen(text), geodec_gguf_path(g), bos, eos, out, err);
+    if (st == GEODEC_FORMAT || st == GEODEC_UNSUPPORTED || st == GEODEC_LIMIT) {
+        char why[256];
+        (void)geodec_err_line(err, why, sizeof why);
+        geodec_err_clear(err);
+        st = refuse("name a built-in chat format", err);
+        (void)geodec_err_add(err, st, __func__, __LINE__, "%s: the chat template cannot be rendered (%.200s)",
+                             geodec_gguf_path(g), why);
+    }
 done:
-    geodec_mem_free(eos);
+    GEODEC_FREE(bos, eos);
     return st;
 }

@@ -3,6 +3,7 @@
 #define GEODEC_TOKENIZER_CHAT_INTERNAL_H
 
 #include "tokenizer/chat.h"
+#include "tokenizer/jinja.h"
 
 enum { GEODEC__N_ROLES = 3 };
 
@@ -18,6 +19,9 @@ struct geodec_chat_template {
     bool system_with_user; /* no system message: its text and an empty line go before the next user's */
     const char *generation;
     const char *system; /* default when the conversation does not begin with a system message */
+    /* A template as files carry it, in place of all above; owned, with the texts of the tokens that it may name. */
+    geodec_jinja *program;
+    char *bos, *eos; /* NULL = none */
 };
 
 /* NULL after the last. */

@@ -16,7 +16,9 @@ typedef struct spec {
 } spec;
 static const spec good = {.model = "gpt2",
                           .pre = "llama-bpe",
-                          .template_text = "{{'<|im_start|>' + message['role']}}",
+                          .template_text = "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + "
+                                           "message['content'] + '<|im_end|>'}}{% endfor %}"
+                                           "{% if add_generation_prompt %}{{'<|im_start|>assistant\\n'}}{% endif %}",
                           .merge = {"h e", "l l", "he ll"},
                           .bos = 259};
 static const char *folder;
@@ -102,6 +104,6 @@ int main(int argc, char **argv)
     FILE_WITH("long-merge", s.merge[0] = longest);
     FILE_WITH("twin-piece", s.twin = true);
     FILE_WITH("bos-outside", s.bos = N);
-    FILE_WITH("unknown-template", s.template_text = "{{ messages }}");
+    FILE_WITH("unknown-template", s.template_text = "{% include messages %}");
     return 0;
 }

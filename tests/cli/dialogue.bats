@@ -78,7 +78,7 @@ refused() {
 
 @test "formats: an unknown one is named, and a model without one gives an error" {
     refused 3 "no-such" talk --template no-such
-    refused 3 "--no-template" talk
+    refused 3 "name a template" talk
     refused 2 "not both" talk --template chatml --no-template
     refused 2 "chat format" talk --no-template --system x
     refused 2 "--interactive" "$bin/geodec-decode" --model "$model" --no-template

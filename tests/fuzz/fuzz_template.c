@@ -108,6 +108,21 @@ static void check(const geodec_tokenizer *t, const geodec_chat_template *k, cons
               "a message wrote a control token");
 }
 
+/* The rest of the input as a template: every byte that it takes from a message is marked. */
+static void render(const char *text, size_t size, const geodec_chat_message *m, int n, bool generation)
+{
+    geodec_err err = {0};
+    const geodec_chat_template *k = NULL;
+    geodec_chat_text x = {0};
+    if (geodec_chat_template_compile(text, size, "fuzz", "<s>", "</s>", &k, &err) != GEODEC_OK) return;
+    if (geodec_chat_render(k, m, n, generation, &x, &err) == GEODEC_OK) {
+        fuzz_must(x.text[x.n] == '\0', "a text without an end");
+        fuzz_use(x.text, x.n);
+    }
+    geodec_chat_text_free(&x);
+    geodec_chat_template_free(k);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static geodec_tokenizer *t;
@@ -133,17 +148,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += 2 + length;
     }
     check(t, k, m, n, data[1] & 1);
-    for (int i = 0; i < n; i++) free((void *)(uintptr_t)m[i].content);
     char *jinja = malloc(size - at + 1);
     if (jinja) {
         memcpy(jinja, data + at, size - at);
         jinja[size - at] = '\0';
-        const geodec_chat_template *found = geodec_chat_template_detect(jinja, data[1] & 32 ? "<|endoftext|>" : NULL);
-        if (found) fuzz_use(geodec_chat_template_name(found), 1);
+        const geodec_chat_template *found = NULL;
         (void)!geodec_chat_template_find(jinja, &found, &err);
+        render(jinja, size - at, m, n, data[1] & 1);
         geodec_chat_role role;
         (void)!geodec_chat_role_of(jinja, &role, &err);
         free(jinja);
     }
+    for (int i = 0; i < n; i++) free((void *)(uintptr_t)m[i].content);
     return 0;
 }

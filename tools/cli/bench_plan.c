@@ -23,6 +23,7 @@ geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *pat
         cli_say(c, "prompts of %lld tokens instead of %lld: the text is short", (long long)geodec_prompts_longest(out),
                 (long long)length);
 done:
+    geodec_chat_template_free(o.chat);
     text_close(&file);
     return st;
 }

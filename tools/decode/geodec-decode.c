@@ -1,5 +1,6 @@
 /* geodec-decode: text from a model, accelerated by a drafter and equal to plain decoding. */
 #include "base/mem.h"
+#include "cli/chat.h"
 #include "cli/cli.h"
 #include "cli/context.h"
 #include "cli/decode_report.h"
@@ -86,10 +87,13 @@ static const cli_option options[] = {
     OPT_FLAG("interactive", 'i', &interactive,
              "hold a dialogue: each line of standard input is a turn; /reset starts over, /quit ends. On a terminal, "
              "Ctrl-C ends a reply. When the context is full, a line is rejected with a note"),
-    OPT_STR("template", 0, &template_name, "NAME", "chat format of --interactive (default: the model's own)"),
+    OPT_STR(
+        "template", 0, &template_name, "NAME|auto|FILE.jinja",
+        "chat format: a built-in one, the model's own, or a template; the prompt is then a user's message (default: "
+        "the model's own with --interactive, none without)"),
     OPT_FLAG("no-template", 0, &no_template,
              "with --interactive: use no chat format; each line of input continues the same text"),
-    OPT_STR("system", 0, &system_text, "TEXT", "system message of --interactive"),
+    OPT_STR("system", 0, &system_text, "TEXT", "system message of --interactive and --template"),
     OPT_FLAG("echo", 0, &echo, "write the prompt before the text"),
     OPT_FLAG("check-plain", 0, &check_plain, "also decode without a drafter and compare; status 4 if the texts differ"),
     OPT_STR(
@@ -137,9 +141,25 @@ static const cli_tool tool = {
     .n_presets = PRESETS_N,
 };
 
-/* Reads the prompt as ids, with BOS first. A model without BOS needs at least one token of text. */
-static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64_t *n, geodec_err *err)
+/* The prompt as a user's message in a chat format, up to the reply. */
+static geodec_status chat_prompt(const geodec_model *m, const char *text, size_t length, int32_t **ids, int64_t *n,
+                                 geodec_err *err)
 {
+    const geodec_chat_template *chat = NULL;
+    const geodec_chat_message both[] = {
+        {GEODEC_CHAT_SYSTEM, system_text ? system_text : "", system_text ? strlen(system_text) : 0},
+        {GEODEC_CHAT_USER, text, length}};
+    GEODEC_PASS(chat_format(m, template_name, &chat, err));
+    const geodec_status st = geodec_chat_encode(chat, geodec_model_tokenizer(m), system_text ? both : both + 1,
+                                                system_text ? 2 : 1, true, ids, n, err);
+    geodec_chat_template_free(chat);
+    return st;
+}
+
+/* Reads the prompt as ids, with BOS first. A model without BOS needs at least one token of text. */
+static geodec_status read_prompt(const geodec_model *m, int32_t **ids, int64_t *n, geodec_err *err)
+{
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
     geodec_status st = GEODEC_OK;
     char *text = NULL;
     int32_t *id = NULL;
@@ -156,6 +176,10 @@ static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64
     }
     const int64_t bad = geodec_file_utf8_check(text, length);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 at byte %lld", name, (long long)bad);
+    if (template_name) {
+        GEODEC_TRY_MSG(chat_prompt(m, text, length, ids, n, err), "%s", name);
+        goto done;
+    }
     GEODEC_NEW(id, (int64_t)length + 3);
     const geodec_encode_options how = {.bos = true, .parse_special = parse_special};
     GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, text, length, &how, id, &count, err), "%s", name);
@@ -215,8 +239,9 @@ static geodec_status choose_drafter(const cli *c, const geodec_model *m, draftin
 /* Refuses options that exclude each other. */
 static geodec_status check_dialogue(geodec_err *err)
 {
-    if (!interactive && (template_name || no_template || system_text))
-        GEODEC_FAIL(GEODEC_INVAL, "--template, --no-template and --system need --interactive");
+    if (!interactive && no_template) GEODEC_FAIL(GEODEC_INVAL, "--no-template needs --interactive");
+    if (!interactive && system_text && !template_name)
+        GEODEC_FAIL(GEODEC_INVAL, "--system needs --interactive or --template");
     if (template_name && no_template) GEODEC_FAIL(GEODEC_INVAL, "give --template or --no-template, not both");
     if (no_template && system_text) GEODEC_FAIL(GEODEC_INVAL, "--system needs a chat format");
     if (interactive && (prompt_text || prompt_file || report || echo || no_verifier || compat_counters))
@@ -232,11 +257,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
     const geodec_chat_template *chat = NULL;
     geodec_session *second = NULL;
     geodec_target plain;
-    if (template_name)
-        GEODEC_TRY(geodec_chat_template_find(template_name, &chat, err));
-    else if (!no_template)
-        GEODEC_TRY_MSG(geodec_chat_template_of(geodec_model_gguf(m), &chat, err),
-                       "--interactive without --template or --no-template");
+    if (!no_template) GEODEC_TRY(chat_format(m, template_name, &chat, err));
     if (check_plain) {
         GEODEC_TRY(decode_session(m, target->n_ctx, &words, c->pool, &second, err));
         plain = geodec_target_session(second, decode_batch());
@@ -261,6 +282,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
                                .n_stop = stops.n};
     GEODEC_TRY(geodec_dialogue_run(&d, err));
 done:
+    geodec_chat_template_free(chat);
     geodec_session_destroy(second);
     return st;
 }
@@ -340,7 +362,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     (void)arithmetic_settle(c, w->m, &words.arithmetic);
     GEODEC_PASS(streaming_begin(c, w->m, arithmetic_of(words.arithmetic), sessions(), err));
     GEODEC_PASS(decode_projections(&words, w->m, err));
-    if (!interactive) GEODEC_PASS(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
+    if (!interactive) GEODEC_PASS(read_prompt(w->m, &w->prompt, &w->n, err));
     GEODEC_PASS(choose_drafter(c, w->m, &w->found, &w->drafting, err));
     GEODEC_PASS(decode_session(w->m, (int32_t)context, &words, c->pool, &w->s, err));
     context_check(c, w->m, "texts", context);

@@ -69,6 +69,7 @@ static geodec_status find_format(const geodec_model *m, const geodec_chat_templa
     if (template_name || !its)
         GEODEC_PASS(geodec_chat_template_find(template_name ? template_name : "chatml", chat, err));
     *own = *chat == its;
+    if (!*own) geodec_chat_template_free(its);
     return GEODEC_OK;
 }
 

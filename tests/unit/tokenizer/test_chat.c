@@ -117,57 +117,6 @@ Test(chat, default_system_message_and_closed_conversations)
     cr_assert_eq(geodec_chat_render(find("chatml"), &none, 1, true, &x, &err), GEODEC_INVAL);
 }
 
-static void detected(const char *jinja, const char *eos, const char *want)
-{
-    const geodec_chat_template *t = geodec_chat_template_detect(jinja, eos);
-    const char *got = t ? geodec_chat_template_name(t) : "none";
-    cr_assert_str_eq(got, want, "'%s' is %s, not %s", jinja, got, want);
-}
-
-/* Marks in the published templates. */
-Test(chat, templates_are_told_apart_by_their_marks)
-{
-    detected("{{'<|im_start|>' + message['role'] + '\n'}}", NULL, "chatml");
-    detected("'<|im_start|>system\\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\\n'",
-             NULL, "smollm2");
-    detected("<|im_start|>system\\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>",
-             NULL, "qwen2.5");
-    detected("'<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n'", NULL, "qwen2");
-    detected("'<|im_start|>user<|im_sep|>'", NULL, "phi4");
-    detected("User: <|im_start|> <end_of_utterance>", NULL, "none");
-    detected("'[INST] ' + message['content'] + ' [/INST]'", NULL, "llama2");
-    detected("[INST] <<SYS>>", NULL, "llama2-sys");
-    detected("bos_token + '[INST] ' <<SYS>>", NULL, "llama2-sys-bos");
-    detected("bos_token + '[INST] ' + content.strip()", NULL, "llama2-sys-strip");
-    detected("' [INST] ' + system_message", NULL, "mistral-v1");
-    detected("[AVAILABLE_TOOLS] ' [INST] '", NULL, "mistral-v1");
-    detected("[AVAILABLE_TOOLS]{{'[INST]'}}", NULL, "mistral-v3");
-    detected("[AVAILABLE_TOOLS]{{\"[INST]\"}}", NULL, "mistral-v3-tekken");
-    detected("[SYSTEM_PROMPT] [INST] ", NULL, "mistral-v7");
-    detected("'[SYSTEM_PROMPT]' '[INST]'", NULL, "mistral-v7-tekken");
-    detected("<|start_header_id|>user<|end_header_id|>", NULL, "llama3");
-    detected("<|header_start|>user<|header_end|>", NULL, "llama4");
-    detected("'<start_of_turn>' + role", NULL, "gemma");
-    detected("'<|user|>' <|end|> '<|assistant|>'", NULL, "phi3");
-    detected("'<|user|>\n' + message['content'] + eos_token '<|assistant|>'", "</s>", "zephyr-beta");
-    detected("'<|user|>\\n' + message['content'] + eos_token '<|assistant|>'", "<|endoftext|>", "zephyr");
-    detected("'<|user|>\\n' + message['content'] '<|assistant|>\\n'  + message['content'] + eos_token", "</s>", "tulu");
-    detected("'<|user|>\\n' + message['content'] '<|assistant|>\\n'  + message['content'] + eos_token", "<|endoftext|>",
-             "olmoe");
-    detected("<|user|> <|assistant|> </s>", NULL, "falcon3");
-    detected("USER: ASSISTANT: ", NULL, "vicuna");
-    detected("SYSTEM: USER: ASSISTANT: ", NULL, "vicuna-orca");
-    detected("### Instruction: <|EOT|>", NULL, "deepseek");
-    detected("'Assistant: ' + message['content'] + eos_token", NULL, "deepseek2");
-    detected("<\xef\xbd\x9cUser\xef\xbd\x9c> <\xef\xbd\x9c"
-             "Assistant\xef\xbd\x9c>",
-             NULL, "deepseek3");
-    detected("<|START_OF_TURN_TOKEN|><|USER_TOKEN|>", NULL, "command-r");
-    detected("<|start_of_role|>", NULL, "granite");
-    detected("", NULL, "none");
-    detected("{{ messages }}", NULL, "none");
-}
-
 Test(chat, unknown_names_are_refused_with_the_list)
 {
     geodec_err err = {0};
