@@ -16,7 +16,7 @@
 
 typedef enum geodec_matrix_header { GEODEC_HEADER_AUTO, GEODEC_HEADER_YES, GEODEC_HEADER_NO } geodec_matrix_header;
 
-enum { GEODEC_MATRIX_NOTE = 160 };
+enum { GEODEC_MATRIX_NOTE = 320 };
 
 typedef struct geodec_matrix_options {
     const char *dataset; /* HDF5: its path */
@@ -34,7 +34,7 @@ typedef struct geodec_matrix {
     /* rows left out, each counted for its first cause: by the mask, with a fill or missing value, outside of the valid
      * range, with a value that is missing or not finite */
     int64_t masked, filled, invalid, missing;
-    int64_t rounded; /* whole numbers beyond 2^53, which a float64 rounds */
+    int64_t rounded; /* HDF5: whole numbers beyond 2^53, which a float64 rounds */
     bool scaled;     /* scale_factor and add_offset were applied */
     double scale, offset;
     char mask[GEODEC_MATRIX_NOTE]; /* the mask that was used, "" without */
@@ -57,7 +57,7 @@ GEODEC_API bool geodec_matrix_is_mask(const char *name, bool *padding);
  * that the first line has); numbers with a decimal point, or a comma where that does not separate, and exponents of e
  * or d. Empty lines and lines that begin with # or % are skipped, as is a byte order mark; quotes around a cell are
  * removed. HEADER_AUTO: a first line whose cells are all no numbers, or the whole numbers from 0 or 1 in order above
- * other data, is a header; a first column without a name that counts the rows is no data. "-" reads text from standard
+ * other data, is a header; a first column that the header has no name for is no data. "-" reads text from standard
  * input. GEODEC_NOTFOUND, GEODEC_FORMAT (also a missing value or one that is not finite, with its row, unless
  * drop_missing), GEODEC_UNSUPPORTED (type), GEODEC_LIMIT, GEODEC_SCARCE (no row is data), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_matrix_read(const char *path, const char *format, const geodec_matrix_options *o,

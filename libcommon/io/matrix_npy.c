@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAGIC = 6, HEADER_MAX = 65536 };
@@ -84,10 +85,16 @@ static geodec_status read_header(const char *path, const char *header, npy *a, g
     return GEODEC_OK;
 }
 
-static double element(const npy *a, const uint8_t *p)
+static uint64_t bits_of(const npy *a, const uint8_t *p)
 {
     uint64_t bits = 0;
     for (int i = 0; i < a->size; i++) bits |= (uint64_t)p[a->swap ? a->size - 1 - i : i] << (8 * i);
+    return bits;
+}
+
+static double element(const npy *a, const uint8_t *p)
+{
+    const uint64_t bits = bits_of(a, p);
     if (a->sort == 'u' || a->sort == 'b') return (double)bits;
     if (a->sort == 'i') {
         const int drop = 64 - 8 * a->size;
@@ -103,6 +110,20 @@ static double element(const npy *a, const uint8_t *p)
     double d;
     memcpy(&d, &bits, sizeof d);
     return d;
+}
+
+/* Integers of 8 bytes less those of the first row, before they become float64: the differences keep their digits. */
+static void subtract_first(const npy *a, const uint8_t *data, double *x)
+{
+    const uint64_t flip = a->sort == 'i' ? UINT64_C(1) << 63 : 0; /* the order of unsigned numbers */
+    for (int64_t c = 0; c < a->cols; c++) {
+        const int64_t down = a->fortran ? 1 : a->cols, across = a->fortran ? a->rows : 1;
+        const uint64_t first = bits_of(a, data + c * across * 8) ^ flip;
+        for (int64_t r = 0; r < a->rows; r++) {
+            const uint64_t v = bits_of(a, data + (c * across + r * down) * 8) ^ flip;
+            x[r * a->cols + c] = v >= first ? (double)(v - first) : -(double)(first - v);
+        }
+    }
 }
 
 geodec_status geodec__matrix_npy(const char *path, geodec_matrix *m, geodec_err *err)
@@ -136,10 +157,14 @@ geodec_status geodec__matrix_npy(const char *path, geodec_matrix *m, geodec_err 
         for (int64_t c = 0; c < a.cols; c++)
             x[r * a.cols + c] = element(&a, data + (a.fortran ? c * a.rows + r : r * a.cols + c) * a.size);
     }
+    if (a.sort != 'f' && a.size == 8 && geodec__matrix_rounded(count, x) > 0) {
+        subtract_first(&a, data, x);
+        (void)snprintf(m->note, sizeof m->note,
+                       "row 1 was subtracted from every row, because the whole numbers are beyond 2^53");
+    }
     m->rows = a.rows;
     m->cols = a.cols;
     m->x = x;
-    m->rounded = a.sort != 'f' && a.size == 8 ? geodec__matrix_rounded(count, x) : 0;
     x = NULL;
 done:
     GEODEC_FREE(header, x);

@@ -22,8 +22,11 @@ typedef struct cell {
 typedef struct table {
     const char *path;
     bool drop;
-    char separator; /* ' ' = any run of blanks and tabs */
-    bool trailing;  /* every line ends with a separator: the last cell is none */
+    char separator;      /* ' ' = any run of blanks and tabs */
+    bool trailing;       /* every line ends with a separator: the last cell is none */
+    bool names;          /* the first column has the names of the rows, and is no data */
+    bool commas, points; /* decimal commas, decimal points were read */
+    bool first_point;    /* the first line has a point: 0.0 is no name of a column */
     int64_t line, rows, cols, room;
     double *x;
     cell *first; /* [first_cols] of the first line, where it is a header or may be one */
@@ -31,6 +34,12 @@ typedef struct table {
 } table;
 
 static bool blank(char c) { return c == ' ' || c == '\t'; }
+
+static bool is_comment(const char *line)
+{
+    line += strspn(line, " \t");
+    return *line == '#' || *line == '%';
+}
 
 static char find_separator(const char *line)
 {
@@ -128,7 +137,7 @@ static geodec_status read_first(table *t, const char *line, geodec_matrix_header
     if (words > 0 && numbers == 0) *is = 1;
     const int64_t from = n > 1 && t->first[0].kind != NUMBER ? 1 : 0; /* a column of row names has none */
     const double base = from < n ? t->first[from].v : NAN;
-    bool counts = n - from >= 3 && (base == 0 || base == 1);
+    bool counts = n > from && (base == 0 || (base == 1 && n - from > 2));
     for (int64_t i = from; counts && i < n; i++)
         counts = t->first[i].kind == NUMBER && t->first[i].v == base + (double)(i - from);
     if (counts) *is = -1;
@@ -136,19 +145,70 @@ done:
     return st;
 }
 
+/* The form of the first row of data under a header: its separator, and whether its first cell is the name of the row.
+ * R writes nothing over the names, other programs an empty cell. */
+static void settle_row(table *t, const char *line)
+{
+    const char separator = find_separator(line), *at = line;
+    int64_t n = 0;
+    cell c, first = {0};
+    if (separator != t->separator) { /* a title, in which blanks or commas mean nothing */
+        t->separator = separator;
+        t->first_cols = 0;
+        return;
+    }
+    while (next_cell(t, &at, &c))
+        if (n++ == 0) first = c;
+    if (n > 1 && n == t->first_cols + 1 && c.length == 0) { /* no line but the header ends without a separator */
+        t->trailing = true;
+        n--;
+    }
+    const bool counts = first.kind == WORD || (first.kind == NUMBER && (first.v == 0 || first.v == 1));
+    const bool unnamed = t->first[0].length == 0 || strncmp(t->first[0].text, "Unnamed: ", 9) == 0;
+    t->names = n > 1 && (t->first_cols == n ? unnamed : t->first_cols == n - 1 && counts);
+}
+
+/* Whether a whole number beyond 2^53 is one that float64 holds. */
+static bool is_exact(const cell *c)
+{
+    char whole[32];
+    const char *digits = c->text + (*c->text == '-' || *c->text == '+');
+    const int length = c->length - (int)(digits - c->text);
+    if (fabs(c->v) < 9007199254740992.0 || length > 20 || (int)strspn(digits, "0123456789") < length) return true;
+    (void)snprintf(whole, sizeof whole, "%.0f", fabs(c->v));
+    return (int)strlen(whole) == length && memcmp(whole, digits, (size_t)length) == 0;
+}
+
+/* What a number says about the form of the table. */
+static geodec_status note_form(table *t, const cell *c, int64_t column, geodec_err *err)
+{
+    const char *why = NULL;
+    t->commas = t->commas || memchr(c->text, ',', (size_t)c->length);
+    t->points = t->points || memchr(c->text, '.', (size_t)c->length);
+    if (t->commas && t->points) why = "decimal points and decimal commas in one table";
+    if (!is_exact(c)) why = "a whole number that float64 does not hold; subtract a constant first";
+    if (why)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: row %lld, column %lld: '%.*s': %s", t->path, (long long)t->line,
+                    (long long)t->rows + 1, (long long)column, c->length, c->text, why);
+    return GEODEC_OK;
+}
+
 static geodec_status read_line(table *t, const char *line, geodec_err *err)
 {
     int64_t cols = 0;
+    const int64_t names = t->names ? 1 : 0;
     const char *at = line;
     cell c;
+    if (names) (void)next_cell(t, &at, &c);
     while (next_cell(t, &at, &c)) {
         const int shown = c.length < 40 ? c.length : 40;
         const int64_t row = t->rows + 1;
         if (c.kind == WORD || (c.kind == MISSING && !t->drop))
             GEODEC_FAIL(GEODEC_FORMAT, "%s:%lld: row %lld, column %lld: '%.*s' is %s%s", t->path, (long long)t->line,
-                        (long long)row, (long long)cols + 1, shown, c.text,
+                        (long long)row, (long long)(cols + 1 + names), shown, c.text,
                         c.kind == WORD ? "not a number" : "a missing value",
                         c.kind == WORD ? "" : "; --drop-missing leaves such rows out");
+        if (c.kind == NUMBER) GEODEC_PASS(note_form(t, &c, cols + 1 + names, err));
         GEODEC_PASS(grow(t, t->rows * t->cols + cols + 1, err));
         t->x[t->rows * t->cols + cols++] = c.v;
         if (t->rows > 0 && cols > t->cols) break;
@@ -188,47 +248,49 @@ static void settle_lines(char *text, size_t n, bool *trailing)
         const char *end = line + length;
         next = end + (*end == '\n');
         while (end > line && (end[-1] == '\r' || end[-1] == ' ')) end--;
-        if (end == line || *line == '#' || *line == '%') continue;
+        if (end == line || is_comment(line)) continue;
         if (!separator) separator = end[-1];
         if (end[-1] != separator || !strchr(",;\t", separator)) *trailing = false;
     }
 }
 
-/* A first column that counts the rows from 0 or 1, under a header without a name for it, is left out. */
-static bool drop_index(table *t)
-{
-    const double base = t->x[0];
-    if (t->cols < 2 || t->first_cols < 1 || (base != 0 && base != 1)) return false;
-    const bool shorter = t->first_cols == t->cols - 1; /* R writes no name over the row names */
-    if (!shorter &&
-        (t->first_cols != t->cols || (t->first[0].length > 0 && strncmp(t->first[0].text, "Unnamed", 7) != 0)))
-        return false;
-    for (int64_t r = 0; r < t->rows; r++)
-        if (t->x[r * t->cols] != base + (double)r) return false;
-    for (int64_t r = 0; r < t->rows; r++)
-        memmove(t->x + r * (t->cols - 1), t->x + r * t->cols + 1, (size_t)(t->cols - 1) * sizeof *t->x);
-    t->cols--;
-    return true;
-}
-
 /* The row of numbers in order, which may be a header, against the rows under it: other data do not go on counting. */
 static bool is_numbered_header(const table *t)
 {
-    if (t->rows < 2) return false;
-    bool whole = true, counts = true;
-    for (int64_t i = t->cols; i < t->rows * t->cols && whole; i++) whole = t->x[i] == floor(t->x[i]);
+    if (t->rows < 3) return false;
+    int64_t whole = 0;
+    bool counts = t->cols > 1;
+    for (int64_t i = t->cols; i < t->rows * t->cols; i++) whole += t->x[i] == floor(t->x[i]);
     for (int64_t c = 1; c < t->cols; c++) counts = counts && t->x[t->cols + c] == t->x[t->cols + c - 1] + 1;
-    return (!whole || t->cols >= 8) && !counts;
+    if (t->cols < 3) return whole == 0 && !t->first_point && !counts;
+    return (whole < (t->rows - 1) * t->cols || t->cols >= 8) && !counts;
 }
 
-static void tell(const table *t, int is, bool numbered, bool indexed, geodec_matrix *m)
+/* Whether the first column counts the rows. */
+static bool counts_rows(const table *t)
 {
-    const char *header = numbered  ? "the first line, whole numbers in order above other data, was taken for a header"
-                         : is == 1 ? "the first line is a header"
-                                   : "";
-    (void)snprintf(m->note, sizeof m->note, "%s%s%s", header, *header && indexed ? "; " : "",
-                   indexed ? "the first column, which counts the rows, was left out" : "");
-    (void)t;
+    if (t->cols < 2 || t->rows < 3 || (t->x[0] != 0 && t->x[0] != 1)) return false;
+    for (int64_t r = 0; r < t->rows; r++)
+        if (t->x[r * t->cols] != t->x[0] + (double)r) return false;
+    return true;
+}
+
+static void tell(const table *t, int is, bool numbered, geodec_matrix *m)
+{
+    const char *const clause[] = {
+        numbered  ? "the first line, whole numbers in order above other data, was taken for a header"
+        : is == 1 ? "the first line is a header"
+        : is == -1 && t->cols > 1
+            ? "the first line counts 0, 1, .. and is taken for data; --header yes takes it for a header"
+            : NULL,
+        t->names ? "the first column, names of the rows, was left out" : NULL,
+        counts_rows(t) ? "the first column counts the rows and is taken for data" : NULL,
+        t->commas ? "decimal commas were read" : NULL,
+    };
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof clause / sizeof *clause; i++)
+        if (clause[i] && used < sizeof m->note)
+            used += (size_t)snprintf(m->note + used, sizeof m->note - used, "%s%s", used ? "; " : "", clause[i]);
 }
 
 geodec_status geodec__matrix_text(const char *path, geodec_matrix_header header, bool drop, geodec_matrix *m,
@@ -239,10 +301,12 @@ geodec_status geodec__matrix_text(const char *path, geodec_matrix_header header,
     char *text = NULL, *begin;
     size_t n = 0;
     int is = 0;
-    bool numbered = false, indexed = false;
+    bool numbered = false;
     GEODEC_TRY(geodec_file_read(path, limit, &text, &n, err));
     begin = text;
     GEODEC_TRY(skip_mark(path, &begin, &n, err));
+    if (n >= 4 && memcmp(begin, "PK\x03\x04", 4) == 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s is a zip archive (.npz, .xlsx); unpack or convert it", path);
     if (memchr(begin, '\0', n)) GEODEC_THROW(GEODEC_FORMAT, "%s is not text", path);
     settle_lines(begin, n, &t.trailing);
     for (char *line = begin, *next; line; line = next) {
@@ -251,7 +315,7 @@ geodec_status geodec__matrix_text(const char *path, geodec_matrix_header header,
         t.line++;
         size_t length = strlen(line);
         while (length > 0 && (line[length - 1] == '\r' || line[length - 1] == ' ')) line[--length] = '\0';
-        if (line[strspn(line, " \t")] == '\0' || *line == '#' || *line == '%') continue;
+        if (line[strspn(line, " \t")] == '\0' || is_comment(line)) continue;
         if (!t.first) {
             GEODEC_TRY(read_first(&t, line, header, &is, err));
             const bool names = is == -1 && t.first[0].kind != NUMBER; /* a cell without a number: not a row of data */
@@ -260,7 +324,9 @@ geodec_status geodec__matrix_text(const char *path, geodec_matrix_header header,
                 is = 1;
             }
             if (is == 1) continue;
+            t.first_point = strchr(line, '.') != NULL;
         }
+        if (t.rows == 0 && is == 1) settle_row(&t, line);
         GEODEC_TRY(read_line(&t, line, err));
     }
     if (t.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "%s holds no numbers", path);
@@ -269,14 +335,9 @@ geodec_status geodec__matrix_text(const char *path, geodec_matrix_header header,
         t.rows--;
         memmove(t.x, t.x + t.cols, (size_t)(t.rows * t.cols) * sizeof *t.x);
     }
-    indexed = (is == 1 || numbered) && header != GEODEC_HEADER_NO && drop_index(&t);
-    tell(&t, is, numbered, indexed, m);
-    if (header == GEODEC_HEADER_AUTO && is == -1 && !numbered)
-        (void)snprintf(m->note, sizeof m->note,
-                       "the first line counts 0, 1, .. and is taken for data; --header yes takes it for a header");
+    tell(&t, header == GEODEC_HEADER_AUTO || is == 1 ? is : 0, numbered, m);
     m->rows = t.rows;
     m->cols = t.cols;
-    m->rounded = geodec__matrix_rounded(t.rows * t.cols, t.x);
     m->x = t.x;
     t.x = NULL;
 done:

@@ -127,6 +127,20 @@ Test(foreign, damaged_npy_is_refused)
     refuse(read_npy, test_tmp("none.npy"), GEODEC_NOTFOUND);
 }
 
+Test(foreign, npy_of_integers_beyond_2_53_keeps_their_differences)
+{
+    const int64_t i8[4] = {INT64_C(1700000000000000001), -7, INT64_C(1700000000000000004), -9};
+    const uint64_t u8[2] = {UINT64_C(18446744073709551615), UINT64_C(18446744073709551614)};
+    expect(read_npy, npy(1, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }", i8, sizeof i8), 2, 2,
+           (double[]){0, 0, 3, -2});
+    expect(read_npy,
+           npy(1, "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 2), }",
+               (const int64_t[]){i8[0], i8[2], i8[1], i8[3]}, sizeof i8),
+           2, 2, (double[]){0, 0, 3, -2});
+    expect(read_npy, npy(1, "{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }", u8, sizeof u8), 2, 1,
+           (double[]){0, -1});
+}
+
 static const char *text(const char *s) { return write_bytes("a.tsv", s, strlen(s)); }
 
 Test(foreign, tables_of_text)
@@ -162,17 +176,30 @@ Test(foreign, tables_as_other_programs_write_them)
 {
     shape("\xef\xbb\xbf"
           "1,2\n3,4\n",
-          2, 2, 4, "");                       /* byte order mark */
-    shape("1,2\r3,4\r", 2, 2, 4, "");         /* lines end with CR */
-    shape("1;2,5\n3;4,75\n", 2, 2, 4.75, ""); /* decimal commas */
-    shape("1,5\t2\n3\t4,25\n", 2, 2, 4.25, "");
-    shape("1.5D+01 2d0\n3 4D-2\n", 2, 2, 0.04, "");                   /* Fortran */
-    shape("\"a\",\"b\"\n\"1\",\"2\"\n", 1, 2, 2, "is a header");      /* quotes */
-    shape("1,2,\n3,4,\n", 2, 2, 4, "");                               /* a separator at the end */
-    shape("0,1,2\n.5,1,2\n.25,3,4\n", 2, 3, 4, "taken for a header"); /* names of columns of a data frame */
-    shape(",0,1,2\n0,.5,1,2\n1,3,4,5\n", 2, 3, 5, "counts the rows"); /* and its index */
-    shape("x y\n1 .5 .25\n2 1 2\n", 2, 2, 2, "counts the rows");      /* row names of R */
-    shape("0 1 2\n3 4 5\n6 7 8\n", 3, 3, 8, "--header yes");          /* a lattice is data */
+          2, 2, 4, "");               /* byte order mark */
+    shape("1,2\r3,4\r", 2, 2, 4, ""); /* lines end with CR */
+    shape("1,5\t2\n3\t4,25\n", 2, 2, 4.25, "decimal commas");
+    shape("1.5D+01 2d0\n3 4D-2\n", 2, 2, 0.04, "");                     /* Fortran */
+    shape("\"a\",\"b\"\n\"1\",\"2\"\n", 1, 2, 2, "is a header");        /* quotes */
+    shape("1,2,\n3,4,\n", 2, 2, 4, "");                                 /* a separator at the end */
+    shape("0,1,2\n.5,1,2\n.25,3,4\n", 2, 3, 4, "taken for a header");   /* names of columns of a data frame */
+    shape(",0,1,2\n0,.5,1,2\n1,3,4,5\n", 2, 3, 5, "names of the rows"); /* and its index */
+    shape("x y\n1 .5 .25\n2 1 2\n", 2, 2, 2, "names of the rows");      /* row names of R */
+    shape(",x,y\n7,.5,1\n3,.25,2\n", 2, 2, 2, "names of the rows");     /* an index that does not count */
+    shape(",x,y\nb,.5,1\na,.25,2\n", 2, 2, 2, "names of the rows");     /* nor is a number */
+    shape("0,1\n.5,.25\n.75,.125\n", 2, 2, .125, "taken for a header"); /* two columns, one column */
+    shape("0\n.5\n.25\n", 2, 1, .25, "taken for a header");
+    shape("0.0\n.5\n.25\n", 3, 1, .25, "");
+    shape("0,.5,1\n1,.25,2\n2,.75,3\n", 3, 3, 3, "is taken for data"); /* a counting column without a header */
+    shape("title\n1,2.5\n3,4.5\n", 2, 2, 4.5, "is a header");
+    shape("x,y\n1,2,\n3,4,\n", 2, 2, 4, "is a header");
+    shape("1;2,5\n3;4,75\n", 2, 2, 4.75, "decimal commas");
+    shape("  # a note\n1 2\n", 1, 2, 2, "");
+    shape("9007199254740994,1\n", 1, 2, 1, "");
+    refuse(geodec_foreign_text, text("9007199254740993,1\n"), GEODEC_FORMAT); /* float64 does not hold it */
+    refuse(geodec_foreign_text, text("1,5;2.5\n3;4\n"), GEODEC_FORMAT);       /* decimal commas and points */
+    refuse(geodec_foreign_text, write_bytes("a.npz", "PK\x03\x04\0\0", 6), GEODEC_UNSUPPORTED);
+    shape("0 1 2\n3 4 5\n6 7 8\n", 3, 3, 8, "--header yes"); /* a lattice is data */
     shape("% a note\n1 2\n", 1, 2, 2, "");
     geodec_matrix m = table("0,1\n.5,2\n", GEODEC_HEADER_YES, false);
     cr_assert_eq(m.rows, 1);
