@@ -166,6 +166,24 @@ static geodec_status take_tensor(geodec_shards *s, const geodec_safetensor *t, b
     return GEODEC_OK;
 }
 
+/* A tensor with "mask" in its name and a number for each row that is not used: it may be one under another name. */
+static void find_unused(geodec_shards *s, const geodec__shards_block *b)
+{
+    const geodec__shards_place states = geodec__shards_find(b, s->layer[0].name);
+    if (!states.file || states.t->refused[0] || states.t->rank < 2) return;
+    const int64_t rows = states.t->shape[0] * (states.t->rank == 3 ? states.t->shape[1] : 1);
+    for (int g = 0; g < b->n; g++)
+        for (int i = 0; i < geodec_safetensors_count(b->file[g]); i++) {
+            const geodec_safetensor *t = geodec_safetensors_at(b->file[g], i);
+            char base[NAME];
+            int64_t n = 1;
+            geodec__shards_base(t->name, base);
+            if (t->refused[0] || t->rank < 1 || !strstr(base, "mask") || strcmp(base, s->mask) == 0) continue;
+            for (int d = 0; d < t->rank; d++) n *= t->shape[d];
+            if (n == rows && !s->unused[0]) (void)snprintf(s->unused, NAME, "%s", base);
+        }
+}
+
 /* The layers, columns and mask, by the first block. */
 static geodec_status choose(geodec_shards *s, const geodec__shards_block *b, const char *names, const char *mask,
                             geodec_err *err)
@@ -185,6 +203,7 @@ static geodec_status choose(geodec_shards *s, const geodec__shards_block *b, con
         if (s->mask[0] && !geodec__shards_find(b, s->mask).file)
             GEODEC_FAIL(GEODEC_NOTFOUND, "there is no tensor %s", s->mask);
     }
+    if (!mask) find_unused(s, b);
     return GEODEC_OK;
 }
 
@@ -285,4 +304,5 @@ const char *geodec_shards_tensor(const geodec_shards *s, int i) { return s->laye
 int geodec_shards_files(const geodec_shards *s) { return s->n_files; }
 const geodec_shards_counts *geodec_shards_counted(const geodec_shards *s) { return &s->counts; }
 const char *geodec_shards_mask(const geodec_shards *s) { return s->mask; }
+const char *geodec_shards_unused_mask(const geodec_shards *s) { return s->unused; }
 const char *const *geodec_shards_paths(const geodec_shards *s) { return (const char *const *)s->path; }

@@ -53,6 +53,8 @@ GEODEC_API int geodec_shards_files(const geodec_shards *s);
 GEODEC_API const char *const *geodec_shards_paths(const geodec_shards *s); /* of all files, in order */
 
 GEODEC_API const char *geodec_shards_mask(const geodec_shards *s); /* its name, "" without */
+/* A tensor that may be a mask too (a name with "mask" in it, one number for each row) and was not used, "" without. */
+GEODEC_API const char *geodec_shards_unused_mask(const geodec_shards *s);
 
 /* Fills a new activations artifact with the rows that are data, states rounded to float32 and the tensors' names in the
  * attribute `tensors`; the caller commits. Memory: one slab of rows. drop_missing: rows that are not finite are left

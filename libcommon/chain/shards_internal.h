@@ -24,6 +24,7 @@ struct geodec_shards {
     char column[GEODEC__SHARDS_COLUMNS][GEODEC__SHARDS_NAME]; /* "" without */
     char mask[GEODEC__SHARDS_NAME];                           /* "" without */
     bool padding;                                             /* 1 in the mask is a row that is not data */
+    char unused[GEODEC__SHARDS_NAME];                         /* another tensor that may be a mask, "" without */
     geodec_shards_counts counts;
 };
 

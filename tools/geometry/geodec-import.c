@@ -222,6 +222,9 @@ static geodec_status import_shards(cli_stage *stage, geodec_err *err)
     if (geodec_shards_mask(s)[0])
         cli_say(c, "%lld of %lld rows left out by the mask %s", (long long)n->masked, (long long)geodec_shards_rows(s),
                 geodec_shards_mask(s));
+    if (geodec_shards_unused_mask(s)[0])
+        cli_say(c, "%s may be a mask and was not used; --mask NAME uses it, --mask none ignores masks",
+                geodec_shards_unused_mask(s));
     if (n->missing > 0)
         cli_say(c, "%lld of %lld rows left out by values that are not finite", (long long)n->missing,
                 (long long)geodec_shards_rows(s));
