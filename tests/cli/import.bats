@@ -231,3 +231,13 @@ refused() {
     head -c 3000 "$first" > "$dir/cut.safetensors"
     refused 3 "cut.safetensors" --states "$dir/cut.safetensors"
 }
+
+@test "safetensors: a tensor that may be a mask and was not used is named" {
+    header='{"layer.0":{"dtype":"F16","shape":[4,2],"data_offsets":[0,16]},"loss_mask":{"dtype":"BOOL","shape":[4],"data_offsets":[16,20]}}'
+    { printf "\\$(printf %o ${#header})\\0\\0\\0\\0\\0\\0\\0%s" "$header"; printf 'abcdefghijklmnop\1\1\0\1'; } > "$dir/mask.safetensors"
+    run --separate-stderr "$bin/geodec-import" --states -o "$dir/mask.h5" "$dir/mask.safetensors"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"loss_mask may be a mask and was not used"* && "$stderr" == *"4 states"* ]]
+    run --separate-stderr "$bin/geodec-import" --force --states --mask loss_mask -o "$dir/mask.h5" "$dir/mask.safetensors"
+    [[ "$stderr" == *"1 of 4 rows left out by the mask loss_mask"* && "$stderr" != *"not used"* ]]
+}
