@@ -3,6 +3,7 @@
 #include "artifact/select_internal.h"
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -67,7 +68,9 @@ static void put_text(const output *w, int64_t cell, const char *text)
         (void)fputs("| ", w->out);
     else if (cell > 0)
         (void)fputc('\t', w->out);
-    for (; text && *text; text++) (void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, w->out);
+    for (; text && *text; text++)
+        if (*text != *GEODEC__SELECT_LARGE)
+            (void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, w->out);
     if (w->o->markdown) (void)fputc(' ', w->out);
 }
 
@@ -362,12 +365,55 @@ static void trace_columns(geodec__select *s, output *w)
     }
 }
 
+/* Whole numbers above 2^63 - 1 in the query as in the cells (GEODEC__SELECT_LARGE): 'N' and N are the text N. */
+static geodec_status mark_large(char **sql, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    enum { DIGITS = 64 };
+    const size_t n = strlen(*sql);
+    char *out = NULL, number[DIGITS], before = ' ';
+    size_t at = 0;
+    out = sqlite3_malloc64(2 * n + 4);
+    if (!out) GEODEC_THROW(GEODEC_NOMEM, "no memory for the query");
+    for (size_t i = 0, k; i < n; i += k) {
+        const char *p = *sql + i;
+        const bool quoted = *p == '\'', named = *p == '"';
+        k = 1;
+        if (quoted || named) {
+            while (p[k] && p[k] != *p) k++;
+            k += p[k] != 0;
+        } else if (strchr("0123456789", *p) && !strchr("0123456789._@:$?", before) && !isalpha((unsigned char)before)) {
+            k = strspn(p, "0123456789");
+        }
+        const size_t digits = quoted ? k - 2 : k;
+        const char *first = p + quoted;
+        const bool plain =
+            quoted ? k > 2 && p[k - 1] == '\'' : !isalpha((unsigned char)p[k]) && !strchr("._", p[k] ? p[k] : ' ');
+        before = p[k - 1];
+        if (!named && plain && digits < DIGITS && digits >= 19) {
+            (void)snprintf(number, sizeof number, "%.*s", (int)digits, first);
+            if (strspn(number, "0123456789") == digits && geodec__select_large(number)) {
+                at += (size_t)snprintf(out + at, DIGITS + 8, "'%s" GEODEC__SELECT_LARGE "'", number);
+                continue;
+            }
+        }
+        memcpy(out + at, p, k);
+        at += k;
+    }
+    out[at] = 0;
+    sqlite3_free(*sql);
+    *sql = out;
+done:
+    return st;
+}
+
 static geodec_status prepare(geodec__select *s, output *w, int n, const char *const *what, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *sql = NULL;
     const char *tail = NULL;
     GEODEC_TRY(write_query(s, n, what, &sql, err));
+    GEODEC_TRY(mark_large(&sql, err));
     (void)sqlite3_set_authorizer(s->db, authorize, s);
     const int rc = sqlite3_prepare_v2(s->db, sql, -1, &w->query, &tail);
     if (rc != SQLITE_OK) {

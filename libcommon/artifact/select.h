@@ -9,8 +9,9 @@
  * along it. Without `over`, rows are the first axis of the fields in the query, and their lengths must agree.
  *
  * The columns of a text table are texts. A cell that is a number is compared with numbers and sorted by value; numbers
- * come before texts. A subquery that SQLite stores as a table prints such a cell as SQLite prints the number. A NaN is
- * NULL, and NULL is printed as nan.
+ * come before texts, and whole numbers of any size are compared exactly. A subquery that SQLite stores as a table
+ * prints such a cell as SQLite prints the number. A NaN is NULL, and so is a cell that is empty, nan, na, n/a, null,
+ * inf or -inf in any case; NULL is printed as nan.
  *
  * Parameters: @name is an attribute of t, @x_name is an attribute of the additional table x, :dim is the extent of a
  * dimension of t.
@@ -21,7 +22,7 @@
  *     fixed(x, decimals)       text with that number of decimals
  *     exact(x), exact32(x)     shortest text that reads back as the same double or float
  *     number(x), known(x)      x as a number, other texts are an error; whether x is a finite number
- *     sum mean sem median quantile(x, share)      aggregates: NULL among the values gives NULL
+ *     sum mean sem median quantile(x, share)      aggregates: NULL among the values gives NULL; quantiles interpolate
  *     first(x), only(x)        aggregates: the first value; the only value, an error for several; NULL without any */
 #ifndef GEODEC_ARTIFACT_SELECT_H
 #define GEODEC_ARTIFACT_SELECT_H

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
@@ -14,7 +15,7 @@ static bool read_number(const char *text, double *x)
 {
     char *end = NULL;
     *x = strtod(text, &end);
-    return end != text && end[strspn(end, " ")] == 0 && !isnan(*x);
+    return end != text && end[strspn(end, " " GEODEC__SELECT_LARGE)] == 0 && !isnan(*x);
 }
 
 /* The value as a number, NULL as NaN. Any other text returns false and sets an error of the SQL function. */
@@ -37,6 +38,53 @@ static bool number_of(sqlite3_context *c, sqlite3_value *v, double *x)
     return true;
 }
 
+bool geodec__select_missing(const char *cell)
+{
+    static const char *const words[] = {"nan", "na", "n/a", "null", "inf", "infinity"};
+    if (!*cell) return true;
+    const char *word = cell + (*cell == '-' || *cell == '+');
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(word, words[i]) == 0) return true;
+    return false;
+}
+
+/* The digits of a whole number without leading zeros, and its sign; false for other texts. */
+static bool whole_number(const char *text, const char **digits, size_t *n, bool *negative)
+{
+    *negative = *text == '-';
+    *digits = text + (*text == '-' || *text == '+');
+    *n = strspn(*digits, "0123456789");
+    const char *rest = *digits + *n;
+    if (*n == 0 || rest[strspn(rest, " " GEODEC__SELECT_LARGE)] != 0) return false;
+    for (; *n > 1 && **digits == '0'; (*n)--) (*digits)++;
+    *negative = *negative && **digits != '0';
+    return true;
+}
+
+bool geodec__select_large(const char *cell)
+{
+    const char *digits;
+    size_t n;
+    bool negative;
+    return whole_number(cell, &digits, &n, &negative) && digits[n] == 0 && !negative &&
+           (n > 19 || (n == 19 && memcmp(digits, "9223372036854775807", 19) > 0));
+}
+
+/* Order of two numbers, of which one is no double perhaps: whole numbers by their digits. */
+static int compare_numbers(const char *a, const char *b)
+{
+    const char *digits[2];
+    size_t n[2];
+    bool negative[2];
+    if (whole_number(a, &digits[0], &n[0], &negative[0]) && whole_number(b, &digits[1], &n[1], &negative[1])) {
+        if (negative[0] != negative[1]) return negative[0] ? -1 : 1;
+        const int order = n[0] != n[1] ? (n[0] > n[1]) - (n[0] < n[1]) : memcmp(digits[0], digits[1], n[0]);
+        return negative[0] ? -order : order;
+    }
+    const long double x = strtold(a, NULL), y = strtold(b, NULL); /* 64 bits: whole numbers up to 2^64 */
+    return (x > y) - (x < y);
+}
+
 /* Order of cells: numbers by value, then texts by bytes. */
 static int collate_number(void *unused, int n_a, const void *a, int n_b, const void *b)
 {
@@ -48,7 +96,7 @@ static int collate_number(void *unused, int n_a, const void *a, int n_b, const v
     if (short_b) (void)snprintf(text[1], sizeof text[1], "%.*s", n_b, (const char *)b);
     const bool number_a = short_a && read_number(text[0], &x), number_b = short_b && read_number(text[1], &y);
     if (number_a != number_b) return number_a ? -1 : 1;
-    if (number_a) return (x > y) - (x < y);
+    if (number_a) return compare_numbers(text[0], text[1]);
     const int order = memcmp(a, b, (size_t)(n_a < n_b ? n_a : n_b));
     return order ? order : n_a - n_b;
 }
@@ -244,19 +292,22 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The k-th smallest value, from 1. */
-static double order_statistic(pile *p, int64_t k)
+/* Interpolated between the values at both sides of rank share (n - 1), from 0: geodec_stats_percentile, and numpy. */
+static double quantile(pile *p, double share)
 {
     if (p->n == 0 || p->nan) return (double)NAN;
     qsort(p->x, (size_t)p->n, sizeof *p->x, by_value);
-    return p->x[k < 1 ? 0 : k > p->n ? p->n - 1 : k - 1];
+    const double at = share * (double)(p->n - 1);
+    const int64_t i = (int64_t)at;
+    if (i >= p->n - 1) return p->x[p->n - 1];
+    return p->x[i] == p->x[i + 1] ? p->x[i] : p->x[i] + (at - (double)i) * (p->x[i + 1] - p->x[i]);
 }
 
 static double aggregate_value(aggregate op, pile *p)
 {
     double sum = 0, squares = 0;
-    if (op == MEDIAN) return order_statistic(p, (p->n + 1) / 2);
-    if (op == QUANTILE) return order_statistic(p, (int64_t)(p->share * (double)p->n));
+    if (op == MEDIAN) return quantile(p, 0.5);
+    if (op == QUANTILE) return quantile(p, p->share);
     for (int64_t i = 0; i < p->n; i++) sum += p->x[i];
     if (op == SUM) return sum;
     if (p->n < (op == SEM ? 2 : 1)) return (double)NAN;

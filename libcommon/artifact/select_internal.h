@@ -11,6 +11,11 @@
 
 enum { GEODEC__SELECT_NAME = 128 };
 
+/* SQLite would turn a whole number above 2^63 - 1 into a float when it compares it, and neighbours would be equal. Such
+ * a cell ends with this character: it is then a text, greater than all smaller numbers, and ordered by its digits. The
+ * character is not printed. */
+#define GEODEC__SELECT_LARGE "\x01"
+
 /* An array as a value of SQL: a blob of this header and the elements. It is checked at every use, because a query may
  * contain any blob. */
 typedef struct geodec__select_array {
@@ -56,6 +61,10 @@ typedef struct geodec__select {
     geodec_status st; /* error of reading while SQLite runs */
     geodec_err err;
 } geodec__select;
+
+/* Whether the cell of a text table is one of the spellings of a missing value; whether it is such a whole number. */
+bool geodec__select_missing(const char *cell);
+bool geodec__select_large(const char *cell);
 
 /* ---- select_source.c: files as virtual tables ---- */
 

@@ -145,11 +145,10 @@ done:
 
 static void result_text(sqlite3_context *c, const char *cell)
 {
-    if (!cell)
-        sqlite3_result_text(c, "", 0, SQLITE_STATIC);
-    else if (strcmp(cell, "inf") == 0 || strcmp(cell, "-inf") == 0) /* SQLite reads neither as a number */
-        sqlite3_result_double(c, *cell == '-' ? -(double)INFINITY : (double)INFINITY);
-    else if (strcmp(cell, "nan") != 0)
+    if (!cell || geodec__select_missing(cell)) return; /* NULL */
+    if (geodec__select_large(cell))
+        sqlite3_result_text(c, sqlite3_mprintf("%s" GEODEC__SELECT_LARGE, cell), -1, sqlite3_free);
+    else
         sqlite3_result_text(c, cell, -1, SQLITE_STATIC);
 }
 
