@@ -4,6 +4,8 @@
 #include "io/digests.h"
 
 #include <fcntl.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,22 +35,34 @@ const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *na
 }
 
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
-int64_t geodec_gguf_file_bytes(const geodec_gguf *g) { return (int64_t)g->map.size; }
+int64_t geodec_gguf_file_bytes(const geodec_gguf *g)
+{
+    int64_t sum = (int64_t)g->map.size;
+    for (int32_t i = 0; i < g->n_more; i++) sum += (int64_t)g->more[i]->map.size;
+    return sum;
+}
+
 int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data)
 {
-    const uintptr_t base = (uintptr_t)g->map.data, at = (uintptr_t)data;
-    return g->borrowed || at < base || at - base >= g->map.size ? -1 : g->offset + (int64_t)(at - base);
+    const geodec_gguf *part = g->borrowed ? NULL : geodec__gguf_part_of(g, data);
+    return part ? part->start + part->offset + ((const uint8_t *)data - part->map.data) : -1;
 }
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n)
 {
-    if (!g->borrowed) geodec_file_map_release(&g->map, data, n); /* written bytes would be lost, not read again */
+    const geodec_gguf *part = geodec__gguf_part_of(g, data);
+    if (!g->borrowed && part)
+        geodec_file_map_release(&part->map, data, n); /* written bytes would be lost, not read again */
 }
 
 void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n)
 {
     if (g->borrowed) return;
-    geodec_file_map_sparse(&g->map, rare, n);
-    geodec_file_map_release(&g->map, g->map.data, g->map.size);
+    for (int32_t i = -1; i < g->n_more; i++) {
+        const geodec_gguf *part = i < 0 ? g : g->more[i];
+        const bool here = rare && geodec__gguf_part_of(g, rare) == part;
+        geodec_file_map_sparse(&part->map, here ? rare : NULL, here ? n : 0);
+        geodec_file_map_release(&part->map, part->map.data, part->map.size);
+    }
 }
 int64_t geodec_gguf_n_tensors(const geodec_gguf *g) { return g->n_tensors; }
 const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i)
@@ -99,53 +113,117 @@ static geodec_status find_key(const geodec_gguf *g, const char *name, uint32_t k
     return GEODEC_OK;
 }
 
-/* Any integer at p; false when it does not fit int64 or is not an integer. */
-static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
+/* ---- one rule for numbers: a value of any integer, float or boolean type, where it fits -------------------------- */
+
+/* A number of the file. */
+typedef struct number {
+    bool whole;    /* of an integer type or bool: negative and magnitude; else real */
+    bool negative; /* below 0 */
+    uint64_t magnitude;
+    double real;
+} number;
+
+/* False when the kind is not that of a number. */
+static bool number_at(uint32_t kind, const uint8_t *p, number *out)
 {
-    const bool is_signed = kind == GGUF_I8 || kind == GGUF_I16 || kind == GGUF_I32 || kind == GGUF_I64;
-    if (!is_signed && kind != GGUF_U8 && kind != GGUF_U16 && kind != GGUF_U32 && kind != GGUF_U64) return false;
     const size_t width = geodec__gguf_width(kind);
+    float f;
+    *out = (number){.whole = true};
+    if (width == 0) return false;
+    if (kind == GGUF_F32 || kind == GGUF_F64) {
+        out->whole = false;
+        if (kind == GGUF_F64) {
+            geodec__order_copy(&out->real, p, 1, sizeof out->real);
+        } else {
+            geodec__order_copy(&f, p, 1, sizeof f);
+            out->real = (double)f;
+        }
+        return true;
+    }
     uint64_t x = 0;
     for (size_t i = width; i-- > 0;) x = x << 8 | p[i];
     const uint64_t sign = (uint64_t)1 << (8 * width - 1);
-    if (is_signed) x = (x ^ sign) - sign;
-    if (!is_signed && x > INT64_MAX) return false;
-    memcpy(v, &x, sizeof x);
+    if (kind == GGUF_I8 || kind == GGUF_I16 || kind == GGUF_I32 || kind == GGUF_I64) {
+        out->negative = x & sign;
+        x = (x ^ sign) - sign;
+        if (out->negative) x = 0 - x;
+    }
+    out->magnitude = x;
     return true;
+}
+
+/* NULL, or why the number is no int64. */
+static const char *as_integer(const number *x, int64_t *v)
+{
+    const double limit = 9223372036854775808.0; /* 2^63 */
+    if (!x->whole) {
+        if (!isfinite(x->real)) return "is not finite";
+        if (x->real != trunc(x->real)) return "has a fraction";
+        if (!(x->real >= -limit && x->real < limit)) return "is outside -2^63 to 2^63 - 1";
+        *v = (int64_t)x->real;
+        return NULL;
+    }
+    if (x->magnitude > (uint64_t)INT64_MAX + x->negative) return "is above 2^63 - 1";
+    *v = x->negative ? (int64_t)(0 - x->magnitude) : (int64_t)x->magnitude;
+    return NULL;
+}
+
+/* NULL, or why a float with this number of bits cannot hold the integer. Numbers of float types are rounded later. */
+static const char *as_real(const number *x, int bits, double *v)
+{
+    *v = x->real;
+    if (!x->whole) return NULL;
+    int zeros = 0;
+    for (uint64_t m = x->magnitude; m && m % 2 == 0; m /= 2) zeros++;
+    if (x->magnitude >> zeros >> (bits - 1) > 1) return bits == 24 ? "has more than 24 bits" : "has more than 53 bits";
+    *v = x->negative ? -(double)x->magnitude : (double)x->magnitude;
+    return NULL;
+}
+
+static geodec_status unfit(const geodec_gguf *g, const geodec__gguf_key *k, int64_t i, const char *why, geodec_err *err)
+{
+    if (k->kind == GGUF_ARRAY)
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s': value %lld %s", g->path, k->name, (long long)i, why);
+    GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' %s", g->path, k->name, why);
+}
+
+static geodec_status find_number(const geodec_gguf *g, const char *key, const char *wanted, const geodec__gguf_key **k,
+                                 number *x, geodec_err *err)
+{
+    GEODEC_PASS(find_key(g, key, ANY, ANY, "", k, err));
+    if (!number_at((*k)->kind, (*k)->value, x)) GEODEC_PASS(wrong_kind(g, *k, wanted, err));
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err)
 {
     const geodec__gguf_key *k;
-    GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
-    if (!integer_at(k->kind, k->value, v)) {
-        if (k->kind == GGUF_U64) GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s' is above 2^63 - 1", g->path, k->name);
-        GEODEC_PASS(wrong_kind(g, k, "an integer", err));
-    }
+    number x;
+    GEODEC_PASS(find_number(g, key, "an integer", &k, &x, err));
+    const char *why = as_integer(&x, v);
+    if (why) GEODEC_PASS(unfit(g, k, 0, why, err));
     return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err)
 {
     const geodec__gguf_key *k;
-    float f;
-    GEODEC_PASS(find_key(g, key, ANY, ANY, "", &k, err));
-    if (k->kind == GGUF_F64) {
-        geodec__order_copy(v, k->value, 1, sizeof *v);
-    } else {
-        if (k->kind != GGUF_F32) GEODEC_PASS(wrong_kind(g, k, "a float", err));
-        geodec__order_copy(&f, k->value, 1, sizeof f);
-        *v = (double)f;
-    }
+    number x;
+    GEODEC_PASS(find_number(g, key, "a number", &k, &x, err));
+    const char *why = as_real(&x, 53, v);
+    if (why) GEODEC_PASS(unfit(g, k, 0, why, err));
     return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err)
 {
     const geodec__gguf_key *k;
-    const geodec_status st = find_key(g, key, GGUF_BOOL, ANY, "bool", &k, err);
-    if (st == GEODEC_OK) *v = *k->value != 0;
-    return st;
+    number x;
+    int64_t i = -1;
+    GEODEC_PASS(find_number(g, key, "bool", &k, &x, err));
+    if (as_integer(&x, &i) || i < 0 || i > 1) GEODEC_PASS(unfit(g, k, 0, "is neither 0 nor 1", err));
+    *v = i == 1;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v, geodec_err *err)
@@ -188,26 +266,66 @@ static geodec_status check_length(const geodec_gguf *g, const geodec__gguf_key *
                 (long long)n);
 }
 
+/* The array of n numbers; *width bytes each. */
+static geodec_status find_numbers(const geodec_gguf *g, const char *key, int64_t n, const geodec__gguf_key **k,
+                                  size_t *width, geodec_err *err)
+{
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, ANY, "an array of numbers", k, err));
+    *width = geodec__gguf_width((*k)->element);
+    if (*width == 0) GEODEC_PASS(wrong_kind(g, *k, "an array of numbers", err));
+    return check_length(g, *k, n, err);
+}
+
 geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err)
 {
     const geodec__gguf_key *k;
-    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, GGUF_F32, "an array of float32", &k, err));
-    GEODEC_PASS(check_length(g, k, n, err));
-    geodec__order_copy(out, k->value, (size_t)n, sizeof *out);
+    size_t width;
+    GEODEC_PASS(find_numbers(g, key, n, &k, &width, err));
+    for (int64_t i = 0; i < n; i++) {
+        number x;
+        double v;
+        (void)number_at(k->element, k->value + (size_t)i * width, &x);
+        const char *why = as_real(&x, 24, &v);
+        if (!why && isfinite(v) && !(fabs(v) <= (double)FLT_MAX)) why = "is too large for float32";
+        if (why) GEODEC_PASS(unfit(g, k, i, why, err));
+        out[i] = (float)v;
+    }
     return GEODEC_OK;
 }
 
 geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n, geodec_err *err)
 {
     const geodec__gguf_key *k;
-    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, ANY, "an array of int32", &k, err));
-    if (k->element != GGUF_I32 && k->element != GGUF_U32) GEODEC_PASS(wrong_kind(g, k, "an array of int32", err));
-    GEODEC_PASS(check_length(g, k, n, err));
-    geodec__order_copy(out, k->value, (size_t)n, sizeof *out);
-    for (int64_t i = 0; k->element == GGUF_U32 && i < n; i++)
-        if (out[i] < 0)
-            GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name,
-                        (unsigned)out[i]);
+    size_t width;
+    GEODEC_PASS(find_numbers(g, key, n, &k, &width, err));
+    for (int64_t i = 0; i < n; i++) {
+        number x;
+        int64_t v = 0;
+        (void)number_at(k->element, k->value + (size_t)i * width, &x);
+        const char *why = as_integer(&x, &v);
+        if (!why && (v < INT32_MIN || v > INT32_MAX)) why = "does not fit in int32";
+        if (why) GEODEC_PASS(unfit(g, k, i, why, err));
+        out[i] = (int32_t)v;
+    }
+    return GEODEC_OK;
+}
+
+geodec_status geodec_gguf_array_same(const geodec_gguf *g, const char *key, int64_t *v, bool *same, geodec_err *err)
+{
+    const geodec__gguf_key *k;
+    GEODEC_PASS(find_key(g, key, GGUF_ARRAY, ANY, "an array of numbers", &k, err));
+    const size_t width = geodec__gguf_width(k->element);
+    if (width == 0) GEODEC_PASS(wrong_kind(g, k, "an array of numbers", err));
+    *same = k->count > 0;
+    for (int64_t i = 0; i < k->count && *same; i++) {
+        number x;
+        int64_t one = 0;
+        (void)number_at(k->element, k->value + (size_t)i * width, &x);
+        const char *why = as_integer(&x, &one);
+        if (why) GEODEC_PASS(unfit(g, k, i, why, err));
+        *same = i == 0 || one == *v;
+        *v = one;
+    }
     return GEODEC_OK;
 }
 
@@ -230,6 +348,7 @@ void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
     geodec_sha256 h;
     geodec_sha256_init(&h);
     digest_bytes(g, g->map.data, g->map.size, &h);
+    for (int32_t i = 0; i < g->n_more; i++) digest_bytes(g, g->more[i]->map.data, g->more[i]->map.size, &h);
     geodec_sha256_hex(&h, hex);
 }
 
@@ -252,8 +371,9 @@ static void tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
 
 void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
 {
-    /* of a file, another process of the job may have computed it */
-    const int fd = g->borrowed || g->offset > 0 ? -1 : open(g->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* of one file, another process of the job may have computed it */
+    const int fd =
+        g->borrowed || g->offset > 0 || g->n_more > 0 ? -1 : open(g->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || !geodec_digests_find(g->path, GEODEC_DIGEST_TENSORS, fd, hex)) {
         tensor_digest(g, hex);
         if (fd >= 0) geodec_digests_add(g->path, GEODEC_DIGEST_TENSORS, fd, hex);

@@ -58,7 +58,7 @@ GEODEC_API size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n);
 typedef struct geodec_gguf_tensor {
     const char *name;
     int n_dims;
-    int64_t dim[4]; /* fastest first, 1 beyond n_dims */
+    int64_t dim[4]; /* fastest first, 1 beyond n_dims; one may be 0 */
     int type;
     const void *data; /* inside the map */
     size_t bytes;     /* of an unsupported type: up to the next tensor or the end of the file */
@@ -66,7 +66,16 @@ typedef struct geodec_gguf_tensor {
 
 typedef struct geodec_gguf geodec_gguf;
 
-/* A file with tensors of unsupported types can be opened (for its vocabulary, say); check before reading values. */
+/* Elements of a tensor; 0 for one of size zero. */
+static inline int64_t geodec_gguf_elements(const geodec_gguf_tensor *t)
+{
+    return t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
+}
+
+/* NAME-00001-of-0000N.gguf opens all parts of a split model, which then is like one file: without the keys split.*, and
+ * with the tensors of all parts. GEODEC_NOTFOUND or GEODEC_FORMAT, naming the part: missing, damaged, of another model;
+ * GEODEC_FORMAT for a part that is not the first.
+ * A file with tensors of unsupported types can be opened (for its vocabulary, say); check before reading values. */
 GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same for a GGUF inside a file: `size` bytes at `offset`, a multiple of 4,096. */
 GEODEC_API geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out,
@@ -78,7 +87,12 @@ GEODEC_API geodec_status geodec_gguf_open_memory(const void *data, size_t size, 
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
 GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
-/* Bytes of the whole file, or of the part that was opened. */
+/* Part i of a split model, from 0; NULL after the last one. A file that is not split is part 0. Offsets count through
+ * all parts: those of part i begin at *start, a multiple of 4,096, at least 4,096 after the end of the part before. */
+GEODEC_API const char *geodec_gguf_part_at(const geodec_gguf *g, int32_t i, int64_t *start, int64_t *bytes);
+/* The file of an address inside the map. */
+GEODEC_API const char *geodec_gguf_path_of(const geodec_gguf *g, const void *data);
+/* Bytes of the whole file, of all parts, or of the part of a file that was opened. */
 GEODEC_API int64_t geodec_gguf_file_bytes(const geodec_gguf *g);
 /* Offset in that file of an address inside the map; -1 for one outside, and for bytes in memory. */
 GEODEC_API int64_t geodec_gguf_offset(const geodec_gguf *g, const void *data);
@@ -92,7 +106,9 @@ GEODEC_API bool geodec_gguf_has(const geodec_gguf *g, const char *key);
 /* Names of keys in the order of the file; NULL outside. */
 GEODEC_API int64_t geodec_gguf_n_keys(const geodec_gguf *g);
 GEODEC_API const char *geodec_gguf_key_at(const geodec_gguf *g, int64_t i);
-/* Any integer type that fits; GEODEC_NOTFOUND, GEODEC_FORMAT (another type). */
+/* One rule for numbers, of keys and of elements: any integer or float type, and bool as 0 or 1, is read where the value
+ * fits: an integer without a fraction, a bool 0 or 1, a float an integer of its bits, float64 rounded to float32.
+ * GEODEC_NOTFOUND; GEODEC_FORMAT, naming the key: no number, or one that does not fit. */
 GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v,
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v,
@@ -111,11 +127,14 @@ GEODEC_API geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char 
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n,
                                                geodec_err *err) GEODEC_MUST_USE;
+/* Whether an array, not empty, has n times the same integer, *v. */
+GEODEC_API geodec_status geodec_gguf_array_same(const geodec_gguf *g, const char *key, int64_t *v, bool *same,
+                                                geodec_err *err) GEODEC_MUST_USE;
 /* Releases the pages of data[0 .. n-1], inside the map; they are read again on access. */
 GEODEC_API void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
 /* The same for the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at random. */
 GEODEC_API void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
-/* SHA-256 of the whole file, or of the part that was opened. */
+/* SHA-256 of the whole file, of the files of a split model one after the other, or of the part that was opened. */
 GEODEC_API void geodec_gguf_file_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 /* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
 GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);

@@ -39,6 +39,7 @@ typedef struct geodec__gguf_key {
     int64_t count;        /* elements of an array, bytes of a string */
     const uint8_t *value; /* first byte of the value, elements or text inside the map */
     char *text;           /* STRING: terminated copy */
+    size_t nested;        /* array of arrays: bytes of the value */
     size_t *at;           /* array of STRING: offset in the file of each element's length */
 } geodec__gguf_key;
 
@@ -46,7 +47,10 @@ struct geodec_gguf {
     char *path;
     geodec_file_map map;
     int64_t offset; /* of the map in the file */
-    bool borrowed;  /* the caller owns the bytes */
+    int64_t start;  /* of a part of a split model: geodec_gguf_part_at */
+    int32_t n_more; /* further parts, whose tensors are listed here */
+    struct geodec_gguf **more;
+    bool borrowed; /* the caller owns the bytes */
     uint32_t version;
     int64_t alignment;
     int64_t n_keys;
@@ -60,6 +64,15 @@ struct geodec_gguf {
 /* Bytes of a fixed-size value, 0 for strings, arrays and unknown kinds; its name, "unknown" outside the list. */
 size_t geodec__gguf_width(uint32_t kind);
 const char *geodec__gguf_kind_name(uint32_t kind);
+/* One file alone, a part of a split model too. */
+geodec_status geodec__gguf_open_one(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
+/* Opens the other parts where g is the first of several (split.c). */
+geodec_status geodec__gguf_join(geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
+/* The part with this address in its map; NULL: none. */
+const geodec_gguf *geodec__gguf_part_of(const geodec_gguf *g, const void *data);
+/* The orders by name. A name twice is an error among tensors; keys were checked. */
+void geodec__gguf_sort_keys(geodec_gguf *g);
+geodec_status geodec__gguf_sort_tensors(geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
 /* NULL when absent. */
 const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *name);
 

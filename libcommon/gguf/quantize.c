@@ -123,7 +123,7 @@ static geodec_status convert(slab *s, const geodec_gguf_tensor *t, geodec_gguf_w
         }
         GEODEC_PASS(geodec_gguf_stream(w, s->dst, geodec_ggml_bytes(s->to, s->values), err));
     }
-    fill_row(row, &total, s->rows_of_32);
+    if (row->values > 0) fill_row(row, &total, s->rows_of_32);
     return GEODEC_OK;
 }
 
@@ -136,8 +136,7 @@ static int file_type_of(const geodec_gguf *in, const int *type)
     for (int k = 0; (t = geodec_ggml_traits_at(k)); k++) {
         int64_t values = 0;
         for (int64_t i = 0; i < geodec_gguf_n_tensors(in); i++) {
-            const int64_t *dim = geodec_gguf_tensor_at(in, i)->dim;
-            if (type[i] == t->type) values += dim[0] * dim[1] * dim[2] * dim[3];
+            if (type[i] == t->type) values += geodec_gguf_elements(geodec_gguf_tensor_at(in, i));
         }
         if (values > most) {
             most = values;
@@ -169,7 +168,7 @@ static geodec_status write_tensors(const geodec_gguf *in, const int *type, bool 
     const int64_t n = geodec_gguf_n_tensors(in);
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(in, i);
-        const int64_t values = t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
+        const int64_t values = geodec_gguf_elements(t);
         geodec_quantize_row row = {.name = t->name, .from = t->type, .to = type[i], .values = values, .cosine = 1};
         s->from = geodec_ggml_traits_of(t->type);
         s->to = geodec_ggml_traits_of(type[i]);

@@ -162,7 +162,8 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         type[i] = t->type;
-        if (r && is_matrix(t)) type[i] = fallback(o->pure ? r->type : mixed_type(r, &f, t->name, t->dim[0]), t->dim[0]);
+        if (r && is_matrix(t) && geodec_gguf_elements(t) > 0)
+            type[i] = fallback(o->pure ? r->type : mixed_type(r, &f, t->name, t->dim[0]), t->dim[0]);
         for (int64_t k = 0; k < n_rules; k++) {
             if (fnmatch(rules[k].pattern, t->name, 0) != 0) continue;
             const geodec_ggml_traits *wanted = geodec_ggml_traits_of(rules[k].type);

@@ -59,23 +59,45 @@ static geodec_status take_name(cursor *c, const char *what, int64_t index, uint6
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
+/* Passes over n elements of the kind, which may be arrays again; false when the file ends or an unknown kind comes. */
+static bool skip_elements(cursor *c, uint32_t kind, uint64_t n, int depth)
+{
+    enum { DEEPEST = 8 };
+    uint64_t length;
+    uint32_t element;
+    const uint8_t *text;
+    if (kind >= GGUF_KINDS || depth > DEEPEST) return false;
+    const size_t width = geodec__gguf_width(kind);
+    if (width > 0) return n <= (c->size - c->at) / width && skip(c, n * width);
+    for (uint64_t i = 0; i < n; i++) /* each takes at least eight bytes */
+        if (kind == GGUF_STRING ? !take_string(c, &text, &length)
+                                : !take(c, &element, sizeof element) || !take(c, &length, sizeof length) ||
+                                      !skip_elements(c, element, length, depth + 1))
+            return false;
+    return true;
+}
+
 static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint64_t n;
     if (!take(c, &k->element, sizeof k->element) || !take(c, &n, sizeof n))
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends inside its array header", k->name);
-    if (k->element == GGUF_ARRAY)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "key '%.100s': nested arrays are not supported", k->name);
     if (k->element >= GGUF_KINDS)
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of unknown value type %u", k->name, k->element);
     /* Every element takes at least this many bytes, so the file's size bounds the count and every allocation. */
-    const size_t width = k->element == GGUF_STRING ? sizeof(uint64_t) : geodec__gguf_width(k->element);
+    const size_t fixed = geodec__gguf_width(k->element), width = fixed ? fixed : sizeof(uint64_t);
     if (n > (c->size - c->at) / width)
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of %llu values does not fit in the file", k->name,
                      (unsigned long long)n);
     k->count = (int64_t)n;
     k->value = c->data + c->at;
+    if (k->element == GGUF_ARRAY) { /* of no known key; kept to be copied */
+        if (!skip_elements(c, k->element, n, 0))
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': an array in it is broken or nested too deeply", k->name);
+        k->nested = (size_t)(c->data + c->at - k->value);
+        goto done;
+    }
     if (k->element != GGUF_STRING) {
         if (k->element == GGUF_BOOL)
             for (uint64_t i = 0; i < n; i++)
@@ -127,6 +149,12 @@ static int by_key_name(const void *a, const void *b)
     return strcmp((*(geodec__gguf_key *const *)a)->name, (*(geodec__gguf_key *const *)b)->name);
 }
 
+void geodec__gguf_sort_keys(geodec_gguf *g)
+{
+    for (int64_t i = 0; i < g->n_keys; i++) g->key_order[i] = &g->key[i];
+    if (g->n_keys > 0) qsort(g->key_order, (size_t)g->n_keys, sizeof *g->key_order, by_key_name);
+}
+
 static geodec_status read_keys(geodec_gguf *g, cursor *c, uint64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -137,9 +165,8 @@ static geodec_status read_keys(geodec_gguf *g, cursor *c, uint64_t n, geodec_err
     for (uint64_t i = 0; i < n; i++) {
         g->n_keys = (int64_t)i + 1; /* frees a half-read key on failure */
         GEODEC_TRY(read_key(c, &g->key[i], (int64_t)i, err));
-        g->key_order[i] = &g->key[i];
     }
-    qsort(g->key_order, (size_t)n, sizeof *g->key_order, by_key_name);
+    geodec__gguf_sort_keys(g);
     for (uint64_t i = 1; i < n; i++)
         if (by_key_name(&g->key_order[i - 1], &g->key_order[i]) == 0)
             GEODEC_THROW(GEODEC_FORMAT, "key '%.100s' occurs twice", g->key_order[i]->name);
@@ -158,15 +185,15 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
     t->name = name;
     if (!take(c, &n_dims, sizeof n_dims))
         GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
-    if (n_dims < 1 || n_dims > 4) GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' has %u dimensions, not 1 to 4", name, n_dims);
+    if (n_dims > 4) GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' has %u dimensions, not 0 to 4", name, n_dims);
     t->n_dims = (int)n_dims;
     int64_t elements = 1;
     for (int i = 0; i < 4; i++) {
         uint64_t d = 1;
         if (i < t->n_dims && !take(c, &d, sizeof d))
             GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
-        if (d == 0 || d > INT64_MAX || geodec_mem_mul(elements, (int64_t)d, &elements) != 0)
-            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': dimension %d is zero or the product overflows", name, i);
+        if (d > INT64_MAX || geodec_mem_mul(elements, (int64_t)d, &elements) != 0)
+            GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s': dimension %d is too large", name, i);
         t->dim[i] = (int64_t)d;
     }
     if (!take(c, &type, sizeof type) || !take(c, offset, sizeof *offset))
@@ -195,7 +222,9 @@ static int by_tensor_name(const void *a, const void *b)
 
 static int by_address(const void *a, const void *b)
 {
-    const uint8_t *x = (*(geodec_gguf_tensor *const *)a)->data, *y = (*(geodec_gguf_tensor *const *)b)->data;
+    const geodec_gguf_tensor *s = *(geodec_gguf_tensor *const *)a, *t = *(geodec_gguf_tensor *const *)b;
+    const uint8_t *x = s->data, *y = t->data;
+    if (x == y) return (s->bytes > t->bytes) - (s->bytes < t->bytes); /* one without bytes shares its place */
     return (x > y) - (x < y);
 }
 
@@ -209,10 +238,23 @@ static geodec_status check_layout(geodec_gguf_tensor *const *order, uint64_t n, 
         const uint8_t *next = i + 1 < n ? order[i + 1]->data : end;
         const size_t apart = (size_t)(next - (const uint8_t *)t->data);
         if (!geodec_ggml_traits_of(t->type) && !geodec_ggml_integer_bytes(t->type))
-            t->bytes = apart;
+            t->bytes = geodec_gguf_elements(t) ? apart : 0;
         else if (i + 1 < n && apart != (t->bytes + alignment - 1) / alignment * alignment)
             GEODEC_FAIL(GEODEC_FORMAT, "tensors '%s' and '%s' %s", t->name, order[i + 1]->name,
                         apart < t->bytes ? "overlap" : "have a gap between them");
+    }
+    return GEODEC_OK;
+}
+
+geodec_status geodec__gguf_sort_tensors(geodec_gguf *g, geodec_err *err)
+{
+    if (g->n_tensors > 0) qsort(g->tensor_order, (size_t)g->n_tensors, sizeof *g->tensor_order, by_tensor_name);
+    for (int64_t i = 1; i < g->n_tensors; i++) {
+        const geodec_gguf_tensor *a = g->tensor_order[i - 1], *b = g->tensor_order[i];
+        if (strcmp(a->name, b->name) != 0) continue;
+        if (g->n_more == 0) GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' occurs twice", a->name);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' is in two parts, %s and %s", a->name, geodec_gguf_path_of(g, a->data),
+                    geodec_gguf_path_of(g, b->data));
     }
     return GEODEC_OK;
 }
@@ -221,8 +263,8 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
 {
     geodec_status st = GEODEC_OK;
     uint64_t *offset = NULL;
-    /* name length, one character, number of dimensions, one dimension, type, offset */
-    if (n > GGUF_MAX_TENSORS || n > (c->size - c->at) / 33)
+    /* name length, one character, number of dimensions, type, offset */
+    if (n > GGUF_MAX_TENSORS || n > (c->size - c->at) / 25)
         GEODEC_THROW(GEODEC_FORMAT, "%llu tensors cannot be in this file", (unsigned long long)n);
     GEODEC_NEW_EACH(n, g->tensor, g->tensor_order, offset);
     for (uint64_t i = 0; i < n; i++) {
@@ -241,10 +283,7 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
     }
     qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_address);
     GEODEC_TRY(check_layout(g->tensor_order, n, c->data + c->size, alignment, err));
-    qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_tensor_name);
-    for (uint64_t i = 1; i < n; i++)
-        if (by_tensor_name(&g->tensor_order[i - 1], &g->tensor_order[i]) == 0)
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' occurs twice", g->tensor_order[i]->name);
+    GEODEC_TRY(geodec__gguf_sort_tensors(g, err));
 done:
     geodec_mem_free(offset);
     return st;
@@ -257,12 +296,10 @@ static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
     g->alignment = GGUF_DEFAULT_ALIGNMENT;
     const geodec__gguf_key *k = geodec__gguf_lookup(g, "general.alignment");
     if (!k) return GEODEC_OK;
-    uint32_t v;
-    if (k->kind != GGUF_U32)
-        GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
-    geodec__order_copy(&v, k->value, 1, sizeof v);
+    int64_t v;
+    GEODEC_PASS(geodec_gguf_get_i64(g, k->name, &v, err));
     if (v < 8 || v > GGUF_MAX_ALIGNMENT || (v & (v - 1)))
-        GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment': %u is not a power of two from 8 to %d", v,
+        GEODEC_FAIL(GEODEC_FORMAT, "key 'general.alignment': %lld is not a power of two from 8 to %d", (long long)v,
                     GGUF_MAX_ALIGNMENT);
     g->alignment = v;
     return GEODEC_OK;
@@ -319,9 +356,21 @@ geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char 
     return open_any(data ? data : "", 0, size, name, out, err);
 }
 
-geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
+geodec_status geodec__gguf_open_one(const char *path, geodec_gguf **out, geodec_err *err)
 {
     return open_any(NULL, 0, 0, path, out, err);
+}
+
+geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
+{
+    geodec_gguf *g = NULL;
+    GEODEC_PASS(geodec__gguf_open_one(path, &g, err));
+    const geodec_status st = geodec__gguf_join(g, err);
+    if (st == GEODEC_OK)
+        *out = g;
+    else
+        geodec_gguf_close(g);
+    return st;
 }
 
 geodec_status geodec_gguf_open_part(const char *path, int64_t offset, int64_t size, geodec_gguf **out, geodec_err *err)
@@ -353,7 +402,8 @@ void geodec_gguf_close(geodec_gguf *g)
         } u = {.name = g->tensor[i].name};
         geodec_mem_free(u.owned);
     }
-    GEODEC_FREE(g->key, g->key_order, g->tensor, g->tensor_order, g->path);
+    for (int32_t i = 0; i < g->n_more; i++) geodec_gguf_close(g->more[i]);
+    GEODEC_FREE(g->more, g->key, g->key_order, g->tensor, g->tensor_order, g->path);
     if (!g->borrowed) geodec_file_map_close(&g->map);
     geodec_mem_free(g);
 }

@@ -207,6 +207,7 @@ geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, 
 /* Bytes of an array's elements in the file. */
 static size_t elements_size(const geodec_gguf *g, const geodec__gguf_key *k)
 {
+    if (k->element == GGUF_ARRAY) return k->nested;
     if (k->element != GGUF_STRING) return (size_t)k->count * geodec__gguf_width(k->element);
     if (k->count == 0) return 0;
     const size_t last = k->at[k->count - 1], first = (size_t)(k->value - g->map.data);
@@ -249,14 +250,14 @@ static geodec_status check_tensor(const char *name, int type, int n_dims, const 
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
     const int plain = geodec_ggml_integer_bytes(type), block = t ? t->block : 1;
     if (!t && !plain) GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
-    if (n_dims < 1 || n_dims > 4) GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
+    if (n_dims < 0 || n_dims > 4) GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 0 to 4", name, n_dims);
     *n = 1;
     for (int i = 0; i < n_dims; i++)
-        if (dim[i] < 1 || geodec_mem_mul(*n, dim[i], n) != 0)
-            GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
-    if (dim[0] % block)
+        if (dim[i] < 0 || geodec_mem_mul(*n, dim[i], n) != 0)
+            GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': dimension %d is negative or the product overflows", name, i);
+    if (n_dims > 0 ? dim[0] % block : block > 1)
         GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': rows of %lld are not a multiple of the %s block of %d", name,
-                    (long long)dim[0], t->name, t->block);
+                    (long long)(n_dims > 0 ? dim[0] : 1), t ? t->name : "", block);
     if (geodec_mem_mul(*n / block, t ? t->block_bytes : plain, size) != 0)
         GEODEC_FAIL(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
     return GEODEC_OK;
@@ -337,6 +338,13 @@ done:
     return st;
 }
 
+/* The tensor of the next bytes; those of size zero have none. */
+static void skip_empty(geodec_gguf_writer *w)
+{
+    while (w->current < w->n_planned && w->size[w->current] == 0) w->current++;
+    if (w->current < w->n_planned && w->missing == 0) w->missing = w->size[w->current];
+}
+
 geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n, geodec_err *err)
 {
     static const uint8_t zeros[GGUF_DEFAULT_ALIGNMENT];
@@ -346,6 +354,7 @@ geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t
         w->streaming = true;
     }
     while (n > 0) {
+        skip_empty(w);
         if (w->current == w->n_planned) GEODEC_FAIL(GEODEC_INVAL, "%s: more bytes than were planned", w->path);
         const size_t take = n < (size_t)w->missing ? n : (size_t)w->missing;
         GEODEC_PASS(geodec_atomic_write(w->file, p, take, err));
@@ -356,7 +365,8 @@ geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t
         GEODEC_PASS(
             geodec_atomic_write(w->file, zeros, (size_t)(-w->size[w->current] & (GGUF_DEFAULT_ALIGNMENT - 1)), err));
         w->current++;
-        w->missing = w->current < w->n_planned ? w->size[w->current] : 0;
+        w->missing = 0;
+        skip_empty(w);
     }
     return GEODEC_OK;
 }
@@ -364,6 +374,7 @@ geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t
 geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    skip_empty(w);
     if (w->current != w->n_planned)
         GEODEC_THROW(GEODEC_INVAL, "%s: %lld of %lld planned tensors were written", w->path, (long long)w->current,
                      (long long)w->n_planned);

@@ -46,6 +46,21 @@ static geodec_status not_part(const keys *k)
                           "%s: key '%s' is not part of architecture '%s'", k->path, k->name, k->arch->name);
 }
 
+/* The integer of the current key. One for each layer is read where all are equal: converters write both forms. */
+static geodec_status read_equal(keys *k, int64_t *v)
+{
+    geodec_err *err = k->err;
+    int64_t n;
+    bool same;
+    if (geodec_gguf_array_length(k->g, k->name, &n, NULL) != GEODEC_OK)
+        return geodec_gguf_get_i64(k->g, k->name, v, err);
+    GEODEC_PASS(geodec_gguf_array_same(k->g, k->name, v, &same, err));
+    if (!same)
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %lld values that are not all equal are not supported", k->path,
+                    k->name, (long long)n);
+    return GEODEC_OK;
+}
+
 /* An integer from lo to hi; a missing key is an error when otherwise < 0, else gives that value. */
 static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise, int32_t *out)
 {
@@ -56,7 +71,7 @@ static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t h
         *out = (int32_t)otherwise;
         return GEODEC_OK;
     }
-    GEODEC_PASS(geodec_gguf_get_i64(k->g, k->name, &v, err));
+    GEODEC_PASS(read_equal(k, &v));
     if (v < lo || v > hi)
         GEODEC_FAIL(v > hi ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: key '%s': %lld is outside %lld to %lld", k->path,
                     k->name, (long long)v, (long long)lo, (long long)hi);
@@ -342,21 +357,6 @@ static geodec_status read_scales(keys *k, geodec_model_config *c)
     return GEODEC_OK;
 }
 
-/* The value of a key of any numeric type. */
-static geodec_status read_number(keys *k, double *out)
-{
-    int64_t i;
-    bool b;
-    if (geodec_gguf_get_f64(k->g, k->name, out, NULL) == GEODEC_OK) return GEODEC_OK;
-    if (geodec_gguf_get_bool(k->g, k->name, &b, NULL) == GEODEC_OK) {
-        *out = b;
-        return GEODEC_OK;
-    }
-    const geodec_status st = geodec_gguf_get_i64(k->g, k->name, &i, k->err);
-    if (st == GEODEC_OK) *out = (double)i;
-    return st;
-}
-
 /* Features of other models that would change the function if they were ignored, by the two values without effect. */
 static geodec_status refuse_features(keys *k)
 {
@@ -390,7 +390,7 @@ static geodec_status refuse_features(keys *k)
         for (int f = 0; f < MOST && features[i].suffix[f] && !features[i].known; f++) {
             double v;
             if (!has(k, features[i].suffix[f])) continue;
-            GEODEC_PASS(read_number(k, &v));
+            GEODEC_PASS(geodec_gguf_get_f64(k->g, k->name, &v, err));
             if (v != features[i].harmless[0] && v != features[i].harmless[1])
                 GEODEC_FAIL(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
         }

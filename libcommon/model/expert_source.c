@@ -101,6 +101,29 @@ static geodec_status place_expert(const geodec_model *m, int32_t layer, int32_t 
     return GEODEC_OK;
 }
 
+/* The files of a split model. */
+static geodec_status list_parts(const geodec_model *m, geodec__expert_source *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t start, bytes, next;
+    int32_t n = 0;
+    const char *path;
+    while (geodec_gguf_part_at(m->gguf, n, &start, &bytes)) n++;
+    if (n == 1) goto done;
+    GEODEC_NEW(s->blobs.file, n);
+    for (; (path = geodec_gguf_part_at(m->gguf, s->blobs.n_files, &start, &bytes)); s->blobs.n_files++) {
+        geodec_blob_file *f = &s->blobs.file[s->blobs.n_files];
+        GEODEC_STRDUP(f->path, path);
+        f->start = start;
+        f->length = bytes;
+        if (!geodec_gguf_part_at(m->gguf, s->blobs.n_files + 1, &next, &bytes))
+            next = start + (f->length + GEODEC_BLOB_PAGE - 1) / GEODEC_BLOB_PAGE * GEODEC_BLOB_PAGE;
+        f->bytes = next - start;
+    }
+done:
+    return st;
+}
+
 /* The files of ternary experts and of their differences. */
 static geodec_status copy_files(const geodec_model *m, geodec__expert_source *s, geodec_err *err)
 {
@@ -135,7 +158,10 @@ geodec_status geodec__expert_source_open(const geodec_model *m, geodec_arithmeti
     GEODEC_NEW(s.blobs.piece, n * GEODEC_BLOB_PIECES);
     s.blobs.file_bytes = m->store ? m->store->blobs.file_bytes : geodec_gguf_file_bytes(m->gguf);
     if (m->store) GEODEC_NEW_COPY(s.blobs.crc, m->store->blobs.crc, n);
-    if (m->trits) GEODEC_TRY(copy_files(m, &s, err));
+    if (m->trits)
+        GEODEC_TRY(copy_files(m, &s, err));
+    else if (!m->store)
+        GEODEC_TRY(list_parts(m, &s, err));
     for (int32_t i = 0; i < s.n_layer; i++) {
         GEODEC_TRY(describe(m, a, i, &s, err));
         for (int32_t e = 0; m->layer[i].router.data && e < s.n_expert; e++) GEODEC_TRY(place_expert(m, i, e, &s, err));

@@ -43,7 +43,6 @@ static geodec_status from_parts(geodec_gguf *g, geodec_store *store, geodec__tri
         GEODEC_MOVE(*m->trits, *trits);
     }
     const bool integers = geodec_network_file_is(g);
-    if (!integers) GEODEC_TRY(geodec_gguf_check_types(g, err));
     GEODEC_TRY(geodec__config_read(g, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(g, &m->tokenizer, err));
     const int32_t n_vocab = geodec_tokenizer_size(m->tokenizer);
@@ -141,7 +140,7 @@ void geodec_model_close(geodec_model *m)
     geodec_gguf_close(m->gguf);
     if (m->store) geodec_store_clear(m->store);
     if (m->trits) geodec__ternary_store_clear(m->trits);
-    GEODEC_FREE(m->layer, m->norms, m->expert, m->factors, m->store, m->trits);
+    GEODEC_FREE(m->unread, m->layer, m->norms, m->expert, m->factors, m->store, m->trits);
     geodec__lowkv_free(m->low);
     geodec_network_free(m->network);
     geodec__streamed_free(m->streamed);
@@ -157,6 +156,11 @@ const char *geodec_model_fingerprint(const geodec_model *m)
     if (!m->fingerprint[0]) geodec_gguf_tensor_digest(m->gguf, ((geodec_model *)(uintptr_t)m)->fingerprint);
     pthread_mutex_unlock(m->lazy);
     return m->fingerprint;
+}
+
+const char *geodec_model_unread(const geodec_model *m, int64_t i)
+{
+    return i >= 0 && i < m->n_unread ? m->unread[i] : NULL;
 }
 
 const char *geodec_model_name(const geodec_model *m) { return m->name; }

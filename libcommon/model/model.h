@@ -92,6 +92,9 @@ GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_mo
 GEODEC_API const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m);
 /* geodec_gguf_tensor_digest, computed on first use: it reads the whole file. Of a store: that of its GGUF. */
 GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
+/* Name of the i-th tensor of the file that is not used: without values, or of a name that no architecture has. NULL
+ * after the last one. */
+GEODEC_API const char *geodec_model_unread(const geodec_model *m, int64_t i);
 GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 /* Of a store: the resident part. */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);

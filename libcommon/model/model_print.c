@@ -26,7 +26,7 @@ static void print_types(FILE *out, const geodec_model *m)
     int64_t elements = stored_weights(m), bytes = geodec_model_store_bytes(m);
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
-        elements += t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
+        elements += geodec_gguf_elements(t);
         bytes += (int64_t)t->bytes;
     }
     (void)fprintf(out, "tensors\t%lld\n", (long long)geodec_gguf_n_tensors(g));
@@ -58,6 +58,22 @@ static void print_text(FILE *out, const char *name, const char *text)
         (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
     }
     (void)fputc('\n', out);
+}
+
+static void print_parts(FILE *out, const geodec_gguf *g)
+{
+    int64_t start, bytes;
+    int32_t n = 0;
+    while (geodec_gguf_part_at(g, n, &start, &bytes)) n++;
+    if (n > 1) (void)fprintf(out, "files\t%d\n", n);
+}
+
+static void print_unread(FILE *out, const geodec_model *m)
+{
+    int64_t n = 0;
+    while (geodec_model_unread(m, n)) n++;
+    if (n > 0) (void)fprintf(out, "unread_tensors\t%lld\n", (long long)n);
+    for (int64_t i = 0; i < n; i++) print_text(out, "unread_tensor", geodec_model_unread(m, i));
 }
 
 /* What is more than a plain llama; a line only where there is something to say. */
@@ -121,8 +137,11 @@ void geodec_model_print(FILE *out, const geodec_model *m, bool tensors)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     print_text(out, "name", geodec_model_name(m));
     geodec__model_print_shape(out, geodec_model_configuration(m));
+    if (geodec_tokenizer_twins(t) > 0) (void)fprintf(out, "duplicated_tokens\t%d\n", geodec_tokenizer_twins(t));
     (void)fprintf(out, "bos\t%d\neos\t%d\n", geodec_tokenizer_bos(t), geodec_tokenizer_eos(t));
     print_types(out, m);
+    print_parts(out, geodec_model_gguf(m));
+    print_unread(out, m);
     print_store(out, m);
     (void)fprintf(out, "fingerprint\t%s\ntokenizer_fingerprint\t%s\n", geodec_model_fingerprint(m),
                   geodec_tokenizer_fingerprint(t));

@@ -28,14 +28,15 @@ typedef struct binder {
     char name[NAME]; /* name of the current tensor */
 } binder;
 
-/* layer < 0: not in a block. suffix with its .weight or .bias. */
+/* layer < 0: not in a block. suffix with its .weight or .bias. One of size zero has no values and counts as missing. */
 static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suffix)
 {
     if (layer < 0)
         (void)snprintf(b->name, sizeof b->name, "%s", suffix);
     else
         (void)snprintf(b->name, sizeof b->name, "blk.%d.%s", layer, suffix);
-    return geodec_gguf_find(b->g, b->name);
+    const geodec_gguf_tensor *t = geodec_gguf_find(b->g, b->name);
+    return t && geodec_gguf_elements(t) > 0 ? t : NULL;
 }
 
 static void mark(const binder *b, const geodec_gguf_tensor *t) { b->bound[t - geodec_gguf_tensor_at(b->g, 0)] = true; }
@@ -45,14 +46,21 @@ static geodec_status missing(const binder *b)
     return geodec_err_set(b->err, GEODEC_FORMAT, __func__, __LINE__, "tensor '%s' is missing", b->name);
 }
 
-static geodec_status check_shape(const geodec_gguf_tensor *t, int64_t cols, int64_t rows, int64_t count,
-                                 geodec_err *err)
+/* Shape, and that values of the type can be read. */
+static geodec_status check_shape(const binder *b, const geodec_gguf_tensor *t, int64_t cols, int64_t rows,
+                                 int64_t count, geodec_err *err)
 {
+    const char *path = geodec_gguf_path_of(b->g, t->data);
+    const bool part = strcmp(path, geodec_gguf_path(b->g)) != 0;
     const int64_t want[4] = {cols, rows, count, 1}; /* trailing ones do not count: [n] and [n, 1] are the same vector */
     if (memcmp(want, t->dim, sizeof want) != 0)
-        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s' is [%lld, %lld, %lld, %lld], not [%lld, %lld, %lld, 1]", t->name,
-                    (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
-                    (long long)want[0], (long long)want[1], (long long)want[2]);
+        GEODEC_FAIL(GEODEC_FORMAT, "tensor '%s'%s%s is [%lld, %lld, %lld, %lld], not [%lld, %lld, %lld, 1]", t->name,
+                    part ? " of " : "", part ? path : "", (long long)t->dim[0], (long long)t->dim[1],
+                    (long long)t->dim[2], (long long)t->dim[3], (long long)want[0], (long long)want[1],
+                    (long long)want[2]);
+    if (!geodec_ggml_traits_of(t->type))
+        GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' has type %s (%d), which is not supported", t->name,
+                    geodec_ggml_type_name(t->type), t->type);
     return GEODEC_OK;
 }
 
@@ -63,7 +71,7 @@ static geodec_status bind_matrix(binder *b, int32_t layer, const char *suffix, i
     geodec_err *err = b->err;
     const geodec_gguf_tensor *t = find(b, layer, suffix);
     if (!t) GEODEC_PASS(missing(b));
-    GEODEC_PASS(check_shape(t, cols, rows, count, err));
+    GEODEC_PASS(check_shape(b, t, cols, rows, count, err));
     *out = (geodec__matrix){.data = t->data,
                             .rows = rows,
                             .cols = cols,
@@ -83,7 +91,7 @@ static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t l
         if (presence == GEODEC__ALWAYS) GEODEC_PASS(missing(b));
         return GEODEC_OK;
     }
-    GEODEC_PASS(check_shape(t, n, 1, 1, err));
+    GEODEC_PASS(check_shape(b, t, n, 1, 1, err));
     geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(b->vector_at[i]))
@@ -262,7 +270,7 @@ static geodec_status bind_torus(binder *b, int32_t i, geodec__layer *l)
     GEODEC_PASS(bind_vector(b, GEODEC__ALWAYS, i, "ffn_gate_inp.bias", rows, &l->router_bias));
     const geodec_gguf_tensor *t = find(b, i, "ffn_expert_place.weight");
     if (!t) GEODEC_PASS(missing(b));
-    GEODEC_PASS(check_shape(t, GEODEC_TORUS_AXES, experts, 1, err));
+    GEODEC_PASS(check_shape(b, t, GEODEC_TORUS_AXES, experts, 1, err));
     const int64_t n = GEODEC_TORUS_AXES * experts;
     if (t->type != GEODEC_GGML_F32)
         GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is of type %s, not F32", b->name, geodec_ggml_type_name(t->type));
@@ -355,15 +363,42 @@ static bool is_of_next_tokens(const binder *b, const char *name)
            block < b->c->n_layer + b->c->n_layer_next;
 }
 
-/* An unknown tensor would be part of the function (a bias, frequency factors), so it is an error. */
-static geodec_status refuse_unexpected(const binder *b)
+/* Whether architectures, of this program or not, have tensors of such a name: parts of blocks and of the whole model.
+ */
+static bool is_named(const char *name)
 {
+    static const char *const parts[] = {
+        "attn_",      "attn.", "ffn_",    "ffn.",  "post_",  "pre_",      "exp_probs", "ssm_",        "recur_",
+        "layer_",     "inp_",  "proj",    "altup", "laurel", "per_layer", "time_mix",  "channel_mix", "shortconv",
+        "cross_attn", "nextn", "indexer", "hc_",   "conv",   "bskcn",     "rope_"};
+    static const char *const whole[] = {"token_", "output", "rope_", "position_", "cls", "per_layer",
+                                        "altup",  "enc.",   "dec.",  "dense_",    "hc_"};
+    int end = 0;
+    (void)sscanf(name, "blk.%*9[0-9].%n", &end);
+    const char *const *list = end > 0 ? parts : whole;
+    const size_t n = end > 0 ? sizeof parts / sizeof *parts : sizeof whole / sizeof *whole;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(name + end, list[i], strlen(list[i])) == 0) return true;
+    return false;
+}
+
+/* A tensor of another architecture would be part of the function (a bias, frequency factors), so it is an error. One
+ * without values, or of a name that no architecture has, is not read, and counted. */
+static geodec_status refuse_unexpected(const binder *b, geodec_model *m)
+{
+    geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
-    for (int64_t i = 0; i < geodec_gguf_n_tensors(b->g); i++)
-        if (!b->bound[i] && !is_of_next_tokens(b, geodec_gguf_tensor_at(b->g, i)->name))
-            GEODEC_FAIL(GEODEC_UNSUPPORTED, "tensor '%s' is not part of architecture '%s'",
-                        geodec_gguf_tensor_at(b->g, i)->name, b->arch->name);
-    return GEODEC_OK;
+    const int64_t n = geodec_gguf_n_tensors(b->g);
+    GEODEC_NEW(m->unread, n);
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_gguf_tensor *t = geodec_gguf_tensor_at(b->g, i);
+        if (b->bound[i] || is_of_next_tokens(b, t->name)) continue;
+        if (geodec_gguf_elements(t) > 0 && is_named(t->name))
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' is not part of architecture '%s'", t->name, b->arch->name);
+        m->unread[m->n_unread++] = t->name;
+    }
+done:
+    return st;
 }
 
 /* Memory for every vector and every expert's pointer, counted from the tensors present. */
@@ -374,6 +409,7 @@ static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
     const int64_t n = geodec_gguf_n_tensors(b->g);
     for (int64_t i = 0; i < n; i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(b->g, i);
+        if (geodec_gguf_elements(t) == 0 || !geodec_ggml_traits_of(t->type)) continue; /* not read */
         if (t->dim[1] == 1 && t->dim[2] == 1 && t->dim[3] == 1) floats += geodec__pad(t->dim[0]);
         if (m->config.route != GEODEC_ROUTE_SCORES && t->dim[0] == GEODEC_TORUS_AXES && t->dim[2] == 1)
             floats += geodec__pad(GEODEC_TORUS_AXES * t->dim[1]);
@@ -432,7 +468,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
         if (m->store && !m->layer[i].router.data && m->store->matrix[(int64_t)i * GEODEC_STORE_MATRICES].rows > 0)
             GEODEC_THROW(GEODEC_FORMAT, "the index has experts of layer %d, which has no router", i);
     }
-    GEODEC_TRY(refuse_unexpected(&b));
+    GEODEC_TRY(refuse_unexpected(&b, m));
 done:
     geodec_mem_free(b.bound);
     return st;

@@ -50,6 +50,8 @@ struct geodec_model {
     geodec_tokenizer *tokenizer;
     geodec_model_config config;
     const char *name;
+    const char **unread;         /* [n_unread] names of tensors that are not used */
+    int64_t n_unread;
     float *norms;                /* decoded vectors, in one allocation */
     const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
     geodec_store *store;         /* the file is a store: its experts are not in memory. NULL otherwise */

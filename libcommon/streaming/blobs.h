@@ -23,6 +23,7 @@ typedef struct geodec_blob_piece {
 typedef struct geodec_blob_file {
     char *path; /* owned */
     int64_t start, bytes;
+    int64_t length; /* of the file where it is shorter than bytes; 0: bytes */
 } geodec_blob_file;
 
 /* The difference of two blobs of a layer (slots.h). */

@@ -545,7 +545,8 @@ static geodec_status check_length(const geodec_stream *s, geodec_err *err)
     for (int32_t i = 0; i == 0 || i < s->blobs.n_files; i++) {
         const char *path = s->blobs.path;
         const int64_t now = geodec_disk_bytes(s->disk, i, &path);
-        const int64_t then = s->blobs.n_files > 0 ? s->blobs.file[i].bytes : s->blobs.file_bytes;
+        const geodec_blob_file *file = s->blobs.n_files > 0 ? &s->blobs.file[i] : NULL;
+        const int64_t then = !file ? s->blobs.file_bytes : file->length > 0 ? file->length : file->bytes;
         if (now >= 0 && now < then)
             GEODEC_FAIL(GEODEC_IO,
                         "%s: the file was cut off to %lld of %lld bytes while the model ran: the results may be wrong",

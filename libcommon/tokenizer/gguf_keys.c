@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "tokenizer/tokenizer_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char key_model[] = "tokenizer.ggml.model";
@@ -55,6 +56,36 @@ static geodec_status read_strings(const geodec_gguf *g, const char *key, const c
     for (int64_t i = 0; i < *n; i++) GEODEC_TRY(geodec_gguf_array_str(g, key, i, &(*text)[i], &(*len)[i], err));
 done:
     return st;
+}
+
+/* Whether the key has elements: an empty array is no array. */
+static bool filled(const geodec_gguf *g, const char *key)
+{
+    int64_t n;
+    return geodec_gguf_has(g, key) && (geodec_gguf_array_length(g, key, &n, NULL) != GEODEC_OK || n > 0);
+}
+
+/* Scores and types of the n tokens. A vocabulary with merges needs neither: scores that cannot be read are left out,
+ * and tokens without a type are ordinary. Type 0 (undefined) is that of writers that knew none. */
+static geodec_status read_numbers(const geodec_gguf *g, bool merges, int64_t n, float *score, int32_t *type,
+                                  geodec_err *err)
+{
+    if (!merges && !filled(g, key_scores))
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", geodec_gguf_path(g), key_scores);
+    if (!merges && !filled(g, key_types))
+        GEODEC_FAIL(GEODEC_FORMAT, "%s: key '%s' is missing", geodec_gguf_path(g), key_types);
+    for (int64_t i = 0; i < n; i++) type[i] = GEODEC_TOKEN_NORMAL;
+    if (!merges) {
+        GEODEC_PASS(geodec_gguf_array_f32(g, key_scores, score, n, err));
+    } else if (geodec_gguf_has(g, key_scores)) {
+        bool known = geodec_gguf_array_f32(g, key_scores, score, n, NULL) == GEODEC_OK;
+        for (int64_t i = 0; i < n; i++) known = known && isfinite(score[i]);
+        if (!known) memset(score, 0, (size_t)n * sizeof *score);
+    }
+    if (filled(g, key_types)) GEODEC_PASS(geodec_gguf_array_i32(g, key_types, type, n, err));
+    for (int64_t i = 0; i < n; i++)
+        if (type[i] == 0) type[i] = GEODEC_TOKEN_NORMAL;
+    return GEODEC_OK;
 }
 
 /* Phi-3's special tokens absorb the blanks after them; no key tells this, only the model's name. */
@@ -123,14 +154,8 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     if (n < 1 || n > INT32_MAX)
         GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': a vocabulary of %lld", geodec_gguf_path(g), key_tokens,
                      (long long)n);
-    if (!v.pre) {
-        GEODEC_TRY(require(g, key_scores, err));
-        GEODEC_TRY(require(g, key_types, err));
-    }
     GEODEC_NEW_EACH(n, score, type);
-    for (int64_t i = 0; i < n; i++) type[i] = GEODEC_TOKEN_NORMAL;
-    if (geodec_gguf_has(g, key_scores)) GEODEC_TRY(geodec_gguf_array_f32(g, key_scores, score, n, err));
-    if (geodec_gguf_has(g, key_types)) GEODEC_TRY(geodec_gguf_array_i32(g, key_types, type, n, err));
+    GEODEC_TRY(read_numbers(g, v.pre != NULL, n, score, type, err));
     retype_control(text, len, type, n);
     GEODEC_TRY(read_special(g, !v.pre, type, (int32_t)n, special, err));
     if (v.pre) GEODEC_TRY(read_strings(g, key_merges, &merge, &merge_len, &v.n_merges, err));

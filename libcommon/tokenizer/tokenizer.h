@@ -51,6 +51,8 @@ GEODEC_API geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_
 GEODEC_API const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t);
 
 GEODEC_API int32_t geodec_tokenizer_size(const geodec_tokenizer *t);
+/* Tokens that text never gives, because a later one is the same piece. Every token decodes to its own piece. */
+GEODEC_API int32_t geodec_tokenizer_twins(const geodec_tokenizer *t);
 GEODEC_API int32_t geodec_tokenizer_bos(const geodec_tokenizer *t); /* -1 = none */
 GEODEC_API int32_t geodec_tokenizer_eos(const geodec_tokenizer *t);
 /* The token of text that the vocabulary does not have, one for each of its bytes; -1 = none. */

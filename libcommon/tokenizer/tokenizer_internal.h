@@ -34,6 +34,7 @@ struct geodec_tokenizer {
     int64_t slot_mask;
     int32_t byte_id[256]; /* of byte tokens <0xXX>; -1 = none */
     int32_t bos, eos, unk;
+    int32_t n_twins;       /* tokens whose piece is that of a later one, or byte tokens of the same byte */
     size_t longest;        /* of all pieces */
     size_t longest_match;  /* of those that text can match */
     bool add_bos, add_eos; /* the vocabulary's rule for a text that begins or ends a sequence */

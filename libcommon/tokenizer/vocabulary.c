@@ -66,13 +66,11 @@ static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
         const size_t n = (size_t)t->length[id];
         if (!matches_text(t->type[id]) || n == 0) continue;
         if (n > t->longest_match) t->longest_match = n;
-        const int32_t twin = geodec__tokenizer_find(t, text, n);
-        if (twin >= 0)
-            GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same piece '%.40s'", twin, id,
-                         text);
         uint64_t i = geodec__vocabulary_hash(text, n);
-        while (t->slot[i & (uint64_t)t->slot_mask] >= 0) i++;
-        t->slot[i & (uint64_t)t->slot_mask] = id;
+        for (int32_t other; (other = t->slot[i & (uint64_t)t->slot_mask]) >= 0; i++)
+            if ((size_t)t->length[other] == n && memcmp(t->bytes + t->at[other], text, n) == 0) break;
+        t->n_twins += t->slot[i & (uint64_t)t->slot_mask] >= 0;
+        t->slot[i & (uint64_t)t->slot_mask] = id; /* of equal pieces the last, as other readers do; all decode */
         if (geodec__vocabulary_word_end(text, 0, n) < n) t->words_apart = false; /* merges cross the start of a word */
     }
 done:
@@ -93,8 +91,7 @@ static geodec_status index_bytes(geodec_tokenizer *t, geodec_err *err)
         const int high = shape ? hex_digit(s[3]) : -1, low = shape ? hex_digit(s[4]) : -1;
         if (high < 0 || low < 0) GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is not <0xXX>", id);
         int32_t *place = &t->byte_id[high * 16 + low];
-        if (*place >= 0)
-            GEODEC_FAIL(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same byte", *place, id);
+        t->n_twins += *place >= 0;
         *place = id;
     }
     return GEODEC_OK;
@@ -231,6 +228,8 @@ int32_t geodec_tokenizer_bos(const geodec_tokenizer *t) { return t->bos; }
 int32_t geodec_tokenizer_eos(const geodec_tokenizer *t) { return t->eos; }
 int32_t geodec_tokenizer_unknown(const geodec_tokenizer *t) { return t->unk; }
 int32_t geodec_tokenizer_start(const geodec_tokenizer *t) { return t->add_bos ? t->bos : -1; }
+
+int32_t geodec_tokenizer_twins(const geodec_tokenizer *t) { return t->n_twins; }
 
 const char *geodec_tokenizer_piece(const geodec_tokenizer *t, int32_t id, size_t *n)
 {
