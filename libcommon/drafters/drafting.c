@@ -4,6 +4,7 @@
 #include "drafters/auto_drafter.h"
 #include "drafters/depth_sink.h"
 #include "drafters/mixture_drafter.h"
+#include "drafters/model_drafter.h"
 #include "drafters/registry_internal.h"
 #include "lowrank/projection.h"
 
@@ -235,9 +236,7 @@ geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_
     if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "more than one draft model is given");
     GEODEC_TRY(geodec_model_open(draft_model, &d->in.second, err));
     GEODEC_STRDUP(d->second, draft_model);
-    if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.second)),
-               geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.model))) != 0)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s: another tokenizer than the model's, its ids mean other tokens", draft_model);
+    GEODEC_TRY_MSG(geodec_model_drafter_check(d->in.second, d->in.model, err), "%s", draft_model);
 done:
     return st;
 }

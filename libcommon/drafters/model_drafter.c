@@ -14,7 +14,10 @@ typedef struct model_drafter {
     geodec_drafter base;
     geodec_drafter_ops ops; /* separate for each drafter: the name and the sampling differ */
     geodec_session *session;
-    int32_t n_vocab, n_ctx;
+    int32_t n_vocab; /* of the target: the length of rows and distributions */
+    int32_t n_own;   /* of the draft model: tokens that it can read */
+    int32_t n_ctx;
+    float *own;      /* [n_own] logits of the draft model; NULL when its vocabulary is not the larger one */
     int32_t *cached; /* [n_ctx] tokens of the cache rows */
     int64_t n_seen;  /* rows observed */
     float *row;      /* [n_vocab] */
@@ -36,12 +39,31 @@ static geodec_status begin(geodec_drafter *d, geodec_err *err)
     return GEODEC_OK;
 }
 
+/* Whether the draft model has all these tokens: a target may have more. */
+static bool knows(const model_drafter *m, const int32_t *token, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (token[i] >= m->n_own) return false;
+    return true;
+}
+
+/* Forwards the rows; logits of the tokens that both models have, the others are never drafted. */
+static geodec_status forward(model_drafter *m, int64_t from, int64_t n, float *row, geodec_err *err)
+{
+    float *logits = m->own ? m->own : row;
+    GEODEC_PASS(geodec_forward_prefill(m->session, m->cached + from, n, logits, err));
+    if (m->own) memcpy(row, m->own, (size_t)m->n_vocab * sizeof *row);
+    for (int32_t i = m->n_own; i < m->n_vocab; i++) row[i] = -INFINITY;
+    return GEODEC_OK;
+}
+
 /* The rows of the prompt are forwarded when the target's are, later rows when they are needed. */
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
     model_drafter *m = (model_drafter *)d;
     const bool prompt = rows->argmax && rows->argmax[0] < 0;
-    if (prompt && m->n_seen + rows->n <= m->n_ctx && geodec_session_length(m->session) == m->n_seen) {
+    if (prompt && knows(m, rows->token, rows->n) && m->n_seen + rows->n <= m->n_ctx &&
+        geodec_session_length(m->session) == m->n_seen) {
         memcpy(m->cached + m->n_seen, rows->token, (size_t)rows->n * sizeof *rows->token);
         GEODEC_PASS(geodec_forward_prefill(m->session, rows->token, rows->n, NULL, err));
     }
@@ -49,7 +71,8 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
     return GEODEC_OK;
 }
 
-/* Logits after the context and the path to a node, guard applied; *fits false: no cache row is left. */
+/* Logits after the context and the path to a node, guard applied; *fits false: no cache row is left, or the draft model
+ * lacks a token. */
 static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bool *fits, geodec_err *err)
 {
     const geodec_drafter *tree = &m->base;
@@ -65,7 +88,9 @@ static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bo
         keep++;
     geodec_session_truncate(m->session, keep);
     for (int64_t i = keep; i < total; i++) m->cached[i] = i < n ? r->context[i] : path[i - n];
-    GEODEC_PASS(geodec_forward_prefill(m->session, m->cached + keep, total - keep, row, err));
+    *fits = knows(m, m->cached + keep, total - keep);
+    if (!*fits) return GEODEC_OK;
+    GEODEC_PASS(forward(m, keep, total - keep, row, err));
     geodec_guard_mask(r->guard, r->index + tree->depth[node], NULL, 0, row, m->n_vocab);
     return GEODEC_OK;
 }
@@ -212,7 +237,26 @@ static void destroy(geodec_drafter *d)
     geodec_session_destroy(m->session);
     geodec_sampler_destroy(m->sampler);
     for (int32_t i = 0; i < NODES; i++) geodec_mem_free(m->rows[i]);
-    GEODEC_FREE(m->cached, m->row, m->q, m);
+    GEODEC_FREE(m->own, m->cached, m->row, m->q, m);
+}
+
+geodec_status geodec_model_drafter_check(const geodec_model *m, const geodec_model *target, geodec_err *err)
+{
+    const geodec_tokenizer *ours = geodec_model_tokenizer(m), *theirs = geodec_model_tokenizer(target);
+    const int32_t own = geodec_tokenizer_size(ours), all = geodec_tokenizer_size(theirs), n = own < all ? own : all;
+    int32_t differ = 0, first = -1;
+    for (int32_t i = 0; i < n; i++) {
+        size_t a, b;
+        const char *x = geodec_tokenizer_piece(ours, i, &a), *y = geodec_tokenizer_piece(theirs, i, &b);
+        if (a == b && memcmp(x, y, a) == 0) continue;
+        if (differ++ == 0) first = i;
+    }
+    if (differ > 0)
+        GEODEC_FAIL(GEODEC_CHECKSUM,
+                    "the tokenizer of the draft model %s differs from that of %s: %d of %d common tokens (%.3g %%) are "
+                    "other pieces, the first is token %d",
+                    geodec_model_name(m), geodec_model_name(target), differ, n, 100.0 * differ / n, first);
+    return GEODEC_OK;
 }
 
 geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_model *target,
@@ -221,13 +265,7 @@ geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_mo
     static const char *const sources[] = {"model"};
     geodec_status st = GEODEC_OK;
     model_drafter *d = NULL;
-    const geodec_model_config *c = geodec_model_configuration(m);
-    const char *ours = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)),
-               *theirs = geodec_tokenizer_fingerprint(geodec_model_tokenizer(target));
-    if (strcmp(ours, theirs) != 0 || c->n_vocab != geodec_model_configuration(target)->n_vocab)
-        GEODEC_THROW(GEODEC_CHECKSUM,
-                     "the tokenizer of the draft model %s differs from that of %s: its ids mean other tokens",
-                     geodec_model_name(m), geodec_model_name(target));
+    GEODEC_TRY(geodec_model_drafter_check(m, target, err));
     GEODEC_NEW(d, 1);
     d->base.ops = &d->ops;
     d->ops = (geodec_drafter_ops){.name = o->name,
@@ -240,7 +278,9 @@ geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_mo
                                   .children = children,
                                   .adopt = adopt,
                                   .distribution = o->stochastic ? distribution : NULL};
-    d->n_vocab = c->n_vocab;
+    d->n_vocab = geodec_model_configuration(target)->n_vocab;
+    d->n_own = geodec_model_configuration(m)->n_vocab;
+    if (d->n_own > d->n_vocab) GEODEC_NEW(d->own, d->n_own);
     GEODEC_TRY(geodec_session_create(m, &o->session, &d->session, err));
     d->n_ctx = geodec_session_n_ctx(d->session);
     GEODEC_NEW(d->cached, d->n_ctx);
