@@ -99,20 +99,28 @@ unreadable() {
 @test "an array of 2^61 strings" { unreadable huge-array "'tokenizer.ggml.tokens'"; }
 @test "an array longer than the file" { unreadable long-array "'tokenizer.ggml.scores'"; }
 @test "a string of 2^62 bytes in an array" { unreadable huge-string-in-array "'tokenizer.ggml.tokens': string 0"; }
-@test "an array of arrays" { unreadable array-of-arrays "nested arrays"; }
+@test "an array of arrays that is broken" { unreadable array-of-arrays "'tokenizer.ggml.tokens': an array in it is broken"; }
 @test "unknown type of a value" { unreadable unknown-value-type "'llama.block_count': unknown value type 99"; }
 @test "unknown type of an element" { unreadable unknown-element-type "unknown value type 99"; }
 @test "a key twice" { unreadable twin-keys "'tokenizer.ggml.tokens' occurs twice"; }
 @test "alignment 2" { unreadable small-alignment "'general.alignment': 2"; }
 @test "a tensor twice" { unreadable twin-tensors "'blk.0.attn_q.weight' occurs twice"; }
-@test "no dimensions" { unreadable no-dims "'blk.0.attn_q.weight' has 0 dimensions"; }
+@test "no dimensions, where the entry has some" { unreadable no-dims "tensor"; }
 @test "five dimensions" { unreadable five-dims "'blk.0.attn_q.weight' has 5 dimensions"; }
-@test "a dimension of 0" { unreadable zero-dim "'blk.0.attn_q.weight': dimension 1"; }
+@test "a dimension of 0 of a tensor that has values" { unreadable zero-dim "'blk.0.attn_q.weight'"; }
 @test "a dimension of 2^64-1" { unreadable negative-dim "'blk.0.attn_q.weight': dimension 1"; }
 @test "product of dimensions overflows" { unreadable dims-overflow "'blk.0.attn_q.weight': dimension 1"; }
 @test "size in bytes overflows" { unreadable size-overflow "'blk.0.attn_q.weight': its size overflows"; }
 @test "a tensor larger than the file" { unreadable tensor-too-large "'blk.0.attn_q.weight'"; }
 @test "unknown tensor type" { refused unknown-tensor-type "has type unknown (12345)"; }
+@test "the same piece twice is read: the last one matches text, and geodec-model-info counts it" {
+    run --separate-stderr "$bin/geodec-model-info" "$dir/twin-pieces.gguf"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *$'duplicated_tokens\t1'* ]]
+    # token 260 is the piece 'a', and so is token 299
+    [ "$(printf 'a' | "$bin/geodec-tokenize" --model "$dir/twin-pieces.gguf" --ids -)" = "$(printf 'a' | "$bin/geodec-tokenize" --model "$dir/good.gguf" --ids - | sed 's/260/299/')" ]
+    [ "$(printf '260 299' | "$bin/geodec-tokenize" --model "$dir/twin-pieces.gguf" --decode - | od -An -c | tr -d ' \n')" = aa ]
+}
 @test "an unsupported tensor type is refused by name; the vocabulary of the file can be read" {
     refused iq2-tensor "'blk.0.attn_q.weight' has type IQ2_XXS"
     run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/iq2-tensor.gguf --ids -"
@@ -243,5 +251,4 @@ unreadable() {
 @test "too few scores" { unreadable few-scores "'tokenizer.ggml.scores' has 299"; }
 @test "a score that is not a number" { unreadable nan-score "tokenizer.ggml.scores: the score of token 299"; }
 @test "an invalid byte token" { unreadable bad-byte-token "byte token 10"; }
-@test "the same piece twice" { unreadable twin-pieces "tokens 260 and 299"; }
 @test "begin token outside the vocabulary" { unreadable bos-outside "'tokenizer.ggml.bos_token_id': 300"; }

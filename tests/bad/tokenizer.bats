@@ -71,9 +71,14 @@ refused() {
 		bare-merge merge 1 is not a pair
 		empty-merge merge 2 is not a pair
 		long-merge merge 0 has 5000 bytes
-		twin-piece tokens 256 and 257 are the same piece
 		bos-outside 'tokenizer.ggml.bos_token_id': 262
 	END
+}
+
+@test "the same piece twice is read" {
+    run --separate-stderr bash -c "printf 'hell' | $bin/geodec-tokenize --model $dir/twin-piece.gguf --ids - | $bin/geodec-tokenize --model $dir/twin-piece.gguf --decode -"
+    [ "$status" -eq 0 ]
+    [ "$output" = hell ]
 }
 
 @test "invalid conversations and templates are refused" {

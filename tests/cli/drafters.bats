@@ -59,6 +59,34 @@ refused() {
     done
 }
 
+@test "a draft model whose common tokens are the same pieces drafts: padding, fewer tokens, another end token or type" {
+    of=${GEODEC_SHARED:-../shared}/models/stories260K-ff192-f32.gguf
+    [ -r "$of" ] || of=data/model/geodec-stories-f16.gguf
+    "${B:-build/release}/tests/bad/make_variants" "$of" "$tmp"
+    how=("$bin/geodec-decode" --quiet --prompt "Once upon a time" --max-tokens 50)
+    for one in same:padded same:shorter same:eos same:type padded:same shorter:same; do # TARGET:DRAFT
+        for sampling in "" "--temperature 0.9 --seed 5"; do
+            # shellcheck disable=SC2086
+            "${how[@]}" --model "$tmp/${one%:*}.gguf" $sampling --draft none > "$tmp/plain"
+            for shape in "--gamma 4" "--tree 6 --gamma 4"; do
+                echo "$one $sampling $shape"
+                # shellcheck disable=SC2086
+                "${how[@]}" --model "$tmp/${one%:*}.gguf" $sampling $shape --draft model --draft-model "$tmp/${one#*:}.gguf" --report "$tmp/r.json" --force > "$tmp/text"
+                cmp "$tmp/plain" "$tmp/text"
+                [ -n "$sampling" ] || [ "$(sed -n 's/.*"tokens_per_pass": \([0-9]*\).*/\1/p' "$tmp/r.json")" -ge 3 ]
+            done
+            # a distribution of drafts over the target's ids; the text repeats
+            for turn in a b; do
+                "${how[@]}" --model "$tmp/${one%:*}.gguf" --temperature 1 --seed 9 --gamma 4 --draft model-sampled --draft-model "$tmp/${one#*:}.gguf" > "$tmp/$turn"
+            done
+            cmp "$tmp/a" "$tmp/b"
+            [ -s "$tmp/a" ]
+        done
+    done
+    refused 3 "1 of " "${how[@]}" --model "$tmp/same.gguf" --draft model --draft-model "$tmp/piece.gguf"
+    [[ "$stderr" == *"the first is token 300"* ]]
+}
+
 @test "invalid model drafters are refused with one line" {
     refused 2 "draft model" decode --draft model
     refused 2 "exit:99" decode --draft exit:99

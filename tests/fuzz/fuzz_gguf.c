@@ -4,8 +4,10 @@
 #include "fuzz/fuzz.h"
 #include "model/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 volatile unsigned char fuzz_sink;
 enum { MAX_FILE = 1 << 20, MAX_WORK = 1 << 18 };
@@ -70,9 +72,53 @@ static void run(const geodec_model *m)
     geodec_session_destroy(s);
 }
 
+static void write_part(const char *path, const uint8_t *data, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    fuzz_must(f && fwrite(data, 1, n, f) == n && fclose(f) == 0, "no part");
+}
+
+/* "SPLIT", a length of 32 bits, and the two parts of a split model, the first of that length: as files. */
+static void run_split(const uint8_t *data, size_t size)
+{
+    char first[80], second[80];
+    uint32_t n;
+    geodec_err err = {0};
+    geodec_gguf *g = NULL;
+    geodec_model *m = NULL;
+    if (size < 9) return;
+    memcpy(&n, data + 5, sizeof n);
+    if (n > size - 9) return;
+    (void)snprintf(first, sizeof first, "/tmp/fuzz-%ld-00001-of-00002.gguf", (long)getpid());
+    (void)snprintf(second, sizeof second, "/tmp/fuzz-%ld-00002-of-00002.gguf", (long)getpid());
+    write_part(first, data + 9, n);
+    write_part(second, data + 9 + n, size - 9 - n);
+    if (geodec_gguf_open(first, &g, &err) == GEODEC_OK) {
+        char hex[GEODEC_SHA256_HEX];
+        read_keys(g);
+        decode_tensors(g);
+        geodec_gguf_tensor_digest(g, hex);
+        for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
+            const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
+            fuzz_must(t->bytes == 0 || geodec_gguf_offset(g, t->data) >= 0, "a tensor outside of the parts");
+            geodec_gguf_release(g, t->data, t->bytes);
+        }
+        if (geodec_model_from_gguf(g, &m, &err) == GEODEC_OK) {
+            run(m);
+            geodec_model_close(m);
+        }
+    }
+    (void)unlink(first);
+    (void)unlink(second);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > MAX_FILE) return 0;
+    if (size >= 5 && memcmp(data, "SPLIT", 5) == 0) {
+        run_split(data, size);
+        return 0;
+    }
     geodec_err err = {0};
     geodec_gguf *g = NULL;
     geodec_model *m = NULL;

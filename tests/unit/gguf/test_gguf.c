@@ -77,7 +77,16 @@ Test(gguf, keys_come_back)
 
     cr_assert_eq(geodec_gguf_get_i64(g, "absent", &i, &err), GEODEC_NOTFOUND);
     cr_assert_eq(geodec_gguf_get_i64(g, "eps", &i, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_gguf_get_f64(g, "n", &f, &err), GEODEC_FORMAT);
+    test_ok(geodec_gguf_get_f64(g, "n", &f, &err), &err); /* any type of number, where the value fits */
+    cr_assert_eq(f, 4294967295.0);
+    test_ok(geodec_gguf_get_i64(g, "yes", &i, &err), &err);
+    cr_assert_eq(i, 1);
+    float same[3];
+    test_ok(geodec_gguf_array_f32(g, "ints", same, 3, &err), &err);
+    cr_assert(same[0] == -7.0f && same[2] == 9.0f);
+    bool equal;
+    test_ok(geodec_gguf_array_same(g, "ints", &i, &equal, &err), &err);
+    cr_assert(!equal);
     cr_assert_eq(geodec_gguf_get_str(g, "n", &s, &err), GEODEC_FORMAT);
     cr_assert_eq(geodec_gguf_get_bool(g, "n", &yes, &err), GEODEC_FORMAT);
     cr_assert_eq(geodec_gguf_array_f32(g, "ints", floats, 2, &err), GEODEC_FORMAT);

@@ -457,10 +457,10 @@ Test(tokenizer, refuses_broken_vocabularies)
             v.type[5] = 0;
             break;
         case 4:
-            add(&v, "a", 1, 0, GEODEC_TOKEN_NORMAL);
+            v.type[5] = -1;
             break;
         case 5:
-            v.text[5] = "<0x03>";
+            v.text[5] = "<0x3>";
             break;
         case 6:
             v.text[5] = "<0xag>";
@@ -476,6 +476,16 @@ Test(tokenizer, refuses_broken_vocabularies)
         cr_assert_eq(st, GEODEC_FORMAT, "case %d: %s", k, geodec_status_name(st));
         cr_assert_null(t);
     }
+    /* the same piece twice, and the same byte: read, and the last one matches text */
+    start(&v);
+    add(&v, MARK, 3, 0, GEODEC_TOKEN_NORMAL);
+    add(&v, "a", 1, 0, GEODEC_TOKEN_NORMAL);
+    add(&v, "a", 1, 0, GEODEC_TOKEN_NORMAL);
+    v.text[5] = "<0x03>";
+    test_ok(geodec_tokenizer_create(v.n, v.text, v.len, v.score, v.type, 1, 2, 0, &t, &err), &err);
+    cr_assert_eq(geodec_tokenizer_twins(t), 2);
+    geodec_tokenizer_destroy(t);
+    t = NULL;
     /* no byte tokens and no unknown token: such a text cannot be encoded */
     static const char *const text[] = {MARK, "a"};
     const size_t len[] = {3, 1};
