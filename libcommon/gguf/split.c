@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_PARTS = 99999, TAIL = 64, PAGE = 4096 };
 static const char key_no[] = "split.no", key_count[] = "split.count", key_tensors[] = "split.tensors.count";
@@ -41,20 +42,34 @@ static void tail_of(char tail[TAIL], int64_t i, int64_t count)
     (void)snprintf(tail, TAIL, "-%05lld-of-%05lld.gguf", (long long)i + 1, (long long)count);
 }
 
-/* The path without that end: of the path itself, or, where a link has another name, of the file that it leads to. NULL:
- * of neither. The caller frees it. */
-static char *stem_of(const char *path, const char *tail)
+/* The path without that end, NULL when it has another. The caller frees it. */
+static char *cut_tail(const char *path, const char *tail)
 {
-    char *real = NULL, *stem = NULL;
-    for (int turn = 0; turn < 2 && !stem; turn++) {
-        if (turn == 1) real = realpath(path, NULL);
-        const char *name = turn == 0 ? path : real;
-        const size_t n = name ? strlen(name) : 0, m = strlen(tail);
-        if (n <= m || strcmp(name + n - m, tail) != 0) continue;
-        stem = geodec_mem_strdup(name);
-        if (stem) stem[n - m] = 0;
-    }
+    const size_t n = path ? strlen(path) : 0, m = strlen(tail);
+    char *stem = n > m && strcmp(path + n - m, tail) == 0 ? geodec_mem_strdup(path) : NULL;
+    if (stem) stem[n - m] = 0;
+    return stem;
+}
+
+/* The names of the parts without their end: beside the path, or, where no second part is there, beside the file that a
+ * link leads to. NULL: neither is a name of part `no`. The caller frees it. */
+static char *stem_of(const char *path, int64_t no, int64_t count)
+{
+    char tail[TAIL], next[TAIL], *beside = NULL;
+    tail_of(tail, no, count);
+    tail_of(next, no > 0 ? 0 : 1, count);
+    char *stem = cut_tail(path, tail), *other = NULL;
+    if (stem && geodec_mem_print(&beside, NULL, "%s%s", stem, next) == GEODEC_OK && access(beside, F_OK) == 0)
+        goto done;
+    char *real = realpath(path, NULL);
+    other = cut_tail(real, tail);
     free(real);
+    if (other) {
+        geodec_mem_free(stem);
+        stem = other;
+    }
+done:
+    geodec_mem_free(beside);
     return stem;
 }
 
@@ -165,7 +180,7 @@ geodec_status geodec__gguf_join(geodec_gguf *g, geodec_err *err)
         GEODEC_THROW(GEODEC_FORMAT, "%s: keys '%s' and '%s': part %lld of %lld", g->path, key_no, key_count,
                      (long long)no + 1, (long long)count);
     tail_of(tail, no, count);
-    stem = stem_of(g->path, tail);
+    stem = stem_of(g->path, no, count);
     if (no > 0) {
         char first[TAIL];
         tail_of(first, 0, count);

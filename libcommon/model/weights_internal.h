@@ -50,7 +50,7 @@ struct geodec_model {
     geodec_tokenizer *tokenizer;
     geodec_model_config config;
     const char *name;
-    const char **unread;         /* [n_unread] names of tensors that are not used */
+    const char **unread; /* [n_unread] names of tensors that are not used */
     int64_t n_unread;
     float *norms;                /* decoded vectors, in one allocation */
     const uint8_t **expert;      /* targets of geodec__matrix.expert; NULL when experts share tensors */
