@@ -18,7 +18,8 @@ static const cli_tool tool = {
         "The file is opened with all checks. Each line of the output is a name, a tab and a value. The fingerprint\n"
         "of the model is the SHA-256 of its tensors (name, type, dimensions and bytes, sorted by name). The\n"
         "fingerprint of the tokenizer covers types, scores, pieces and special tokens. Artifacts contain both and\n"
-        "are refused with another model.",
+        "are refused with another model. A split model is given by its first file, NAME-00001-of-0000N.gguf.\n"
+        "Tensors without values, or of a name that no architecture has, are not read; they are counted and named.",
     .examples = "  geodec-model-info model.gguf\n  geodec-model-info --tensors model.gguf",
     CLI_TAKES(options, 1, 1),
     .takes_model = true,
