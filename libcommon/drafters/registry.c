@@ -141,7 +141,7 @@ const geodec__drafter_row geodec__registry[] = {
     ROLLOUT_OF("rollout", "a geometric rollout of states", 0, GEODEC_ROLLOUT_FITTED),
     ROLLOUT_OF("rollout-flat", "the same along straight lines", CONTROL, GEODEC_ROLLOUT_FLAT),
     ROLLOUT_OF("rollout-random", "the same with a random connection", CONTROL, GEODEC_ROLLOUT_RANDOM),
-    ROW("model", "a second model of the same tokenizer, argmax", SECOND, 0, create_model),
+    ROW("model", "a second model whose common tokens are the same pieces, argmax", SECOND, 0, create_model),
     ROW("model-sampled", "a second model, sampled", SECOND, STOCHASTIC, create_model),
     ROW("exit", "the model's own first blocks: N, or up to the depth sink", "", BLOCKS, create_exit),
     ROW("exit-sampled", "the same, sampled", "", BLOCKS | STOCHASTIC, create_exit),

@@ -150,6 +150,9 @@ field() { info "$2" | awk -F '\t' -v name="$1" '$1 == name {print $2}'; }
     # by a link of another name, as the pipelines make
     ln -s "$first" "$tmp/linked.gguf"
     reads_as "$tmp/linked.gguf" "$variants/same.gguf"
+    mkdir "$tmp/in" # and by one of the same name in another folder
+    bash pipelines/inputs link "$tmp/in/two-00001-of-00002.gguf" "$first"
+    reads_as "$tmp/in/two-00001-of-00002.gguf" "$variants/same.gguf"
     for copy in f16 q8_0; do
         "$bin/geodec-quantize" --quiet --force --type $copy -o "$tmp/a.gguf" "$first" > /dev/null
         "$bin/geodec-quantize" --quiet --force --type $copy -o "$tmp/b.gguf" "$variants/same.gguf" > /dev/null
