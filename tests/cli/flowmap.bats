@@ -7,7 +7,7 @@ setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
     bin=${B:-build/release}/bin
     export model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
-    [ -r "$model" ] || return 0 # setup skips every test
+    [ -r "$model" ] || return 0 # setup says it
     export shared_dir=$BATS_FILE_TMPDIR
     "$bin/geodec-sample" -q --model "$model" --texts 12 --length 48 -o "$shared_dir/store.tokens"
     "$bin/geodec-export" -q --model "$model" --tokens "$shared_dir/store.tokens" --layers 1,last -o "$shared_dir/store.h5"

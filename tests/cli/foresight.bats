@@ -7,7 +7,7 @@ setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
     export bin=${B:-build/release}/bin shared=${GEODEC_SHARED:-../shared}
     export model=$shared/models/stories-moe8x2-f16.gguf work=$BATS_FILE_TMPDIR
-    [ -r "$model" ] || return 0 # setup skips every test
+    [ -r "$model" ] || return 0 # setup says it
     "$bin/geodec-sample" -q --model "$model" --texts 40 --length 64 -o "$work/store.tokens"
     "$bin/geodec-sample" -q --model "$model" --first 100 --texts 8 --length 64 -o "$work/fit.tokens"
     "$bin/geodec-sample" -q --model "$model" --first 200 --texts 8 --length 64 -o "$work/text.tokens"
@@ -16,8 +16,8 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
     [ -r "$model" ] || skip "no model with experts: set GEODEC_SHARED"
+    cd "$BATS_TEST_DIRNAME/../.."
     tmp=$BATS_TEST_TMPDIR
 }
 

@@ -83,3 +83,16 @@ EOF
     run -1 scripts/check-bats "$f"
     [[ "$output" == *"no line END ends the here document"* ]]
 }
+
+@test "a skip in setup_file, which counts as a failure, is found: its own, that of a function, that of a loaded file" {
+    f=$BATS_TEST_TMPDIR/a.bats
+    for body in '[ -r x ] || skip "no x"' 'if a; then skip; fi' 'needs' 'x=1; far' 'theirs'; do
+        printf '%s\n' 'load helper' 'setup_file() {' "    $body" '}' 'needs() { [ -r x ] || skip "no x"; }' 'far() {' '    needs' '}' >"$f"
+        printf '%s\n' 'theirs() {' '    case $1 in x) skip "no x" ;; esac' '}' >"$BATS_TEST_TMPDIR/helper.bash"
+        run -1 scripts/check-bats "$f"
+        [ "$output" = "$f: a skip in setup_file" ] || { echo "$body: $output"; false; }
+    done
+    printf '%s\n' 'load helper' 'setup_file() {' '    [ -r x ] || return 0 # needs; skip' '}' 'setup() {' '    theirs' '    [ -r x ] || skip "no x"' '}' >"$f"
+    run -0 scripts/check-bats "$f"
+    [ -z "$output" ]
+}

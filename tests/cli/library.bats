@@ -8,7 +8,7 @@ setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
     export bin=${B:-build/release}/bin
     export model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
-    [ -r "$model" ] || return 0 # setup skips every test
+    [ -r "$model" ] || return 0 # setup says it
     export art=$BATS_FILE_TMPDIR/art
     bake "$model" "$art"
 }

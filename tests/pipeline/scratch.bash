@@ -1,12 +1,23 @@
 # A scratch copy of the tree for the recipes of docs/extending.md: the tracked files, and the objects of the release build,
 # so that only the files that a recipe changes are compiled.
 
+# scratch_possible: whether there can be a copy; says why not
+scratch_possible() {
+    local b=${B:-build/release}
+    [ "$b" = build/release ] || { echo "the scratch copy takes the objects of the release build"; return 1; }
+    [ -d "$BATS_TEST_DIRNAME/../../$b/obj" ] || { echo "nothing is built in $b"; return 1; }
+}
+
+# skip_without_scratch: for setup; a skip in setup_file counts as a failure
+skip_without_scratch() {
+    local why
+    why=$(scratch_possible) || skip "$why"
+}
+
 # scratch_tree: makes the copy, and sets B, root, tree and bin.
 scratch_tree() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
     B=${B:-build/release}
-    case $B in build/release) ;; *) skip "the scratch copy takes the objects of the release build" ;; esac
-    [ -d "$B/obj" ] || skip "nothing is built in $B"
     export B root=$PWD tree=$BATS_FILE_TMPDIR/tree
     export bin=$tree/$B/bin
     mkdir -p "$tree/$B/lib" "$bin"
