@@ -17,6 +17,14 @@ bashcompdir ?= $(PREFIX)/share/bash-completion/completions
 zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 
+# How the library is found from the folder of the tools. Empty: where the system looks, as packages have it.
+ifeq ($(origin INSTALL_RPATH),undefined)
+INSTALL_RPATH := $(shell realpath -m --relative-to='$(bindir)' '$(libdir)')
+endif
+# Programs and libraries are installed without symbols; a package that keeps them for itself gives INSTALL_PROGRAM and STRIP_ARCHIVE (debian/rules).
+INSTALL_PROGRAM ?= install -s -m 755
+STRIP_ARCHIVE ?= strip -D -g
+
 VERSION := $(file <VERSION)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 B := build/$(PROFILE)

@@ -20,7 +20,7 @@ build/fuzz/obj/libcommon/model/kernels/kernels_scalar.o: FUZZ_FLAGS += -fno-inli
 build/fuzz/obj/libcommon/integer/engine/product_vnni.o: FUZZ_FLAGS += -fno-sanitize=undefined
 # clang takes even longer for these. They read no bytes of a file, only numbers of a field that was checked.
 build/fuzz/obj/libcommon/geometry/rbf_kernel.o build/fuzz/obj/libcommon/geometry/rbf_kernel%.o build/fuzz/obj/libcommon/linalg/small_avx512.o: FUZZ_FLAGS := $(filter-out -fsanitize=%,$(FUZZ_FLAGS))
-build/fuzz/obj/%.o: %.c
+build/fuzz/obj/%.o: %.c | build/.packages-lint
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)
 	$(Q)clang $(CPPFLAGS) -Itests -Itests/unit $(FUZZ_FLAGS) $(call simd_flags,$<) -MMD -MP -c -o $@ $<

@@ -30,12 +30,17 @@ $(B)/geodec.h: scripts/public-headers $(PUBLIC_HEADERS) $(B)/objects.txt
 # The models, and the files about them that the pipeline reads.
 DATA_MODELS := $(wildcard data/model/*)
 PIPELINE_FILES := $(shell find pipelines -type f)
-install: build man completion $(B)/geodec.pc $(B)/geodec.h
+# The value, written if it changes.
+$(B)/install/rpath: FORCE
+	$(Q)mkdir -p $(@D) && echo '$(INSTALL_RPATH)' | cmp -s - $@ || echo '$(INSTALL_RPATH)' > $@
+INSTALL_BINS := $(if $(filter-out ../lib,$(or $(INSTALL_RPATH),none)),$(TOOL_BINS:$(B)/bin/%=$(B)/install/%),$(TOOL_BINS))
+install: build man completion $(B)/geodec.pc $(B)/geodec.h $(INSTALL_BINS)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
-	install -m 755 $(TOOL_BINS) $(B)/bin/geodec $(DESTDIR)$(bindir)
+	$(INSTALL_PROGRAM) $(INSTALL_BINS) $(DESTDIR)$(bindir)
+	install -m 755 $(B)/bin/geodec $(DESTDIR)$(bindir)
 	install -m 644 $(LIB_A) $(DESTDIR)$(libdir)
-	install -m 755 $(LIB_SO) $(DESTDIR)$(libdir)
-	$(if $(MPI_SO),install -m 755 $(MPI_SO) $(DESTDIR)$(libdir))
+	$(STRIP_ARCHIVE) $(DESTDIR)$(libdir)/$(notdir $(LIB_A))
+	$(INSTALL_PROGRAM) $(LIB_SO) $(MPI_SO) $(DESTDIR)$(libdir)
 	ln -sf libgeodec.so.$(SOVERSION) $(DESTDIR)$(libdir)/libgeodec.so
 	for h in $(PUBLIC_HEADERS); do \
 	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#libcommon/}); install -d $$d; install -m 644 $$h $$d; done

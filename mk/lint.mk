@@ -1,5 +1,8 @@
 # Rules that are checked automatically.
 .PHONY: lint check-layers check-symbols check-headers check-style check-integer-code
+# Targets that need other packages than the build install them, as make check does.
+build/.packages-lint: packages.txt
+	@bash scripts/packages install lint
 lint: check-layers check-symbols check-headers check-style check-integer-code
 check-layers:
 	@mkdir -p $(B)
@@ -13,5 +16,5 @@ check-headers: $(B)/geodec.h
 check-integer-code: $(foreach f,engine fixed attest,$(call objs_of,integer/$f))
 	@sh scripts/check-integer-code $(B)/obj/libcommon
 check-style:
-	@bash scripts/packages check lint
+	@bash scripts/packages install lint
 	@sh scripts/check-style && echo "style: ok"

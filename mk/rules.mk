@@ -69,8 +69,10 @@ $(CLI_A): $(CLI_OBJS) $(B)/objects.txt
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(CLI_OBJS)
 
-# Tools link the shared library, which they find next to their folder; a new library does not link them again.
-TOOL_RPATH := -Wl,-rpath,'$$$$ORIGIN/../lib'
+# Tools link the shared library, which they find relative to their own folder; a new library does not link them again. Those of an installation whose
+# folders lie otherwise are linked a second time (mk/install.mk). --as-needed: the libraries that only the library calls are not loaded twice.
+tool_rpath = $(if $1,-Wl$(comma)-rpath$(comma)'$$$$ORIGIN/$1')
+comma := ,
 TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
 TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)
 $(TOOL_OBJS): CPPFLAGS_EXTRA := -Itools
@@ -78,7 +80,10 @@ define tool_binary
 $(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) | $(LIB_SO)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$(CC) $(LDFLAGS_ALL) $(TOOL_RPATH) -o $$@ $$^ $(LIB_SO) $(PKG_LIBS)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,../lib) -Wl,--as-needed -o $$@ $$^ $(LIB_SO) $(PKG_LIBS)
+$(B)/install/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(B)/install/rpath | $(LIB_SO)
+	$$(call say,LD,$$@)
+	$$(Q)$(CC) $(LDFLAGS_ALL) $(call tool_rpath,$(INSTALL_RPATH)) -Wl,--as-needed -o $$@ $$(filter-out %/rpath,$$^) $(LIB_SO) $(PKG_LIBS)
 endef
 $(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
 # One table of the options and purposes that the tools print, for the stages of `geodec --help`, the NAME lines of the man pages and completion.

@@ -18,7 +18,7 @@ $(B)/static/analyzer/%.txt: %.c mk/analyzer.h
 	$(Q)(ulimit -t $(STATIC_SECONDS); $(ANALYZER) $(STATIC_FLAGS) $(ANALYZER_FLAGS) -MMD -MP -MF $(@:.txt=.d) -MT $@ -c -o /dev/null $<) 2> $@.tmp \
 	  || { grep -q ':[0-9]*: error: ' $@.tmp && cat $@.tmp && exit 1; echo "$<:1:1: warning: not finished [-Wanalyzer-not-finished]" >> $@.tmp; }
 	$(Q)mv $@.tmp $@
-$(B)/static/tidy/%.txt: %.c FORCE
+$(B)/static/tidy/%.txt: %.c FORCE | build/.packages-lint
 	@mkdir -p $(@D)
 	$(call say,TIDY,$<)
 	$(Q)$(TIDY) --quiet $(TIDY_FLAGS) $< -- $(STATIC_FLAGS) > $@.tmp 2> $@.err || { cat $@.tmp $@.err; exit 1; }
