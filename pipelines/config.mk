@@ -1,4 +1,5 @@
-# Sizes of the main job: variables only. QUICK=1 is the small version of run_all.sh --quick.
+# Sizes of the main job: variables only. QUICK=1 is the small version of run_all.sh --quick. FULL=1 is run_all.sh --full: more prompts and seeds, and
+# the sweeps of paper three (codes of keys, bits, further models), which take most of its time. Each has a result folder of its own.
 # Every variable can be given on the command line: make results MODEL=my.gguf TEXT=my.txt TOKENS=50000
 # These are upper limits. geodec-plan reduces them to the sizes that the model and the text support ($(R)/plan.tsv has each with its reason).
 
@@ -9,6 +10,12 @@ TEXT ?=
 SEED ?= 1
 # Rule that divides the text into documents: auto, mark, blank, line, window.
 SEPARATOR ?= auto
+
+ifeq ($(QUICK)$(FULL),11)
+$(error QUICK=1 and FULL=1: one of them)
+endif
+# $(call by_size,QUICK,DEFAULT,FULL)
+by_size = $(if $(filter 1,$(QUICK)),$1,$(if $(filter 1,$(FULL)),$3,$2))
 
 ifeq ($(QUICK),1)
 CORPUS_STORIES ?= 120
@@ -26,10 +33,10 @@ TOKENS ?= 30000
 POINTS ?= 2000
 STORE_TEXTS ?= 768
 STORE_LENGTH ?= 256
-PROMPTS ?= 100
+PROMPTS ?= $(call by_size,,40,100)
 NEW_TOKENS ?= 128
 GAMMAS ?= 1,2,4,8
-SEEDS ?= 3
+SEEDS ?= $(call by_size,,2,3)
 endif
 PROMPT_LENGTH ?= 16
 LAYERS ?= last

@@ -89,7 +89,7 @@ HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipel
 $(R)/headline.tsv: private needs := any
 $(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
 	@$(call tool,verdict) --root $(R) -o $(out) $(HEADLINE_RULES)
-SETTINGS := QUICK=$(QUICK) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) GAMMAS=$(GAMMAS) SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
+SETTINGS := QUICK=$(QUICK) FULL=$(FULL) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) GAMMAS=$(GAMMAS) SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
 $(REPORT)/index.html: private needs := any
 $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_FILE) pipelines/report/make-report pipelines/report/style.css \
   $(CAPTIONS) FORCE

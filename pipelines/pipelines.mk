@@ -23,7 +23,7 @@ $(error $(NAMES))
 endif
 endif
 STEM := $(or $(word 2,$(NAMES)),model)
-NAME := $(STEM)$(if $(filter 1,$(QUICK)),-quick)
+NAME := $(STEM)$(call by_size,-quick,,-full)
 R := results/$(NAME)
 
 .PHONY: print-report

@@ -7,7 +7,7 @@ LAB_FIGURES += alpha closedform threeway rejections gates reliability margins
 drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates reliability margins,$(F)/$f.svg $(F)/$f.png)
 	@cat $(R)/papers.tsv $(R)/firststop.tsv $(R)/depth.tsv $(F)/margins.tsv
 
-DRAFTS_PROMPTS := $(if $(filter 1,$(QUICK)),10,30)
+DRAFTS_PROMPTS := $(call by_size,10,20,30)
 # Times, in a separate file of the same run.
 $(R)/drafts.h5: private also := threeway.h5
 $(R)/drafts.h5: $(BIN)/geodec-drafts $(R)/flowmap.h5 $(TEXT_FILE) FORCE

@@ -1,5 +1,5 @@
 # make integer: what the third paper's figures come to (docs/references.md): its own arithmetic, its listings, Config B and E, perplexity in integers by
-# bits, cost of a score, codes of keys, the ring of prefetches, results over builds. The models are MODEL with TEXT and, without QUICK=1,
+# bits, cost of a score, codes of keys, the ring of prefetches, results over builds. The models are MODEL with TEXT and, with FULL=1,
 # INTEGER_MODELS (pairs of a model and a text); those that are not there are skipped aloud. The mixture of the ring is that of make streaming.
 # Only scores, ring and memory have times.
 IE := $(R)/integer
@@ -8,6 +8,12 @@ ifeq ($(QUICK),1)
 INTEGER ?= WINDOWS=8 ROUNDS=1 NEW_TOKENS=100
 INTEGER_SCORES ?= 64,256 128,1024 3
 INTEGER_CODES ?= --calibration 1024 --tokens 512 --replicates 200 --perplexity --windows 4 \
+  --codes q8_0,q4_0,q3,band-5543,band-4443,band-4333,lowrank/pre,kivi2/pre,h63,v1,klt/pre
+INTEGER_MODELS ?=
+else ifneq ($(FULL),1)
+INTEGER ?= WINDOWS=25 BITS='8 12' ROUNDS=3 NEW_TOKENS=100
+INTEGER_SCORES ?= 64,256 128,1024 5
+INTEGER_CODES ?= --calibration 2048 --tokens 1024 --perplexity --windows 8 \
   --codes q8_0,q4_0,q3,band-5543,band-4443,band-4333,lowrank/pre,kivi2/pre,h63,v1,klt/pre
 INTEGER_MODELS ?=
 else
