@@ -27,8 +27,9 @@ include pipelines/pipelines.mk
 .PHONY: help clean distclean
 help:
 	@echo "make [build]        library and tools into $(B)/"
-	@echo "make check          set-up if needed, then unit, command-line, bad-input and pipeline tests"
-	@echo "make check-all      check, plus the sanitizer builds"
+	@echo "make check          set-up if needed, then a fixed choice of the tests that touches every tool and folder; TESTS=\"words of names\" for a part"
+	@echo "make check-full     every test; make check-rest: those that make check leaves out"
+	@echo "make check-all      check-full, plus the sanitizer builds"
 	@echo "make check-mpi      ranks of MPI: the bytes of one process, a killed rank, resuming (needs the packages 'cluster')"
 	@echo "make check-everywhere  one hash of a model in integers over compilers, levels, instruction sets and (qemu-user) architectures"
 	@echo "make check-slurm    make submit on a real Slurm on this machine, disturbed (packages of purpose cluster)"
@@ -64,7 +65,7 @@ help:
 	@echo "make install        PREFIX= DESTDIR="
 	@echo "make dist           the sources as build/dist/geodec-VERSION.tar.xz, with the same bytes for the same contents; make deb: the Debian packages, in build/deb"
 	@echo "make release-check  versions, symbols file, ABI, tarball, packages, lintian; make check-package: the packages in a bare Debian root; make check-reproducible"
-	@echo "QUICK=1 is the short version of each; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"
+	@echo "QUICK=1 is the short version of each, FULL=1 the long one; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"
 	@echo "PROFILE=release|debug|asan|ubsan|tsan  CC=gcc|clang  V=1"
 clean:
 	rm -rf build

@@ -47,14 +47,22 @@ $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 
-# `make check` first installs packages. The second make runs pkg-config again and builds on all processors.
-.PHONY: check-run
-check:
+# make check is the short form: every unit test, and the tests of bats files without the tag `full` (scripts/run-tests). It touches every tool and
+# every folder of the library (tests/cli/house.bats). make check-full is everything, make check-rest what make check leaves out.
+# make check TESTS="streaming tests/bad": the test programs and bats files whose names contain one of these words, in full.
+# Each first installs packages. The second make runs pkg-config again and builds on all processors.
+TESTS ?=
+TEST_FORM ?= $(if $(TESTS),,short)
+chosen = $(if $(TESTS),$(strip $(foreach t,$1,$(if $(strip $(foreach w,$(TESTS),$(findstring $w,$t))),$t))),$1)
+CHECK_UNIT = $(if $(filter rest,$(TEST_FORM)),,$(call chosen,$(UNIT_TESTS)))
+.PHONY: check-run check-full check-rest
+check check-full check-rest:
 	@bash scripts/packages install build
-	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) check-run
-check-run: build $(UNIT_TESTS) $(BAD_TOOLS) $(FUZZ_REPLAYS)
+	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) $(if $(filter-out check,$@),TEST_FORM=$(@:check-%=%)) check-run
+check-run: build $(CHECK_UNIT) $(BAD_TOOLS) $(FUZZ_REPLAYS)
 	@$(if $(RELEASE_TESTS),echo "left out because they need the release build: $(RELEASE_TESTS)",:)
-	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
+	@$(if $(CHECK_UNIT)$(call chosen,$(BATS_TESTS)),,echo "TESTS=$(TESTS): no test program and no file has such a name" >&2; exit 2)
+	@B=$(B) TEST_FORM=$(TEST_FORM) sh scripts/run-tests $(B) $(CHECK_UNIT) $(call chosen,$(BATS_TESTS))
 # One job under the address sanitizer: with several, Criterion itself sometimes leaks a block, and a leak is an error.
 # Criterion does not start under the thread sanitizer, so the whole chain runs there on three threads in place of unit tests.
 TINY := QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW_TOKENS=12 GAMMAS=4 SEEDS=1
@@ -62,7 +70,7 @@ check-asan:
 	+@CRITERION_JOBS=1 $(MAKE) --no-print-directory PROFILE=asan check-unit-run
 	+@$(MAKE) --no-print-directory PROFILE=asan $(TINY) R=build/asan/chain geometry decoding
 check-ubsan:
-	+@$(MAKE) --no-print-directory PROFILE=ubsan check-run
+	+@$(MAKE) --no-print-directory PROFILE=ubsan TEST_FORM=full check-run
 check-tsan:
 	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 $(MAKE) --no-print-directory PROFILE=tsan check-tsan-pool check-tsan-disk
 	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 GEODEC_THREADS=3 $(MAKE) --no-print-directory PROFILE=tsan $(TINY) R=build/tsan/chain \
@@ -80,7 +88,7 @@ check-tsan-disk: $(B)/tests/tsan/disk
 .PHONY: check-unit-run
 check-unit-run: $(UNIT_TESTS)
 	@sh scripts/run-tests $(B) $(UNIT_TESTS)
-check-all: check
+check-all: check-full
 	@bash scripts/packages install build lint
 	+@$(MAKE) --no-print-directory check-asan
 	+@$(MAKE) --no-print-directory check-ubsan

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # make check-everywhere, the part of it that every machine has: gcc at two levels, all instruction sets of this processor; and of the control
 # the float arithmetic.
+# full: compiles for other machines
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

@@ -63,6 +63,48 @@ EOF
     done < data/MANIFEST.tsv
 }
 
+@test "make check touches every tool and every folder of the library, and says why it leaves out a file" {
+    mapfile -t left < <(grep -l '^# bats file_tags=full$' tests/*/*.bats)
+    for f in "${left[@]}"; do grep -q '^# full: ' "$f" || { echo "$f: no reason"; false; }; done
+    mapfile -t kept < <(grep -L '^# bats file_tags=full$' tests/*/*.bats)
+    [ "${#left[@]}" -gt 0 ]
+    [ "${#kept[@]}" -gt 60 ]
+    cat "${kept[@]}" >"$BATS_TEST_TMPDIR/kept"
+    for t in tools/*/geodec-*.c; do
+        t=$(basename "$t" .c)
+        grep -qE "(^|[^a-z-])(geodec[ -])?${t#geodec-}([^a-z-]|$)" "$BATS_TEST_TMPDIR/kept" || { echo "no test of the choice runs $t"; false; }
+    done
+    # cluster/mpi is a shared object of its own (make check-mpi)
+    for d in $(find libcommon -name '*.c' -printf '%h\n' | grep -vx libcommon/cluster/mpi | sort -u); do
+        grep -rqF "\"${d#libcommon/}/" tests/unit || { echo "no unit test includes ${d#libcommon/}"; false; }
+    done
+}
+
+@test "make check TESTS= runs the named part, and refuses a name that nothing has" {
+    run -2 make -s check-run TESTS=nothing-has-this-name BAD_TOOLS= FUZZ_REPLAYS=
+    [[ "$output" == *"no test program and no file has such a name"* ]]
+    run -0 make -n check-run TESTS="corpus tests/bad/h5" BAD_TOOLS= FUZZ_REPLAYS=
+    [[ "$output" == *"tests/cli/corpus.bats"* && "$output" == *"tests/bad/h5.bats"* && "$output" == *"tests/test-corpus"* ]]
+    [[ "$output" != *"tests/cli/decode.bats"* && "$output" != *"tests/test-io"* ]]
+}
+
+@test "a run of tests: the short form, the rest, the slowest files, and a failed test once more before the count" {
+    mkdir "$BATS_TEST_TMPDIR/b"
+    f=$BATS_TEST_TMPDIR/a.bats
+    printf '%s\n' '@test "one" { true; }' '# bats test_tags=full' '@test "two" { false; }' >"$f"
+    # without the settings of this run of bats
+    tests() { env -i PATH="/usr/bin:/bin" TMPDIR="$BATS_TEST_TMPDIR" TEST_FORM="$1" sh scripts/run-tests "$BATS_TEST_TMPDIR/b" "$f"; }
+    run tests short
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+    [ "${lines[-1]}" = "1 passed, 0 failed, 0 skipped" ]
+    [[ "$output" == *"== slowest"*"$f"* ]]
+    run -1 tests rest
+    [ "${lines[-1]}" = "0 passed, 1 failed, 0 skipped" ]
+    [ "${lines[-2]}" = "FAILED: $f: two" ]
+    run -1 tests ''
+    [ "${lines[-1]}" = "1 passed, 1 failed, 0 skipped" ]
+}
+
 @test "lines of tests whose failure nobody sees are found, and no other ones" {
     f=$BATS_TEST_TMPDIR/a.bats
     # AND is &&, HERE begins a here document, so that these lines are not found here

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # pipelines/slurm without Slurm: the jobs that are made from the make graph, hostile names, the same tasks by xargs with the bytes of a plain make,
 # retries and their records, and tasks that are killed. tests/cluster/slurm-local does the same on a real Slurm.
+# full: runs of a submission, killed
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The exactness matrix, small: every deterministic drafter, draft length and tree compared with plain decoding, one and two threads.
 # Finished cells are kept. A difference, an undetected fault and counts that depend on threads end the run.
+# full: the check of every drafter on a small model
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

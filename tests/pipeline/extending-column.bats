@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The recipe for a new column of an artifact (docs/extending.md), performed on a scratch copy of the tree: `spread`, the
 # difference of the largest and the smallest sectional curvature, in riemann.h5.
+# full: compiles a copy of the tree
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

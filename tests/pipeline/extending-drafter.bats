@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The recipe for a new drafter (docs/extending.md), performed on a scratch copy of the tree: `last` proposes what followed the
 # newest token the last time it was seen.
+# full: compiles a copy of the tree
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

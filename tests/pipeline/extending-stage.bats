@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The recipe for a new geometry stage (docs/extending.md), performed on a scratch copy of the tree: `radius`, the distances of
 # a cloud's points from their mean, with a Gaussian cloud of the same variances as control.
+# full: compiles a copy of the tree
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

@@ -3,6 +3,8 @@
 #   Q8_B  32 values as a bfloat16 scale and 32 signed bytes; products decode it
 #   Q4_E  32 values as 16 bytes of nibbles and then a binary16 scale; products take its codes as integers
 # Both are read, written, decoded, multiplied on every instruction set and documented, with at most five files touched.
+# full: compiles a copy of the tree
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 load scratch

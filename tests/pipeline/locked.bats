@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
 # The lock of a result folder (pipelines/locked): a stale one does not block, and two runs at once do not mix.
+# full: waits for locks
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

@@ -5,6 +5,8 @@
 #
 # Models and texts are made here from seeds. By default each kind of text is combined with one kind of model, in turn. MATRIX=full runs the whole
 # product and makes the reports with their figures (hours on one core). The output lists the cells that ran.
+# full: models and texts of every kind take ten minutes
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Small texts: the pipeline ends with a report, and every figure and row that was not measured has its reason. An invalid text or model ends
 # the pipeline with one line.
+# full: forty runs of the main job
+# bats file_tags=full
 
 bats_require_minimum_version 1.5.0
 
