@@ -5,6 +5,8 @@
 link_tools() {
     rm -rf "$bin"
     cp -al "$B/bin" "$bin" 2>/dev/null || cp -a "$B/bin" "$bin"
+    # which find the library next to their folder
+    [ -e "${bin%/*}/lib" ] || ln -s "$(cd "$B/lib" && pwd)" "${bin%/*}/lib"
     mkdir -p "$work/share/geodec" && ln -sfn "$PWD/data/model" "$work/share/geodec/model"
 }
 

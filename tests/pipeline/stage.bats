@@ -224,6 +224,7 @@ tiny() { # tiny GOALS.. [NAME=VALUE..]
 @test "a rebuilt program, another setting and another text remake the results that depend on them" {
     mkdir "$d/tools"
     ln -s "$PWD/${B:-build/release}/bin"/* "$d/tools/"
+    ln -s "$PWD/${B:-build/release}/lib" "$d/lib" # a copied tool finds the library next to its folder
     made() { tiny BIN="$d/tools" "$@" | sed -n 's/^  RUN   //p' | tr '\n' ' '; }
     [ "$(made "$d/metric.h5")" = "text.txt plan.tsv activations.h5 cloud.h5 metric.h5 " ]
     [ "$(made "$d/metric.h5")" = "" ]
