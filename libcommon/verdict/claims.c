@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const geodec_claim_words[] = {"reproduced", "artefact",    "refuted", "holds",
-                                          "untestable", "undecidable", NULL};
+const char *const geodec_claim_words[] = {"reproduced", "not reproduced", "artefact",    "refuted",
+                                          "holds",      "untestable",     "undecidable", NULL};
 static const char *const neutral[] = {"untestable", "undecidable", NULL};
 static const char *const letters[] = {"P", "R", "E", "M", "C"};
 enum { LETTERS = 5 };

@@ -2,7 +2,7 @@
  *
  * A fragment is a table with the columns id, section, claim, published, reproduced, exports, model, control, verdict.
  * The five values of a row are P (the published figure) and R, E, M, C (references, or `-` for none). The words of its
- * rule are reproduced, artefact, refuted, holds, and two for undecided rows: untestable, undecidable. */
+ * rule are reproduced, not reproduced, artefact, refuted, holds, and two for undecided rows: untestable, undecidable. */
 #ifndef GEODEC_VERDICT_CLAIMS_H
 #define GEODEC_VERDICT_CLAIMS_H
 
@@ -13,7 +13,7 @@
 
 GEODEC_API extern const char *const geodec_claim_words[]; /* NULL at the end */
 /* The word of a row with a broken reference. */
-#define GEODEC_CLAIM_BROKEN "broken"
+#define GEODEC_CLAIM_BROKEN "error"
 
 typedef struct geodec_claim {
     const char *id, *section, *claim, *published, *reference[4]; /* cells; NULL for `-` */

@@ -5,9 +5,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-const char *const geodec_headline_words[] = {"holds", "mixed", "fails", "none", NULL};
+const char *const geodec_headline_words[] = {"holds", "mixed", "refuted", "broken", "none", NULL};
 static const char *const neutral[] = {"none", NULL};
 enum { ITEMS_TEXT = 8192 };
 
@@ -115,7 +116,26 @@ done:
     return st;
 }
 
-geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values,
+/* The reason why the sample is too small for a verdict; false if it is not. */
+static bool too_small(const geodec_headline_row *row, geodec_values *values, double unknown, char *out, size_t room)
+{
+    for (int k = 0; k < row->n_least; k++) {
+        const geodec_least *l = &row->least[k];
+        const geodec_value *v = geodec_values_find(values, l->name);
+        if (v && v->state == GEODEC_EXPR_KNOWN && v->x >= l->number) continue;
+        if (v && v->state == GEODEC_EXPR_KNOWN)
+            (void)snprintf(out, room, "needs %g %s, has %.6g", l->number, l->units, floor(v->x));
+        else
+            (void)snprintf(out, room, "needs %g %s, has an unknown number", l->number, l->units);
+        return true;
+    }
+    if (!row->of_text || !(unknown > GEODEC_UNKNOWN_MOST)) return false;
+    (void)snprintf(out, room, "%.1f %% of the tokens of the text are unknown to the model; at most %g %% may be",
+                   100 * unknown, 100 * GEODEC_UNKNOWN_MOST);
+    return true;
+}
+
+geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values, double unknown,
                                      geodec_headline_verdict *out, geodec_err *err)
 {
     geodec_err inner = {0};
@@ -135,6 +155,9 @@ geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_valu
         (void)snprintf(out->sentence, sizeof out->sentence, "%s", geodec_err_line(&inner, line, sizeof line));
         return GEODEC_OK;
     }
+    if (strcmp(row->rule.branch[b].word, "broken") != 0 &&
+        too_small(row, values, unknown, out->sentence, sizeof out->sentence))
+        return GEODEC_OK;
     GEODEC_PASS(geodec_values_fill(values, row->rule.branch[b].sentence, out->sentence, sizeof out->sentence, err));
     (void)snprintf(out->word, sizeof out->word, "%s", row->rule.branch[b].word);
     return GEODEC_OK;
@@ -165,7 +188,57 @@ done:
     return st;
 }
 
-static geodec_status check_row(geodec_headline_row *row, const char *rule, geodec_err *err)
+/* One item of the column `least`: NAME >= NUMBER UNITS. */
+static geodec_status parse_least(geodec_headline_row *row, const geodec_values *values, const char *part,
+                                 geodec_err *err)
+{
+    geodec_least l = {.number = 0};
+    int at = 0;
+    char name[GEODEC_EXPR_NAME], number[GEODEC_FORMAT_ROOM];
+    _Static_assert(GEODEC_EXPR_NAME >= 32 && GEODEC_FORMAT_ROOM > 24, "widths of the format");
+    if (strcmp(part, "text") == 0) {
+        row->of_text = true;
+        return GEODEC_OK;
+    }
+    if (sscanf(part, "%31[^ ] >= %24[0-9] %n", name, number, &at) != 2 || at == 0 || !part[at] || number[0] == '0')
+        GEODEC_FAIL(GEODEC_FORMAT, "'%.60s' is not NAME >= NUMBER UNITS", part);
+    if (row->n_least == GEODEC_LEAST_ITEMS) GEODEC_FAIL(GEODEC_LIMIT, "more than %d least samples", GEODEC_LEAST_ITEMS);
+    (void)snprintf(l.name, sizeof l.name, "%s", name);
+    (void)snprintf(l.units, sizeof l.units, "%s", part + at);
+    l.number = strtod(number, NULL);
+    for (int k = 0; k < values->n; k++)
+        if (strcmp(values->v[k].name, name) == 0) {
+            row->least[row->n_least++] = l;
+            return GEODEC_OK;
+        }
+    GEODEC_FAIL(GEODEC_FORMAT, "no value '%s' for the least sample", name);
+}
+
+static geodec_status check_least(geodec_headline_row *row, const char *text, const geodec_values *values, bool claims,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *copy = NULL;
+    if (strcmp(text, "-") == 0) {
+        if (claims) GEODEC_FAIL(GEODEC_FORMAT, "a rule without a least sample");
+        return GEODEC_OK;
+    }
+    if (strncmp(text, "-: ", 3) == 0) return GEODEC_OK;
+    copy = geodec_mem_strdup(text);
+    if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for a least sample");
+    for (char *part = copy, *next; part; part = next) {
+        next = strchr(part, ';');
+        if (next) *next++ = 0;
+        part += strspn(part, " ");
+        GEODEC_TRY(parse_least(row, values, part, err));
+    }
+    if (claims && row->n_least == 0) GEODEC_THROW(GEODEC_FORMAT, "a rule without a least sample");
+done:
+    geodec_mem_free(copy);
+    return st;
+}
+
+static geodec_status check_row(geodec_headline_row *row, const char *rule, const char *least, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_values *values = NULL;
@@ -177,6 +250,7 @@ static geodec_status check_row(geodec_headline_row *row, const char *rule, geode
     if (values->n == 0) GEODEC_THROW(GEODEC_FORMAT, "a row without values");
     const int words = geodec_rule_words(&row->rule, neutral);
     if (words == 1 || (words == 0 && row->rule.n > 1)) GEODEC_THROW(GEODEC_FORMAT, "the rule has only one word");
+    GEODEC_TRY(check_least(row, least, values, words > 0, err));
     GEODEC_TRY(geodec_rule_reach(&row->rule, NULL, NULL, found, NULL, NULL, err));
     for (int b = 0; b < row->rule.n; b++)
         if (!found[b]) GEODEC_THROW(GEODEC_FORMAT, "no values were found that reach rule %d", b + 1);
@@ -187,7 +261,7 @@ done:
 
 geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err)
 {
-    static const char *const columns[] = {"key", "quantity", "values", "value", "control", "rule", "command"};
+    static const char *const columns[] = {"key", "quantity", "values", "value", "control", "rule", "least", "command"};
     enum { COLUMNS = sizeof columns / sizeof *columns };
     geodec_status st = GEODEC_OK;
     geodec_headline h = {.n = 0};
@@ -196,12 +270,12 @@ geodec_status geodec_headline_read(const char *path, geodec_headline *out, geode
     h.n = h.table.rows;
     for (int64_t i = 0; i < h.n; i++) {
         char *const *cell = h.table.cell + (i + 1) * COLUMNS;
-        h.row[i] = (geodec_headline_row){cell[0], cell[1], cell[2], cell[3], cell[4], cell[6], .rule = {0}};
+        h.row[i] = (geodec_headline_row){cell[0], cell[1], cell[2], cell[3], cell[4], cell[7], .rule = {0}};
         for (int64_t j = 0; j < i; j++)
             if (strcmp(h.row[j].key, cell[0]) == 0)
                 GEODEC_THROW(GEODEC_FORMAT, "%s: the key '%.60s' occurs twice", path, cell[0]);
-        GEODEC_TRY_MSG(check_row(&h.row[i], cell[5], err), "%s: line %lld (%.60s)", path, (long long)h.table.line[i],
-                       cell[0]);
+        GEODEC_TRY_MSG(check_row(&h.row[i], cell[5], cell[6], err), "%s: line %lld (%.60s)", path,
+                       (long long)h.table.line[i], cell[0]);
     }
     *out = h;
     h = (geodec_headline){.n = 0};

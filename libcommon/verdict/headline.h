@@ -8,10 +8,14 @@
  *               text of an earlier value, @DATA the folder of the embedded model
  *     value     template of the figure
  *     control   template of its control
- *     rule      verdict/rule.h; the words are holds, mixed, fails, or only `none` for a row without a claim
+ *     rule      verdict/rule.h; the words are holds, mixed, refuted, broken, or only `none` for a row without a claim
+ *     least     the least sample: items `NAME >= NUMBER UNITS`, separated by `;`, of values above. The item `text` marks
+ *               a row that depends on the text of the run. `-` for `none`; `-: REASON` for a row without a sample
  *     command   FILE.h5 whose command is shown, or =TEXT
  *
- * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. */
+ * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. It stays so
+ * below its least sample, and if it depends on a text of which more than GEODEC_UNKNOWN_MOST of the tokens are unknown;
+ * only `broken` needs no sample, since one counterexample shows it. */
 #ifndef GEODEC_VERDICT_HEADLINE_H
 #define GEODEC_VERDICT_HEADLINE_H
 
@@ -21,11 +25,22 @@
 #include "verdict/values.h"
 
 #define GEODEC_NOT_MEASURED "not measured"
+#define GEODEC_UNKNOWN_MOST 0.1 /* share of unknown tokens of a text that is still measured */
+enum { GEODEC_LEAST_ITEMS = 4 };
 GEODEC_API extern const char *const geodec_headline_words[]; /* NULL at the end */
+
+/* NAME >= number: units. */
+typedef struct geodec_least {
+    char name[GEODEC_EXPR_NAME], units[64];
+    double number;
+} geodec_least;
 
 typedef struct geodec_headline_row {
     const char *key, *quantity, *values, *value, *control, *command; /* cells of the table */
     geodec_rule rule;
+    geodec_least least[GEODEC_LEAST_ITEMS];
+    int n_least;
+    bool of_text; /* depends on the text of the run */
 } geodec_headline_row;
 
 typedef struct geodec_headline {
@@ -40,7 +55,7 @@ typedef struct geodec_headline_verdict {
 } geodec_headline_verdict;
 
 /* Reads and checks a table of rules: columns, keys, references (not to a table's row by its number), templates, names.
- * A rule other than `none` must have at least two words, and all its branches must be reachable. GEODEC_FORMAT names
+ * A rule other than `none` must have at least two words and a least sample, and all its branches must be reachable. GEODEC_FORMAT names
  * file and line. */
 GEODEC_API geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_headline_free(geodec_headline *h);
@@ -49,8 +64,9 @@ GEODEC_API void geodec_headline_free(geodec_headline *h);
 GEODEC_API geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs,
                                                 const char *data, geodec_values *values,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* The verdict on given values. */
-GEODEC_API geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values,
+/* The verdict on given values. unknown: share of the text's tokens that the vocabulary does not have; NaN: not known,
+ * which changes nothing. */
+GEODEC_API geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values, double unknown,
                                                 geodec_headline_verdict *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

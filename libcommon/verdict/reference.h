@@ -6,7 +6,7 @@
  *                                     attribute of words joined by commas; [eps~0.01]: the nearest
  *     FILE.h5#NAME{place=0}|WORD      a summary of the elements (after the indices given, of the rows where the field
  *                                     `place` has that value): max, min, sum (NaN where an element is not finite),
- *                                     max_finite, count, nonfinite, nonzero; abs_median, abs_median_low and
+ *                                     max_finite, count, distinct, nonfinite, nonzero; abs_median, abs_median_low and
  *                                     abs_median_high: the median of the magnitudes and its 95 % interval by order
  *                                     statistics
  *     FILE.tsv#NAME{drafter=ngram,gamma=4}

@@ -3,6 +3,7 @@
 #include "linalg/stats.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MEDIAN_LEAST = 6 }; /* with fewer values the extremes are not a 95 % interval of the median */
@@ -30,6 +31,23 @@ static geodec_status abs_median(const char *word, int64_t n, double *x, double *
     return GEODEC_OK;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Number of different finite values; sorts x. */
+static double distinct(int64_t n, double *x)
+{
+    int64_t m = 0, found = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(x[i])) x[m++] = x[i];
+    qsort(x, (size_t)m, sizeof *x, by_value);
+    for (int64_t i = 0; i < m; i++) found += i == 0 || x[i] != x[i - 1];
+    return (double)found;
+}
+
 geodec_status geodec__reference_summary(const char *word, int64_t n, double *x, double *out, geodec_err *err)
 {
     double sum = 0, high = -INFINITY, low = INFINITY, zero = 0;
@@ -50,6 +68,8 @@ geodec_status geodec__reference_summary(const char *word, int64_t n, double *x, 
     }
     if (strcmp(word, "count") == 0)
         *out = (double)n;
+    else if (strcmp(word, "distinct") == 0)
+        *out = distinct(n, x);
     else if (strcmp(word, "nonfinite") == 0)
         *out = (double)nonfinite;
     else if (strcmp(word, "nonzero") == 0)

@@ -30,17 +30,17 @@ static geodec_status parse_branch(char *text, const char *const *words, geodec_r
     char *colon = strchr(text, ':');
     if (!colon) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is not a rule: WORD if CONDITION: sentence", text);
     *colon = 0;
-    char *left = trim(text), *sentence = trim(colon + 1), *condition = strchr(left, ' ');
-    if (condition) {
-        *condition++ = 0;
-        condition = trim(condition);
-        if (strncmp(condition, "if ", 3) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "'%.60s %.60s' is not a rule: WORD if CONDITION: sentence", left, condition);
-        condition += 3;
+    char *left = trim(text), *sentence = trim(colon + 1), *condition = NULL;
+    for (; *words && !branch.word; words++) { /* a word may have blanks; what follows it is `if CONDITION` */
+        const size_t n = strlen(*words);
+        if (strncmp(left, *words, n) != 0 || (left[n] && left[n] != ' ')) continue;
+        branch.word = *words;
+        condition = trim(left + n);
     }
-    for (; *words && !branch.word; words++)
-        if (strcmp(*words, left) == 0) branch.word = *words;
     if (!branch.word) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is not a word of a verdict", left);
+    if (*condition && strncmp(condition, "if ", 3) != 0)
+        GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is not a rule: WORD if CONDITION: sentence", left);
+    condition = *condition ? condition + 3 : NULL;
     if (!*sentence) GEODEC_THROW(GEODEC_FORMAT, "a rule for '%s' has no sentence", left);
     if (rule->n == GEODEC_RULE_BRANCHES) GEODEC_THROW(GEODEC_LIMIT, "more than %d rules", GEODEC_RULE_BRANCHES);
     if (condition) GEODEC_TRY(geodec_expr_parse(condition, &branch.condition, err));

@@ -90,7 +90,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     vocab=$("$bin/geodec-value" --root "$dir" good.h5#n_vocab | sed -n '2s/.*\t//p')
     { echo "$head"
       printf 'a\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): {R} as printed;; refuted if !same(R, P, 0): no;; untestable: gone\n' "$vocab"
-      printf 'b\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): yes;; refuted if !same(R, P, 0): {R}, not {P};; untestable: gone\n' "$((vocab + 1))"
+      printf 'b\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): yes;; not reproduced if !same(R, P, 0): {R}, not {P};; untestable: gone\n' "$((vocab + 1))"
       printf 'c\t1\tc\t5 %%\tnone.h5#x\t-\t-\t-\treproduced if R < P: yes;; holds if P == 5 && R > 6: read;; untestable: gone\n'
       printf 'd\t1\tc\t5\t-\t-\t@MODEL/good.h5#n_vocab\t-\tholds if abs(M) > 0 && M > P: {M};; refuted if M < P: no;; untestable: gone\n'
       printf 'e\t1\tc\t5\tnone.h5#x\t-\tgood.h5#n_vocab\t-\trefuted if known(R) && R < 3: no;; holds if M > P: {M};; untestable: gone\n'
@@ -99,7 +99,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     } > "$dir/good.tsv"
     run --separate-stderr claims "$dir/good.tsv"
     [ "$status" -eq 0 ]
-    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict reproduced refuted untestable holds holds reproduced undecidable " ]
+    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict reproduced not reproduced untestable holds holds reproduced undecidable " ]
     [ "$(sed -n 2p <<< "$output" | cut -f 10)" = "$vocab as printed" ]
     [ "$(sed -n 4p <<< "$output" | cut -f 5)" = "-" ]
     [ "$(sed -n 4p <<< "$output" | cut -f 10)" = "gone (R: no file none.h5)" ]
@@ -119,7 +119,7 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     } > "$dir/broken-rows.tsv"
     run --separate-stderr claims "$dir/broken-rows.tsv"
     [ "$status" -eq 0 ]
-    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict broken refuted broken " ]
+    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict error refuted error " ]
     [[ "$(sed -n 2p <<< "$output" | cut -f 10)" == "broken reference: good.h5#n_vocabulary: "* ]]
     [[ "$stderr" == *"a: broken reference: "* ]]
     [[ "$stderr" == *"c: broken reference: "* ]]
@@ -157,10 +157,10 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     run "$bin/geodec-claims" --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    run "$bin/geodec-verdict" --check pipelines/report/headline*.tsv
+    run "$bin/geodec-verdict" --check pipelines/report/headline*.tsv pipelines/lab/*/headline*.tsv
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    run grep -nE '\.tsv#[^\t;{]*\[' pipelines/claims/*.tsv pipelines/lab/*/claims.tsv pipelines/report/headline*.tsv
+    run grep -nE '\.tsv#[^\t;{]*\[' pipelines/claims/*.tsv pipelines/lab/*/claims.tsv pipelines/report/headline*.tsv pipelines/lab/*/headline*.tsv
     [ "$status" -eq 1 ]
 }
 
@@ -189,8 +189,9 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
         printf 'drafter\tgamma\tmode\tsetting\tspeedup\tspeedup_low\tspeedup_high\nflowmap\t1\tgreedy\tloop\t9\t9\t9\n'
         printf 'flowmap\t8\tgreedy\tloop\t%s\t%s\t%s\nngram\t8\tgreedy\tloop\t1.1\t1\t1.2\n' "$@"
     }
-    printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tcommand\n' > "$root/rules.tsv"
-    grep ^speedup pipelines/report/headline.tsv >> "$root/rules.tsv"
+    printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tleast\tcommand\n' > "$root/rules.tsv"
+    grep ^speedup pipelines/report/headline.tsv | sed 's/benchdecode.h5#prompts/size.tsv#n{what=prompts}/' >> "$root/rules.tsv"
+    printf 'what\tn\nprompts\t10\n' > "$root/size.tsv"
     while read -r s low high word; do
         bench "$s" "$low" "$high" > "$root/benchdecode.tsv"
         sed -i '/^flowmap\t1\t/d' "$root/benchdecode.tsv"
@@ -201,10 +202,33 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     done <<'END'
 1.5 1.2 1.7 holds
 1.0 0.9 1.1 mixed
-0.8 0.7 0.9 fails
+0.8 0.7 0.9 refuted
 nan 0.7 0.9 not_measured
 0.8 inf 0.9 not_measured
 0.8 0.7 - not_measured
 0.8 0.7 many not_measured
 END
+}
+
+@test "headline: a small sample and an unreadable text decide nothing, except that something is broken" {
+    root=$dir/sample
+    mkdir -p "$root"
+    printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tleast\tcommand\n' > "$root/rules.tsv"
+    printf 'q\tquantity\ta=v.tsv#a{k=1}; n=v.tsv#n{k=1}\t{a}\tnone\t%s\ttext; n >= 10 texts\t-\n' \
+        'broken if a < 0: it is wrong;; holds if a > 1: more;; refuted: less' >> "$root/rules.tsv"
+    judge() { # a n unknown: the verdict
+        printf 'k\ta\tn\n1\t%s\t%s\n' "$1" "$2" > "$root/v.tsv"
+        printf 'name\tvalue\treason\ntokens\t400\tas asked for\n' > "$root/plan.tsv"
+        [ "$3" = absent ] || printf 'unknown_share\t%s\tof the text\n' "$3" >> "$root/plan.tsv"
+        "$bin/geodec-verdict" --root "$root" "$root/rules.tsv" | sed -n 2p | cut -f 5
+    }
+    [ "$(judge 2 10 absent)" = "holds: more" ]
+    [ "$(judge 0 10 0.1)" = "refuted: less" ]
+    [ "$(judge 2 10 nan)" = "holds: more" ]
+    [ "$(judge 2 7 0)" = "not measured: needs 10 texts, has 7" ]
+    [ "$(judge 0 9 0)" = "not measured: needs 10 texts, has 9" ]
+    [ "$(judge 2 100 0.9)" = "not measured: 90.0 % of the tokens of the text are unknown to the model; at most 10 % may be" ]
+    [ "$(judge -1 1 0.9)" = "broken: it is wrong" ]
+    [[ "$(judge 2 - 0)" == "not measured: n: "* ]]
+    [[ "$(judge nan 10 0)" == "not measured: a: "* ]]
 }

@@ -71,7 +71,7 @@ static void condition(const char *text)
 
 static void rule(const char *text)
 {
-    static const char *const words[] = {"holds", "mixed", "fails", NULL};
+    static const char *const words[] = {"holds", "mixed", "not reproduced", "refuted", NULL};
     geodec_err err = {0};
     geodec_rule r;
     if (geodec_rule_parse(text, words, &r, &err) != GEODEC_OK) return;

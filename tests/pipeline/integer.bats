@@ -130,7 +130,7 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
 @test "the rows of the report have a section of their own" {
     "$bin/geodec-verdict" --check pipelines/lab/integer/headline.tsv
     "$bin/geodec-verdict" --root "$R" pipelines/lab/integer/headline.tsv > "$BATS_TEST_TMPDIR/h"
-    [ "$(cut -f 5 "$BATS_TEST_TMPDIR/h" | grep -cE '^(holds|mixed|fails)')" -ge 5 ]
+    [ "$(cut -f 5 "$BATS_TEST_TMPDIR/h" | grep -cE '^(holds|mixed|refuted|broken)')" -ge 5 ]
     [[ "$(grep ^integer-hashes "$BATS_TEST_TMPDIR/h")" == *"holds: one result"* ]]
     "$bin/geodec-verdict" --root "$BATS_TEST_TMPDIR" pipelines/lab/integer/headline.tsv > "$BATS_TEST_TMPDIR/none"
     [ "$(cut -f 5 "$BATS_TEST_TMPDIR/none" | grep -c '^not measured: ')" -eq 6 ]
@@ -144,7 +144,7 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     pipelines/lab/integer/page "$bin" "$t" data/model/geodec-stories-f16.gguf 'sizes' > "$BATS_TEST_TMPDIR/page"
     for what in model command machine date; do grep -q "^| $what | [^ ]" "$BATS_TEST_TMPDIR/page"; done
     [ "$(grep -c '^## ' "$BATS_TEST_TMPDIR/page")" -eq 9 ]
-    [ "$(sed '1,/^## Every/d' "$BATS_TEST_TMPDIR/page" | grep -cE '\*\*(refuted|holds|reproduced|artefact|undecidable|untestable)\*\*')" -eq 35 ]
+    [ "$(sed '1,/^## Every/d' "$BATS_TEST_TMPDIR/page" | grep -cE '\*\*(refuted|not reproduced|holds|reproduced|artefact|undecidable|untestable)\*\*')" -eq 35 ]
     [ -s "$t/scores.tsv" ] || grep -q '^Not measured: geodec-integer-scores' "$BATS_TEST_TMPDIR/page"
 }
 

@@ -6,15 +6,18 @@
 #include "verdict/headline.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char *output, *root = ".", *data = "data/model";
+static const char *unknown = "plan.tsv#value{name=unknown_share}";
 static bool check;
 static const cli_option options[] = {
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
     OPT_STR("root", 0, &root, "DIR", "root folder of references"),
     OPT_STR("data", 0, &data, "DIR", "folder of the embedded model, @DATA in a reference"),
+    OPT_STR("unknown", 0, &unknown, "REFERENCE", "share of the text's tokens that the vocabulary does not have"),
     OPT_FLAG("check", 0, &check, "check only the rules; read no results and write nothing"),
 };
 
@@ -24,11 +27,13 @@ static const cli_tool tool = {
     .purpose = "judge the quantities of the report's headline by rules from a table",
     .usage = "[OPTIONS] RULES.tsv...",
     .description =
-        "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered\n"
-        "conditions. A row is \"not measured\", with the reason, if a value is missing, empty, not a number or\n"
-        "infinite. Otherwise the verdict of the rule is holds, mixed or fails, or empty if nothing is claimed. The\n"
-        "output table has the columns key, quantity, value, control, verdict (word: sentence), command.\n"
-        "docs/manual/verdicts.md describes the rules.",
+        "Each row of RULES.tsv names values by reference (geodec-value), a control, a rule of ordered conditions,\n"
+        "and its least sample. A row is \"not measured\", with the reason, if a value is missing, empty, not a\n"
+        "number or infinite, if the sample is smaller, or if the row depends on a text of which more than 10 % of\n"
+        "the tokens are unknown. Otherwise the verdict of the rule is holds, mixed (the control explains the\n"
+        "number), refuted (the claim is contradicted), broken (a requirement of exactness or a closed form is\n"
+        "missed; shown with any sample), or none if nothing is claimed. The output table has the columns key,\n"
+        "quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
     CLI_TAKES(options, 1, -1),
@@ -43,13 +48,24 @@ static const char *command_of(geodec_references *refs, const char *command)
     return geodec_artifact_provenance(a)->command_line;
 }
 
-static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, geodec_references *refs, geodec_err *err)
+/* NaN if the reference cannot be read. */
+static double unknown_share(geodec_references *refs)
+{
+    static char text[GEODEC_REFERENCE_MAX];
+    geodec_value v = {.optional = true};
+    if (geodec_reference_read(refs, unknown, text, NULL) != GEODEC_OK) return NAN;
+    geodec_value_set(&v, text);
+    return v.state == GEODEC_EXPR_KNOWN ? v.x : NAN;
+}
+
+static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, geodec_references *refs, double share,
+                               geodec_err *err)
 {
     static geodec_values values;
     static geodec_headline_verdict v;
     static char verdict[GEODEC_SENTENCE_MAX + 32];
     GEODEC_PASS(geodec_headline_values(row, refs, data, &values, err));
-    GEODEC_PASS_MSG(geodec_headline_decide(row, &values, &v, err), "%s", row->key);
+    GEODEC_PASS_MSG(geodec_headline_decide(row, &values, share, &v, err), "%s", row->key);
     (void)snprintf(verdict, sizeof verdict, "%s: %s", v.word, v.sentence);
     geodec_tsv_str(t, row->key);
     geodec_tsv_str(t, v.quantity);
@@ -76,8 +92,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
     GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(geodec_tsv_names(t, "key quantity value control verdict command", err));
+    const double share = unknown_share(refs);
     for (int k = 0; k < c->n_args; k++)
-        for (int64_t i = 0; i < h[k].n; i++) GEODEC_TRY(print_row(t, &h[k].row[i], refs, err));
+        for (int64_t i = 0; i < h[k].n; i++) GEODEC_TRY(print_row(t, &h[k].row[i], refs, share, err));
     GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);

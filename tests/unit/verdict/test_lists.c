@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,21 +33,57 @@ static void fill(found *f, int n, const char *const *names, const double *values
     }
 }
 
+static bool large_enough(const found *f)
+{
+    bool enough = true;
+    for (int k = 0; k < f->row->n_least; k++)
+        enough &= geodec_values_find(f->values, f->row->least[k].name)->x >= f->row->least[k].number;
+    return enough;
+}
+
+/* Sets the sizes that the rule itself does not use: large for all but one, which is one below its least. Only `broken`
+ * is said then, and of an unreadable text. Afterwards all are large. */
+static void check_least(found *f, const char *word, int n, const char *const *names, geodec_headline_verdict *v)
+{
+    geodec_err err = {0};
+    const bool broken = strcmp(word, "broken") == 0;
+    for (int small = -1; small <= f->row->n_least; small++) {
+        for (int k = 0; k < f->row->n_least; k++) {
+            const geodec_least *l = &f->row->least[k];
+            bool used = false;
+            char number[GEODEC_FORMAT_ROOM];
+            for (int i = 0; i < n; i++) used |= strcmp(names[i], l->name) == 0;
+            if (!used)
+                geodec_value_set(geodec_values_find(f->values, l->name),
+                                 geodec_format_f64(l->number - (k == small), number));
+        }
+        const bool large = large_enough(f);
+        test_ok(geodec_headline_decide(f->row, f->values, 0.05, v, &err), &err);
+        cr_assert_str_eq(v->word, large || broken ? word : GEODEC_NOT_MEASURED, "%s", f->row->key);
+        test_ok(geodec_headline_decide(f->row, f->values, 0.11, v, &err), &err);
+        cr_assert_str_eq(v->word, broken || (large && !f->row->of_text) ? word : GEODEC_NOT_MEASURED, "%s",
+                         f->row->key);
+    }
+}
+
 static void headline_example(void *ctx, int branch, int n, const char *const *names, const double *values)
 {
     found *f = ctx;
     geodec_err err = {0};
     geodec_headline_verdict *v = geodec_mem_new(1, sizeof *v);
+    const char *word = f->row->rule.branch[branch].word;
     fill(f, n, names, values);
-    test_ok(geodec_headline_decide(f->row, f->values, v, &err), &err);
-    cr_assert_str_eq(v->word, f->row->rule.branch[branch].word, "%s", f->row->key);
+    check_least(f, word, n, names, v);
+    test_ok(geodec_headline_decide(f->row, f->values, NAN, v, &err), &err);
+    cr_assert_str_eq(v->word, large_enough(f) || strcmp(word, "broken") == 0 ? word : GEODEC_NOT_MEASURED, "%s",
+                     f->row->key);
     f->said++;
     for (int k = 0; k < f->values->n; k++) {
         const geodec_value kept = f->values->v[k];
         if (kept.optional) continue;
         for (int a = 0; a < ABSENT; a++) {
             geodec_value_set(&f->values->v[k], absent[a]);
-            test_ok(geodec_headline_decide(f->row, f->values, v, &err), &err);
+            test_ok(geodec_headline_decide(f->row, f->values, NAN, v, &err), &err);
             cr_assert_str_eq(v->word, GEODEC_NOT_MEASURED, "%s says %s with %s = '%s'", f->row->key, v->word, kept.name,
                              absent[a]);
         }
@@ -70,7 +107,7 @@ static void check_headline(const char *path, int64_t least)
             .row = &h.row[i], .base = geodec_mem_new(1, sizeof *f.base), .values = geodec_mem_new(1, sizeof *f.values)};
         /* in an empty folder nothing is measured */
         test_ok(geodec_headline_values(f.row, refs, "./nowhere", f.base, &err), &err);
-        test_ok(geodec_headline_decide(f.row, f.base, v, &err), &err);
+        test_ok(geodec_headline_decide(f.row, f.base, NAN, v, &err), &err);
         cr_assert_str_eq(v->word, GEODEC_NOT_MEASURED, "%s says %s of nothing", f.row->key, v->word);
         for (int k = 0; k < f.base->n; k++) geodec_value_set(&f.base->v[k], "1");
         test_ok(geodec_rule_reach(&f.row->rule, NULL, NULL, reached, headline_example, &f, &err), &err);
@@ -89,6 +126,8 @@ Test(lists, every_headline_rule_says_each_of_its_words_and_none_without_values)
 {
     check_headline("pipelines/report/headline.tsv", 18);
     check_headline("pipelines/lab/streaming/headline.tsv", 5);
+    check_headline("pipelines/lab/integer/headline.tsv", 6);
+    check_headline("pipelines/lab/perspective-lab/headline.tsv", 1);
     check_headline("pipelines/report/headline-embedded.tsv", 1);
 }
 
@@ -162,7 +201,7 @@ static geodec_status headline_of(const char *row)
 {
     const char *path = test_tmp("rules.tsv");
     FILE *f = fopen(path, "w");
-    fprintf(f, "key\tquantity\tvalues\tvalue\tcontrol\trule\tcommand\n%s\n", row);
+    fprintf(f, "key\tquantity\tvalues\tvalue\tcontrol\trule\tleast\tcommand\n%s\n", row);
     fclose(f);
     geodec_headline h;
     const geodec_status st = geodec_headline_read(path, &h, NULL);
@@ -172,18 +211,35 @@ static geodec_status headline_of(const char *row)
 
 Test(lists, headline_rules_that_cannot_be_earned_are_refused)
 {
-    cr_assert_eq(headline_of("k\tq\ta=x.tsv#a{k=1}; b=x.h5#b\t{a}\t{b}\tholds if a > b: h;; fails: f\t-"), GEODEC_OK);
+    cr_assert_eq(
+        headline_of("k\tq\ta=x.tsv#a{k=1}; b=x.h5#b\t{a}\t{b}\tholds if a > b: h;; refuted: f\ta >= 3 texts\t-"),
+        GEODEC_OK);
+    cr_assert_eq(headline_of("k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; broken: f\ttext; a >= 3 texts\t-"),
+                 GEODEC_OK);
+    cr_assert_eq(headline_of("k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\t-: a ratio of times\t-"),
+                 GEODEC_OK);
+    cr_assert_eq(headline_of("k\tq\ta=x.h5#a\t{a}\tc\tnone: n\t-\t-"), GEODEC_OK);
     static const char *const bad[] = {
-        "k\tq\ta=x.h5#a\t{a}\tc\tholds: always\t-",                                    /* a constant */
-        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; holds: h\t-",                     /* the same, hidden */
-        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; fails if a > 2: f;; mixed: m\t-", /* a dead branch */
-        "k\tq\ta=x.h5#a\t{a}\tc\tholds if b > 1: h;; fails: f\t-",                     /* no such value */
-        "k\tq\ta=x.h5#a\t{b}\tc\tholds if a > 1: h;; fails: f\t-",                     /* nor here */
-        "k\tq\ta=x.tsv#a[3]\t{a}\tc\tholds if a > 1: h;; fails: f\t-",                 /* a row by number */
-        "k\tq\ta=x.h5#a; a=x.h5#b\t{a}\tc\tholds if a > 1: h;; fails: f\t-",           /* twice */
-        "k\tq\ta=x.h5#a\t{a}\tc\tgood if a > 1: h;; fails: f\t-",                      /* no word */
-        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; fails if a <= 1: f\t-",           /* open at the end */
-        "k\tq\ta=x.h5#a\t{a}\tc\tnone if a > 1: h;; none: f\t-",                       /* none by condition */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds: always\ta >= 3 texts\t-",                /* a constant */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; holds: h\ta >= 3 texts\t-", /* the same, hidden */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted if a > 2: f;; mixed: m\ta >= 3 texts\t-", /* a dead branch
+                                                                                                        */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if b > 1: h;; refuted: f\ta >= 3 texts\t-",           /* no such value */
+        "k\tq\ta=x.h5#a\t{b}\tc\tholds if a > 1: h;; refuted: f\ta >= 3 texts\t-",           /* nor here */
+        "k\tq\ta=x.tsv#a[3]\t{a}\tc\tholds if a > 1: h;; refuted: f\ta >= 3 texts\t-",       /* a row by number */
+        "k\tq\ta=x.h5#a; a=x.h5#b\t{a}\tc\tholds if a > 1: h;; refuted: f\ta >= 3 texts\t-", /* twice */
+        "k\tq\ta=x.h5#a\t{a}\tc\tgood if a > 1: h;; refuted: f\ta >= 3 texts\t-",            /* no word */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; fails: f\ta >= 3 texts\t-",             /* an old word */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholdsif a > 1: h;; refuted: f\ta >= 3 texts\t-",            /* no blank */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds a > 1: h;; refuted: f\ta >= 3 texts\t-",              /* no if */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted if a <= 1: f\ta >= 3 texts\t-", /* open at the end */
+        "k\tq\ta=x.h5#a\t{a}\tc\tnone if a > 1: h;; none: f\t-\t-",                          /* none by condition */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\t-\t-",                      /* no least sample */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\ttext\t-",                   /* nor here */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\tb >= 3 texts\t-",           /* of no value */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\ta >= 0 texts\t-",           /* of nothing */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\ta >= 3\t-",                 /* without units */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; refuted: f\ta > 3 texts\t-",            /* another sign */
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) cr_assert_neq(headline_of(bad[k]), GEODEC_OK, "%s", bad[k]);
 }
@@ -202,9 +258,10 @@ static geodec_status claim_of(const char *row)
 
 Test(lists, claims_that_cannot_be_earned_are_refused)
 {
-    cr_assert_eq(claim_of("a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if same(R, P, 0): y;; refuted if !same(R, P, 0): "
-                          "n;; untestable: u"),
-                 GEODEC_OK);
+    cr_assert_eq(
+        claim_of("a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if same(R, P, 0): y;; not reproduced if !same(R, P, 0): "
+                 "n;; untestable: u"),
+        GEODEC_OK);
     cr_assert_eq(claim_of("a\t1\tc\t5\t-\t-\tx.h5#m\t-\tundecidable: {M} says nothing."), GEODEC_OK);
     static const char *const bad[] = {
         "a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if R > 0: y;; refuted if R < 0: n;; untestable: u",   /* without P */
