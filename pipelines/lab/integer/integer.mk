@@ -5,7 +5,7 @@
 IE := $(R)/integer
 # INTEGER: sizes of measure; INTEGER_SCORES: dimensions, contexts, rounds; INTEGER_CODES: options of geodec-integer-keycodes.
 ifeq ($(QUICK),1)
-INTEGER ?= WINDOWS=8 ROUNDS=1 NEW_TOKENS=100
+INTEGER ?= WINDOWS=10 ROUNDS=1 NEW_TOKENS=100
 INTEGER_SCORES ?= 64,256 128,1024 3
 INTEGER_CODES ?= --calibration 1024 --tokens 512 --replicates 200 --perplexity --windows 4 \
   --codes q8_0,q4_0,q3,band-5543,band-4443,band-4333,lowrank/pre,kivi2/pre,h63,v1,klt/pre

@@ -1,6 +1,6 @@
 # Gain of the flow map and of its mixture with the n-gram over the n-gram alone, in trees and chains, greedy and sampled; and the ablation
 # of the map's geometry. The report has the model with its own map; `make lead` covers every model of LEAD_MODELS; `make ablation` prints the ablation.
-LEAD_PROMPTS := $(call by_size,8,20,40)
+LEAD_PROMPTS := $(call by_size,10,20,40)
 LABORATORY += $(F)/lead.tsv $(F)/ablation.tsv
 LAB_FIGURES += lead ablation
 $(R)/lead.h5: private also := lead-bench.tsv
