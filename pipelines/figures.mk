@@ -87,11 +87,16 @@ FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
 # Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, one row for the embedded model only, and those of experiments.
 HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv $(sort $(wildcard $(LAB)/*/headline.tsv))
 $(R)/headline.tsv: private needs := any
-$(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
+$(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(R)/perplexity.tsv $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
 	@$(call tool,verdict) --root $(R) -o $(out) $(HEADLINE_RULES)
 SETTINGS := QUICK=$(QUICK) FULL=$(FULL) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) GAMMAS=$(GAMMAS) SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
+# The model's own perplexity on its text, with controls: a row of the headline.
+PERPLEXITY_UNITS ?= $(call by_size,40,40,100)
+$(R)/perplexity.tsv: pipelines/report/perplexity $(BIN)/geodec-perplexity $(MODEL_FILE) $(TEXT_FILE) FORCE
+	@$< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(call size,separator) $(PERPLEXITY_UNITS) $(w).d > $(out)
 $(REPORT)/index.html: private needs := any
-$(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_FILE) pipelines/report/make-report pipelines/report/style.css \
+$(REPORT)/index.html: private also := program.html
+$(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_FILE) pipelines/report/make-report pipelines/report/style.css pipelines/report/row-figures.tsv \
   $(CAPTIONS) FORCE
 	@{ printf 'figure\ttitle\ttext\n'; cat $(CAPTIONS); } > $(w).captions; printf '%s\n' figure $(FIGURES) > $(w).list; \
 	  $(table) --no-header --at-least $(words $(FIGURES)) --also c=$(w).captions $(w).list \
@@ -99,7 +104,8 @@ $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_
 	  { cat $(NAMES_FILE); if [ -e $(R)/activations.h5 ]; then printf '%s\t%s\n' 'BLAS kernels' "$(call attr,$(R)/activations.h5,blas_core)" \
 	      'model fingerprint' $(call attr,$(R)/activations.h5,model_fingerprint); fi; \
 	    printf 'settings\t%s\n' "$(SETTINGS)"; printf 'version\tgeodec %s\n' "$(VERSION)"; } > $(w).inputs; \
-	  pipelines/report/make-report $(w).inputs $(PLAN) $(R)/headline.tsv $(w).figures $(R) > $(out)
+	  pipelines/report/make-report $(w).inputs $(PLAN) $(R)/headline.tsv $(w).figures $(R) > $(out); \
+	  pipelines/report/make-report --program $(w).inputs $(PLAN) $(R)/headline.tsv $(w).figures $(R) > $(new)/program.html
 
 .PHONY: figures report
 # They end with an error if a stage failed. A result that could not be measured is not an error.

@@ -182,6 +182,62 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [[ "$output" == *'<span class="verdict not-measured">not measured</span> s: a cloud of 12 points'* ]]
 }
 
+@test "report: rows of the model and of the program have a page each, with folded commands, links to figures and a warning" {
+    root=$dir/page
+    mkdir -p "$root/fig"
+    printf 'model\tmine.gguf\n' > "$root/inputs.tsv"
+    printf 'validity\tValidity of the propagators\ttext\nstreaming-slots\tSlots\ttext\n' > "$root/figures.tsv"
+    { printf 'key\tquantity\tvalue\tcontrol\tverdict\tcommand\n'
+      printf 'validity\tSlope\t2\t2\tholds: second order\tgeodec-validity <x>\n'
+      printf 'exactness\tTokens\t1 of 9\tplain\tbroken: drafts changed it\tgeodec-bench-decode\n'
+      printf 'streaming-hits\tHits\t0.3\t0.2\tholds: more\tslots.tsv\nperspective-exact\tTexts\t1\t1\tholds: same\tmodel.tsv\n'
+      printf 'integer-bits\tBits\t1\t1\trefuted: more\tbits.tsv\ninteger-hashes\tResults\t1\t1\tholds: one\thashes.tsv\n'
+    } > "$root/headline.tsv"
+    for unknown in absent 0.005 0.03 0.5; do
+        printf 'name\tvalue\treason\ndocuments\t3\tlines\n' > "$root/plan.tsv"
+        [ $unknown = absent ] || printf 'unknown_share\t%s\tof the tokens\n' $unknown >> "$root/plan.tsv"
+        pipelines/report/make-report "$root/inputs.tsv" "$root/plan.tsv" "$root/headline.tsv" "$root/figures.tsv" "$root" > "$root/$unknown.html"
+    done
+    pipelines/report/make-report --program "$root/inputs.tsv" "$root/plan.tsv" "$root/headline.tsv" "$root/figures.tsv" "$root" > "$root/program.html"
+    rows() { grep -o '^<tr id="[^"]*' "$1" | cut -d '"' -f 2 | tr '\n' ' '; }
+    [ "$(rows "$root/absent.html")" = "validity exactness integer-bits " ]
+    [ "$(rows "$root/program.html")" = "streaming-hits integer-hashes perspective-exact " ]
+    grep -q '<details><summary>command</summary><code>geodec-validity &lt;x&gt;</code></details> <a href="#fig-validity">' "$root/absent.html"
+    grep -q '<figure id="fig-validity">' "$root/absent.html"
+    ! grep -q 'fig-streaming-slots' "$root/absent.html"
+    grep -q '<figure id="fig-streaming-slots">' "$root/program.html"
+    grep -q '<span class="verdict broken">broken</span> drafts changed it' "$root/absent.html"
+    # every link of the page has its place
+    for page in absent program; do
+        for id in $(grep -o 'href="#[^"]*' "$root/$page.html" | cut -d '#' -f 2 | sort -u); do grep -q "id=\"$id\"" "$root/$page.html"; done
+    done
+    [ "$(grep -l 'class="warning"' "$root"/*.html | xargs -n 1 basename | tr '\n' ' ')" = "0.03.html 0.5.html " ]
+    grep -q '50.0 % of the tokens of the text are unknown to the model. The rows that depend on the text are not measured' "$root/0.5.html"
+}
+
+@test "report: the perplexity of documents, of windows, and its controls" {
+    printf '%s\n' 'Tom went home. Mia was there.' '<|endoftext|>' 'Tom had a red ball.' '<|endoftext|>' 'Mia ran to the door.' > "$dir/stories.txt"
+    run pipelines/report/perplexity "$bin" data/model/geodec-stories-f16.gguf "$dir/stories.txt" mark 2 "$dir/p"
+    [ "$status" -eq 0 ]
+    printf '%s\n' "$output" > "$dir/perplexity.tsv"
+    of() { "$bin/geodec-value" --root "$dir" "perplexity.tsv#$1{what=text}" | sed -n '2s/.*\t//p'; }
+    [ "$(of units)" = 2 ]
+    [ "$(of bytes)" = 50 ]
+    # the sum over documents that geodec-perplexity gives for each alone
+    printf 'Tom went home. Mia was there.\n' > "$dir/one.txt"
+    printf 'Tom had a red ball.\n' > "$dir/two.txt"
+    "$bin/geodec-perplexity" --quiet --model data/model/geodec-stories-f16.gguf "$dir/one.txt" "$dir/two.txt" > "$dir/rows.tsv"
+    want=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} NR > 1 {s += $at["nll"] * $at["tokens"]; b += $at["bytes"]} END {print s / b / log(2)}' "$dir/rows.tsv")
+    awk "BEGIN {d = $(of bits) - $want; exit !(d < 1e-5 && d > -1e-5)}"
+    # the first byte costs 8 bits under the model of bytes; a repeated byte little
+    printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' > "$dir/a.txt"
+    run pipelines/report/perplexity "$bin" data/model/geodec-stories-f16.gguf "$dir/a.txt" none 2 "$dir/p"
+    awk "BEGIN {x = $(cut -f 9 <<< "${lines[1]}"); exit !(x > 8 / 64 && x < 0.3)}"
+    printf '\n \n' > "$dir/blank.txt"
+    run pipelines/report/perplexity "$bin" data/model/geodec-stories-f16.gguf "$dir/blank.txt" blank 2 "$dir/p"
+    [ "$status" -eq 5 ]
+}
+
 @test "headline: the nearest measured draft length is used, and an invalid number decides nothing" {
     root=$dir/bench
     mkdir -p "$root"

@@ -135,9 +135,14 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     "$bin/geodec-verdict" --root "$BATS_TEST_TMPDIR" pipelines/lab/integer/headline.tsv > "$BATS_TEST_TMPDIR/none"
     [ "$(cut -f 5 "$BATS_TEST_TMPDIR/none" | grep -c '^not measured: ')" -eq 6 ]
     : > "$BATS_TEST_TMPDIR/empty"
-    pipelines/report/make-report "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/h" "$BATS_TEST_TMPDIR/empty" "$R" > "$BATS_TEST_TMPDIR/page"
-    [ "$(sed '1,/<h2>Integer arithmetic/d' "$BATS_TEST_TMPDIR/page" | grep -c 'id="integer-')" -eq 6 ]
-    [ "$(sed '/<h2>Integer arithmetic/,$d' "$BATS_TEST_TMPDIR/page" | grep -c 'id="integer-')" -eq 0 ]
+    for kind in '' --program; do
+        pipelines/report/make-report $kind "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/h" "$BATS_TEST_TMPDIR/empty" "$R" > "$BATS_TEST_TMPDIR/page$kind"
+        [ "$(sed '1,/<h2 id="integer">Integer arithmetic/d' "$BATS_TEST_TMPDIR/page$kind" | grep -c 'id="integer-')" -eq 3 ]
+        [ "$(sed '/<h2 id="integer">Integer arithmetic/,$d' "$BATS_TEST_TMPDIR/page$kind" | grep -c 'id="integer-')" -eq 0 ]
+    done
+    # the rows of the program are on its own page
+    grep -q 'id="integer-bits"' "$BATS_TEST_TMPDIR/page"
+    grep -q 'id="integer-hashes"' "$BATS_TEST_TMPDIR/page--program"
 }
 
 @test "the page has every section, or the reason" {

@@ -59,10 +59,10 @@ mixture() { [ -n "$MIXTURE" ] || skip "no mixture of experts"; }
     "$bin/geodec-verdict" --root "$BATS_TEST_TMPDIR" pipelines/lab/streaming/headline.tsv > "$BATS_TEST_TMPDIR/none"
     [ "$(cut -f 5 "$BATS_TEST_TMPDIR/none" | grep -c '^not measured: ')" -eq 5 ]
     : > "$BATS_TEST_TMPDIR/empty"
-    pipelines/report/make-report "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/h" "$BATS_TEST_TMPDIR/empty" "$R" > "$BATS_TEST_TMPDIR/page"
+    pipelines/report/make-report --program "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/empty" "$BATS_TEST_TMPDIR/h" "$BATS_TEST_TMPDIR/empty" "$R" > "$BATS_TEST_TMPDIR/page"
     # a section of its own
     [ "$(grep -c 'id="streaming-' "$BATS_TEST_TMPDIR/page")" -eq 5 ]
-    [ "$(sed '/<h2>Experts on disk/,$d' "$BATS_TEST_TMPDIR/page" | grep -c 'id="streaming-')" -eq 0 ]
+    [ "$(sed '/<h2 id="streaming">Experts on disk/,$d' "$BATS_TEST_TMPDIR/page" | grep -c 'id="streaming-')" -eq 0 ]
     grep -q "The mixture $(basename "$MIXTURE" .gguf): " "$BATS_TEST_TMPDIR/page"
 }
 
