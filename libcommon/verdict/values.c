@@ -108,6 +108,16 @@ geodec_status geodec_values_expand(geodec_values *v, const char *const *words, c
     return GEODEC_OK;
 }
 
+/* Significant digits; digits before the point are not replaced by an exponent below ten million: 23, not 2e+01. */
+static void significant(int digits, double x, char *out, size_t room)
+{
+    const double size = fabs(x);
+    if (size >= pow(10, digits) - 0.5 && size < 1e7)
+        (void)snprintf(out, room, "%.0f", x);
+    else
+        (void)snprintf(out, room, "%.*g", digits, x);
+}
+
 /* Formats one value; false if there is no such format. */
 static bool show(const geodec_value *v, const char *format, char *out, size_t room)
 {
@@ -117,7 +127,7 @@ static bool show(const geodec_value *v, const char *format, char *out, size_t ro
     if (v->state != GEODEC_EXPR_KNOWN || kind == 's')
         (void)snprintf(out, room, "%s", v->text[0] ? v->text : "\xe2\x80\x93");
     else if (kind == 'g')
-        (void)snprintf(out, room, "%.*g", format[1] - '0', v->x);
+        significant(format[1] - '0', v->x, out, room);
     else if (kind == 'f')
         (void)snprintf(out, room, "%.*f", format[1] - '0', v->x);
     else if (kind == 'p')
@@ -125,7 +135,7 @@ static bool show(const geodec_value *v, const char *format, char *out, size_t ro
     else if (kind == 'i')
         (void)snprintf(out, room, "%.0f", v->x);
     else if (strlen(v->text) > 8 && !strpbrk(v->text, " %,"))
-        (void)snprintf(out, room, "%.5g", v->x);
+        significant(5, v->x, out, room);
     else
         (void)snprintf(out, room, "%s", v->text);
     return true;

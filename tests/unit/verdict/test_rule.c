@@ -101,6 +101,13 @@ Test(rule, templates_name_values_and_formats_that_exist)
     char text[64];
     test_ok(geodec_values_fill(&v, "{a} {a:g2} {a:f3} {a:p1} {a:i} {a:s} {b:f2}", text, sizeof text, NULL), NULL);
     cr_assert_str_eq(text, "0.12346 0.12 0.123 12.3 % 0 0.12345678 nan");
+    v = two("23.4", "-1234567");
+    test_ok(geodec_values_fill(&v, "{a:g1} {a:g2} {a:g3} {b:g3} {b}", text, sizeof text, NULL), NULL);
+    cr_assert_str_eq(text, "23 23 23.4 -1234567 -1234567");
+    v = two("1.5e9", "0.00001234");
+    test_ok(geodec_values_fill(&v, "{a:g2} {b:g2}", text, sizeof text, NULL), NULL);
+    cr_assert_str_eq(text, "1.5e+09 1.2e-05");
+    v = two("0.12345678", "nan");
     static const char *const bad[] = {"{c}", "{a:q}", "{a:f}", "{a", "{}", "{a:f10}"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         cr_assert_eq(geodec_values_fill(&v, bad[k], text, sizeof text, NULL), GEODEC_FORMAT, "%s", bad[k]);
