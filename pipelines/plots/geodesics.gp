@@ -2,9 +2,9 @@
 # with a blank line between paths; limit: end of the colour scale.
 load plots.'/style.gp'
 set title 'Geodesics over the cloud, coloured by scalar curvature'
-set xlabel 'first principal coordinate'
+set xlabel 'first principal coordinate' offset 0, 0.4
 set ylabel 'second principal coordinate'
-set key inside right top opaque
+set key outside center bottom horizontal maxcols 3
 set palette defined (-1 '#0072b2', 0 '#eeeeee', 1 '#d55e00')
 set cbrange [-limit:limit]
 set cblabel 'scalar curvature'

@@ -5,8 +5,8 @@ set xlabel 'estimate before calibration'
 set ylabel 'g-length'
 set logscale xy
 set format xy '10^{%L}'
-set bmargin at screen 0.36
-set key at screen 0.12, screen 0.24 left top
+set bmargin at screen 0.40
+set key at screen 0.12, screen 0.25 left top
 inf(x) = x > 1e300 ? NaN : x
 plot tsv using 1:(stringcolumn(7) eq 'model' && $3 == 0 ? $2 : NaN) skip 1 with points linetype 1 pointsize 1 title sprintf('validity radius (held-out r %.2f, p %.2f)', r+0.0, p+0.0), \
      tsv using 1:(stringcolumn(7) eq 'null' && $3 == 0 ? $2 : NaN) skip 1 with points linetype 2 pointsize 1 title sprintf('the same on normal noise, control (held-out r %.2f)', nullr+0.0), \

@@ -3,11 +3,11 @@
 load plots.'/style.gp'
 set multiplot layout 1,2
 set logscale x
-set xlabel 'radius, median distances'
+set xlabel 'radius, median distances' offset 0, 0.4
 set title 'Share stored (the rest are hits)'
 set ylabel 'share of the stream'
 set yrange [0:1.02]
-set key inside left bottom
+set key outside center bottom horizontal maxcols 2
 plot tsv using 1:2 skip 1 with linespoints linetype 1 title 'text order', \
      tsv using 1:3 skip 1 with linespoints linetype 6 title 'random order', \
      tsv using 1:4 skip 1 with linespoints linetype 2 title 'Gaussian noise', \
@@ -16,7 +16,7 @@ plot tsv using 1:2 skip 1 with linespoints linetype 1 title 'text order', \
 set title 'Error of the next state that a hit predicts'
 set ylabel 'rms steps'
 set yrange [0:*]
-set key inside right bottom
+set key outside center bottom horizontal maxcols 2
 plot tsv using 1:($6 > 0 ? $6 : 1/0) skip 1 with linespoints linetype 1 title 'record''s next state', \
      tsv using 1:($7 > 0 ? $7 : 1/0) skip 1 with linespoints linetype 6 title 'shifted by the difference', \
      tsv using 1:($8 > 0 ? $8 : 1/0) skip 1 with linespoints linetype 2 title 'state itself (control)', \
