@@ -13,3 +13,5 @@ $(CLAIMS).html: $(CLAIMS).tsv pipelines/claims/make-page pipelines/report/style.
 .PHONY: claims
 claims: $(CLAIMS).html
 	@$(table) --no-header $(CLAIMS).tsv 'SELECT verdict, count(*) FROM t GROUP BY verdict ORDER BY verdict'
+	@$(table) --no-header $(CLAIMS).tsv "SELECT count(*) FILTER (WHERE published <> '-' AND verdict NOT IN ('untestable', 'undecidable', 'error')) || ' of ' || \
+	  count(*) FILTER (WHERE published <> '-') || ' published figures in the table decided' FROM t"

@@ -109,6 +109,8 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
     [[ "$output" == *"model &lt;x&gt;"* ]]
     [[ "$output" == *"of 7 claims"* ]]
     [[ "$output" == *"undecidable 1"* ]]
+    [[ "$output" == *'<span class="verdict not-reproduced">not reproduced 1</span>'* ]]
+    [[ "$output" == *"<p>7 of the claims have a published figure. 5 of these were decided here; 2 were not"* ]]
 }
 
 @test "claims: a broken reference is an error of its row only" {
