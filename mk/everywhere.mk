@@ -56,3 +56,4 @@ check-everywhere: $(B)/bin/geodec-integer-convert
 everywhere-results: $(B)/bin/geodec-integer-convert
 	@B=$(B) bash scripts/everywhere --systems "integer exact $(if $(PEER),llama.cpp)" $(if $(PEER),--peer $(PEER)) $(EVERYWHERE_ARGS)
 	$(Q)cp build/everywhere/results.tsv docs/results/everywhere.tsv
+	$(Q)printf 'date\tmachine\n%s\t%s\n' "$$(date -u +%Y-%m-%d)" "$$(pipelines/report/machine)" > docs/results/everywhere-run.tsv

@@ -132,6 +132,12 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     "$bin/geodec-verdict" --root "$R" pipelines/lab/integer/headline.tsv > "$BATS_TEST_TMPDIR/h"
     [ "$(cut -f 5 "$BATS_TEST_TMPDIR/h" | grep -cE '^(holds|mixed|refuted|broken)')" -ge 5 ]
     [[ "$(grep ^integer-hashes "$BATS_TEST_TMPDIR/h")" == *"holds: one result"* ]]
+    # what was not measured in this run says when and where it was
+    mkdir -p "$BATS_TEST_TMPDIR/committed/integer"
+    pipelines/lab/integer/measure hashes "$bin" docs/results/everywhere.tsv > "$BATS_TEST_TMPDIR/committed/integer/hashes.tsv"
+    when=$(awk -F'\t' 'NR == 2 {print $1 ", " $2}' docs/results/everywhere-run.tsv)
+    [[ "$when" =~ ^20[0-9][0-9]-[01][0-9]-[0-3][0-9],\ . ]]
+    [[ "$("$bin/geodec-verdict" --root "$BATS_TEST_TMPDIR/committed" pipelines/lab/integer/headline.tsv)" == *"not measured in this run, but on $when (docs/results/everywhere.tsv)"* ]]
     "$bin/geodec-verdict" --root "$BATS_TEST_TMPDIR" pipelines/lab/integer/headline.tsv > "$BATS_TEST_TMPDIR/none"
     [ "$(cut -f 5 "$BATS_TEST_TMPDIR/none" | grep -c '^not measured: ')" -eq 6 ]
     : > "$BATS_TEST_TMPDIR/empty"

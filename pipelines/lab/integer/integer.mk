@@ -51,7 +51,7 @@ $(IE)/memory.tsv: $(LAB)/integer/measure $(BIN)/geodec-bench $(MODEL_FILE) FORCE
 	@$(integer) memory $(BIN) $(MODEL_FILE) > $(out)
 $(IE)/bridges.tsv: $(LAB)/integer/measure $(LAB)/integer/bridges.c FORCE
 	@$(integer) bridges $(BIN) $(w) $(LAB)/integer/bridges.c > $(out)
-$(IE)/hashes.tsv: $(LAB)/integer/measure $(BIN)/geodec-table $(wildcard $(EVERYWHERE_TABLE)) FORCE
+$(IE)/hashes.tsv: $(LAB)/integer/measure $(BIN)/geodec-table $(wildcard $(EVERYWHERE_TABLE) $(EVERYWHERE_TABLE:.tsv=-run.tsv)) FORCE
 	@$(integer) hashes $(BIN) $(EVERYWHERE_TABLE) > $(out)
 
 # A cell for each build and model, of its largest number of tokens: the number of its first result among the distinct ones of this system, model and
