@@ -2,7 +2,8 @@
  *
  * A fragment is a table with the columns id, section, claim, published, reproduced, exports, model, control, verdict.
  * The five values of a row are P (the published figure) and R, E, M, C (references, or `-` for none). The words of its
- * rule are reproduced, not reproduced, artefact, refuted, holds, and two for undecided rows: untestable, undecidable. */
+ * rule are reproduced, not reproduced, artefact, refuted, holds, and two for undecided rows: untestable, undecidable.
+ */
 #ifndef GEODEC_VERDICT_CLAIMS_H
 #define GEODEC_VERDICT_CLAIMS_H
 

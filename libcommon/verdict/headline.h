@@ -9,13 +9,14 @@
  *     value     template of the figure
  *     control   template of its control
  *     rule      verdict/rule.h; the words are holds, mixed, refuted, broken, or only `none` for a row without a claim
- *     least     the least sample: items `NAME >= NUMBER UNITS`, separated by `;`, of values above. The item `text` marks
- *               a row that depends on the text of the run. `-` for `none`; `-: REASON` for a row without a sample
+ *     least     the least sample: items `NAME >= NUMBER UNITS`, separated by `;`, of values above. The item
+ *               `text` marks a row that depends on the text of the run. `-` for `none`; `-: REASON` for a row
+ *               without a sample
  *     command   FILE.h5 whose command is shown, or =TEXT
  *
- * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. It stays so
- * below its least sample, and if it depends on a text of which more than GEODEC_UNKNOWN_MOST of the tokens are unknown;
- * only `broken` needs no sample, since one counterexample shows it. */
+ * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. It stays
+ * so below its least sample, and if it depends on a text of which more than GEODEC_UNKNOWN_MOST of the tokens are
+ * unknown; only `broken` needs no sample, since one counterexample shows it. */
 #ifndef GEODEC_VERDICT_HEADLINE_H
 #define GEODEC_VERDICT_HEADLINE_H
 
@@ -55,8 +56,8 @@ typedef struct geodec_headline_verdict {
 } geodec_headline_verdict;
 
 /* Reads and checks a table of rules: columns, keys, references (not to a table's row by its number), templates, names.
- * A rule other than `none` must have at least two words and a least sample, and all its branches must be reachable. GEODEC_FORMAT names
- * file and line. */
+ * A rule other than `none` must have at least two words and a least sample, and all its branches must be reachable.
+ * GEODEC_FORMAT names file and line. */
 GEODEC_API geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_headline_free(geodec_headline *h);
 /* The values of a row, in order; references are read from `refs` (data: replaces @DATA). A value that cannot be read is

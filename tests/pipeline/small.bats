@@ -26,9 +26,12 @@ reported() { # the report is whole, and says no more than was measured
         [ ! -e "${f%.not-measured}" ] || { echo "$f exists together with its output"; false; }
         [ -s "$f" ]
     done < <(find "$r" -name '*.not-measured')
-    figures=$(grep -c '<figure>' "$page") shown=$(grep -c '<figure><img' "$page") boxes=$(grep -c '<figure><p class="not-measured">not measured: [^<]' "$page")
+    figures=$(grep -c '<figure id=' "$page") shown=$(grep -c '<figure id="[^"]*"><img' "$page") boxes=$(grep -c '<figure id="[^"]*"><p class="not-measured">not measured: [^<]' "$page")
     [ "$figures" -eq $((shown + boxes)) ]
     [ "$figures" -gt 20 ]
+    # nothing holds or is refuted on fewer texts than its rule needs
+    [ -z "$(awk -F'\t' '$1 ~ /^(dimension|curvature|coverage|consistency|rollout|mixture|speedup|perplexity)$/ && $5 !~ /^not measured: ./' "$r/headline.tsv")" ]
+    tail -n 1 "$r/report/program.html" | grep -qx '</html>'
     ! grep -q 'not made' "$page" || false
     # no stage failed
     ! grep -rl '^failed:' "$r" --include='*.not-measured' || false
