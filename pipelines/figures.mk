@@ -92,7 +92,7 @@ $(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(R)/perplexity.tsv $
 SETTINGS := QUICK=$(QUICK) FULL=$(FULL) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) GAMMAS=$(GAMMAS) SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
 # The model's own perplexity on its text, with controls: a row of the headline.
 PERPLEXITY_UNITS ?= $(call by_size,40,40,100)
-$(R)/perplexity.tsv: pipelines/report/perplexity $(BIN)/geodec-perplexity $(MODEL_FILE) $(TEXT_FILE) FORCE
+$(R)/perplexity.tsv: pipelines/report/perplexity $(BIN)/geodec-perplexity $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
 	@$< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(call size,separator) $(PERPLEXITY_UNITS) $(w).d > $(out)
 $(REPORT)/index.html: private needs := any
 $(REPORT)/index.html: private also := program.html

@@ -23,13 +23,11 @@ static const cli_tool tool = {
         "A reference is FILE#NAME. NAME is an attribute or a field, with an index for each axis of the field:\n"
         "FILE#NAME[2][0]. [-1] is the last element; [eps=0.01] is the position at which the field eps has this\n"
         "value. FILE#NAME|WORD summarises a field: max, max_finite, min, sum, count, distinct, nonfinite, nonzero,\n"
-        "abs_median, abs_median_low, abs_median_high; {place=0} before it selects rows. In a table (FILE.tsv, a "
-        "header\n"
-        "and rows) NAME is a column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the only row with these "
-        "words,\n"
-        "gamma~4 selects the nearest value, and FILE.tsv#NAME[3] is the cell of the fourth row. If FILE.not-measured\n"
-        "exists, there is no value. Without references on the command line, they are read from standard input, one\n"
-        "per line.",
+        "abs_median, abs_median_low, abs_median_high; {place=0} before it selects rows. In a table (FILE.tsv, a\n"
+        "header and rows) NAME is a column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the only row with\n"
+        "these words, gamma~4 selects the nearest value, and FILE.tsv#NAME[3] is the cell of the fourth row. If\n"
+        "FILE.not-measured exists, there is no value. Without references on the command line, they are read from\n"
+        "standard input, one per line.",
     .examples = "  geodec-value riemann.h5#median_abs_scalar_samples 'coverage.h5#hit[0][1][4]'\n"
                 "  geodec-value 'benchdecode.tsv#speedup{drafter=flowmap,gamma=4,mode=greedy,setting=loop}'",
     CLI_TAKES(options, 0, -1),
