@@ -116,9 +116,11 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
     "$bin/geodec-claims" --strict --root "$BATS_FILE_TMPDIR" --results r --file geodec-stories-f16 pipelines/lab/integer/claims.tsv > "$BATS_TEST_TMPDIR/c"
     [ "$(sed 1d "$BATS_TEST_TMPDIR/c" | wc -l)" -eq 35 ]
     verdict() { awk -F'\t' -v k="integer-$1" '$1 == k {print $9}' "$BATS_TEST_TMPDIR/c"; }
-    for k in overflow listing-barrett subtractions proth crt-identical config-b config-b-frobenius config-e-large kl hoist crt-time kv-rate alignment coverage \
-        ratio-low ratio-high tests; do
+    for k in overflow listing-barrett proth crt-identical config-b-frobenius config-e-large kl kv-rate coverage ratio-high; do
         [ "$(verdict $k)" = refuted ] || { echo "$k: $(verdict $k)"; false; }
+    done
+    for k in subtractions config-b hoist crt-time alignment ratio-low tests; do
+        [ "$(verdict $k)" = "not reproduced" ] || { echo "$k: $(verdict $k)"; false; }
     done
     for k in length config-e theorem v1-error; do [ "$(verdict $k)" = holds ] || { echo "$k: $(verdict $k)"; false; }; done
     [ "$(verdict v1-ratio)" = reproduced ]
@@ -130,7 +132,10 @@ near() { awk "BEGIN {d = $1 - $2; exit !(d < $3 && d > -$3)}" || { echo "$1, not
 @test "the rows of the report have a section of their own" {
     "$bin/geodec-verdict" --check pipelines/lab/integer/headline.tsv
     "$bin/geodec-verdict" --root "$R" pipelines/lab/integer/headline.tsv > "$BATS_TEST_TMPDIR/h"
-    [ "$(cut -f 5 "$BATS_TEST_TMPDIR/h" | grep -cE '^(holds|mixed|refuted|broken)')" -ge 5 ]
+    # the sizes of this test are below the least samples of the perplexities, codes and rounds
+    cut -f 1,5 "$BATS_TEST_TMPDIR/h"
+    [ "$(cut -f 5 "$BATS_TEST_TMPDIR/h" | grep -cE '^(holds|mixed|refuted)')" -ge 1 ]
+    [ "$(cut -f 5 "$BATS_TEST_TMPDIR/h" | sed 1d | grep -vcE '^(holds|mixed|refuted|not measured: needs [0-9]+ )')" -le 1 ]
     [[ "$(grep ^integer-hashes "$BATS_TEST_TMPDIR/h")" == *"holds: one result"* ]]
     # what was not measured in this run says when and where it was
     mkdir -p "$BATS_TEST_TMPDIR/committed/integer"
