@@ -53,7 +53,7 @@ static const cli_tool tool = {
     CLI_TAKES(options, 0, 0),
 };
 
-static geodec_status write_plan(const geodec_plan *p, geodec_err *err)
+static geodec_status write_plan(const geodec_plan *p, double unknown, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_tsv *t = NULL;
@@ -65,6 +65,11 @@ static geodec_status write_plan(const geodec_plan *p, geodec_err *err)
         geodec_tsv_str(t, p->row[i].reason);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
+    geodec_tsv_str(t, "unknown_share");
+    geodec_tsv_f64(t, unknown);
+    geodec_tsv_str(t,
+                   "share of the text's tokens that the vocabulary does not have; above 0.1 the text is not measured");
+    GEODEC_TRY(geodec_tsv_end_row(t, err));
     GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
@@ -89,6 +94,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const geodec_model_config *mc = geodec_model_configuration(m);
+    text_allow_unknown = true; /* the stages judge it */
     GEODEC_TRY(text_open(text_path, separator, t, false, &text, err));
     GEODEC_NEW(length, text.documents.n);
     GEODEC_TRY(geodec_documents_count(&text.documents, t, length, &sum, err));
@@ -98,7 +104,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                      .vocabulary = mc->n_vocab,
                                      .bos = geodec_tokenizer_start(t) >= 0};
     GEODEC_TRY(geodec_plan_make(&shape, &text.documents, length, &asked, &plan, err));
-    GEODEC_TRY(write_plan(&plan, err));
+    GEODEC_TRY(write_plan(&plan, text.unknown, err));
     if (output)
         cli_say(c, "%lld documents by the rule '%s', %lld tokens -> %s", (long long)text.documents.n,
                 geodec_documents_separator_name(text.documents.rule), (long long)sum, output);
