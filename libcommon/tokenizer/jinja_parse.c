@@ -532,6 +532,7 @@ static geodec_status body(parser *p, const char *const *ends, jinja_node **out, 
     if (++p->depth > GEODEC_JINJA_DEPTH) GEODEC_FAIL(GEODEC_LIMIT, "line %d: statements nest too deep", p->t->line);
     for (;;) {
         if (p->t->sort == T_EOF) {
+            while (ends && ends[1]) ends++;
             if (ends) GEODEC_FAIL(GEODEC_FORMAT, "line %d: the template ends before %s", p->t->line, ends[0]);
             break;
         }
