@@ -123,7 +123,7 @@ geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_spa
     curvature p = {.metric = metric, .s = s, .o = *o, .pool = pool, .hooks = hooks};
     geodec_pilot pilot;
     const int64_t n = s->n, samples = o->samples > 0 ? least(o->samples, metric->points) : metric->points;
-    const int64_t edges = o->midpoints > 0 ? least(o->midpoints, samples) : samples;
+    const int64_t edges = least(o->midpoints, samples);
     int64_t all = o->x ? o->given : samples + edges, first = 0, count = 0;
     for (int64_t i = 0; paths && i < paths->paths; i++) all += paths->good[i] > paths->good[i] / 2 ? 2 : 1;
     GEODEC_PASS(slice(o->shard, all, &first, &count, err));

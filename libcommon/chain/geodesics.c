@@ -27,7 +27,7 @@ static geodec_status successors(const geodec_artifact *file, int64_t points, int
     geodec_status st = GEODEC_OK;
     int32_t *sequence = NULL, *position = NULL;
     if (!geodec_artifact_has(file, "/sequence") || !geodec_artifact_has(file, "/position")) {
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no positions of its points in the text; use random velocities",
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no positions of its points in the text; --v0 random needs none",
                      geodec_artifact_path(file));
     }
     GEODEC_TRY(geodec_artifact_read(file, "/sequence", &sequence, err));
@@ -86,7 +86,8 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
         if (o->velocity == GEODEC_VELOCITY_RANDOM || next[i] >= 0) able[count++] = i;
     if (count == 0) {
         GEODEC_THROW(GEODEC_SCARCE,
-                     "no point of %lld has its successor in the text among the points; paths along the text need one",
+                     "no point of %lld has its successor in the text among the points; paths along the text need one, "
+                     "--v0 random none",
                      (long long)m->points);
     }
     const int64_t all = o->paths > 0 && o->paths < count ? o->paths : count;
@@ -365,11 +366,14 @@ done:
 void geodec_geodesics_say(const geodec_hooks *hooks, const geodec_geodesics *g)
 {
     const geodec_geodesics s = summed(g);
+    double ok = 0;
+    for (int64_t p = 0; p < g->paths; p++)
+        if (g->status[p] == GEODEC_PATH_OK) ok = fmax(ok, g->drift[p]);
     geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                      "%lld paths of length %g: %lld ok, %lld broke down, %lld drifted, %lld left the hull; speed drift "
-                     "at most %.1e; %lld again at rtol 1e-9 agree within %.1e",
+                     "at most %.1e (%.1e with status ok); %lld again at rtol 1e-9 agree within %.1e",
                      (long long)g->paths, g->dl * (double)(g->nodes - 1), (long long)s.count[GEODEC_PATH_OK],
                      (long long)s.count[GEODEC_PATH_NONFINITE], (long long)s.count[GEODEC_PATH_DRIFT],
-                     (long long)s.count[GEODEC_PATH_LEFT_HULL], s.drift_largest, (long long)g->control_paths,
+                     (long long)s.count[GEODEC_PATH_LEFT_HULL], s.drift_largest, ok, (long long)g->control_paths,
                      g->refinement_error);
 }

@@ -32,7 +32,7 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
     geodec_status st = GEODEC_OK;
     int64_t *sample = NULL, *edge = NULL;
     const int64_t n = m->n, count = o->samples > 0 && o->samples < m->points ? o->samples : m->points;
-    const int64_t edges = o->midpoints > 0 && o->midpoints < count ? o->midpoints : count;
+    const int64_t edges = o->midpoints < count ? o->midpoints : count;
     const int64_t room = count + edges + o->given + (paths ? 2 * paths->paths : 0);
     GEODEC_NEW(sample, count);
     GEODEC_NEW(edge, edges);

@@ -22,7 +22,7 @@ typedef enum geodec_riemann_place {
 
 typedef struct geodec_riemann_options {
     int64_t samples;   /* seeded random subset of the points; 0 = all. Default 512 */
-    int64_t midpoints; /* number of samples with a midpoint; 0 = all samples. Default 256 */
+    int64_t midpoints; /* number of samples with a midpoint, at most all; 0 = none. Default 256 */
     bool tensors;      /* keep R^a_bcd */
     const double *x;   /* [given][n] points in place of samples and midpoints, or NULL */
     int64_t given;

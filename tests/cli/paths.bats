@@ -88,6 +88,28 @@ attr() { # file, name
     run --separate-stderr "$bin/geodec-propagate" --scheme taylor3 --check 1e-9 -o "$dir/no.h5" "$dir/metric.h5" "$dir/geodesics.h5"
     [ "$status" -eq 4 ]
     [ ! -e "$dir/no.h5" ]
+    "$bin/geodec-propagate" --quiet --scheme taylor3 --check 1e-9 --no-check -o "$dir/poor-phi.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    run --separate-stderr "$bin/geodec-propagate" --symplectic 1e-15 -o "$dir/no.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"the symplectic form is kept within "*", above 1.0e-15, on a path with status ok"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "propagate: paths that drifted are counted, and are in no summary and no check" {
+    "$bin/geodec-geodesic" --quiet --drift-max 1e-15 --paths 6 -o "$dir/drift.h5" "$dir/metric.h5"
+    [ "$(attr "$dir/drift.h5" n_drift)" = 6 ]
+    run --separate-stderr "$bin/geodec-propagate" --symplectic 1e-15 -o "$dir/driftp.h5" "$dir/metric.h5" "$dir/drift.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"symplectic within 0.0e+00 on 0 with status ok"*"6 paths drifted, broke down or left the hull: they are in no summary"* ]]
+    [ "$(attr "$dir/driftp.h5" n_ok)" = 0 ]
+    [ "$(attr "$dir/driftp.h5" phi_minus_identity)" = 0 ]
+    run "$bin/geodec-table" "$dir/propagators.h5" status
+    [ "$(attr "$dir/propagators.h5" n_ok)" = "$(grep -cx 0 <<< "$output")" ]
+}
+
+@test "riemann: --midpoints 0 means none" {
+    "$bin/geodec-riemann" --quiet --samples 7 --midpoints 0 -o "$dir/no-mid.h5" "$dir/metric.h5"
+    [ "$("$bin/geodec-table" "$dir/no-mid.h5" place | tail -n +2 | sort | uniq -c | tr -s ' ')" = " 7 0" ]
 }
 
 @test "validity: slope 2 on field and sphere; an impossible requirement ends with code 4" {
@@ -184,4 +206,15 @@ attr() { # file, name
     awk -v h="$(attr "$dir/validity.h5" hyperbolic_slope)" -v g="$(attr "$dir/validity.h5" gaussian_fisher_slope)" \
         -v f="$(attr "$dir/validity.h5" flat_slope)" -v e="$(attr "$dir/validity.h5" flat_error)" \
         'BEGIN {exit !(h > 1.8 && h < 2.2 && g > 1.8 && g < 2.2 && f == "nan" && e < 1e-11)}' # rounding has no slope
+}
+
+@test "geodesic: points without a text are refused, and the refusal names --v0 random" {
+    awk 'BEGIN {for (i = 1; i <= 60; i++) print sin(i) "," sin(2.3 * i) "," cos(3.7 * i) "," sin(5.1 * i * i)}' > "$dir/points.csv"
+    "$bin/geodec-import" --quiet --coordinates -o "$dir/pc.h5" "$dir/points.csv"
+    "$bin/geodec-metric" --quiet --dim 2 -o "$dir/pm.h5" "$dir/pc.h5"
+    run --separate-stderr "$bin/geodec-geodesic" -o "$dir/no.h5" "$dir/pm.h5"
+    [ "$status" -eq 5 ]
+    [[ "$stderr" == *"no point of 60 has its successor in the text"*"--v0 random"* ]]
+    [ ! -e "$dir/no.h5" ]
+    "$bin/geodec-geodesic" --quiet --v0 random --paths 3 -o "$dir/pg.h5" "$dir/pm.h5"
 }

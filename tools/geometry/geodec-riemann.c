@@ -19,7 +19,7 @@ static const cli_option options[] = {
              "HDF5 file with points to use, /riemann/points, instead of samples and midpoints"),
     OPT_I64("samples", 's', &opt.samples, 0, 1e7, "N", "random sample of points of the cloud (0: all)"),
     OPT_I64("midpoints", 0, &opt.midpoints, 0, 1e7, "N",
-            "midpoints between a sample and its nearest neighbour, for N of the samples (0: all)"),
+            "midpoints between a sample and its nearest neighbour, for N of the samples (0: none)"),
     OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also use the middle and the end of each path of FILE"),
     OPT_FLAG("tensors", 0, &opt.tensors, "keep the whole tensor at each point (n^4 numbers)"),
     OPT_F64("check", 0, &check, 0, 1e9, "X",
