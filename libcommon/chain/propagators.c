@@ -179,6 +179,8 @@ static const geodec_attr attrs[] = {
     {"path_rtol", GEODEC_ATTR_F64, 0, "its tolerance", IN(paths.options.rtol)},
     {"velocity", GEODEC_ATTR_STR, 0, "initial velocities: sequence, random or given",
      NAMED(paths.velocity, geodec__geodesics_velocity_names)},
+    {"n_ok", GEODEC_ATTR_I64, GEODEC_ATTR_SUM | GEODEC_FIELD_OPTIONAL,
+     "paths with status ok: those of the largest residuals and of phi_minus_identity", IN(ok)},
     {"symplectic_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL,
      "largest residual of the symplectic form", IN(largest.symplectic), OF_FLOW},
     {"volume_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL, "largest residual of the volume",
@@ -188,28 +190,31 @@ static const geodec_attr attrs[] = {
     {"control_gap_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "control: largest |Phi_T - differences of the flow|",
      IN(gap_largest)},
     {"phi_minus_identity", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED,
-     "median |Phi_T - I|_F / |I|_F over the paths: what Phi adds to a shift", IN(shift)},
+     "median |Phi_T - I|_F / |I|_F over the paths with status ok: what Phi adds to a shift; 0 without", IN(shift)},
 };
 
-/* Median over the paths of |Phi_T - I|_F / |I|_F; 0 for a part without paths. */
-static geodec_status median_shift(int64_t P, int64_t S, int64_t n, const double *phis, double *median, geodec_err *err)
+/* Median over the paths with status ok of |Phi_T - I|_F / |I|_F; 0 without such a path. */
+static geodec_status median_shift(int64_t P, int64_t S, int64_t n, const double *phis, const uint8_t *status,
+                                  double *median, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t nn = n * n;
+    int64_t ok = 0;
     double *shift = NULL;
     *median = 0;
     if (P == 0) goto done;
     GEODEC_NEW(shift, P);
     for (int64_t i = 0; i < P; i++) {
+        if (status[i] != GEODEC_PATH_OK) continue;
         const double *phi = phis + (i * S + S - 1) * nn;
         double sum = 0;
         for (int64_t k = 0; k < nn; k++) {
             const double d = phi[k] - (k % (n + 1) == 0 ? 1 : 0);
             sum += d * d;
         }
-        shift[i] = sqrt(sum / (double)n);
+        shift[ok++] = sqrt(sum / (double)n);
     }
-    GEODEC_TRY(geodec_stats_median(P, shift, median, err));
+    if (ok > 0) GEODEC_TRY(geodec_stats_median(ok, shift, median, err));
 done:
     geodec_mem_free(shift);
     return st;
@@ -220,14 +225,16 @@ static geodec_status derive(geodec_merge *whole, const char *attr, double *value
     geodec_status st = GEODEC_OK;
     int64_t P, S, n;
     double *phi = NULL;
+    uint8_t *status = NULL;
     (void)attr; /* there is one */
     GEODEC_TRY(geodec_merge_dim(whole, "P", &P, err));
     GEODEC_TRY(geodec_merge_dim(whole, "S", &S, err));
     GEODEC_TRY(geodec_merge_dim(whole, "n", &n, err));
     GEODEC_TRY(geodec_merge_read(whole, "/phi", &phi, err));
-    GEODEC_TRY(median_shift(P, S, n, phi, value, err));
+    GEODEC_TRY(geodec_merge_read(whole, "/status", &status, err));
+    GEODEC_TRY(median_shift(P, S, n, phi, status, value, err));
 done:
-    geodec_mem_free(phi);
+    GEODEC_FREE(phi, status);
     return st;
 }
 
@@ -237,7 +244,7 @@ static const geodec_extent extents[] = {
 const geodec_kind geodec_propagators_kind = {
     .name = "propagators",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .tool = "geodec-propagate",
     .purpose = "linear propagators along geodesics",
     GEODEC_TABLES(fields, attrs, extents),
@@ -263,13 +270,16 @@ geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artif
     file.order = p->rule ? 0 : geodec_magnus_order(p->options.scheme);
     file.largest = (geodec_propagate_report){0};
     file.gap_largest = 0;
+    file.ok = 0;
     for (int64_t i = 0; i < g->paths; i++) {
+        if (g->status[i] != GEODEC_PATH_OK) continue;
+        file.ok++;
         file.largest.symplectic = fmax(file.largest.symplectic, p->report[i].symplectic);
         file.largest.volume = fmax(file.largest.volume, p->report[i].volume);
         file.largest.norm = fmax(file.largest.norm, p->report[i].norm);
     }
     for (int64_t c = 0; c < p->controls; c++) file.gap_largest = fmax(file.gap_largest, p->control_gap[c]);
-    GEODEC_PASS(median_shift(g->paths, g->nodes, g->n, p->phi, &file.shift, err));
+    GEODEC_PASS(median_shift(g->paths, g->nodes, g->n, p->phi, g->status, &file.shift, err));
     GEODEC_PASS(geodec_artifact_save(a, &file, err));
     return GEODEC_OK;
 }

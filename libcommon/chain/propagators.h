@@ -42,6 +42,7 @@ typedef struct geodec_propagators {
     bool of_flow; /* no rule */
     const char *scheme;
     int64_t order;
+    int64_t ok; /* paths with status ok; `largest` and `shift` are of these */
     geodec_propagate_report largest;
     double gap_largest, shift;
 } geodec_propagators;

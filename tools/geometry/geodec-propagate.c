@@ -10,6 +10,8 @@
 
 static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto", *mode = "correct";
 static geodec_propagators_options opt;
+static double symplectic_max;
+static bool no_check;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "propagators.h5"),
@@ -23,6 +25,10 @@ static const cli_option options[] = {
     OPT_I64("control", 0, &opt.control, 0, 1e6, "N", "number of paths to compare with central differences of the flow"),
     OPT_F64("check", 0, &opt.check, 0, 1e9, "X",
             "largest deviation from the differences; a larger one ends with code 4"),
+    OPT_F64("symplectic", 0, &symplectic_max, 0, 1e9, "X",
+            "largest residual of the symplectic form of a path with status ok; a larger one ends with code 4 (0: only "
+            "report it)"),
+    OPT_FLAG("no-check", 0, &no_check, "write the result for any deviation and any residual"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
@@ -35,7 +41,8 @@ static const cli_tool tool = {
         "Integrates the variational equation of the coordinate geodesic equation by an exponential "
         "scheme:\n" GEODEC_MAGNUS_LINES
         "Each path is compared with invariants of the exact flow (symplectic form, volume), and some paths with\n"
-        "differences of the flow.",
+        "differences of the flow. A path that drifted, broke down or left the hull keeps its propagator and its status\n"
+        "in the file; it is counted, and is in no summary and no check.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
     CLI_TAKES(options, 2, 2),
@@ -51,6 +58,41 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
     GEODEC_PASS(geodec_propagators_needs(s, paths, &opt, NEEDS_BUDGET, c->pool, &c->hooks, c->needs, &size, err));
     needs_process(c->needs);
     needs_output(c->needs, &size);
+    return GEODEC_OK;
+}
+
+/* Whether the propagators pass their checks; *gap, *symplectic: the largest deviation and residual, *ok: number of paths
+ * with status ok, *above: of them with a residual above --check. The published rule is not the derivative of the flow:
+ * its gap is only reported. */
+static geodec_status check(const geodec_propagators *r, int64_t points, bool ref, double *gap, double *symplectic,
+                           int64_t *ok, int64_t *above, geodec_err *err)
+{
+    double step = INFINITY;
+    *gap = *symplectic = 0, *ok = *above = 0;
+    for (int64_t i = 0; i < r->controls; i++) {
+        *gap = r->control_gap[i] > *gap ? r->control_gap[i] : *gap;
+        if (r->control_gap[i] > opt.check && r->control_step[i] < step) step = r->control_step[i];
+    }
+    for (int64_t i = 0; i < r->paths.paths; i++) {
+        if (r->paths.status[i] != GEODEC_PATH_OK) continue;
+        (*ok)++;
+        *above += r->report[i].symplectic > opt.check;
+        *symplectic = r->report[i].symplectic > *symplectic ? r->report[i].symplectic : *symplectic;
+    }
+    if (ref || no_check) return GEODEC_OK;
+    /* Differences that depend on their step as strongly as the gap cannot test a scheme. */
+    if (*gap > opt.check && step > opt.check && 10 * step > *gap)
+        GEODEC_FAIL(GEODEC_SCARCE,
+                    "half the step changes the flow by %.1e, above %.1e: the field of %lld points is too rough for "
+                    "the paths; more points are needed",
+                    step, opt.check, (long long)points);
+    if (*gap > opt.check)
+        GEODEC_FAIL(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", *gap,
+                    scheme);
+    if (symplectic_max > 0 && *symplectic > symplectic_max)
+        GEODEC_FAIL(GEODEC_CHECK,
+                    "the symplectic form is kept within %.1e, above %.1e, on a path with status ok (--scheme %s)",
+                    *symplectic, symplectic_max, scheme);
     return GEODEC_OK;
 }
 
@@ -85,23 +127,9 @@ static geodec_status run(const cli *c, geodec_err *err)
         goto done;
     }
     GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &opt, c->pool, &c->hooks, &r, err));
-    const double check = opt.check;
-    double gap = 0, symplectic = 0, step = INFINITY;
-    for (int64_t i = 0; i < r.controls; i++) {
-        gap = r.control_gap[i] > gap ? r.control_gap[i] : gap;
-        if (r.control_gap[i] > check && r.control_step[i] < step) step = r.control_step[i];
-    }
-    for (int64_t i = 0; i < r.paths.paths; i++)
-        symplectic = r.report[i].symplectic > symplectic ? r.report[i].symplectic : symplectic;
-    /* Differences that depend on their step as strongly as the gap cannot test a scheme. */
-    if (gap > check && step > check && 10 * step > gap && !ref)
-        GEODEC_THROW(GEODEC_SCARCE,
-                     "half the step changes the flow by %.1e, above %.1e: the field of %lld points is too rough for "
-                     "the paths; more points are needed",
-                     step, check, (long long)in.metric.points);
-    if (gap > check && !ref) /* the published rule is not the derivative of the flow; its gap is only reported */
-        GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
-                     scheme);
+    double gap, symplectic;
+    int64_t ok, above;
+    GEODEC_TRY(check(&r, in.metric.points, ref, &gap, &symplectic, &ok, &above, err));
     STAGE_WRITE(&stage, &geodec_propagators_kind, geodec_propagators_write(&r, stage.out, err));
     if (ref)
         cli_say(c, "%lld propagators by the published rule: %.1e from differences of the flow on %lld paths",
@@ -109,9 +137,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     else
         cli_say(c,
                 "%lld propagators by %s (order %d): within %.1e of differences of the flow on %lld paths, symplectic "
-                "within %.1e",
+                "within %.1e on %lld with status ok, %lld of them above %.0e",
                 (long long)r.paths.paths, scheme, geodec_magnus_order(opt.propagate.scheme), gap, (long long)r.controls,
-                symplectic);
+                symplectic, (long long)ok, (long long)above, opt.check);
+    if (ok < r.paths.paths)
+        cli_say(c, "%lld paths drifted, broke down or left the hull: they are in no summary",
+                (long long)(r.paths.paths - ok));
 done:
     stage_end(&stage);
     geodec_harness_space_close(&in);
