@@ -110,6 +110,7 @@ static geodec_status curvature_trial(void *ctx, int64_t items, geodec_err *err)
     o.shard = (geodec_shard){0, 0};
     o.given = least(o.given, items);
     o.samples = o.midpoints = items; /* twice as many points */
+    o.control = 0;
     GEODEC_TRY(geodec_riemann_compute(p->metric, p->s, NULL, &o, p->pool, p->hooks, &r, err));
 done:
     geodec_riemann_clear(&r);

@@ -201,7 +201,8 @@ geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric 
             GEODEC_THROW(GEODEC_FORMAT, "%s: /knn_index holds %d with %lld points", path, (int)m.knn_index[i],
                          (long long)m.points);
         }
-    m.options = geodec_metric_defaults();
+    if (!(m.options.clip_max > 0)) m.options.clip_max = geodec_metric_defaults().clip_max;
+    m.options.sigma_nn = m.sigma_nn;
     m.options.k = m.k;
     m.options.sigma = m.sigma;
     *out = m;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec_internal.h"
+#include "chain/metric_internal.h"
 #include "geometry/space_closed.h"
 #include "linalg/stats.h"
 
@@ -147,6 +148,40 @@ done:
     return st;
 }
 
+/* Curvature of the field of noise: what the fit makes of points without structure. */
+static geodec_status noise_control(const geodec_metric *metric, const geodec_riemann_options *o, geodec_pool *pool,
+                                   const geodec_hooks *hooks, geodec_riemann *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric fit = {0};
+    geodec_rbf *field = NULL;
+    geodec_riemann c = {.n = metric->n};
+    geodec_metric_options fo = metric->options;
+    geodec_riemann_options ro = {.samples = o->control, .midpoints = o->midpoints, .seed = o->seed};
+    const int64_t most = 2 * metric->k > GEODEC_RIEMANN_NOISE ? 2 * metric->k : GEODEC_RIEMANN_NOISE;
+    const int64_t points = metric->points < most ? metric->points : most;
+    double *x = NULL;
+    if (ro.midpoints > o->control) ro.midpoints = o->control;
+    fo.sigma = 0; /* by the same multiple of the distance to the nearest neighbour */
+    fo.force_k = true;
+    GEODEC_NEW(x, metric->points * metric->n);
+    GEODEC_TRY(geodec__metric_control_points(metric->points, metric->n, metric->point, o->seed, pool, x, err));
+    GEODEC_TRY_MSG(geodec_metric_fit(points, metric->n, x, &fo, pool, hooks, &fit, err), "field of noise");
+    GEODEC_TRY(geodec_metric_field(&fit, &field, err));
+    GEODEC_TRY(choose_points(&fit, NULL, &ro, &c, err));
+    GEODEC_NEW(c.inv, c.points);
+    GEODEC_TRY(geodec_curvature_batch(geodec_rbf_space(field), pool, hooks, c.points, c.x, NULL, NULL, c.inv, err));
+    GEODEC_TRY(summarise(&c, err));
+    out->noise.points = points;
+    memcpy(out->noise.median_abs_scalar, c.median_abs_scalar, sizeof c.median_abs_scalar);
+done:
+    geodec_rbf_destroy(field);
+    geodec_metric_clear(&fit);
+    geodec_riemann_clear(&c);
+    geodec_mem_free(x);
+    return st;
+}
+
 geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_space *s, const geodec_geodesics *paths,
                                      const geodec_riemann_options *o, geodec_pool *pool, const geodec_hooks *hooks,
                                      geodec_riemann *out, geodec_err *err)
@@ -154,8 +189,9 @@ geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_s
     geodec_status st = GEODEC_OK;
     geodec_riemann c = {.n = metric->n};
     int64_t first, end;
-    if (o->samples < 0 || o->midpoints < 0)
-        GEODEC_THROW(GEODEC_RANGE, "%lld samples, %lld midpoints", (long long)o->samples, (long long)o->midpoints);
+    if (o->samples < 0 || o->midpoints < 0 || o->control < 0)
+        GEODEC_THROW(GEODEC_RANGE, "%lld samples, %lld midpoints, %lld in the control", (long long)o->samples,
+                     (long long)o->midpoints, (long long)o->control);
     if (paths && paths->n != metric->n)
         GEODEC_THROW(GEODEC_FORMAT, "paths of dimension %lld in a metric of dimension %lld", (long long)paths->n,
                      (long long)metric->n);
@@ -168,6 +204,8 @@ geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_s
     if (o->tensors) GEODEC_NEW(c.riem, c.points * n2 * n2);
     GEODEC_TRY(geodec_curvature_batch(s, pool, hooks, c.points, c.x, c.riem, c.ricci, c.inv, err));
     GEODEC_TRY(summarise(&c, err));
+    if (o->control > 0 && !o->x && metric->kind == GEODEC_METRIC_MAHALANOBIS)
+        GEODEC_TRY(noise_control(metric, o, pool, hooks, &c, err));
     GEODEC_TRY(sphere_control(s->n, o->seed, &c.sphere_error, err));
     GEODEC_TRY(differences_control(s, &c, CONTROL_POINTS - first, &c.differences_gap, err));
     *out = c;
@@ -207,6 +245,12 @@ static const geodec_attr attrs[] = {
      IN(median_abs_scalar[GEODEC_PLACE_MIDPOINT])},
     {"median_abs_scalar_paths", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED, "the same on geodesics; 0 without",
      IN(median_abs_scalar[GEODEC_PLACE_PATH])},
+    {"control_noise_points", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "control: points of the same fit to Gaussian noise with the covariance of the points; 0 = none", IN(noise.points)},
+    {"control_noise_samples", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "control: median |scalar curvature| at points of that noise", IN(noise.median_abs_scalar[GEODEC_PLACE_SAMPLE])},
+    {"control_noise_midpoints", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same half-way to the nearest neighbour",
+     IN(noise.median_abs_scalar[GEODEC_PLACE_MIDPOINT])},
     {"worst_symmetry", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the pair symmetries", IN(worst_symmetry)},
     {"worst_bianchi", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the first Bianchi identity",
      IN(worst.bianchi)},
@@ -241,7 +285,7 @@ static const geodec_extent extents[] = {{"Q", IN(points)}, {"n", IN(n)}};
 const geodec_kind geodec_riemann_kind = {
     .name = "riemann",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-riemann",
     .purpose = "curvature of the smooth field",
     GEODEC_TABLES(fields, attrs, extents),

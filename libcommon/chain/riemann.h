@@ -20,9 +20,12 @@ typedef enum geodec_riemann_place {
     GEODEC_PLACES
 } geodec_riemann_place;
 
+enum { GEODEC_RIEMANN_NOISE = 2048 };
+
 typedef struct geodec_riemann_options {
     int64_t samples;   /* seeded random subset of the points; 0 = all. Default 512 */
     int64_t midpoints; /* number of samples with a midpoint, at most all; 0 = none. Default 256 */
+    int64_t control;   /* samples, and midpoints, of the field of noise; 0 = none. Default 64 */
     bool tensors;      /* keep R^a_bcd */
     const double *x;   /* [given][n] points in place of samples and midpoints, or NULL */
     int64_t given;
@@ -41,6 +44,12 @@ typedef struct geodec_riemann {
     double median_abs_scalar[GEODEC_PLACES]; /* 0 if there is no such point */
     geodec_curvature_check worst;            /* largest residuals */
     double worst_symmetry;                   /* of the pairs */
+    /* Control of the medians, for metrics of kind mahalanobis: the same fit to Gaussian noise with the covariance of
+     * the points, noise.points of them (at most GEODEC_RIEMANN_NOISE, or twice the neighbours). 0 points without. */
+    struct {
+        int64_t points;
+        double median_abs_scalar[GEODEC_PLACES];
+    } noise;
     /* controls of the same code */
     double sphere_error;    /* largest |scalar / (n (n-1)) - 1| on the unit sphere of dimension n; 0 for n = 1 */
     double differences_gap; /* largest |R - R'| / max |R|, R' with dGamma by central differences, at 4 samples */

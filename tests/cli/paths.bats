@@ -218,3 +218,25 @@ attr() { # file, name
     [ ! -e "$dir/no.h5" ]
     "$bin/geodec-geodesic" --quiet --v0 random --paths 3 -o "$dir/pg.h5" "$dir/pm.h5"
 }
+
+@test "riemann: the curvature stands beside that of noise, or beside the closed form" {
+    run --separate-stderr "$bin/geodec-riemann" --samples 20 --midpoints 10 --control 12 -o "$dir/noise.h5" "$dir/metric.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" =~ "points in 4 coordinates: median |scalar curvature| "[0-9.]+" at samples".*"(Gaussian noise of the same covariance, 400 points: "[0-9.]+", "[0-9.]+")" ]]
+    awk -v s="$(attr "$dir/noise.h5" control_noise_samples)" -v m="$(attr "$dir/noise.h5" control_noise_midpoints)" 'BEGIN {exit !(s > 0 && m > 0)}'
+    # a sphere of dimension 4 and curvature 2 has scalar curvature 24
+    "$bin/geodec-metric" --quiet --kind sphere --curvature 2 --dim 4 --points 20 -o "$dir/sphere.h5"
+    run --separate-stderr "$bin/geodec-riemann" -o "$dir/sphere-r.h5" "$dir/sphere.h5"
+    [[ "$stderr" == *"median |scalar curvature| 24 at samples, 24 at midpoints, 0 on paths (closed form: 24)"* ]]
+    [ "$(attr "$dir/sphere-r.h5" control_noise_points)" = 0 ]
+    "$bin/geodec-metric" --quiet --kind gaussian-fisher --points 20 -o "$dir/gf.h5"
+    run --separate-stderr "$bin/geodec-riemann" -o "$dir/gf-r.h5" "$dir/gf.h5"
+    [[ "$stderr" == *"median |scalar curvature| 1 at samples, 1 at midpoints, 0 on paths (closed form: 1)"* ]]
+}
+
+@test "riemann: the curvature of noise is that of its control" {
+    "$bin/geodec-null" --quiet -o "$dir/null.h5" "$dir/cloud.h5"
+    "$bin/geodec-metric" --quiet --dim 4 -o "$dir/null-m.h5" "$dir/null.h5"
+    "$bin/geodec-riemann" --quiet --samples 200 --midpoints 200 --control 200 -o "$dir/null-r.h5" "$dir/null-m.h5"
+    awk -v a="$(attr "$dir/null-r.h5" median_abs_scalar_samples)" -v b="$(attr "$dir/null-r.h5" control_noise_samples)" 'BEGIN {exit !(a / b > 0.7 && a / b < 1.4)}'
+}

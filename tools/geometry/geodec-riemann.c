@@ -8,8 +8,10 @@
 #include "cli/space.h"
 #include "io/foreign.h"
 
+#include <math.h>
+
 static const char *shard, *output = "riemann.h5", *geodesics, *mode = "correct", *draws;
-static geodec_riemann_options opt = {.samples = 512, .midpoints = 256};
+static geodec_riemann_options opt = {.samples = 512, .midpoints = 256, .control = 64};
 static double check = 1e-6;
 
 static const cli_option options[] = {
@@ -21,6 +23,8 @@ static const cli_option options[] = {
     OPT_I64("midpoints", 0, &opt.midpoints, 0, 1e7, "N",
             "midpoints between a sample and its nearest neighbour, for N of the samples (0: none)"),
     OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also use the middle and the end of each path of FILE"),
+    OPT_I64("control", 0, &opt.control, 0, 1e6, "N",
+            "samples, and midpoints, of the same field of noise, as a control (0: none)"),
     OPT_FLAG("tensors", 0, &opt.tensors, "keep the whole tensor at each point (n^4 numbers)"),
     OPT_F64("check", 0, &check, 0, 1e9, "X",
             "largest relative residual of the symmetries of the tensor; a larger one ends with code 4"),
@@ -35,7 +39,10 @@ static const cli_tool tool = {
     .description =
         "The derivative of Gamma is analytic. Pair symmetries and the first Bianchi identity are tested at every\n"
         "point and stored. A field whose sigma is far below the distance between neighbours is flat at its samples\n"
-        "and curved between them; the midpoints show the difference.",
+        "and curved between them; the midpoints show the difference. The curvature is that of the space of the\n"
+        "metric, the first coordinates of the cloud, not of the states. It stands beside the curvature of the same\n"
+        "fit to Gaussian noise with the covariance of the points; a value near that of the noise says nothing\n"
+        "about the states. A test space has its closed form beside it.",
     .examples = "geodec-riemann --geodesics geodesics.h5 -o riemann.h5 metric.h5",
     CLI_TAKES(options, 1, 1),
     .plans = true,
@@ -52,6 +59,42 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_har
     needs_process(c->needs);
     needs_output(c->needs, &size);
     return GEODEC_OK;
+}
+
+/* |scalar curvature| of a kind that has it in closed form, else -1. */
+static double closed_form(const geodec_metric *m)
+{
+    switch (m->kind) {
+    case GEODEC_METRIC_SPHERE:
+    case GEODEC_METRIC_HYPERBOLIC:
+        return (double)m->n * (double)(m->n - 1) * fabs(m->curvature);
+    case GEODEC_METRIC_GAUSSIAN_FISHER:
+        return 1;
+    case GEODEC_METRIC_EUCLIDEAN:
+    case GEODEC_METRIC_FLAT:
+    case GEODEC_METRIC_POLAR:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+static void say(const cli *c, const geodec_riemann *r, const geodec_metric *metric, double pairs)
+{
+    const double *m = r->median_abs_scalar, *noise = r->noise.median_abs_scalar;
+    char control[128] = "no noise to compare with";
+    if (r->noise.points > 0)
+        snprintf(control, sizeof control, "Gaussian noise of the same covariance, %lld points: %.3g, %.3g",
+                 (long long)r->noise.points, noise[GEODEC_PLACE_SAMPLE], noise[GEODEC_PLACE_MIDPOINT]);
+    else if (closed_form(metric) >= 0)
+        snprintf(control, sizeof control, "closed form: %.3g", closed_form(metric));
+    cli_say(c,
+            "%lld points in %lld coordinates: median |scalar curvature| %.3g at samples, %.3g at midpoints, %.3g on "
+            "paths (%s)",
+            (long long)r->points, (long long)metric->n, m[GEODEC_PLACE_SAMPLE], m[GEODEC_PLACE_MIDPOINT],
+            m[GEODEC_PLACE_PATH], control);
+    cli_say(c, "symmetries within %.0e, Bianchi %.0e; controls: sphere %.0e, differences %.0e", pairs, r->worst.bianchi,
+            r->sphere_error, r->differences_gap);
 }
 
 static geodec_status run(const cli *c, geodec_err *err)
@@ -100,11 +143,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!ref && (pairs > check || w->bianchi > check))
         GEODEC_THROW(GEODEC_CHECK, "symmetries of the tensor are broken: pairs %.1e, Bianchi %.1e", pairs, w->bianchi);
     STAGE_WRITE(&stage, &geodec_riemann_kind, geodec_artifact_save(stage.out, &r, err));
-    cli_say(c,
-            "%lld points: median |scalar curvature| %.3g at samples, %.3g at midpoints, %.3g on paths; symmetries "
-            "within %.0e, Bianchi %.0e; controls: sphere %.0e, differences %.0e",
-            (long long)r.points, r.median_abs_scalar[GEODEC_PLACE_SAMPLE], r.median_abs_scalar[GEODEC_PLACE_MIDPOINT],
-            r.median_abs_scalar[GEODEC_PLACE_PATH], pairs, w->bianchi, r.sphere_error, r.differences_gap);
+    say(c, &r, &in.metric, pairs);
 done:
     stage_end(&stage);
     geodec_harness_space_close(&in);
