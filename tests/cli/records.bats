@@ -60,3 +60,37 @@ setup() {
     run "$bin/geodec-table" "$dir/speed-lookup.h5" recall_screen
     [ "$(tail -n +2 <<< "$output" | sort -u | wc -l)" -gt 1 ]
 }
+
+@test "lookup: records that were made are queried; the nearest one is that of an exhaustive search" {
+    "$bin/geodec-propagate" --quiet -o "$dir/propagators.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    "$bin/geodec-records" --quiet --directions 2 --queries 20 -o "$dir/records.h5" "$dir/propagators.h5" "$dir/metric.h5"
+    run --separate-stderr "$bin/geodec-lookup" --queries 7 "$dir/records.h5" "$dir/metric.h5"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = $'point\trow\trecord\trecord_row\tdistance\trho\tinside' ]
+    [ "${#lines[@]}" -eq 8 ]
+    [[ "$stderr" == *"7 of 296 points looked up in 4 records, in 3 coordinates: "*" inside rho"* ]]
+    printf '%s\n' "$output" > "$dir/hits"
+    "$bin/geodec-table" "$dir/records.h5" q g rho > "$dir/store"
+    "$bin/geodec-table" "$dir/metric.h5" points activation_row > "$dir/points"
+    awk 'BEGIN {n = 0}
+        FNR == 1 {file++; next}
+        file == 1 {for (j = 0; j < 3; j++) q[n, j] = $(j + 1); for (j = 0; j < 6; j++) g[n, j] = $(j + 4); rho[n++] = $10; next}
+        file == 2 {for (j = 0; j < 3; j++) x[FNR - 2, j] = $(j + 1); row[FNR - 2] = $4; next}
+        {
+            best = -1
+            for (i = 0; i < n; i++) {
+                for (j = 0; j < 3; j++) e[j] = x[$1, j] - q[i, j]
+                d = g[i, 0] * e[0] ^ 2 + g[i, 3] * e[1] ^ 2 + g[i, 5] * e[2] ^ 2 + 2 * (g[i, 1] * e[0] * e[1] + g[i, 2] * e[0] * e[2] + g[i, 4] * e[1] * e[2])
+                if (best < 0 || d < least) {best = i; least = d}
+            }
+            r = sqrt(least) / $5
+            if (best != $3 || r < 0.9999 || r > 1.0001 || row[$1] != $2 || (sqrt(least) <= rho[best]) != $7) {print "wrong:", $0, best, least; bad = 1}
+            lines++
+        }
+        END {exit bad || lines != 7}' "$dir/store" "$dir/points" "$dir/hits"
+    run --separate-stderr "$bin/geodec-lookup" "$dir/records.h5"
+    [ "$status" -eq 2 ]
+    run --separate-stderr "$bin/geodec-lookup" -o "$dir/no.h5" "$dir/records.h5" "$dir/metric.h5"
+    [ "$status" -eq 2 ]
+    [ ! -e "$dir/no.h5" ]
+}
