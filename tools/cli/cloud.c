@@ -9,6 +9,14 @@ geodec_status cloud_dim(const cli *c, const geodec_cloud *cloud, int64_t asked, 
     if (*n > cloud->k)
         GEODEC_FAIL(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud->k,
                     (long long)*n);
+    double used = 0, kept = 0;
+    for (int64_t i = 0; i < cloud->k && i < cloud->values; i++) {
+        kept += cloud->eigenvalue[i];
+        if (i < *n) used += cloud->eigenvalue[i];
+    }
+    if (kept > 0 && !c->needs)
+        cli_say(c, "in %lld of %lld coordinates, with %.1f %% of the variance of the states", (long long)*n,
+                (long long)cloud->d, 100 * cloud->made.explained * used / kept);
     return GEODEC_OK;
 }
 

@@ -9,7 +9,8 @@
     OPT_I64("dim", 'n', &(var), 0, GEODEC_RBF_MAX_N, "N",                                                              \
             "use the first N principal coordinates (0: the cloud's intrinsic dimension, 2 to 12)")
 
-/* *n: `asked`, or `otherwise` if `asked` is 0. GEODEC_RANGE if the cloud c->args[0] has fewer coordinates. */
+/* Says the space of a stage: how many coordinates of the cloud it works in, and their share of the variance. *n:
+ * `asked`, or `otherwise` if `asked` is 0. GEODEC_RANGE if the cloud c->args[0] has fewer coordinates. */
 geodec_status cloud_dim(const cli *c, const geodec_cloud *cloud, int64_t asked, int64_t otherwise, int64_t *n,
                         geodec_err *err) GEODEC_MUST_USE;
 

@@ -35,7 +35,8 @@ static const cli_tool tool = {
     .description =
         "Ends with code 4 if the symbols are not those of the metric (compatibility residual). A field whose sigma\n"
         "is far below the distance between neighbours is flat at its samples and steep between them; --at midpoints\n"
-        "shows the difference.",
+        "shows the difference. The symbols are those of the space of the metric, the first coordinates of the cloud.\n"
+        "They have two checks and no control of noise; the curvature of geodec-riemann has one.",
     .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
                 "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
     CLI_TAKES(options, 1, 1),

@@ -50,6 +50,7 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "The metric is fitted only to the cached points, and the search for the cached point nearest in g is exact.\n"
+        "Cover is measured in the first --dim coordinates of the cloud, not of the states.\n"
         "Every figure comes with the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that reproduces it, and\n"
         "two nulls with z-scores: Gaussian clouds, and clouds with random Fourier phases along the text (or with\n"
         "shuffled coordinates if the points have no order). --mode ref counts as the published harness does, on its\n"

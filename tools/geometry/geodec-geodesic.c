@@ -42,7 +42,9 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "integrate geodesics of the smooth field from points of the cloud",
     .usage = "[OPTIONS] METRIC.h5",
-    .description = "Each path has a status (ok, non-finite, speed drift, left hull). Only finite values are written.",
+    .description =
+        "Each path has a status (ok, non-finite, speed drift, left hull). Only finite values are written. Paths are\n"
+        "geodesics in the space of the metric, the first coordinates of the cloud, not in that of the states.",
     .examples = "geodec-geodesic -o geodesics.h5 metric.h5\n"
                 "geodec-geodesic --v0 random --method adaptive --paths 0 -o all.h5 metric.h5",
     CLI_TAKES(options, 1, 1),

@@ -40,7 +40,9 @@ static const cli_tool tool = {
     .purpose = "find the exact nearest neighbours of points, also of sets larger than memory",
     .usage = "[OPTIONS] POINTS.h5 [QUERIES.h5]",
     .description =
-        "Inputs are clouds or activations. With one input, each point is searched among the others. Neighbours are in\n"
+        "Inputs are clouds or activations: neighbours of a cloud are those in its kept coordinates, neighbours of\n"
+        "activations are those of the whole states.\n"
+        "With one input, each point is searched among the others. Neighbours are in\n"
         "ascending order of Euclidean distance, ties by row. A set larger than --memory is divided into slabs. In up\n"
         "to 32 dimensions slabs are compact, and a query skips those that are too far. Finished slabs are kept in\n"
         "OUTPUT.parts until the artifact is complete; the same command given again after an interruption continues\n"

@@ -81,7 +81,8 @@ static const cli_tool tool = {
         "g-distance of about the square root of the dimension for any number of points. With --kind fisher, the\n"
         "metric at each point is the Fisher information of the distribution p of the next token, pulled back to the\n"
         "coordinates, so that KL(p(y) || p(y + d)) = d^T g d / 2 to second order, in nats. In directions that do not\n"
-        "change the output, only the ridge remains.",
+        "change the output, only the ridge remains. The metric is of the first --dim coordinates of the cloud: the\n"
+        "rest of a state has no length in it, and the printed line says which share of the variance that leaves.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
                 "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"

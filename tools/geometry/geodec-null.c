@@ -17,7 +17,8 @@ static const cli_tool tool = {
     .purpose = "generate a cloud of noise that keeps one property of another cloud",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =
-        "The result has the same number of points, directions and integer dimension, and one property of the states.\n"
+        "The result has the same number of points, directions and integer dimension, and one property of the kept\n"
+        "coordinates of the cloud; it says nothing of the directions that the cloud left out.\n"
         "gaussian: the variances. phase: covariance, power spectra and linear correlations along the text; the\n"
         "Fourier phases along the text are random and the same for all coordinates. shuffle: the values of each\n"
         "coordinate, which is permuted separately. Results of later stages on this cloud are those of noise.",

@@ -38,10 +38,12 @@ static const cli_tool tool = {
     .purpose = "integrate the linear propagators Phi = dx(t)/dx(0) along geodesics",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5",
     .description =
+        "Phi is a map of the space of the metric, the first coordinates of the cloud, not of the states.\n"
         "Integrates the variational equation of the coordinate geodesic equation by an exponential "
         "scheme:\n" GEODEC_MAGNUS_LINES
         "Each path is compared with invariants of the exact flow (symplectic form, volume), and some paths with\n"
-        "differences of the flow. A path that drifted, broke down or left the hull keeps its propagator and its status\n"
+        "differences of the flow. A path that drifted, broke down or left the hull keeps its propagator and its "
+        "status\n"
         "in the file; it is counted, and is in no summary and no check.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
@@ -61,9 +63,9 @@ static geodec_status plan(const cli *c, const cli_stage *stage, const geodec_spa
     return GEODEC_OK;
 }
 
-/* Whether the propagators pass their checks; *gap, *symplectic: the largest deviation and residual, *ok: number of paths
- * with status ok, *above: of them with a residual above --check. The published rule is not the derivative of the flow:
- * its gap is only reported. */
+/* Whether the propagators pass their checks; *gap, *symplectic: the largest deviation and residual, *ok: number of
+ * paths with status ok, *above: of them with a residual above --check. The published rule is not the derivative of the
+ * flow: its gap is only reported. */
 static geodec_status check(const geodec_propagators *r, int64_t points, bool ref, double *gap, double *symplectic,
                            int64_t *ok, int64_t *above, geodec_err *err)
 {

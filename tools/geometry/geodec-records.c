@@ -36,7 +36,9 @@ static const cli_tool tool = {
     .usage = "[OPTIONS] PROPAGATORS.h5 METRIC.h5 [ACTIVATIONS.h5]\n       geodec-records --mode ref --draws FILE.h5 "
              "[OPTIONS]",
     .description =
-        "Keeps the paths with status ok. A record contains few waypoints (float16, cubic Hermite), Phi - I with the\n"
+        "Records are paths in the space of the metric, the first coordinates of the cloud; only the logits are of the\n"
+        "whole states. Keeps the paths with status ok. A record contains few waypoints (float16, cubic Hermite), Phi - "
+        "I with the\n"
         "smallest rank that meets the tolerance (or in full if that is smaller), its measured radius rho and, with\n"
         "ACTIVATIONS.h5, the best logits at the target state of the path. Then looks up points of the cloud and\n"
         "reports the recall. --mode ref makes the published store (Phi truncated to rank 5 at every node) and\n"

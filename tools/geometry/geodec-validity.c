@@ -50,6 +50,7 @@ static const cli_tool tool = {
     .purpose = "measure the validity radius of the linear propagators",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
+        "The radius is that of the space of the metric, the first coordinates of the cloud, not of the states.\n"
         "Moves starts by g-length eps in random directions and compares the end of the moved path with x_T + Phi_T\n"
         "d. The error of a correct linear map is of second order, with a log-log slope of 2; a slope near 1 shows a\n"
         "wrong map. The controls are the same experiment on the unit sphere, in hyperbolic space, on a flat torus\n"

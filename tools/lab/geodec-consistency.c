@@ -29,7 +29,8 @@ static const cli_tool tool = {
         "order of the nearest neighbours by length, and the length of the step to the next state of the text. Both\n"
         "are compared with the local metric of the state's own neighbours, within tau. The consistency is the share\n"
         "of states for which both agree. Controls: the matrices permuted among the states, rotated at random, and\n"
-        "one matrix for all states. ACTIVATIONS.h5 is the file from which the cloud was made; it contains the texts.",
+        "one matrix for all states. ACTIVATIONS.h5 is the file from which the cloud was made; it contains the texts.\n"
+        "Lengths and neighbours are those in the first --dim coordinates of the cloud, not of the states.",
     .examples = "  geodec-consistency -o consistency.h5 cloud.h5 activations.h5",
     CLI_TAKES(options, 2, 2),
 };
