@@ -193,7 +193,8 @@ GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, i
  * are those of the chart). */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,
                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
-/* Reads everything back, and of `options` all but force_k and comm, which are not in the file. geodec_metric_clear frees it. */
+/* Reads everything back, and of `options` all but force_k and comm, which are not in the file. geodec_metric_clear
+ * frees it. */
 GEODEC_API geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* The same without the matrices: log_g stays NULL. */

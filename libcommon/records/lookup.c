@@ -250,12 +250,12 @@ void geodec_records_say(const geodec_hooks *hooks, const geodec_records *r, cons
         full += r->full[i];
         censored += r->rho_censored[i] != GEODEC_CENSORED_NONE;
     }
-    geodec_hooks_log(hooks, GEODEC_LOG_INFO,
-                     "%lld records: %.0f bytes each (%.0f uncompressed), every %lld nodes a waypoint, mean rank %.1f, "
-                     "%lld in full; mean rho %.3g (%lld at the end of the range); %lld paths without status ok left out",
-                     (long long)r->records, (double)geodec_records_bytes(r) * each,
-                     (double)geodec_records_bytes_plain(r) * each, (long long)r->stride, rank, (long long)full, rho,
-                     (long long)censored, (long long)r->dropped);
+    geodec_hooks_log(
+        hooks, GEODEC_LOG_INFO,
+        "%lld records: %.0f bytes each (%.0f uncompressed), every %lld nodes a waypoint, mean rank %.1f, "
+        "%lld in full; mean rho %.3g (%lld at the end of the range); %lld paths without status ok left out",
+        (long long)r->records, (double)geodec_records_bytes(r) * each, (double)geodec_records_bytes_plain(r) * each,
+        (long long)r->stride, rank, (long long)full, rho, (long long)censored, (long long)r->dropped);
     geodec_hooks_log(hooks, GEODEC_LOG_INFO,
                      "%lld lookups: recall %.3f (screen of 8: %.3f), %.1f exact distances each, %.1f %% inside rho; "
                      "%.1f us each, control included",
