@@ -94,7 +94,11 @@ void geodec_printer_flush(void *ctx)
 
 void geodec_printer_end(geodec_printer *p)
 {
-    put_piece(p, geodec_decode_flush(&p->detok, p->piece));
+    /* an unfinished character is shown, not written byte by byte: another run may finish it */
+    if (geodec_decode_flush(&p->detok, p->piece) > 0) {
+        memcpy(p->piece, "\xef\xbf\xbd", 3);
+        put_piece(p, 3);
+    }
     if (p->stop) put(p, p->out, geodec_stoptext_flush(p->stop, p->out));
     if (p->last != '\n') put(p, "\n", 1);
     geodec_printer_flush(p);
