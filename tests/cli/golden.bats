@@ -76,7 +76,9 @@ criterion() {
     for f in smollm2-135m_n8 sphere_n4 analytic magnus; do
         h5diff --exclude-path /riemann "$full/$f.h5" "tests/golden/published/$f.h5"
     done
-    diff -r "$full/exports" tests/golden/published/exports
+    # the full set has further models
+    (cd tests/golden/published/exports && find . -type f) > "$BATS_TEST_TMPDIR/files"
+    while read -r f; do cmp "$full/exports/$f" "tests/golden/published/exports/$f"; done < "$BATS_TEST_TMPDIR/files"
 }
 
 @test "the golden files of the repository stay small" {

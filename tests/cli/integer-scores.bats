@@ -68,6 +68,7 @@ cell() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == 
 @test "stored keys give a later query the scores of fresh ones, on any instruction set" {
     for how in p60 crt; do
         for isa in auto scalar avx2 avx512; do
+            [ $isa = auto ] || [ $isa = scalar ] || grep -qw "${isa/avx512/avx512f}" /proc/cpuinfo || continue # not in this processor
             run -0 --separate-stderr "$bin/geodec-integer-scores" -m "$model" --load "$D/$how.store" --isa $isa docs/tutorial.md
             [[ $stderr == *"3360 scores of token 71 by ntt-$how from $how.store; 0 differ from direct sums over fresh keys" ]]
             echo "$output" > "$tmp/$how.$isa"

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "base/numbers.h"
 #include "cli/cli.h"
-#include "cli/context.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
 #include "integer/scores/score_cost.h"
@@ -33,7 +32,6 @@ static const cli_option options[] = {
     OPT_I64("tokens", 0, &tokens, 1, MOST_TOKENS, "N", "tokens of the text to store"),
     CLI_RUN_SEPARATOR_OPTION(separator),
     CLI_ISA_OPTION(isa),
-    CLI_ALLOW_LONG_OPTION,
 };
 
 static const cli_tool tool = {
@@ -176,7 +174,6 @@ static geodec_status stores(const cli *c, geodec_err *err)
     if (n < 1) GEODEC_THROW(GEODEC_SCARCE, "%s: no tokens", c->args[0]);
     t.token = ids;
     t.n = n > MOST_TOKENS ? MOST_TOKENS : (int32_t)n;
-    context_check(c, m, "texts", t.n);
     GEODEC_TRY_MSG(geodec_integer_session_network(m, c->pool, &t.net, err), "%s", model_path);
     GEODEC_TRY(save_path ? save(c, &t, err) : compare(c, &t, err));
 done:
