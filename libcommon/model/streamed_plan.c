@@ -70,7 +70,8 @@ static int64_t allowed(const geodec__streamed *t)
     const geodec_memory_limit l = geodec_memory_limit_of(t->options.limits);
     if (l.group_room < 0) return 0;
     /* the group's use contains what this process has */
-    const int64_t room = l.group_room + geodec_memory_limit_anonymous();
+    const int64_t with_own = l.group_room + geodec_memory_limit_anonymous();
+    const int64_t room = with_own < l.tight_limit ? with_own : l.tight_limit;
     return room > PROGRAM ? room - PROGRAM : 1;
 }
 
