@@ -39,7 +39,7 @@ $(SHF)/$1-$2/model.gguf: $(SHF)/base-$2.gguf FORCE
 	@$(BIN)/geodec-train --force $$(if $$(V),,--quiet) --seed $2 $$(SHF_TEXTS) --init $$< $$(SHF_BATCH) $$(SHF_TRAIN) $$(SHF_$1) \
 	  --curve $$(new)/losscurve.h5 -o $$(out)
 $(SHF)/$1-$2/done: $(SHF)/$1-$2/model.gguf FORCE
-	+@$(MAKE) --no-print-directory R=$$(@D) MODEL=$$< TEXT=$(SHF)/held-out.txt QUICK=1 LAYERS=all GAMMAS=4 SEEDS=1 \
+	+@$(MAKE) --no-print-directory R=$$(@D) MODEL=$$< TEXT=$(SHF)/held-out.txt QUICK=1 FULL= LAYERS=all GAMMAS=4 SEEDS=1 \
 	  $(SHF_ARTIFACTS:%=$$(@D)/%)
 	@touch $$@
 endef
