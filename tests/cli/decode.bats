@@ -343,6 +343,8 @@ bake() {
     [[ "$(cat "$BATS_TEST_TMPDIR/b")" == *boy* ]]
     run -2 "$bin/geodec-decode" -p a -p b
     [[ "$output" == *"--prompt is given twice"* ]]
+    run -0 "$bin/geodec-decode" -q --model "$model" --artifacts none -p a -n 5 -n 1 --seed 1 --seed 2
+    [ "$output" = "$("$bin/geodec-decode" -q --model "$model" --artifacts none -p a -n 1 --seed 2)" ]
 }
 
 @test "a text cut by the context says so; lengths beyond the training have a warning" {

@@ -79,7 +79,7 @@ text() { "$bin/geodec-decode" -q --artifacts none -p "Once upon a time" --max-to
 
 @test "a record of a run holds, and no changed one does" {
     "$bin/geodec-attest" -q --model "$d/m.int.gguf" -p "One day" -n 30 --temperature 0.9 --seed 5 -o "$tmp/r.json" > "$tmp/text"
-    text --model "$d/m.int.gguf" --draft none -p "One day" --max-tokens 30 --temperature 0.9 --seed 5 > "$tmp/same"
+    "$bin/geodec-decode" -q --artifacts none --model "$d/m.int.gguf" --draft none -p "One day" --max-tokens 30 --temperature 0.9 --seed 5 > "$tmp/same"
     diff <(tr -d " " < "$tmp/text" | head -c 60) <(tr -d " " < "$tmp/same" | head -c 60)
     for o in "" "--rows 1 --threads 1" "--sample 4 --seed 9"; do
         # shellcheck disable=SC2086

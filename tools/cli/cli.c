@@ -397,7 +397,8 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
             if (optopt && optopt < FIRST_CODE) GEODEC_THROW(GEODEC_INVAL, "unknown option '-%c'", optopt);
             GEODEC_TRY(refuse_option(argv[optind - 1], all, n, err));
         }
-        if (given[which] && all[which]->type != CLI_FLAG && all[which]->type != CLI_LIST)
+        /* a script may set a number and a user another one behind it; of two texts or files one would be lost */
+        if (given[which] && (all[which]->type == CLI_STR || all[which]->type == CLI_FILE))
             GEODEC_THROW(GEODEC_INVAL, "--%s is given twice", all[which]->name);
         GEODEC_TRY(parse_value(all[which], optarg, err));
         given[which] = true;
