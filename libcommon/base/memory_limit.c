@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { PATH_ROOM = 1024, LINE = 1024 };
 
@@ -83,6 +84,13 @@ int64_t geodec_memory_limit_room(const geodec_memory_limit *l)
 {
     if (l->available <= 0) return l->group_room;
     return l->group_room >= 0 && l->group_room < l->available ? l->group_room : l->available;
+}
+
+int64_t geodec_memory_limit_whole(void)
+{
+    const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    const int64_t group = geodec_memory_limit_of("").group;
+    return group > 0 && group < machine ? group : machine;
 }
 
 int64_t geodec_memory_limit_resident(void) { return read_line("/proc/self/status", "VmRSS:"); }

@@ -2,6 +2,7 @@
 
 #include "artifact/binding.h"
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "base/rng.h"
 #include "base/tasks.h"
 #include "geometry/pca.h"
@@ -14,7 +15,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 static const double eigenvalue_floor = 1e-12; /* of C, in units of tr(C)/n */
 
@@ -122,16 +122,16 @@ done:
     return st;
 }
 
-/* GEODEC_LIMIT when the tables exceed the machine's memory (with `matrices`, the matrices and the field's copy of
+/* GEODEC_LIMIT when the tables exceed the memory that can be used (with `matrices`, the matrices and the field's copy of
  * points and logarithms count too). */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     const double gib = 1024.0 * 1024 * 1024, packed = matrices ? (double)geodec_sym_packed(n) : 0;
     const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
-    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
+    const double have = (double)geodec_memory_limit_whole() / gib;
     if (need > 0.9 * have)
         GEODEC_FAIL(GEODEC_LIMIT,
-                    "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; "
+                    "metrics of %lld points in %lld dimensions and their field take %.1f GiB, %.1f can be used here; "
                     "fewer points or dimensions are needed",
                     (long long)points, (long long)n, need, have);
     return GEODEC_OK;

@@ -1,11 +1,11 @@
 #include "artifact/binding.h"
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "chain/metric.h"
 #include "linalg/expm.h"
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define AT(m) GEODEC_AT(geodec_metric, m)
 #define BORROWED(m) GEODEC_BORROWED(geodec_metric, m)
@@ -265,7 +265,7 @@ done:
 
 int64_t geodec_metric_field_limit(void)
 {
-    return (int64_t)sysconf(_SC_PHYS_PAGES) / 4 * (int64_t)sysconf(_SC_PAGESIZE);
+    return geodec_memory_limit_whole() / 4;
 }
 
 static geodec_status rows_of_file(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)

@@ -15,13 +15,13 @@
  *          cost of few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "model/integer_session_internal.h"
 #include "model/recurrence_internal.h"
 #include "model/streamed_internal.h"
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *geodec_cache_kv_name(geodec_kv_type t)
 {
@@ -46,10 +46,10 @@ static bool scaled(geodec_kv_type t) { return t == GEODEC_KV_Q8_0 || t == GEODEC
 /* A cache that can never fit is refused here, not by the kernel during a run. */
 static geodec_status check_memory(int64_t n_ctx, double total, geodec_err *err)
 {
-    const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double memory = (double)geodec_memory_limit_whole();
     if (total > memory)
         GEODEC_FAIL(GEODEC_LIMIT,
-                    "a cache of %lld tokens takes %.1f GiB; this machine has %.1f (choose a shorter context)",
+                    "a cache of %lld tokens takes %.1f GiB; %.1f can be used here (choose a shorter context)",
                     (long long)n_ctx, total / 0x1p30, memory / 0x1p30);
     return GEODEC_OK;
 }

@@ -8,12 +8,12 @@
  * the copies moves at a time; panels all move in the second pass, since otherwise every pass would pack again. The bits
  * of a result do not depend on it. */
 #include "base/mem.h"
+#include "base/memory_limit.h"
 #include "model/model_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     SMALLEST = 8 << 20, /* copies: less than this stays in the caches */
@@ -110,7 +110,7 @@ static int by_use(const void *a, const void *b)
 /* Whether so many bytes are moved. */
 static bool wanted(const listing *l)
 {
-    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    const int64_t memory = geodec_memory_limit_whole();
     switch (l->p->kind) {
     case GEODEC__PREPARE_PANELS:
         return l->at <= memory - memory / LEFT;

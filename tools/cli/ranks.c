@@ -1,5 +1,6 @@
 #include "cli/ranks.h"
 
+#include "base/topology.h"
 #include "cli/embedded.h"
 #include "cli/report.h"
 #include "io/digests.h"
@@ -68,7 +69,8 @@ int64_t ranks_threads(int usable)
 {
     /* ranks of the job on this machine: Open MPI, then MPICH and Intel MPI */
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
-    if (usable < (int)sysconf(_SC_NPROCESSORS_ONLN)) return usable; /* the launcher has bound the rank */
+    /* a quota of the job's group is shared by its ranks; a narrower mask says that the launcher has bound the rank */
+    if (geodec_topology_cpus_count() < (int)sysconf(_SC_NPROCESSORS_ONLN)) return usable;
     for (int i = 0; i < 2; i++) {
         const char *text = getenv(names[i]);
         const long ranks = text ? strtol(text, NULL, 10) : 0;

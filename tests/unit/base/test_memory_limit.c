@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void put(const char *root, const char *path, const char *text)
 {
@@ -141,4 +142,12 @@ Test(memory_limit, use_of_other_processes_version_2)
     put(root, "run/groups/memory.current", "30000\n");
     put(root, "run/groups/memory.stat", "anon 9\ninactive_file 4000\nactive_file 0\nslab_reclaimable 2000\n");
     expect_room(root, 15000, 40000, 25000, 15000);
+}
+
+Test(memory_limit, the_whole_is_the_lesser_of_machine_and_groups)
+{
+    const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    const int64_t group = geodec_memory_limit_of("").group;
+    cr_assert_eq(geodec_memory_limit_whole(), group > 0 && group < machine ? group : machine);
+    cr_assert_gt(geodec_memory_limit_whole(), 0);
 }
