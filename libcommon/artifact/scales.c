@@ -150,6 +150,25 @@ done:
     return st;
 }
 
+/* DIMENSION_LABELS: for each axis the name of its scale, which h5py shows as dims[i].label. */
+static geodec_status put_dimension_labels(hid_t set, int rank, const char *const *label, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const hsize_t n = (hsize_t)rank;
+    hid_t type = -1, space = -1, attr = -1;
+    GEODEC__H5(type = H5Tcopy(H5T_C_S1), GEODEC_INTERNAL, "DIMENSION_LABELS");
+    GEODEC__H5(H5Tset_size(type, H5T_VARIABLE), GEODEC_INTERNAL, "DIMENSION_LABELS");
+    GEODEC__H5(space = H5Screate_simple(1, &n, NULL), GEODEC_INTERNAL, "DIMENSION_LABELS");
+    GEODEC__H5(attr = H5Acreate2(set, "DIMENSION_LABELS", type, space, H5P_DEFAULT, H5P_DEFAULT), GEODEC_IO,
+               "DIMENSION_LABELS");
+    GEODEC__H5(H5Awrite(attr, type, label), GEODEC_IO, "DIMENSION_LABELS");
+done:
+    (void)geodec__h5_close(attr);
+    (void)geodec__h5_close(space);
+    (void)geodec__h5_close(type);
+    return st;
+}
+
 /* The scales of a field's axes, which are added to the list if they are new. */
 static geodec_status scales_of(const geodec_artifact *a, int i, scale *list, int *n, int of[GEODEC_RANK_MAX],
                                geodec_err *err)
@@ -172,6 +191,7 @@ static geodec_status attach(const geodec_artifact *a, int i, scale *list, int n,
     const int rank = a->field[i].rank;
     int of[GEODEC_RANK_MAX] = {0};
     hobj_ref_t ref[GEODEC_RANK_MAX], self;
+    const char *label[GEODEC_RANK_MAX] = {0};
     hid_t set = -1;
     GEODEC_TRY(scales_of(a, i, list, &n, of, err));
     if (rank == 1 && list[of[0]].own == i) goto done; /* a scale has no scale */
@@ -179,11 +199,13 @@ static geodec_status attach(const geodec_artifact *a, int i, scale *list, int n,
     for (int d = 0; d < rank; d++) {
         scale *s = &list[of[d]];
         ref[d] = s->ref;
+        label[d] = s->name;
         if (s->n_uses == USES_MAX) GEODEC_THROW(GEODEC_INTERNAL, "dimension %s has too many fields", s->name);
         s->use[s->n_uses++] = (use){.field = self, .axis = (uint32_t)d};
     }
     GEODEC__H5(set = H5Dopen2(a->file, path, H5P_DEFAULT), GEODEC_IO, "field %s", path);
     GEODEC_TRY(put_dimension_list(set, rank, ref, err));
+    GEODEC_TRY(put_dimension_labels(set, rank, label, err));
 done:
     (void)geodec__h5_close(set);
     return st;

@@ -173,6 +173,7 @@ setup() {
         /ATTRIBUTE "/ { attr = $2; gsub(/"/, "", attr) }
         attr == "CLASS" && /DIMENSION_SCALE/ { scales++; is_scale[set] = 1 }
         attr == "DIMENSION_LIST" && /\([0-9]\): / { if (!(set in list)) lists++; list[set] = list[set] $0 }
+        attr == "DIMENSION_LABELS" && /\([0-9]\): / { label[set] = label[set] $0 }
         attr == "dimensions" && /\(0\): / { dims = $0; sub(/[^"]*"/, "", dims); sub(/".*/, "", dims); named[set] = dims }
         END {
             for (s in named) {
@@ -183,6 +184,8 @@ setup() {
                 if (count != m) { print s ": " m " axes, " count " scales"; bad = 1 }
                 for (i = 1; i <= m; i++)
                     if (index(list[s], (want[i] ~ /^[0-9]/ ? "fixed_" : "") want[i] "\"") == 0) { print s ": no scale for " want[i]; bad = 1 }
+                for (i = 1; i <= m; i++)
+                    if (index(label[s], "\"" (want[i] ~ /^[0-9]/ ? "fixed_" : "") want[i] "\"") == 0) { print s ": no label " want[i]; bad = 1 }
             }
             print lists + 0 " fields with scales, " scales + 0 " scales"
             exit bad || lists < 3 || scales < 2

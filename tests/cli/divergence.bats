@@ -58,7 +58,7 @@ setup() {
     run --separate-stderr "$bin/geodec-metric" --kind fisher -o "$BATS_TEST_TMPDIR/x.h5" "$here/cloud-last.h5"
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"needs --model and --activations"* ]]
-    run --separate-stderr "$bin/geodec-metric" --kind fisher -m "$model" --activations "$here/states-3.h5" -o "$BATS_TEST_TMPDIR/x.h5" \
+    run --separate-stderr "$bin/geodec-metric" -q --kind fisher -m "$model" --activations "$here/states-3.h5" -o "$BATS_TEST_TMPDIR/x.h5" \
         "$here/cloud-last.h5"
     [ "$status" -ne 0 ]
     [ "${#stderr_lines[@]}" -eq 1 ]

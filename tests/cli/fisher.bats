@@ -34,7 +34,7 @@ setup() {
     run --separate-stderr "$bin/geodec-fisher" -m "$model" --layers 99 "$text"
     [ "$status" -ne 0 ]
     [[ "$stderr" == *"--layers: '99'"* ]]
-    run --separate-stderr "$bin/geodec-fisher" -m "$model" -w 5000 "$text"
+    run --separate-stderr "$bin/geodec-fisher" -m "$model" -w 5000 --allow-long "$text"
     [ "$status" -eq 5 ]
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 1 ]

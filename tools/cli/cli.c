@@ -397,8 +397,7 @@ static int parse(cli *c, bool *planned, int argc, char **argv, geodec_err *err)
             if (optopt && optopt < FIRST_CODE) GEODEC_THROW(GEODEC_INVAL, "unknown option '-%c'", optopt);
             GEODEC_TRY(refuse_option(argv[optind - 1], all, n, err));
         }
-        /* a script may set a number and a user another one behind it; of two texts or files one would be lost */
-        if (given[which] && (all[which]->type == CLI_STR || all[which]->type == CLI_FILE))
+        if (given[which] && (all[which]->flags & CLI_ONCE))
             GEODEC_THROW(GEODEC_INVAL, "--%s is given twice", all[which]->name);
         GEODEC_TRY(parse_value(all[which], optarg, err));
         given[which] = true;

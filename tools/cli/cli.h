@@ -41,6 +41,7 @@ typedef enum cli_type {
 enum {
     CLI_VOLATILE = 1, /* does not change results; not in the canonical command line (paths of outputs, reports) */
     CLI_REQUIRED = 2, /* must be given */
+    CLI_ONCE = 4,     /* a text of which a second one would be lost; of other options the last one counts */
 };
 
 /* The values of an option that may be given several times, in their order. All others are given once. */

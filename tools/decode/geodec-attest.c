@@ -19,8 +19,8 @@ static double temperature, top_p = 1;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
-    OPT_STR("prompt", 'p', &prompt, "TEXT", "prompt"),
-    OPT_FILE("prompt-file", 'f', &prompt_file, "FILE", "read the prompt from FILE"),
+    OPT_STR("prompt", 'p', &prompt, "TEXT", "prompt", .flags = CLI_ONCE),
+    OPT_FILE("prompt-file", 'f', &prompt_file, "FILE", "read the prompt from FILE", .flags = CLI_ONCE),
     OPT_I64("max-tokens", 'n', &max_tokens, 1, GEODEC_ATTEST_TOKENS, "N", "largest number of tokens"),
     OPT_F64("temperature", 0, &temperature, 0, 100, "T", "sampling temperature, 0 = greedy"),
     OPT_I64("top-k", 0, &top_k, 0, 1e9, "K", "sample from the K most probable tokens, 0 = all"),
