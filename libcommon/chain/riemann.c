@@ -171,7 +171,7 @@ static geodec_status noise_control(const geodec_metric *metric, const geodec_rie
     GEODEC_TRY(choose_points(&fit, NULL, &ro, &c, err));
     GEODEC_NEW(c.inv, c.points);
     GEODEC_TRY(geodec_curvature_batch(geodec_rbf_space(field), pool, hooks, c.points, c.x, NULL, NULL, c.inv, err));
-    GEODEC_TRY(summarise(&c, err));
+    GEODEC_TRY_MSG(summarise(&c, err), "field of noise");
     out->noise.points = points;
     memcpy(out->noise.median_abs_scalar, c.median_abs_scalar, sizeof c.median_abs_scalar);
 done:

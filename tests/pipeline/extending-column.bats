@@ -17,8 +17,8 @@ setup_file() {
         '    for (int64_t q = 0; q < c.points; q++) c.spread[q] = c.inv[q].sectional_max - c.inv[q].sectional_min;'
     # 3. the row, and the version that has it
     insert_before '"/ricci"' libcommon/chain/riemann.c \
-        '    {"/spread", GEODEC_F64, "Q", 0, "1", "sectional_max - sectional_min", 1, AT(spread)},'
-    sed -i 's/^    \.minor = 0,/    .minor = 1,/' libcommon/chain/riemann.c
+        '    {"/spread", GEODEC_F64, "Q", 0, "1", "sectional_max - sectional_min", 2, AT(spread)},'
+    sed -i 's/^    \.minor = 1,/    .minor = 2,/' libcommon/chain/riemann.c
     forget libcommon/chain/riemann.h libcommon/chain/riemann.c
     build "$B/bin/geodec-riemann" "$B/bin/geodec-info" "$B/bin/geodec-check" "$B/bin/geodec-table" "$B/bin/geodec-diff"
     # 4. the page (make docs)
