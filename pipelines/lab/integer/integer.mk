@@ -13,7 +13,7 @@ INTEGER_MODELS ?=
 else ifneq ($(FULL),1)
 INTEGER ?= WINDOWS=25 BITS='8 12' ROUNDS=3 NEW_TOKENS=100
 INTEGER_SCORES ?= 64,256 128,1024 5
-INTEGER_CODES ?= --calibration 2048 --tokens 1024 --perplexity --windows 8 \
+INTEGER_CODES ?= --calibration 2048 --tokens 3072 --perplexity --windows 8 \
   --codes q8_0,q4_0,q3,band-5543,band-4443,band-4333,lowrank/pre,kivi2/pre,h63,v1,klt/pre
 INTEGER_MODELS ?=
 else
