@@ -122,8 +122,8 @@ done:
     return st;
 }
 
-/* GEODEC_LIMIT when the tables exceed the memory that can be used (with `matrices`, the matrices and the field's copy of
- * points and logarithms count too). */
+/* GEODEC_LIMIT when the tables exceed the memory that can be used (with `matrices`, the matrices and the field's copy
+ * of points and logarithms count too). */
 static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     const double gib = 1024.0 * 1024 * 1024, packed = matrices ? (double)geodec_sym_packed(n) : 0;

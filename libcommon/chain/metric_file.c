@@ -263,10 +263,7 @@ done:
     return st;
 }
 
-int64_t geodec_metric_field_limit(void)
-{
-    return geodec_memory_limit_whole() / 4;
-}
+int64_t geodec_metric_field_limit(void) { return geodec_memory_limit_whole() / 4; }
 
 static geodec_status rows_of_file(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)
 {
