@@ -63,21 +63,41 @@ static geodec_status find_scale(const geodec_artifact *a, const geodec__axis *ax
     return GEODEC_OK;
 }
 
-/* A text that ends with NUL: HDF5 takes CLASS in no other form (geodec__h5_put_text pads with NUL). */
-static geodec_status put_terminated(hid_t object, const char *name, const char *text, geodec_err *err)
+/* Writes an attribute of `n` elements, 0: a scalar, and closes the type. */
+static geodec_status put_attribute(hid_t object, const char *name, hid_t type, int64_t n, const void *value,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    hid_t type = -1, space = -1, attr = -1;
-    GEODEC__H5(type = H5Tcopy(H5T_C_S1), GEODEC_INTERNAL, "%s", name);
-    GEODEC__H5(H5Tset_size(type, strlen(text) + 1), GEODEC_INTERNAL, "%s", name);
-    GEODEC__H5(space = H5Screate(H5S_SCALAR), GEODEC_INTERNAL, "%s", name);
+    const hsize_t extent = (hsize_t)n;
+    hid_t space = -1, attr = -1;
+    GEODEC__H5(space = n > 0 ? H5Screate_simple(1, &extent, NULL) : H5Screate(H5S_SCALAR), GEODEC_INTERNAL, "%s", name);
     GEODEC__H5(attr = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), GEODEC_IO, "%s", name);
-    GEODEC__H5(H5Awrite(attr, type, text), GEODEC_IO, "%s", name);
+    GEODEC__H5(H5Awrite(attr, type, value), GEODEC_IO, "%s", name);
 done:
     (void)geodec__h5_close(attr);
     (void)geodec__h5_close(space);
     (void)geodec__h5_close(type);
     return st;
+}
+
+/* Texts: `size` bytes with the NUL at their end, because HDF5 takes CLASS in no other form (geodec__h5_put_text pads
+ * with NUL), or H5T_VARIABLE. */
+static geodec_status put_strings(hid_t object, const char *name, size_t size, int64_t n, const void *value,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t type = -1;
+    GEODEC__H5(type = H5Tcopy(H5T_C_S1), GEODEC_INTERNAL, "%s", name);
+    GEODEC__H5(H5Tset_size(type, size), GEODEC_INTERNAL, "%s", name);
+    return put_attribute(object, name, type, n, value, err);
+done:
+    (void)geodec__h5_close(type);
+    return st;
+}
+
+static geodec_status put_terminated(hid_t object, const char *name, const char *text, geodec_err *err)
+{
+    return put_strings(object, name, strlen(text) + 1, 0, text, err);
 }
 
 /* The dataset of a scale: a field, or a new one without values. */
@@ -109,19 +129,13 @@ done:
 static geodec_status put_reference_list(hid_t set, const scale *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const hsize_t n = (hsize_t)s->n_uses;
-    hid_t type = -1, space = -1, attr = -1;
+    hid_t type = -1;
     if (s->n_uses == 0) return GEODEC_OK;
     GEODEC__H5(type = H5Tcreate(H5T_COMPOUND, sizeof(use)), GEODEC_INTERNAL, "%s", s->name);
     GEODEC__H5(H5Tinsert(type, "dataset", offsetof(use, field), H5T_STD_REF_OBJ), GEODEC_INTERNAL, "%s", s->name);
     GEODEC__H5(H5Tinsert(type, "dimension", offsetof(use, axis), H5T_STD_U32LE), GEODEC_INTERNAL, "%s", s->name);
-    GEODEC__H5(space = H5Screate_simple(1, &n, NULL), GEODEC_INTERNAL, "%s", s->name);
-    GEODEC__H5(attr = H5Acreate2(set, "REFERENCE_LIST", type, space, H5P_DEFAULT, H5P_DEFAULT), GEODEC_IO, "%s",
-               s->name);
-    GEODEC__H5(H5Awrite(attr, type, s->use), GEODEC_IO, "%s", s->name);
+    return put_attribute(set, "REFERENCE_LIST", type, s->n_uses, s->use, err);
 done:
-    (void)geodec__h5_close(attr);
-    (void)geodec__h5_close(space);
     (void)geodec__h5_close(type);
     return st;
 }
@@ -130,42 +144,16 @@ done:
 static geodec_status put_dimension_list(hid_t set, int rank, hobj_ref_t *ref, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const hsize_t n = (hsize_t)rank;
     hvl_t list[GEODEC_RANK_MAX];
-    hid_t type = -1, space = -1, attr = -1;
+    hid_t type = -1;
     memset(list, 0, sizeof list);
     for (int d = 0; d < rank; d++) {
         list[d].len = 1;
         list[d].p = &ref[d];
     }
     GEODEC__H5(type = H5Tvlen_create(H5T_STD_REF_OBJ), GEODEC_INTERNAL, "DIMENSION_LIST");
-    GEODEC__H5(space = H5Screate_simple(1, &n, NULL), GEODEC_INTERNAL, "DIMENSION_LIST");
-    GEODEC__H5(attr = H5Acreate2(set, "DIMENSION_LIST", type, space, H5P_DEFAULT, H5P_DEFAULT), GEODEC_IO,
-               "DIMENSION_LIST");
-    GEODEC__H5(H5Awrite(attr, type, list), GEODEC_IO, "DIMENSION_LIST");
+    return put_attribute(set, "DIMENSION_LIST", type, rank, list, err);
 done:
-    (void)geodec__h5_close(attr);
-    (void)geodec__h5_close(space);
-    (void)geodec__h5_close(type);
-    return st;
-}
-
-/* DIMENSION_LABELS: for each axis the name of its scale, which h5py shows as dims[i].label. */
-static geodec_status put_dimension_labels(hid_t set, int rank, const char *const *label, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const hsize_t n = (hsize_t)rank;
-    hid_t type = -1, space = -1, attr = -1;
-    GEODEC__H5(type = H5Tcopy(H5T_C_S1), GEODEC_INTERNAL, "DIMENSION_LABELS");
-    GEODEC__H5(H5Tset_size(type, H5T_VARIABLE), GEODEC_INTERNAL, "DIMENSION_LABELS");
-    GEODEC__H5(space = H5Screate_simple(1, &n, NULL), GEODEC_INTERNAL, "DIMENSION_LABELS");
-    GEODEC__H5(attr = H5Acreate2(set, "DIMENSION_LABELS", type, space, H5P_DEFAULT, H5P_DEFAULT), GEODEC_IO,
-               "DIMENSION_LABELS");
-    GEODEC__H5(H5Awrite(attr, type, label), GEODEC_IO, "DIMENSION_LABELS");
-done:
-    (void)geodec__h5_close(attr);
-    (void)geodec__h5_close(space);
-    (void)geodec__h5_close(type);
     return st;
 }
 
@@ -205,7 +193,8 @@ static geodec_status attach(const geodec_artifact *a, int i, scale *list, int n,
     }
     GEODEC__H5(set = H5Dopen2(a->file, path, H5P_DEFAULT), GEODEC_IO, "field %s", path);
     GEODEC_TRY(put_dimension_list(set, rank, ref, err));
-    GEODEC_TRY(put_dimension_labels(set, rank, label, err));
+    /* h5py shows them as dims[i].label */
+    GEODEC_TRY(put_strings(set, "DIMENSION_LABELS", H5T_VARIABLE, rank, label, err));
 done:
     (void)geodec__h5_close(set);
     return st;
