@@ -74,6 +74,15 @@ done:
     return st;
 }
 
+/* Made by geodec_chat_template_compile, maybe in part. */
+static void destroy(geodec_chat_template *t)
+{
+    if (!t) return;
+    geodec_jinja_free(t->program);
+    geodec_mem_free((void *)(uintptr_t)t->name);
+    GEODEC_FREE(t->bos, t->eos, t);
+}
+
 geodec_status geodec_chat_template_compile(const char *text, size_t n, const char *name, const char *bos,
                                            const char *eos, const geodec_chat_template **out, geodec_err *err)
 {
@@ -90,7 +99,7 @@ geodec_status geodec_chat_template_compile(const char *text, size_t n, const cha
     *out = t;
     t = NULL;
 done:
-    geodec_chat_template_free(t);
+    destroy(t);
     return st;
 }
 
@@ -98,11 +107,7 @@ bool geodec_chat_template_is_program(const geodec_chat_template *t) { return t->
 
 void geodec_chat_template_free(const geodec_chat_template *t)
 {
-    if (!t || !t->program) return;
-    geodec_chat_template *own = (geodec_chat_template *)(uintptr_t)t; /* made by geodec_chat_template_compile */
-    geodec_jinja_free(own->program);
-    geodec_mem_free((void *)(uintptr_t)own->name);
-    GEODEC_FREE(own->bos, own->eos, own);
+    if (t && t->program) destroy((geodec_chat_template *)(uintptr_t)t); /* others are built in */
 }
 
 geodec_status geodec_chat_template_of(const geodec_gguf *g, const geodec_chat_template **out, geodec_err *err)
