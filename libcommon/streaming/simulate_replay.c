@@ -45,6 +45,9 @@ static bool repeat(geodec_slots *s, const geodec_slots_event *e, int32_t *slots,
         return geodec_slots_warm(s, e->layer, e->expert[0], r);
     case GEODEC_SLOTS_GIVE:
         return geodec_slots_give(s) == e->slot;
+    case GEODEC_SLOTS_BACK:
+        geodec_slots_back(s, e->slot);
+        return true;
     case GEODEC_SLOTS_CALLS:
         break;
     }

@@ -81,7 +81,7 @@ static void set_quotas(geodec_slots *s)
         s->remainder -= y->quota;
         s->over += y->held > y->quota ? y->held - y->quota : 0;
     }
-    if (s->o.prefetch_most > s->left / 2) s->o.prefetch_most = s->left / 2;
+    s->prefetch_most = s->o.prefetch_most < s->left / 2 ? s->o.prefetch_most : s->left / 2;
 }
 
 static geodec_status set_up(geodec_slots *s, geodec_err *err)
@@ -504,7 +504,7 @@ static bool next(geodec_slots *s, geodec_slots_read *out)
         geodec__slots_choose(s, out);
         return true;
     }
-    return s->o.prefetch_most > 0 && prefetch(s, out);
+    return s->prefetch_most > 0 && prefetch(s, out);
 }
 
 bool geodec_slots_next(geodec_slots *s, geodec_slots_read *out)
@@ -596,8 +596,20 @@ int32_t geodec_slots_give(geodec_slots *s)
     geodec__slots_bit(s->empty, slot, false);
     s->n_empty--;
     s->left--;
+    s->slot[slot].given = true;
     set_quotas(s);
     return slot;
+}
+
+void geodec_slots_back(geodec_slots *s, int32_t slot)
+{
+    if (slot < 0 || slot >= s->o.n_slots || !s->slot[slot].given) return;
+    tell(s, (geodec_slots_event){.call = GEODEC_SLOTS_BACK, .slot = slot});
+    s->slot[slot].given = false;
+    geodec__slots_bit(s->empty, slot, true);
+    s->n_empty++;
+    s->left++;
+    set_quotas(s);
 }
 
 int32_t geodec_slots_left(const geodec_slots *s) { return s->left; }

@@ -30,6 +30,7 @@ typedef enum geodec_slots_call {
     GEODEC_SLOTS_PACE,      /* probability[2]: least, far */
     GEODEC_SLOTS_EXPECT,    /* layer, n, expert, probability: the shares */
     GEODEC_SLOTS_SPEED,     /* probability[1]: bytes a second */
+    GEODEC_SLOTS_BACK,      /* slot */
     GEODEC_SLOTS_CALLS
 } geodec_slots_call;
 typedef struct geodec_slots_event {
@@ -125,9 +126,11 @@ GEODEC_API bool geodec_slots_wanted(const geodec_slots *s, int32_t slot); /* the
 GEODEC_API void geodec_slots_recalled(geodec_slots *s, int32_t slot, bool cancelled);
 /* The read was broken off. Counts as cancelled. */
 GEODEC_API void geodec_slots_dropped(geodec_slots *s, int32_t slot);
-/* Gives up a slot for good, when memory gets short: an empty one, or that of the blob that leaves first. Between
+/* Gives up a slot, when memory gets short: an empty one, or that of the blob that leaves first. Between
  * visits. The quotas follow. Returns the slot; -1: none can leave now, or only two are left. */
 GEODEC_API int32_t geodec_slots_give(geodec_slots *s);
+/* A slot that was given up is there again, empty. Between visits. */
+GEODEC_API void geodec_slots_back(geodec_slots *s, int32_t slot);
 GEODEC_API int32_t geodec_slots_left(const geodec_slots *s); /* those that were not given up */
 /* Fills a slot before the first pass (warm start); false: no empty slot of that layer. */
 GEODEC_API bool geodec_slots_warm(geodec_slots *s, int32_t layer, int32_t expert, geodec_slots_read *out);

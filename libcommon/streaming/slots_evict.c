@@ -187,7 +187,7 @@ int32_t geodec__slots_find(const geodec_slots *s, int32_t layer, float probabili
 {
     const bool demand = probability < 0;
     const geodec__slots_layer *const l = &s->layer[layer];
-    if (!demand && s->n_idle - (s->n_empty > 0 ? s->n_stale : 0) >= s->o.prefetch_most) {
+    if (!demand && s->n_idle - (s->n_empty > 0 ? s->n_stale : 0) >= s->prefetch_most) {
         /* at the limit: only in place of a blob that was prefetched in vain */
         for (int32_t i = s->n_empty > 0 ? -1 : s->stale.first; i >= 0; i = s->slot[i].after)
             if (s->slot[i].holds == 0 && may_leave(s, &s->slot[i], probability)) return i;

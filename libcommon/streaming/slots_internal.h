@@ -27,6 +27,7 @@ typedef struct geodec__slots_slot {
     bool asked;       /* reading: recall has named it */
     geodec__slots_rank rank;
     double key;
+    bool given;              /* up: empty, and not to be filled */
     int64_t last, last_pass; /* see eviction_internal.h */
     int32_t place;           /* in the heap of its layer; -1: not evictable */
     int32_t before, after;   /* in a list; itself: in none */
@@ -62,6 +63,7 @@ typedef struct geodec__slots_list {
 
 struct geodec_slots {
     geodec_slots_options o;
+    int32_t prefetch_most;   /* that of the options, and at most half of the slots that are left */
     int32_t left;            /* slots that were not given up; o.n_slots is the size of the lists */
     int32_t remainder, over; /* slots that no layer owns; slots that layers hold above their quotas */
     int32_t n_empty, n_reading, n_prefetching, n_pinned, n_idle, n_stale; /* idle: prefetched, not used yet */

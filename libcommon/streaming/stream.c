@@ -47,6 +47,7 @@ struct geodec_stream {
     const geodec_hooks *hooks;
     int32_t least;
     int64_t beside, claimed;
+    int32_t *lent, n_lent; /* [n_slots] slots that the pass has the memory of */
     const char *limits;
     double look, next_look;
     int64_t limit; /* that is too low for this run; 0: none */
@@ -242,6 +243,48 @@ int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes)
     return missing > 0 ? missing : 0;
 }
 
+geodec_stream_room geodec_stream_room_of(geodec_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const int32_t left = geodec_slots_left(s->slots);
+    const geodec_stream_room room = {.free = s->beside > s->claimed ? s->beside - s->claimed : 0,
+                                     .lendable = left > s->least ? (left - s->least) * s->blobs.slot_bytes : 0,
+                                     .left = left};
+    pthread_mutex_unlock(&s->lock);
+    return room;
+}
+
+static void take_back(geodec_stream *s)
+{
+    for (; s->n_lent > 0; s->n_lent--) geodec_slots_back(s->slots, s->lent[s->n_lent - 1]);
+}
+
+bool geodec_stream_lend(geodec_stream *s, int64_t bytes)
+{
+    pthread_mutex_lock(&s->lock);
+    int64_t missing = s->claimed + bytes - s->beside;
+    while (missing > 0 && geodec_slots_left(s->slots) > s->least) {
+        const int32_t slot = geodec_slots_give(s->slots);
+        if (slot >= 0) {
+            geodec_mem_discard(s->memory + slot * s->blobs.slot_bytes, s->blobs.slot_bytes);
+            missing -= s->blobs.slot_bytes;
+            s->lent[s->n_lent++] = slot;
+        } else if (collect(s, true) == 0) { /* slots that are being read can leave afterwards */
+            break;
+        }
+    }
+    if (missing > 0) take_back(s);
+    pthread_mutex_unlock(&s->lock);
+    return missing <= 0;
+}
+
+void geodec_stream_restore(geodec_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    take_back(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* From time to time: whether a limit of memory fell below what this process has, or other processes of its control
  * groups or of the machine took the room that was left. */
 static void look_at_limits(geodec_stream *s)
@@ -386,7 +429,7 @@ geodec_status geodec_stream_open(geodec_blobs *blobs, const geodec_stream_option
     slots.routed = routed;
     if (pthread_mutex_init(&s->lock, NULL) != 0) GEODEC_THROW(GEODEC_NOMEM, "no lock for a stream");
     s->has_lock = true;
-    GEODEC_NEW_EACH(s->n_slots, s->fresh, s->demand);
+    GEODEC_NEW_EACH(s->n_slots, s->fresh, s->demand, s->lent);
     GEODEC_NEW(s->checked, (int64_t)s->blobs.n_layer * s->blobs.n_expert);
     GEODEC_TRY(open_usage(s, o, &slots, &warm, err));
     GEODEC_TRY(set_edges(s, &edge, err));
@@ -418,7 +461,7 @@ void geodec_stream_close(geodec_stream *s)
     geodec_blobs_clear(&s->blobs);
     if (s->has_lock) pthread_mutex_destroy(&s->lock);
     GEODEC_FREE(s->edge, s->base, s->crc, s->difference);
-    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s->checked, s);
+    GEODEC_FREE(s->usage_path, s->fresh, s->demand, s->lent, s->checked, s);
 }
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
@@ -514,6 +557,8 @@ void geodec_stream_release(geodec_stream *s, int32_t slot)
     geodec_slots_release(s->slots, slot);
     pump(s);
 }
+
+int32_t geodec_stream_left(const geodec_stream *s) { return geodec_slots_left(s->slots); }
 
 void geodec_stream_residents(geodec_stream *s, uint8_t *resident)
 {

@@ -36,6 +36,17 @@ GEODEC_API void geodec_stream_close(geodec_stream *s); /* NULL ok */
  * not cover, for good. Returns the bytes that are missing when the least number of slots is left: then nothing was
  * claimed; 0: claimed. Not within a pass. */
 GEODEC_API int64_t geodec_stream_claim(geodec_stream *s, int64_t bytes);
+/* What a pass may take for itself: bytes that `beside` has left, those of all slots but the least number; and the
+ * number of slots. */
+typedef struct geodec_stream_room {
+    int64_t free, lendable;
+    int32_t left;
+} geodec_stream_room;
+GEODEC_API geodec_stream_room geodec_stream_room_of(geodec_stream *s);
+/* Lends so many bytes to the next pass; slots are given up until they are back. False: they are missing, and nothing
+ * was lent. Not within a pass; restore after it. */
+GEODEC_API bool geodec_stream_lend(geodec_stream *s, int64_t bytes);
+GEODEC_API void geodec_stream_restore(geodec_stream *s);
 /* After the last pass: writes the trace and the table of uses. GEODEC_IO, before that: the file got shorter. */
 GEODEC_API geodec_status geodec_stream_finish(geodec_stream *s, geodec_err *err) GEODEC_MUST_USE;
 
@@ -58,6 +69,7 @@ typedef struct geodec_stream_blob {
 /* Waits for at least one; *n = 0: all needed experts were taken. */
 GEODEC_API geodec_status geodec_stream_take(geodec_stream *s, geodec_stream_blob *blob, int32_t most, int32_t *n,
                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API int32_t geodec_stream_left(const geodec_stream *s); /* slots of the pass */
 GEODEC_API void geodec_stream_release(geodec_stream *s, int32_t slot);
 
 typedef struct geodec_stream_counters {

@@ -131,6 +131,7 @@ static bool get_event(geodec_trace_cursor *c, geodec_trace_event *e)
         return get_index(c, o->n_expert + 1, &e->call.n) && e->call.n > 0;
     case GEODEC_SLOTS_RELEASE:
     case GEODEC_SLOTS_GIVE:
+    case GEODEC_SLOTS_BACK:
     case GEODEC_SLOTS_DROPPED:
         return get_index(c, o->n_slots, &e->call.slot);
     case GEODEC_SLOTS_FINISHED:

@@ -138,6 +138,7 @@ void geodec_trace_observe(void *writer, const geodec_slots_event *e)
         break;
     case GEODEC_SLOTS_RELEASE:
     case GEODEC_SLOTS_GIVE:
+    case GEODEC_SLOTS_BACK:
     case GEODEC_SLOTS_DROPPED:
         put_number(w, (uint64_t)e->slot);
         break;

@@ -454,6 +454,11 @@ Test(slots, empty_ones_are_given_up_first_then_what_leaves_first)
     geodec_slots_pass(s);
     VISIT(s, 0, 0, 1, 2, 3, 4, 5, 6, 7); /* and they are enough */
     cr_assert_eq(geodec_slots_left(s), 2);
+    for (int32_t slot = 0; slot < 6; slot++) geodec_slots_back(s, slot); /* those that were not given up stay */
+    cr_assert_eq(geodec_slots_left(s), 6);
+    geodec_slots_pass(s);
+    VISIT(s, 0, 0, 1, 2, 3, 4, 5);
+    for (int32_t e = 0; e < 6; e++) cr_assert(geodec_slots_resident(s, 0, e));
     geodec_slots_destroy(s);
 }
 
