@@ -55,16 +55,31 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
     return GEODEC_OK;
 }
 
+/* Room for what is kept of the rows of a pass; nothing of it is known yet. */
+static geodec_status make_rows(loop_request *r, int32_t rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_target *t = r->target;
+    GEODEC_FREE(r->argmax, r->top, r->state);
+    r->argmax = r->top = NULL;
+    r->state = NULL;
+    GEODEC_NEW(r->argmax, rows);
+    if (r->wants_top) GEODEC_NEW(r->top, (int64_t)rows * GEODEC_DRAFT_TOP);
+    if (r->wants_state) GEODEC_NEW(r->state, (int64_t)rows * t->d_state);
+    for (int32_t i = 0; i < rows; i++) r->argmax[i] = -1;
+    for (int32_t i = 0; r->top && i < rows * GEODEC_DRAFT_TOP; i++) r->top[i] = -1;
+done:
+    return st;
+}
+
 static geodec_status allocate(loop_request *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     GEODEC_NEW(r->text, r->limit);
     GEODEC_NEW(r->logits, (int64_t)r->rows * t->n_vocab);
-    GEODEC_NEW(r->argmax, t->max_batch);
+    GEODEC_TRY(make_rows(r, t->max_batch, err));
     if (r->sampled_drafts) GEODEC_NEW(r->work, 2 * (int64_t)t->n_vocab);
-    if (r->wants_top) GEODEC_NEW(r->top, (int64_t)t->max_batch * GEODEC_DRAFT_TOP);
-    if (r->wants_state) GEODEC_NEW(r->state, (int64_t)t->max_batch * t->d_state);
     if (r->opt->adaptive) GEODEC_TRY(geodec_replay_init(&r->replay, r->wants_state ? t->d_state : 0, err));
     GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
     if (r->opt->sampling.integers && geodec_penalty_is(&r->opt->penalty))
@@ -143,6 +158,16 @@ static geodec_status prefill_rows(loop_request *r, int64_t at, int32_t n, bool b
     return GEODEC_OK;
 }
 
+/* Rows of the next pass of a prompt of which n are left. */
+static int32_t prompt_rows(const loop_request *r, int64_t n)
+{
+    const geodec_target *t = r->target;
+    const int64_t beside = (1 + (r->wants_top ? GEODEC_DRAFT_TOP : 0) + (r->wants_state ? t->d_state : 0)) * 4;
+    const int32_t rows = t->pass_rows ? t->pass_rows(t->self, n, beside) : 0;
+    const int32_t most = rows > t->max_batch ? rows : t->max_batch;
+    return n < most ? (int32_t)n : most;
+}
+
 /* Prefills the prompt except its last token, which the first round forwards. */
 static geodec_status prefill(loop_request *r, geodec_err *err)
 {
@@ -153,12 +178,15 @@ static geodec_status prefill(loop_request *r, geodec_err *err)
     const bool backed_off = r->drafter && r->opt->adaptive && r->adapt.backed_off && !r->drafter->ops->learns;
     t->truncate(t->self, (int32_t)r->opt->cached);
     if (r->opt->cached == 0) GEODEC_PASS(geodec_drafter_begin(r->drafter, err));
-    for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
-    for (int32_t i = 0; r->top && i < t->max_batch * GEODEC_DRAFT_TOP; i++) r->top[i] = -1;
-    for (int64_t at = r->opt->cached; at < n; at += t->max_batch) {
+    const int32_t widest = prompt_rows(r, n - r->opt->cached);
+    GEODEC_PASS(make_rows(r, widest > t->max_batch ? widest : t->max_batch, err));
+    for (int64_t at = r->opt->cached, rows; at < n; at += rows) {
+        rows = prompt_rows(r, n - at);
+        if (rows > widest && rows > t->max_batch) rows = widest;
         GEODEC_PASS(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
-        GEODEC_PASS(prefill_rows(r, at, (int32_t)(n - at < t->max_batch ? n - at : t->max_batch), backed_off, err));
+        GEODEC_PASS(prefill_rows(r, at, (int32_t)rows, backed_off, err));
     }
+    if (widest > t->max_batch) GEODEC_PASS(make_rows(r, t->max_batch, err));
     const geodec_counters end = t->counters(t->self);
     r->count.prompt_passes = end.passes - start.passes;
     r->count.prompt_rows = end.rows - start.rows;

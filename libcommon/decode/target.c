@@ -28,6 +28,11 @@ static bool session_price(void *self, const int32_t *token, int32_t n, geodec_pr
     return geodec_streamed_price(self, token, n, out) || geodec_resident_price(self, token, n, out);
 }
 
+static int32_t session_pass_rows(const void *self, int64_t wanted, int64_t beside)
+{
+    return geodec_session_pass_rows(self, wanted, beside);
+}
+
 static bool session_reads(void *self, geodec_streamed_read *out) { return geodec_streamed_reads(self, out); }
 
 geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
@@ -44,6 +49,7 @@ geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
                            .truncate = session_truncate,
                            .compact = session_compact,
                            .counters = session_counters,
+                           .pass_rows = session_pass_rows,
                            .price = session_price,
                            .reads = session_reads};
 }

@@ -198,6 +198,19 @@ void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64
     geodec__jobs_run(s, 1);
 }
 
+void geodec__experts_add(const geodec_session *s, float weight, const float *y, float *sum)
+{
+    const int64_t d = s->model->config.d_model;
+    for (int64_t i = 0; i < d; i++) sum[i] += weight * y[i];
+}
+
+void geodec__experts_add_shared(const geodec_session *s, const geodec__layer *l, int64_t row, float *sum)
+{
+    const int64_t d = s->model->config.d_model;
+    const float factor = l->shared_factor.data ? sigmoid(s->dense_up_row[row][0]) : 1;
+    for (int64_t i = 0; l->shared_gate.data && i < d; i++) sum[i] += factor * s->shared_row[row][i];
+}
+
 /* In ascending id, so that the order does not depend on the batch. The input is still needed for other rows' experts,
  * so the sum goes into norm, which is no longer read. */
 float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
@@ -214,13 +227,10 @@ float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
         for (int32_t j = 0; j < k; j++)
             if (id[j] > last && (next < 0 || id[j] < id[next])) next = j;
         if (next < 0) break;
-        const float *y = s->down_row[s->assigned[row * k + next]];
-        for (int64_t i = 0; i < d; i++) sum[i] += weight[next] * y[i];
+        geodec__experts_add(s, weight[next], s->down_row[s->assigned[row * k + next]], sum);
         last = id[next];
     }
-    const geodec__layer *l = &s->model->layer[index];
-    const float factor = l->shared_factor.data ? sigmoid(s->dense_up_row[row][0]) : 1;
-    for (int64_t i = 0; l->shared_gate.data && i < d; i++) sum[i] += factor * s->shared_row[row][i];
+    geodec__experts_add_shared(s, &s->model->layer[index], row, sum);
     return sum;
 }
 

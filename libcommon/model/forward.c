@@ -1,4 +1,5 @@
 #include "model/integer_session_internal.h"
+#include "model/layer_pass_internal.h"
 #include "model/recurrence_internal.h"
 #include "model/streamed_internal.h"
 #include "model/team_internal.h"
@@ -11,9 +12,11 @@ static geodec_status check_batch(const geodec_session *s, const geodec_batch *b,
                                  geodec_err *err)
 {
     const geodec_model_config *c = &s->model->config;
-    if (b->n < 1 || b->n > s->max_batch)
-        GEODEC_FAIL(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, s->max_batch);
-    if (b->n > s->n_ctx - s->length)
+    const int32_t most = b->parent ? s->max_batch : geodec__layer_pass_most(s, b->n);
+    if (b->n < 1 || b->n > most)
+        GEODEC_FAIL(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, most);
+    if (b->begin) GEODEC_PASS(geodec__layer_pass_check(s, b, err));
+    if (!b->begin && b->n > s->n_ctx - s->length)
         GEODEC_FAIL(GEODEC_LIMIT, "context full: %d tokens and %d more do not fit in %d", s->length, b->n, s->n_ctx);
     for (int32_t i = 0; i < b->n; i++) {
         if (b->token[i] < 0 || b->token[i] >= c->n_vocab)
@@ -143,8 +146,9 @@ static void show_update(const geodec_session *s, int32_t layer, bool feed, int64
     if (s->watch_update) s->watch_update(s->watch_update_ctx, layer, feed, n, (const float *const *)s->update_row);
 }
 
-static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n)
+void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n)
 {
+    const geodec__layer *l = &s->model->layer[index];
     const float *const *x[2];
     show(s, index, GEODEC_SIDE_FEED, n, s->model->config.d_model);
     if (l->router.data) {
@@ -187,14 +191,18 @@ static void mix(geodec_session *s, const geodec__layer *l, int32_t index, int64_
     if (s->recur) geodec__rows_end(s->mixed_row, n, s->model->config.n_head * s->cache.v_dim);
 }
 
-void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
+void geodec__forward_norm(geodec_session *s, const float *weight, int64_t n)
+{
+    row_work w = {.s = s, .fn = norm_row, .n = n, .next_norm = weight};
+    run_rows(&w, s->model->config.d_model);
+}
+
+void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool chain)
 {
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
-    row_work w = {.s = s, .fn = norm_row, .n = n, .layer = l, .index = index, .next_norm = l->attn_norm};
     const float *const *x[1];
-    if (s->model->streamed) geodec__streamed_ahead(s, index, n);
-    run_rows(&w, d);
+    geodec__forward_norm(s, l->attn_norm, n);
     show(s, index, GEODEC_SIDE_STREAM, n, d);
     if (l->router.data && s->model->config.route_before) geodec__experts_route(s, l, index, n);
     mix(s, l, index, n, chain);
@@ -203,31 +211,51 @@ void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool cha
     project(s, l, GEODEC_SLOT_O, 1, n, x);
     s->job[0] = geodec__job_of(l->o, x[0], s->down_row, n);
     geodec__jobs_run(s, 1);
-    w.fn = finish_row;
-    w.bias = l->o_bias;
-    w.post_norm = l->attn_post_norm;
-    w.next_norm = l->ffn_norm;
+    row_work w = {.s = s,
+                  .fn = finish_row,
+                  .n = n,
+                  .layer = l,
+                  .index = index,
+                  .bias = l->o_bias,
+                  .post_norm = l->attn_post_norm,
+                  .next_norm = l->ffn_norm};
     run_rows(&w, 2 * d);
     show_update(s, index, false, n);
-    feed_forward(s, l, index, n);
-    w.bias = w.next_norm = NULL;
-    w.post_norm = l->ffn_post_norm;
-    w.experts = l->router.data != NULL;
-    w.feed = true;
-    run_rows(&w, d);
+}
+
+void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool experts)
+{
+    const geodec__layer *l = &s->model->layer[index];
+    row_work w = {.s = s,
+                  .fn = finish_row,
+                  .n = n,
+                  .layer = l,
+                  .index = index,
+                  .post_norm = l->ffn_post_norm,
+                  .experts = experts,
+                  .feed = true};
+    run_rows(&w, s->model->config.d_model);
     show_update(s, index, true, n);
+}
+
+void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
+{
+    if (s->model->streamed) geodec__streamed_ahead(s, index, n);
+    geodec__forward_attend(s, index, n, chain);
+    geodec__forward_feed(s, index, n);
+    geodec__forward_finish(s, index, n, s->model->layer[index].router.data != NULL);
 }
 
 /* ---- the pass --------------------------------------------------------------------------------------------------- */
 
-/* Rows of a batch of `all`. */
-static void capture_layer(const geodec_session *s, const geodec_capture *capture, int32_t layer, int64_t n, int64_t all)
+void geodec__forward_capture(const geodec_session *s, const geodec_capture *capture, int32_t layer, int64_t first,
+                             int64_t n, int64_t all)
 {
     const int64_t d = s->model->config.d_model;
     for (int32_t i = 0; capture && i < capture->n_layers; i++)
         if (capture->layer[i] == layer)
             for (int64_t r = 0; r < n; r++)
-                memcpy(capture->state + ((int64_t)i * all + s->first + r) * d, s->x_row[r], (size_t)d * sizeof(float));
+                memcpy(capture->state + ((int64_t)i * all + first + r) * d, s->x_row[r], (size_t)d * sizeof(float));
 }
 
 /* packed: selected rows are contiguous in logits; otherwise each is at its own index. */
@@ -253,7 +281,7 @@ void geodec__forward_head(geodec_session *s, const geodec_batch *b, float *logit
 }
 
 /* A tied head that was moved is read from its new place, so that the file's copy stays out of memory. */
-static void embed_rows(geodec_session *s, const geodec_batch *b)
+void geodec__forward_embed(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;
     const geodec__panels panels = geodec__prepare_find(s->prepared, e);
@@ -285,12 +313,12 @@ static void run_part(const pass *p, geodec_session *s, int64_t first, int64_t n)
 {
     const geodec_batch part = {
         .n = (int32_t)n, .token = p->b->token + first, .want = p->b->want ? p->b->want + first : NULL};
-    embed_rows(s, &part);
+    geodec__forward_embed(s, &part);
     for (int64_t r = 0; s->attnres && r < n; r++) geodec__attnres_begin(s, r);
-    capture_layer(s, p->capture, 0, n, p->b->n);
+    geodec__forward_capture(s, p->capture, 0, s->first, n, p->b->n);
     for (int32_t layer = 0; layer < s->n_blocks && s->status == GEODEC_OK; layer++) {
         geodec__forward_layer(s, layer, n, p->chain);
-        capture_layer(s, p->capture, layer + 1, n, p->b->n);
+        geodec__forward_capture(s, p->capture, layer + 1, s->first, n, p->b->n);
     }
     if (p->logits && !p->packed) geodec__forward_head(s, &part, p->logits + first * s->model->config.n_vocab, false);
 }
@@ -307,13 +335,27 @@ static void member_task(void *ctx, int64_t task, int worker)
     if (worker == 0) p->done = true;
 }
 
+static void copy_experts(const geodec_session *s, const geodec_capture *capture, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    if (!capture || !capture->expert || c->n_expert == 0) return;
+    memcpy(capture->expert, geodec_session_expert_ids(s),
+           (size_t)(n * c->n_layer * c->n_expert_used) * sizeof *capture->expert);
+}
+
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
                                   const geodec_capture *capture, geodec_err *err)
 {
     const geodec_model *m = s->model;
     const int32_t n = b->n;
-    if (s->engine) return geodec__integer_session_forward(s, b, logits, packed, capture, err);
+    if (s->engine) {
+        if (b->begin) GEODEC_FAIL(GEODEC_UNSUPPORTED, "several texts in one pass of integers");
+        GEODEC_PASS(geodec__integer_session_forward(s, b, logits, packed, capture, err));
+        copy_experts(s, capture, n);
+        return GEODEC_OK;
+    }
     GEODEC_PASS(check_batch(s, b, capture, err));
+    if (b->begin || n > s->max_batch) return geodec__layer_pass(s, b, logits, packed, capture, err);
     for (int32_t i = 0; (s->merge || s->rewrite) && b->parent && i < n; i++)
         if (b->parent[i] != i - 1)
             GEODEC_FAIL(GEODEC_UNSUPPORTED, "trees of tokens that are %s in the cache",
@@ -352,6 +394,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     s->length += n;
     if (s->priced) geodec__streamed_price_end(s, n);
     if (s->resident_price) geodec__resident_price_end(s, b);
+    copy_experts(s, capture, n);
     return GEODEC_OK;
 }
 
@@ -373,9 +416,11 @@ geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, in
     /* a prompt of several passes would pack in the first and again in the second */
     if (n > s->max_batch && !s->engine) geodec__prepare_pass(s->model, s->prepared, s->pool, true);
     for (int64_t at = 0; at < n;) {
-        const int32_t count = (int32_t)(n - at < s->max_batch ? n - at : s->max_batch);
+        const int32_t count = geodec_session_pass_rows(s, n - at, 0);
         geodec_batch b = {.n = count, .token = token + at};
-        if (at + count == n && last_logits) {
+        if (at + count == n && last_logits && count > s->max_batch) {
+            st = forward_rows(s, &b, last_logits, true, NULL, err);
+        } else if (at + count == n && last_logits) {
             s->want[count - 1] = true;
             b.want = s->want;
             st = forward_rows(s, &b, last_logits, true, NULL, err);

@@ -111,6 +111,9 @@ typedef struct geodec_session geodec_session;
 typedef struct geodec_session_options {
     int32_t n_ctx;     /* cache rows; 0 = the model's */
     int32_t max_batch; /* rows of one forward call; 0 = 64 */
+    /* While experts stream, rows of one forward call without a tree: more than max_batch run layer by layer in parts of
+     * max_batch, so that each expert is read once. 0: max_batch. See geodec_session_pass_rows */
+    int32_t max_pass;
     geodec_isa isa;
     geodec_pool *pool;            /* NULL = caller's thread; must outlive the session */
     geodec_arithmetic arithmetic; /* a file of integers runs in integers in any case */
@@ -157,10 +160,13 @@ GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s)
  * parent[i] in -1 .. i-1: a tree; row i sees the cache as it was before the call, its ancestors and itself;
  *   its position is length + depth (root depth 0, i.e. parent -1 = follows the cache). */
 typedef struct geodec_batch {
-    int32_t n;             /* 1 .. max_batch */
+    int32_t n;             /* 1 .. max_batch; in a chain 1 .. geodec_session_pass_rows */
     const int32_t *token;  /* [n] */
     const int32_t *parent; /* [n] or NULL */
     const bool *want;      /* [n] rows whose logits are needed, NULL = all */
+    /* [n] rows that begin a text of their own: the cache is emptied before them, and holds the last text afterwards.
+     * NULL: none. Where geodec_session_takes_texts */
+    const bool *begin;
 } geodec_batch;
 
 /* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch;
@@ -169,13 +175,25 @@ typedef struct geodec_capture {
     int32_t n_layers;
     const int32_t *layer; /* [n_layers] in 0 .. n_layer */
     float *state;         /* [n_layers][n][d_model] */
+    int32_t *expert;      /* [n][n_layer][n_expert_used] as geodec_session_expert_ids; NULL: not needed */
 } geodec_capture;
 
 /* logits [n][n_vocab] (other rows are unchanged), or NULL for none; capture may be NULL. Errors: GEODEC_LIMIT (context
  * full, batch too large), GEODEC_RANGE (token id, parent). On error the cache is unchanged. */
 GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits,
                                         const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;
-/* Prefill: any number of tokens in chunks of max_batch; logits of the last row only ([n_vocab], may be NULL). */
+/* Rows of a chain of `wanted` that the next forward call should take: max_batch at most, or with max_pass as many as
+ * the budget of memory has room for, with `beside` bytes of the caller for each. Slots of experts are lent to such a
+ * pass, unless that makes it read more. */
+GEODEC_API int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_t beside);
+/* Whether a batch may have `begin`: experts stream, with a max_pass, and no layer is recurrent. */
+GEODEC_API bool geodec_session_takes_texts(const geodec_session *s);
+/* Logits [n][n_vocab] of n <= max_batch rows of state [n][d_model] as captured at n_layer; `want` as in a batch. Not
+ * for integers. */
+GEODEC_API geodec_status geodec_session_head(geodec_session *s, const float *state, int32_t n, const bool *want,
+                                             float *logits, geodec_err *err) GEODEC_MUST_USE;
+/* Prefill: any number of tokens in passes of geodec_session_pass_rows; logits of the last row only ([n_vocab], may be
+ * NULL). */
 GEODEC_API geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
                                                 geodec_err *err) GEODEC_MUST_USE;
 

@@ -109,7 +109,8 @@ struct geodec_session {
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     int32_t n_ctx, max_batch, length, n_blocks;
-    int32_t back; /* rows by which it can go back at once, if it drops any (geodec__session_forgets) */
+    int32_t max_pass; /* rows of a pass by layers (layer_pass.c), at least max_batch */
+    int32_t back;     /* rows by which it can go back at once, if it drops any (geodec__session_forgets) */
     geodec_counters counters;
     struct geodec_engine *engine; /* integer arithmetic (integer_session.h): then most of the rest is not used */
     struct geodec_keys *keys;     /* transformed, with scores by transforms; and their use */
@@ -172,6 +173,7 @@ struct geodec_session {
     /* of a member's view: */
     struct geodec__team *team;      /* NULL outside of one */
     int32_t first;                  /* its first row in the batch */
+    bool continued;                 /* rows of its text ran before it in the same pass (layer_pass.c) */
     const struct geodec_tail *tail; /* while it runs (tail.h); NULL: every row takes its own experts */
 };
 
@@ -193,6 +195,18 @@ int64_t geodec__cache_floor(const geodec_session *s, int64_t end);
 void geodec__cache_blank(geodec_session *s);
 /* The piece of a layer with attention in a block, s->cache.layer bytes. */
 uint8_t *geodec__cache_layer(const geodec_session *s, int64_t layer, int64_t block);
+/* Halves of a layer of a pass over n rows of x_row. attend: to the normalised stream behind the attention, in norm_row.
+ * feed: the feed-forward, or the experts; finish: adds its output to x_row, that in down_row or (experts) of the
+ * experts. norm: writes the normalised rows to norm_row, and points s->input at them. */
+void geodec__forward_attend(geodec_session *s, int32_t index, int64_t n, bool chain);
+void geodec__forward_feed(geodec_session *s, int32_t index, int64_t n);
+void geodec__forward_finish(geodec_session *s, int32_t index, int64_t n, bool experts);
+void geodec__forward_norm(geodec_session *s, const float *weight, int64_t n);
+/* Embeddings of a batch into x_row. */
+void geodec__forward_embed(geodec_session *s, const geodec_batch *b);
+/* Copies what is captured of a layer: n rows of s, which are rows first .. of a batch of `all`. */
+void geodec__forward_capture(const geodec_session *s, const geodec_capture *capture, int32_t layer, int64_t first,
+                             int64_t n, int64_t all);
 /* A layer of a pass over n rows of x_row, and logits of those that the batch wants (packed or not: forward.c). */
 void geodec__forward_layer(geodec_session *s, int32_t index, int64_t n, bool chain);
 void geodec__forward_head(geodec_session *s, const geodec_batch *b, float *logits, bool packed);
@@ -227,6 +241,9 @@ void geodec__router_run(geodec_session *s, int32_t layer, const float *const *st
                         const float **in, float *const *out, int64_t n);
 /* The shared network of all n rows, for the sum; reads norm. */
 void geodec__experts_shared(geodec_session *s, const geodec__layer *layer, int64_t n);
+/* Adds an expert's output y [d_model], or the shared network's of a row, to a sum. */
+void geodec__experts_add(const geodec_session *s, float weight, const float *y, float *sum);
+void geodec__experts_add_shared(const geodec_session *s, const geodec__layer *l, int64_t row, float *sum);
 /* The weighted sum of a row's experts and shared network after that; overwrites the row of norm and returns it. */
 float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row);
 /* Rotates query and key rows, scales the query, appends key and value to the cache, and writes every head's weighted

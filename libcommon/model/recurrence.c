@@ -226,7 +226,7 @@ void geodec__recurrence_run(geodec_session *s, int32_t layer, int64_t n, bool ch
         a->y[t] = s->mixed_row[t];
     }
     run w = {s,
-             a->now + place * a->state,
+             (s->continued ? a->after : a->now) + place * a->state,
              chain ? a->after + place * a->state : NULL,
              {n, a->g, a->v, a->k, a->q, a->y, chain ? NULL : s->parent}};
     run_channels(&w);

@@ -126,6 +126,8 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
         GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is outside 1 to %d", o->n_ctx, MAX_SESSION_CONTEXT);
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)
         GEODEC_THROW(GEODEC_RANGE, "a batch of %d rows is outside 1 to %d", o->max_batch, MAX_BATCH);
+    if (o->max_pass < 0 || o->max_pass > MAX_SESSION_CONTEXT)
+        GEODEC_THROW(GEODEC_RANGE, "a pass of %d rows is outside 1 to %d", o->max_pass, MAX_SESSION_CONTEXT);
     if (o->back < 0) GEODEC_THROW(GEODEC_RANGE, "a return of %d tokens", o->back);
     if (o->n_blocks < 0 || o->n_blocks > c->n_layer)
         GEODEC_THROW(GEODEC_RANGE, "%d blocks are more than the model's %d", o->n_blocks, c->n_layer);
@@ -137,6 +139,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->kv = o->kv;
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
+    s->max_pass = (int32_t)larger(o->max_pass, s->max_batch);
     s->back = (int32_t)larger(o->back ? o->back : DEFAULT_BACK, s->max_batch);
     if (s->arithmetic != GEODEC_INTEGER && o->scores != GEODEC_SCORES_DIRECT)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "scores by %s need integer arithmetic, not %s", geodec_scores_name(o->scores),

@@ -122,6 +122,74 @@ void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n)
     }
 }
 
+void geodec__streamed_compute(geodec_session *s, int32_t index, const geodec_stream_blob *blob, int32_t n)
+{
+    for (int32_t e = 0; e < s->model->config.n_expert; e++) s->expert_end[e] = e < blob->expert ? 0 : n;
+    if (s->model->streamed->by_trits)
+        geodec__streamed_trits_run(s, index, blob, 1);
+    else
+        compute(s, index, blob, 1);
+}
+
+/* Foretells what is read while experts are computed: the next of s->needed, or at its end those of the next layer. */
+static void foretell_next(geodec_session *s, int32_t index, const int32_t *next, int32_t n)
+{
+    float certain[BLOBS];
+    int32_t lowest[BLOBS];
+    for (int32_t i = 0; i < BLOBS; i++) certain[i] = 1, lowest[i] = i;
+    if (n > 0) {
+        geodec_stream_foretell(s->model->streamed->stream, index, n, next, certain);
+        return;
+    }
+    const int32_t experts = s->model->config.n_expert;
+    do index++;
+    while (index < s->n_blocks && !s->model->layer[index].router.data);
+    if (index < s->n_blocks)
+        geodec_stream_foretell(s->model->streamed->stream, index, experts < BLOBS ? experts : BLOBS, lowest, certain);
+}
+
+/* Experts first .. first + n - 1 of s->needed, which all fit the slots; they may come in any order. Meanwhile the next
+ * `after` are read. */
+static void each_of(geodec_session *s, int32_t index, int32_t first, int32_t n, int32_t after, geodec__streamed_fn fn,
+                    void *ctx)
+{
+    geodec_stream *stream = s->model->streamed->stream;
+    geodec_stream_blob blob[BLOBS], held[BLOBS] = {0};
+    int32_t next = 0, got;
+    geodec_stream_need(stream, index, n, s->needed + first);
+    if (s->model->streamed->options.lookahead != GEODEC_LOOKAHEAD_NONE)
+        foretell_next(s, index, s->needed + first + n, after);
+    while (next < n) {
+        s->status = geodec_stream_take(stream, blob, BLOBS, &got, &s->failure);
+        if (s->status != GEODEC_OK || got == 0) return;
+        for (int32_t i = 0; i < got; i++) {
+            if (blob[i].fresh) s->status = prepare(s, index, &blob[i]);
+            if (s->status != GEODEC_OK) return;
+            for (int32_t k = next; k < n; k++)
+                if (s->needed[first + k] == blob[i].expert) held[k] = blob[i];
+        }
+        for (; next < n && held[next].data; next++) {
+            fn(ctx, &held[next]);
+            geodec_stream_release(stream, held[next].slot);
+        }
+    }
+}
+
+void geodec__streamed_each(geodec_session *s, int32_t index, int32_t count, geodec__streamed_fn fn, void *ctx)
+{
+    const geodec__streamed *t = s->model->streamed;
+    if (t->options.mapped) {
+        for (int32_t i = 0; i < count; i++) fn(ctx, &(geodec_stream_blob){.expert = s->needed[i]});
+        return;
+    }
+    /* half of the slots for what is read meanwhile */
+    const int32_t half = geodec_stream_left(t->stream) / 2, most = half < BLOBS / 2 ? half : BLOBS / 2;
+    for (int32_t first = 0; first < count && s->status == GEODEC_OK; first += most) {
+        const int32_t left = count - first, n = left < most ? left : most;
+        each_of(s, index, first, n, left - n < most ? left - n : most, fn, ctx);
+    }
+}
+
 void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
 {
     s->status = GEODEC_OK;
@@ -129,7 +197,7 @@ void geodec__streamed_begin(geodec_session *s, const geodec_batch *b)
     if (!s->model->streamed->stream) return;
     geodec__streamed_price_begin(s);
     geodec_stream_begin(s->model->streamed->stream, b->n);
-    geodec__streamed_pace(s);
+    geodec__streamed_pace(s, b->begin || b->n > s->max_batch);
     if (s->foreseen) geodec__streamed_foresee(s, b);
 }
 

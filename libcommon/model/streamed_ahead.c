@@ -136,16 +136,17 @@ static void ask_votes(geodec_session *s, int32_t index, int64_t n)
  * is hidden (x below 1), what counts is that the next layer's experts come in time: unlikely ones are read too, and
  * later layers wait. Where the disk is the limit, it must never rest: likely experts of all layers are read, the
  * likeliest first. The constants are the best of the simulations of docs/results/foresight.md. */
-static void decide(geodec_stream *stream, double x)
+static void decide(geodec__ahead *a, double x)
 {
     const double least = 0.1 * x, far = 0.1 / (x * x * x * x);
-    geodec_stream_pace(stream, (float)(least < 0.05 ? 0.05 : least > 0.3 ? 0.3 : least), (float)(far > 1 ? 1 : far));
+    a->least = (float)(least < 0.05 ? 0.05 : least > 0.3 ? 0.3 : least);
+    a->far = (float)(far > 1 ? 1 : far);
 }
 
-void geodec__streamed_pace(geodec_session *s)
+/* From time to time. */
+static void look_at_times(geodec_session *s)
 {
     geodec__ahead *a = s->model->streamed->ahead;
-    geodec_stream *stream = s->model->streamed->stream;
     const geodec_streaming *o = &s->model->streamed->options;
     const geodec_streamed_plan *plan = &s->model->streamed->plan;
     a->timing = a->passes % TIMED == 0;
@@ -158,17 +159,26 @@ void geodec__streamed_pace(geodec_session *s)
     a->missing = missing;
     a->visits = visits;
     if (o->prefetch_least >= 0) {
-        geodec_stream_pace(stream, o->prefetch_least, FAR);
+        a->least = o->prefetch_least;
+        a->far = FAR;
         return;
     }
     const double needed = (double)(k.slots.needed - k.slots.resident), reads = (double)k.disk.reads;
     const double computing = k.passes - k.stall - a->computing;
     if (reads > 0 && computing > 0 && k.disk.busy > 0 && needed > a->needed)
-        decide(stream, (needed - a->needed) * k.disk.busy / reads / computing);
+        decide(a, (needed - a->needed) * k.disk.busy / reads / computing);
     else
-        geodec_stream_pace(stream, LIKELY_ENOUGH, FAR);
+        a->least = LIKELY_ENOUGH, a->far = FAR;
     a->needed = needed;
     a->computing = k.passes - k.stall;
+}
+
+/* What a pass layer by layer foretells is certain, and comes in its order. */
+void geodec__streamed_pace(geodec_session *s, bool by_layers)
+{
+    const geodec__ahead *a = s->model->streamed->ahead;
+    look_at_times(s);
+    geodec_stream_pace(s->model->streamed->stream, a->least, by_layers ? 0 : a->far);
 }
 
 static bool is_routed(const geodec_session *s, int32_t index)
@@ -345,6 +355,26 @@ void geodec__streamed_appended(geodec_session *s, const geodec_batch *b)
         f->token[i] = b->token[i];
     }
 }
+
+void geodec__streamed_passed(geodec_session *s, const geodec_batch *b, const float *const *x, const int32_t *expert)
+{
+    const geodec_model_config *c = &s->model->config;
+    geodec__foreseen *f = s->foreseen;
+    const int32_t kept = b->n < s->max_batch ? b->n : s->max_batch, n = kept < s->length ? kept : s->length;
+    const bool remembers = s->model->streamed->options.eviction == GEODEC_EVICTION_MAP && f->by.remember;
+    for (int32_t i = 0; i < b->n && !s->model->streamed->ahead->needless; i++) {
+        if (b->begin && b->begin[i]) f->by.begin(f->by.ctx);
+        if (remembers) f->by.remember(f->by.ctx, b->token[i], expert + (int64_t)i * c->n_layer * c->n_expert_used);
+        f->by.observe(f->by.ctx, b->token[i], x[i]);
+        f->observed = s->length;
+    }
+    f->base = s->length - n;
+    f->n = n;
+    for (int32_t i = 0; i < n; i++) f->row[i] = kept - n + i;
+    for (int32_t i = 0; i < kept; i++) f->token[i] = b->token[b->n - kept + i];
+}
+
+void geodec__streamed_forgotten(geodec_session *s) { s->foreseen->n = 0; }
 
 void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *row, int32_t n)
 {

@@ -62,7 +62,7 @@ static int32_t used_by(geodec_session *s, int32_t layer, const int32_t *row, int
     for (int32_t e = 0; e < c->n_expert; e++) {
         bool used = false;
         for (int32_t i = 0; i < n && !used; i++) {
-            const int32_t *id = s->expert_id + ((int64_t)row[i] * c->n_layer + layer) * c->n_expert_used;
+            const int32_t *id = s->expert_id + ((int64_t)(row ? row[i] : i) * c->n_layer + layer) * c->n_expert_used;
             for (int32_t j = 0; j < c->n_expert_used; j++) used |= id[j] == e;
         }
         if (used) s->needed[count++] = e;

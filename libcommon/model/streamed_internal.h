@@ -27,6 +27,7 @@ typedef struct geodec__ahead {
     double needed, computing; /* experts not in memory, seconds, of all passes until then */
     bool needless, rare;      /* all experts are in memory; nearly all that are needed */
     double missing, visits;   /* when that was decided */
+    float least, far;         /* the same: geodec_stream_pace */
     /* Seconds of the passes that were timed: before the first layer, between the layers, and, as a part of both, of
      * passing on what is foretold, which begins reads */
     bool timing;
@@ -53,6 +54,10 @@ void geodec__streamed_compacted(geodec_session *s, int32_t base, const int32_t *
 /* Expects what plain decoding expects when the row `at` of the text is its newest token; that row and those before it
  * are final. Without a foreseer it does nothing. */
 void geodec__streamed_expect_row(geodec_session *s, int32_t at);
+/* The rows of a pass layer by layer were appended, whose streams x [n][d_model] and experts [n][n_layer][n_expert_used]
+ * these are; the last rows of the session's own are theirs. forgotten: they are not any more. */
+void geodec__streamed_passed(geodec_session *s, const geodec_batch *b, const float *const *x, const int32_t *expert);
+void geodec__streamed_forgotten(geodec_session *s);
 /* A session begins to follow its text; ends. */
 geodec_status geodec__streamed_follow(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__streamed_unforeseen(geodec_session *s);
@@ -65,7 +70,7 @@ typedef struct geodec__follower_reads {
 geodec_status geodec__streamed_follower_create(const geodec_session *s, const uint8_t *resident, geodec__follower **out,
                                                geodec_err *err) GEODEC_MUST_USE;
 void geodec__streamed_follower_free(geodec__follower *f);
-/* A pass over these rows of the session's last pass. */
+/* A pass over these rows (NULL: the first n) of the session's last pass. */
 geodec__follower_reads geodec__streamed_follower_pass(geodec__follower *f, geodec_session *s, const int32_t *row,
                                                       int32_t n);
 /* geodec_slots_expect. */
@@ -78,6 +83,8 @@ geodec_status geodec__streamed_price_create(geodec_session *s, geodec_err *err) 
 void geodec__streamed_price_destroy(geodec_session *s);
 void geodec__streamed_price_begin(geodec_session *s);
 void geodec__streamed_price_end(geodec_session *s, int32_t n);
+/* A pass layer by layer, of n rows with these experts, all of which stay. */
+void geodec__streamed_price_passed(geodec_session *s, int32_t n, int32_t *expert);
 /* What a foreseer expects after a pass, or, plain, after a row of it that plain decoding would have run alone: the
  * prices follow the same eviction. */
 void geodec__streamed_price_expect(geodec_session *s, bool plain, int32_t layer, int32_t n, const int32_t *expert,
@@ -118,13 +125,19 @@ void geodec__streamed_end(geodec_session *s);
 /* Before the first layer, with the rows of the last pass still in place: foretells all layers. */
 void geodec__streamed_foresee(geodec_session *s, const geodec_batch *b);
 /* Decides from which probability on experts are read. */
-void geodec__streamed_pace(geodec_session *s);
+void geodec__streamed_pace(geodec_session *s, bool by_layers);
 /* Before the attention of a layer: foretells experts. */
 void geodec__streamed_ahead(geodec_session *s, int32_t index, int64_t n);
 /* When a layer's experts are chosen and their reads have begun: foretells those of the next layer. */
 void geodec__streamed_ahead_next(geodec_session *s, int32_t index, int64_t n);
 /* Counts what became of it: id [n_expert_used] are the experts of a pass of one row. */
 void geodec__streamed_learn(geodec_session *s, int32_t index, const int32_t *id);
+/* While a pass runs layer by layer (layer_pass.c). each: calls fn with the `count` experts s->needed (ascending) of a
+ * layer in memory, in their order. An error goes to s->failure. compute: such an expert of the n rows of s->input, to
+ * down_row. */
+typedef void (*geodec__streamed_fn)(void *ctx, const geodec_stream_blob *b);
+void geodec__streamed_each(geodec_session *s, int32_t index, int32_t count, geodec__streamed_fn fn, void *ctx);
+void geodec__streamed_compute(geodec_session *s, int32_t index, const geodec_stream_blob *blob, int32_t n);
 /* The products of the experts of a layer, whose rows are grouped (experts.c). An error goes to s->failed. */
 void geodec__streamed_run(geodec_session *s, int32_t index, int64_t n);
 

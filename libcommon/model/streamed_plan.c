@@ -1,6 +1,7 @@
 /* Sizes of a streamed model, and its stream with the first session. */
 #include "base/mem.h"
 #include "base/memory_limit.h"
+#include "model/layer_pass_internal.h"
 #include "model/streamed_internal.h"
 
 #include <string.h>
@@ -86,6 +87,7 @@ static geodec_streamed_plan plan(const geodec_session *s)
     /* a later session may have all blocks */
     const int64_t blocks = s->cache.bytes / s->n_blocks * (c->n_layer - s->n_blocks);
     p.session = (geodec__session_bytes(s) + blocks) * (t->options.sessions > 1 ? t->options.sessions : 1);
+    p.session += geodec__layer_pass_least_bytes(s); /* of one session at a time */
     for (int32_t i = 0; i < c->n_layer; i++) {
         if (!m->layer[i].router.data) continue;
         p.layers++;

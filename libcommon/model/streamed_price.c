@@ -141,6 +141,24 @@ void geodec__streamed_price_end(geodec_session *s, int32_t n)
     p->asked = 0;
 }
 
+void geodec__streamed_price_passed(geodec_session *s, int32_t n, int32_t *expert)
+{
+    struct geodec__priced *p = s->priced;
+    const geodec_model_config *c = &s->model->config;
+    int32_t *const own = s->expert_id;
+    s->expert_id = expert;
+    p->read += (double)(geodec_stream_counted(s->model->streamed->stream).disk.bytes - p->last.bytes);
+    p->last.open = false;
+    p->asked = 0;
+    memset(p->used, 0, (size_t)c->n_layer * (size_t)c->n_expert);
+    for (int32_t r = 0; r < n; r++) mark(s, r, 2);
+    for (int32_t i = 0; i < c->n_layer * c->n_expert; i++)
+        if (p->used[i] && !p->resident[i]) p->useful += p->blob[i / c->n_expert];
+    if (p->plain) (void)geodec__streamed_follower_pass(p->plain, s, NULL, n);
+    if (p->drafted) (void)geodec__streamed_follower_pass(p->drafted, s, NULL, n);
+    s->expert_id = own;
+}
+
 void geodec__streamed_price_expect(geodec_session *s, bool plain, int32_t layer, int32_t n, const int32_t *expert,
                                    const float *share)
 {

@@ -18,12 +18,11 @@ geodec_status decode_projections(const decode_words *w, geodec_model *m, geodec_
     return GEODEC_OK;
 }
 
-int32_t decode_batch(void) { return streaming.ram || streaming.experts ? DECODE_BATCH_STREAMED : DECODE_BATCH; }
-
 static geodec_session_options session_options(int32_t n_ctx, const decode_words *w, geodec_pool *pool)
 {
     return (geodec_session_options){.n_ctx = n_ctx,
-                                    .max_batch = decode_batch(),
+                                    .max_batch = DECODE_BATCH,
+                                    .max_pass = n_ctx,
                                     .pool = pool,
                                     .isa = isa_of(w->isa),
                                     .arithmetic = arithmetic_of(w->arithmetic),

@@ -10,11 +10,8 @@
 
 enum {
     DECODE_BATCH = GEODEC_DRAFT_MAX + 1,
-    DECODE_BATCH_STREAMED = 256,
     DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */
 };
-/* Rows of the widest pass: of a prompt, more while experts stream, since a pass reads each expert once. */
-int32_t decode_batch(void);
 
 /* Values of the options that control how the models run. NULL = not given; isa, arithmetic and kv have defaults. */
 typedef struct decode_words {

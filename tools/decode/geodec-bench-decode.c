@@ -113,7 +113,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
     const int64_t longest = geodec_prompts_longest(p);
     for (int i = 0; i < n; i++) { /* room for the longest prompt, also beyond the context of the file */
         GEODEC_PASS(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
-        target[i] = geodec_target_session(s[i], decode_batch());
+        target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
     return GEODEC_OK;
 }

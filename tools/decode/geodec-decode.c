@@ -262,7 +262,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
     if (!no_template) GEODEC_TRY(chat_format(m, template_name, &chat, err));
     if (check_plain) {
         GEODEC_TRY(decode_session(m, target->n_ctx, &words, c->pool, &second, err));
-        plain = geodec_target_session(second, decode_batch());
+        plain = geodec_target_session(second, DECODE_BATCH);
     }
     const bool terminal = isatty(STDIN_FILENO) != 0;
     if (terminal) report_turns();
@@ -374,12 +374,12 @@ static geodec_status open_all(work *w, geodec_err *err)
     if (check_plain && w->drafter && w->drafter->ops->distribution && temperature > 0)
         GEODEC_FAIL(GEODEC_INVAL, "--check-plain: drafter %s keeps the distribution of sampled text, not its tokens",
                     draft);
-    w->target = geodec_target_session(w->s, decode_batch());
+    w->target = geodec_target_session(w->s, DECODE_BATCH);
     if (!perspectives) return GEODEC_OK;
     geodec_perspectives_options o = {.seed = c->seed};
     GEODEC_PASS(geodec_perspectives_parse(perspectives, &o, err));
     GEODEC_PASS(geodec_perspectives_create(w->s, &o, &w->perspectives, err));
-    w->target = geodec_perspectives_target(w->perspectives, decode_batch());
+    w->target = geodec_perspectives_target(w->perspectives, DECODE_BATCH);
     return GEODEC_OK;
 }
 

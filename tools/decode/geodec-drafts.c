@@ -111,7 +111,7 @@ static geodec_status open_all(work *w, geodec_err *err)
     context_check(c, w->m, "texts", room);
     GEODEC_PASS(decode_session(w->m, (int32_t)room, &words, NULL, &w->s, err));
     GEODEC_PASS(decode_second(c, w->s, &words, NULL, w->drafting, err));
-    w->target = geodec_target_session(w->s, decode_batch());
+    w->target = geodec_target_session(w->s, DECODE_BATCH);
     return GEODEC_OK;
 }
 
