@@ -58,7 +58,7 @@ typedef struct reader { /* state of a worker */
 typedef struct job {
     const geodec_perplexity_options *o;
     const int32_t *token;
-    int64_t n, n_vocab;
+    int64_t n, n_vocab, windows;
     int32_t bos; /* -1 = none */
     reader *reader;
     geodec_perplexity_window *window;
@@ -115,16 +115,25 @@ static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_p
     if (!(delta <= w->max_delta)) w->max_delta = delta;
 }
 
+/* Tokens of a window; returns their number, 0 behind the last. */
+static int32_t window_tokens(void *ctx, int64_t number, int32_t *token)
+{
+    const job *j = ctx;
+    int32_t n = 0;
+    if (number >= j->windows) return 0;
+    const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, number);
+    if (s.bos) token[n++] = j->bos;
+    memcpy(token + n, j->token + s.first, (size_t)s.count * sizeof *token);
+    return n + (int32_t)s.count;
+}
+
 static geodec_status read_window(void *ctx, int64_t number, int worker, geodec_err *err)
 {
     const job *j = ctx;
     reader *r = &j->reader[worker];
     const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, number);
     geodec_perplexity_window w = {0};
-    int32_t n = 0;
-    if (s.bos) r->token[n++] = j->bos;
-    memcpy(r->token + n, j->token + s.first, (size_t)s.count * sizeof *r->token);
-    n += (int32_t)s.count;
+    const int32_t n = window_tokens(ctx, number, r->token);
     GEODEC_PASS(geodec_scorer_begin(r->p, r->token, n, err));
     if (r->q) GEODEC_PASS(geodec_scorer_begin(r->q, r->token, n, err));
     const int32_t most = j->o->rows > 0 && j->o->rows < GEODEC_SCORER_ROWS ? j->o->rows : GEODEC_SCORER_ROWS;
@@ -315,8 +324,13 @@ geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const ge
     r.blocks = (r.windows + r.windows_of_a_block - 1) / r.windows_of_a_block;
     GEODEC_NEW(r.window, r.windows);
     j.window = r.window;
+    j.windows = r.windows;
     workers = streamed ? 1 : geodec_pool_threads(pool);
     GEODEC_TRY(open_readers(p, q, &j, workers, streamed ? pool : NULL, err));
+    for (int i = 0; streamed && i < workers; i++) { /* one worker reads all windows in order */
+        geodec_scorer_expect(j.reader[i].p, window_tokens, &j);
+        if (q) geodec_scorer_expect(j.reader[i].q, window_tokens, &j);
+    }
     GEODEC_TRY(
         geodec__tasks_run_workers(streamed ? NULL : pool, hooks, "scoring windows", r.windows, read_window, &j, err));
     r.merged = merged_share(&j, workers, false);

@@ -41,6 +41,16 @@ int64_t geodec_scorer_argmax(const double *logits, int64_t n)
     return best;
 }
 
+/* Tokens of windows, one after another, and their last states. */
+typedef struct ahead {
+    int32_t *token; /* [room] */
+    bool *begin;
+    float *state;        /* [room][d_model] */
+    int32_t room, n, at; /* rows; filled; of these used */
+} ahead;
+
+enum { MOST_PASS = 1 << 16 /* rows */ };
+
 struct geodec_scorer {
     int64_t n_vocab;
     const int32_t *token; /* tokens of the window, and how many were read */
@@ -48,6 +58,12 @@ struct geodec_scorer {
     /* a session */
     geodec_session *session;
     float *logits; /* [GEODEC_SCORER_ROWS][n_vocab] */
+    /* while its experts stream: rows of windows that were read in one pass, before the head */
+    geodec_scorer_windows windows; /* NULL: not known */
+    void *windows_ctx;
+    int64_t begun; /* windows */
+    ahead held;
+    const float *rows; /* of the window; NULL: they are read step by step */
     /* or float64: the whole window goes through the blocks at once, and single rows through the head on demand */
     geodec_reference *reference;
     double *embedding, *state; /* [window][d_model] */
@@ -61,6 +77,7 @@ static geodec_status create_session(geodec_scorer *s, const geodec_scorer_evalua
     geodec_status st = GEODEC_OK;
     const geodec_session_options o = {.n_ctx = window,
                                       .max_batch = window < GEODEC_SCORER_ROWS ? window : GEODEC_SCORER_ROWS,
+                                      .max_pass = MOST_PASS,
                                       .isa = e->isa,
                                       .pool = e->pool,
                                       .arithmetic = e->arithmetic,
@@ -112,8 +129,78 @@ void geodec_scorer_destroy(geodec_scorer *s)
     if (!s) return;
     geodec_session_destroy(s->session);
     geodec_mem_free(s->logits);
+    GEODEC_FREE(s->held.token, s->held.begin, s->held.state);
     geodec_reference_destroy(s->reference);
     GEODEC_FREE(s->embedding, s->state, s->wanted, s);
+}
+
+/* ---- windows that are read ahead --------------------------------------------------------------------------------- */
+
+void geodec_scorer_expect(geodec_scorer *s, geodec_scorer_windows windows, void *ctx)
+{
+    s->windows = windows;
+    s->windows_ctx = ctx;
+}
+
+static geodec_status make_room(geodec_scorer *s, int32_t rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    ahead *a = &s->held;
+    if (rows <= a->room) return GEODEC_OK;
+    GEODEC_FREE(a->token, a->begin, a->state);
+    *a = (ahead){0};
+    GEODEC_NEW_EACH(rows, a->token, a->begin);
+    GEODEC_NEW(a->state, rows * (int64_t)geodec_model_configuration(geodec_session_model(s->session))->d_model);
+    a->room = rows;
+done:
+    return st;
+}
+
+/* This window, and those behind it that fit. */
+static void gather(geodec_scorer *s, int32_t rows)
+{
+    ahead *a = &s->held;
+    const int32_t most = geodec_session_n_ctx(s->session);
+    memcpy(a->token, s->token, (size_t)s->n * sizeof *a->token);
+    a->n = s->n;
+    memset(a->begin, 0, (size_t)rows * sizeof *a->begin);
+    for (int64_t i = s->begun; s->windows && a->n + most <= rows && geodec_session_takes_texts(s->session); i++) {
+        const int32_t n = s->windows(s->windows_ctx, i, a->token + a->n);
+        if (n < 1) break;
+        a->begin[a->n] = true;
+        a->n += n;
+    }
+}
+
+/* The rows of the window: those that are held already, or of a new pass; NULL where passes are batches. */
+static geodec_status read_ahead(geodec_scorer *s, geodec_err *err)
+{
+    ahead *a = &s->held;
+    const geodec_model_config *c = geodec_model_configuration(geodec_session_model(s->session));
+    const int64_t d = c->d_model, beside = d * 4 + 5;
+    s->rows = NULL;
+    if (a->at + s->n <= a->n && memcmp(a->token + a->at, s->token, (size_t)s->n * sizeof *s->token) == 0) {
+        s->rows = a->state + a->at * d;
+        a->at += s->n;
+        return GEODEC_OK;
+    }
+    a->n = a->at = 0;
+    const int32_t pass = geodec_session_pass_rows(s->session, s->windows ? MOST_PASS : s->n, beside);
+    if (pass <= GEODEC_SCORER_ROWS) return GEODEC_OK;
+    GEODEC_PASS(make_room(s, pass > s->n ? pass : s->n, err));
+    gather(s, pass > s->n ? pass : s->n);
+    geodec_session_truncate(s->session, 0);
+    const int32_t last = c->n_layer;
+    for (int32_t at = 0; at < a->n;) {
+        const int32_t n = a->n - at < pass ? a->n - at : pass;
+        const geodec_batch b = {.n = n, .token = a->token + at, .begin = a->n > s->n ? a->begin + at : NULL};
+        const geodec_capture capture = {.n_layers = 1, .layer = &last, .state = a->state + at * d};
+        GEODEC_PASS(geodec_forward(s->session, &b, NULL, &capture, err));
+        at += n;
+    }
+    s->rows = a->state;
+    a->at = s->n;
+    return GEODEC_OK;
 }
 
 geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n, geodec_err *err)
@@ -127,6 +214,7 @@ geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_
         GEODEC_PASS(geodec_reference_run(s->reference, 0, head, n, s->embedding, NULL, s->state, err));
     } else {
         geodec_session_truncate(s->session, 0);
+        s->begun++;
     }
     return GEODEC_OK;
 }
@@ -146,7 +234,12 @@ geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, 
             GEODEC_PASS(geodec_reference_run(s->reference, head, head + 1, s->n, s->state, &rows, s->wanted, err));
     } else {
         const geodec_batch b = {.n = n, .token = s->token + s->read, .want = want};
-        GEODEC_PASS(geodec_forward(s->session, &b, s->logits, NULL, err));
+        const int64_t d = geodec_model_configuration(geodec_session_model(s->session))->d_model;
+        if (s->read == 0) GEODEC_PASS(read_ahead(s, err));
+        if (s->rows)
+            GEODEC_PASS(geodec_session_head(s->session, s->rows + s->read * d, n, want, s->logits, err));
+        else
+            GEODEC_PASS(geodec_forward(s->session, &b, s->logits, NULL, err));
     }
     s->read += n;
     return GEODEC_OK;

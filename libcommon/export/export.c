@@ -5,11 +5,14 @@
 #include "chain/activations.h"
 #include "export/export_internal.h"
 #include "model/arithmetic.h"
+#include "model/streamed.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define GROUP_WANTED ((int64_t)128 << 20) /* bytes of results waiting for the file */
+
+enum { STREAMED = 16 /* windows of a group while experts stream: they may be read in one pass */ };
 
 /* ---- options ---------------------------------------------------------------------------------------------------- */
 
@@ -121,10 +124,11 @@ static void window_task(void *ctx, int64_t task, int worker)
         r->status = geodec__export_window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
 }
 
-int geodec__export_group(int workers, int64_t window_bytes)
+int geodec__export_group(int workers, bool streams, int64_t window_bytes)
 {
     int group = workers;
-    while (workers > 1 && group < 4 * workers && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
+    const int most = streams ? STREAMED : workers > 1 ? 4 * workers : 1;
+    while (group < most && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
     return group;
 }
 
@@ -144,7 +148,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     GEODEC_TRY(geodec__export_check(c, o, err));
     const int64_t window_bytes = o->window * geodec__export_row_bytes(c, o);
     workers = geodec__export_workers(m, o, pool, 2 * window_bytes);
-    group = geodec__export_group(workers, window_bytes);
+    group = geodec__export_group(workers, geodec_streamed_is(m), window_bytes);
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));

@@ -89,8 +89,15 @@ void *geodec__export_column_data(const geodec__rows *r, const geodec__column *c)
 /* Reads windows with its own session. */
 typedef struct geodec__reader {
     geodec_session *session;
-    float *capture, *head; /* [L][PASS][d], [PASS][n_vocab] or NULL */
-    geodec__rows rows;     /* of one pass; for shards */
+    float *capture, *head; /* [L'][n][d] of the newest forward pass, room for `room` rows; [PASS][n_vocab] or NULL */
+    int32_t *expert;       /* [n][n_layer n_expert_used] of that pass */
+    int32_t room;
+    int32_t *layer, n_layers; /* [L'] those of the options, and the last one if the head needs it */
+    int64_t held;             /* of the plan: first token of that pass; and their number */
+    int32_t n_held, last;     /* last: which of the layers the head reads */
+    bool wide;                /* that pass was one over several parts, without the head */
+    bool *begin;              /* [room] */
+    geodec__rows rows;        /* of one pass; for shards */
     geodec_status status;
     geodec_err error;
 } geodec__reader;
@@ -115,7 +122,7 @@ geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *
 int geodec__export_workers(const geodec_model *m, const geodec_export_options *o, const geodec_pool *pool,
                            int64_t window_bytes);
 /* Windows of a group, which are read before the results are written. */
-int geodec__export_group(int workers, int64_t window_bytes);
+int geodec__export_group(int workers, bool streams, int64_t window_bytes);
 /* Bytes of one row's states and logits. */
 int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_export_options *o);
 

@@ -5,6 +5,7 @@
 #include "base/pilot.h"
 #include "chain/activations.h"
 #include "export/export_internal.h"
+#include "model/streamed.h"
 
 #include <stdio.h>
 
@@ -31,6 +32,7 @@ static void window(void *ctx, int64_t task, int worker)
 static geodec_status windows(void *ctx, int64_t items, geodec_err *err)
 {
     trial *t = ctx;
+    for (int i = 0; i < t->workers; i++) t->reader[i].n_held = 0; /* every trial reads all of them */
     if (t->workers > 1)
         geodec_pool_run_dynamic(t->pool, items, window, t);
     else
@@ -53,7 +55,7 @@ static geodec_status open_readers(trial *t, const geodec_model *m, const geodec_
     const geodec_model_config *c = geodec_model_configuration(m);
     const int64_t bytes = o->window * geodec__export_row_bytes(c, o);
     t->workers = geodec__export_workers(m, o, t->pool, 2 * bytes);
-    t->group = geodec__export_group(t->workers, bytes);
+    t->group = geodec__export_group(t->workers, geodec_streamed_is(m), bytes);
     GEODEC_NEW(t->reader, t->workers);
     for (int i = 0; i < t->workers; i++)
         GEODEC_TRY(geodec__export_reader_init(&t->reader[i], m, o, t->workers > 1 ? NULL : t->pool, err));
