@@ -346,6 +346,40 @@ peak() { sed -n 's/.*"resident_peak": \([0-9]*\).*/\1/p' "$1"; }
     done
 }
 
+# The experts of moe22m are a set of 192 of 233,472 bytes.
+@test "a prompt reads each expert about once, by layers, also where slots are lent to it" {
+    how=(--model "$shared/models/moe22m-f16.gguf" --ctx 6400 --max-tokens 4)
+    run --separate-stderr "$bin/geodec-decode" -q "${how[@]}" --ram 1M -p x
+    least=${stderr##* need }
+    n=0
+    for case in "330 0" "2500 0" "2500 24" "13500 60"; do
+        read -r bytes slots <<< "$case"
+        head -c "$bytes" "$shared/text/moe22m-a.txt" > "$tmp/prompt"
+        "$bin/geodec-decode" -q "${how[@]}" --prompt-file "$tmp/prompt" > "$tmp/whole"
+        budget=$((least + slots * 233472))
+        for ahead in none router2; do
+            "$bin/geodec-decode" -q "${how[@]}" -t $((1 + n++ % 2)) --prompt-file "$tmp/prompt" --ram $budget \
+                --experts "ahead=$ahead,report=$tmp/r.json" --force > "$tmp/text"
+            cmp "$tmp/text" "$tmp/whole"
+            read=$(sed -n 's/.*"bytes_read": \([0-9]*\).*/\1/p' "$tmp/r.json")
+            echo "$case $ahead: $read of $((192 * 233472)), $(peak "$tmp/r.json")"
+            # the tokens after the prompt read experts too: 3 passes of 6 layers with 2 of them
+            [ "$read" -le $((192 * 233472 * 12 / 10 + 36 * 233472)) ]
+            [ "$(peak "$tmp/r.json")" -le $((budget + 64000000)) ]
+        done
+    done
+    for slots in 0 60; do # perplexity: 24 windows
+        head -c 13500 "$shared/text/moe22m-a.txt" > "$tmp/text.txt"
+        "$bin/geodec-perplexity" -q --model "$shared/models/moe22m-f16.gguf" "$tmp/text.txt" > "$tmp/whole"
+        least=$(smallest perplexity --model "$shared/models/moe22m-f16.gguf" "$tmp/text.txt")
+        "$bin/geodec-perplexity" -q --model "$shared/models/moe22m-f16.gguf" --ram $((least + slots * 233472)) --experts "ahead=none,report=$tmp/r.json" "$tmp/text.txt" > "$tmp/text"
+        cmp "$tmp/text" "$tmp/whole"
+        read=$(sed -n 's/.*"bytes_read": \([0-9]*\).*/\1/p' "$tmp/r.json")
+        echo "perplexity $slots: $read"
+        [ "$read" -le $((192 * 233472 * (slots > 0 ? 2 : 25))) ]
+    done
+}
+
 @test "a dialogue and a draft model stay within the budget; what a draft model needs is refused with the number" {
     large
     for i in 1 2 3 4 5 6; do
