@@ -161,6 +161,24 @@ field() { info "$2" | awk -F '\t' -v name="$1" '$1 == name {print $2}'; }
     printf 'One day a dog ran.' > "$tmp/t"
     cmp <("$bin/geodec-perplexity" --quiet --model "$first" "$tmp/t") <("$bin/geodec-perplexity" --quiet --model "$variants/same.gguf" "$tmp/t")
     cmp <("$bin/geodec-sample" --quiet --model "$first" --seed 3 -n 20 "One day") <("$bin/geodec-sample" --quiet --model "$variants/same.gguf" --seed 3 -n 20 "One day")
+    # the input of an artifact is all parts: another second part is another input
+    for m in "$first" "$variants/same.gguf"; do
+        "$bin/geodec-export" --quiet --force --model "$m" --text "$tmp/t" -o "$tmp/$(basename "$m").h5"
+    done
+    "$bin/geodec-diff" "$tmp/two-00001-of-00002.gguf.h5" "$tmp/same.gguf.h5"
+    both=$(for part in 1 2; do
+        part=$variants/two-0000$part-of-00002.gguf
+        printf '%s  %s\n' "$(sha256sum < "$part" | cut -d' ' -f1)" "$(basename "$part")"
+    done | sha256sum | cut -d' ' -f1)
+    "$bin/geodec-info" "$tmp/two-00001-of-00002.gguf.h5" | grep -q "$both"
+    "$bin/geodec-health" "$first" | grep -q '^forward.ok'
+    cp "$variants"/two-0000?-of-00002.gguf "$tmp"
+    "$bin/geodec-prepare" --quiet --texts 20 --length 64 --minutes 0.1 "$tmp/two-00001-of-00002.gguf" > /dev/null
+    [ -n "$(ls "$tmp/two-00001-of-00002.gguf.geodec")" ]
+    "$bin/geodec-decode" --model "$tmp/two-00001-of-00002.gguf" --max-tokens 5 -p "One day" > "$tmp/drafted" 2> "$tmp/err"
+    cmp "$tmp/drafted" <("$bin/geodec-decode" -q --model "$variants/same.gguf" --draft none --max-tokens 5 -p "One day")
+    "$bin/geodec-attest" --quiet --model "$first" -p "One day" --max-tokens 5 -o "$tmp/record" > /dev/null
+    "$bin/geodec-attest" --quiet --model "$first" --verify "$tmp/record" > /dev/null
 }
 
 @test "a split model: another part than the first, and missing, truncated and foreign parts are named" {
