@@ -140,6 +140,12 @@ geodec_status geodec_riemann_needs(const geodec_metric *metric, const geodec_spa
     const double rows = (double)count * ((double)sizeof(geodec_curvature_invariants) - 8 * 8);
     geodec_needs_memory(needs, "results", (double)size->fields + (rows > 0 ? rows : 0));
     geodec_needs_time(needs, "points", pilot.fixed, pilot.item * (double)count / (double)each);
+    if (o->control > 0 && !o->x && metric->kind == GEODEC_METRIC_MAHALANOBIS) { /* at fewer sites */
+        const double sites = (double)geodec_riemann_noise_sites(metric) / (double)metric->points;
+        const double controls = (double)(o->control + least(o->midpoints, o->control));
+        geodec_needs_size(needs, "controls", controls);
+        geodec_needs_time(needs, "controls", 0, pilot.item * controls * sites / (double)each);
+    }
     return GEODEC_OK;
 }
 

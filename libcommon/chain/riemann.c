@@ -149,6 +149,12 @@ done:
 }
 
 /* Curvature of the field of noise: what the fit makes of points without structure. */
+int64_t geodec_riemann_noise_sites(const geodec_metric *metric)
+{
+    const int64_t most = 2 * metric->k > GEODEC_RIEMANN_NOISE ? 2 * metric->k : GEODEC_RIEMANN_NOISE;
+    return metric->points < most ? metric->points : most;
+}
+
 static geodec_status noise_control(const geodec_metric *metric, const geodec_riemann_options *o, geodec_pool *pool,
                                    const geodec_hooks *hooks, geodec_riemann *out, geodec_err *err)
 {
@@ -158,8 +164,7 @@ static geodec_status noise_control(const geodec_metric *metric, const geodec_rie
     geodec_riemann c = {.n = metric->n};
     geodec_metric_options fo = metric->options;
     geodec_riemann_options ro = {.samples = o->control, .midpoints = o->midpoints, .seed = o->seed};
-    const int64_t most = 2 * metric->k > GEODEC_RIEMANN_NOISE ? 2 * metric->k : GEODEC_RIEMANN_NOISE;
-    const int64_t points = metric->points < most ? metric->points : most;
+    const int64_t points = geodec_riemann_noise_sites(metric);
     double *x = NULL;
     if (ro.midpoints > o->control) ro.midpoints = o->control;
     fo.sigma = 0; /* by the same multiple of the distance to the nearest neighbour */

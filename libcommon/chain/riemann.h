@@ -55,6 +55,8 @@ typedef struct geodec_riemann {
     double differences_gap; /* largest |R - R'| / max |R|, R' with dGamma by central differences, at 4 samples */
 } geodec_riemann;
 
+/* Sites of the field of noise beside a metric. */
+GEODEC_API int64_t geodec_riemann_noise_sites(const geodec_metric *metric);
 /* s: the space of the metric. paths may be NULL: middle and last valid node of each path otherwise. */
 GEODEC_API geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_space *s,
                                                 const geodec_geodesics *paths, const geodec_riemann_options *o,

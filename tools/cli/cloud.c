@@ -54,8 +54,8 @@ void cloud_say_twonn(const cli *c, const geodec_cloud_summary *s)
     if (!isfinite(t->fit)) {
         cli_say(c,
                 "TwoNN not measured: ties dominate (%lld of %lld points have two different neighbour distances, with "
-                "%lld different ratios); k_int %lld",
-                (long long)t->used, (long long)t->points, (long long)t->ratios, (long long)s->k_int);
+                "%lld different ratios)",
+                (long long)t->used, (long long)t->points, (long long)t->ratios);
         say_k_int(c, s);
         return;
     }

@@ -60,8 +60,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_NEW(unit, cloud.points);
     for (int64_t i = 0; i < cloud.points; i++) {
         if (cloud.row[i] < 0 || cloud.row[i] >= v.rows)
-            GEODEC_THROW(GEODEC_FORMAT, "%s was not made from %s: there is no row %d", c->args[0], c->args[1],
-                         cloud.row[i]);
+            GEODEC_THROW(GEODEC_FORMAT, "%s was not made from %s: point %lld of the cloud is no row of the states",
+                         c->args[0], c->args[1], (long long)i);
         unit[i] = unit_of_row[cloud.row[i]];
     }
     GEODEC_TRY(geodec_consistency_run(cloud.points, n, x, cloud.sequence, unit, &opt, c->pool, &c->hooks, &r, err));
