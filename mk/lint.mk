@@ -3,7 +3,7 @@
 # Targets that need other packages than the build install them, as make check does.
 build/.packages-lint: packages.txt
 	@bash scripts/packages install lint
-lint: check-layers check-symbols check-headers check-style check-integer-code
+lint: check-layers check-symbols check-headers check-style check-integer-code check-clang
 check-layers:
 	@mkdir -p $(B)
 	@{ $(foreach f,$(FOLDERS),echo '$f' $(DEPS_$f);) } > $(B)/layers.txt
@@ -15,6 +15,12 @@ check-headers: $(B)/geodec.h
 # No arithmetic of floats between token id and token id, in the object code.
 check-integer-code: $(foreach f,engine fixed attest,$(call objs_of,integer/$f))
 	@sh scripts/check-integer-code $(B)/obj/libcommon
+# What clang says of every source, which is not translated for it.
+.PHONY: check-clang clang-objects
+clang-objects: $(ALL_OBJS) $(CLI_OBJS) $(TOOL_OBJS)
+check-clang: build/.packages-lint
+	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) CC="clang -fsyntax-only" B=build/clang clang-objects
+	@echo "clang: ok"
 check-style:
 	@bash scripts/packages install lint
 	@sh scripts/check-style && echo "style: ok"

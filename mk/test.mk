@@ -50,15 +50,21 @@ $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
 # make check is the short form: every unit test, and the tests of bats files without the tag `full` (scripts/run-tests). It touches every tool and
 # every folder of the library (tests/cli/house.bats). make check-full is everything, make check-rest what make check leaves out.
 # make check TESTS="streaming tests/bad": the test programs and bats files whose names contain one of these words, in full.
-# Each first installs packages. The second make runs pkg-config again and builds on all processors.
+# make check-unshared: see shared_readers. Each first installs packages. The second make runs pkg-config again and builds on all processors.
 TESTS ?=
 TEST_FORM ?= $(if $(TESTS),,short)
-chosen = $(if $(TESTS),$(strip $(foreach t,$1,$(if $(strip $(foreach w,$(TESTS),$(findstring $w,$t))),$t))),$1)
+named = $(if $(TESTS),$(strip $(foreach t,$1,$(if $(strip $(foreach w,$(TESTS),$(findstring $w,$t))),$t))),$1)
+# make check-unshared: the short form of those that read the shared folder, without it. The others cannot tell the difference.
+READS_SHARED = grep -lsE 'GEODEC_SHARED|test_shared|load golden'
+shared_readers = $(if $(UNSHARED),$(strip $(foreach t,$1,$(if $(shell $(READS_SHARED) $(t:$(B)/tests/test-%=tests/unit/%/*.c)),$t))),$1)
+chosen = $(call shared_readers,$(call named,$1))
 CHECK_UNIT = $(if $(filter rest,$(TEST_FORM)),,$(call chosen,$(UNIT_TESTS)))
-.PHONY: check-run check-full check-rest
-check check-full check-rest:
+.PHONY: check-run check-full check-rest check-unshared
+check-unshared: export GEODEC_SHARED := /nonexistent
+check-unshared: export UNSHARED := yes
+check check-full check-rest check-unshared:
 	@bash scripts/packages install build
-	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) $(if $(filter-out check,$@),TEST_FORM=$(@:check-%=%)) check-run
+	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) $(if $(filter check-full check-rest,$@),TEST_FORM=$(@:check-%=%)) check-run
 check-run: build $(CHECK_UNIT) $(BAD_TOOLS) $(FUZZ_REPLAYS)
 	@$(if $(RELEASE_TESTS),echo "left out because they need the release build: $(RELEASE_TESTS)",:)
 	@$(if $(CHECK_UNIT)$(call chosen,$(BATS_TESTS)),,echo "TESTS=$(TESTS): no test program and no file has such a name" >&2; exit 2)
