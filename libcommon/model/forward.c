@@ -12,7 +12,7 @@ static geodec_status check_batch(const geodec_session *s, const geodec_batch *b,
                                  geodec_err *err)
 {
     const geodec_model_config *c = &s->model->config;
-    const int32_t most = b->parent ? s->max_batch : geodec__layer_pass_most(s, b->n);
+    const int32_t most = b->parent ? s->max_batch : geodec__layer_pass_most(s, b->n, capture);
     if (b->n < 1 || b->n > most)
         GEODEC_FAIL(GEODEC_LIMIT, "a batch of %d rows; this session takes 1 to %d", b->n, most);
     if (b->begin) GEODEC_PASS(geodec__layer_pass_check(s, b, err));

@@ -46,9 +46,16 @@ static double reads_of(int64_t n, int64_t rows, double left, double experts)
     return (double)((n + rows - 1) / rows) * (1 - left / experts);
 }
 
+/* Rows of a pass whatever the memory: choices are counted in 32 bits. */
+static int64_t most_of(const geodec_session *s, int64_t wanted)
+{
+    const int32_t k = s->model->config.n_expert_used;
+    return smaller(smaller(wanted, s->max_pass), INT32_MAX / (k > 0 ? k : 1));
+}
+
 int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_t beside)
 {
-    const int64_t batch = smaller(wanted, s->max_batch), all = smaller(wanted, s->max_pass);
+    const int64_t batch = smaller(wanted, s->max_batch), all = most_of(s, wanted);
     if (all <= batch || !possible(s)) return (int32_t)batch;
     const geodec__streamed *t = s->model->streamed;
     if (!t->stream) return (int32_t)all; /* read through a map */
@@ -67,13 +74,22 @@ int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_
     return (int32_t)best;
 }
 
-int32_t geodec__layer_pass_most(const geodec_session *s, int64_t wanted)
+/* Bytes of a row that the caller has for it. */
+static int64_t captured_bytes(const geodec_session *s, const geodec_capture *c)
 {
-    const int64_t all = smaller(wanted, s->max_pass);
-    if (!possible(s)) return s->max_batch;
+    const geodec_model_config *k = &s->model->config;
+    if (!c) return 0;
+    return 4 * ((int64_t)c->n_layers * k->d_model + (c->expert ? (int64_t)k->n_layer * k->n_expert_used : 0));
+}
+
+int32_t geodec__layer_pass_most(const geodec_session *s, int64_t wanted, const geodec_capture *c)
+{
+    const int64_t all = most_of(s, wanted);
+    if (all <= s->max_batch || !possible(s)) return s->max_batch;
     if (!s->model->streamed->stream) return (int32_t)all;
     const geodec_stream_room room = geodec_stream_room_of(s->model->streamed->stream);
-    const int64_t rows = smaller(all, (room.free + room.lendable) / geodec__layer_pass_row_bytes(s));
+    const int64_t row = geodec__layer_pass_row_bytes(s) + captured_bytes(s, c);
+    const int64_t rows = smaller(all, (room.free + room.lendable) / row);
     return rows > s->max_batch ? (int32_t)rows : s->max_batch;
 }
 
@@ -109,9 +125,8 @@ typedef struct pass {
     float **x, **sum; /* [n][d_model] residual stream; outputs of the experts */
     int32_t *id;      /* [n][n_layer][n_expert_used] */
     float *weight;
-    int32_t
-        *by_expert; /* [n n_expert_used] choices (row n_expert_used + rank) of a layer, ascending experts and rows */
-    int32_t *end;   /* [n_expert] where those of an expert end */
+    /* choices (row n_expert_used + rank) of a layer, ascending experts and rows, and where those of an expert end */
+    int32_t *by_expert, *end; /* [n n_expert_used], [n_expert] */
     part *parts;
     int32_t n_parts;
     uint8_t *memory;
@@ -349,7 +364,8 @@ geodec_status geodec__layer_pass(geodec_session *s, const geodec_batch *b, float
     pass p = {.s = s, .b = b};
     bool lent = false;
     GEODEC_TRY(geodec__recurrence_read_again(s, s->length, err));
-    if (stream && !(lent = geodec_stream_lend(stream, (int64_t)b->n * geodec__layer_pass_row_bytes(s))))
+    const int64_t bytes = b->n * (geodec__layer_pass_row_bytes(s) + captured_bytes(s, c));
+    if (stream && !(lent = geodec_stream_lend(stream, bytes)))
         GEODEC_THROW(GEODEC_LIMIT, "a budget without room for a pass of %d rows", b->n);
     GEODEC_TRY(reserve(&p, err));
     if (s->recur) geodec__recurrence_begin(s, b->token, b->n);

@@ -12,8 +12,9 @@ enum {
 int64_t geodec__layer_pass_row_bytes(const geodec_session *s);
 /* Bytes of the rows for which the smallest budget has room; 0: passes are batches. */
 int64_t geodec__layer_pass_least_bytes(const geodec_session *s);
-/* Rows of a chain of `wanted` that the budget has room for now, at least max_batch. */
-int32_t geodec__layer_pass_most(const geodec_session *s, int64_t wanted);
+/* Rows of a chain of `wanted` that the budget has room for now, with what is captured of them (NULL: nothing); at least
+ * max_batch. */
+int32_t geodec__layer_pass_most(const geodec_session *s, int64_t wanted, const geodec_capture *c);
 /* Whether the texts of a batch with `begin` can run, each within the context. */
 geodec_status geodec__layer_pass_check(const geodec_session *s, const geodec_batch *b, geodec_err *err) GEODEC_MUST_USE;
 /* As geodec_forward of a chain. last: logits [n_vocab] of the last row alone. */

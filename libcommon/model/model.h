@@ -183,8 +183,8 @@ typedef struct geodec_capture {
 GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits,
                                         const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;
 /* Rows of a chain of `wanted` that the next forward call should take: max_batch at most, or with max_pass as many as
- * the budget of memory has room for, with `beside` bytes of the caller for each. Slots of experts are lent to such a
- * pass, unless that makes it read more. */
+ * the budget of memory has room for, with `beside` bytes of the caller for each (what is captured counts). Slots of
+ * experts are lent to such a pass, unless that makes it read more. */
 GEODEC_API int32_t geodec_session_pass_rows(const geodec_session *s, int64_t wanted, int64_t beside);
 /* Whether a batch may have `begin`: experts stream, with a max_pass, and no layer is recurrent. */
 GEODEC_API bool geodec_session_takes_texts(const geodec_session *s);
