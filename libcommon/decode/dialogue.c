@@ -17,7 +17,7 @@ typedef struct talk {
     int64_t cached; /* number of them with a row in the cache */
     bool stopped;
     geodec_printer *printer;
-    /* with a program for a template: the conversation, which is rendered whole at each turn; contents are owned */
+    /* with a chat format: the conversation; contents are owned */
     geodec_chat_message *said;
     int64_t n_said, room_said;
 } talk;
@@ -85,28 +85,19 @@ done:
     return st;
 }
 
-/* The new tokens of a message. */
+/* Without a chat format: the new tokens of a line. */
 static geodec_status encode(const talk *t, const char *line, size_t n, int32_t **ids, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_dialogue *d = t->d;
     char *text = NULL;
     int32_t *id = NULL;
-    const geodec_chat_message user = {GEODEC_CHAT_USER, line, n};
-    if (d->chat && t->n > 0) return geodec_chat_encode_next(d->chat, d->tokenizer, &user, ids, count, err);
-    if (d->chat) {
-        const geodec_chat_message both[] = {
-            {GEODEC_CHAT_SYSTEM, d->system ? d->system : "", d->system ? strlen(d->system) : 0}, user};
-        return geodec_chat_encode(d->chat, d->tokenizer, d->system ? both : both + 1, d->system ? 2 : 1, true, ids,
-                                  count, err);
-    }
     GEODEC_NEW(text, (int64_t)n + 1);
     GEODEC_NEW(id, (int64_t)n + 4);
     text[0] = '\n';
     memcpy(text + 1, line, n);
     const bool begins = t->n == 0;
     const geodec_encode_options how = {.bos = begins, .goes_on = !begins};
-    GEODEC_TRY(geodec_tokenizer_encode_with(d->tokenizer, begins ? line : text, n + !begins, &how, id, count, err));
+    GEODEC_TRY(geodec_tokenizer_encode_with(t->d->tokenizer, begins ? line : text, n + !begins, &how, id, count, err));
     GEODEC_MOVE(*ids, id);
 done:
     GEODEC_FREE(text, id);
@@ -142,27 +133,72 @@ static void forget(talk *t)
     t->n = t->cached = 0;
 }
 
-/* The whole conversation in tokens, as its template renders it now: it may change earlier turns. Rows of the cache stay
- * as far as the tokens are the same. When it does not fit, the oldest turns are dropped as a whole. */
+static geodec_status append(talk *t, const int32_t *token, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_GROW(t->token, t->n, t->room, n);
+    if (n > 0) memcpy(t->token + t->n, token, (size_t)n * sizeof *token);
+    t->n += n;
+done:
+    return st;
+}
+
+/* The conversation in tokens without its oldest `turns` turns; the system message stays. */
+static geodec_status encode_since(const talk *t, int64_t turns, int32_t **ids, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_chat_message *kept = NULL;
+    const int64_t first = t->n_said > 0 && t->said[0].role == GEODEC_CHAT_SYSTEM, skip = 2 * turns;
+    GEODEC_NEW(kept, t->n_said);
+    memcpy(kept, t->said, (size_t)first * sizeof *kept);
+    memcpy(kept + first, t->said + first + skip, (size_t)(t->n_said - first - skip) * sizeof *kept);
+    GEODEC_TRY(geodec_chat_encode(t->d->chat, t->d->tokenizer, kept, t->n_said - skip, true, ids, count, err));
+done:
+    geodec_mem_free(kept);
+    return st;
+}
+
+/* Tokens of the context that are left for a reply when turns are dropped: otherwise each reply after the first full
+ * context would end in its middle. */
+static int64_t reply_room(const talk *t)
+{
+    const int64_t quarter = t->d->target->n_ctx / 4;
+    return t->d->when_full == GEODEC_DIALOGUE_STOP ? 0
+           : t->d->options->max_tokens < quarter   ? t->d->options->max_tokens
+                                                   : quarter;
+}
+
+/* The whole conversation in tokens, as its template renders it now: a program may change earlier turns. Rows of the
+ * cache stay as far as the tokens are the same. When it does not fit, the oldest turns are dropped as a whole; none is
+ * if the last message alone does not fit. */
 static geodec_status render(talk *t, bool *fits, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
     int64_t count = 0, same = 0, dropped = 0;
     const int64_t first = t->n_said > 0 && t->said[0].role == GEODEC_CHAT_SYSTEM, limit = t->d->target->n_ctx;
-    for (;;) {
-        GEODEC_TRY(geodec_chat_encode(t->d->chat, t->d->tokenizer, t->said, t->n_said, true, &ids, &count, err));
-        *fits = count <= limit;
-        if (*fits || t->n_said - first < 3) break;
-        unsay(t, first, 2); /* the user's message and the reply */
-        dropped++;
+    const int64_t turns = t->d->when_full == GEODEC_DIALOGUE_STOP ? 0 : (t->n_said - first - 1) / 2;
+    GEODEC_TRY(encode_since(t, 0, &ids, &count, err));
+    if (turns > 0 && count + reply_room(t) > limit) {
         geodec_mem_free(ids);
         ids = NULL;
+        GEODEC_TRY(encode_since(t, turns, &ids, &count, err));
+        const bool alone = count <= limit;
+        while (alone && (dropped == 0 || (count + reply_room(t) > limit && dropped < turns))) {
+            geodec_mem_free(ids);
+            ids = NULL;
+            GEODEC_TRY(encode_since(t, ++dropped, &ids, &count, err));
+        }
     }
-    if (dropped > 0)
+    *fits = count <= limit;
+    if (!*fits) goto done;
+    for (int64_t i = 0; i < dropped; i++) unsay(t, first, 2); /* the user's message and the reply */
+    if (dropped == 1)
+        (void)fprintf(t->d->notes, "(the context of %lld tokens is full: the oldest turn is dropped)\n",
+                      (long long)limit);
+    if (dropped > 1)
         (void)fprintf(t->d->notes, "(the context of %lld tokens is full: the oldest %lld turns are dropped)\n",
                       (long long)limit, (long long)dropped);
-    if (!*fits) goto done;
     while (same < t->n && same < count && t->token[same] == ids[same]) same++;
     t->n = 0;
     GEODEC_GROW(t->token, t->n, t->room, count);
@@ -175,13 +211,18 @@ done:
     return st;
 }
 
-static geodec_status append(talk *t, const int32_t *token, int64_t n, geodec_err *err)
+/* A built-in format: the last message after the tokens that are there. Not *fits, and nothing appended: turns must be
+ * dropped first. */
+static geodec_status extend(talk *t, bool *fits, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_GROW(t->token, t->n, t->room, n);
-    if (n > 0) memcpy(t->token + t->n, token, (size_t)n * sizeof *token);
-    t->n += n;
+    int32_t *ids = NULL;
+    int64_t count = 0;
+    GEODEC_TRY(geodec_chat_encode_next(t->d->chat, t->d->tokenizer, &t->said[t->n_said - 1], &ids, &count, err));
+    *fits = t->n + count + reply_room(t) <= t->d->target->n_ctx;
+    if (*fits) GEODEC_TRY(append(t, ids, count, err));
 done:
+    geodec_mem_free(ids);
     return st;
 }
 
@@ -253,14 +294,17 @@ static geodec_status reply(talk *t, geodec_err *err)
     /* the history ends before a stop text */
     GEODEC_TRY(append(t, got.token, before >= 0 && before < got.n ? before : got.n, err));
     if (t->cached > t->n) t->cached = t->n;
-    if (got.end == GEODEC_END_CONTEXT)
-        (void)fprintf(t->d->notes, "(the context of %d tokens is full; /reset starts a new conversation)\n",
-                      d->target->n_ctx);
+    if (got.end == GEODEC_END_CONTEXT && d->when_full == GEODEC_DIALOGUE_DROP)
+        (void)fprintf(d->notes, "(the context of %d tokens is full%s)\n", d->target->n_ctx,
+                      d->chat ? ": the reply ends here" : "; /reset starts a new conversation");
     geodec_hooks_log(d->hooks, GEODEC_LOG_DEBUG,
                      "turn %lld: %lld rows of the prompt, %lld tokens in %lld passes, %lld of %d rows of the context",
                      (long long)t->turns, (long long)got.counters.prompt_rows, (long long)got.n,
                      (long long)got.counters.target_passes, (long long)t->cached, d->target->n_ctx);
     if (d->plain) GEODEC_TRY(compare(t, n_prompt, &o, &got, err));
+    if (got.end == GEODEC_END_CONTEXT && d->when_full == GEODEC_DIALOGUE_STOP)
+        GEODEC_THROW(GEODEC_LIMIT, "the context of %d tokens is full in turn %lld", d->target->n_ctx,
+                     (long long)t->turns);
 done:
     geodec_printer_close(t->printer);
     t->printer = NULL;
@@ -268,21 +312,40 @@ done:
     return st;
 }
 
-/* A turn in a conversation whose template is a program. */
+/* A message of `count` tokens finds no room after t->n. */
+static geodec_status refuse(const talk *t, int64_t count, geodec_err *err)
+{
+    const geodec_dialogue *d = t->d;
+    if (d->when_full == GEODEC_DIALOGUE_STOP)
+        GEODEC_FAIL(GEODEC_LIMIT, "the context of %d tokens is full before turn %lld", d->target->n_ctx,
+                    (long long)t->turns + 1);
+    if (d->chat)
+        (void)fprintf(d->notes, "(the line does not fit in the context of %d tokens and is ignored)\n",
+                      d->target->n_ctx);
+    else
+        (void)fprintf(d->notes,
+                      "(no room in the context: it has %lld tokens, the line %lld more, the limit is %d; the line is "
+                      "ignored, /reset starts a new conversation)\n",
+                      (long long)t->n, (long long)count, d->target->n_ctx);
+    return GEODEC_OK;
+}
+
+/* A turn with a chat format. The tokens of a program's conversation are made anew, those of a built-in format only when
+ * turns are dropped. */
 static geodec_status take_message(talk *t, const char *line, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *text = NULL;
     size_t length = 0;
-    bool fits;
+    bool fits = false;
     const char *const system = t->d->system;
     if (t->n_said == 0 && system) GEODEC_TRY(say(t, GEODEC_CHAT_SYSTEM, system, strlen(system), err));
     GEODEC_TRY(say(t, GEODEC_CHAT_USER, line, n, err));
-    GEODEC_TRY(render(t, &fits, err));
+    if (t->n > 0 && !geodec_chat_template_is_program(t->d->chat)) GEODEC_TRY(extend(t, &fits, err));
+    if (!fits) GEODEC_TRY(render(t, &fits, err));
     if (!fits) {
-        (void)fprintf(t->d->notes, "(the line does not fit in the context of %d tokens and is ignored)\n",
-                      t->d->target->n_ctx);
         unsay(t, t->n_said - 1, 1);
+        st = refuse(t, 0, err);
         goto done;
     }
     t->turns++;
@@ -296,27 +359,15 @@ done:
     return st;
 }
 
-static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *err)
+/* A turn without a chat format. */
+static geodec_status take_line(talk *t, const char *line, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
     int64_t count = 0;
-    const int64_t bad = geodec_file_utf8_check(line, n);
-    if (bad >= 0) {
-        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld; the line is ignored)\n", (long long)bad);
-        goto done;
-    }
-    if (t->d->chat && geodec_chat_template_is_program(t->d->chat)) {
-        GEODEC_TRY(take_message(t, line, n, err));
-        goto done;
-    }
     GEODEC_TRY(encode(t, line, n, &ids, &count, err));
     if (t->n + count > t->d->target->n_ctx) {
-        (void)fprintf(t->d->notes,
-                      "(no room in the context: it has %lld tokens, the line %lld more, the limit is %d; the line is "
-                      "ignored, /reset "
-                      "starts a new conversation)\n",
-                      (long long)t->n, (long long)count, t->d->target->n_ctx);
+        st = refuse(t, count, err);
         goto done;
     }
     if (count == 0) goto done;
@@ -327,6 +378,16 @@ static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *
 done:
     geodec_mem_free(ids);
     return st;
+}
+
+static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *err)
+{
+    const int64_t bad = geodec_file_utf8_check(line, n);
+    if (bad >= 0) {
+        (void)fprintf(t->d->notes, "(not UTF-8 at byte %lld; the line is ignored)\n", (long long)bad);
+        return GEODEC_OK;
+    }
+    return t->d->chat ? take_message(t, line, n, err) : take_line(t, line, n, err);
 }
 
 geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)

@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* What happens when a message finds no room in the context, or a reply none to its end. */
+typedef enum geodec_dialogue_full {
+    GEODEC_DIALOGUE_DROP, /* with a chat format the oldest turns are dropped as a whole, the system message stays, and
+                             room is made for a reply: a quarter of the context, or the longest reply if that is less. A
+                             message that does not fit alone, or without a chat format, is refused. Notes say so */
+    GEODEC_DIALOGUE_STOP, /* the dialogue ends with GEODEC_LIMIT */
+} geodec_dialogue_full;
+
 typedef struct geodec_dialogue {
     const geodec_tokenizer *tokenizer;
     const geodec_target *target;
@@ -25,11 +33,12 @@ typedef struct geodec_dialogue {
     bool (*turn_stopped)(void); /* true if an interrupt came since the last call: the reply ends */
     bool (*stop_asked)(void);   /* true: the program ends */
     const geodec_hooks *hooks;  /* log the counts of each turn at GEODEC_LOG_DEBUG */
+    geodec_dialogue_full when_full;
 } geodec_dialogue;
 
 /* Runs until the input ends or /quit; /reset starts a new conversation. On a terminal an interrupt ends the turn; the
- * part of the reply already written stays in the conversation. A message that does not fit into the context is refused
- * with a message on `notes`. GEODEC_CHECK: a reply differs from plain decoding. */
+ * part of the reply already written stays in the conversation. GEODEC_CHECK: a reply differs from plain decoding.
+ * GEODEC_LIMIT: the context is full, with GEODEC_DIALOGUE_STOP. */
 GEODEC_API geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -67,6 +67,55 @@ refused() {
     [ "$(tail -n "$(wc -l < "$tmp/one")" "$tmp/out")" = "$(cat "$tmp/one")" ]
 }
 
+@test "a full context with a chat format: the oldest turns are dropped as a whole, the system message stays" {
+    printf 'The cat sat.\nThe dog ran.\nThe bird sang a song.\nOne day\n' > "$tmp/in"
+    sed 's|$|\n/reset|' "$tmp/in" > "$tmp/anew"
+    # Contexts for one turn: each reply is that of a new conversation.
+    for pair in zephyr=90 gemma=90 chatml=130 llama2=70 tests/golden/templates/turns.jinja=70; do
+        echo "$pair"
+        options=(--quiet --template "${pair%=*}" --ctx "${pair#*=}" --system Tell --max-tokens 20)
+        talk "${options[@]}" --check-plain < "$tmp/in" > "$tmp/out" 2> "$tmp/err"
+        [ "$(grep -c "^(the context of ${pair#*=} tokens is full: the oldest turn is dropped)$" "$tmp/err")" -eq 3 ] || { cat "$tmp/err"; false; }
+        [ "$(wc -l < "$tmp/err")" -eq 3 ]
+        talk "${options[@]}" < "$tmp/anew" > "$tmp/want" 2> "$tmp/err"
+        [ ! -s "$tmp/err" ]
+        cmp "$tmp/out" "$tmp/want"
+    done
+    # A context for two turns: the tokens after a turn are those of the messages that are left, and its reply, whose last token has no row.
+    talk -v --template zephyr --ctx 160 --system Tell --max-tokens 20 < "$tmp/in" > "$tmp/out" 2> "$tmp/err"
+    [ "$(grep -c "the oldest turn is dropped" "$tmp/err")" -ge 1 ]
+    user=("" "The cat sat." "The dog ran." "The bird sang a song." "One day")
+    for turn in 3 4; do
+        reply=$(sed -n "$((turn - 1))p" "$tmp/out")
+        printf '[{"role": "system", "content": "Tell"}, {"role": "user", "content": "%s"}, {"role": "assistant", "content": "%s"}, {"role": "user", "content": "%s"}]' \
+            "${user[turn - 1]}" "$reply" "${user[turn]}" > "$tmp/chat.json"
+        n=$("$bin/geodec-tokenize" --model "$model" --chat --template zephyr --ids --quiet "$tmp/chat.json" | wc -w)
+        grep -q "turn $turn: .* $((n + 19)) of 160 rows" "$tmp/err" || { echo "$n"; cat "$tmp/err"; false; }
+    done
+}
+
+@test "a message longer than the context is refused and drops nothing" {
+    { printf 'The cat sat.\n'; printf 'and so on %.0s' {1..60}; printf '\nOne day\n'; } > "$tmp/in"
+    for format in zephyr tests/golden/templates/turns.jinja; do
+        talk --quiet --template "$format" --ctx 160 --max-tokens 10 < "$tmp/in" > "$tmp/out" 2> "$tmp/err"
+        [ "$(cat "$tmp/err")" = "(the line does not fit in the context of 160 tokens and is ignored)" ]
+        sed 2d "$tmp/in" | talk --quiet --template "$format" --ctx 160 --max-tokens 10 > "$tmp/want"
+        cmp "$tmp/out" "$tmp/want"
+    done
+}
+
+@test "--ctx-full stop ends a dialogue whose context is full, with status 3" {
+    printf 'The cat sat.\nThe dog ran.\nThe bird sang a song.\nOne day\n' > "$tmp/in"
+    run --separate-stderr -3 talk --quiet --template zephyr --ctx 160 --max-tokens 20 --ctx-full stop < "$tmp/in"
+    [ "$stderr" = "geodec-decode: the context of 160 tokens is full before turn 3" ]
+    [ "$output" = "$(head -n 2 "$tmp/in" | talk --quiet --template zephyr --ctx 160 --max-tokens 20)" ]
+    run --separate-stderr -3 talk --quiet --no-template --ctx 48 --max-tokens 60 --ctx-full stop < "$tmp/in"
+    [ "$stderr" = "geodec-decode: the context of 48 tokens is full in turn 1" ]
+    [ -n "$output" ]
+    refused 2 "--ctx-full" "$bin/geodec-decode" --model "$model" --ctx-full stop
+    run -2 talk --no-template --ctx-full halt
+}
+
 @test "lines that are not messages" {
     printf '/help\n\n\xff\xfe\n//usr\nThe end' | talk --quiet --no-template --max-tokens 5 --ctx 64 > "$tmp/out" 2> "$tmp/err"
     grep -q "commands: /reset, /quit" "$tmp/err"

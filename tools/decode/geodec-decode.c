@@ -42,7 +42,7 @@ static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, min_p, gate;
 static bool parse_special;
 static bool echo, check_plain, oracle, no_verifier, compat_counters, interactive, no_template;
-static const char *template_name, *system_text;
+static const char *template_name, *system_text, *when_full = "drop";
 
 static char draft_help[DRAFTERS_HELP];
 static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
@@ -88,7 +88,10 @@ static const cli_option options[] = {
     CLI_ATTNRES_OPTION(words.attnres),
     OPT_FLAG("interactive", 'i', &interactive,
              "hold a dialogue: each line of standard input is a turn; /reset starts over, /quit ends. On a terminal, "
-             "Ctrl-C ends a reply. When the context is full, a line is rejected with a note"),
+             "Ctrl-C ends a reply"),
+    OPT_CHOICE("ctx-full", 0, &when_full, "drop|stop", "WHAT",
+               "with --interactive, when the context is full: drop the oldest turns, with a note (without a chat "
+               "format a line is refused); or stop, with status 3"),
     OPT_STR(
         "template", 0, &template_name, "NAME|auto|FILE.jinja",
         "chat format: a built-in one, the model's own, or a template; the prompt is then a user's message (default: "
@@ -242,6 +245,7 @@ static geodec_status choose_drafter(const cli *c, const geodec_model *m, draftin
 static geodec_status check_dialogue(geodec_err *err)
 {
     if (!interactive && no_template) GEODEC_FAIL(GEODEC_INVAL, "--no-template needs --interactive");
+    if (!interactive && strcmp(when_full, "drop") != 0) GEODEC_FAIL(GEODEC_INVAL, "--ctx-full needs --interactive");
     if (!interactive && system_text && !template_name)
         GEODEC_FAIL(GEODEC_INVAL, "--system needs --interactive or --template");
     if (template_name && no_template) GEODEC_FAIL(GEODEC_INVAL, "give --template or --no-template, not both");
@@ -281,7 +285,9 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
                                .chat = chat,
                                .system = system_text,
                                .stop = stops.item,
-                               .n_stop = stops.n};
+                               .n_stop = stops.n,
+                               .when_full =
+                                   strcmp(when_full, "stop") == 0 ? GEODEC_DIALOGUE_STOP : GEODEC_DIALOGUE_DROP};
     GEODEC_TRY(geodec_dialogue_run(&d, err));
 done:
     geodec_chat_template_free(chat);
