@@ -49,6 +49,9 @@ PKGS := hdf5-serial zlib openblas gsl jansson libpcre2-8 nettle sqlite3 liburing
 PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial zlib openblas jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null | sed 's/-I/-isystem /g')
 # Debian's OpenBLAS is built without LAPACKE. It is also used in place of gslcblas.
 PKG_LIBS := $(shell pkg-config --libs hdf5-serial zlib jansson libpcre2-8 nettle sqlite3 liburing 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
+# The editor of lines on a terminal; only the tools that read them are linked with it (mk/rules.mk).
+EDIT_CFLAGS := $(shell pkg-config --cflags libedit 2>/dev/null | sed 's/-I/-isystem /g')
+EDIT_LIBS := $(shell pkg-config --libs libedit 2>/dev/null)
 
 CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS) $(OPT_LAST)

@@ -48,6 +48,7 @@ static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err
     geodec_status st = GEODEC_OK;
     char *text = NULL;
     int64_t room = 0, length = 0;
+    if (t->d->read_line) return t->d->read_line(t->d->reader, line, n, err);
     ask(t);
     for (;;) {
         bool interrupted;
@@ -397,7 +398,7 @@ geodec_status geodec_dialogue_run(const geodec_dialogue *d, geodec_err *err)
     char *line = NULL;
     size_t n = 0;
     if (d->terminal) {
-        (void)setvbuf(d->in, NULL, _IONBF, 0);
+        if (!d->read_line) (void)setvbuf(d->in, NULL, _IONBF, 0);
         (void)fputs("/reset starts a new conversation, /quit ends; an interrupt (Ctrl-C) ends a reply\n", d->notes);
     }
     for (;;) {

@@ -34,6 +34,11 @@ typedef struct geodec_dialogue {
     bool (*stop_asked)(void);   /* true: the program ends */
     const geodec_hooks *hooks;  /* log the counts of each turn at GEODEC_LOG_DEBUG */
     geodec_dialogue_full when_full;
+    /* NULL: lines are read from `in`. Otherwise this gives the text of a turn, which may have several lines, without
+     * its last line end and zero-terminated; *line is from geodec_mem_new and goes to the caller, NULL at the end of
+     * the input. GEODEC_INTERRUPTED: the program ends. */
+    geodec_status (*read_line)(void *reader, char **line, size_t *n, geodec_err *err);
+    void *reader;
 } geodec_dialogue;
 
 /* Runs until the input ends or /quit; /reset starts a new conversation. On a terminal an interrupt ends the turn; the

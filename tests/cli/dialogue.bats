@@ -10,6 +10,7 @@ setup() {
     model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
     [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
     tmp=$BATS_TEST_TMPDIR
+    export TERM=xterm HOME=$BATS_TEST_TMPDIR # the editor needs a terminal that moves its cursor; nobody's ~/.editrc
 }
 
 talk() { "$bin/geodec-decode" --interactive --model "$model" "$@"; }
@@ -136,6 +137,87 @@ refused() {
 
 prompts() { [ "$(grep -ao '> ' "$tmp/typescript" | wc -l)" -ge "$1" ]; }
 longer() { [ "$(wc -c < "$tmp/typescript")" -gt "$1" ]; }
+
+# open_terminal OPTION...: a dialogue on a terminal, whose keys are written to descriptor 9 and whose text goes to $tmp/out.
+open_terminal() {
+    command -v script > /dev/null || skip "no script(1)"
+    mkfifo "$tmp/keys"
+    : > "$tmp/typescript"
+    # A background job ignores SIGQUIT, and so would the tool.
+    printf '%s\n' "ulimit -c 0; echo \$\$ > $tmp/pid; exec perl -e '\$SIG{QUIT} = \"DEFAULT\"; exec @ARGV' $bin/geodec-decode --interactive --model $model $* > $tmp/out" > "$tmp/run"
+    script -qfec "sh $tmp/run" "$tmp/typescript" < "$tmp/keys" > /dev/null 3>&- &
+    terminal=$!
+    exec 9> "$tmp/keys"
+    until_true 120 prompts 1
+}
+close_terminal() { # STATUS
+    wait "$terminal" || true
+    exec 9>&-
+    grep -q "COMMAND_EXIT_CODE=\"$1\"" "$tmp/typescript" || { cat -v "$tmp/typescript"; false; }
+}
+on=$'\033[?2004h' off=$'\033[?2004l' paste=$'\033[200~' pasted=$'\033[201~' up=$'\033[A'
+
+@test "a terminal: pasted lines are one turn, and the up arrow brings them back" {
+    open_terminal --no-template --max-tokens 12 -v
+    grep -aqF "$on" "$tmp/typescript"
+    printf '%sOne day\rthe dog%s' "$paste" "$pasted" >&9
+    until_true 120 grep -aq "the dog" "$tmp/typescript"
+    [ ! -s "$tmp/out" ]
+    printf '\r' >&9
+    until_true 120 grep -aq "turn 1:" "$tmp/typescript"
+    printf '/reset\r%s%s\r' "$up" "$up" >&9
+    until_true 120 grep -aq "turn 2:" "$tmp/typescript"
+    printf '/reset\rxe end\001\033[3~Th\r' >&9 # to the start of the line, which loses its x
+    until_true 120 grep -aq "turn 3:" "$tmp/typescript"
+    printf '/quit\r' >&9
+    close_terminal 0
+    "$bin/geodec-decode" --quiet --model "$model" --prompt $'One day\nthe dog' --max-tokens 12 > "$tmp/want"
+    "$bin/geodec-decode" --quiet --model "$model" --prompt "The end" --max-tokens 12 > "$tmp/edited"
+    cat "$tmp/want" "$tmp/want" "$tmp/edited" | cmp - "$tmp/out"
+    grep -aqF "$off" "$tmp/typescript"
+}
+
+@test "a terminal: a text pasted while a reply is written is one turn" {
+    open_terminal --no-template --ctx 20000 --max-tokens 1500 --min-tokens 1500 -v --threads 1
+    printf 'One day\r' >&9
+    until_true 120 test -s "$tmp/out"
+    printf '%sthe cat\rand the dog%s\r' "$paste" "$pasted" >&9
+    until_true 120 grep -aq "turn 2:" "$tmp/typescript"
+    printf '/quit\r' >&9
+    close_terminal 0
+    [ "$(grep -ac "turn [0-9]*:" "$tmp/typescript")" -eq 2 ]
+}
+
+@test "a terminal: end of input, signals and a paste that does not end leave its mode as it was" {
+    # Of the last settings that were written, the mode of pastes is off.
+    mode() { grep -aoF -e "$on" -e "$off" "$tmp/typescript" | tail -n 1; }
+    open_terminal --no-template
+    printf '\004' >&9
+    close_terminal 0
+    [ "$(mode)" = "$off" ]
+    for pair in TERM=130 HUP=130 QUIT=131; do
+        rm "$tmp/keys"
+        open_terminal --no-template
+        printf '%shalf' "$paste" >&9
+        sleep 0.2
+        printf '\003' >&9
+        until_true 120 grep -aq "/quit or end of input ends" "$tmp/typescript"
+        printf 'text' >&9
+        until_true 120 grep -aq "text" "$tmp/typescript"
+        kill -"${pair%=*}" "$(cat "$tmp/pid")"
+        close_terminal "${pair#*=}"
+        [ "$(mode)" = "$off" ]
+    done
+}
+
+@test "a terminal that cannot move its cursor: lines as from a pipe" {
+    TERM=dumb open_terminal --no-template --max-tokens 5 -v
+    printf 'One day\n' >&9
+    until_true 120 grep -aq "turn 1:" "$tmp/typescript"
+    printf '/quit\n' >&9
+    close_terminal 0
+    run ! grep -aqF "$on" "$tmp/typescript"
+}
 
 @test "an interrupt ends the reply on a terminal, not the program" {
     command -v script > /dev/null || skip "no script(1)"

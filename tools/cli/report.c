@@ -190,6 +190,10 @@ static size_t add_line(char *line, size_t n, size_t room, const char *text)
     return n;
 }
 
+static const char *volatile restore;
+
+void report_restore(const char *text) { restore = text; }
+
 /* Calls async-signal-safe functions only. */
 static void end(const char *file, const char *what, int code)
 {
@@ -205,6 +209,7 @@ static void end(const char *file, const char *what, int code)
         memcpy(line + n, LIVE_RELEASE, sizeof LIVE_RELEASE - 1);
         n += sizeof LIVE_RELEASE - 1;
     }
+    for (const char *c = restore; c && *c && n < sizeof line / 2; c++) line[n++] = *c;
     n = add_line(line, n, sizeof line, tool_name);
     n = add_line(line, n, sizeof line, ": ");
     n = add_line(line, n, sizeof line, file);

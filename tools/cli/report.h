@@ -31,6 +31,8 @@ geodec_hooks report_hooks(const char *tool, bool quiet, int64_t verbose);
 void report_note(void (*note)(char *text, size_t n));
 /* Shows text in the place of a progress line, if stderr is a terminal. */
 void report_live(const char *text);
+/* Written to standard error before the program ends by a fault; a constant text, NULL: nothing. */
+void report_restore(const char *text);
 /* Ends a progress line, if one is open. */
 void report_progress_end(void);
 /* Prints "tool: message" on one line; with verbose >= 2, the error chain follows. */

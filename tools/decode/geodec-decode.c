@@ -9,6 +9,7 @@
 #include "cli/drafting_files.h"
 #include "cli/embedded.h"
 #include "cli/evaluation.h"
+#include "cli/line_editor.h"
 #include "cli/live.h"
 #include "cli/penalty.h"
 #include "cli/presets.h"
@@ -88,7 +89,7 @@ static const cli_option options[] = {
     CLI_ATTNRES_OPTION(words.attnres),
     OPT_FLAG("interactive", 'i', &interactive,
              "hold a dialogue: each line of standard input is a turn; /reset starts over, /quit ends. On a terminal, "
-             "Ctrl-C ends a reply"),
+             "lines are edited, with a history, pasted lines are one turn, and Ctrl-C ends a reply"),
     OPT_CHOICE("ctx-full", 0, &when_full, "drop|stop", "WHAT",
                "with --interactive, when the context is full: drop the oldest turns, with a note (without a chat "
                "format a line is refused); or stop, with status 3"),
@@ -262,6 +263,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
     geodec_status st = GEODEC_OK;
     const geodec_chat_template *chat = NULL;
     geodec_session *second = NULL;
+    line_editor *editor = NULL;
     geodec_target plain;
     if (!no_template) GEODEC_TRY(chat_format(m, template_name, &chat, err));
     if (check_plain) {
@@ -270,10 +272,13 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
     }
     const bool terminal = isatty(STDIN_FILENO) != 0;
     if (terminal) report_turns();
+    if (terminal) GEODEC_TRY(line_editor_open(&editor, err));
     const geodec_dialogue d = {.in = stdin,
                                .out = stdout,
                                .notes = stderr,
                                .terminal = terminal,
+                               .read_line = editor ? line_editor_read : NULL,
+                               .reader = editor,
                                .turn_stopped = report_turn_stopped,
                                .stop_asked = report_stop_asked,
                                .hooks = &c->hooks,
@@ -290,6 +295,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
                                    strcmp(when_full, "stop") == 0 ? GEODEC_DIALOGUE_STOP : GEODEC_DIALOGUE_DROP};
     GEODEC_TRY(geodec_dialogue_run(&d, err));
 done:
+    line_editor_close(editor);
     geodec_chat_template_free(chat);
     geodec_session_destroy(second);
     return st;
